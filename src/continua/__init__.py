@@ -1,0 +1,1 @@
+"""Continua: the physics of continua, in real time, on an ordinary CPU."""

@@ -1,0 +1,39 @@
+"""The errors that Continua raises on purpose: each says what, where, and what to do."""
+
+from __future__ import annotations
+
+__all__ = ["ContinuaError", "DivergedError", "InputError", "MissingExtraError"]
+
+
+class ContinuaError(Exception):
+    """Base of every error that Continua raises on purpose."""
+
+
+class InputError(ContinuaError, ValueError):
+    """Something the user gave cannot be used.
+
+    The message is one sentence for a person: what is wrong and what to do. `where` names the place
+    (a file, a line, a key such as `bodies[0].material.young`) and is put before the message.
+    """
+
+    def __init__(self, message: str, *, where: str = "") -> None:
+        self.message = message
+        self.where = where
+        super().__init__(f"{where}: {message}" if where else message)
+
+
+class DivergedError(ContinuaError, ArithmeticError):
+    """A step produced values that are not finite, or its solve failed; the last good state is kept."""
+
+    def __init__(self, message: str, *, body: str = "", step: int = -1) -> None:
+        self.body = body
+        self.step = step
+        super().__init__(message)
+
+
+class MissingExtraError(ContinuaError, ImportError):
+    """An optional part of Continua is not installed; the message says which command installs it."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f'{what} needs the "{extra}" extra: run  python -m pip install "continua[{extra}]"')

@@ -1,0 +1,129 @@
+"""What flows between the rooms: reports of a step, snapshots of bodies, and frames of a world.
+
+Everything here is plain data. A frame never changes after it was made, so that a sink in another
+thread can read it while the simulation goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BodyFrame", "Field", "Frame", "StepReport", "frozen"]
+
+
+def frozen(array: NDArray) -> NDArray:
+    """Return a read-only copy of `array`."""
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """How one body's step went.
+
+    `iterations` and `residual` are those of the linear solve (relative to the right-hand side);
+    `inverted` counts elements with negative volume; `contacts` counts nodes that touch something.
+    """
+
+    body: str
+    step: int
+    time: float
+    dt: float
+    iterations: int = 0
+    residual: float = 0.0
+    converged: bool = True
+    inverted: int = 0
+    contacts: int = 0
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One quantity of a body, a value a point or a value a cell.
+
+    Attributes:
+        values: Array of shape [n] or [n, 3]; n is the number of points or of cells.
+        unit: SI unit as text, for instance "m" or "Pa".
+        on: "points" or "cells".
+    """
+
+    values: NDArray
+    unit: str
+    on: str = "points"
+
+
+@dataclass(frozen=True, slots=True)
+class BodyFrame:
+    """A body at one moment.
+
+    Attributes:
+        name: The body's name, unique in its world.
+        kind: What it is made of: "soft" for a soft body.
+        positions: Node positions [m], shape [n, 3].
+        rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
+        cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then the
+            mid-edge nodes in VTK order), "hexahedron" [m, 8]; indices into `positions`.
+        triangles: Outer surface, outward oriented, shape [k, 3]; indices into `positions`.
+        fields: Quantities by name; every soft body has "displacement" [m], "velocity" [m/s] and
+            "von_mises" [Pa], all on points.
+        color: RGB in 0..1 for plain pictures, or None for the default.
+        energy: Energies [J] by name: "kinetic", "elastic", "gravity".
+    """
+
+    name: str
+    kind: str
+    positions: NDArray[np.float64]
+    rest_positions: NDArray[np.float64]
+    cells: Mapping[str, NDArray[np.int32]]
+    triangles: NDArray[np.int32]
+    fields: Mapping[str, Field]
+    color: tuple[float, float, float] | None = None
+    energy: Mapping[str, float] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> NDArray:
+        """Return the values of the field called `name`."""
+        return self.fields[name].values
+
+    @property
+    def displacements(self) -> NDArray[np.float64]:
+        """Displacement of every node from rest [m], shape [n, 3]."""
+        return self.positions - self.rest_positions
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A world at one moment.
+
+    Attributes:
+        index: Number of the frame, from 0.
+        step: Number of time steps done so far.
+        time: Simulated time [s].
+        bodies: Body frames by name, in the world's order.
+        reports: The last step's report of each body (empty at frame 0).
+        colliders: Fixed shapes to draw, each with `kind` "plane" (point, normal) or "sphere"
+            (center, radius).
+    """
+
+    index: int
+    step: int
+    time: float
+    bodies: Mapping[str, BodyFrame]
+    reports: tuple[StepReport, ...] = ()
+    colliders: tuple[Mapping[str, object], ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bodies", MappingProxyType(dict(self.bodies)))
+
+    def __getitem__(self, name: str) -> BodyFrame:
+        """Return the frame of the body called `name`."""
+        return self.bodies[name]
+
+    def __iter__(self) -> Iterator[BodyFrame]:
+        return iter(self.bodies.values())

@@ -1,0 +1,197 @@
+"""The decorators that every compiled function of Continua uses, and the one place that sets Numba's options.
+
+Why not plain `numba.njit`:
+
+* The threading layer must be chosen before the first parallel call, or an installed TBB silently halves
+  the speed of short kernels.
+* Numba's cache does not see that a helper in another file changed. The cache folder is therefore keyed by
+  the contents of the room's files and of `numerics`, and lives in the user's cache folder.
+* `fastmath=True` would let the compiler assume that no value is NaN, and so hide every test for it. We
+  allow re-association and contraction but keep NaN and infinity honest.
+* The first call of a kernel compiles it. Nobody should wonder why the program is silent: a listener prints
+  one line, and a progress display may replace that line with its own (`on_compile`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import event as _event
+
+__all__ = ["compile_stats", "get_threads", "inline", "kernel", "kernel_pair", "on_compile", "set_threads"]
+
+# All three must be named: Numba refuses a partial order.
+numba.config.THREADING_LAYER_PRIORITY = ["omp", "workqueue", "tbb"]
+
+_FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
+_OPTIONS: dict[str, Any] = {"fastmath": _FASTMATH, "error_model": "numpy", "nogil": True}
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def _cache_root() -> Path:
+    """Return the folder for compiled kernels: $CONTINUA_CACHE, or the user's cache folder."""
+    if own := os.environ.get("CONTINUA_CACHE"):
+        return Path(own)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return base / "continua"
+
+
+@cache
+def _folder_digest(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(folder.glob("*.py")):
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _cache_folder(room: Path) -> str | None:
+    """Return a cache folder that changes whenever the room's or the ground floor's sources change."""
+    parts = [_folder_digest(_PACKAGE / "numerics"), _folder_digest(room), numba.__version__]
+    key = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+    folder = _cache_root() / f"kernels-{room.name}-{key}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return str(folder)
+
+
+@contextmanager
+def _cache_at(folder: str) -> Iterator[None]:
+    """Point Numba's cache at `folder` while a function is being decorated, and nowhere else."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = folder
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def _compile(function: Callable, **options: Any) -> Any:
+    folder = _cache_folder(Path(function.__code__.co_filename).resolve().parent)
+    if folder is None:  # no place to write: compile anew in each process
+        return numba.njit(**_OPTIONS, **options)(function)
+    with _cache_at(folder):
+        return numba.njit(cache=True, **_OPTIONS, **options)(function)
+
+
+def inline(function: Callable) -> Any:
+    """Compile a small helper that LLVM must inline into its callers, so that their loops vectorise."""
+    return _compile(function, forceinline=True)
+
+
+def kernel(function: Callable | None = None, *, parallel: bool = False) -> Any:
+    """Compile a module-level function on arrays and scalars.
+
+    With `parallel=True` its `prange` loops run on all threads. Let such a loop run over rows that each
+    compute their own result, or over chunks of fixed size, so that the bits do not depend on the number
+    of threads.
+    """
+    if function is None:
+        return lambda f: kernel(f, parallel=parallel)
+    return _compile(function, parallel=parallel)
+
+
+class KernelPair:
+    """The same source compiled twice: `serial` for little work, `parallel` for much.
+
+    Starting a parallel region costs some microseconds, which a small mesh cannot repay. Which of the two
+    is taken must depend on the size of the work alone, never on the number of threads.
+    """
+
+    def __init__(self, function: Callable) -> None:
+        self.serial = _compile(function)
+        self.parallel = _compile(function, parallel=True)
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+
+    def pick(self, parallel: bool) -> Any:
+        """Return the parallel or the serial variant."""
+        return self.parallel if parallel else self.serial
+
+
+def kernel_pair(function: Callable) -> KernelPair:
+    """Compile `function` both ways on demand; call `pair.pick(parallel)(...)`."""
+    return KernelPair(function)
+
+
+def set_threads(count: int) -> None:
+    """Use `count` threads for parallel kernels from now on. Results do not depend on it."""
+    limit = numba.config.NUMBA_NUM_THREADS
+    if not 1 <= count <= limit:
+        from continua.errors import InputError
+
+        raise InputError(f"the number of threads must be from 1 to {limit} on this machine, not {count}")
+    numba.set_num_threads(count)
+
+
+def get_threads() -> int:
+    """Return how many threads parallel kernels use."""
+    return numba.get_num_threads()
+
+
+class _Listener(_event.Listener):
+    """Counts real compilations (a load from the cache is none) and announces the first."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.seconds = 0.0
+        self.announce: Callable[[str], None] | None = None
+        self._depth = 0
+        self._start = 0.0
+
+    def on_start(self, event: Any) -> None:
+        name = event.data["dispatcher"].py_func
+        if not name.__module__.startswith("continua."):
+            return
+        if self._depth == 0:
+            self._start = time.perf_counter()
+            (self.announce or self._print)(name.__name__)
+        self._depth += 1
+        self.count += 1
+
+    def on_end(self, event: Any) -> None:
+        if self._depth:
+            self._depth -= 1
+            if self._depth == 0:
+                self.seconds += time.perf_counter() - self._start
+
+    def _print(self, _name: str) -> None:
+        if self.count == 0 and not os.environ.get("CONTINUA_QUIET"):
+            print("continua: compiling kernels (once) ...", file=sys.stderr, flush=True)
+
+
+_listener = _Listener()
+_event.register("numba:compile", _listener)
+
+
+@contextmanager
+def on_compile(announce: Callable[[str], None]) -> Iterator[None]:
+    """Call `announce(kernel_name)` for each kernel that has to be compiled inside the `with` block."""
+    before = _listener.announce
+    _listener.announce = announce
+    try:
+        yield
+    finally:
+        _listener.announce = before
+
+
+def compile_stats() -> tuple[int, float]:
+    """Return how many functions this process compiled, and the seconds it took."""
+    return _listener.count, _listener.seconds
