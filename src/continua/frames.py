@@ -6,14 +6,16 @@ thread can read it while the simulation goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BodyFrame", "Field", "Frame", "StepReport", "frozen"]
+__all__ = ["BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport", "frozen"]
 
 
 def frozen(array: NDArray) -> NDArray:
@@ -127,3 +129,44 @@ class Frame:
 
     def __iter__(self) -> Iterator[BodyFrame]:
         return iter(self.bodies.values())
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """What a sink knows about a run before its first frame.
+
+    Attributes:
+        name: Name of the run, used in file names.
+        fps: Frames a second of simulated time.
+        seconds: Length of the run [s].
+        metadata: Text about the run that goes into the files which have a place for it.
+        view: How to draw: any of the keywords of `continua.render.picture` ("camera", "color",
+            "value_range", "size", "backend").
+        progress: Called with (what, done, total) by sinks whose `close` takes long.
+    """
+
+    name: str = "world"
+    fps: float = 60.0
+    seconds: float = 0.0
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    view: Mapping[str, object] = field(default_factory=dict)
+    progress: Callable[[str, int, int], None] | None = None
+
+
+class Sink(Protocol):
+    """A consumer of frames.
+
+    A sink may be killed at any moment and opened again with `start`, the number of frames that are known to
+    be complete; it keeps those, drops all later ones, and in the end leaves the same bytes as a run that was
+    never interrupted.
+    """
+
+    def open(self, info: RunInfo, start: int = 0) -> None:
+        """Get ready for the frame number `start`; raises `InputError` if that cannot be."""
+
+    def write(self, frame: Frame) -> None:
+        """Take the next frame."""
+
+    def close(self) -> list[Path]:
+        """Finish, and return the files a person would open, the most useful first."""
+        ...

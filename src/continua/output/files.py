@@ -1,0 +1,87 @@
+"""Folders and file names for results: what may be written where."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from continua.errors import InputError
+from continua.files import atomic_path, atomic_write, is_aside
+
+__all__ = ["atomic_path", "atomic_write", "file_names", "numbered", "prepare_folder", "remove_leftovers"]
+
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{p}{i}" for p in ("com", "lpt") for i in range(1, 10))}
+
+
+def prepare_folder(path: str | os.PathLike[str], *, within: str | os.PathLike[str] | None = None) -> Path:
+    """Make the folder `path` if needed and check that files can be written there.
+
+    Args:
+        path: The folder.
+        within: If given, the folder must lie inside this one, after links and ".." are resolved. Scene
+            files cannot place their results elsewhere.
+
+    Raises:
+        InputError: The folder lies outside `within`, a file is in the way, or it is not writable.
+    """
+    folder = Path(path).expanduser()
+    if within is not None:
+        root = Path(within).resolve()
+        if not (root / folder).resolve().is_relative_to(root):
+            raise InputError(
+                f"the output folder must lie inside {root}; choose a folder below it", where=str(path)
+            )
+        folder = root / folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(
+            "a file is in the way of the output folder; remove it or choose another folder", where=str(path)
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"the output folder cannot be made ({error.strerror}); choose another", where=str(path)
+        ) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError("the output folder is not writable; choose another", where=str(path))
+    return folder
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete what a killed process left aside in `folder`."""
+    for path in folder.iterdir():
+        if is_aside(path) and path.is_file():
+            path.unlink()
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """Give each body a file name that every system accepts, different from all others.
+
+    Returns:
+        The file name (without folder and suffix) by body name.
+    """
+    result: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        base = re.sub(r"[^\w\-]+", "_", name, flags=re.ASCII).strip("_")[:80] or "body"
+        if base.lower() in _RESERVED:
+            base += "_"
+        choice, count = base, 1
+        while choice.lower() in taken:
+            count += 1
+            choice = f"{base}_{count}"
+        taken.add(choice.lower())
+        result[name] = choice
+    return result
+
+
+def numbered(folder: Path, suffix: str) -> dict[int, list[Path]]:
+    """Find the files `NAME_000123.SUFFIX` in `folder`, by frame number."""
+    pattern = re.compile(r".+_(\d{6,})" + re.escape(suffix))
+    found: dict[int, list[Path]] = {}
+    for path in sorted(folder.iterdir()):
+        if not is_aside(path) and (match := pattern.fullmatch(path.name)):
+            found.setdefault(int(match.group(1)), []).append(path)
+    return found
