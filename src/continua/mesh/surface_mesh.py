@@ -1,0 +1,179 @@
+"""Triangle surfaces."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.mesh import kernels
+from continua.mesh.checks import as_cells, as_points, read_only
+from continua.mesh.transform import apply_transform
+
+__all__ = ["SurfaceMesh"]
+
+
+class SurfaceMesh:
+    """A surface of triangles. All arrays are read-only.
+
+    Attributes:
+        points: Node positions [m], float64, shape [n, 3].
+        triangles: Node numbers, int32, shape [k, 3]; counter-clockwise seen from outside.
+        nodes: For the surface of a volume mesh, the node of that mesh for each node here [n]; else None.
+        notes: What was repaired or remarkable when the mesh was made, one sentence each.
+    """
+
+    points: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+    nodes: NDArray[np.int32] | None
+    notes: tuple[str, ...]
+
+    def __init__(self, points: ArrayLike, triangles: ArrayLike, notes: tuple[str, ...] = ()) -> None:
+        self.points = as_points(points)
+        self.triangles = read_only(as_cells(triangles, 3, len(self.points), "triangles"))
+        self.nodes = None
+        self.notes = tuple(notes)
+
+    @classmethod
+    def _trusted(
+        cls,
+        points: NDArray,
+        triangles: NDArray,
+        nodes: NDArray[np.int32] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Self:
+        """Make a surface from arrays that are right by construction; they are taken over, not copied."""
+        mesh = cls.__new__(cls)
+        mesh.points = read_only(np.ascontiguousarray(points, dtype=np.float64))
+        mesh.triangles = read_only(np.ascontiguousarray(triangles, dtype=np.int32))
+        mesh.nodes = None if nodes is None else read_only(nodes)
+        mesh.notes = notes
+        return mesh
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return len(self.points)
+
+    @property
+    def triangle_count(self) -> int:
+        """Number of triangles."""
+        return len(self.triangles)
+
+    @property
+    def element_count(self) -> int:
+        """Number of triangles, by the name that volume meshes use."""
+        return len(self.triangles)
+
+    @cached_property
+    def bounds(self) -> NDArray[np.float64]:
+        """Smallest and largest coordinates [m], shape [2, 3]."""
+        return read_only(np.stack([self.points.min(axis=0), self.points.max(axis=0)]))
+
+    @cached_property
+    def area_vectors(self) -> NDArray[np.float64]:
+        """Normal of each triangle times its area [m2], shape [k, 3]."""
+        a, b, c = (self.points[self.triangles[:, i]] for i in range(3))
+        return read_only(0.5 * np.cross(b - a, c - a))
+
+    @cached_property
+    def areas(self) -> NDArray[np.float64]:
+        """Area of each triangle [m2], shape [k]."""
+        return read_only(np.linalg.norm(self.area_vectors, axis=1))
+
+    @cached_property
+    def area(self) -> float:
+        """Area of the whole surface [m2]."""
+        return float(self.areas.sum())
+
+    @cached_property
+    def volume(self) -> float:
+        """Enclosed volume [m3] by the divergence theorem; negative if the surface is inside out.
+
+        Only means something if `is_closed`.
+        """
+        origin = self.bounds.mean(axis=0)
+        centers = self.points[self.triangles].mean(axis=1) - origin
+        return float(np.einsum("ij,ij->", centers, self.area_vectors) / 3.0)
+
+    @cached_property
+    def normals(self) -> NDArray[np.float64]:
+        """Unit normal of each node, the area-weighted mean of its triangles'; shape [n, 3]."""
+        total = np.stack(
+            [
+                np.bincount(
+                    self.triangles.ravel(), np.repeat(self.area_vectors[:, i], 3), minlength=self.node_count
+                )
+                for i in range(3)
+            ],
+            axis=1,
+        )
+        length = np.linalg.norm(total, axis=1, keepdims=True)
+        return read_only(total / np.where(length > 0.0, length, 1.0))
+
+    @cached_property
+    def _edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Edges [e, 2]; edge of each side of each triangle [k, 3]; uses and signed uses of each edge [e]."""
+        pairs = self.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+        edges, group, _, starts = kernels.unique_rows(np.sort(pairs, axis=1), self.node_count)
+        turn = np.where(pairs[:, 0] < pairs[:, 1], 1, -1)
+        signed = np.bincount(group, turn, minlength=len(edges)).astype(np.int32)
+        sides = group.reshape(-1, 3)
+        return read_only(edges), read_only(sides), np.diff(starts), signed
+
+    @property
+    def edges(self) -> NDArray[np.int32]:
+        """Each edge once as two node numbers, the smaller first, sorted; shape [e, 2]."""
+        return self._edges[0]
+
+    @property
+    def triangle_edges(self) -> NDArray[np.int32]:
+        """The numbers of the edges 0-1, 1-2, 2-0 of each triangle, shape [k, 3]."""
+        return self._edges[1]
+
+    @cached_property
+    def is_manifold(self) -> bool:
+        """Whether no edge belongs to more than two triangles."""
+        return bool((self._edges[2] <= 2).all())
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether every edge belongs to two triangles or more, so that there is an inside."""
+        return bool((self._edges[2] >= 2).all())
+
+    @cached_property
+    def is_oriented(self) -> bool:
+        """Whether neighbouring triangles run through their common edge in opposite directions."""
+        return bool((np.abs(self._edges[3]) <= (self._edges[2] & 1)).all())
+
+    @property
+    def open_edges(self) -> NDArray[np.int32]:
+        """Edges that belong to one triangle only, shape [., 2]."""
+        return self.edges[self._edges[2] == 1]
+
+    @property
+    def crowded_edges(self) -> NDArray[np.int32]:
+        """Edges that belong to more than two triangles, shape [., 2]."""
+        return self.edges[self._edges[2] > 2]
+
+    def transformed(
+        self,
+        translate: ArrayLike = (0.0, 0.0, 0.0),
+        rotate: ArrayLike | None = None,
+        scale: float | ArrayLike = 1.0,
+    ) -> Self:
+        """Return the surface scaled, then turned about the origin, then moved.
+
+        Args:
+            translate: Displacement [m], shape [3].
+            rotate: A vector along the axis whose length is the angle [rad], or a rotation matrix [3, 3].
+            scale: One factor, or one for each axis; not zero. A mirror image keeps its outside outside.
+        """
+        points, mirrored = apply_transform(self.points, translate, rotate, scale)
+        triangles = self.triangles[:, ::-1] if mirrored else self.triangles
+        return type(self)._trusted(points, triangles, self.nodes, self.notes)
+
+    def __repr__(self) -> str:
+        return f"<SurfaceMesh: {self.triangle_count} triangles, {self.node_count} nodes>"

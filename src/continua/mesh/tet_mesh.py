@@ -1,0 +1,88 @@
+"""Tetrahedral meshes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.mesh.checks import read_only, some
+from continua.mesh.volume_mesh import Csr, VolumeMesh
+
+__all__ = ["TetMesh", "tet_volumes"]
+
+# Volume over the cube of the longest edge. A regular tetrahedron has 0.118; below this one lies flat to
+# round-off, and its shape functions have no gradient.
+FLAT = 1e-12
+
+
+def tet_volumes(points: NDArray[np.float64], tets: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the signed volumes det[p1 - p0, p2 - p0, p3 - p0] / 6 [m3], shape [m]."""
+    p0, p1, p2, p3 = (points[tets[:, i]] for i in range(4))
+    return np.einsum("ij,ij->i", np.cross(p1 - p0, p2 - p0), p3 - p0) / 6.0
+
+
+class TetMesh(VolumeMesh):
+    """A mesh of tetrahedra. All arrays are read-only; topology is made when first asked for.
+
+    Elements with negative volume are turned (`notes` says how many). Flat elements, faces with more than
+    two elements, overlapping neighbours, nodes without element, and numbers out of range raise `InputError`.
+
+    Args:
+        points: Node positions [m], shape [n, 3].
+        tets: Node numbers of each element, shape [m, 4].
+        regions: Named parts: lists of element numbers by name.
+
+    Attributes:
+        FACES: Local nodes of the four faces, outward; face i lies opposite node i.
+        EDGES: Local nodes of the six edges, in the order of VTK's quadratic tetrahedron.
+    """
+
+    NAME: ClassVar[str] = "tets"
+    WIDTH: ClassVar[int] = 4
+    FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]], dtype=np.int32)
+    EDGES = np.array([[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]], dtype=np.int32)
+
+    @property
+    def tets(self) -> NDArray[np.int32]:
+        """Node numbers of each element, positively oriented, shape [m, 4]."""
+        return self.cells
+
+    @cached_property
+    def volumes(self) -> NDArray[np.float64]:
+        """Volume of each element [m3], shape [m], all positive."""
+        return read_only(tet_volumes(self.points, self.cells))
+
+    @property
+    def boundary_triangles(self) -> NDArray[np.int32]:
+        """Outward triangles of the boundary, shape [k, 3]; numbers of this mesh's nodes."""
+        return self.boundary_faces
+
+    @property
+    def boundary_tets(self) -> NDArray[np.int32]:
+        """The element behind each boundary triangle, shape [k]."""
+        return self.boundary_elements
+
+    @property
+    def node_tets(self) -> Csr:
+        """The elements of each node, ascending, as CSR (indptr, indices)."""
+        return self.node_elements
+
+    def _orient(self, cells: NDArray[np.int32]) -> tuple[str, ...]:
+        volumes = tet_volumes(self.points, cells)
+        ends = self.points[cells[:, self.EDGES]]
+        longest = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).max(axis=1)
+        flat = np.flatnonzero(np.abs(volumes) <= FLAT * longest**3)
+        if flat.size:
+            raise InputError(f"tets {some(flat)} have no volume; remove these elements or mend their nodes")
+        wrong = volumes < 0.0
+        if not wrong.any():
+            return ()
+        cells[wrong] = cells[wrong][:, [0, 3, 2, 1]]
+        return (f"turned {int(wrong.sum())} of {len(cells)} tets that had negative volume",)
+
+    def _mirrored_cells(self) -> NDArray[np.int32]:
+        return self.cells[:, [0, 3, 2, 1]]

@@ -1,0 +1,274 @@
+"""What tetrahedral and hexahedral meshes share: arrays that never change, and topology made on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.mesh import kernels
+from continua.mesh.checks import as_cells, as_points, read_only, refuse_unused, some
+from continua.mesh.surface_mesh import SurfaceMesh
+from continua.mesh.transform import apply_transform
+
+__all__ = ["Csr", "VolumeMesh"]
+
+
+class Csr(NamedTuple):
+    """Lists of different lengths in one array: list i is `indices[indptr[i]:indptr[i + 1]]`."""
+
+    indptr: NDArray[np.int32]
+    indices: NDArray[np.int32]
+
+
+class _Faces(NamedTuple):
+    """Faces once each [f, k], outward from their first element, with elements and local numbers [f, 2]."""
+
+    nodes: NDArray[np.int32]
+    elements: NDArray[np.int32]
+    locals: NDArray[np.int32]
+
+
+class VolumeMesh:
+    """Base of `TetMesh` and `HexMesh`. All arrays are read-only.
+
+    Attributes:
+        points: Node positions [m], float64, shape [n, 3].
+        regions: Named parts: element numbers (int32) by name. Parts may overlap or leave elements out.
+        notes: What was repaired or remarkable when the mesh was made, one sentence each.
+    """
+
+    NAME: ClassVar[str]
+    WIDTH: ClassVar[int]
+    FACES: ClassVar[NDArray[np.int32]]
+    EDGES: ClassVar[NDArray[np.int32]]
+
+    points: NDArray[np.float64]
+    cells: NDArray[np.int32]
+    regions: Mapping[str, NDArray[np.int32]]
+    notes: tuple[str, ...]
+
+    def __init__(
+        self,
+        points: ArrayLike,
+        cells: ArrayLike,
+        regions: Mapping[str, ArrayLike] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.points = as_points(points)
+        table = as_cells(cells, self.WIDTH, len(self.points), self.NAME)
+        refuse_unused(table, len(self.points), self.NAME)
+        remarks = self._orient(table)
+        self.cells = read_only(table)
+        self.regions = _as_regions(regions or {}, len(table))
+        self._refuse_tangled()
+        self.notes = (*notes, *remarks)
+
+    @classmethod
+    def _trusted(
+        cls,
+        points: NDArray,
+        cells: NDArray,
+        regions: Mapping[str, NDArray[np.int32]] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Self:
+        """Make a mesh from arrays that are right by construction; they are taken over, not copied."""
+        mesh = cls.__new__(cls)
+        mesh.points = read_only(np.ascontiguousarray(points, dtype=np.float64))
+        mesh.cells = read_only(np.ascontiguousarray(cells, dtype=np.int32))
+        mesh.regions = _as_regions(regions or {}, len(cells))
+        mesh.notes = notes
+        return mesh
+
+    def _orient(self, cells: NDArray[np.int32]) -> tuple[str, ...]:
+        """Turn the elements with negative volume in place, refuse flat ones, and return remarks."""
+        raise AssertionError("every kind of mesh has its own")
+
+    @property
+    def volumes(self) -> NDArray[np.float64]:
+        """Volume of each element [m3], shape [m], all positive."""
+        raise AssertionError("every kind of mesh has its own")
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return len(self.points)
+
+    @property
+    def element_count(self) -> int:
+        """Number of elements."""
+        return len(self.cells)
+
+    @cached_property
+    def volume(self) -> float:
+        """Volume of the whole mesh [m3]."""
+        return float(self.volumes.sum())
+
+    @cached_property
+    def bounds(self) -> NDArray[np.float64]:
+        """Smallest and largest coordinates [m], shape [2, 3]."""
+        return read_only(np.stack([self.points.min(axis=0), self.points.max(axis=0)]))
+
+    @cached_property
+    def _edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        pairs = np.sort(self.cells[:, self.EDGES].reshape(-1, 2), axis=1)
+        edges, group, _, _ = kernels.unique_rows(pairs, self.node_count)
+        return read_only(edges), read_only(group.reshape(self.element_count, len(self.EDGES)))
+
+    @property
+    def edges(self) -> NDArray[np.int32]:
+        """Each edge once as two node numbers, the smaller first, sorted; shape [e, 2]."""
+        return self._edges[0]
+
+    @property
+    def element_edges(self) -> NDArray[np.int32]:
+        """The edge numbers of each element, in the order of the class's `EDGES`; shape [m, 6 or 12]."""
+        return self._edges[1]
+
+    @cached_property
+    def _faces(self) -> _Faces:
+        width = self.FACES.shape[1]
+        nodes = self.cells[:, self.FACES].reshape(-1, width)
+        _, _, order, starts = kernels.unique_rows(np.sort(nodes, axis=1), self.node_count)
+        shared = np.diff(starts)
+        if (shared > 2).any():
+            crowded = np.flatnonzero(shared > 2)
+            elements = np.unique(np.concatenate([order[starts[g] : starts[g + 1]] for g in crowded[:100]]))
+            raise InputError(
+                f"the mesh is not a manifold: {len(crowded)} faces belong to more than two {self.NAME} "
+                f"({self.NAME} {some(np.unique(elements // len(self.FACES)))}); remove doubled elements"
+            )
+        first = order[starts[:-1]]
+        second = np.where(shared == 2, order[starts[1:] - 1], -1)
+        sides = np.stack([first, second], axis=1)
+        elements = np.where(sides >= 0, sides // len(self.FACES), -1).astype(np.int32)
+        local = np.where(sides >= 0, sides % len(self.FACES), -1).astype(np.int32)
+        return _Faces(read_only(nodes[first]), read_only(elements), read_only(local))
+
+    @property
+    def faces(self) -> NDArray[np.int32]:
+        """Each face once, outward from the first of its elements; shape [f, 3] or [f, 4]."""
+        return self._faces.nodes
+
+    @property
+    def face_elements(self) -> NDArray[np.int32]:
+        """The one or two elements of each face, shape [f, 2]; the second is -1 on the boundary."""
+        return self._faces.elements
+
+    @cached_property
+    def neighbours(self) -> NDArray[np.int32]:
+        """Element across each face, in the order of the class's `FACES`; -1 outside; shape [m, 4 or 6]."""
+        table = np.full((self.element_count, len(self.FACES)), -1, dtype=np.int32)
+        inner = self.face_elements[:, 1] >= 0
+        (a, b), (i, j) = self.face_elements[inner].T, self._faces.locals[inner].T
+        table[a, i] = b
+        table[b, j] = a
+        return read_only(table)
+
+    @cached_property
+    def _boundary(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self.face_elements[:, 1] < 0)
+
+    @cached_property
+    def boundary_faces(self) -> NDArray[np.int32]:
+        """Outward faces of the boundary; shape [k, 3] or [k, 4]."""
+        return read_only(self.faces[self._boundary])
+
+    @cached_property
+    def boundary_elements(self) -> NDArray[np.int32]:
+        """The element behind each boundary face, shape [k]."""
+        return read_only(self.face_elements[self._boundary, 0])
+
+    @property
+    def boundary_triangles(self) -> NDArray[np.int32]:
+        """Outward triangles of the boundary, shape [k, 3]; numbers of this mesh's nodes."""
+        raise AssertionError("every kind of mesh has its own")
+
+    @cached_property
+    def surface(self) -> SurfaceMesh:
+        """The boundary as a mesh of its own; its `nodes` say which node of this mesh each node is."""
+        nodes, inverse = np.unique(self.boundary_triangles, return_inverse=True)
+        triangles = inverse.reshape(-1, 3).astype(np.int32)
+        return SurfaceMesh._trusted(self.points[nodes], triangles, nodes=nodes.astype(np.int32))
+
+    @cached_property
+    def node_elements(self) -> Csr:
+        """The elements of each node, ascending, as CSR."""
+        indptr, indices = kernels.invert_table(self.cells, self.node_count)
+        return Csr(read_only(indptr), read_only(indices))
+
+    @cached_property
+    def node_neighbours(self) -> Csr:
+        """The nodes that share an edge with each node, ascending, as CSR."""
+        both = np.concatenate([self.edges[:, ::-1], self.edges])
+        indptr, rows = kernels.invert_table(np.ascontiguousarray(both[:, :1]), self.node_count)
+        return Csr(read_only(indptr), read_only(both[rows, 1]))
+
+    @cached_property
+    def node_colors(self) -> NDArray[np.int32]:
+        """A colour (0, 1, 2, ...) for each node so that the ends of an edge differ; shape [n]."""
+        return read_only(kernels.color_nodes(*self.node_neighbours))
+
+    @cached_property
+    def element_colors(self) -> NDArray[np.int32]:
+        """A colour for each element so that elements with a common node differ; shape [m]."""
+        return read_only(kernels.color_elements(self.cells, *self.node_elements))
+
+    def _refuse_tangled(self) -> None:
+        """Raise if two elements lie on the same side of their common face, which means they overlap."""
+        inner = np.flatnonzero(self.face_elements[:, 1] >= 0)
+        (a, b), (i, j) = self.face_elements[inner].T, self._faces.locals[inner].T
+        here = self.cells[a[:, None], self.FACES[i]]
+        there = self.cells[b[:, None], self.FACES[j]]
+        # Opposite turns of the same cycle put the successor of a node on one side before it on the other.
+        at = (there == here[:, :1]).argmax(axis=1)
+        before = there[np.arange(len(there)), at - 1]
+        bad = before != here[:, 1]
+        if bad.any():
+            pairs = [f"{x} and {y}" for x, y in zip(a[bad][:3], b[bad][:3])]
+            raise InputError(
+                f"{int(bad.sum())} pairs of {self.NAME} lie on the same side of a common face and so overlap "
+                f"({'; '.join(pairs)}); mend the mesh where it is folded"
+            )
+
+    def transformed(
+        self,
+        translate: ArrayLike = (0.0, 0.0, 0.0),
+        rotate: ArrayLike | None = None,
+        scale: float | ArrayLike = 1.0,
+    ) -> Self:
+        """Return the mesh scaled, then turned about the origin, then moved.
+
+        Args:
+            translate: Displacement [m], shape [3].
+            rotate: A vector along the axis whose length is the angle [rad], or a rotation matrix [3, 3].
+            scale: One factor, or one for each axis; not zero. A mirror image stays properly oriented.
+        """
+        points, mirrored = apply_transform(self.points, translate, rotate, scale)
+        if mirrored:
+            return type(self)(points, self._mirrored_cells(), self.regions)
+        return type(self)._trusted(points, self.cells, self.regions, self.notes)
+
+    def _mirrored_cells(self) -> NDArray[np.int32]:
+        raise AssertionError("every kind of mesh has its own")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.element_count} {self.NAME}, {self.node_count} nodes>"
+
+
+def _as_regions(regions: Mapping[str, Any], count: int) -> Mapping[str, NDArray[np.int32]]:
+    """Return a read-only map of sorted element numbers, each name's numbers once."""
+    table = {}
+    for name, values in regions.items():
+        numbers = np.asarray(values)
+        if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+            raise InputError(f'region "{name}" must be a list of element numbers')
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
+            raise InputError(f'region "{name}" names elements that do not exist (there are {count})')
+        table[str(name)] = read_only(np.unique(numbers).astype(np.int32))
+    return MappingProxyType(table)
