@@ -1,0 +1,165 @@
+"""The scene: all options, their defaults, units and meaning. Files, docs and panels are made from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, PrivateAttr, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from continua.scene.matter import Body
+from continua.scene.problems import Place, Source, scene_error
+from continua.scene.surroundings import Collider, Wind
+from continua.scene.types import Count, Direction, Model, Name, Number, PictureSize, Text, Vector, option
+from continua.scene.types import Path as PathText
+
+if TYPE_CHECKING:
+    from continua.world import World
+
+__all__ = ["Camera", "Output", "Picture", "Scene"]
+
+MAX_STEPS = 100_000_000
+
+
+def _stays_inside(value: str) -> str:
+    for kind in (PurePosixPath, PureWindowsPath):
+        path = kind(value)
+        if path.is_absolute() or path.drive or path.root or ".." in path.parts:
+            raise PydanticCustomError(
+                "path_outside", "must be a relative folder without '..'; use -o on the command line instead"
+            )
+    return value
+
+
+class Camera(Model):
+    """Where pictures are taken from. By default the camera sees the whole run from the front right."""
+
+    direction: Direction = option("From the scene to the camera.", (0.5, 0.35, 1.0))
+    target: Vector | None = option("The point in the middle of the picture.", None, unit="m")
+    distance: Number | None = option("From the camera to the target.", None, unit="m", gt=0)
+
+
+class Picture(Model):
+    """How pictures and films look."""
+
+    color: Literal["von_mises", "displacement", "velocity", "plain"] = option(
+        "What the colours of the bodies show.", "von_mises"
+    )
+    size: PictureSize = option("Width and height.", (1280, 720), unit="px")
+    camera: Camera | None = option("Where pictures are taken from.", None)
+
+
+class Output(Model):
+    """What a run writes."""
+
+    formats: list[Literal["vtu", "usd", "glb", "ply", "obj", "png", "mp4"]] = option(
+        "Files written for the frames.", lambda: ["vtu"], max_length=7
+    )
+    folder: Annotated[PathText, AfterValidator(_stays_inside)] | None = option(
+        "Folder for the results, inside the current one; by default out/NAME.", None
+    )
+    checkpoint_every: Count = option("Frames between two checkpoints.", 10, ge=1, le=1_000_000)
+    picture: Picture = option("How pictures and films look.", Picture)
+
+
+class Scene(Model):
+    """A simulation: bodies, what surrounds them, how long it runs and what it writes."""
+
+    name: Name = option("Name of the scene; by default that of the file.", "scene")
+    description: Text = option("What there is to see, in a sentence.", "")
+    seconds: Number = option("Simulated time.", 2.0, unit="s", gt=0, le=1e6)
+    fps: Number = option("Frames per simulated second.", 60.0, unit="1/s", gt=0, le=1e6)
+    dt: Number = option(
+        "Longest time step; it is shortened to divide a frame evenly.", 0.01, unit="s", gt=0, le=100
+    )
+    gravity: Vector = option("Acceleration of all bodies.", (0.0, -9.81, 0.0), unit="m/s²")
+    bodies: list[Body] = option("What is simulated.", min_length=1, max_length=1000)
+    colliders: list[Collider] = option("Fixed obstacles.", list, max_length=1000)
+    wind: Wind | None = option("Moving air.", None)
+    output: Output = option("What a run writes.", Output)
+
+    _source: Source = PrivateAttr(default_factory=Source)
+
+    @model_validator(mode="after")
+    def _unique_names(self) -> Self:
+        for name, count in Counter(body.name for body in self.bodies).items():
+            if count > 1:
+                raise PydanticCustomError(
+                    "same_names",
+                    "{count} bodies are called '{name}'; give each its own name",
+                    {"count": count, "name": name, "at": ["bodies"]},
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _sane_length(self) -> Self:
+        steps = self.seconds * max(self.fps, 1.0 / self.dt)
+        if steps > MAX_STEPS:
+            raise PydanticCustomError(
+                "too_many_steps",
+                "asks for {steps} million steps; use fewer seconds, fewer frames or a longer dt",
+                {"steps": round(steps / 1e6), "at": ["seconds"]},
+            )
+        return self
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], source: Source | None = None) -> Self:
+        """Make a scene from plain data; what is wrong is said with file, line and key."""
+        source = source or Source()
+        try:
+            scene = cls.model_validate(data)
+        except ValidationError as error:
+            raise scene_error(error, data, source) from None
+        scene._source = source
+        return scene
+
+    def with_options(self, **changes: Any) -> Self:
+        """Return a copy with other top-level options, checked like the rest."""
+        data = self.model_dump(exclude_unset=True)
+        data.update({key: value for key, value in changes.items() if value is not None})
+        return self.from_data(data, self._source)
+
+    def build(self) -> World:
+        """Return the world that this scene describes, ready to step."""
+        from continua.scene.build import build_world
+
+        return build_world(self)
+
+    def at(self, *key: str | int) -> Place:
+        """Return the place of a key, for messages: `with scene.at("bodies", 0): ...` adds it to errors."""
+        return Place(self._source, key)
+
+    @property
+    def path(self) -> Path | None:
+        """The file this scene was read from, or None."""
+        return self._source.path
+
+    @property
+    def text(self) -> str:
+        """The scene as YAML: the file's own text, or one made from the options that were set."""
+        if self._source.text:
+            return self._source.text
+        import yaml
+
+        return yaml.safe_dump(self.model_dump(mode="json", exclude_unset=True), sort_keys=False)
+
+    def file(self, path: str) -> Path:
+        """Return where a file named in the scene is: relative to the scene's folder."""
+        folder = self._source.path.parent if self._source.path else Path()
+        return folder / Path(path).expanduser()
+
+    def fingerprint(self) -> str:
+        """Return a digest of all that decides the results; a run may only be resumed when it is the same.
+
+        How long the run is and what it writes may change; the contents of mesh files may not.
+        """
+        data = self.model_dump(mode="json", exclude={"description", "seconds", "output"})
+        digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode())
+        for body in self.bodies:
+            if body.mesh.type == "file" and self.file(body.mesh.path).is_file():
+                digest.update(self.file(body.mesh.path).read_bytes())
+        return digest.hexdigest()

@@ -1,0 +1,74 @@
+"""Which nodes of a body something acts on: the `where` of pins, drives, pushes and pulls."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, Tag
+
+from continua.scene.types import Direction, Model, Number, Text, Vector, by_type, option
+
+__all__ = [
+    "SIDES",
+    "BoxSelector",
+    "HalfSpaceSelector",
+    "NodesSelector",
+    "RegionSelector",
+    "Side",
+    "SphereSelector",
+    "Where",
+]
+
+Side = Literal["all", "left", "right", "bottom", "top", "back", "front"]
+SIDES: tuple[str, ...] = get_args(Side)
+
+
+class BoxSelector(Model):
+    """Nodes inside an axis-aligned box (its faces included)."""
+
+    type: Literal["box"] = option("Nodes inside a box.")
+    min: Vector = option("Corner with the smallest coordinates.", unit="m")
+    max: Vector = option("Corner with the largest coordinates.", unit="m")
+
+
+class SphereSelector(Model):
+    """Nodes inside a ball (its surface included)."""
+
+    type: Literal["sphere"] = option("Nodes inside a ball.")
+    center: Vector = option("Centre.", unit="m")
+    radius: Number = option("Radius.", unit="m", gt=0)
+
+
+class HalfSpaceSelector(Model):
+    """Nodes on one side of a plane: behind it, where its normal does not point (the plane included)."""
+
+    type: Literal["half_space"] = option("Nodes behind a plane.")
+    point: Vector = option("A point of the plane.", unit="m")
+    normal: Direction = option("Direction that points away from the chosen nodes.")
+
+
+class NodesSelector(Model):
+    """Nodes by number."""
+
+    type: Literal["nodes"] = option("Nodes by number.")
+    nodes: list[Annotated[int, Field(strict=True, ge=0)]] = option(
+        "Numbers of nodes of the mesh, from 0.", min_length=1, max_length=100_000
+    )
+
+
+class RegionSelector(Model):
+    """Nodes of the elements of a named region of the mesh file (a Gmsh physical group)."""
+
+    type: Literal["region"] = option("Nodes of a named region of the mesh.")
+    region: Text = option("Name of the region.")
+
+
+Where = Annotated[
+    Annotated[Side, Tag("word")]
+    | Annotated[BoxSelector, Tag("box")]
+    | Annotated[SphereSelector, Tag("sphere")]
+    | Annotated[HalfSpaceSelector, Tag("half_space")]
+    | Annotated[NodesSelector, Tag("nodes")]
+    | Annotated[RegionSelector, Tag("region")],
+    by_type("word", "box", "sphere", "half_space", "nodes", "region"),
+]

@@ -1,0 +1,174 @@
+"""The shape of a body: where its mesh comes from and how it is placed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from continua.scene.types import Counts3, Direction, Model, Number, Path, Vector, by_type, option
+
+__all__ = [
+    "BoxMesh",
+    "BridgeMesh",
+    "CylinderMesh",
+    "FileMesh",
+    "Mesh",
+    "Rotation",
+    "SphereMesh",
+    "Tetrahedralize",
+    "TorusMesh",
+    "Transform",
+]
+
+MAX_ELEMENTS = 20_000_000
+
+
+def _check_cells(cells: int, tets_per_cell: float, key: str) -> None:
+    """Refuse a generated mesh that no ordinary machine can hold, before anything is allocated."""
+    tets = cells * tets_per_cell
+    if tets > MAX_ELEMENTS:
+        raise PydanticCustomError(
+            "too_many_elements",
+            "'{key}' asks for about {tets} million tetrahedra; use at most {limit} million",
+            {"key": key, "tets": round(tets / 1e6), "limit": MAX_ELEMENTS // 1_000_000},
+        )
+
+
+_Extent = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0, le=1e6)]
+_Cells = Annotated[int, Field(strict=True, ge=1, le=1000)]
+_Size = Annotated[Vector, Field(json_schema_extra={"unit": "m"})]
+
+
+def _positive(value: tuple[float, float, float], key: str) -> None:
+    if min(value) <= 0:
+        raise PydanticCustomError(
+            "not_positive",
+            "'{key}' must have three lengths greater than 0 (got {got})",
+            {"key": key, "got": list(value)},
+        )
+
+
+class BoxMesh(Model):
+    """A block of `cells` equal cells, each split into tetrahedra; one corner is at `origin`."""
+
+    type: Literal["box"] = option("A block.")
+    size: Vector = option("Lengths along x, y and z.", (1.0, 1.0, 1.0), unit="m")
+    cells: Counts3 = option("Number of cells along x, y and z.", (4, 4, 4))
+    split: Literal[5, 6] = option("Tetrahedra per cell: 6 (the same in every cell) or 5 (mirrored).", 6)
+    origin: Vector = option("The corner with the smallest coordinates.", (0.0, 0.0, 0.0), unit="m")
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        _positive(self.size, "size")
+        _check_cells(self.cells[0] * self.cells[1] * self.cells[2], self.split, "cells")
+        return self
+
+
+class BridgeMesh(Model):
+    """A beam of 8n x n x n cells with six tetrahedra each: the standard test of soft-body solvers."""
+
+    type: Literal["bridge"] = option("The standard beam.")
+    n: _Cells = option("Cells across the width and the height; 8n run along the length.", 4)
+    size: Vector | None = option("Lengths along x, y and z; by default the generator's own.", None, unit="m")
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        if self.size is not None:
+            _positive(self.size, "size")
+        _check_cells(8 * self.n**3, 6, "n")
+        return self
+
+
+class SphereMesh(Model):
+    """A ball around the origin."""
+
+    type: Literal["sphere"] = option("A ball.")
+    radius: _Extent = option("Radius.", 0.5, unit="m")
+    cells: _Cells = option("Cells across the diameter.", 8)
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        _check_cells(self.cells**3, 6, "cells")
+        return self
+
+
+class CylinderMesh(Model):
+    """A cylinder."""
+
+    type: Literal["cylinder"] = option("A cylinder.")
+    radius: _Extent = option("Radius.", 0.25, unit="m")
+    length: _Extent = option("Length along the axis.", 1.0, unit="m")
+    cells: _Cells = option("Cells across the diameter.", 8)
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        along = max(1.0, self.cells * self.length / (2 * self.radius))
+        _check_cells(round(self.cells**2 * along), 6, "cells")
+        return self
+
+
+class TorusMesh(Model):
+    """A ring around the y axis."""
+
+    type: Literal["torus"] = option("A ring.")
+    radius: _Extent = option("From the axis to the middle of the tube.", 0.5, unit="m")
+    tube: _Extent = option("Radius of the tube.", 0.15, unit="m")
+    cells: _Cells = option("Cells across the tube.", 4)
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        if self.tube >= self.radius:
+            raise PydanticCustomError(
+                "fat_torus",
+                "'tube' must be smaller than 'radius' ({radius}) (got {tube})",
+                {"tube": self.tube, "radius": self.radius},
+            )
+        around = max(1.0, self.cells * 3.2 * self.radius / self.tube)
+        _check_cells(round(self.cells**2 * around), 6, "cells")
+        return self
+
+
+class Tetrahedralize(Model):
+    """How a closed surface is filled with tetrahedra."""
+
+    size: _Extent | None = option("Wanted length of edges.", None, unit="m")
+    max_volume: _Extent | None = option("Largest volume of a tetrahedron.", None, unit="m³")
+    min_dihedral: Number | None = option(
+        "Smallest angle between two faces of a tetrahedron to aim for.", None, unit="deg", ge=0, le=40
+    )
+
+
+class FileMesh(Model):
+    """A mesh file: tetrahedra (MSH, VTU, VTK, MESH, TetGen) or a closed surface (STL, OBJ, PLY, OFF)."""
+
+    type: Literal["file"] = option("A mesh from a file.")
+    path: Path = option("The file, relative to the folder of the scene.")
+    tetrahedralize: Tetrahedralize | None = option("How to fill a surface with tetrahedra.", None)
+
+
+Mesh = Annotated[
+    Annotated[BoxMesh, Tag("box")]
+    | Annotated[BridgeMesh, Tag("bridge")]
+    | Annotated[SphereMesh, Tag("sphere")]
+    | Annotated[CylinderMesh, Tag("cylinder")]
+    | Annotated[TorusMesh, Tag("torus")]
+    | Annotated[FileMesh, Tag("file")],
+    by_type("box", "bridge", "sphere", "cylinder", "torus", "file"),
+]
+
+
+class Rotation(Model):
+    """A turn about an axis through the origin."""
+
+    axis: Direction = option("Direction of the axis.", (0.0, 1.0, 0.0))
+    degrees: Number = option("Angle, by the right-hand rule.", unit="deg", ge=-36000, le=36000)
+
+
+class Transform(Model):
+    """Where the mesh is put: it is scaled first, then turned, then moved."""
+
+    scale: _Extent = option("Factor on all lengths.", 1.0)
+    rotate: Rotation | None = option("Turn about the origin.", None)
+    translate: Vector = option("Shift.", (0.0, 0.0, 0.0), unit="m")

@@ -1,0 +1,49 @@
+"""What surrounds the bodies: fixed obstacles and wind."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Tag
+
+from continua.scene.types import Direction, Flag, Model, Number, Vector, by_type, option
+
+__all__ = ["Collider", "Plane", "Sphere", "Wind"]
+
+
+class _Obstacle(Model):
+    friction: Number = option("Coulomb's coefficient of friction.", 0.5, ge=0, le=100)
+    stiffness: Number | None = option(
+        "Stiffness of the contact per node; by default it suits the body.", None, unit="N/m", gt=0
+    )
+
+
+class Plane(_Obstacle):
+    """An endless plane; bodies stay on the side its normal points to."""
+
+    type: Literal["plane"] = option("An endless plane.")
+    point: Vector = option("A point of the plane.", (0.0, 0.0, 0.0), unit="m")
+    normal: Direction = option("Direction to the free side.", (0.0, 1.0, 0.0))
+
+
+class Sphere(_Obstacle):
+    """A fixed ball, or a hollow one that holds the bodies inside."""
+
+    type: Literal["sphere"] = option("A ball.")
+    center: Vector = option("Centre.", unit="m")
+    radius: Number = option("Radius.", unit="m", gt=0, le=1e6)
+    inside: Flag = option("Keep bodies inside instead of outside.", False)
+
+
+Collider = Annotated[
+    Annotated[Plane, Tag("plane")] | Annotated[Sphere, Tag("sphere")], by_type("plane", "sphere")
+]
+
+
+class Wind(Model):
+    """Air that moves past all bodies and presses on their surfaces."""
+
+    velocity: Vector = option("Mean velocity of the air.", unit="m/s")
+    gust: Number = option("How far the speed swings about its mean, as a fraction of it.", 0.0, ge=0, le=10)
+    period: Number = option("Time from gust to gust.", 1.0, unit="s", gt=0, le=1e6)
+    density: Number = option("Density of the air.", 1.2, unit="kg/m³", gt=0, le=1e6)

@@ -1,0 +1,90 @@
+"""The building blocks of the scene models: a strict base class and number types with clear refusals."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field
+from pydantic.json_schema import JsonDict
+from pydantic_core import PydanticCustomError
+
+__all__ = [
+    "Color",
+    "Count",
+    "Counts3",
+    "Direction",
+    "Flag",
+    "Model",
+    "Name",
+    "Number",
+    "Path",
+    "PictureSize",
+    "Text",
+    "Vector",
+    "by_type",
+    "option",
+]
+
+
+class Model(BaseModel):
+    """Base of every part of a scene: unknown keys are refused, defaults are checked, docs come along."""
+
+    model_config = ConfigDict(extra="forbid", validate_default=True)
+
+
+def option(description: str, default: Any = ..., *, unit: str = "", **limits: Any) -> Any:
+    """Describe one key of a scene: what it means, its unit (SI), its default and its limits."""
+    extra: JsonDict = {"unit": unit} if unit else {}
+    if callable(default):
+        return Field(default_factory=default, description=description, json_schema_extra=extra, **limits)
+    return Field(default, description=description, json_schema_extra=extra, **limits)
+
+
+def by_type(*types: str) -> Discriminator:
+    """Choose among models by their `type` key; a plain word is taken where a choice is tagged "word"."""
+
+    def tag(value: Any) -> Any:
+        if isinstance(value, str) and "word" in types:
+            return "word"
+        kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+        return kind if isinstance(kind, str) else None
+
+    return Discriminator(
+        tag,
+        custom_error_type="choose_type",
+        custom_error_message="needs a known 'type'",
+        custom_error_context={"types": list(types)},
+    )
+
+
+def _list_of(count: int, what: str) -> BeforeValidator:
+    def check(value: Any) -> Any:
+        if not isinstance(value, list | tuple) or len(value) != count:
+            raise PydanticCustomError("length", "must be a list of {n} {what}", {"n": count, "what": what})
+        return value
+
+    return BeforeValidator(check)
+
+
+def _nonzero(value: tuple[float, float, float]) -> tuple[float, float, float]:
+    if not any(value):
+        raise PydanticCustomError("zero_vector", "must not be the zero vector")
+    return value
+
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+Text = Annotated[str, Field(strict=True, max_length=2000)]
+Path = Annotated[str, Field(strict=True, min_length=1, max_length=1000)]
+Name = Annotated[str, Field(strict=True, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Color = Annotated[
+    str, Field(strict=True, pattern=r"^#[0-9a-fA-F]{6}$", json_schema_extra={"format": "color"})
+]
+Coordinate = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e9, le=1e9)]
+Vector = Annotated[tuple[Coordinate, Coordinate, Coordinate], _list_of(3, "numbers")]
+Direction = Annotated[Vector, AfterValidator(_nonzero)]
+_Cells = Annotated[int, Field(strict=True, ge=1, le=1000)]
+Counts3 = Annotated[tuple[_Cells, _Cells, _Cells], _list_of(3, "whole numbers")]
+_Pixels = Annotated[int, Field(strict=True, ge=16, le=8192)]
+PictureSize = Annotated[tuple[_Pixels, _Pixels], _list_of(2, "whole numbers")]
