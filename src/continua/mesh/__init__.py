@@ -1,10 +1,34 @@
 """Meshes: tetrahedra, hexahedra and triangle surfaces; how to make, read, refine, check and bind them."""
 
+from continua.mesh import surfaces
 from continua.mesh.checks import compact
 from continua.mesh.files import read, write
-from continua.mesh.lattice import box, bridge
+from continua.mesh.hex_mesh import HexMesh
+from continua.mesh.lattice import box, bridge, hex_box
+from continua.mesh.quality import HexQuality, Quality
+from continua.mesh.refinement import Refinement, refine
+from continua.mesh.round import cylinder, sphere, torus
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.volume_mesh import Csr
 
-__all__ = ["Csr", "SurfaceMesh", "TetMesh", "box", "bridge", "compact", "read", "write"]
+__all__ = [
+    "Csr",
+    "HexMesh",
+    "HexQuality",
+    "Quality",
+    "Refinement",
+    "SurfaceMesh",
+    "TetMesh",
+    "box",
+    "bridge",
+    "compact",
+    "cylinder",
+    "hex_box",
+    "read",
+    "refine",
+    "sphere",
+    "surfaces",
+    "torus",
+    "write",
+]

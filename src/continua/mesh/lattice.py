@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
+from continua.mesh.hex_mesh import HexMesh
 from continua.mesh.tet_mesh import TetMesh
 
-__all__ = ["box", "bridge"]
+__all__ = ["box", "bridge", "hex_box"]
 
 MAX_ELEMENTS = 50_000_000
 
@@ -82,6 +83,7 @@ def _path_tets() -> NDArray[np.int32]:
     return np.array(tets, dtype=np.int32)
 
 
+_VTK = [0, 4, 6, 2, 1, 5, 7, 3]
 _SIX = _path_tets()
 # A regular tet in the middle and four corner tets; the odd cells take the mirror image.
 _FIVE_EVEN = np.array([[0, 5, 6, 3], [4, 6, 0, 5], [2, 6, 3, 0], [1, 0, 3, 5], [7, 3, 6, 5]], dtype=np.int32)
@@ -101,12 +103,15 @@ def box(
         size: Lengths along x, y, z [m].
         cells: Numbers of cells along x, y, z.
         split: Tets in a cell. 6 along the main diagonal, alike in every cell; 5 with a regular tet in the
-            middle, alternating between two mirror images so that neighbours fit.
+            middle, alternating between two mirror images so that neighbours fit; 24 alike around the cell's
+            centre, with nodes in the middle of each cell and each cell side, the most symmetric.
         origin: The corner with the smallest coordinates [m]; zero unless given.
     """
-    if split not in (5, 6):
-        raise InputError(f"split must be 6 or 5 tets a cell, not {split!r}")
+    if split not in (5, 6, 24):
+        raise InputError(f"split must be 6, 5 or 24 tets a cell, not {split!r}")
     counts = checked_counts(cells, ("x", "y", "z"), split)
+    if split == 24:
+        return hex_box(size, counts, origin=origin).to_tets()
     points = lattice_points(size, counts, origin)
     corners = lattice_cells(counts)
     if split == 6:
@@ -116,6 +121,20 @@ def box(
         table = np.where(odd[:, None, None], _FIVE_ODD, _FIVE_EVEN)
         tets = np.take_along_axis(corners[:, None, :], table, axis=2).reshape(-1, 4)
     return TetMesh._trusted(points, tets)
+
+
+def hex_box(
+    size: ArrayLike = (1.0, 1.0, 1.0), cells: ArrayLike = (1, 1, 1), *, origin: ArrayLike | None = None
+) -> HexMesh:
+    """Make a box of hexahedra.
+
+    Args:
+        size: Lengths along x, y, z [m].
+        cells: Numbers of cells along x, y, z.
+        origin: The corner with the smallest coordinates [m]; zero unless given.
+    """
+    counts = checked_counts(cells, ("x", "y", "z"))
+    return HexMesh._trusted(lattice_points(size, counts, origin), lattice_cells(counts)[:, _VTK])
 
 
 def bridge(n: int, size: ArrayLike | None = None) -> TetMesh:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import read_only, some
+from continua.mesh.quality import Quality, tet_quality
 from continua.mesh.volume_mesh import Csr, VolumeMesh
 
 __all__ = ["TetMesh", "tet_volumes"]
@@ -70,6 +71,10 @@ class TetMesh(VolumeMesh):
     def node_tets(self) -> Csr:
         """The elements of each node, ascending, as CSR (indptr, indices)."""
         return self.node_elements
+
+    def quality(self) -> Quality:
+        """Return figures about the shapes of the elements; `print` shows them as a table."""
+        return tet_quality(self.points[self.cells])
 
     def _orient(self, cells: NDArray[np.int32]) -> tuple[str, ...]:
         volumes = tet_volumes(self.points, cells)
