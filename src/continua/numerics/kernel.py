@@ -87,6 +87,8 @@ def _compile(function: Callable, **options: Any) -> Any:
     folder = _cache_folder(Path(function.__code__.co_filename).resolve().parent)
     if folder is None:  # no place to write: compile anew in each process
         return numba.njit(**_OPTIONS, **options)(function)
+    if options.get("parallel"):  # Numba's cache does not tell the two variants of a pair apart
+        folder = str(Path(folder) / "parallel")
     with _cache_at(folder):
         return numba.njit(cache=True, **_OPTIONS, **options)(function)
 
