@@ -146,7 +146,7 @@ class _Walker:
             for index, item in enumerate(node.value):
                 self.lines[(*key, index)] = item.start_mark.line + 1
             return [self._value(item, (*key, index)) for index, item in enumerate(node.value)]
-        return self._scalar(node, key)
+        return self._scalar(node)
 
     def _mapping(self, node: yaml.MappingNode, key: Key) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -161,8 +161,8 @@ class _Walker:
             data[name] = self._value(value_node, (*key, name))
         return data
 
-    def _scalar(self, node: yaml.ScalarNode, key: Key) -> Any:
-        if node.style is not None:  # quoted or block text
+    def _scalar(self, node: yaml.Node) -> Any:
+        if getattr(node, "style", None) is not None:  # quoted or block text
             return node.value
         text = node.value
         kind = next((kind for kind, pattern in _SCALARS if pattern.match(text)), "str")

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from continua.scene.matter import Body
 from continua.scene.problems import Place, Source, scene_error
 from continua.scene.surroundings import Collider, Wind
-from continua.scene.types import Count, Direction, Model, Name, Number, PictureSize, Text, Vector, option
+from continua.scene.types import Count, Model, Name, Number, PictureSize, Text, Vector, option
 from continua.scene.types import Path as PathText
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Camera", "Output", "Picture", "Scene"]
 
-MAX_STEPS = 100_000_000
+MAX_STEPS = 10_000_000
 
 
 def _stays_inside(value: str) -> str:
@@ -36,11 +36,30 @@ def _stays_inside(value: str) -> str:
 
 
 class Camera(Model):
-    """Where pictures are taken from. By default the camera sees the whole run from the front right."""
+    """Where pictures are taken from.
 
-    direction: Direction = option("From the scene to the camera.", (0.5, 0.35, 1.0))
-    target: Vector | None = option("The point in the middle of the picture.", None, unit="m")
-    distance: Number | None = option("From the camera to the target.", None, unit="m", gt=0)
+    By default the camera is fitted to the bodies; `azimuth` and `elevation` turn it. With `position` it
+    stands where it is told.
+    """
+
+    azimuth: Number | None = option(
+        "Angle about the y axis, from z towards x.", None, unit="deg", ge=-360, le=360
+    )
+    elevation: Number | None = option("Angle above the horizon.", None, unit="deg", ge=-89, le=89)
+    position: Vector | None = option("Where the camera stands, instead of the angles.", None, unit="m")
+    target: Vector | None = option("What a placed camera looks at; by default the middle.", None, unit="m")
+    fov: Number | None = option("Vertical angle of view.", None, unit="deg", ge=1, le=150)
+
+    @model_validator(mode="after")
+    def _placed_or_fitted(self) -> Self:
+        turned = self.azimuth is not None or self.elevation is not None
+        if turned and self.position is not None:
+            raise PydanticCustomError(
+                "two_cameras", "takes either 'position' or 'azimuth' and 'elevation', not both"
+            )
+        if self.target is not None and self.position is None:
+            raise PydanticCustomError("no_position", "'target' needs 'position' beside it")
+        return self
 
 
 class Picture(Model):
@@ -118,10 +137,20 @@ class Scene(Model):
         return scene
 
     def with_options(self, **changes: Any) -> Self:
-        """Return a copy with other top-level options, checked like the rest."""
+        """Return a copy with other top-level options, checked like the rest.
+
+        None leaves an option as it is; a mapping changes only the keys it has.
+        """
         data = self.model_dump(exclude_unset=True)
-        data.update({key: value for key, value in changes.items() if value is not None})
-        return self.from_data(data, self._source)
+        for key, value in changes.items():
+            if isinstance(value, dict):
+                inner = {name: item for name, item in value.items() if item is not None}
+                data[key] = {**data.get(key, {}), **inner}
+            elif value is not None:
+                data[key] = value
+        changed = self.from_data(data)  # the file is right already: a problem is one of the changes
+        changed._source = self._source
+        return changed
 
     def build(self) -> World:
         """Return the world that this scene describes, ready to step."""

@@ -82,15 +82,15 @@ def key_text(key: Iterable[str | int]) -> str:
 
 
 def scene_error(error: ValidationError, data: Any, source: Source) -> SceneError:
-    """Turn pydantic's report into sentences, in the order of the file."""
-    found: dict[str, tuple[int, bool, int]] = {}
+    """Turn pydantic's report into sentences, in the order of the file, with what is missing at the end."""
+    found: dict[str, tuple[bool, int, int]] = {}
     for number, detail in enumerate(error.errors(include_url=False)):
         key = _locate(detail, data)
         sentence = _sentence(detail, key)
         where = source.where(key)
         line = source.lines.get(key, source.lines.get(key[:-1], 0))
         # A misspelt key comes before the key that is missing because of it.
-        rank = (line, detail["type"] == "missing", number)
+        rank = (detail["type"] == "missing", line, number)
         found.setdefault(f"{where}: {sentence}" if where else sentence, rank)
     return SceneError(sorted(found, key=lambda text: found[text]))
 
@@ -165,7 +165,7 @@ def _sentence(detail: ErrorDetails, key: Key) -> str:
     if kind == "extra_forbidden":
         return _unknown_key(str(key[-1]), detail)
     if kind == "choose_type":
-        return _choose_type(value, context["types"])
+        return _choose_type(value, context["types"].split())
     if kind == "literal_error":
         return _literal(value, context["expected"])
     if kind in _LIMITS:
@@ -249,14 +249,10 @@ def _choose_type(value: Any, types: Sequence[str]) -> str:
 
 
 def _literal(value: Any, expected: str) -> str:
-    choices = [part.strip().strip("'") for part in expected.replace(" or ", ", ").split(",")]
-    return (
-        "must be "
-        + ("" if len(choices) == 1 else "one of ")
-        + ", ".join(choices)
-        + _got(value)
-        + (_did_you_mean(value, choices) if isinstance(value, str) else "")
-    )
+    choices = [part.strip() for part in expected.replace(" or ", ", ").split(",")]
+    must = choices[0] if len(choices) == 1 else "one of " + ", ".join(choices)
+    near = _did_you_mean(value, [choice.strip("'") for choice in choices]) if isinstance(value, str) else ""
+    return f"must be {must}{_got(value)}{near}"
 
 
 def _pattern(pattern: str) -> str:

@@ -14,8 +14,12 @@ __all__ = ["Collider", "Plane", "Sphere", "Wind"]
 class _Obstacle(Model):
     friction: Number = option("Coulomb's coefficient of friction.", 0.5, ge=0, le=100)
     stiffness: Number | None = option(
-        "Stiffness of the contact per node; by default it suits the body.", None, unit="N/m", gt=0
+        "Pressure for each metre of penetration; by default it suits the touching body.",
+        None,
+        unit="Pa/m",
+        gt=0,
     )
+    damping: Number = option("Part of the critical damping while a body comes in.", 0.2, ge=0, le=100)
 
 
 class Plane(_Obstacle):

@@ -53,7 +53,7 @@ def by_type(*types: str) -> Discriminator:
         tag,
         custom_error_type="choose_type",
         custom_error_message="needs a known 'type'",
-        custom_error_context={"types": list(types)},
+        custom_error_context={"types": " ".join(types)},
     )
 
 

@@ -1,0 +1,196 @@
+"""The commands and their options. Each imports what it needs when it runs, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from continua.errors import ContinuaError, DivergedError
+
+__all__ = ["app", "main"]
+
+EXIT_INPUT = 2
+EXIT_DIVERGED = 3
+
+
+class _Group(TyperGroup):
+    """Says errors in a sentence on stderr, without a traceback unless CONTINUA_DEBUG is set."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ContinuaError as error:
+            if os.environ.get("CONTINUA_DEBUG"):
+                raise
+            print(f"continua: {error}", file=sys.stderr)
+            raise typer.Exit(EXIT_DIVERGED if isinstance(error, DivergedError) else EXIT_INPUT) from None
+        except MemoryError:
+            print("continua: there is not enough memory; use a coarser mesh", file=sys.stderr)
+            raise typer.Exit(EXIT_INPUT) from None
+        except BrokenPipeError:  # the reader of our output went away, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    name="continua",
+    cls=_Group,
+    help="The physics of continua, in real time, on an ordinary CPU.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"continua {version('continua')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+SceneArgument = Annotated[
+    str, typer.Argument(metavar="SCENE", help="A scene file, or the name of a shipped scene.")
+]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; results do not depend on it.")]
+
+
+@app.command()
+def run(
+    scene: SceneArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for the results [default: out/NAME].")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Simulated time [s], instead of the scene's.")] = None,
+    fps: Annotated[float | None, typer.Option(help="Frames per second, instead of the scene's.")] = None,
+    formats: Annotated[
+        str | None,
+        typer.Option("--format", help="Files to write, such as vtu,usd: vtu usd glb ply obj png mp4."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Start anew in a folder that already has results.")
+    ] = False,
+    threads: Threads = None,
+    checkpoint_every: Annotated[
+        int | None, typer.Option(min=1, help="Frames between two checkpoints, instead of the scene's.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Simulate a scene and write frames, a picture and a checkpoint."""
+    from continua.cli.run import run_scene
+    from continua.scene import load_scene
+
+    loaded = load_scene(scene)
+    wanted = None if formats is None else [part.strip() for part in formats.split(",") if part.strip()]
+    outputs = {"formats": wanted, "checkpoint_every": checkpoint_every}
+    changed = loaded.with_options(seconds=seconds, fps=fps, output=outputs)
+    code = run_scene(changed, scene, folder=output, resume=resume, force=force, threads=threads, quiet=quiet)
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command()
+def scenes() -> None:
+    """List the scenes that come with Continua."""
+    from continua.cli.show import table
+    from continua.scene import load_scene, shipped_scenes
+
+    rows = [(name, load_scene(name).description) for name in shipped_scenes()]
+    table(("scene", "what there is to see"), rows)
+    print("\nRun one with  continua run NAME  or play with it in  continua studio NAME")
+
+
+@app.command()
+def info(
+    file: Annotated[str, typer.Argument(help="A mesh, a scene (or its name), or a checkpoint.")],
+) -> None:
+    """Describe a mesh, a scene or a checkpoint."""
+    from continua.cli.info import describe
+
+    describe(file)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of scene files."""
+    import json
+
+    from continua.scene import Scene
+
+    print(json.dumps(Scene.model_json_schema(), indent=2, ensure_ascii=False))
+
+
+@app.command()
+def mesh(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A closed surface, or any mesh.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
+    size: Annotated[float | None, typer.Option(help="Wanted length of edges [m].")] = None,
+    max_volume: Annotated[float | None, typer.Option(help="Largest tetrahedron [m³].")] = None,
+    min_dihedral: Annotated[float | None, typer.Option(help="Smallest angle to aim for [degrees].")] = None,
+) -> None:
+    """Fill a surface with tetrahedra, or convert a mesh, and print its quality."""
+    from continua.cli.info import make_mesh
+
+    make_mesh(source, target, size=size, max_volume=max_volume, min_dihedral=min_dihedral)
+
+
+@app.command()
+def studio(
+    scene: Annotated[str, typer.Argument(metavar="[SCENE]", help="A scene file or name.")] = "bridge",
+    host: Annotated[str, typer.Option(help="Address to listen on; others need a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8787,
+    token: Annotated[str | None, typer.Option(help="Secret that the page must know.")] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
+    threads: Threads = None,
+) -> None:
+    """Open a scene in the browser: pull it with the mouse, change it while it runs."""
+    from continua.scene import load_scene
+
+    loaded = load_scene(scene)
+    if threads is not None:
+        from continua.numerics import set_threads
+
+        set_threads(threads)
+    from continua.studio import serve
+
+    serve(loaded, host=host, port=port, token=token, open_browser=not no_open)
+
+
+@app.command()
+def warmup() -> None:
+    """Compile all kernels now, so that no later run has to wait."""
+    from continua.cli.doctor import warm_up
+
+    warm_up()
+
+
+@app.command()
+def doctor() -> None:
+    """Say what works on this machine."""
+    from continua.cli.doctor import examine
+
+    if not examine():
+        raise typer.Exit(1)

@@ -1,0 +1,49 @@
+"""Plain tables and numbers for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+__all__ = ["bytes_text", "pairs", "table", "time_text"]
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table; long last columns wrap to the width of the terminal."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for number, head in enumerate(heads):
+        grid.add_column(head, style="bold" if number == 0 else "", no_wrap=number == 0)
+    for row in rows:
+        grid.add_row(*row)
+    Console(highlight=False).print(grid)
+
+
+def pairs(title: str, rows: Iterable[tuple[str, str]]) -> None:
+    """Print a title and aligned `key  value` lines."""
+    listed = list(rows)
+    width = max((len(key) for key, _ in listed), default=0)
+    print(title)
+    for key, value in listed:
+        print(f"  {key:<{width}}  {value}")
+
+
+def bytes_text(count: float) -> str:
+    """Return a number of bytes for people: `12.3 MB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return ""
+
+
+def time_text(seconds: float) -> str:
+    """Return a duration for people: `45 s`, `3:20 min`, `2:05 h`."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d} h"

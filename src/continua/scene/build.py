@@ -1,0 +1,237 @@
+"""From a scene to a world: meshes are made or read, placed, filled with matter, held and loaded."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import continua.mesh as meshes
+from continua import solids
+from continua.contact import Plane, Sphere
+from continua.errors import InputError
+from continua.scene import matter, motions, selectors, shapes, surroundings
+from continua.scene.models import Scene
+from continua.scene.problems import Place
+from continua.surroundings import Wind
+from continua.world import World
+
+__all__ = ["build_mesh", "build_world", "select"]
+
+_SIDES = {"left": (0, 0), "right": (0, 1), "bottom": (1, 0), "top": (1, 1), "back": (2, 0), "front": (2, 1)}
+
+
+def build_world(scene: Scene) -> World:
+    """Return the world that `scene` describes.
+
+    Raises:
+        InputError: Something in the scene cannot be used; the message names file, line and key.
+    """
+    bodies = [_soft_body(scene, number) for number in range(len(scene.bodies))]
+    with scene.at():
+        return World(
+            bodies,
+            gravity=scene.gravity,
+            dt=scene.dt,
+            colliders=[_collider(scene, number) for number in range(len(scene.colliders))],
+            wind=_wind(scene),
+            name=scene.name,
+        )
+
+
+def build_mesh(scene: Scene, number: int) -> meshes.TetMesh:
+    """Return the placed tetrahedra of body `number` of the scene."""
+    spec = scene.bodies[number]
+    with scene.at("bodies", number, "mesh"):
+        mesh = _shape(spec.mesh, scene)
+    if spec.transform is None:
+        return mesh
+    turn = spec.transform.rotate
+    with scene.at("bodies", number, "transform"):
+        return mesh.transformed(
+            translate=spec.transform.translate,
+            rotate=None if turn is None else _unit(turn.axis) * math.radians(turn.degrees),
+            scale=spec.transform.scale,
+        )
+
+
+def select(where: Any, mesh: meshes.TetMesh, positions: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the numbers of the nodes that a selector chooses among rest `positions` [n, 3]."""
+    if isinstance(where, str):
+        return np.flatnonzero(_side(where, positions))
+    match where:
+        case selectors.BoxSelector():
+            inside = (positions >= np.array(where.min)) & (positions <= np.array(where.max))
+            return np.flatnonzero(inside.all(axis=1))
+        case selectors.SphereSelector():
+            distance = np.linalg.norm(positions - np.array(where.center), axis=1)
+            return np.flatnonzero(distance <= where.radius)
+        case selectors.HalfSpaceSelector():
+            return np.flatnonzero((positions - np.array(where.point)) @ _unit(where.normal) <= 0.0)
+        case selectors.NodesSelector():
+            if max(where.nodes) >= mesh.node_count:
+                raise InputError(
+                    f"node {max(where.nodes)} does not exist; the mesh has {mesh.node_count} nodes"
+                )
+            return np.unique(np.array(where.nodes, dtype=np.intp))
+        case selectors.RegionSelector():
+            if where.region not in mesh.regions:
+                known = ", ".join(mesh.regions) or "none"
+                raise InputError(f"the mesh has no region '{where.region}' (its regions: {known})")
+            return np.unique(mesh.tets[mesh.regions[where.region]])
+    raise TypeError(f"unknown selector {where!r}")
+
+
+def _unit(vector: tuple[float, float, float]) -> NDArray[np.float64]:
+    array = np.array(vector, dtype=np.float64)
+    return array / np.linalg.norm(array)
+
+
+def _side(word: str, positions: NDArray[np.float64]) -> NDArray[np.bool_]:
+    if word == "all":
+        return np.ones(len(positions), dtype=bool)
+    axis, end = _SIDES[word]
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    slack = 1e-6 * float(np.linalg.norm(high - low))
+    return positions[:, axis] >= high[axis] - slack if end else positions[:, axis] <= low[axis] + slack
+
+
+def _shape(spec: Any, scene: Scene) -> meshes.TetMesh:
+    match spec:
+        case shapes.BoxMesh():
+            return meshes.box(spec.size, spec.cells, split=spec.split, origin=spec.origin)
+        case shapes.BridgeMesh():
+            return meshes.bridge(spec.n, spec.size)
+        case shapes.SphereMesh():
+            return meshes.sphere(spec.radius, spec.cells)
+        case shapes.CylinderMesh():
+            return meshes.cylinder(spec.radius, spec.length, spec.cells)
+        case shapes.TorusMesh():
+            return meshes.torus(spec.radius, spec.tube, spec.cells)
+        case shapes.FileMesh():
+            return _file_mesh(spec, scene.file(spec.path))
+    raise TypeError(f"unknown mesh {spec!r}")
+
+
+def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.TetMesh:
+    mesh = meshes.read(path)
+    if isinstance(mesh, meshes.TetMesh):
+        return mesh
+    if not isinstance(mesh, meshes.SurfaceMesh):
+        raise InputError(f"{spec.path} has hexahedra; a soft body needs tetrahedra or a closed surface")
+    if spec.tetrahedralize is None:
+        raise InputError(
+            f"{spec.path} has only a surface; add 'tetrahedralize: {{size: ...}}' to fill it with tetrahedra"
+        )
+    wishes = spec.tetrahedralize.model_dump(exclude_none=True)
+    return meshes.tetrahedralize(mesh, **wishes)
+
+
+def _law(spec: Any) -> Any:
+    values = {"young": spec.young, "poisson": spec.poisson, "density": spec.density}
+    match spec:
+        case matter.Corotated():
+            return solids.Corotated(**values)
+        case matter.Linear():
+            return solids.Linear(**values)
+    raise TypeError(f"unknown law {spec!r}")
+
+
+def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
+    spec = scene.bodies[number]
+    mesh = build_mesh(scene, number)
+    with scene.at("bodies", number):
+        body = solids.SoftBody(
+            mesh,
+            material=_law(spec.material),
+            order=spec.order,
+            name=spec.name,
+            mass=spec.mass,
+            damping=(spec.damping.mass, spec.damping.stiffness),
+            solver=solids.PCG(rtol=spec.solver.rtol, max_iterations=spec.solver.max_iterations),
+            color=None if spec.color is None else _rgb(spec.color),
+        )
+    _actions(scene, number, mesh, body)
+    if spec.initial is not None:
+        _set_motion(body, spec.initial)
+    return body
+
+
+def _actions(scene: Scene, number: int, mesh: meshes.TetMesh, body: solids.SoftBody) -> None:
+    """Pin, drive, push and pull as the scene says."""
+    spec = scene.bodies[number]
+    for kind in ("pin", "drive", "push"):
+        for index, action in enumerate(getattr(spec, kind)):
+            place = scene.at("bodies", number, kind, index)
+            with place:
+                nodes = _chosen(action.where, mesh, body, scene.at(*place.key, "where"))
+                match action:
+                    case motions.Pin():
+                        body.pin(nodes)
+                    case motions.Drive():
+                        body.drive(nodes, _motion(action.motion))
+                    case motions.Push():
+                        body.push(nodes, action.force)
+    for index, pull in enumerate(spec.pull):
+        with scene.at("bodies", number, "pull", index):
+            body.pull(point=pull.point, target=pull.target, stiffness=pull.stiffness)
+
+
+def _chosen(where: Any, mesh: meshes.TetMesh, body: solids.SoftBody, place: Place) -> NDArray[np.intp]:
+    with place:
+        nodes = select(where, mesh, body.rest_positions)
+        if len(nodes) == 0:
+            low, high = body.rest_positions.min(axis=0), body.rest_positions.max(axis=0)
+            raise InputError(
+                f"selects no node of '{body.name}', which reaches from {_text(low)} to {_text(high)}"
+            )
+    return nodes
+
+
+def _text(vector: NDArray[np.float64]) -> str:
+    return "[" + ", ".join(f"{value:.4g}" for value in vector) + "]"
+
+
+def _motion(spec: Any) -> solids.Motion:
+    match spec:
+        case motions.Translate():
+            return solids.Motion.translate(spec.velocity, until=spec.until)
+        case motions.Rotate():
+            rate = math.radians(spec.degrees_per_second)
+            return solids.Motion.rotate(spec.axis, spec.point, rate, until=spec.until)
+        case motions.Keyframes():
+            return solids.Motion.keyframes(spec.times, spec.offsets)
+    raise TypeError(f"unknown motion {spec!r}")
+
+
+def _set_motion(body: solids.SoftBody, initial: matter.Initial) -> None:
+    arms = body.rest_positions - body.rest_positions.mean(axis=0)
+    body.velocities = np.array(initial.velocity) + np.cross(np.array(initial.angular_velocity), arms)
+
+
+def _collider(scene: Scene, number: int) -> Plane | Sphere:
+    spec = scene.colliders[number]
+    answer = {"friction": spec.friction, "stiffness": spec.stiffness, "damping": spec.damping}
+    with scene.at("colliders", number):
+        match spec:
+            case surroundings.Plane():
+                return Plane(spec.point, spec.normal, **answer)
+            case surroundings.Sphere():
+                return Sphere(spec.center, spec.radius, spec.inside, **answer)
+    raise TypeError(f"unknown collider {spec!r}")
+
+
+def _wind(scene: Scene) -> Wind | None:
+    if scene.wind is None:
+        return None
+    with scene.at("wind"):
+        spec = scene.wind
+        return Wind(spec.velocity, gust=spec.gust, period=spec.period, density=spec.density)
+
+
+def _rgb(color: str) -> tuple[float, float, float]:
+    red, green, blue = (int(color[start : start + 2], 16) / 255.0 for start in (1, 3, 5))
+    return red, green, blue

@@ -1,0 +1,179 @@
+# ruff: noqa: E501  (a table reads best with one case a line)
+"""Every malformed scene is refused with one sentence that names the file, the line, the key and the reason."""
+
+import pytest
+
+from continua.errors import InputError
+from continua.scene import SceneError, load_scene, parse_scene
+
+GOOD = """\
+name: beam
+seconds: 1
+fps: 30
+dt: 0.01
+bodies:
+  - type: soft
+    name: beam
+    mesh: {type: box, size: [1.0, 0.25, 0.25], cells: [4, 1, 1]}
+    material: {type: corotated, young: 1e6, poisson: 0.3, density: 1000}
+    order: 1
+    pin:
+      - where: left
+    drive:
+      - where: {type: half_space, point: [0.9, 0, 0], normal: [-1, 0, 0]}
+        motion: {type: rotate, axis: [1, 0, 0], degrees_per_second: 90}
+colliders:
+  - {type: plane, point: [0, -1, 0]}
+"""
+
+# what to replace, by what, the line, the key, words of the sentence
+CASES = {
+    "missing-key": ("    mesh: {type: box, size: [1.0, 0.25, 0.25], cells: [4, 1, 1]}\n", "", 6, "bodies[0].mesh", "is missing"),
+    "missing-body-name": ("    name: beam\n", "", 6, "bodies[0].name", "is missing"),
+    "missing-bodies": ("bodies:", "things:", 5, "things", "unknown key 'things'"),
+    "unknown-key": ("poisson:", "poison:", 9, "bodies[0].material.poison", "did you mean 'poisson'?"),
+    "unknown-top-key": ("seconds:", "second:", 2, "second", "did you mean 'seconds'?"),
+    "unknown-key-far": ("order: 1", "zzz: 1", 10, "bodies[0].zzz", "the keys here are color, damping"),
+    "misspelt-selector-key": ("where: left", "were: left", 12, "bodies[0].pin[0].were", "did you mean 'where'?"),
+    "number-as-text": ("young: 1e6", "young: soft", 9, "bodies[0].material.young", "must be a number (got 'soft')"),
+    "quoted-number": ("young: 1e6", "young: '1e6'", 9, "bodies[0].material.young", "must be a number (got '1e6')"),
+    "text-as-number": ("name: beam\nseconds", "name: 5\nseconds", 1, "name", "must be text (got 5)"),
+    "boolean-as-number": ("density: 1000", "density: true", 9, "bodies[0].material.density", "must be a number"),
+    "nothing-as-number": ("young: 1e6", "young:", 9, "bodies[0].material.young", "must be a number (got nothing)"),
+    "list-as-mapping": ("where: left", "where: [left]", 12, "bodies[0].pin[0].where", "must be one of 'all', 'left'"),
+    "mapping-as-list": ("    pin:\n      - where: left", "    pin: {where: left}", 11, "bodies[0].pin", "must be a list"),
+    "text-as-mapping": ("material: {type: corotated, young: 1e6, poisson: 0.3, density: 1000}", "material: rubber", 9,
+                        "bodies[0].material", "must be a mapping with a key 'type'"),
+    "nan": ("density: 1000", "density: .nan", 9, "bodies[0].material.density", "must be a finite number (got nan)"),
+    "infinity": ("young: 1e6", "young: .inf", 9, "bodies[0].material.young", "must be a finite number (got inf)"),
+    "overflow": ("young: 1e6", "young: 1e999", 9, "bodies[0].material.young", "must be a finite number (got inf)"),
+    "nan-in-vector": ("point: [0, -1, 0]", "point: [0, .nan, 0]", 17, "colliders[0].point[1]", "finite number"),
+    "negative-density": ("density: 1000", "density: -1.0", 9, "bodies[0].material.density", "must be greater than 0 (got -1.0)"),
+    "zero-young": ("young: 1e6", "young: 0", 9, "bodies[0].material.young", "must be greater than 0 (got 0)"),
+    "poisson-half": ("poisson: 0.3", "poisson: 0.5", 9, "bodies[0].material.poisson", "must be less than 0.5 (got 0.5)"),
+    "poisson-too-low": ("poisson: 0.3", "poisson: -1", 9, "bodies[0].material.poisson", "must be greater than -1"),
+    "order": ("order: 1", "order: 3", 10, "bodies[0].order", "must be one of 1, 2 (got 3)"),
+    "zero-seconds": ("seconds: 1", "seconds: 0", 2, "seconds", "must be greater than 0 (got 0)"),
+    "negative-dt": ("dt: 0.01", "dt: -0.01", 4, "dt", "must be greater than 0 (got -0.01)"),
+    "too-many-steps": ("seconds: 1", "seconds: 1e6\ngravity: [0, 0, 0]\n#", 2, "seconds", "steps; use fewer"),
+    "zero-cells": ("cells: [4, 1, 1]", "cells: [4, 0, 1]", 8, "bodies[0].mesh.cells[1]", "must be at least 1 (got 0)"),
+    "fractional-cells": ("cells: [4, 1, 1]", "cells: [4, 1.5, 1]", 8, "bodies[0].mesh.cells[1]", "must be a whole number (got 1.5)"),
+    "absurd-cells": ("cells: [4, 1, 1]", "cells: [1000, 1000, 1000]", 8, "bodies[0].mesh", "about 6000 million tetrahedra"),
+    "more-absurd-cells": ("cells: [4, 1, 1]", "cells: [4000000000, 1, 1]", 8, "bodies[0].mesh.cells[0]", "must be at most 1000"),
+    "short-vector": ("size: [1.0, 0.25, 0.25]", "size: [1.0, 0.25]", 8, "bodies[0].mesh.size", "must be a list of 3 numbers (got [1.0, 0.25])"),
+    "long-vector": ("point: [0, -1, 0]", "point: [0, -1, 0, 0]", 17, "colliders[0].point", "must be a list of 3 numbers"),
+    "negative-size": ("size: [1.0, 0.25, 0.25]", "size: [1.0, -0.25, 0.25]", 8, "bodies[0].mesh", "'size' must have three lengths greater than 0"),
+    "zero-axis": ("axis: [1, 0, 0]", "axis: [0, 0, 0]", 15, "bodies[0].drive[0].motion.axis", "must not be the zero vector"),
+    "mesh-type": ("type: box", "type: boxx", 8, "bodies[0].mesh", "(got 'boxx'); did you mean 'box'?"),
+    "no-mesh-type": ("type: box, ", "", 8, "bodies[0].mesh", "needs a key 'type', one of 'box', 'bridge'"),
+    "law": ("type: corotated", "type: corotational", 9, "bodies[0].material", "did you mean 'corotated'?"),
+    "body-type": ("type: soft", "type: cloth", 6, "bodies[0].type", "must be 'soft' (got 'cloth')"),
+    "motion-type": ("type: rotate", "type: rotation", 15, "bodies[0].drive[0].motion", "did you mean 'rotate'?"),
+    "side": ("where: left", "where: lefft", 12, "bodies[0].pin[0].where", "did you mean 'left'?"),
+    "collider-type": ("type: plane", "type: plain", 17, "colliders[0]", "did you mean 'plane'?"),
+    "name-with-slash": ("name: beam\nseconds", "name: ../beam\nseconds", 1, "name", "must be a short name"),
+    "no-bodies": (GOOD[GOOD.index("bodies:") :], "bodies: []\n", 5, "bodies", "must not be empty"),
+    "duplicate-key": ("dt: 0.01", "dt: 0.01\nfps: 24", 5, "fps", "is given twice (first in line 3)"),
+    "output-outside": ("dt: 0.01", "output: {folder: ../../elsewhere}", 4, "output.folder", "without '..'"),
+    "output-absolute": ("dt: 0.01", "output: {folder: /etc}", 4, "output.folder", "must be a relative folder"),
+    "output-drive": ("dt: 0.01", "output: {folder: 'C:\\x'}", 4, "output.folder", "must be a relative folder"),
+    "output-format": ("dt: 0.01", "output: {formats: [vtu, vtk]}", 4, "output.formats[1]", "did you mean 'vtu'?"),
+    "color": ("order: 1", "color: red", 10, "bodies[0].color", "must be a colour such as '#e4572e' (got 'red')"),
+    "picture-size": ("dt: 0.01", "output: {picture: {size: [100000, 10]}}", 4, "output.picture.size[0]", "must be at most 8192"),
+    "python-tag": ("order: 1", "order: !!python/object/apply:os.getcwd []", 10, "bodies[0].order", "is not allowed"),
+    "nested-too-deep": ("order: 1", "order: " + "[" * 60 + "]" * 60, 10, "", "is nested too deeply"),
+    "key-not-a-word": ("order: 1", "[1, 2]: 3", 10, "bodies[0]", "keys must be plain words"),
+}  # fmt: skip
+
+
+def test_the_good_scene_is_good():
+    scene = parse_scene(GOOD, label="scene.yaml")
+    assert scene.bodies[0].material.young == 1e6
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_sentence_with_file_line_and_key(case):
+    old, new, line, key, words = CASES[case]
+    assert GOOD.count(old) >= 1
+    with pytest.raises(InputError) as caught:
+        parse_scene(GOOD.replace(old, new, 1), label="scene.yaml")
+    first = str(caught.value).splitlines()[0]
+    where = f"scene.yaml:{line}: {key}: " if key else f"scene.yaml:{line}: "
+    assert first.startswith(where), first
+    assert words in first
+    assert len(first) < 250
+
+
+SYNTAX = {
+    "empty": ("", "scene.yaml: is empty"),
+    "comment-only": ("# nothing\n", "scene.yaml: is empty"),
+    "list": ("- a\n- b\n", "scene.yaml: must be a mapping"),
+    "text": ("hello\n", "scene.yaml: must be a mapping"),
+    "tab": ("bodies:\n\t- type: soft\n", "scene.yaml:2: is not YAML"),
+    "open-bracket": ("bodies: [1, 2\nname: x\n", "scene.yaml:2: is not YAML"),
+    "truncated": (GOOD[: GOOD.index("corotated") - 3], "scene.yaml:9: is not YAML"),
+    "two-documents": ("a: 1\n---\nb: 2\n", "scene.yaml:2: is not YAML"),
+    "unknown-alias": ("name: *nobody\n", "scene.yaml:1: is not YAML"),
+    "control-characters": ("name: \x00\x01\n", "scene.yaml: is not YAML"),
+    "endless-alias": ("name: &a [*a]\n", "scene.yaml:1: is nested too deeply"),
+    "very-deep": ("name: " + "[" * 5000, "scene.yaml: is nested too deeply"),
+    "billion-laughs": (
+        "a: &a [1, 1, 1, 1, 1, 1, 1, 1]\n"
+        + "".join(f"{n}: &{n} [{', '.join([f'*{p}'] * 8)}]\n" for p, n in zip("abcdefgh", "bcdefghi", strict=True)),
+        "values; put meshes into their own files",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SYNTAX)
+def test_text_that_is_no_scene(case):
+    text, words = SYNTAX[case]
+    with pytest.raises(InputError) as caught:
+        parse_scene(text, label="scene.yaml")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_all_problems_are_told_in_the_order_of_the_file():
+    text = (
+        GOOD.replace("young: 1e6", "young: -1")
+        .replace("seconds: 1", "seconds: 0")
+        .replace("order: 1", "oder: 1")
+    )
+    with pytest.raises(SceneError) as caught:
+        parse_scene(text, label="scene.yaml")
+    keys = [problem.split(": ")[1] for problem in caught.value.problems]
+    assert keys == ["seconds", "bodies[0].material.young", "bodies[0].oder"]
+    assert str(caught.value).splitlines() == list(caught.value.problems)
+
+
+def test_two_bodies_need_two_names():
+    body = GOOD[GOOD.index("  - type: soft") : GOOD.index("colliders")]
+    with pytest.raises(InputError, match=r"scene.yaml:5: bodies: 2 bodies are called 'beam'"):
+        parse_scene(GOOD.replace("colliders", body + "colliders"), label="scene.yaml")
+
+
+FILES = {
+    "missing": (None, "there is no such file"),
+    "folder": ("", "is a folder"),
+    "binary": (b"\x89PNG\r\n\x1a\n\xff\xfe", "is not a text file in UTF-8"),
+    "huge": (b"# " + b"x" * 3_000_000, "is too large for a scene"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_files_that_cannot_be_read(case, tmp_path):
+    content, words = FILES[case]
+    path = tmp_path / "scene.yaml"
+    if content == "":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=words) as caught:
+        load_scene(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_a_misspelt_shipped_scene():
+    with pytest.raises(InputError, match=r"did you mean 'beam'\?"):
+        load_scene("baem")
