@@ -5,7 +5,7 @@ Why not plain `numba.njit`:
 * The threading layer must be chosen before the first parallel call, or an installed TBB silently halves
   the speed of short kernels.
 * Numba's cache does not see that a helper in another file changed. The cache folder is therefore keyed by
-  the contents of the room's files and of `numerics`, and lives in the user's cache folder.
+  the contents of the room's files and of all rooms it imports, and lives in the user's cache folder.
 * `fastmath=True` would let the compiler assume that no value is NaN, and so hide every test for it. We
   allow re-association and contraction but keep NaN and infinity honest.
 * The first call of a kernel compiles it. Nobody should wonder why the program is silent: a listener prints
@@ -15,7 +15,9 @@ Why not plain `numba.njit`:
 from __future__ import annotations
 
 import hashlib
+import operator
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -27,10 +29,14 @@ from typing import Any
 import numba
 from numba.core import event as _event
 
+from continua.errors import InputError
+
 __all__ = ["compile_stats", "get_threads", "inline", "kernel", "kernel_pair", "on_compile", "set_threads"]
 
+_config: Any = numba.config  # its options are set at run time, unseen by type checkers
+
 # All three must be named: Numba refuses a partial order.
-numba.config.THREADING_LAYER_PRIORITY = ["omp", "workqueue", "tbb"]
+_config.THREADING_LAYER_PRIORITY = ["omp", "workqueue", "tbb"]
 
 _FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 _OPTIONS: dict[str, Any] = {"fastmath": _FASTMATH, "error_model": "numpy", "nogil": True}
@@ -59,10 +65,27 @@ def _folder_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+continua\.(\w+)|^\s*from\s+continua\s+import\s+([\w, ]+)", re.M)
+
+
+def _rooms_below(room: Path) -> list[Path]:
+    """Return the room, `numerics`, and every room whose helpers may be compiled into the room's kernels."""
+    found = {room, _PACKAGE / "numerics"}
+    todo = list(found)
+    while todo:
+        text = "\n".join(file.read_text("utf-8") for file in todo.pop().glob("*.py"))
+        for one, many in _IMPORT.findall(text):
+            rooms = {_PACKAGE / name.strip() for name in (one or many).split(",")}
+            new = {folder for folder in rooms - found if folder.is_dir()}
+            found |= new
+            todo += new
+    return sorted(found)
+
+
 @cache
 def _cache_folder(room: Path) -> str | None:
-    """Return a cache folder that changes whenever the room's or the ground floor's sources change."""
-    parts = [_folder_digest(_PACKAGE / "numerics"), _folder_digest(room), numba.__version__]
+    """Return a cache folder that changes whenever a source changes that the room's kernels may contain."""
+    parts = [*map(_folder_digest, _rooms_below(room)), numba.__version__]
     key = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
     folder = _cache_root() / f"kernels-{room.name}-{key}"
     try:
@@ -75,12 +98,12 @@ def _cache_folder(room: Path) -> str | None:
 @contextmanager
 def _cache_at(folder: str) -> Iterator[None]:
     """Point Numba's cache at `folder` while a function is being decorated, and nowhere else."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = folder
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = folder
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        _config.CACHE_DIR = before
 
 
 def _compile(function: Callable, **options: Any) -> Any:
@@ -135,12 +158,16 @@ def kernel_pair(function: Callable) -> KernelPair:
 
 def set_threads(count: int) -> None:
     """Use `count` threads for parallel kernels from now on. Results do not depend on it."""
-    limit = numba.config.NUMBA_NUM_THREADS
-    if not 1 <= count <= limit:
-        from continua.errors import InputError
-
-        raise InputError(f"the number of threads must be from 1 to {limit} on this machine, not {count}")
-    numba.set_num_threads(count)
+    limit = _config.NUMBA_NUM_THREADS
+    try:
+        number = operator.index(count)
+    except TypeError:
+        number = 0
+    if isinstance(count, bool) or not 1 <= number <= limit:
+        raise InputError(
+            f"the number of threads must be a whole number from 1 to {limit} on this machine, not {count!r}"
+        )
+    numba.set_num_threads(number)
 
 
 def get_threads() -> int:
