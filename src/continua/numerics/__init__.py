@@ -26,7 +26,7 @@ from continua.numerics.mat3 import (
     store3,
     transpose3,
 )
-from continua.numerics.polar import LANES, polar_lanes, rotation_batch, rotation_fast
+from continua.numerics.polar import LANES, polar_lanes, rotation_batch
 from continua.numerics.primitives import (
     CHUNK,
     all_finite,
@@ -71,7 +71,6 @@ __all__ = [
     "polar_lanes",
     "rotation",
     "rotation_batch",
-    "rotation_fast",
     "set_threads",
     "signed_svd",
     "signed_svd_batch",

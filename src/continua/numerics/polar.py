@@ -32,7 +32,7 @@ from numba import prange, uint64
 from continua.numerics.kernel import inline, kernel_pair
 from continua.numerics.mat3 import _as_matrices, det3, load3, rotation, store3
 
-__all__ = ["LANES", "polar_lanes", "rotation_batch", "rotation_fast"]
+__all__ = ["LANES", "polar_lanes", "rotation_batch"]
 
 LANES = 64  # elements of a block: eight AVX-512 or sixteen AVX2 registers, and 18 rows still fit the L1 cache
 
@@ -59,67 +59,87 @@ def _largest_root(b, d):
 
 
 @inline
-def rotation_fast(F):
-    """Return the rotation of F without any branch, so that loops over many matrices vectorise.
+def _cofactors(f0, f1, f2, f3, f4, f5, f6, f7, f8):
+    return (
+        f4 * f8 - f5 * f7, f5 * f6 - f3 * f8, f3 * f7 - f4 * f6,
+        f2 * f7 - f1 * f8, f0 * f8 - f2 * f6, f1 * f6 - f0 * f7,
+        f1 * f5 - f2 * f4, f2 * f3 - f0 * f5, f0 * f4 - f1 * f3,
+    )  # fmt: skip
 
-    Args:
-        F: matrix as a tuple of 9, row by row.
 
-    Returns:
-        The rotation (9), the determinant of F, and whether the rotation is exact to rounding; if it is
-        not, `mat3.rotation` must do it over.
-    """
-    f0, f1, f2, f3, f4, f5, f6, f7, f8 = F
-    # cofactors and C = F^T F
-    k0, k1, k2 = f4 * f8 - f5 * f7, f5 * f6 - f3 * f8, f3 * f7 - f4 * f6
-    k3, k4, k5 = f2 * f7 - f1 * f8, f0 * f8 - f2 * f6, f1 * f6 - f0 * f7
-    k6, k7, k8 = f1 * f5 - f2 * f4, f2 * f3 - f0 * f5, f0 * f4 - f1 * f3
-    c00, c11, c22 = f0 * f0 + f3 * f3 + f6 * f6, f1 * f1 + f4 * f4 + f7 * f7, f2 * f2 + f5 * f5 + f8 * f8
-    c01, c02, c12 = f0 * f1 + f3 * f4 + f6 * f7, f0 * f2 + f3 * f5 + f6 * f8, f1 * f2 + f4 * f5 + f7 * f8
-    a = c00 + c11 + c22
-    d = f0 * k0 + f1 * k1 + f2 * k2
-    b = (k0 * k0 + k1 * k1 + k2 * k2) + (k3 * k3 + k4 * k4 + k5 * k5) + (k6 * k6 + k7 * k7 + k8 * k8)
-    s = 1.0 / sqrt(a)
+@inline
+def _squares(m):
+    return (
+        (m[0] * m[0] + m[1] * m[1] + m[2] * m[2])
+        + (m[3] * m[3] + m[4] * m[4] + m[5] * m[5])
+        + (m[6] * m[6] + m[7] * m[7] + m[8] * m[8])
+    )
+
+
+@inline
+def _columns(m):
+    """Return the products m^T m of the columns: 00, 11, 22, 01, 02, 12."""
+    return (
+        m[0] * m[0] + m[3] * m[3] + m[6] * m[6],
+        m[1] * m[1] + m[4] * m[4] + m[7] * m[7],
+        m[2] * m[2] + m[5] * m[5] + m[8] * m[8],
+        m[0] * m[1] + m[3] * m[4] + m[6] * m[7],
+        m[0] * m[2] + m[3] * m[5] + m[6] * m[8],
+        m[1] * m[2] + m[4] * m[5] + m[7] * m[8],
+    )
+
+
+@inline
+def _times_symmetric(m, e00, e11, e22, e01, e02, e12):
+    return (
+        m[0] * e00 + m[1] * e01 + m[2] * e02,
+        m[0] * e01 + m[1] * e11 + m[2] * e12,
+        m[0] * e02 + m[1] * e12 + m[2] * e22,
+        m[3] * e00 + m[4] * e01 + m[5] * e02,
+        m[3] * e01 + m[4] * e11 + m[5] * e12,
+        m[3] * e02 + m[4] * e12 + m[5] * e22,
+        m[6] * e00 + m[7] * e01 + m[8] * e02,
+        m[6] * e01 + m[7] * e11 + m[8] * e12,
+        m[6] * e02 + m[7] * e12 + m[8] * e22,
+    )
+
+
+@inline
+def _invariants(F):
+    """Return det F, 1/|F|, and the coefficients b and d of F/|F|."""
+    k = _cofactors(*F)
+    det = F[0] * k[0] + F[1] * k[1] + F[2] * k[2]
+    s = 1.0 / sqrt(_squares(F))
     s2 = s * s
-    dn = d * s2 * s
-    l = _largest_root(b * s2 * s2, dn)
-    bottom = l * (l * l - 1.0) - 2.0 * dn
+    return det, s, _squares(k) * (s2 * s2), det * s2 * s
+
+
+@inline
+def _from_root(F, s, d, l):
+    """Return the rotation of F for the root `l`, and whether it is exact to rounding."""
+    bottom = l * (l * l - 1.0) - 2.0 * d
     q = s / bottom
     x = q * (l * l + 1.0)  # of F
-    y = -2.0 * q * s2  # of F C
+    y = -2.0 * q * (s * s)  # of F F^T F
     z = 2.0 * q * s * l  # of the cofactors
-    # x + y C, then R = F (x + y C) + z cof F
-    e00, e11, e22, e01, e02, e12 = x + y * c00, x + y * c11, x + y * c22, y * c01, y * c02, y * c12
-    r0 = f0 * e00 + f1 * e01 + f2 * e02 + z * k0
-    r1 = f0 * e01 + f1 * e11 + f2 * e12 + z * k1
-    r2 = f0 * e02 + f1 * e12 + f2 * e22 + z * k2
-    r3 = f3 * e00 + f4 * e01 + f5 * e02 + z * k3
-    r4 = f3 * e01 + f4 * e11 + f5 * e12 + z * k4
-    r5 = f3 * e02 + f4 * e12 + f5 * e22 + z * k5
-    r6 = f6 * e00 + f7 * e01 + f8 * e02 + z * k6
-    r7 = f6 * e01 + f7 * e11 + f8 * e12 + z * k7
-    r8 = f6 * e02 + f7 * e12 + f8 * e22 + z * k8
-    # half of 1 - R^T R
-    h00 = 0.5 - 0.5 * (r0 * r0 + r3 * r3 + r6 * r6)
-    h11 = 0.5 - 0.5 * (r1 * r1 + r4 * r4 + r7 * r7)
-    h22 = 0.5 - 0.5 * (r2 * r2 + r5 * r5 + r8 * r8)
-    h01 = -0.5 * (r0 * r1 + r3 * r4 + r6 * r7)
-    h02 = -0.5 * (r0 * r2 + r3 * r5 + r6 * r8)
-    h12 = -0.5 * (r1 * r2 + r4 * r5 + r7 * r8)
-    bent2 = h00 * h00 + h11 * h11 + h22 * h22 + 2.0 * (h01 * h01 + h02 * h02 + h12 * h12)
-    good = (bent2 < _BENT2) & (bottom > _CANCELLED)
+    c = _columns(F)
+    g = _times_symmetric(F, x + y * c[0], x + y * c[1], x + y * c[2], y * c[3], y * c[4], y * c[5])
+    k = _cofactors(*F)
+    r = (
+        g[0] + z * k[0], g[1] + z * k[1], g[2] + z * k[2],
+        g[3] + z * k[3], g[4] + z * k[4], g[5] + z * k[5],
+        g[6] + z * k[6], g[7] + z * k[7], g[8] + z * k[8],
+    )  # fmt: skip
+    c = _columns(r)
+    h = (0.5 - 0.5 * c[0], 0.5 - 0.5 * c[1], 0.5 - 0.5 * c[2], -0.5 * c[3], -0.5 * c[4], -0.5 * c[5])
+    bent2 = h[0] * h[0] + h[1] * h[1] + h[2] * h[2] + 2.0 * (h[3] * h[3] + h[4] * h[4] + h[5] * h[5])
+    g = _times_symmetric(r, *h)
     R = (
-        r0 + (r0 * h00 + r1 * h01 + r2 * h02),
-        r1 + (r0 * h01 + r1 * h11 + r2 * h12),
-        r2 + (r0 * h02 + r1 * h12 + r2 * h22),
-        r3 + (r3 * h00 + r4 * h01 + r5 * h02),
-        r4 + (r3 * h01 + r4 * h11 + r5 * h12),
-        r5 + (r3 * h02 + r4 * h12 + r5 * h22),
-        r6 + (r6 * h00 + r7 * h01 + r8 * h02),
-        r7 + (r6 * h01 + r7 * h11 + r8 * h12),
-        r8 + (r6 * h02 + r7 * h12 + r8 * h22),
-    )
-    return R, d, good
+        r[0] + g[0], r[1] + g[1], r[2] + g[2],
+        r[3] + g[3], r[4] + g[4], r[5] + g[5],
+        r[6] + g[6], r[7] + g[7], r[8] + g[8],
+    )  # fmt: skip
+    return R, (bent2 < _BENT2) & (bottom > _CANCELLED)
 
 
 @inline
@@ -153,11 +173,23 @@ def polar_lanes(s, f, r, d, n):
         n: how many lanes are in use; the others may hold anything.
     """
     fo, ro, do = f * LANES, r * LANES, d * LANES
+    so, bo, no, lo = (
+        ro,
+        ro + LANES,
+        ro + 2 * LANES,
+        ro + 3 * LANES,
+    )  # rows of R serve as scratch until the end
+    for e in range(uint64(LANES)):
+        s[do + e], s[so + e], s[bo + e], s[no + e] = _invariants(_load_lane(s, fo, e))
+    # A loop of its own: each root is a long chain of dependent operations, and only a short body lets the
+    # processor work on many of them at once.
+    for e in range(uint64(LANES)):
+        s[lo + e] = _largest_root(s[bo + e], s[no + e])
     fine = 0.0
     for e in range(uint64(LANES)):
-        R, det, good = rotation_fast(_load_lane(s, fo, e))
+        R, good = _from_root(_load_lane(s, fo, e), s[so + e], s[no + e], s[lo + e])
         _store_lane(s, ro, e, R)
-        s[do + e] = det if good else nan
+        s[do + e] = s[do + e] if good else nan
         fine += 1.0 if good else 0.0
     if fine < LANES:
         for e in range(uint64(n)):
