@@ -1,0 +1,271 @@
+"""Compiled functions on 3x3-block sparse matrices: pattern, product, diagonal inverse, conjugate gradients.
+
+A matrix is (indptr, indices, blocks): row i holds the blocks `indptr[i]:indptr[i+1]`, block k couples it to
+column `indices[k]`, `blocks[k]` are its nine values row by row. Vectors are [n, 3].
+
+Sums run over chunks of fixed size whose partial results are added in order: the bits do not depend on the
+number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange, uint32, uint64
+
+from continua.numerics import inline, kernel, kernel_pair
+
+CHUNK = 256  # rows a chunk
+
+
+@kernel
+def incidences(elements, node_count):
+    """Return for every node its (element, corner) pairs as CSR: indptr [n+1], codes [m*k] = element*k + corner."""
+    m, k = elements.shape
+    indptr = np.zeros(node_count + 1, np.int32)
+    for e in range(m):
+        for a in range(k):
+            indptr[elements[e, a] + 1] += 1
+    for i in range(node_count):
+        indptr[i + 1] += indptr[i]
+    cursor = indptr[:-1].copy()
+    codes = np.empty(m * k, np.int32)
+    for e in range(m):
+        for a in range(k):
+            i = elements[e, a]
+            codes[cursor[i]] = e * k + a
+            cursor[i] += 1
+    return indptr, codes
+
+
+@kernel
+def row_patterns(elements, inc_indptr, inc_codes, node_count):
+    """Return (indptr, indices, slots): sorted block columns, and where in its row each coupling goes.
+
+    `slots[q, b]` belongs to incidence q = (element e, corner a): the position, counted from the start of
+    row `elements[e, a]`, of the block that couples it to `elements[e, b]`.
+    """
+    k = elements.shape[1]
+    indptr = np.zeros(node_count + 1, np.int32)
+    seen = np.full(node_count, -1, np.int32)
+    for i in range(node_count):
+        count = 0
+        for q in range(inc_indptr[i], inc_indptr[i + 1]):
+            e = inc_codes[q] // k
+            for b in range(k):
+                j = elements[e, b]
+                if seen[j] != i:
+                    seen[j] = i
+                    count += 1
+        if count == 0:
+            count = 1  # a node of no element keeps its diagonal block
+        indptr[i + 1] = indptr[i] + count
+    indices = np.empty(indptr[node_count], np.int32)
+    slots = np.empty((inc_codes.shape[0], k), np.uint16)
+    place = np.empty(node_count, np.int32)
+    seen[:] = -1
+    for i in range(node_count):
+        start = indptr[i]
+        count = 0
+        for q in range(inc_indptr[i], inc_indptr[i + 1]):
+            e = inc_codes[q] // k
+            for b in range(k):
+                j = elements[e, b]
+                if seen[j] != i:
+                    seen[j] = i
+                    indices[start + count] = j
+                    count += 1
+        if count == 0:
+            indices[start] = i
+            count = 1
+        indices[start : start + count].sort()
+        for s in range(count):
+            place[indices[start + s]] = s
+        for q in range(inc_indptr[i], inc_indptr[i + 1]):
+            e = inc_codes[q] // k
+            for b in range(k):
+                slots[q, b] = place[elements[e, b]]
+    return indptr, indices, slots
+
+
+@kernel
+def diagonal_slots(indptr, indices):
+    """Return the index of the diagonal block of every row."""
+    n = indptr.shape[0] - 1
+    diagonal = np.empty(n, np.int32)
+    for i in range(n):
+        for k in range(indptr[i], indptr[i + 1]):
+            if indices[k] == i:
+                diagonal[i] = k
+    return diagonal
+
+
+@inline
+def row_product(indptr, indices, blocks, x, i):
+    """Return the three components of row i of A x."""
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    for k in range(uint32(indptr[i]), uint32(indptr[i + uint64(1)])):
+        j = uint32(indices[k])
+        x0 = x[j, 0]
+        x1 = x[j, 1]
+        x2 = x[j, 2]
+        s0 += blocks[k, 0] * x0 + blocks[k, 1] * x1 + blocks[k, 2] * x2
+        s1 += blocks[k, 3] * x0 + blocks[k, 4] * x1 + blocks[k, 5] * x2
+        s2 += blocks[k, 6] * x0 + blocks[k, 7] * x1 + blocks[k, 8] * x2
+    return s0, s1, s2
+
+
+@kernel_pair
+def multiply(indptr, indices, blocks, x, y):
+    """Set y = A x."""
+    n = indptr.shape[0] - 1
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            s0, s1, s2 = row_product(indptr, indices, blocks, x, i)
+            y[i, 0] = s0
+            y[i, 1] = s1
+            y[i, 2] = s2
+
+
+@kernel_pair
+def invert_diagonal(blocks, diagonal, fixed, inverse):
+    """Set `inverse[i]` to the inverse of row i's diagonal block (symmetric, six values), zero where `fixed`.
+
+    A zero block keeps a fixed node out of every search direction: that is the filter of Baraff and Witkin
+    without touching the matrix. Returns the number of rows whose diagonal block is not positive definite;
+    those get a zero block too.
+    """
+    n = diagonal.shape[0]
+    chunks = (n + CHUNK - 1) // CHUNK
+    bad = np.zeros(chunks, np.int64)
+    for c in prange(chunks):
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            k = uint32(diagonal[i])
+            a = blocks[k, 0]
+            b = blocks[k, 1]
+            d = blocks[k, 2]
+            e = blocks[k, 4]
+            f = blocks[k, 5]
+            g = blocks[k, 8]
+            c00 = e * g - f * f
+            c01 = d * f - b * g
+            c02 = b * f - d * e
+            det = a * c00 + b * c01 + d * c02
+            good = det > 0.0 and a > 0.0
+            if fixed[i] != 0 or not good:
+                for q in range(6):
+                    inverse[i, q] = 0.0
+                if fixed[i] == 0:
+                    bad[c] += 1
+            else:
+                s = 1.0 / det
+                inverse[i, 0] = s * c00
+                inverse[i, 1] = s * c01
+                inverse[i, 2] = s * c02
+                inverse[i, 3] = s * (a * g - d * d)
+                inverse[i, 4] = s * (b * d - a * f)
+                inverse[i, 5] = s * (a * e - b * b)
+    return bad.sum()
+
+
+@inline
+def _precondition(inverse, i, r0, r1, r2):
+    z0 = inverse[i, 0] * r0 + inverse[i, 1] * r1 + inverse[i, 2] * r2
+    z1 = inverse[i, 1] * r0 + inverse[i, 3] * r1 + inverse[i, 4] * r2
+    z2 = inverse[i, 2] * r0 + inverse[i, 4] * r1 + inverse[i, 5] * r2
+    return z0, z1, z2
+
+
+@inline
+def _ordered_sum(partial):
+    total = 0.0
+    for c in range(partial.shape[0]):
+        total += partial[c]
+    return total
+
+
+@kernel_pair
+def conjugate_gradients(
+    indptr, indices, blocks, inverse, rhs, load, x, rtol, max_iterations, r, z, d, q, partial, partial2
+):
+    """Solve A x = rhs by block-Jacobi conjugate gradients, starting from x.
+
+    The residual is measured in the norm of the preconditioner, relative to rhs and `load` together (`load`
+    is a vector of the size of the forces that may cancel in rhs). Components with a zero preconditioner
+    block keep their starting value. Returns (iterations, relative residual).
+    """
+    n = indptr.shape[0] - 1
+    chunks = partial.shape[0]
+    for c in prange(chunks):
+        total = 0.0
+        scale = 0.0
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            s0, s1, s2 = row_product(indptr, indices, blocks, x, i)
+            r0 = rhs[i, 0] - s0
+            r1 = rhs[i, 1] - s1
+            r2 = rhs[i, 2] - s2
+            z0, z1, z2 = _precondition(inverse, i, r0, r1, r2)
+            r[i, 0] = r0
+            r[i, 1] = r1
+            r[i, 2] = r2
+            d[i, 0] = z0
+            d[i, 1] = z1
+            d[i, 2] = z2
+            total += r0 * z0 + r1 * z1 + r2 * z2
+            z0, z1, z2 = _precondition(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
+            scale += rhs[i, 0] * z0 + rhs[i, 1] * z1 + rhs[i, 2] * z2
+            z0, z1, z2 = _precondition(inverse, i, load[i, 0], load[i, 1], load[i, 2])
+            scale += load[i, 0] * z0 + load[i, 1] * z1 + load[i, 2] * z2
+        partial[c] = total
+        partial2[c] = scale
+    delta = _ordered_sum(partial)
+    reference = _ordered_sum(partial2)
+    if reference <= 0.0 and delta <= 0.0:
+        return 0, 0.0
+    if reference <= 0.0:
+        reference = delta
+    goal = rtol * rtol * reference
+    iteration = 0
+    while iteration < max_iterations and delta > goal:
+        for c in prange(chunks):
+            total = 0.0
+            for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+                s0, s1, s2 = row_product(indptr, indices, blocks, d, i)
+                q[i, 0] = s0
+                q[i, 1] = s1
+                q[i, 2] = s2
+                total += d[i, 0] * s0 + d[i, 1] * s1 + d[i, 2] * s2
+            partial[c] = total
+        curvature = _ordered_sum(partial)
+        if not curvature > 0.0:  # not positive definite, or not a number
+            return iteration, -1.0
+        alpha = delta / curvature
+        for c in prange(chunks):
+            total = 0.0
+            for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+                r0 = r[i, 0] - alpha * q[i, 0]
+                r1 = r[i, 1] - alpha * q[i, 1]
+                r2 = r[i, 2] - alpha * q[i, 2]
+                x[i, 0] += alpha * d[i, 0]
+                x[i, 1] += alpha * d[i, 1]
+                x[i, 2] += alpha * d[i, 2]
+                z0, z1, z2 = _precondition(inverse, i, r0, r1, r2)
+                r[i, 0] = r0
+                r[i, 1] = r1
+                r[i, 2] = r2
+                z[i, 0] = z0
+                z[i, 1] = z1
+                z[i, 2] = z2
+                total += r0 * z0 + r1 * z1 + r2 * z2
+            partial[c] = total
+        fresh = _ordered_sum(partial)
+        beta = fresh / delta
+        delta = fresh
+        iteration += 1
+        for c in prange(chunks):
+            for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+                d[i, 0] = z[i, 0] + beta * d[i, 0]
+                d[i, 1] = z[i, 1] + beta * d[i, 1]
+                d[i, 2] = z[i, 2] + beta * d[i, 2]
+    return iteration, np.sqrt(delta / reference)

@@ -1,0 +1,91 @@
+"""Bernstein-Bezier basis on a tetrahedron: exact integrals as small tables, no quadrature (Weber 2015, ch. 2).
+
+A polynomial of degree p on a tetrahedron has one coefficient for each multi-index I = (i, j, k, l) with
+i + j + k + l = p; the basis function is B_I = p!/(i! j! k! l!) b0^i b1^j b2^k b3^l in barycentric coordinates b.
+Integrals of products depend on the element only through its volume and the gradients of b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import comb, factorial, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["TET_EDGES", "BernsteinTables", "bernstein_tables"]
+
+TET_EDGES = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
+"""Edges of a tetrahedron in the order in which VTK numbers the mid-edge nodes."""
+
+_UNITS = np.eye(4, dtype=int)
+
+
+@dataclass(frozen=True, eq=False)
+class BernsteinTables:
+    """Everything an element of one degree needs that does not depend on its shape.
+
+    Attributes:
+        order: Polynomial degree p.
+        indices: Multi-indices in local node order, shape [k, 4]: corners first, then edges in VTK order.
+        mass: Integral of B_I B_J over a tetrahedron of volume 1, shape [k, k].
+        stiffness: Integral of dB_I/db_c dB_J/db_d over volume 1, shape [4, 4, k, k].
+        mean: Volume mean of dB_I/db_c, shape [4, k].
+        nodal: Value of B_J at node I, shape [k, k]: turns coefficients into values at nodes.
+        slopes: dB_J/db_c at node I, shape [k, k, 4].
+        supports: For each node the corners c with I_c > 0, padded with -1, shape [k, p].
+    """
+
+    order: int
+    indices: NDArray[np.int64]
+    mass: NDArray[np.float64]
+    stiffness: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    nodal: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    supports: NDArray[np.int64]
+
+
+def _product_weight(I: NDArray, J: NDArray) -> float:
+    """Return G with B_I B_J = G B_{I+J} (zero where an index is negative)."""
+    if I.min() < 0 or J.min() < 0:
+        return 0.0
+    p, q = int(I.sum()), int(J.sum())
+    return prod(comb(int(a + b), int(a)) for a, b in zip(I, J, strict=True)) / comb(p + q, p)
+
+
+def _value(I: NDArray, b: NDArray) -> float:
+    """Return B_I at barycentric coordinates b (zero where an index is negative)."""
+    if I.min() < 0:
+        return 0.0
+    multinomial = factorial(int(I.sum())) / prod(factorial(int(i)) for i in I)
+    return float(multinomial * np.prod(b ** I.astype(float)))
+
+
+@cache
+def bernstein_tables(order: int) -> BernsteinTables:
+    """Return the tables of degree 1 or 2."""
+    indices = [order * _UNITS[c] for c in range(4)]
+    if order == 2:
+        indices += [_UNITS[a] + _UNITS[b] for a, b in TET_EDGES]
+    elif order != 1:
+        raise ValueError(f"Bernstein tables exist for orders 1 and 2, not {order}")
+    k, p = len(indices), order
+    mass = np.array([[_product_weight(I, J) for J in indices] for I in indices]) / comb(2 * p + 3, 3)
+    stiffness = np.zeros((4, 4, k, k))
+    mean = np.zeros((4, k))
+    slopes = np.zeros((k, k, 4))
+    supports = np.full((k, p), -1)
+    for a, I in enumerate(indices):
+        used = [c for c in range(4) if I[c] > 0]
+        supports[a, : len(used)] = used
+        for c in range(4):
+            mean[c, a] = p / comb(p + 2, 3) if I[c] > 0 else 0.0
+            for b, J in enumerate(indices):
+                slopes[b, a, c] = p * _value(I - _UNITS[c], J / p)
+                for d in range(4):
+                    weight = _product_weight(I - _UNITS[c], J - _UNITS[d])
+                    stiffness[c, d, a, b] = p * p * weight / comb(2 * p + 1, 3)
+    nodal = np.array([[_value(J, I / p) for J in indices] for I in indices])
+    return BernsteinTables(p, np.array(indices), mass, stiffness, mean, nodal, slopes, supports)

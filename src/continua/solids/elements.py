@@ -1,0 +1,196 @@
+"""Linear tetrahedra as the solver sees them: rest geometry, constants, and the passes over them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.linalg import BlockMatrix, BlockPattern
+from continua.mesh import TetMesh
+from continua.numerics.bernstein import bernstein_tables
+from continua.solids import kernels
+from continua.solids.laws import Law
+
+__all__ = ["Elements", "LinearTets", "rest_geometry"]
+
+PARALLEL_FROM = 4000
+"""Elements from which a pass over all of them is worth a parallel region."""
+
+
+def rest_geometry(mesh: TetMesh) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the inverse rest edge matrices, shape [9, m] (row c is the gradient of corner c+1), and sqrt(volume)."""
+    corners = mesh.points[mesh.tets]
+    edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
+    inverse = np.linalg.inv(edges)
+    return np.ascontiguousarray(inverse.reshape(-1, 9).T), np.sqrt(mesh.volumes)
+
+
+class Elements(Protocol):
+    """What a soft body needs of its elements, whatever their order."""
+
+    order: int
+    node_count: int
+    element_count: int
+    elements: NDArray[np.int32]
+    rest_positions: NDArray[np.float64]
+    pattern: BlockPattern
+    inverted: int
+
+    def set_law(self, law: Law) -> None:
+        """Take over the constants of a material."""
+
+    def mass(self, density: float, lumped: bool) -> NDArray[np.float64]:
+        """Return the scalar mass [kg] of every block of the pattern."""
+
+    def update(self, coefficients: NDArray[np.float64]) -> None:
+        """Recompute rotations and stresses for the given coefficients."""
+
+    def assemble(
+        self,
+        matrix: BlockMatrix,
+        rhs: NDArray[np.float64],
+        *,
+        mass: NDArray[np.float64],
+        c_mass: float,
+        c_stiffness: float,
+        dt: float,
+        velocities: NDArray[np.float64],
+        load: NDArray[np.float64],
+    ) -> None:
+        """Set matrix = c_mass M + c_stiffness K and rhs = M v + load - dt f."""
+
+    def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn coefficients into values at the nodes."""
+
+    def von_mises(self) -> NDArray[np.float64]:
+        """Return the von Mises stress [Pa] at the nodes, as of the last update."""
+
+    def energy(self) -> float:
+        """Return the elastic energy [J], as of the last update."""
+
+    def cells(self) -> dict[str, NDArray[np.int32]]:
+        """Return the volume cells by kind, for output."""
+
+    def surface_triangles(self) -> NDArray[np.int32]:
+        """Return the outer surface as triangles over the nodes, outward oriented."""
+
+
+class LinearTets:
+    """Linear tetrahedra of a mesh; the coefficients are the node positions themselves."""
+
+    order = 1
+
+    def __init__(self, mesh: TetMesh) -> None:
+        self.mesh = mesh
+        self.elements = np.ascontiguousarray(mesh.tets)
+        self.rest_positions = np.ascontiguousarray(mesh.points)
+        self.node_count = mesh.node_count
+        self.element_count = mesh.element_count
+        self.pattern = BlockPattern.from_elements(self.elements, mesh.node_count)
+        self.tables = bernstein_tables(1)
+        self.parallel = self.element_count >= PARALLEL_FROM
+        self.inverted = 0
+        self._rest_inverse, self._root_volume = rest_geometry(mesh)
+        tasks = -(-self.element_count // (kernels.LANES * kernels.TASK))
+        self._inverted = np.zeros(tasks, np.int64)
+        self._records = np.zeros((self.element_count, kernels.RECORD))
+        self._lam = np.zeros(self.element_count)
+        self._mu = np.zeros(self.element_count)
+        self._rotate = True
+
+    def set_law(self, law: Law) -> None:
+        """Take over the constants of a material."""
+        self._lam[:], self._mu[:] = law.lame
+        self._rotate = law.follows_rotation
+
+    def mass(self, density: float, lumped: bool) -> NDArray[np.float64]:
+        """Return the scalar mass [kg] of every block: consistent, or its row sums on the diagonal."""
+        p = self.pattern
+        mass = np.zeros(p.block_count)
+        element_mass = density * self.mesh.volumes
+        kernels.gather_mass(
+            p.inc_indptr,
+            p.inc_codes,
+            p.slots,
+            p.corners,
+            element_mass,
+            self.tables.mass,
+            p.indptr,
+            lumped,
+            p.diagonal,
+            mass,
+        )
+        return mass
+
+    def update(self, coefficients: NDArray[np.float64]) -> None:
+        """Recompute rotations and stresses for the given positions."""
+        kernels.element_records.pick(self.parallel)(
+            coefficients,
+            self.elements,
+            self._rest_inverse,
+            self._root_volume,
+            self._lam,
+            self._mu,
+            self._rotate,
+            self._records,
+            self._inverted,
+        )
+        self.inverted = int(self._inverted.sum())
+
+    def assemble(
+        self,
+        matrix: BlockMatrix,
+        rhs: NDArray[np.float64],
+        *,
+        mass: NDArray[np.float64],
+        c_mass: float,
+        c_stiffness: float,
+        dt: float,
+        velocities: NDArray[np.float64],
+        load: NDArray[np.float64],
+    ) -> None:
+        """Set matrix = c_mass M + c_stiffness K and rhs = M v + load - dt f."""
+        p = self.pattern
+        kernels.assemble.pick(self.parallel)(
+            self._records,
+            p.indptr,
+            p.indices,
+            p.inc_indptr,
+            p.inc_codes,
+            p.slots,
+            mass,
+            c_mass,
+            c_stiffness,
+            dt,
+            velocities,
+            load,
+            matrix.blocks,
+            rhs,
+        )
+
+    def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coefficients: for linear elements they are the values at the nodes."""
+        return coefficients
+
+    def von_mises(self) -> NDArray[np.float64]:
+        """Return the von Mises stress [Pa] at the nodes, averaged over the elements around by volume."""
+        result = np.empty(self.node_count)
+        p = self.pattern
+        kernels.node_stress.pick(self.parallel)(
+            self._records, self._root_volume, p.inc_indptr, p.inc_codes, result
+        )
+        return result
+
+    def energy(self) -> float:
+        """Return the elastic energy [J]."""
+        return float(kernels.elastic_energy(self._records))
+
+    def cells(self) -> dict[str, NDArray[np.int32]]:
+        """Return the tetrahedra."""
+        return {"tetra": self.elements}
+
+    def surface_triangles(self) -> NDArray[np.int32]:
+        """Return the outer surface."""
+        return self.mesh.boundary_triangles

@@ -1,0 +1,124 @@
+"""What a user attaches to a soft body while it runs: constraints, pushes and pulls.
+
+Each is a small handle that the body keeps in a list; `remove()` takes it off again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.solids.motion import Motion
+from continua.surroundings import as_vector
+
+if TYPE_CHECKING:
+    from continua.solids.soft_body import SoftBody
+
+__all__ = ["Constraint", "Pull", "Push"]
+
+
+class _Handle:
+    """Something attached to a body."""
+
+    def __init__(self, body: SoftBody) -> None:
+        self._body: SoftBody | None = body
+
+    @property
+    def active(self) -> bool:
+        """Whether it still acts."""
+        return self._body is not None
+
+    def remove(self) -> None:
+        """Take it off the body; doing so twice is no error."""
+        if self._body is not None:
+            self._body._detach(self)
+            self._body = None
+
+
+class Constraint(_Handle):
+    """Nodes that are held where they are at rest, or driven along a motion.
+
+    Attributes:
+        nodes: The nodes, as indices.
+        motion: The motion, or None for nodes that are held.
+    """
+
+    def __init__(self, body: SoftBody, nodes: NDArray[np.int32], motion: Motion | None) -> None:
+        super().__init__(body)
+        self.nodes = nodes
+        self.motion = motion
+
+    def targets(self, time: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return where the nodes have to be at `time` [s]."""
+        points = rest[self.nodes]
+        return points if self.motion is None else self.motion.at(time, points)
+
+
+class Push(_Handle):
+    """A force [N] spread evenly over nodes; set `force` to change it while the simulation runs."""
+
+    def __init__(self, body: SoftBody, nodes: NDArray[np.int32], force: ArrayLike) -> None:
+        super().__init__(body)
+        self.nodes = nodes
+        self.force = force  # type: ignore[assignment]
+
+    @property
+    def force(self) -> NDArray[np.float64]:
+        """The total force [N]."""
+        return self._force
+
+    @force.setter
+    def force(self, value: ArrayLike) -> None:
+        self._force = as_vector(value, "a push's force")
+
+
+class Pull(_Handle):
+    """A spring from a point of the body to a target; set `target` to drag the body about.
+
+    The point is a weighted mean of up to a few nodes. The spring acts implicitly, so it may be stiff.
+
+    Attributes:
+        nodes: The nodes that carry the point.
+        weights: Their weights, which sum to 1.
+        stiffness: Spring constant [N/m].
+    """
+
+    def __init__(
+        self,
+        body: SoftBody,
+        nodes: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        target: ArrayLike,
+        stiffness: float,
+    ) -> None:
+        super().__init__(body)
+        if not (np.isfinite(stiffness) and stiffness > 0.0):
+            raise InputError(f"a pull's stiffness must be greater than 0 N/m, not {stiffness}")
+        self.nodes = nodes
+        self.weights = weights
+        self.stiffness = float(stiffness)
+        self.target = target  # type: ignore[assignment]
+
+    @property
+    def target(self) -> NDArray[np.float64]:
+        """Where the spring pulls to [m]."""
+        return self._target
+
+    @target.setter
+    def target(self, value: ArrayLike) -> None:
+        self._target = as_vector(value, "a pull's target")
+
+    @property
+    def point(self) -> NDArray[np.float64]:
+        """Where the held point of the body is now [m]."""
+        if self._body is None:
+            raise InputError("this pull has been removed from its body")
+        return self.weights @ self._body._x[self.nodes]
+
+    @property
+    def force(self) -> NDArray[np.float64]:
+        """The force on the body now [N]."""
+        return self.stiffness * (self.target - self.point)

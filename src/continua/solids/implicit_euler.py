@@ -1,0 +1,146 @@
+"""One implicit step of an elastic body: linearised backward Euler in velocities.
+
+With x+ = x + dt v+ and the elastic force linearised at x, f(x+) = f(x) + dt K v+, the step solves
+
+    (M + dt C + dt^2 K) v+ = M v + dt (f_ext - f(x)),     C = alpha M + beta K,
+
+which is Weber's equation (2015) for v+ instead of the change of velocity. One linear solve a step.
+
+The frozen rotations make the elastic force exert a small torque on the moved body. For a body that nothing
+holds, that torque is taken out again: a rigid spin is added so that angular momentum changes by the external
+torque alone, as it does in nature. See docs/theory/corotational.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import ContactSet
+from continua.contact.penalty import apply_contacts, contact_impulses
+from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.solids import kernels
+from continua.solids.elements import Elements
+from continua.solids.handles import Pull
+
+__all__ = ["ImplicitEuler", "StepInput"]
+
+
+@dataclass(frozen=True)
+class StepInput:
+    """What one step acts on: time step [s], damping, external force [N], constraints, pulls, contacts."""
+
+    dt: float
+    alpha: float
+    beta: float
+    force: NDArray[np.float64]
+    fixed: NDArray[np.uint8]
+    prescribed: NDArray[np.float64]
+    free: bool
+    follows_rotation: bool
+    pulls: tuple[Pull, ...]
+    contacts: ContactSet
+    slip: float
+
+
+class ImplicitEuler:
+    """Owns the system matrix and the work vectors of a body's implicit step."""
+
+    def __init__(self, elements: Elements, solver: LinearSolver) -> None:
+        n = elements.node_count
+        self.elements = elements
+        self.solver = solver
+        self.matrix = BlockMatrix(elements.pattern)
+        self._rhs = np.zeros((n, 3))
+        self._load = np.zeros((n, 3))
+        self._work = np.zeros((n, 3))
+        self._impulse = np.zeros((n, 3))
+        self.solved = np.zeros((n, 3))
+        solver.setup(self.matrix)
+
+    def solve(
+        self,
+        x: NDArray[np.float64],
+        v: NDArray[np.float64],
+        previous: NDArray[np.float64],
+        mass: NDArray[np.float64],
+        node_mass: NDArray[np.float64],
+        step: StepInput,
+    ) -> SolveReport:
+        """Fill `solved` with the velocities after the step; x and v stay as they are."""
+        dt = step.dt
+        np.multiply(step.force, dt, out=self._load)
+        self.elements.update(x)
+        self.elements.assemble(
+            self.matrix,
+            self._rhs,
+            mass=mass,
+            c_mass=1.0 + dt * step.alpha,
+            c_stiffness=dt * (dt + step.beta),
+            dt=dt,
+            velocities=v,
+            load=self._load,
+        )
+        for pull in step.pulls:
+            self._add_pull(pull, x, dt)
+        if len(step.contacts):
+            c = step.contacts
+            apply_contacts(
+                c.nodes, c.normals, c.gaps, c.stiffness, c.damping, c.friction, v, dt, step.slip,
+                self.elements.pattern.diagonal, self.matrix.blocks, self._rhs,
+            )  # fmt: skip
+        # extrapolation from the last two velocities: exact in free fall, close when swinging
+        np.multiply(v, 2.0, out=self.solved)
+        self.solved -= previous
+        if not step.free:
+            held = step.fixed.view(bool)
+            self.solved[held] = step.prescribed[held]
+        self.solver.update(self.matrix, step.fixed)
+        report = self.solver.solve(self._rhs, self.solved, self._load)
+        if step.free and step.follows_rotation:
+            self._keep_angular_momentum(x, v, mass, node_mass, step)
+        return report
+
+    def _add_pull(self, pull: Pull, x: NDArray[np.float64], dt: float) -> None:
+        """Add a spring to the matrix and the right-hand side; its nodes share an element."""
+        p = self.elements.pattern
+        offset = pull.target - pull.weights @ x[pull.nodes]
+        for a, wa in zip(pull.nodes, pull.weights, strict=True):
+            self._rhs[a] += dt * pull.stiffness * wa * offset
+            row = p.indices[p.indptr[a] : p.indptr[a + 1]]
+            for b, wb in zip(pull.nodes, pull.weights, strict=True):
+                k = p.indptr[a] + np.searchsorted(row, b)
+                self.matrix.blocks[k, ::4] += dt * dt * pull.stiffness * wa * wb
+
+    def _keep_angular_momentum(
+        self,
+        x: NDArray[np.float64],
+        v: NDArray[np.float64],
+        mass: NDArray[np.float64],
+        node_mass: NDArray[np.float64],
+        step: StepInput,
+    ) -> None:
+        """Add the rigid spin that leaves the elastic forces without torque."""
+        p = self.elements.pattern
+        times = kernels.mass_times.pick(p.parallel)
+        gain = 1.0 + step.dt * step.alpha
+        np.multiply(self.solved, gain, out=self._work)
+        self._work -= v
+        times(p.indptr, p.indices, mass, self._work, self._impulse)
+        self._impulse -= self._load
+        for pull in step.pulls:
+            offset = pull.target - pull.weights @ (x[pull.nodes] + step.dt * self.solved[pull.nodes])
+            self._impulse[pull.nodes] -= step.dt * pull.stiffness * np.outer(pull.weights, offset)
+        if len(step.contacts):
+            c = step.contacts
+            self._work[:] = 0.0
+            contact_impulses(
+                c.nodes, c.normals, c.gaps, c.stiffness, c.damping, c.friction, v, self.solved, step.dt,
+                step.slip, self._work,
+            )  # fmt: skip
+            self._impulse -= self._work
+        times(p.indptr, p.indices, mass, x, self._work)
+        spin, center = kernels.spin_correction(x, node_mass, self._work, self._impulse)
+        self.solved += np.cross(spin / gain, x - center)

@@ -1,0 +1,396 @@
+"""Compiled functions for linear tetrahedra: rotations, stress, assembly, momentum, output.
+
+Two passes make a step's matrix and right-hand side. The first runs over elements in lanes and writes one
+record an element; the second runs over nodes, and each node gathers the records of its elements. Nothing is
+scattered, so nothing races and the result does not depend on the number of threads.
+
+A record holds, with V the volume, R the rotation and g_a the rest gradient of corner a's shape function:
+columns 0-11 sqrt(V) R g_a; columns 12-17 sqrt(V) times the rotated stress (xx, yy, zz, xy, xz, yz);
+columns 18, 19 the Lame constants lambda and mu.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange, uint32, uint64
+
+from continua.numerics import inline, kernel, kernel_pair
+from continua.numerics.polar import LANES, polar_lanes
+
+RECORD = 20
+CHUNK = 128  # rows a chunk of the node passes
+TASK = 4  # blocks of lanes that one task does with one scratch array
+
+_F_ROW, _R_ROW, _DET_ROW = 18, 27, 36  # deformation gradient, rotation, determinant in the scratch
+_F, _R, _DET = _F_ROW * LANES, _R_ROW * LANES, _DET_ROW * LANES
+_OUT = 37 * LANES  # rows 37-54: what goes into columns 0-17 of the record
+_ROOT, _LAM, _MU = 55 * LANES, 56 * LANES, 57 * LANES
+_SCRATCH = 58 * LANES
+
+
+@inline
+def _deformation_lanes(s):
+    """From edges (rows 0-8, by column) and rest inverse (rows 9-17) make F (rows 18-26, row by row)."""
+    for e in range(uint64(LANES)):
+        for i in range(3):
+            d0 = s[i * LANES + e]
+            d1 = s[(3 + i) * LANES + e]
+            d2 = s[(6 + i) * LANES + e]
+            for j in range(3):
+                s[_F + (3 * i + j) * LANES + e] = (
+                    d0 * s[(9 + j) * LANES + e] + d1 * s[(12 + j) * LANES + e] + d2 * s[(15 + j) * LANES + e]
+                )
+
+
+@inline
+def _record_lanes(s):
+    """From F, R and the rest inverse make the rotated gradients and the rotated stress of every lane."""
+    for e in range(uint64(LANES)):
+        v = s[_ROOT + e]
+        for i in range(3):
+            r0 = s[_R + (3 * i) * LANES + e] * v
+            r1 = s[_R + (3 * i + 1) * LANES + e] * v
+            r2 = s[_R + (3 * i + 2) * LANES + e] * v
+            g1 = r0 * s[9 * LANES + e] + r1 * s[10 * LANES + e] + r2 * s[11 * LANES + e]
+            g2 = r0 * s[12 * LANES + e] + r1 * s[13 * LANES + e] + r2 * s[14 * LANES + e]
+            g3 = r0 * s[15 * LANES + e] + r1 * s[16 * LANES + e] + r2 * s[17 * LANES + e]
+            s[_OUT + i * LANES + e] = -(g1 + g2 + g3)
+            s[_OUT + (3 + i) * LANES + e] = g1
+            s[_OUT + (6 + i) * LANES + e] = g2
+            s[_OUT + (9 + i) * LANES + e] = g3
+    for e in range(uint64(LANES)):
+        # B = F R^T; the rotated stress is mu (B + B^T - 2 I) + lambda (tr B - 3) I, with R = I for the linear law
+        f0, f1, f2 = s[_F + e], s[_F + LANES + e], s[_F + 2 * LANES + e]
+        f3, f4, f5 = s[_F + 3 * LANES + e], s[_F + 4 * LANES + e], s[_F + 5 * LANES + e]
+        f6, f7, f8 = s[_F + 6 * LANES + e], s[_F + 7 * LANES + e], s[_F + 8 * LANES + e]
+        r0, r1, r2 = s[_R + e], s[_R + LANES + e], s[_R + 2 * LANES + e]
+        r3, r4, r5 = s[_R + 3 * LANES + e], s[_R + 4 * LANES + e], s[_R + 5 * LANES + e]
+        r6, r7, r8 = s[_R + 6 * LANES + e], s[_R + 7 * LANES + e], s[_R + 8 * LANES + e]
+        b00 = f0 * r0 + f1 * r1 + f2 * r2
+        b11 = f3 * r3 + f4 * r4 + f5 * r5
+        b22 = f6 * r6 + f7 * r7 + f8 * r8
+        b01 = f0 * r3 + f1 * r4 + f2 * r5 + f3 * r0 + f4 * r1 + f5 * r2
+        b02 = f0 * r6 + f1 * r7 + f2 * r8 + f6 * r0 + f7 * r1 + f8 * r2
+        b12 = f3 * r6 + f4 * r7 + f5 * r8 + f6 * r3 + f7 * r4 + f8 * r5
+        v = s[_ROOT + e]
+        m = v * s[_MU + e]
+        p = v * s[_LAM + e] * (b00 + b11 + b22 - 3.0)
+        s[_OUT + 12 * LANES + e] = 2.0 * m * (b00 - 1.0) + p
+        s[_OUT + 13 * LANES + e] = 2.0 * m * (b11 - 1.0) + p
+        s[_OUT + 14 * LANES + e] = 2.0 * m * (b22 - 1.0) + p
+        s[_OUT + 15 * LANES + e] = m * b01
+        s[_OUT + 16 * LANES + e] = m * b02
+        s[_OUT + 17 * LANES + e] = m * b12
+
+
+@inline
+def _no_rotation_lanes(s):
+    for e in range(uint64(LANES)):
+        for c in range(9):
+            s[_R + c * LANES + e] = 0.0
+        s[_R + e] = 1.0
+        s[_R + 4 * LANES + e] = 1.0
+        s[_R + 8 * LANES + e] = 1.0
+        f0, f1, f2 = s[_F + e], s[_F + LANES + e], s[_F + 2 * LANES + e]
+        f3, f4, f5 = s[_F + 3 * LANES + e], s[_F + 4 * LANES + e], s[_F + 5 * LANES + e]
+        f6, f7, f8 = s[_F + 6 * LANES + e], s[_F + 7 * LANES + e], s[_F + 8 * LANES + e]
+        s[_DET + e] = f0 * (f4 * f8 - f5 * f7) - f1 * (f3 * f8 - f5 * f6) + f2 * (f3 * f7 - f4 * f6)
+
+
+@inline
+def _load_lanes(s, positions, tets, rest_inverse, root_volume, lam, mu, lo, n):
+    for e in range(n):
+        i0 = uint32(tets[lo + e, 0])
+        i1 = uint32(tets[lo + e, 1])
+        i2 = uint32(tets[lo + e, 2])
+        i3 = uint32(tets[lo + e, 3])
+        for c in range(uint64(3)):
+            x0 = positions[i0, c]
+            s[c * uint64(LANES) + e] = positions[i1, c] - x0
+            s[(uint64(3) + c) * uint64(LANES) + e] = positions[i2, c] - x0
+            s[(uint64(6) + c) * uint64(LANES) + e] = positions[i3, c] - x0
+    for c in range(uint64(9)):
+        for e in range(n):
+            s[(uint64(9) + c) * uint64(LANES) + e] = rest_inverse[c, lo + e]
+    for e in range(n):
+        s[uint64(_ROOT) + e] = root_volume[lo + e]
+        s[uint64(_LAM) + e] = lam[lo + e]
+        s[uint64(_MU) + e] = mu[lo + e]
+
+
+@kernel_pair
+def element_records(positions, tets, rest_inverse, root_volume, lam, mu, rotate, records, inverted):
+    """Fill one record an element from the current positions; `inverted` counts det F <= 0 a task.
+
+    Args:
+        positions: Current node positions [n, 3].
+        tets: Corner indices [m, 4].
+        rest_inverse: Rows of the inverse of the rest edge matrix, shape [9, m].
+        root_volume: Square root of the rest volumes [m].
+        lam: First Lame constant [m].
+        mu: Shear modulus [m].
+        rotate: Whether the law follows the element's rotation (corotated) or not (linear).
+        records: Result [m, 20].
+        inverted: Result, one count a task of TASK * LANES elements.
+    """
+    m = tets.shape[0]
+    for task in prange(inverted.shape[0]):
+        s = np.zeros(_SCRATCH)
+        count = 0
+        for block in range(task * TASK, (task + 1) * TASK):
+            if block * LANES >= m:
+                break
+            lo = uint64(block * LANES)
+            n = min(uint64(LANES), uint64(m) - lo)
+            _load_lanes(s, positions, tets, rest_inverse, root_volume, lam, mu, lo, n)
+            _deformation_lanes(s)
+            if rotate:
+                polar_lanes(s, _F_ROW, _R_ROW, _DET_ROW, n)
+            else:
+                _no_rotation_lanes(s)
+            _record_lanes(s)
+            for e in range(n):
+                if s[uint64(_DET) + e] <= 0.0:
+                    count += 1
+                for c in range(uint64(18)):
+                    records[lo + e, c] = s[uint64(_OUT) + c * uint64(LANES) + e]
+                records[lo + e, 18] = s[uint64(_LAM) + e]
+                records[lo + e, 19] = s[uint64(_MU) + e]
+        inverted[task] = count
+
+
+@kernel_pair
+def assemble(
+    records,
+    indptr,
+    indices,
+    inc_indptr,
+    inc_codes,
+    slots,
+    mass,
+    c_mass,
+    c_stiffness,
+    dt,
+    velocities,
+    load,
+    blocks,
+    rhs,
+):
+    """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, f the elastic force; row by row.
+
+    Args:
+        records: Element records [m, 20].
+        indptr, indices, inc_indptr, inc_codes, slots: The block pattern.
+        mass: Scalar mass of every block [nnz].
+        c_mass: Factor of the mass matrix.
+        c_stiffness: Factor of the stiffness matrix.
+        dt: Time step [s].
+        velocities: Current velocities [n, 3].
+        load: External impulse, dt times the force [n, 3].
+        blocks: Result [nnz, 9].
+        rhs: Result [n, 3].
+    """
+    n = indptr.shape[0] - 1
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            start = uint32(indptr[i])
+            r0 = load[i, 0]
+            r1 = load[i, 1]
+            r2 = load[i, 2]
+            for k in range(start, uint32(indptr[i + uint64(1)])):
+                j = uint32(indices[k])
+                w = mass[k]
+                r0 += w * velocities[j, 0]
+                r1 += w * velocities[j, 1]
+                r2 += w * velocities[j, 2]
+                w *= c_mass
+                for t in range(9):
+                    blocks[k, t] = 0.0
+                blocks[k, 0] = w
+                blocks[k, 4] = w
+                blocks[k, 8] = w
+            f0 = 0.0
+            f1 = 0.0
+            f2 = 0.0
+            for q in range(uint32(inc_indptr[i]), uint32(inc_indptr[i + uint64(1)])):
+                code = uint32(inc_codes[q])
+                e = code >> uint32(2)
+                a = uint32(3) * (code & uint32(3))
+                a0 = records[e, a]
+                a1 = records[e, a + uint32(1)]
+                a2 = records[e, a + uint32(2)]
+                f0 += records[e, 12] * a0 + records[e, 15] * a1 + records[e, 16] * a2
+                f1 += records[e, 15] * a0 + records[e, 13] * a1 + records[e, 17] * a2
+                f2 += records[e, 16] * a0 + records[e, 17] * a1 + records[e, 14] * a2
+                mu = c_stiffness * records[e, 19]
+                lam = c_stiffness * records[e, 18]
+                m0 = mu * a0
+                m1 = mu * a1
+                m2 = mu * a2
+                l0 = lam * a0
+                l1 = lam * a1
+                l2 = lam * a2
+                for b in range(uint32(4)):
+                    k = start + uint32(slots[q, b])
+                    b0 = records[e, uint32(3) * b]
+                    b1 = records[e, uint32(3) * b + uint32(1)]
+                    b2 = records[e, uint32(3) * b + uint32(2)]
+                    d = m0 * b0 + m1 * b1 + m2 * b2
+                    blocks[k, 0] += l0 * b0 + m0 * b0 + d
+                    blocks[k, 1] += l0 * b1 + m1 * b0
+                    blocks[k, 2] += l0 * b2 + m2 * b0
+                    blocks[k, 3] += l1 * b0 + m0 * b1
+                    blocks[k, 4] += l1 * b1 + m1 * b1 + d
+                    blocks[k, 5] += l1 * b2 + m2 * b1
+                    blocks[k, 6] += l2 * b0 + m0 * b2
+                    blocks[k, 7] += l2 * b1 + m1 * b2
+                    blocks[k, 8] += l2 * b2 + m2 * b2 + d
+            rhs[i, 0] = r0 - dt * f0
+            rhs[i, 1] = r1 - dt * f1
+            rhs[i, 2] = r2 - dt * f2
+
+
+@kernel_pair
+def mass_times(indptr, indices, mass, x, y):
+    """Set y = M x for the scalar mass matrix applied to each component."""
+    n = indptr.shape[0] - 1
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            s0 = 0.0
+            s1 = 0.0
+            s2 = 0.0
+            for k in range(uint32(indptr[i]), uint32(indptr[i + uint64(1)])):
+                j = uint32(indices[k])
+                s0 += mass[k] * x[j, 0]
+                s1 += mass[k] * x[j, 1]
+                s2 += mass[k] * x[j, 2]
+            y[i, 0] = s0
+            y[i, 1] = s1
+            y[i, 2] = s2
+
+
+@kernel
+def gather_mass(
+    inc_indptr, inc_codes, slots, corners, element_mass, reference, indptr, lumped, diagonal, mass
+):
+    """Set the scalar mass of every block: element mass times the reference table, or row sums on the diagonal."""
+    mass[:] = 0.0
+    for i in range(indptr.shape[0] - 1):
+        for q in range(inc_indptr[i], inc_indptr[i + 1]):
+            e = inc_codes[q] // corners
+            a = inc_codes[q] % corners
+            for b in range(corners):
+                k = diagonal[i] if lumped else indptr[i] + slots[q, b]
+                mass[k] += element_mass[e] * reference[a, b]
+
+
+@kernel_pair
+def node_stress(records, root_volume, inc_indptr, inc_codes, von_mises):
+    """Set the von Mises stress at nodes from the volume average of the stress of the elements around.
+
+    The records hold tensor components, so the shear terms enter once (mind that the 6-vector of Georgii 2007
+    stores them doubled).
+    """
+    n = inc_indptr.shape[0] - 1
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            s0 = 0.0
+            s1 = 0.0
+            s2 = 0.0
+            s3 = 0.0
+            s4 = 0.0
+            s5 = 0.0
+            volume = 0.0
+            for q in range(uint32(inc_indptr[i]), uint32(inc_indptr[i + uint64(1)])):
+                e = uint32(inc_codes[q]) >> uint32(2)
+                w = root_volume[e]
+                volume += w * w
+                s0 += w * records[e, 12]
+                s1 += w * records[e, 13]
+                s2 += w * records[e, 14]
+                s3 += w * records[e, 15]
+                s4 += w * records[e, 16]
+                s5 += w * records[e, 17]
+            von_mises[i] = mises(s0, s1, s2, s3, s4, s5) / volume if volume > 0.0 else 0.0
+
+
+@inline
+def mises(xx, yy, zz, xy, xz, yz):
+    """Return the von Mises norm of a symmetric tensor given by its components."""
+    d = (xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2
+    return np.sqrt(0.5 * d + 3.0 * (xy * xy + xz * xz + yz * yz))
+
+
+@kernel
+def elastic_energy(records):
+    """Return the elastic energy [J]: the sum of V stress:strain / 2, from the records."""
+    total = 0.0
+    for e in range(records.shape[0]):
+        lam = records[e, 18]
+        mu = records[e, 19]
+        if mu > 0.0:
+            trace = records[e, 12] + records[e, 13] + records[e, 14]
+            square = records[e, 12] ** 2 + records[e, 13] ** 2 + records[e, 14] ** 2
+            square += 2.0 * (records[e, 15] ** 2 + records[e, 16] ** 2 + records[e, 17] ** 2)
+            total += (square - lam / (3.0 * lam + 2.0 * mu) * trace * trace) / (4.0 * mu)
+    return total
+
+
+@kernel
+def advance(positions, velocities, previous, solved, dt, next_positions):
+    """Take the solved velocities over and move the nodes; returns False, changing nothing, if any is not finite."""
+    n = positions.shape[0]
+    for i in range(n):
+        for c in range(3):
+            x = positions[i, c] + dt * solved[i, c]
+            if not np.isfinite(x) or not np.isfinite(solved[i, c]):
+                return False
+            next_positions[i, c] = x
+    for i in range(n):
+        for c in range(3):
+            previous[i, c] = velocities[i, c]
+            velocities[i, c] = solved[i, c]
+            positions[i, c] = next_positions[i, c]
+    return True
+
+
+@kernel
+def spin_correction(positions, node_mass, mass_positions, impulse):
+    """Return the angular velocity that cancels the net torque of `impulse` about the centre of mass, and that centre.
+
+    Args:
+        positions: Node positions x [n, 3].
+        node_mass: Row sums of the mass matrix [n].
+        mass_positions: M x [n, 3].
+        impulse: What the elastic forces did to the momentum in this step [n, 3].
+    """
+    n = positions.shape[0]
+    center = np.zeros(3)
+    total = 0.0
+    for i in range(n):
+        total += node_mass[i]
+        for c in range(3):
+            center[c] += mass_positions[i, c]
+    center /= total
+    torque = np.zeros(3)
+    inertia = np.zeros((3, 3))
+    for i in range(n):
+        rx = positions[i, 0] - center[0]
+        ry = positions[i, 1] - center[1]
+        rz = positions[i, 2] - center[2]
+        sx = mass_positions[i, 0] - node_mass[i] * center[0]
+        sy = mass_positions[i, 1] - node_mass[i] * center[1]
+        sz = mass_positions[i, 2] - node_mass[i] * center[2]
+        torque[0] += ry * impulse[i, 2] - rz * impulse[i, 1]
+        torque[1] += rz * impulse[i, 0] - rx * impulse[i, 2]
+        torque[2] += rx * impulse[i, 1] - ry * impulse[i, 0]
+        inertia[0, 0] += ry * sy + rz * sz
+        inertia[1, 1] += rx * sx + rz * sz
+        inertia[2, 2] += rx * sx + ry * sy
+        inertia[0, 1] -= 0.5 * (rx * sy + ry * sx)
+        inertia[0, 2] -= 0.5 * (rx * sz + rz * sx)
+        inertia[1, 2] -= 0.5 * (ry * sz + rz * sy)
+    inertia[1, 0] = inertia[0, 1]
+    inertia[2, 0] = inertia[0, 2]
+    inertia[2, 1] = inertia[1, 2]
+    return np.linalg.solve(inertia, -torque), center

@@ -1,0 +1,76 @@
+"""Prescribed motions for driven nodes: where a node is at a given time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.surroundings import as_vector
+
+__all__ = ["Motion"]
+
+Path = Callable[[float, NDArray[np.float64]], NDArray[np.float64]]
+
+
+class Motion:
+    """A motion of points: `at(time, rest_positions)` gives their positions [m].
+
+    Make one with `translate`, `rotate` or `keyframes`, join several with `+`, or wrap a function of your own.
+    """
+
+    def __init__(self, function: Path) -> None:
+        if not callable(function):
+            raise InputError("a motion is a function of (time, rest_positions) that returns positions")
+        self._function = function
+
+    def at(self, time: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the positions [m] at `time` [s] of points that are at `rest` in the undeformed body."""
+        positions = np.asarray(self._function(time, rest), dtype=np.float64)
+        if positions.shape != rest.shape or not np.isfinite(positions).all():
+            raise InputError(
+                f"a motion must return finite positions of shape {rest.shape}; at t = {time:g} s it did not"
+            )
+        return positions
+
+    def __add__(self, other: Motion) -> Motion:
+        """Return both motions together: the displacements from rest add up."""
+        return Motion(lambda t, rest: self.at(t, rest) + other.at(t, rest) - rest)
+
+    @staticmethod
+    def translate(velocity: ArrayLike, *, until: float = inf) -> Motion:
+        """Move with constant velocity [m/s], and stop at time `until` [s]."""
+        v = as_vector(velocity, "a motion's velocity")
+        return Motion(lambda t, rest: rest + v * min(t, until))
+
+    @staticmethod
+    def rotate(axis: ArrayLike, point: ArrayLike, rate: float, *, until: float = inf) -> Motion:
+        """Turn about the line through `point` along `axis` with `rate` [rad/s], and stop at time `until` [s]."""
+        a = as_vector(axis, "a motion's axis")
+        p = as_vector(point, "a motion's point")
+        length = np.linalg.norm(a)
+        if length == 0.0:
+            raise InputError("a motion's axis must not be zero")
+        a = a / length
+        cross = np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+        def turn(t: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
+            angle = rate * min(t, until)
+            matrix = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
+            return p + (rest - p) @ matrix.T
+
+        return Motion(turn)
+
+    @staticmethod
+    def keyframes(times: Sequence[float], offsets: ArrayLike) -> Motion:
+        """Move by `offsets` [m], shape [k, 3], at `times` [s]; straight in between, at rest before and after."""
+        t_key = np.asarray(times, dtype=np.float64)
+        d_key = np.asarray(offsets, dtype=np.float64)
+        if t_key.ndim != 1 or len(t_key) < 1 or d_key.shape != (len(t_key), 3):
+            raise InputError("keyframes need one time and one offset of three numbers for each key")
+        if not (np.isfinite(t_key).all() and np.isfinite(d_key).all() and (np.diff(t_key) > 0).all()):
+            raise InputError("keyframe times must be finite and increase, and offsets must be finite")
+        return Motion(lambda t, rest: rest + np.array([np.interp(t, t_key, d_key[:, c]) for c in range(3)]))

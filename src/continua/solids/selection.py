@@ -1,0 +1,58 @@
+"""Choosing nodes: by a function of their rest positions, a mask, indices, or a region's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.mesh import TetMesh
+
+__all__ = ["Where", "select_nodes"]
+
+Where = Callable[[NDArray[np.float64]], NDArray[np.bool_]] | NDArray | list[int] | str | int
+
+
+def select_nodes(
+    where: Any, rest: NDArray[np.float64], elements: NDArray[np.int32], mesh: TetMesh, what: str
+) -> NDArray[np.int32]:
+    """Return the sorted indices of the chosen nodes; choosing none is an error that names `what`.
+
+    Args:
+        where: Function of rest positions [n, 3] that returns a mask, or a mask [n], or node indices, or the
+            name of a region of the mesh.
+        rest: Rest positions of the nodes [n, 3].
+        elements: Element nodes, for regions.
+        mesh: The mesh, for regions.
+        what: What is being chosen for, such as "pin".
+    """
+    n = len(rest)
+    if isinstance(where, str):
+        if where not in mesh.regions:
+            names = ", ".join(sorted(mesh.regions)) or "none"
+            raise InputError(f"{what}: the mesh has no region called '{where}' (it has: {names})")
+        nodes = np.unique(elements[mesh.regions[where]])
+    else:
+        chosen = np.asarray(where(rest.copy()) if callable(where) else where)
+        if chosen.dtype == bool:
+            if chosen.shape != (n,):
+                raise InputError(f"{what}: the mask has shape {chosen.shape}, but the body has {n} nodes")
+            nodes = np.flatnonzero(chosen)
+        elif np.issubdtype(chosen.dtype, np.integer):
+            nodes = np.unique(chosen)
+            if len(nodes) and (nodes[0] < 0 or nodes[-1] >= n):
+                raise InputError(
+                    f"{what}: node indices must be from 0 to {n - 1}, not {nodes[0]} to {nodes[-1]}"
+                )
+        else:
+            raise InputError(
+                f"{what}: choose nodes by a function, a mask, integer indices or a region's name"
+            )
+    if not len(nodes):
+        raise InputError(
+            f"{what}: no node of the body was chosen; check the selection against the body's bounds"
+        )
+    return nodes.astype(np.int32)

@@ -1,0 +1,501 @@
+"""A body of elastic matter: the mesh, the material, what holds it and what pulls it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import isfinite
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.contact import ContactSet
+from continua.contact.penalty import NO_CONTACTS
+from continua.errors import DivergedError, InputError
+from continua.frames import BodyFrame, Field, StepReport, frozen
+from continua.linalg import PCG, LinearSolver
+from continua.mesh import TetMesh
+from continua.solids import kernels
+from continua.solids.bezier import BezierTets
+from continua.solids.elements import Elements, LinearTets
+from continua.solids.handles import Constraint, Pull, Push
+from continua.solids.implicit_euler import ImplicitEuler, StepInput
+from continua.solids.laws import Corotated, Law
+from continua.solids.motion import Motion
+from continua.solids.selection import Where, select_nodes
+from continua.solids.wind import add_wind
+from continua.surroundings import Surroundings, as_vector
+
+__all__ = ["SoftBody"]
+
+
+def _checked_damping(damping: ArrayLike) -> tuple[float, float]:
+    pair = np.asarray(damping, dtype=np.float64)
+    if pair.shape != (2,) or not np.isfinite(pair).all() or (pair < 0.0).any():
+        raise InputError(
+            f"damping must be two numbers of at least 0 (alpha [1/s], beta [s]), not {damping!r}"
+        )
+    return float(pair[0]), float(pair[1])
+
+
+class SoftBody:
+    """An elastic body.
+
+    Args:
+        mesh: Tetrahedra at rest.
+        material: The law and its constants.
+        order: Polynomial degree of the elements, 1 or 2.
+        name: Name in the world; without one a world takes the name of the caller's variable.
+        mass: "consistent" (exact integrals, the default) or "lumped" (all mass at the nodes).
+        damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha brakes all motion like
+            a medium around the body, beta brakes deformation only.
+        solver: The linear solver; None takes conjugate gradients.
+        color: RGB in 0..1 for plain pictures.
+    """
+
+    def __init__(
+        self,
+        mesh: TetMesh,
+        *,
+        material: Law | None = None,
+        order: int = 1,
+        name: str | None = None,
+        mass: str = "consistent",
+        damping: ArrayLike = (0.0, 0.0),
+        solver: LinearSolver | None = None,
+        color: tuple[float, float, float] | None = None,
+    ) -> None:
+        if not isinstance(mesh, TetMesh):
+            raise InputError(
+                f"a soft body needs a TetMesh, not {type(mesh).__name__}; "
+                "continua.mesh.tetrahedralize turns a closed surface into one"
+            )
+        if order not in (1, 2):
+            raise InputError(f"order must be 1 or 2, not {order!r}")
+        if mass not in ("consistent", "lumped"):
+            raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
+        self.name = name or ""
+        self.color = color
+        self.mesh = mesh
+        self._lumped = mass == "lumped"
+        self._elements: Elements = LinearTets(mesh) if order == 1 else BezierTets(mesh)
+        self._damping = _checked_damping(damping)
+        self._x = self._elements.rest_positions.copy()
+        self._v = np.zeros_like(self._x)
+        self._v_before = np.zeros_like(self._x)
+        self._initial_v = np.zeros_like(self._x)
+        self._next = np.zeros_like(self._x)
+        self._force = np.zeros_like(self._x)
+        self._fixed = np.zeros(self.node_count, np.uint8)
+        self._prescribed = np.zeros_like(self._x)
+        self._constraints: list[Constraint] = []
+        self._pushes: list[Push] = []
+        self._pulls: list[Pull] = []
+        self._surroundings = Surroundings()
+        self._triangles = self._elements.surface_triangles()
+        self._measure_surface()
+        self._set_law(material if material is not None else Corotated())
+        self.integrator = ImplicitEuler(self._elements, solver if solver is not None else PCG())
+
+    # --- what it is -------------------------------------------------------------------------------------
+
+    @property
+    def material(self) -> Law:
+        """The material; change it with `set_material`."""
+        return self._law
+
+    @property
+    def damping(self) -> tuple[float, float]:
+        """Rayleigh damping (alpha [1/s], beta [s])."""
+        return self._damping
+
+    @property
+    def order(self) -> int:
+        """Polynomial degree of the elements."""
+        return self._elements.order
+
+    @property
+    def solver(self) -> LinearSolver:
+        """The linear solver; `print(body.solver)` tells how it does."""
+        return self.integrator.solver
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return self._elements.node_count
+
+    @property
+    def element_count(self) -> int:
+        """Number of elements."""
+        return self._elements.element_count
+
+    @property
+    def mass_total(self) -> float:
+        """Mass [kg]."""
+        return float(self._node_mass.sum())
+
+    @property
+    def rest_positions(self) -> NDArray[np.float64]:
+        """Node positions of the undeformed body [m], shape [n, 3]."""
+        return self._elements.rest_positions
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Node positions [m], shape [n, 3]; a copy."""
+        return self._elements.values(self._x).copy()
+
+    @property
+    def velocities(self) -> NDArray[np.float64]:
+        """Node velocities [m/s], shape [n, 3]; a copy."""
+        return self._elements.values(self._v).copy()
+
+    @property
+    def triangles(self) -> NDArray[np.int32]:
+        """The outer surface over the nodes, outward oriented, shape [k, 3]."""
+        return self._triangles
+
+    def set_material(
+        self,
+        *,
+        young: float | None = None,
+        poisson: float | None = None,
+        density: float | None = None,
+        damping: ArrayLike | None = None,
+    ) -> None:
+        """Change constants while the simulation runs; what is not given stays as it is."""
+        given = {"young": young, "poisson": poisson, "density": density}
+        changes = {key: float(value) for key, value in given.items() if value is not None}
+        if damping is not None:
+            self._damping = _checked_damping(damping)
+        if changes:
+            self._set_law(replace(self._law, **changes))  # type: ignore[arg-type]
+
+    def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
+        """Start as a rigid motion: velocity [m/s] of the centre of mass and angular velocity [rad/s] about it."""
+        v = as_vector(velocity, "velocity")
+        w = as_vector(angular_velocity, "angular_velocity")
+        center = self._node_mass @ self._x / self._node_mass.sum()
+        self._v[:] = v + np.cross(w, self._x - center)
+        self._v_before[:] = self._v
+        self._initial_v[:] = self._v
+
+    # --- what holds it and what moves it ------------------------------------------------------------------
+
+    def pin(self, where: Where) -> Constraint:
+        """Hold nodes at their rest positions.
+
+        Args:
+            where: Function of rest positions [n, 3] that returns a mask, a mask, node indices, or the name of
+                a region of the mesh.
+        """
+        return self._constrain("pin", where, None)
+
+    def drive(self, where: Where, motion: Motion | Any) -> Constraint:
+        """Move nodes along a motion: a `Motion`, or a function of (time, rest_positions) [s, m]."""
+        return self._constrain("drive", where, motion if isinstance(motion, Motion) else Motion(motion))
+
+    def push(self, where: Where, force: ArrayLike) -> Push:
+        """Load nodes with a total force [N], spread evenly over them."""
+        push = Push(self, self._select(where, "push"), force)
+        self._pushes.append(push)
+        return push
+
+    def pull(
+        self,
+        node: int | None = None,
+        target: ArrayLike | None = None,
+        *,
+        point: ArrayLike | None = None,
+        stiffness: float | None = None,
+    ) -> Pull:
+        """Attach a spring to a node, or to the surface point nearest to `point` [m], and pull it to `target` [m].
+
+        Without a target the spring starts where the point is; set `pull.target` to drag. Without a stiffness
+        [N/m] the spring suits the body's own stiffness and mass.
+        """
+        if (node is None) == (point is None):
+            raise InputError("a pull takes either a node or a point")
+        if node is not None:
+            nodes = select_nodes([node], self.rest_positions, self._elements.elements, self.mesh, "pull")
+            return self._pull(nodes, np.ones(1), target, stiffness)
+        triangle, weights = self._nearest_on_surface(as_vector(point, "a pull's point"))  # type: ignore[arg-type]
+        return self.pull_face(triangle, weights, target, stiffness=stiffness)
+
+    def pull_face(
+        self,
+        triangle: int,
+        weights: ArrayLike,
+        target: ArrayLike | None = None,
+        *,
+        stiffness: float | None = None,
+    ) -> Pull:
+        """Attach a spring to the point of a surface triangle with the given barycentric weights."""
+        w = as_vector(weights, "a pull's weights")
+        if not 0 <= triangle < len(self._triangles):
+            raise InputError(f"the surface has triangles 0 to {len(self._triangles) - 1}, not {triangle}")
+        if w.min() < -1e-6 or abs(w.sum() - 1.0) > 1e-3:
+            raise InputError(f"a pull's weights must be at least 0 and sum to 1, not {tuple(w)}")
+        w = np.maximum(w, 0.0)
+        return self._pull(self._triangles[triangle], w / w.sum(), target, stiffness)
+
+    # --- the body in a world ------------------------------------------------------------------------------
+
+    def prepare(self, surroundings: Surroundings) -> None:
+        """Enter a world: gravity, wind and time come from `surroundings` from now on."""
+        self._surroundings = surroundings
+
+    def contact_surface(self) -> dict[str, Any]:
+        """Return what a contact search needs to know of the surface (see `contact.find_contacts`)."""
+        nodes = self._surface_nodes
+        return {
+            "nodes": nodes,
+            "positions": self._x[nodes],
+            "velocities": self._v[nodes],
+            "areas": self._surface_areas,
+            "masses": self._node_mass[nodes],
+            "stiffness": self._contact_stiffness,
+        }
+
+    def step(self, dt: float, contacts: ContactSet = NO_CONTACTS) -> StepReport:
+        """Advance by `dt` [s]; on failure raise DivergedError and stay at the last good state."""
+        if not (isfinite(dt) and dt > 0.0):
+            raise InputError(f"dt must be greater than 0 s, not {dt}")
+        start = perf_counter()
+        around = self._surroundings
+        self._place_constraints(around.time + dt, dt)
+        self._collect_forces(around)
+        step = StepInput(
+            dt=dt,
+            alpha=self._damping[0],
+            beta=self._damping[1],
+            force=self._force,
+            fixed=self._fixed,
+            prescribed=self._prescribed,
+            free=not self._constraints,
+            follows_rotation=self._law.follows_rotation,
+            pulls=tuple(self._pulls),
+            contacts=contacts,
+            slip=0.01 * float(np.linalg.norm(around.gravity)) * dt + 1e-6 * self._size / dt,
+        )
+        solve = self.integrator.solve(self._x, self._v, self._v_before, self._mass, self._node_mass, step)
+        solved = self.integrator.solved
+        if solve.residual < 0.0 or not kernels.advance(
+            self._x, self._v, self._v_before, solved, dt, self._next
+        ):
+            raise DivergedError(
+                f"body '{self.name}' diverged in step {around.step + 1} at t = {around.time:g} s "
+                f"(dt = {dt:g} s); try a smaller dt, more damping or a finer mesh",
+                body=self.name,
+                step=around.step + 1,
+            )
+        warnings = []
+        if not solve.converged:
+            warnings.append(
+                f"the linear solver stopped after {solve.iterations} iterations at a residual of {solve.residual:.1e}"
+            )
+        inverted = self._elements.inverted
+        if inverted:
+            warnings.append(f"{inverted} of {self.element_count} elements are inverted")
+        return StepReport(
+            body=self.name,
+            step=around.step + 1,
+            time=around.time + dt,
+            dt=dt,
+            iterations=solve.iterations,
+            residual=solve.residual,
+            converged=solve.converged,
+            inverted=inverted,
+            contacts=len(contacts),
+            seconds=perf_counter() - start,
+            warnings=tuple(warnings),
+        )
+
+    def energy(self) -> dict[str, float]:
+        """Return kinetic, elastic and gravitational energy [J]; the last is zero at rest."""
+        self._elements.update(self._x)
+        return self._energy()
+
+    def von_mises(self) -> NDArray[np.float64]:
+        """Return the von Mises stress at the nodes [Pa], shape [n]."""
+        self._elements.update(self._x)
+        return self._elements.von_mises()
+
+    def frame(self) -> BodyFrame:
+        """Return an immutable snapshot."""
+        self._elements.update(self._x)
+        rest = self._elements.rest_positions
+        positions = frozen(self._elements.values(self._x))
+        fields = {
+            "displacement": Field(frozen(positions - rest), "m"),
+            "velocity": Field(frozen(self._elements.values(self._v)), "m/s"),
+            "von_mises": Field(frozen(self._elements.von_mises()), "Pa"),
+        }
+        return BodyFrame(
+            name=self.name,
+            kind="soft",
+            positions=positions,
+            rest_positions=rest,
+            cells=MappingProxyType(self._elements.cells()),
+            triangles=self._triangles,
+            fields=MappingProxyType(fields),
+            color=self.color,
+            energy=MappingProxyType(self._energy()),
+        )
+
+    def state(self) -> dict[str, NDArray[np.float64]]:
+        """Return everything that a bit-equal restart needs."""
+        return {
+            "positions": self._x.copy(),
+            "velocities": self._v.copy(),
+            "velocities_before": self._v_before.copy(),
+        }
+
+    def restore(self, state: Mapping[str, NDArray]) -> None:
+        """Take over a state from `state()`."""
+        targets = {"positions": self._x, "velocities": self._v, "velocities_before": self._v_before}
+        for key, target in targets.items():
+            if key not in state:
+                raise InputError(f"the state of body '{self.name}' lacks '{key}'")
+            if np.shape(state[key]) != target.shape:
+                raise InputError(
+                    f"the state of body '{self.name}' has {key} of shape {np.shape(state[key])}, "
+                    f"but the body has {target.shape}"
+                )
+        for key, target in targets.items():
+            target[:] = state[key]
+
+    def reset(self) -> None:
+        """Go back to rest, with the velocity given by `set_velocity`; pulls by hand are let go."""
+        self._x[:] = self._elements.rest_positions
+        self._v[:] = self._initial_v
+        self._v_before[:] = self._initial_v
+
+    def __repr__(self) -> str:
+        return (
+            f"SoftBody({self.name!r}, {self.element_count} tetrahedra of order {self.order}, "
+            f"{self.node_count} nodes, {self._law!r})"
+        )
+
+    # --- inside -------------------------------------------------------------------------------------------
+
+    def _set_law(self, law: Law) -> None:
+        old = getattr(self, "_law", None)
+        self._law = law
+        self._elements.set_law(law)
+        self._contact_stiffness = 20.0 * law.young / self._element_size
+        if old is None or old.density != law.density:
+            p = self._elements.pattern
+            self._mass = self._elements.mass(law.density, self._lumped)
+            self._node_mass = np.add.reduceat(self._mass, p.indptr[:-1])
+
+    def _measure_surface(self) -> None:
+        rest = self._elements.rest_positions
+        self._size = float(np.linalg.norm(np.ptp(rest, axis=0)))
+        mean_volume = self.mesh.volume / self.mesh.element_count
+        self._element_size = float(6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / self.order
+        corners = rest[self._triangles]
+        area = (
+            np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
+        )
+        per_node = np.bincount(
+            self._triangles.ravel(), weights=np.repeat(area / 3.0, 3), minlength=self.node_count
+        )
+        self._surface_nodes = np.unique(self._triangles).astype(np.int32)
+        self._surface_areas = per_node[self._surface_nodes]
+
+    def _select(self, where: Where, what: str) -> NDArray[np.int32]:
+        label = f"{what} of body '{self.name}'" if self.name else what
+        return select_nodes(where, self.rest_positions, self._elements.elements, self.mesh, label)
+
+    def _constrain(self, what: str, where: Where, motion: Motion | None) -> Constraint:
+        constraint = Constraint(self, self._select(where, what), motion)
+        self._constraints.append(constraint)
+        self._fixed[constraint.nodes] = 1
+        return constraint
+
+    def _detach(self, handle: object) -> None:
+        for held in (self._constraints, self._pushes, self._pulls):
+            if handle in held:
+                held.remove(handle)  # type: ignore[arg-type]
+        self._fixed[:] = 0
+        for constraint in self._constraints:
+            self._fixed[constraint.nodes] = 1
+
+    def _place_constraints(self, time: float, dt: float) -> None:
+        """Set the velocities that take constrained nodes to where they have to be at the end of the step."""
+        for constraint in self._constraints:
+            targets = constraint.targets(time, self._elements.rest_positions)
+            self._prescribed[constraint.nodes] = (targets - self._x[constraint.nodes]) / dt
+
+    def _collect_forces(self, around: Surroundings) -> None:
+        np.multiply(self._node_mass[:, None], around.gravity, out=self._force)
+        for push in self._pushes:
+            self._force[push.nodes] += push.force / len(push.nodes)
+        if around.wind is not None:
+            wind = around.wind
+            add_wind(self._x, self._v, self._triangles, wind.at(around.time), wind.density, self._force)
+
+    def _pull(
+        self,
+        nodes: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        target: ArrayLike | None,
+        stiffness: float | None,
+    ) -> Pull:
+        if stiffness is None:
+            stiffness = self.pull_stiffness
+        pull = Pull(self, nodes, weights, weights @ self._x[nodes] if target is None else target, stiffness)
+        self._pulls.append(pull)
+        return pull
+
+    @property
+    def pull_stiffness(self) -> float:
+        """Spring constant [N/m] of a pull that gives none: stiff enough to lift the body, no stiffer than it."""
+        length = self.mesh.volume ** (1.0 / 3.0)
+        return max(0.1 * self._law.young * length, 100.0 * self.mass_total)
+
+    def _nearest_on_surface(self, point: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
+        """Return the surface triangle nearest to `point` and the barycentric weights of its nearest point."""
+        positions = self._elements.values(self._x)
+        corners = positions[self._triangles]
+        nodes = np.argsort(np.linalg.norm(corners.mean(axis=1) - point, axis=1), kind="stable")[:32]
+        best = (np.inf, 0, np.zeros(3))
+        for t in nodes:
+            a, b, c = corners[t]
+            weights = _closest_weights(point, a, b, c)
+            distance = float(np.linalg.norm(weights @ corners[t] - point))
+            if distance < best[0]:
+                best = (distance, int(t), weights)
+        return best[1], best[2]
+
+    def _energy(self) -> dict[str, float]:
+        p = self._elements.pattern
+        momentum = np.empty_like(self._v)
+        kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, self._mass, self._v, momentum)
+        fall = self._x - self._elements.rest_positions
+        return {
+            "kinetic": 0.5 * float(np.vdot(self._v, momentum)),
+            "elastic": self._elements.energy(),
+            "gravity": -float(self._node_mass @ (fall @ self._surroundings.gravity)),
+        }
+
+
+def _closest_weights(p: NDArray, a: NDArray, b: NDArray, c: NDArray) -> NDArray[np.float64]:
+    """Return barycentric weights of the point of triangle abc nearest to p."""
+    edges = np.stack([b - a, c - a], axis=1)
+    inside, *_ = np.linalg.lstsq(edges, p - a, rcond=None)
+    candidates = []
+    if inside.min() >= 0.0 and inside.sum() <= 1.0:
+        return np.array([1.0 - inside.sum(), inside[0], inside[1]])
+    corners = np.stack([a, b, c])
+    for i in range(3):
+        j = (i + 1) % 3
+        edge = corners[j] - corners[i]
+        t = float(np.clip((p - corners[i]) @ edge / max(float(edge @ edge), 1e-300), 0.0, 1.0))
+        weights = np.zeros(3)
+        weights[i], weights[j] = 1.0 - t, t
+        candidates.append(weights)
+    return min(candidates, key=lambda w: float(np.linalg.norm(w @ corners - p)))

@@ -1,0 +1,248 @@
+"""The world: bodies that are stepped together in time, and the frames that come out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import ceil, isfinite
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.contact import Shape, find_contacts
+from continua.errors import InputError
+from continua.frames import Frame, Sink, StepReport
+from continua.solids import SoftBody
+from continua.surroundings import Surroundings, Wind, as_vector
+
+__all__ = ["World"]
+
+Progress = Callable[["World", tuple[StepReport, ...]], None]
+
+
+class World:
+    """Bodies, gravity, wind and fixed shapes, advanced together in time.
+
+    Args:
+        bodies: The bodies. One without a name takes the name of the variable that holds it where the world
+            is made, so that `frame["beam"]` finds `beam = SoftBody(...)`.
+        gravity: Gravity [m/s2]; y is up.
+        dt: Longest time step [s].
+        colliders: Fixed shapes that bodies can touch.
+        wind: A wind on all bodies, or None.
+        name: Name of the world.
+    """
+
+    def __init__(
+        self,
+        bodies: Iterable[SoftBody],
+        *,
+        gravity: ArrayLike = (0.0, -9.81, 0.0),
+        dt: float = 0.01,
+        colliders: Sequence[Shape] = (),
+        wind: Wind | None = None,
+        name: str = "world",
+    ) -> None:
+        self.bodies = tuple(bodies)
+        self.name = name
+        self.dt = _positive(dt, "dt")
+        self.colliders = tuple(colliders)
+        self._surroundings = Surroundings(as_vector(gravity, "gravity"), wind)
+        self.frame_index = 0
+        self.reports: tuple[StepReport, ...] = ()
+        _name_bodies(self.bodies, sys._getframe(1))
+        for body in self.bodies:
+            body.prepare(self._surroundings)
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self._surroundings.time
+
+    @property
+    def step_index(self) -> int:
+        """Number of steps done."""
+        return self._surroundings.step
+
+    @property
+    def gravity(self) -> NDArray[np.float64]:
+        """Gravity [m/s2]; set it at any time."""
+        return self._surroundings.gravity.copy()
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        self._surroundings.gravity = as_vector(value, "gravity")
+
+    @property
+    def wind(self) -> Wind | None:
+        """The wind, or None; set it at any time."""
+        return self._surroundings.wind
+
+    @wind.setter
+    def wind(self, value: Wind | None) -> None:
+        self._surroundings.wind = value
+
+    def body(self, name: str) -> SoftBody:
+        """Return the body called `name`."""
+        for body in self.bodies:
+            if body.name == name:
+                return body
+        names = ", ".join(body.name for body in self.bodies) or "none"
+        raise InputError(f"the world has no body called '{name}' (it has: {names})")
+
+    def step(self, dt: float | None = None) -> tuple[StepReport, ...]:
+        """Advance all bodies by one step of `dt` [s] and return their reports.
+
+        If a body diverges, DivergedError is raised and every body is back at the state before the step.
+        """
+        dt = self.dt if dt is None else _positive(dt, "dt")
+        several = len(self.bodies) > 1
+        before = [body.state() for body in self.bodies] if several else []
+        reports = []
+        try:
+            for body in self.bodies:
+                if self.colliders:
+                    contacts = find_contacts(self.colliders, **body.contact_surface(), dt=dt)
+                    reports.append(body.step(dt, contacts))
+                else:
+                    reports.append(body.step(dt))
+        except Exception:
+            for body, state in zip(self.bodies, before, strict=False):
+                body.restore(state)
+            raise
+        self.reports = tuple(reports)
+        self._surroundings.time += dt
+        self._surroundings.step += 1
+        return self.reports
+
+    def plan(self, seconds: float, fps: float = 60.0) -> tuple[int, int, float]:
+        """Return (frames after the first, steps a frame, time step [s]) of a run.
+
+        The step is shortened so that a whole number of steps makes a frame.
+        """
+        seconds, fps = _positive(seconds, "seconds"), _positive(fps, "fps")
+        frames = max(1, round(seconds * fps))
+        steps = max(1, ceil(1.0 / (fps * self.dt) - 1e-9))
+        return frames, steps, 1.0 / (fps * steps)
+
+    def run(
+        self,
+        seconds: float,
+        fps: float = 60.0,
+        sinks: Sequence[Sink] = (),
+        progress: Progress | None = None,
+    ) -> Iterator[Frame]:
+        """Simulate until `seconds` [s] after the start, yielding `fps` frames a second.
+
+        A new world yields the frame at time 0 first. A restored world goes on after its last frame.
+
+        Args:
+            seconds: End time [s], counted from the world's start.
+            fps: Frames a second.
+            sinks: Opened sinks that get every frame.
+            progress: Called after every step with the world and the step's reports.
+        """
+        frames, steps, dt = self.plan(seconds, fps)
+        if self.step_index == 0 and self.frame_index == 0:
+            yield self._emit(sinks)
+        while self.frame_index < frames:
+            for _ in range(steps):
+                reports = self.step(dt)
+                if progress is not None:
+                    progress(self, reports)
+            self.frame_index += 1
+            # whole frames fall on exact times, whatever the rounding of the steps between
+            self._surroundings.time = self.frame_index / fps
+            yield self._emit(sinks)
+
+    def _emit(self, sinks: Sequence[Sink]) -> Frame:
+        frame = self.frame()
+        for sink in sinks:
+            sink.write(frame)
+        return frame
+
+    def frame(self) -> Frame:
+        """Return an immutable snapshot of all bodies."""
+        return Frame(
+            index=self.frame_index,
+            step=self.step_index,
+            time=self.time,
+            bodies={body.name: body.frame() for body in self.bodies},
+            reports=self.reports,
+            colliders=tuple(shape.description() for shape in self.colliders),
+        )
+
+    def energy(self) -> dict[str, float]:
+        """Return the sum of the bodies' energies [J] by kind."""
+        total: dict[str, float] = {}
+        for body in self.bodies:
+            for kind, value in body.energy().items():
+                total[kind] = total.get(kind, 0.0) + value
+        return total
+
+    def reset(self) -> None:
+        """Go back to the start; materials, gravity and what is attached to the bodies stay as they are."""
+        self._surroundings.time = 0.0
+        self._surroundings.step = 0
+        self.frame_index = 0
+        self.reports = ()
+        for body in self.bodies:
+            body.reset()
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that a bit-equal restart needs, as a flat mapping of arrays and numbers."""
+        state: dict[str, Any] = {
+            "world/time": self.time,
+            "world/step": self.step_index,
+            "world/frame": self.frame_index,
+        }
+        for body in self.bodies:
+            for key, value in body.state().items():
+                state[f"{body.name}/{key}"] = value
+        return state
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a state from `state()` of a world with the same bodies."""
+        for key in ("world/time", "world/step", "world/frame"):
+            if key not in state:
+                raise InputError(f"the state lacks '{key}'")
+        for body in self.bodies:
+            prefix = f"{body.name}/"
+            body.restore(
+                {key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)}
+            )
+        self._surroundings.time = float(state["world/time"])
+        self._surroundings.step = int(state["world/step"])
+        self.frame_index = int(state["world/frame"])
+        self.reports = ()
+
+    def __repr__(self) -> str:
+        return f"World({self.name!r}, {list(self.bodies)!r}, t = {self.time:g} s)"
+
+
+def _positive(value: float, what: str) -> float:
+    if not (isfinite(value) and value > 0.0):
+        raise InputError(f"{what} must be a finite number greater than 0, not {value}")
+    return float(value)
+
+
+def _name_bodies(bodies: Sequence[SoftBody], caller: FrameType) -> None:
+    """Give every nameless body the name of the caller's variable, else "body"; make sure names are unique."""
+    for body in bodies:
+        if not body.name:
+            names = [k for k, v in caller.f_locals.items() if v is body and not k.startswith("_")]
+            body.name = names[0] if names else "body"
+            others = [other.name for other in bodies if other is not body]
+            base, count = body.name, 2
+            while body.name in others:
+                body.name = f"{base}{count}"
+                count += 1
+    seen: set[str] = set()
+    for body in bodies:
+        if body.name in seen:
+            raise InputError(f"two bodies are called '{body.name}'; give each its own name")
+        if "/" in body.name or body.name == "world":
+            raise InputError(f"a body cannot be called '{body.name}'; choose another name")
+        seen.add(body.name)
