@@ -11,24 +11,38 @@ A scene describes, a world simulates, frames flow out to sinks::
         print(frame.time, frame["beam"].positions.min(axis=0))
 """
 
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from continua import mesh
-from continua.contact import Plane, Sphere
 from continua.errors import ContinuaError, DivergedError, InputError, MissingExtraError
-from continua.frames import BodyFrame, Field, Frame, RunInfo, Sink, StepReport
-from continua.linalg import PCG
-from continua.mesh import SurfaceMesh, TetMesh
-from continua.numerics import get_threads, set_threads
-from continua.solids import Corotated, Linear, Motion, SoftBody
-from continua.surroundings import Wind
-from continua.world import World
 
 if TYPE_CHECKING:
+    from continua import mesh
+    from continua.contact import Plane, Sphere
+    from continua.frames import BodyFrame, Field, Frame, RunInfo, Sink, StepReport
+    from continua.linalg import PCG
+    from continua.mesh import HexMesh, SurfaceMesh, TetMesh
+    from continua.numerics import get_threads, set_threads
     from continua.scene import Scene, load_scene
+    from continua.solids import Corotated, Linear, Motion, SoftBody
+    from continua.surroundings import Wind
+    from continua.world import World
 
-__version__ = _version("continua")
+    __version__: str
+
+# Where each name comes from. A room is loaded when one of its names is first asked for, so that the command
+# line answers at once and a script loads no more than it uses.
+_ROOMS = {
+    "continua.contact": ("Plane", "Sphere"),
+    "continua.frames": ("BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
+    "continua.linalg": ("PCG",),
+    "continua.mesh": ("HexMesh", "SurfaceMesh", "TetMesh"),
+    "continua.numerics": ("get_threads", "set_threads"),
+    "continua.scene": ("Scene", "load_scene"),
+    "continua.solids": ("Corotated", "Linear", "Motion", "SoftBody"),
+    "continua.surroundings": ("Wind",),
+    "continua.world": ("World",),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "PCG",
@@ -38,6 +52,7 @@ __all__ = [
     "DivergedError",
     "Field",
     "Frame",
+    "HexMesh",
     "InputError",
     "Linear",
     "MissingExtraError",
@@ -62,9 +77,22 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the scene room only when it is asked for: it brings pydantic, which a script may not need."""
-    if name in ("Scene", "load_scene"):
-        from continua import scene
+    """Load the room that a public name comes from."""
+    from importlib import import_module
 
-        return getattr(scene, name)
-    raise AttributeError(f"module 'continua' has no attribute {name!r}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("continua")
+    elif name == "mesh":
+        value = import_module("continua.mesh")
+    elif name in _ROOM_OF:
+        value = getattr(import_module(_ROOM_OF[name]), name)
+    else:
+        raise AttributeError(f"module 'continua' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -31,7 +31,16 @@ from numba.core import event as _event
 
 from continua.errors import InputError
 
-__all__ = ["compile_stats", "get_threads", "inline", "kernel", "kernel_pair", "on_compile", "set_threads"]
+__all__ = [
+    "cache_root",
+    "compile_stats",
+    "get_threads",
+    "inline",
+    "kernel",
+    "kernel_pair",
+    "on_compile",
+    "set_threads",
+]
 
 _config: Any = numba.config  # its options are set at run time, unseen by type checkers
 
@@ -43,7 +52,7 @@ _OPTIONS: dict[str, Any] = {"fastmath": _FASTMATH, "error_model": "numpy", "nogi
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def _cache_root() -> Path:
+def cache_root() -> Path:
     """Return the folder for compiled kernels: $CONTINUA_CACHE, or the user's cache folder."""
     if own := os.environ.get("CONTINUA_CACHE"):
         return Path(own)
@@ -87,7 +96,7 @@ def _cache_folder(room: Path) -> str | None:
     """Return a cache folder that changes whenever a source changes that the room's kernels may contain."""
     parts = [*map(_folder_digest, _rooms_below(room)), numba.__version__]
     key = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
-    folder = _cache_root() / f"kernels-{room.name}-{key}"
+    folder = cache_root() / f"kernels-{room.name}-{key}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

@@ -13,6 +13,7 @@ import continua.mesh as meshes
 from continua import solids
 from continua.contact import Plane, Sphere
 from continua.errors import InputError
+from continua.linalg import PCG
 from continua.scene import matter, motions, selectors, shapes, surroundings
 from continua.scene.models import Scene
 from continua.scene.problems import Place
@@ -58,8 +59,8 @@ def build_mesh(scene: Scene, number: int) -> meshes.TetMesh:
         )
 
 
-def select(where: Any, mesh: meshes.TetMesh, positions: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the numbers of the nodes that a selector chooses among rest `positions` [n, 3]."""
+def select(where: Any, mesh: meshes.TetMesh, positions: NDArray[np.float64]) -> NDArray[np.intp] | str:
+    """Return what a selector chooses among rest `positions` [n, 3]: numbers of nodes, or a region's name."""
     if isinstance(where, str):
         return np.flatnonzero(_side(where, positions))
     match where:
@@ -78,10 +79,7 @@ def select(where: Any, mesh: meshes.TetMesh, positions: NDArray[np.float64]) -> 
                 )
             return np.unique(np.array(where.nodes, dtype=np.intp))
         case selectors.RegionSelector():
-            if where.region not in mesh.regions:
-                known = ", ".join(mesh.regions) or "none"
-                raise InputError(f"the mesh has no region '{where.region}' (its regions: {known})")
-            return np.unique(mesh.tets[mesh.regions[where.region]])
+            return where.region
     raise TypeError(f"unknown selector {where!r}")
 
 
@@ -108,7 +106,7 @@ def _shape(spec: Any, scene: Scene) -> meshes.TetMesh:
         case shapes.SphereMesh():
             return meshes.sphere(spec.radius, spec.cells)
         case shapes.CylinderMesh():
-            return meshes.cylinder(spec.radius, spec.length, spec.cells)
+            return meshes.cylinder(spec.radius, spec.height, spec.cells)
         case shapes.TorusMesh():
             return meshes.torus(spec.radius, spec.tube, spec.cells)
         case shapes.FileMesh():
@@ -151,12 +149,13 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
             name=spec.name,
             mass=spec.mass,
             damping=(spec.damping.mass, spec.damping.stiffness),
-            solver=solids.PCG(rtol=spec.solver.rtol, max_iterations=spec.solver.max_iterations),
+            solver=PCG(rtol=spec.solver.rtol, max_iterations=spec.solver.max_iterations),
             color=None if spec.color is None else _rgb(spec.color),
         )
     _actions(scene, number, mesh, body)
     if spec.initial is not None:
-        _set_motion(body, spec.initial)
+        with scene.at("bodies", number, "initial"):
+            body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
     return body
 
 
@@ -170,17 +169,17 @@ def _actions(scene: Scene, number: int, mesh: meshes.TetMesh, body: solids.SoftB
                 nodes = _chosen(action.where, mesh, body, scene.at(*place.key, "where"))
                 match action:
                     case motions.Pin():
-                        body.pin(nodes)
+                        body.pin(nodes, until=_or_never(action.until))
                     case motions.Drive():
-                        body.drive(nodes, _motion(action.motion))
+                        body.drive(nodes, _motion(action.motion), until=_or_never(action.until))
                     case motions.Push():
-                        body.push(nodes, action.force)
+                        body.push(nodes, action.force, until=_or_never(action.until))
     for index, pull in enumerate(spec.pull):
         with scene.at("bodies", number, "pull", index):
             body.pull(point=pull.point, target=pull.target, stiffness=pull.stiffness)
 
 
-def _chosen(where: Any, mesh: meshes.TetMesh, body: solids.SoftBody, place: Place) -> NDArray[np.intp]:
+def _chosen(where: Any, mesh: meshes.TetMesh, body: solids.SoftBody, place: Place) -> NDArray[np.intp] | str:
     with place:
         nodes = select(where, mesh, body.rest_positions)
         if len(nodes) == 0:
@@ -195,26 +194,25 @@ def _text(vector: NDArray[np.float64]) -> str:
     return "[" + ", ".join(f"{value:.4g}" for value in vector) + "]"
 
 
+def _or_never(moment: float | None) -> float:
+    return math.inf if moment is None else moment
+
+
 def _motion(spec: Any) -> solids.Motion:
     match spec:
         case motions.Translate():
-            return solids.Motion.translate(spec.velocity, until=spec.until)
+            return solids.Motion.translate(spec.velocity, until=_or_never(spec.until))
         case motions.Rotate():
             rate = math.radians(spec.degrees_per_second)
-            return solids.Motion.rotate(spec.axis, spec.point, rate, until=spec.until)
+            return solids.Motion.rotate(spec.axis, spec.point, rate, until=_or_never(spec.until))
         case motions.Keyframes():
             return solids.Motion.keyframes(spec.times, spec.offsets)
     raise TypeError(f"unknown motion {spec!r}")
 
 
-def _set_motion(body: solids.SoftBody, initial: matter.Initial) -> None:
-    arms = body.rest_positions - body.rest_positions.mean(axis=0)
-    body.velocities = np.array(initial.velocity) + np.cross(np.array(initial.angular_velocity), arms)
-
-
 def _collider(scene: Scene, number: int) -> Plane | Sphere:
     spec = scene.colliders[number]
-    answer = {"friction": spec.friction, "stiffness": spec.stiffness, "damping": spec.damping}
+    answer: dict[str, Any] = {"friction": spec.friction, "stiffness": spec.stiffness, "damping": spec.damping}
     with scene.at("colliders", number):
         match spec:
             case surroundings.Plane():

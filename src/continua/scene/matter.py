@@ -60,9 +60,9 @@ Solver = Pcg
 class Initial(Model):
     """How the body moves at time 0."""
 
-    velocity: Vector = option("Velocity of every node.", (0.0, 0.0, 0.0), unit="m/s")
+    velocity: Vector = option("Velocity of the centre of mass.", (0.0, 0.0, 0.0), unit="m/s")
     angular_velocity: Vector = option(
-        "Spin about the centre of the nodes, along the axis of spin.", (0.0, 0.0, 0.0), unit="rad/s"
+        "Spin about the centre of mass, along the axis of spin.", (0.0, 0.0, 0.0), unit="rad/s"
     )
 
 
@@ -73,17 +73,17 @@ class SoftBody(Model):
     name: Name = option("Name of the body, different from all others.")
     mesh: Mesh = option("The shape.")
     transform: Transform | None = option("Where the shape is put.", None)
-    material: Material = option("What it is made of.", lambda: Corotated(type="corotated"))
+    material: Material = option("What it is made of.", Corotated(type="corotated"))
     order: Literal[1, 2] = option("Polynomial degree of the elements.", 1)
     mass: Literal["consistent", "lumped"] = option("How mass is spread over the nodes.", "consistent")
-    damping: Damping = option("How motion dies away.", Damping)
-    solver: Solver = option("How the linear systems are solved.", lambda: Pcg(type="pcg"))
+    damping: Damping = option("How motion dies away.", Damping())
+    solver: Solver = option("How the linear systems are solved.", Pcg(type="pcg"))
     color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
     initial: Initial | None = option("Motion at time 0; at rest by default.", None)
-    pin: list[Pin] = option("Nodes that are held.", list)
-    drive: list[Drive] = option("Nodes that move as told.", list)
-    push: list[Push] = option("Forces.", list)
-    pull: list[Pull] = option("Springs to fixed targets.", list)
+    pin: list[Pin] = option("Nodes that are held.", [])
+    drive: list[Drive] = option("Nodes that move as told.", [])
+    push: list[Push] = option("Forces.", [])
+    pull: list[Pull] = option("Springs to fixed targets.", [])
 
 
 Body = SoftBody

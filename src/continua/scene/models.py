@@ -76,13 +76,13 @@ class Output(Model):
     """What a run writes."""
 
     formats: list[Literal["vtu", "usd", "glb", "ply", "obj", "png", "mp4"]] = option(
-        "Files written for the frames.", lambda: ["vtu"], max_length=7
+        "Files written for the frames.", ["vtu"], max_length=7
     )
     folder: Annotated[PathText, AfterValidator(_stays_inside)] | None = option(
         "Folder for the results, inside the current one; by default out/NAME.", None
     )
     checkpoint_every: Count = option("Frames between two checkpoints.", 10, ge=1, le=1_000_000)
-    picture: Picture = option("How pictures and films look.", Picture)
+    picture: Picture = option("How pictures and films look.", Picture())
 
 
 class Scene(Model):
@@ -97,9 +97,9 @@ class Scene(Model):
     )
     gravity: Vector = option("Acceleration of all bodies.", (0.0, -9.81, 0.0), unit="m/s²")
     bodies: list[Body] = option("What is simulated.", min_length=1, max_length=1000)
-    colliders: list[Collider] = option("Fixed obstacles.", list, max_length=1000)
+    colliders: list[Collider] = option("Fixed obstacles.", [], max_length=1000)
     wind: Wind | None = option("Moving air.", None)
-    output: Output = option("What a run writes.", Output)
+    output: Output = option("What a run writes.", Output())
 
     _source: Source = PrivateAttr(default_factory=Source)
 
@@ -170,8 +170,11 @@ class Scene(Model):
     @property
     def text(self) -> str:
         """The scene as YAML: the file's own text, or one made from the options that were set."""
-        if self._source.text:
-            return self._source.text
+        return self._source.text or self.options_text
+
+    @property
+    def options_text(self) -> str:
+        """The options that were set, as YAML without comments."""
         import yaml
 
         return yaml.safe_dump(self.model_dump(mode="json", exclude_unset=True), sort_keys=False)

@@ -65,6 +65,7 @@ class Pin(Model):
     """Hold nodes where they are."""
 
     where: Where = option("Which nodes.")
+    until: _Moment | None = option("When they are let go; never by default.", None, unit="s")
 
 
 class Drive(Model):
@@ -72,6 +73,7 @@ class Drive(Model):
 
     where: Where = option("Which nodes.")
     motion: Motion = option("How they move.")
+    until: _Moment | None = option("When they are let go; never by default.", None, unit="s")
 
 
 class Push(Model):
@@ -79,6 +81,7 @@ class Push(Model):
 
     where: Where = option("Which nodes.")
     force: Vector = option("Total force, spread over the nodes.", unit="N")
+    until: _Moment | None = option("When the force ends; never by default.", None, unit="s")
 
 
 class Pull(Model):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from continua.scene.types import Counts3, Direction, Model, Number, Path, Vector, by_type, option
+from continua.scene.types import Counts2, Counts3, Direction, Model, Number, Path, Vector, by_type, option
 
 __all__ = [
     "BoxMesh",
@@ -38,7 +38,6 @@ def _check_cells(cells: int, tets_per_cell: float, key: str) -> None:
 
 _Extent = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0, le=1e6)]
 _Cells = Annotated[int, Field(strict=True, ge=1, le=1000)]
-_Size = Annotated[Vector, Field(json_schema_extra={"unit": "m"})]
 
 
 def _positive(value: tuple[float, float, float], key: str) -> None:
@@ -71,12 +70,11 @@ class BridgeMesh(Model):
 
     type: Literal["bridge"] = option("The standard beam.")
     n: _Cells = option("Cells across the width and the height; 8n run along the length.", 4)
-    size: Vector | None = option("Lengths along x, y and z; by default the generator's own.", None, unit="m")
+    size: Vector = option("Lengths along x, y and z.", (8.0, 1.0, 1.0), unit="m")
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
-        if self.size is not None:
-            _positive(self.size, "size")
+        _positive(self.size, "size")
         _check_cells(8 * self.n**3, 6, "n")
         return self
 
@@ -86,36 +84,35 @@ class SphereMesh(Model):
 
     type: Literal["sphere"] = option("A ball.")
     radius: _Extent = option("Radius.", 0.5, unit="m")
-    cells: _Cells = option("Cells across the diameter.", 8)
+    cells: _Cells = option("Layers from the centre to the surface.", 4)
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
-        _check_cells(self.cells**3, 6, "cells")
+        _check_cells(self.cells**3, 20, "cells")
         return self
 
 
 class CylinderMesh(Model):
-    """A cylinder."""
+    """A cylinder around the y axis, its middle in the origin."""
 
     type: Literal["cylinder"] = option("A cylinder.")
-    radius: _Extent = option("Radius.", 0.25, unit="m")
-    length: _Extent = option("Length along the axis.", 1.0, unit="m")
-    cells: _Cells = option("Cells across the diameter.", 8)
+    radius: _Extent = option("Radius.", 0.5, unit="m")
+    height: _Extent = option("Length along y.", 1.0, unit="m")
+    cells: Counts2 = option("Rings across the radius and layers along the height.", (4, 8))
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
-        along = max(1.0, self.cells * self.length / (2 * self.radius))
-        _check_cells(round(self.cells**2 * along), 6, "cells")
+        _check_cells(self.cells[0] ** 2 * self.cells[1], 18, "cells")
         return self
 
 
 class TorusMesh(Model):
-    """A ring around the y axis."""
+    """A ring around the y axis, its centre in the origin."""
 
     type: Literal["torus"] = option("A ring.")
-    radius: _Extent = option("From the axis to the middle of the tube.", 0.5, unit="m")
-    tube: _Extent = option("Radius of the tube.", 0.15, unit="m")
-    cells: _Cells = option("Cells across the tube.", 4)
+    radius: _Extent = option("From the centre of the ring to the middle of the tube.", 0.5, unit="m")
+    tube: _Extent = option("Radius of the tube, smaller than that of the ring.", 0.2, unit="m")
+    cells: Counts2 = option("Rings across the tube and segments around the ring (at least 3).", (3, 24))
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
@@ -125,8 +122,7 @@ class TorusMesh(Model):
                 "'tube' must be smaller than 'radius' ({radius}) (got {tube})",
                 {"tube": self.tube, "radius": self.radius},
             )
-        around = max(1.0, self.cells * 3.2 * self.radius / self.tube)
-        _check_cells(round(self.cells**2 * around), 6, "cells")
+        _check_cells(self.cells[0] ** 2 * self.cells[1], 18, "cells")
         return self
 
 

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 __all__ = [
     "Color",
     "Count",
+    "Counts2",
     "Counts3",
     "Direction",
     "Flag",
@@ -35,8 +36,6 @@ class Model(BaseModel):
 def option(description: str, default: Any = ..., *, unit: str = "", **limits: Any) -> Any:
     """Describe one key of a scene: what it means, its unit (SI), its default and its limits."""
     extra: JsonDict = {"unit": unit} if unit else {}
-    if callable(default):
-        return Field(default_factory=default, description=description, json_schema_extra=extra, **limits)
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
@@ -85,6 +84,7 @@ Coordinate = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e9, l
 Vector = Annotated[tuple[Coordinate, Coordinate, Coordinate], _list_of(3, "numbers")]
 Direction = Annotated[Vector, AfterValidator(_nonzero)]
 _Cells = Annotated[int, Field(strict=True, ge=1, le=1000)]
+Counts2 = Annotated[tuple[_Cells, _Cells], _list_of(2, "whole numbers")]
 Counts3 = Annotated[tuple[_Cells, _Cells, _Cells], _list_of(3, "whole numbers")]
 _Pixels = Annotated[int, Field(strict=True, ge=16, le=8192)]
 PictureSize = Annotated[tuple[_Pixels, _Pixels], _list_of(2, "whole numbers")]

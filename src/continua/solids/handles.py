@@ -5,6 +5,7 @@ Each is a small handle that the body keeps in a list; `remove()` takes it off ag
 
 from __future__ import annotations
 
+from math import inf, isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +22,13 @@ __all__ = ["Constraint", "Pull", "Push"]
 
 
 class _Handle:
-    """Something attached to a body."""
+    """Something attached to a body; it acts in the steps that start before `until` [s]."""
 
-    def __init__(self, body: SoftBody) -> None:
+    def __init__(self, body: SoftBody, until: float = inf) -> None:
+        if isnan(until):
+            raise InputError("the time until which something acts on a body must be a number, not nan")
         self._body: SoftBody | None = body
+        self.until = float(until)
 
     @property
     def active(self) -> bool:
@@ -46,8 +50,10 @@ class Constraint(_Handle):
         motion: The motion, or None for nodes that are held.
     """
 
-    def __init__(self, body: SoftBody, nodes: NDArray[np.int32], motion: Motion | None) -> None:
-        super().__init__(body)
+    def __init__(
+        self, body: SoftBody, nodes: NDArray[np.int32], motion: Motion | None, until: float = inf
+    ) -> None:
+        super().__init__(body, until)
         self.nodes = nodes
         self.motion = motion
 
@@ -60,8 +66,10 @@ class Constraint(_Handle):
 class Push(_Handle):
     """A force [N] spread evenly over nodes; set `force` to change it while the simulation runs."""
 
-    def __init__(self, body: SoftBody, nodes: NDArray[np.int32], force: ArrayLike) -> None:
-        super().__init__(body)
+    def __init__(
+        self, body: SoftBody, nodes: NDArray[np.int32], force: ArrayLike, until: float = inf
+    ) -> None:
+        super().__init__(body, until)
         self.nodes = nodes
         self.force = force  # type: ignore[assignment]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite
+from math import inf, isfinite
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
@@ -184,22 +184,28 @@ class SoftBody:
 
     # --- what holds it and what moves it ------------------------------------------------------------------
 
-    def pin(self, where: Where) -> Constraint:
+    def pin(self, where: Where, *, until: float = inf) -> Constraint:
         """Hold nodes at their rest positions.
 
         Args:
             where: Function of rest positions [n, 3] that returns a mask, a mask, node indices, or the name of
                 a region of the mesh.
+            until: When they are let go [s].
         """
-        return self._constrain("pin", where, None)
+        return self._constrain("pin", where, None, until)
 
-    def drive(self, where: Where, motion: Motion | Any) -> Constraint:
-        """Move nodes along a motion: a `Motion`, or a function of (time, rest_positions) [s, m]."""
-        return self._constrain("drive", where, motion if isinstance(motion, Motion) else Motion(motion))
+    def drive(self, where: Where, motion: Motion | Any, *, until: float = inf) -> Constraint:
+        """Move nodes along a motion: a `Motion`, or a function of (time, rest_positions) [s, m].
 
-    def push(self, where: Where, force: ArrayLike) -> Push:
-        """Load nodes with a total force [N], spread evenly over them."""
-        push = Push(self, self._select(where, "push"), force)
+        At time `until` [s] they are let go and move freely.
+        """
+        return self._constrain(
+            "drive", where, motion if isinstance(motion, Motion) else Motion(motion), until
+        )
+
+    def push(self, where: Where, force: ArrayLike, *, until: float = inf) -> Push:
+        """Load nodes with a total force [N], spread evenly over them, that ends at time `until` [s]."""
+        push = Push(self, self._select(where, "push"), force, until)
         self._pushes.append(push)
         return push
 
@@ -265,7 +271,7 @@ class SoftBody:
             raise InputError(f"dt must be greater than 0 s, not {dt}")
         start = perf_counter()
         around = self._surroundings
-        self._place_constraints(around.time + dt, dt)
+        held = self._place_constraints(around.time, dt)
         self._collect_forces(around)
         step = StepInput(
             dt=dt,
@@ -274,7 +280,7 @@ class SoftBody:
             force=self._force,
             fixed=self._fixed,
             prescribed=self._prescribed,
-            free=not self._constraints,
+            free=not held,
             follows_rotation=self._law.follows_rotation,
             pulls=tuple(self._pulls),
             contacts=contacts,
@@ -410,30 +416,35 @@ class SoftBody:
         label = f"{what} of body '{self.name}'" if self.name else what
         return select_nodes(where, self.rest_positions, self._elements.elements, self.mesh, label)
 
-    def _constrain(self, what: str, where: Where, motion: Motion | None) -> Constraint:
-        constraint = Constraint(self, self._select(where, what), motion)
+    def _constrain(self, what: str, where: Where, motion: Motion | None, until: float) -> Constraint:
+        constraint = Constraint(self, self._select(where, what), motion, until)
         self._constraints.append(constraint)
-        self._fixed[constraint.nodes] = 1
         return constraint
 
     def _detach(self, handle: object) -> None:
         for held in (self._constraints, self._pushes, self._pulls):
             if handle in held:
                 held.remove(handle)  # type: ignore[arg-type]
+
+    def _place_constraints(self, time: float, dt: float) -> bool:
+        """Set the velocities that take constrained nodes to where they have to be at the end of the step.
+
+        Returns:
+            Whether any node is held.
+        """
         self._fixed[:] = 0
         for constraint in self._constraints:
-            self._fixed[constraint.nodes] = 1
-
-    def _place_constraints(self, time: float, dt: float) -> None:
-        """Set the velocities that take constrained nodes to where they have to be at the end of the step."""
-        for constraint in self._constraints:
-            targets = constraint.targets(time, self._elements.rest_positions)
-            self._prescribed[constraint.nodes] = (targets - self._x[constraint.nodes]) / dt
+            if time < constraint.until:
+                targets = constraint.targets(time + dt, self._elements.rest_positions)
+                self._prescribed[constraint.nodes] = (targets - self._x[constraint.nodes]) / dt
+                self._fixed[constraint.nodes] = 1
+        return bool(self._fixed.any())
 
     def _collect_forces(self, around: Surroundings) -> None:
         np.multiply(self._node_mass[:, None], around.gravity, out=self._force)
         for push in self._pushes:
-            self._force[push.nodes] += push.force / len(push.nodes)
+            if around.time < push.until:
+                self._force[push.nodes] += push.force / len(push.nodes)
         if around.wind is not None:
             wind = around.wind
             add_wind(self._x, self._v, self._triangles, wind.at(around.time), wind.density, self._force)

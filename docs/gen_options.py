@@ -1,0 +1,92 @@
+"""Tables of scene options, made from the models.
+
+As a hook of MkDocs it replaces `<!-- options: NAME -->` in a page by the table of the model called NAME.
+`python docs/gen_options.py NAME` prints one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from continua.scene import Scene
+
+MARK = re.compile(r"<!-- options: (\w+) -->")
+SCHEMA = Scene.model_json_schema()
+LIMITS = {"exclusiveMinimum": "> {}", "minimum": "≥ {}", "exclusiveMaximum": "< {}", "maximum": "≤ {}"}
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    return MARK.sub(lambda match: options_table(match[1]), markdown)
+
+
+def options_table(name: str) -> str:
+    model = SCHEMA if name == "Scene" else SCHEMA["$defs"][name]
+    lines = [
+        model["description"].replace("\n", " "),
+        "",
+        "| key | meaning | value | default |",
+        "|---|---|---|---|",
+    ]
+    for key, field in model["properties"].items():
+        required = key in model.get("required", ())
+        unit = f" [{field['unit']}]" if "unit" in field else ""
+        value = value_text(field).replace("|", "\\|")
+        default = "**required**" if required else default_text(field)
+        lines.append(f"| `{key}` | {meaning(field)}{unit} | {value} | {default} |")
+    return "\n".join(lines)
+
+
+def meaning(field: dict[str, Any]) -> str:
+    """Return the description; one that repeats its model's is kept only there."""
+    if "description" in field or "$ref" not in field:
+        return field.get("description", "")
+    return SCHEMA["$defs"][field["$ref"].rsplit("/", 1)[1]]["description"]
+
+
+def value_text(field: dict[str, Any]) -> str:
+    """Return what may be written: a kind with limits, choices, or the names of models."""
+    if "$ref" in field:
+        return model_link(field["$ref"])
+    for key in ("oneOf", "anyOf"):
+        if key in field:
+            parts = [value_text(part) for part in field[key] if part.get("type") != "null"]
+            return " or ".join(parts)
+    if "const" in field:
+        return f"`{field['const']}`"
+    if "enum" in field:
+        return " or ".join(f"`{choice}`" for choice in field["enum"])
+    if "prefixItems" in field:
+        kinds = {value_text(item).split(" ")[0] for item in field["prefixItems"]}
+        return f"{len(field['prefixItems'])} {kinds.pop()}s"
+    if field.get("type") == "array":
+        return f"list of {value_text(field['items'])}"
+    kind = {"number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}[
+        field["type"]
+    ]
+    limits = [text.format(f"{field[key]:g}") for key, text in LIMITS.items() if key in field]
+    return " ".join([kind, ", ".join(limits)]).strip()
+
+
+def model_link(ref: str) -> str:
+    name = ref.rsplit("/", 1)[1]
+    kind = SCHEMA["$defs"][name]["properties"].get("type", {}).get("const")
+    return f"[{kind or name}](#{name.lower()})"
+
+
+def default_text(field: dict[str, Any]) -> str:
+    if "default" not in field or field["default"] is None:
+        return ""
+    default = field["default"]
+    if isinstance(default, float):
+        return f"`{default:g}`"
+    if isinstance(default, dict):
+        return f"`{default['type']}`" if "type" in default else ""
+    if default == []:
+        return "none"
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`" if default != "" else ""
+
+
+if __name__ == "__main__":
+    print("\n\n".join(options_table(name) for name in sys.argv[1:] or ["Scene"]))

@@ -1,0 +1,179 @@
+"""`continua doctor` and `continua warmup`: what works on this machine, and kernels compiled ahead."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from importlib import metadata, util
+
+from continua.errors import ContinuaError
+
+__all__ = ["examine", "warm_up"]
+
+EXTRAS = {
+    "studio": ("the browser studio", ("starlette", "uvicorn", "websockets")),
+    "render": ("PyVista pictures and films", ("pyvista", "imageio", "imageio_ffmpeg")),
+    "usd": ("USD files", ("pxr",)),
+    "tet": ("tetrahedra from surfaces", ("pytetwild",)),
+}
+PACKAGES = ("numpy", "scipy", "numba", "meshio", "pydantic", "h5py")
+
+
+def examine() -> bool:
+    """Print a report of this machine; return whether everything that the base install needs works."""
+    good = True
+    for name, check in (
+        ("continua", _versions),
+        ("python", _python),
+        ("threads", _threads),
+        ("kernel cache", _cache),
+        ("pictures", _renderer),
+        ("browser", _browser),
+        *((f"extra '{name}'", lambda name=name: _extra(name)) for name in EXTRAS),
+        ("self-test", _self_test),
+    ):
+        good &= _show(name, check)
+    print(
+        "\neverything needed works" if good else "\nsomething needed does not work: see the lines marked FAIL"
+    )
+    return good
+
+
+def _show(name: str, check: Callable[[], tuple[str, str]]) -> bool:
+    try:
+        mark, text = check()
+    except Exception as error:  # a broken install can fail in any way, and the report must go on
+        mark, text = "FAIL", f"{type(error).__name__}: {error}"
+    print(f"{mark:4}  {name:<15}  {text}", flush=True)
+    return mark != "FAIL"
+
+
+def _versions() -> tuple[str, str]:
+    listed = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
+    return "ok", f"{metadata.version('continua')} with {listed}"
+
+
+def _python() -> tuple[str, str]:
+    return "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+
+
+def _threads() -> tuple[str, str]:
+    import numba
+    import numpy as np
+
+    from continua.numerics import dot, get_threads
+
+    values = np.ones((100_000, 3))
+    dot(values, values)  # the layer is chosen by the first parallel call
+    return (
+        "ok",
+        f"{get_threads()} of {os.cpu_count()} processors, threading layer '{numba.threading_layer()}'",
+    )
+
+
+def _cache() -> tuple[str, str]:
+    from continua.numerics.kernel import cache_root
+
+    root = cache_root()
+    probe = root / f"probe-{os.getpid()}"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError:
+        return "note", f"{root} is not writable: kernels compile anew each time; set CONTINUA_CACHE"
+    return "ok", str(root)
+
+
+def _renderer() -> tuple[str, str]:
+    if util.find_spec("pyvista") is None:
+        return "ok", "built-in rasteriser (the extra 'render' adds PyVista)"
+    return "ok", "PyVista, or the built-in rasteriser where OpenGL does not work"
+
+
+def _browser() -> tuple[str, str]:
+    import webbrowser
+
+    try:
+        return "ok", f"{webbrowser.get().name} opens the studio"
+    except (webbrowser.Error, AttributeError):
+        return "note", "none found: open the address that `continua studio` prints"
+
+
+def _extra(name: str) -> tuple[str, str]:
+    what, modules = EXTRAS[name]
+    missing = [module for module in modules if util.find_spec(module) is None]
+    if missing:
+        return "note", f'{what}: not installed; run  python -m pip install "continua[{name}]"'
+    return "ok", what
+
+
+def _self_test() -> tuple[str, str]:
+    """Let a free block fall: its centre must go down by g t^2 / 2, up to the error of implicit Euler."""
+    from continua.scene import parse_scene
+
+    start = time.perf_counter()
+    scene = parse_scene("bodies: [{type: soft, name: block, mesh: {type: box, cells: [2, 2, 2]}}]")
+    world = scene.build()
+    before = world.bodies[0].positions[:, 1].mean()
+    steps, dt = 10, 0.01
+    for _ in range(steps):
+        world.step(dt)
+    fallen = before - world.bodies[0].positions[:, 1].mean()
+    expected = 9.81 * dt * dt * steps * (steps + 1) / 2
+    if abs(fallen - expected) > 1e-9:
+        return "FAIL", f"a block fell {fallen:.9f} m in {steps * dt} s instead of {expected:.9f} m"
+    return "ok", f"a block falls as it should ({time.perf_counter() - start:.1f} s)"
+
+
+def warm_up() -> None:
+    """Take a step of every shipped scene, so that all their kernels are in the cache."""
+    from continua.numerics import compile_stats, on_compile
+    from continua.scene import load_scene, shipped_scenes
+
+    live = sys.stderr.isatty()
+    width = shutil.get_terminal_size().columns - 1
+
+    def note(kernel: str) -> None:
+        count = compile_stats()[0]
+        if live:
+            print(
+                f"\r{f'compiling kernels (once): {count + 1} {kernel}':<{width}}"[:width],
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    start = time.perf_counter()
+    with on_compile(note):
+        for name in shipped_scenes():
+            if not live:
+                print(f"warming up '{name}' ...", file=sys.stderr, flush=True)
+            _touch(load_scene(name))
+    if live:
+        print("\r" + " " * width + "\r", end="", file=sys.stderr)
+    count, seconds = compile_stats()
+    print(
+        f"compiled {count} functions in {seconds:.0f} s" if count else "all kernels were compiled already",
+        end="",
+    )
+    print(f" ({time.perf_counter() - start:.0f} s in all)")
+
+
+def _touch(scene: object) -> None:
+    from continua.render import picture
+    from continua.scene import Scene
+
+    assert isinstance(scene, Scene)
+    world = scene.build()
+    for _ in range(2):
+        world.step()
+    frame = world.frame()
+    try:
+        picture(frame, None, size=(64, 36), backend="raster")
+    except ContinuaError:
+        raise

@@ -1,0 +1,168 @@
+"""`continua info` and `continua mesh`: what a file holds, and tetrahedra from a surface."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from continua.cli.show import bytes_text, pairs, table
+from continua.errors import InputError
+
+if TYPE_CHECKING:
+    from continua.mesh import HexMesh, SurfaceMesh, TetMesh
+    from continua.scene import Scene
+
+__all__ = ["describe", "make_mesh"]
+
+SCENES = {".yaml", ".yml"}
+CHECKPOINTS = {".h5", ".hdf5"}
+
+
+def describe(file: str) -> None:
+    """Print what a mesh, a scene or a checkpoint holds."""
+    from continua.scene import shipped_scenes
+
+    suffix = Path(file).suffix.lower()
+    if suffix in SCENES or (file in shipped_scenes() and not Path(file).exists()):
+        from continua.scene import load_scene
+
+        _describe_scene(load_scene(file))
+    elif suffix in CHECKPOINTS:
+        _describe_checkpoint(Path(file))
+    elif not suffix and not Path(file).exists():
+        from continua.scene import load_scene
+
+        load_scene(file)  # says which names there are
+    elif Path(file).is_dir() and (Path(file) / "checkpoint.h5").is_file():
+        _describe_checkpoint(Path(file) / "checkpoint.h5")
+    else:
+        from continua.mesh import read
+
+        _describe_mesh(file, read(file))
+
+
+def make_mesh(source: Path, target: Path, **wishes: float | None) -> None:
+    """Read `source`, fill it with tetrahedra if it is a surface, write `target` and print the quality."""
+    from continua.mesh import SurfaceMesh, read, write
+
+    given = {key: value for key, value in wishes.items() if value is not None}
+    for key, value in given.items():
+        if not (math.isfinite(value) and value > 0):
+            raise InputError(f"must be greater than 0 (got {value})", where="--" + key.replace("_", "-"))
+    if not target.parent.is_dir():
+        raise InputError("there is no such folder", where=str(target.parent))
+    if target.exists() and target.samefile(source):
+        raise InputError("is the input; choose another name for the output", where=str(target))
+    mesh = read(source)
+    if isinstance(mesh, SurfaceMesh) and (
+        given or target.suffix.lower() not in {".stl", ".obj", ".ply", ".off"}
+    ):
+        from continua.mesh import tetrahedralize
+
+        print(f"filling {source} with tetrahedra ...", flush=True)
+        mesh = tetrahedralize(mesh, **given)
+    elif given:
+        raise InputError(
+            "is no surface, so its elements stay as they are; leave the options out", where=str(source)
+        )
+    write(mesh, target)
+    _describe_mesh(str(target), mesh)
+    print(f"wrote {target}")
+
+
+def _describe_mesh(label: str, mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
+    from continua.mesh import SurfaceMesh
+
+    rows = [("nodes", f"{mesh.node_count:,}"), ("bounds", _bounds(mesh.bounds))]
+    if isinstance(mesh, SurfaceMesh):
+        rows.insert(1, ("triangles", f"{mesh.triangle_count:,}"))
+        rows.append(("area", f"{mesh.area:.6g} m²"))
+        closed = mesh.is_closed and mesh.is_manifold
+        rows.append(("volume", f"{mesh.volume:.6g} m³" if closed else "none: the surface is not closed"))
+        pairs(f"{label}: a surface", rows)
+        return
+    kind = "tetrahedra" if hasattr(mesh, "tets") else "hexahedra"
+    rows.insert(1, (kind, f"{mesh.element_count:,}"))
+    rows.append(("volume", f"{mesh.volume:.6g} m³"))
+    if mesh.regions:
+        rows.append(("regions", ", ".join(f"{name} ({len(ids):,})" for name, ids in mesh.regions.items())))
+    pairs(f"{label}: a mesh of {kind}", rows)
+    print(f"\n{mesh.quality()}")
+
+
+def _describe_scene(scene: Scene) -> None:
+    from continua.scene.build import build_mesh
+
+    meshes = [build_mesh(scene, number) for number in range(len(scene.bodies))]
+    rows = []
+    dofs, memory = 0, 0.0
+    for body, mesh in zip(scene.bodies, meshes, strict=True):
+        nodes = mesh.node_count + (len(mesh.edges) if body.order == 2 else 0)
+        dofs += 3 * nodes
+        memory += _memory(nodes, mesh.element_count, body.order)
+        law = body.material
+        rows.append(
+            (
+                body.name,
+                f"{mesh.element_count:,}",
+                str(body.order),
+                f"{3 * nodes:,}",
+                f"{law.type}, E = {law.young:.3g} Pa, nu = {law.poisson:g}, {law.density:g} kg/m³",
+            )
+        )
+    frames, steps_per_frame, dt = _plan(scene)
+    print(f"{scene.name}: {scene.description}\n" if scene.description else scene.name)
+    table(("body", "elements", "order", "unknowns", "material"), rows)
+    colliders = ", ".join(collider.type for collider in scene.colliders) or "none"
+    print()
+    pairs(
+        "run",
+        [
+            ("time", f"{scene.seconds:g} s, {frames:,} frames at {scene.fps:g} per second"),
+            ("steps", f"{(frames - 1) * steps_per_frame:,} of {dt * 1000:.4g} ms"),
+            ("colliders", colliders),
+            ("unknowns", f"{dofs:,}"),
+            ("memory", f"about {bytes_text(memory + 120e6)}"),
+        ],
+    )
+
+
+def _plan(scene: Scene) -> tuple[int, int, float]:
+    from continua.world import World
+
+    return World([], dt=scene.dt).plan(scene.seconds, scene.fps)
+
+
+def _memory(nodes: int, elements: int, order: int) -> float:
+    """Return roughly the bytes a soft body takes: matrix blocks, gather lists and element data."""
+    if order == 1:
+        return 2200.0 * nodes + 500.0 * elements
+    return 4400.0 * nodes + 2500.0 * elements
+
+
+def _describe_checkpoint(path: Path) -> None:
+    from continua.output import checkpoint
+    from continua.scene import parse_scene
+
+    saved = checkpoint.load(path)
+    scene = parse_scene(saved.scene, path=path, label=str(path))
+    time = saved.state.get("world/time", 0.0)
+    frames, _, _ = _plan(scene.with_options(seconds=saved.seconds, fps=saved.fps))
+    size = sum(getattr(value, "nbytes", 8) for value in saved.state.values())
+    pairs(
+        f"{path}: a checkpoint of '{scene.name}'",
+        [
+            ("time", f"{float(time):g} of {saved.seconds:g} s"),
+            ("step", f"{int(saved.state.get('world/step', 0)):,}"),
+            ("frames", f"{saved.frames_done:,} of {frames:,} at {saved.fps:g} per second"),
+            ("bodies", ", ".join(body.name for body in scene.bodies)),
+            ("state", bytes_text(size)),
+            ("written by", f"Continua {saved.version}"),
+        ],
+    )
+
+
+def _bounds(bounds: Any) -> str:
+    low, high = bounds
+    return " x ".join(f"{a:.4g}..{b:.4g}" for a, b in zip(low, high, strict=True)) + " m"

@@ -1,0 +1,285 @@
+"""`continua run`: simulate a scene into a folder; it can be stopped or killed at any time and go on."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from continua.cli.progress import Progress
+from continua.cli.results import CHECKPOINT, PICTURE, REPORT, SCENE, Results
+from continua.cli.show import time_text
+from continua.errors import DivergedError
+from continua.frames import Frame, RunInfo, Sink, StepReport
+from continua.output import make_sink
+from continua.scene import Scene
+from continua.world import World
+
+__all__ = ["run_scene"]
+
+MAX_WARNINGS = 100
+
+
+def run_scene(
+    scene: Scene,
+    given: str,
+    *,
+    folder: Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    threads: int | None = None,
+    quiet: bool = False,
+) -> int:
+    """Simulate `scene` and return the exit code: 0 when done, 130 when stopped by the user.
+
+    Args:
+        scene: What to simulate.
+        given: How the user named the scene, for the hint on how to resume.
+        folder: Where the results go; by default the scene's own choice, or out/NAME.
+        resume: Go on with the run in the folder.
+        force: Start anew in a folder that has results.
+        threads: Threads to use.
+        quiet: Say nothing but errors.
+    """
+    if threads is not None:
+        from continua.numerics import set_threads
+
+        set_threads(threads)
+    place = folder or Path(scene.output.folder or Path("out") / scene.name)
+    results = Results(place, scene)
+    saved = results.claim(resume=resume, force=force, hint=given)
+    if saved is not None and results.is_finished(saved):
+        if not quiet:
+            print(f"{place}: this run is finished ({saved.frames_done} frames); see {place / PICTURE}")
+        return 0
+    progress = Progress(scene.seconds, quiet=quiet)
+    with progress.shown(), _Stopper() as stopper:
+        return _Run(scene, given, results, progress, stopper).go(saved)
+
+
+@dataclass
+class _Tally:
+    """What happened in the steps of a run."""
+
+    steps: int = 0
+    iterations: int = 0
+    most_iterations: int = 0
+    unconverged: int = 0
+    most_inverted: int = 0
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    warning_count: int = 0
+    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, reports: tuple[StepReport, ...]) -> list[str]:
+        """Count a step; return its warnings of a kind that was not met before."""
+        fresh = []
+        self.steps += 1
+        for report in reports:
+            self.iterations += report.iterations
+            self.most_iterations = max(self.most_iterations, report.iterations)
+            self.unconverged += not report.converged
+            self.most_inverted = max(self.most_inverted, report.inverted)
+            for text in report.warnings:
+                self.warning_count += 1
+                if len(self.warnings) < MAX_WARNINGS:
+                    self.warnings.append({"step": report.step, "body": report.body, "text": text})
+                kind = (report.body, "".join(letter for letter in text if not letter.isdigit()))
+                self.kinds[kind] += 1
+                if self.kinds[kind] == 1:
+                    fresh.append(f"warning: {report.body}, step {report.step}: {text}")
+        return fresh
+
+
+class _Run:
+    def __init__(
+        self, scene: Scene, given: str, results: Results, progress: Progress, stopper: _Stopper
+    ) -> None:
+        self.scene = scene
+        self.given = given
+        self.results = results
+        self.progress = progress
+        self.stopper = stopper
+        self.tally = _Tally()
+        self.clock = {"steps": 0.0, "output": 0.0}
+
+    def go(self, saved: Any) -> int:
+        self.progress.phase("building the scene")
+        world = self.scene.build()
+        sinks = [make_sink(kind, self.results.folder) for kind in dict.fromkeys(self.scene.output.formats)]
+        start = 0
+        if saved is not None:
+            world.restore(saved.state)
+            start = saved.frames_done
+            self.progress.say(f"going on at {world.time:g} s (frame {start})")
+        self.results.open(world, fresh=saved is None)
+        for sink in sinks:
+            sink.open(self._info(), start)
+        frame = self._simulate(world, sinks)
+        if self.stopper.signal is not None:
+            return self._stopped(world, sinks)
+        self._finish(world, sinks, frame or world.frame())
+        return 0
+
+    def _simulate(self, world: World, sinks: list[Sink]) -> Frame | None:
+        """Step to the end or until the user stops; return the last frame made."""
+        every = self.scene.output.checkpoint_every
+        last, mark = None, time.perf_counter()
+        try:
+            for frame in world.run(self.scene.seconds, self.scene.fps, progress=self._stepped):
+                last, now = frame, time.perf_counter()
+                self.clock["steps"] += now - mark
+                for sink in sinks:
+                    sink.write(frame)
+                if (frame.index + 1) % every == 0:
+                    self.results.checkpoint(world, frame.index + 1)
+                mark = time.perf_counter()
+                self.clock["output"] += mark - now
+                if self.stopper.signal is not None:
+                    break
+        except DivergedError:
+            for sink in sinks:
+                sink.close()
+            self._report(world, finished=False)
+            raise
+        self.results.checkpoint(world, world.frame_index + 1)
+        return last
+
+    def _stepped(self, world: World, reports: tuple[StepReport, ...]) -> None:
+        for warning in self.tally.add(reports):
+            self.progress.say(warning)
+        self.progress.step(world.time, self.tally.steps, self.tally.iterations)
+
+    def _info(self) -> RunInfo:
+        scene = self.scene
+        view: dict[str, object] = {"color": scene.output.picture.color, "size": scene.output.picture.size}
+        if scene.output.picture.camera is not None:
+            view["camera"] = scene.output.picture.camera.model_dump(exclude_none=True)
+        return RunInfo(
+            name=scene.name,
+            fps=scene.fps,
+            seconds=scene.seconds,
+            metadata={"scene": scene.name, "description": scene.description},
+            view=view,
+            progress=lambda what, done, total: self.progress.phase(f"{what} {done}/{total}"),
+        )
+
+    def _stopped(self, world: World, sinks: list[Sink]) -> int:
+        for sink in sinks:
+            sink.close()
+        self._report(world, finished=False)
+        command = ["continua", "run", self.given, "-o", str(self.results.folder), "--resume"]
+        self.progress.say(f"stopped at {world.time:g} of {self.scene.seconds:g} s; go on with")
+        self.progress.say(f"  {shlex.join(command)}")
+        return 128 + int(self.stopper.signal or 0)
+
+    def _finish(self, world: World, sinks: list[Sink], frame: Frame) -> None:
+        from continua.render import picture
+
+        files: list[Path] = []
+        for sink in sinks:
+            self.progress.phase("finishing files")
+            files.extend(sink.close()[:1])
+        self.progress.phase("drawing the picture")
+        picture(frame, self.results.folder / PICTURE, **self._info().view)  # type: ignore[arg-type]
+        self._report(world, finished=True, files=files)
+        self._say_what_was_written(world, files)
+
+    def _report(self, world: World, *, finished: bool, files: list[Path] | None = None) -> None:
+        from continua.numerics import compile_stats, get_threads
+
+        tally = self.tally
+        compiled, compile_seconds = compile_stats()
+        self.results.report(
+            {
+                "scene": self.scene.name,
+                "finished": finished,
+                "simulated_seconds": world.time,
+                "seconds": self.scene.seconds,
+                "fps": self.scene.fps,
+                "frames": world.frame_index + 1,
+                "steps": world.step_index,
+                "files": [str(path.relative_to(self.results.folder)) for path in files or []],
+                "this_session": {
+                    "steps": tally.steps,
+                    "solver_iterations": tally.iterations,
+                    "most_iterations_in_a_step": tally.most_iterations,
+                    "steps_not_converged": tally.unconverged,
+                    "most_inverted_elements": tally.most_inverted,
+                    "seconds_stepping": round(self.clock["steps"] - compile_seconds, 3),
+                    "seconds_writing": round(self.clock["output"], 3),
+                    "seconds_compiling": round(compile_seconds, 3),
+                    "kernels_compiled": compiled,
+                    "threads": get_threads(),
+                    "warning_count": tally.warning_count,
+                    "warnings": tally.warnings,
+                },
+                "bodies": {
+                    body.name: {
+                        "elements": body.element_count,
+                        "nodes": body.node_count,
+                        "order": body.order,
+                        "mass": body.mass_total,
+                    }
+                    for body in world.bodies
+                },
+            }
+        )
+
+    def _say_what_was_written(self, world: World, files: list[Path]) -> None:
+        place, tally = self.results.folder, self.tally
+        seconds = max(self.clock["steps"], 1e-9)
+        lines = [
+            f"done: {world.time:g} s in {world.step_index} steps, {world.frame_index + 1} frames"
+            + (f" ({tally.steps / seconds:.0f} steps/s, {time_text(seconds)})" if tally.steps else ""),
+            f"  {place / PICTURE}  the last frame",
+            *(f"  {path}  {_HOW[path.suffix]}" for path in files if path.suffix in _HOW),
+            f"  {place / CHECKPOINT}  to go on: add --resume and a longer --seconds",
+            f"  {place / SCENE}, {place / REPORT}  the scene, and how the run went",
+            f"play with it:  continua studio {shlex.quote(self.given)}",
+        ]
+        if tally.warning_count:
+            lines.insert(1, f"  {tally.warning_count} warnings, listed in {place / REPORT}")
+        for line in lines:
+            self.progress.say(line)
+
+
+_HOW = {
+    ".pvd": "frames: open in ParaView",
+    ".usd": "animation: open in usdview, Blender or Houdini",
+    ".usda": "animation: open in usdview, Blender or Houdini",
+    ".usdc": "animation: open in usdview, Blender or Houdini",
+    ".glb": "animation: open in a browser viewer or Blender",
+    ".ply": "meshes, one a frame",
+    ".obj": "meshes, one a frame",
+    ".png": "pictures, one a frame",
+    ".mp4": "film",
+}
+
+
+class _Stopper:
+    """Lets a run stop between two frames: the first Ctrl-C only notes the wish, the second is immediate."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> _Stopper:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.signal is not None:
+            raise KeyboardInterrupt
+        self.signal = number
