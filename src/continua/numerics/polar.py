@@ -37,7 +37,7 @@ __all__ = ["LANES", "polar_lanes", "rotation_batch"]
 LANES = 64  # elements of a block: eight AVX-512 or sixteen AVX2 registers, and 18 rows still fit the L1 cache
 
 _ROOT3 = sqrt(3.0)
-_HALLEY = 5  # iterations; enough for stretches from 0.05 to 1 and for nearly all inverted matrices
+_HALLEY = 6  # iterations; enough for stretches from 0.03 to 1 and for nearly all inverted matrices
 _BENT2 = 1e-15  # squared deviation from orthogonal, which one Newton-Schulz step brings down to rounding
 _CANCELLED = 2e-3  # normalised denominator below which the formula loses more than three digits
 _BLOCKS = 8  # of one task
