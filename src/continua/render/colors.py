@@ -1,0 +1,87 @@
+"""Colours: a perceptually even colour map of our own, a palette for plain bodies, and sRGB."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["PALETTE", "color_map", "linear_to_srgb", "map_colors", "srgb_to_linear"]
+
+# Plain bodies take these in turn (sRGB).
+PALETTE = (
+    (0.29, 0.53, 0.78),
+    (0.93, 0.55, 0.30),
+    (0.36, 0.66, 0.52),
+    (0.80, 0.41, 0.49),
+    (0.55, 0.49, 0.76),
+    (0.80, 0.68, 0.31),
+)
+
+# Knots of the map in Oklch (lightness, chroma, hue in degrees): deep blue over violet and coral to pale
+# yellow. Lightness climbs evenly, so that equal steps of a value look like equal steps.
+_KNOTS = np.array(
+    [
+        [0.400, 0.130, 272.0],
+        [0.503, 0.185, 303.0],
+        [0.606, 0.205, 350.0],
+        [0.709, 0.175, 392.0],
+        [0.812, 0.145, 428.0],
+        [0.915, 0.120, 463.0],
+    ]
+)
+
+
+def srgb_to_linear(color: ArrayLike) -> NDArray[np.float64]:
+    """Return linear light for sRGB values in 0..1."""
+    c = np.asarray(color, dtype=float)
+    return np.where(c <= 0.04045, c / 12.92, ((np.maximum(c, 0.04045) + 0.055) / 1.055) ** 2.4)
+
+
+def linear_to_srgb(light: ArrayLike) -> NDArray[np.float64]:
+    """Return sRGB values in 0..1 for linear light, clipped."""
+    c = np.clip(np.asarray(light, dtype=float), 0.0, 1.0)
+    return np.where(c <= 0.0031308, 12.92 * c, 1.055 * np.maximum(c, 0.0031308) ** (1 / 2.4) - 0.055)
+
+
+def _oklch_to_linear(lch: NDArray) -> NDArray:
+    """Return linear sRGB for Oklch colours (Ottosson 2020)."""
+    hue = np.radians(lch[:, 2])
+    lab = np.stack([lch[:, 0], lch[:, 1] * np.cos(hue), lch[:, 1] * np.sin(hue)])
+    roots = np.array(
+        [
+            [1, 0.3963377774, 0.2158037573],
+            [1, -0.1055613458, -0.0638541728],
+            [1, -0.0894841775, -1.2914855480],
+        ]
+    )
+    lms = (roots @ lab) ** 3
+    rgb = np.array(
+        [
+            [4.0767416621, -3.3077115913, 0.2309699292],
+            [-1.2684380046, 2.6097574011, -0.3413193965],
+            [-0.0041960863, -0.7034186147, 1.7076147010],
+        ]
+    )
+    return (rgb @ lms).T
+
+
+@cache
+def color_map() -> NDArray[np.float64]:
+    """Return the colour map as 256 sRGB colours from the lowest value to the highest, shape [256, 3]."""
+    from scipy.interpolate import PchipInterpolator
+
+    lch = PchipInterpolator(np.linspace(0, 1, len(_KNOTS)), _KNOTS)(np.linspace(0, 1, 256))
+    table = linear_to_srgb(_oklch_to_linear(lch))
+    table.flags.writeable = False
+    return table
+
+
+def map_colors(values: NDArray, low: float, high: float) -> NDArray[np.float64]:
+    """Return sRGB colours for `values`, clipped to the range from `low` to `high`, shape [n, 3]."""
+    table = color_map()
+    place = np.clip((np.asarray(values, dtype=float) - low) / (high - low), 0.0, 1.0) * (len(table) - 1)
+    lower = np.minimum(place.astype(int), len(table) - 2)
+    part = (place - lower)[:, None]
+    return table[lower] * (1 - part) + table[lower + 1] * part

@@ -1,0 +1,296 @@
+"""What a picture shows, said once for all back ends: shapes, colours, camera, ground, legend, scale.
+
+A `Look` holds what must not change inside a sequence (camera, value range, ground). A `Composition` is one
+frame seen with a look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.frames import BodyFrame, Frame
+from continua.render.camera import Camera
+from continua.render.colors import PALETTE, map_colors, srgb_to_linear
+from continua.render.surface import SmoothSurface
+
+__all__ = [
+    "Composition",
+    "Ground",
+    "Legend",
+    "Look",
+    "Shape",
+    "body_colors",
+    "compose",
+    "field_values",
+    "make_look",
+    "nice",
+    "smooth_surface",
+]
+
+_LABELS = {"von_mises": "von Mises stress", "displacement": "displacement", "velocity": "speed"}
+_NEUTRAL = (0.74, 0.76, 0.79)
+
+
+@dataclass(frozen=True, slots=True)
+class Legend:
+    """What the colours mean: a title, the unit, the range, and whether values above it exist."""
+
+    title: str
+    unit: str
+    low: float
+    high: float
+    exceeded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A plane to draw: a point of it [m], its unit normal, and how far out it fades [m]."""
+
+    point: tuple[float, float, float]
+    normal: tuple[float, float, float]
+    center: tuple[float, float, float]
+    fade: float
+    spacing: float
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What stays the same over a sequence of pictures.
+
+    Attributes:
+        size: Width and height in pixels.
+        camera: The camera.
+        color: Name of the field that colours the bodies, or "plain".
+        legend: The meaning of the colours; None if plain.
+        low: Lower corner of all that moves in the sequence [m].
+        high: Upper corner of all that moves in the sequence [m].
+        show_time: Whether the simulated time is written in the corner.
+    """
+
+    size: tuple[int, int]
+    camera: Camera
+    color: str
+    legend: Legend | None
+    low: tuple[float, float, float]
+    high: tuple[float, float, float]
+    show_time: bool = True
+
+    @property
+    def center(self) -> NDArray[np.float64]:
+        """Middle of all that moves [m]."""
+        return (np.array(self.low) + np.array(self.high)) / 2
+
+    @property
+    def radius(self) -> float:
+        """Half the diagonal of all that moves [m]."""
+        return max(float(np.linalg.norm(np.subtract(self.high, self.low))) / 2, 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One surface: vertices with positions [m], unit normals and linear RGB colours, and triangles."""
+
+    name: str
+    positions: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    colors: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """One frame, ready to be drawn."""
+
+    look: Look
+    shapes: tuple[Shape, ...]
+    grounds: tuple[Ground, ...]
+    time: float
+
+
+def nice(value: float, *, up: bool) -> float:
+    """Return the round number (1, 2 or 5 times a power of ten) next to `value`, above or below it."""
+    power = 10.0 ** np.floor(np.log10(value))
+    steps = np.array([1.0, 2.0, 5.0, 10.0]) * power
+    fits = steps[steps >= value * (1 - 1e-9)] if up else steps[steps <= value * (1 + 1e-9)]
+    return float(fits[0] if up else fits[-1])
+
+
+def field_values(body: BodyFrame, name: str) -> NDArray[np.float64]:
+    """Return the field `name` of a body as one number a node; vectors by their length."""
+    if name not in body.fields or body.fields[name].on != "points":
+        known = ", ".join(["plain", *(n for n, field in body.fields.items() if field.on == "points")])
+        raise InputError(f'body "{body.name}" cannot be coloured by "{name}"; choose from {known}')
+    values = np.asarray(body.fields[name].values, dtype=float)
+    return np.linalg.norm(values, axis=1) if values.ndim == 2 else values
+
+
+def make_look(
+    frames: Iterable[Frame],
+    *,
+    size: tuple[int, int] = (1280, 720),
+    color: str = "von_mises",
+    camera: Camera | Mapping[str, Any] | None = None,
+    value_range: tuple[float, float] | None = None,
+    show_time: bool = True,
+) -> Look:
+    """Choose camera and value range so that they suit all of `frames`.
+
+    Args:
+        frames: The frames of the sequence; they are looked at once, one by one.
+        size: Width and height in pixels.
+        color: Name of a field on points, or "plain".
+        camera: A camera or options for one (see `Camera.of`); by default fitted to the frames.
+        value_range: Lowest and highest value of the colour map, in the field's SI unit; by default from
+            zero to a round number near the largest values.
+        show_time: Write the simulated time in the corner.
+    """
+    width, height = (int(side) for side in size)
+    if not (16 <= width <= 16384 and 16 <= height <= 16384):
+        raise InputError(f"a picture must be from 16 to 16384 pixels wide and high, not {width} x {height}")
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    lowest, highest, top, unit = 0.0, 0.0, 0.0, ""
+    for frame in frames:
+        for body in frame:
+            nodes = np.unique(body.triangles)
+            if not len(nodes):
+                continue
+            points = body.positions[nodes]
+            low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
+            if color != "plain":
+                values = field_values(body, color)[nodes]
+                unit = body.fields[color].unit
+                lowest, highest = min(lowest, float(values.min())), max(highest, float(values.max()))
+                # Stress peaks at clamped edges would leave the rest of the body in one colour.
+                top = max(top, float(np.quantile(values, 0.995)))
+    if not np.isfinite(low).all():
+        low, high = np.full(3, -0.5), np.full(3, 0.5)
+    if not (np.isfinite(high).all() and np.isfinite([lowest, highest]).all()):
+        raise InputError("a picture cannot be drawn of positions or values that are not finite")
+    legend = None
+    if color != "plain" and unit:
+        legend = _legend(color, unit, value_range, (lowest, top or highest, highest))
+    corners = np.array(
+        [[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])]
+    )
+    return Look(
+        size=(width, height),
+        camera=Camera.of(camera, corners, (width, height)),
+        color=color,
+        legend=legend,
+        low=tuple(low),
+        high=tuple(high),
+        show_time=show_time,
+    )
+
+
+def _legend(
+    color: str, unit: str, given: tuple[float, float] | None, found: tuple[float, float, float]
+) -> Legend:
+    if given is not None:
+        low, high = (float(v) for v in given)
+        if not (np.isfinite([low, high]).all() and high > low):
+            raise InputError(f"the value range must be two growing numbers, not {given[0]} and {given[1]}")
+    else:
+        low = -nice(-found[0], up=True) if found[0] < 0 else 0.0
+        high = _range_top(found[1]) if found[1] > low else low + 1.0
+    return Legend(_LABELS.get(color, color.replace("_", " ")), unit, low, high, found[2] > high * (1 + 1e-9))
+
+
+def _range_top(value: float) -> float:
+    """Return the next number with a short decimal form above `value`, for the end of a legend."""
+    power = 10.0 ** np.floor(np.log10(value))
+    steps = np.array([1.0, 1.2, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0])
+    return float(steps[steps >= value / power * (1 - 1e-9)][0] * power)
+
+
+def compose(
+    frame: Frame, look: Look, surfaces: dict[str, tuple[Any, SmoothSurface]] | None = None
+) -> Composition:
+    """Turn a frame into shapes.
+
+    Args:
+        frame: The frame.
+        look: Camera, colours and ranges.
+        surfaces: Surfaces of earlier frames by body; filled and used again while the triangles stay the same.
+    """
+    surfaces = {} if surfaces is None else surfaces
+    shapes = []
+    for number, body in enumerate(frame):
+        if len(body.triangles):
+            shapes.append(_body_shape(body, number, look, surfaces))
+    grounds = []
+    for collider in frame.colliders:
+        if collider["kind"] == "plane":
+            grounds.append(_ground(collider, look))
+        elif collider["kind"] == "sphere":
+            shapes.append(_sphere_shape(collider, look))
+    return Composition(look, tuple(shapes), tuple(grounds), frame.time)
+
+
+def smooth_surface(body: BodyFrame, surfaces: dict[str, tuple[Any, SmoothSurface]]) -> SmoothSurface:
+    """Return the body's surface from `surfaces`, made anew only if its triangles changed."""
+    key, surface = surfaces.get(body.name, (None, None))
+    if surface is None or key is None or not (key is body.triangles or np.array_equal(key, body.triangles)):
+        surface = SmoothSurface(body.rest_positions, body.triangles)
+        surfaces[body.name] = (body.triangles, surface)
+    return surface
+
+
+def body_colors(body: BodyFrame, number: int, color: str, legend: Legend | None) -> NDArray[np.float64]:
+    """Return the sRGB colour of each node, shape [n, 3]; `number` picks the palette's entry if plain."""
+    if legend is None:
+        plain = body.color if body.color is not None else PALETTE[number % len(PALETTE)]
+        return np.broadcast_to(np.asarray(plain, dtype=float), body.positions.shape)
+    return map_colors(field_values(body, color), legend.low, legend.high)
+
+
+def _body_shape(body: BodyFrame, number: int, look: Look, surfaces: dict) -> Shape:
+    surface = smooth_surface(body, surfaces)
+    colors = srgb_to_linear(body_colors(body, number, look.color, look.legend))[surface.nodes]
+    positions = np.asarray(body.positions, dtype=float)
+    return Shape(body.name, positions[surface.nodes], surface.normals(positions), colors, surface.triangles)
+
+
+def _sphere_shape(collider: Mapping[str, Any], look: Look) -> Shape:
+    """Return a globe of triangles; of a sphere around everything only the far side."""
+    center, radius = np.asarray(collider["center"], dtype=float), float(collider["radius"])
+    rows, columns = 48, 96
+    tilt = np.linspace(0, np.pi, rows + 1)[:, None]
+    turn = np.linspace(0, 2 * np.pi, columns, endpoint=False)[None]
+    ball = np.stack([np.sin(tilt) * np.cos(turn), np.cos(tilt) + 0 * turn, np.sin(tilt) * np.sin(turn)], -1)
+    i, j = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
+    a, b = i * columns + j, i * columns + (j + 1) % columns
+    triangles = np.concatenate(
+        [
+            np.stack([a, b, b + columns], -1).reshape(-1, 3),
+            np.stack([a, b + columns, a + columns], -1).reshape(-1, 3),
+        ]
+    ).astype(np.int32)
+    normals = ball.reshape(-1, 3)
+    points = center + radius * normals
+    if collider.get("inside"):
+        middle = points[triangles].mean(axis=1)
+        away = np.einsum("ij,ij->i", middle - center, middle - np.array(look.camera.position)) > 0
+        triangles, normals = triangles[away][:, ::-1], -normals
+    colors = np.broadcast_to(srgb_to_linear(_NEUTRAL), points.shape)
+    return Shape("sphere", points, normals, np.array(colors), np.ascontiguousarray(triangles))
+
+
+def _ground(collider: Mapping[str, Any], look: Look) -> Ground:
+    point, normal = np.asarray(collider["point"], dtype=float), np.asarray(collider["normal"], dtype=float)
+    normal = normal / np.linalg.norm(normal)
+    foot = look.center - np.dot(look.center - point, normal) * normal
+    height = abs(float(np.dot(look.center - point, normal)))
+    return Ground(
+        point=tuple(point),
+        normal=tuple(normal),
+        center=tuple(foot),
+        fade=5.0 * look.radius + 2.0 * height,
+        spacing=nice(0.45 * look.radius, up=False),
+    )

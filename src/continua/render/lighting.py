@@ -1,0 +1,170 @@
+"""The light of a composition, gathered once for whichever back end draws it.
+
+Sky light is gathered at the vertices from depth maps in many directions, which darkens corners and contact
+places the way daylight does. The lamp is a disc, sampled at sixteen places, so that shadows are sharp where
+things touch and soften with the distance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from continua.render import kernels
+from continua.render.colors import srgb_to_linear
+from continua.render.composition import Composition, Ground
+
+__all__ = ["Lighting", "backdrop", "lamp_direction", "light_up"]
+
+_TOP, _BOTTOM = (0.975, 0.98, 0.988), (0.885, 0.90, 0.92)
+_SKY_MAPS, _SKY_SIZE = 64, 224
+_LAMPS, _LAMP_SIZE = 16, 640
+_TABLE = 160  # cells a side of a ground's table of sky light
+
+
+@dataclass(frozen=True, slots=True)
+class Lighting:
+    """All shapes of a composition in one set of arrays, with the light on them.
+
+    Attributes:
+        positions: Vertices of all shapes [m], shape [n, 3].
+        normals: Shape [n, 3].
+        colors: Linear RGB, shape [n, 3].
+        triangles: Shape [k, 3].
+        sky: Light of the sky at the vertices, 1 for an open place that faces up, shape [n].
+        center: Middle of the depth maps [m].
+        lamp: Unit vector to the lamp.
+        axes: Axes of the lamp's depth maps, shape [d, 3, 3].
+        scale: Texels a metre of these maps.
+        maps: The lamp's depth maps, shape [d, r, r].
+        planes: One row of numbers for each ground, as `kernels.draw` takes them, shape [p, 17].
+        tables: Sky light on each ground around its centre, 1 in the open, shape [p, g, g].
+    """
+
+    positions: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    colors: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+    sky: NDArray[np.float64]
+    center: NDArray[np.float64]
+    lamp: NDArray[np.float64]
+    axes: NDArray[np.float64]
+    scale: float
+    maps: NDArray[np.float32]
+    planes: NDArray[np.float64]
+    tables: NDArray[np.float64]
+
+
+def backdrop(height: int) -> NDArray[np.float64]:
+    """Return the background's linear RGB, row by row from the top, shape [height, 3]."""
+    part = ((np.arange(height) + 0.5) / height)[:, None]
+    return srgb_to_linear(np.array(_TOP) * (1 - part) + np.array(_BOTTOM) * part)
+
+
+def lamp_direction(composition: Composition) -> NDArray[np.float64]:
+    """Return the unit vector to the lamp: above, to the left of the camera, a little before the scene."""
+    right, _, forward = composition.look.camera.axes
+    up = np.array([0.0, 1.0, 0.0])
+    level = forward - np.dot(forward, up) * up
+    level /= max(float(np.linalg.norm(level)), 1e-9)
+    lamp = 1.25 * up - 0.75 * right - 0.55 * level
+    return lamp / np.linalg.norm(lamp)
+
+
+def _axes_towards(directions: NDArray) -> NDArray[np.float64]:
+    """Return right, up and direction as rows for each unit vector, shape [d, 3, 3]."""
+    helper = np.where(np.abs(directions[:, 1:2]) < 0.9, [[0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])
+    right = np.cross(helper, directions)
+    right /= np.linalg.norm(right, axis=1, keepdims=True)
+    return np.ascontiguousarray(np.stack([right, np.cross(directions, right), directions], axis=1))
+
+
+def _spiral(count: int) -> NDArray[np.float64]:
+    """Return evenly spread unit vectors (a Fibonacci spiral), shape [count, 3]."""
+    height = 1 - (2 * np.arange(count) + 1) / count
+    turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
+    radius = np.sqrt(1 - height**2)
+    return np.stack([radius * np.cos(turn), height, radius * np.sin(turn)], axis=1)
+
+
+def _lamp_disc(lamp: NDArray, count: int, width: float) -> NDArray[np.float64]:
+    """Return directions to places on a round lamp of half-angle `width` [rad], shape [count, 3]."""
+    right, up, _ = _axes_towards(lamp[None])[0]
+    radius = width * np.sqrt((np.arange(count) + 0.5) / count)
+    turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
+    places = lamp + (radius * np.cos(turn))[:, None] * right + (radius * np.sin(turn))[:, None] * up
+    return places / np.linalg.norm(places, axis=1, keepdims=True)
+
+
+def _ground_row(ground: Ground, half: float) -> NDArray[np.float64]:
+    """Return the numbers of one plane as `kernels.draw` takes them."""
+    normal = np.array(ground.normal)
+    across, along, _ = _axes_towards(normal[None])[0]
+    center = np.array(ground.center)
+    # The grid's lines pass through the origin of the scene, not through the centre of what is drawn.
+    shift = [np.dot(center, across), np.dot(center, along)]
+    return np.array([*normal, *center, *across, *along, ground.fade, half, ground.spacing, *shift])
+
+
+def light_up(composition: Composition) -> Lighting:
+    """Gather the light on everything in a composition."""
+    look, shapes = composition.look, composition.shapes
+    counts = np.cumsum([0, *(len(shape.positions) for shape in shapes)])
+
+    def joined(parts: list[NDArray], dtype: type) -> NDArray:
+        return np.ascontiguousarray(np.concatenate([np.empty((0, 3)), *parts]), dtype=dtype)
+
+    positions = joined([shape.positions for shape in shapes], np.float64)
+    normals = joined([shape.normals for shape in shapes], np.float64)
+    colors = joined([shape.colors for shape in shapes], np.float64)
+    triangles = joined([shape.triangles + n for shape, n in zip(shapes, counts)], np.int32)
+
+    # All depth maps cover what moves in the whole run, so that the light does not swim from frame to frame.
+    center, radius = look.center, look.radius
+    if len(positions):
+        radius = max(radius, float(np.linalg.norm(positions - center, axis=1).max()))
+    radius *= 1.02
+    sky = _sky(positions, triangles, center, radius)
+    light = np.empty(len(positions))
+    kernels.sky_light(positions, normals, *sky, light)
+
+    lamp = lamp_direction(composition)
+    axes = _axes_towards(_lamp_disc(lamp, _LAMPS, 0.07))
+    scale = _LAMP_SIZE / (2 * radius)
+    maps = np.empty((_LAMPS, _LAMP_SIZE, _LAMP_SIZE), np.float32)
+    kernels.depth_maps(positions, triangles, axes, center, scale, maps)
+
+    rows = [_ground_row(ground, 2.2 * radius) for ground in composition.grounds]
+    planes = np.array(rows).reshape(-1, 17)
+    tables = np.array([_ground_table(row, sky) for row in rows]).reshape(-1, _TABLE, _TABLE)
+    return Lighting(
+        positions, normals, colors, triangles, light, center, lamp, axes, scale, maps, planes, tables
+    )
+
+
+def _sky(positions: NDArray, triangles: NDArray, center: NDArray, radius: float) -> tuple:
+    """Return what `kernels.sky_light` needs: axes, centre, scale, maps, radiance and lift."""
+    directions = _spiral(_SKY_MAPS)
+    axes = _axes_towards(directions)
+    radiance = 0.66 + 0.34 * directions[:, 1]
+    radiance /= float(np.sum(radiance * np.maximum(directions[:, 1], 0.0)))
+    scale = _SKY_SIZE / (2 * radius)
+    maps = np.empty((_SKY_MAPS, _SKY_SIZE, _SKY_SIZE), np.float32)
+    kernels.depth_maps(positions, triangles, axes, center, scale, maps)
+    return axes, center, scale, maps, radiance, 1.5 / scale
+
+
+def _ground_table(row: NDArray, sky: tuple) -> NDArray[np.float64]:
+    """Return the sky light on a plane around its centre, 1 in the open."""
+    place = np.linspace(-row[13], row[13], _TABLE)
+    spots = row[3:6] + place[:, None, None] * row[6:9] + place[None, :, None] * row[9:12]
+    normals = np.broadcast_to(row[0:3], (_TABLE * _TABLE, 3)).copy()
+    table = np.empty(_TABLE * _TABLE)
+    kernels.sky_light(spots.reshape(-1, 3), normals, *sky, table)
+    axes, radiance = sky[0], sky[4]
+    table /= max(float(np.sum(radiance * np.maximum(axes[:, 2] @ row[0:3], 0.0))), 1e-9)
+    # The blur melts the single directions into one sky.
+    return gaussian_filter(table.reshape(_TABLE, _TABLE), 2.5, mode="nearest")

@@ -1,0 +1,99 @@
+"""One call from a frame to a picture, and what works on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from continua.errors import InputError
+from continua.files import atomic_write
+from continua.frames import Frame
+from continua.render import raster
+from continua.render.camera import Camera
+from continua.render.composition import Composition, Look, compose, make_look
+from continua.render.overlay import annotate
+from continua.render.surface import SmoothSurface
+
+__all__ = ["BACKENDS", "Painter", "picture", "renderer_report", "save_png"]
+
+BACKENDS = ("auto", "raster", "pyvista")
+
+
+def _drawer(backend: str) -> Callable[[Composition], NDArray[np.uint8]]:
+    """Return the function that draws a composition; "auto" is the software renderer."""
+    if backend in ("auto", "raster"):
+        return raster.draw
+    if backend == "pyvista":
+        from continua.render import pyvista_view
+
+        return pyvista_view.draw
+    raise InputError(f'there is no renderer "{backend}"; choose from {", ".join(BACKENDS)}')
+
+
+class Painter:
+    """Draws the frames of one sequence with one look."""
+
+    def __init__(self, look: Look, backend: str = "auto") -> None:
+        self.look = look
+        self._draw = _drawer(backend)
+        self._surfaces: dict[str, tuple[Any, SmoothSurface]] = {}
+
+    def paint(self, frame: Frame) -> NDArray[np.uint8]:
+        """Return the picture of `frame`, sRGB bytes, shape [height, width, 3]."""
+        composition = compose(frame, self.look, self._surfaces)
+        return annotate(self._draw(composition), composition)
+
+
+def save_png(pixels: NDArray[np.uint8], path: str | os.PathLike[str]) -> None:
+    """Write sRGB bytes as a PNG file, aside and renamed."""
+    with atomic_write(path) as file:
+        Image.fromarray(pixels).save(file, format="PNG", compress_level=6)
+
+
+def picture(
+    frame: Frame,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    size: tuple[int, int] = (1280, 720),
+    color: str = "von_mises",
+    camera: Camera | Mapping[str, Any] | None = None,
+    backend: str = "auto",
+    value_range: tuple[float, float] | None = None,
+) -> NDArray[np.uint8]:
+    """Draw a frame.
+
+    Args:
+        frame: What to draw.
+        path: PNG file to write; None to only return the picture.
+        size: Width and height in pixels.
+        color: "von_mises", "displacement", "velocity" or any other field on points, or "plain".
+        camera: A `Camera`, or a mapping with "position" and "target", or with "azimuth" and "elevation"
+            [degrees]; by default a three-quarter view that shows all bodies.
+        backend: "raster" (software, always there), "pyvista" (needs the "render" extra), or "auto".
+        value_range: Lowest and highest value of the colour map in the field's SI unit.
+
+    Returns:
+        sRGB bytes, shape [height, width, 3].
+    """
+    look = make_look([frame], size=size, color=color, camera=camera, value_range=value_range)
+    pixels = Painter(look, backend).paint(frame)
+    if path is not None:
+        save_png(pixels, path)
+    return pixels
+
+
+def renderer_report() -> dict[str, str]:
+    """Tell which renderers work here: for each "ok" with a remark, or why not."""
+    report = {"raster": "ok (software, built in)"}
+    try:
+        from continua.render import pyvista_view
+
+        report["pyvista"] = f"ok ({pyvista_view.probe()})"
+    except Exception as error:
+        report["pyvista"] = f"not working: {error}"
+    return report

@@ -1,0 +1,143 @@
+"""The same composition drawn through PyVista and VTK, off screen; needs the "render" extra."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import map_coordinates
+
+from continua.errors import ContinuaError, MissingExtraError
+from continua.render.camera import Camera
+from continua.render.colors import linear_to_srgb
+from continua.render.composition import Composition, Ground
+from continua.render.lighting import backdrop, light_up
+
+__all__ = ["draw", "probe"]
+
+_PROBE = """
+import pyvista
+plotter = pyvista.Plotter(off_screen=True, window_size=(32, 32))
+plotter.add_mesh(pyvista.Sphere(), color="black")
+picture = plotter.screenshot(return_img=True)
+assert picture.min() < 60 < 180 < picture.max()
+print(plotter.render_window.GetClassName(), "VTK", pyvista.vtk_version_info)
+"""
+
+
+def _pyvista() -> Any:
+    try:
+        import pyvista
+    except ImportError:
+        raise MissingExtraError("Drawing with PyVista", "render") from None
+    return pyvista
+
+
+def probe() -> str:
+    """Draw a tiny picture in another process, because a broken graphics driver may end the process.
+
+    Returns:
+        What VTK draws with.
+
+    Raises:
+        MissingExtraError: PyVista is not installed.
+        ContinuaError: VTK cannot draw here.
+    """
+    _pyvista()
+    try:
+        done = subprocess.run([sys.executable, "-c", _PROBE], capture_output=True, text=True, timeout=120)
+    except subprocess.TimeoutExpired:
+        raise ContinuaError("VTK did not finish a tiny picture within two minutes") from None
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise ContinuaError(f"VTK cannot draw off screen here ({lines[-1] if lines else done.returncode})")
+    return done.stdout.strip().splitlines()[-1]
+
+
+def _bytes(linear: NDArray) -> NDArray[np.uint8]:
+    return np.rint(255 * linear_to_srgb(linear)).astype(np.uint8)
+
+
+def _mesh(pyvista: Any, positions: NDArray, triangles: NDArray) -> Any:
+    faces = np.hstack([np.full((len(triangles), 1), 3), triangles]).ravel()
+    return pyvista.PolyData(np.asarray(positions, dtype=float), faces)
+
+
+def _add_ground(pyvista: Any, plotter: Any, ground: Ground, row: NDArray, table: NDArray) -> None:
+    """Add a disc that fades out, darker where the bodies keep the sky away, with the lines of a grid."""
+    center, normal = np.array(ground.center), np.array(ground.normal)
+    disc = pyvista.Disc(center=center, inner=0.0, outer=ground.fade, normal=normal, r_res=200, c_res=180)
+    offset = np.asarray(disc.points) - center
+    flat = np.stack([offset @ row[6:9], offset @ row[9:12]])
+    sky = map_coordinates(table, (flat / row[13] + 1) / 2 * (len(table) - 1), order=1, cval=1.0)
+    gray = np.rint(60 + 155 * sky)
+    rgba = np.column_stack([gray, gray, gray, 165 * _fade(offset, ground)]).astype(np.uint8)
+    plotter.add_mesh(disc, scalars=rgba, rgba=True, lighting=False)
+    steps = np.arange(-np.floor(ground.fade / ground.spacing), ground.fade / ground.spacing) * ground.spacing
+    run = np.linspace(-1, 1, 41) * ground.fade
+    for along, across, shift in ((row[6:9], row[9:12], row[16]), (row[9:12], row[6:9], row[15])):
+        for step in steps - np.mod(shift, ground.spacing):
+            spots = run[:, None] * along + step * across + 1e-3 * ground.spacing * normal
+            line = pyvista.lines_from_points(center + spots)
+            ink = np.column_stack([np.full((len(run), 3), 150), 90 * _fade(spots, ground)]).astype(np.uint8)
+            plotter.add_mesh(line, scalars=ink, rgba=True, lighting=False, line_width=1)
+
+
+def _fade(offset: NDArray, ground: Ground) -> NDArray[np.float64]:
+    """Return how much of the ground is left at places that far from its centre: 1 near, 0 far."""
+    part = np.clip((np.linalg.norm(offset, axis=1) / ground.fade - 0.2) / 0.8, 0, 1)
+    return 1 - part**2 * (3 - 2 * part)
+
+
+@contextmanager
+def _quiet_vtk() -> Iterator[None]:
+    """Keep VTK from reporting each way to draw that it tried before it found one."""
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    before = vtkLogger.GetCurrentVerbosityCutoff()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
+    try:
+        yield
+    finally:
+        vtkLogger.SetStderrVerbosity(before)
+
+
+def draw(composition: Composition) -> NDArray[np.uint8]:
+    """Draw a composition without legend and text; returns sRGB bytes, shape [height, width, 3]."""
+    pyvista = _pyvista()
+    look, lit = composition.look, light_up(composition)
+    with _quiet_vtk():
+        plotter = pyvista.Plotter(off_screen=True, window_size=look.size, lighting="none")
+        try:
+            rows = _bytes(backdrop(2))
+            plotter.set_background(tuple(rows[1] / 255), top=tuple(rows[0] / 255))
+            for ground, row, table in zip(composition.grounds, lit.planes, lit.tables):
+                if np.dot(np.subtract(look.camera.position, ground.point), ground.normal) > 0:
+                    _add_ground(pyvista, plotter, ground, row, table)
+            if len(lit.triangles):
+                mesh = _mesh(pyvista, lit.positions, lit.triangles)
+                mesh.point_data.active_normals = lit.normals
+                colors = _bytes(lit.colors * (0.35 + 0.65 * lit.sky[:, None]))
+                finish = {"ambient": 0.5, "diffuse": 0.65, "specular": 0.12, "specular_power": 25}
+                plotter.add_mesh(mesh, scalars=colors, rgb=True, smooth_shading=True, **finish)
+            lamp = look.center + 10 * look.radius * lit.lamp
+            plotter.add_light(pyvista.Light(position=lamp, focal_point=look.center, intensity=0.9))
+            plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.25))
+            _aim(plotter, look.camera)
+            plotter.enable_anti_aliasing("ssaa")
+            return np.ascontiguousarray(plotter.screenshot(return_img=True)[:, :, :3])
+        finally:
+            plotter.close()
+
+
+def _aim(plotter: Any, camera: Camera) -> None:
+    plotter.camera.position = camera.position
+    plotter.camera.focal_point = camera.target
+    plotter.camera.up = camera.up
+    plotter.camera.view_angle = camera.fov
+    plotter.reset_camera_clipping_range()

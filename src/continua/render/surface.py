@@ -1,0 +1,82 @@
+"""Surfaces ready for shading: smooth normals inside a face, hard edges kept where the body has a crease."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+__all__ = ["SmoothSurface", "face_normals"]
+
+CREASE = 40.0
+
+
+def face_normals(positions: NDArray, triangles: NDArray) -> NDArray[np.float64]:
+    """Return the normal of each triangle, as long as twice its area [m2], shape [k, 3]."""
+    a, b, c = (positions[triangles[:, i]] for i in range(3))
+    return np.cross(b - a, c - a)
+
+
+def _unit(vectors: NDArray) -> NDArray:
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+
+
+class SmoothSurface:
+    """Triangles whose vertices are doubled along creases, so that one normal a vertex is enough.
+
+    Creases are found once, in the undeformed body: an edge where the faces meet at more than 40 degrees, or
+    where there are not exactly two of them. The shading therefore never flickers while the body deforms.
+
+    Attributes:
+        nodes: The node of the body that each vertex follows, shape [s].
+        triangles: Vertices of each triangle, shape [k, 3]; indices into `nodes`.
+    """
+
+    def __init__(self, rest_positions: NDArray, triangles: NDArray, crease: float = CREASE) -> None:
+        triangles = np.asarray(triangles)
+        count = len(triangles)
+        normals = _unit(face_normals(np.asarray(rest_positions, dtype=float), triangles))
+        # Corner 3 f + i of face f. Each side runs from corner i to corner i + 1.
+        corner = np.arange(3 * count).reshape(count, 3)
+        start, end = corner.ravel(), np.roll(corner, -1, axis=1).ravel()
+        node = triangles.ravel()
+        low, high = np.minimum(node[start], node[end]), np.maximum(node[start], node[end])
+        order = np.lexsort((high, low))
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (np.diff(low[order]) != 0) | (np.diff(high[order]) != 0)
+        first = np.flatnonzero(new)
+        pairs = first[np.diff(np.append(first, len(order))) == 2]
+        one, two = order[pairs], order[pairs + 1]
+        smooth = np.einsum("ij,ij->i", normals[one // 3], normals[two // 3]) > np.cos(np.radians(crease))
+        one, two = one[smooth], two[smooth]
+        same_way = node[start[one]] == node[start[two]]
+        rows = np.concatenate([start[one], end[one]])
+        cols = np.concatenate(
+            [np.where(same_way, start[two], end[two]), np.where(same_way, end[two], start[two])]
+        )
+        graph = coo_matrix((np.ones(len(rows), np.int8), (rows, cols)), shape=(3 * count, 3 * count))
+        total, label = connected_components(graph, directed=False)
+        self.nodes = np.empty(total, np.int32)
+        self.nodes[label] = node
+        self.triangles = label.reshape(count, 3).astype(np.int32)
+
+    def normals(self, positions: NDArray) -> NDArray[np.float64]:
+        """Return unit normals of the vertices, the faces weighted by their angle, shape [s, 3].
+
+        Args:
+            positions: Positions of all nodes of the body [m], shape [n, 3].
+        """
+        points = np.asarray(positions, dtype=float)[self.nodes]
+        sides = points[np.roll(self.triangles, -1, axis=1)] - points[self.triangles]
+        along = _unit(sides)
+        cosine = -np.einsum("fij,fij->fi", along, np.roll(along, 1, axis=1))
+        angle = np.arccos(np.clip(cosine, -1.0, 1.0))
+        weighted = angle[:, :, None] * _unit(np.cross(sides[:, 0], sides[:, 1]))[:, None, :]
+        result = np.empty((len(self.nodes), 3))
+        for axis in range(3):
+            result[:, axis] = np.bincount(
+                self.triangles.ravel(), weighted[:, :, axis].ravel(), minlength=len(self.nodes)
+            )
+        return _unit(result)
