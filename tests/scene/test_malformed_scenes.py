@@ -2,7 +2,9 @@
 """Every malformed scene is refused with one sentence that names the file, the line, the key and the reason."""
 
 import pytest
+from typer.testing import CliRunner
 
+from continua.cli import app
 from continua.errors import InputError
 from continua.scene import SceneError, load_scene, parse_scene
 
@@ -102,6 +104,20 @@ def test_one_sentence_with_file_line_and_key(case):
     assert first.startswith(where), first
     assert words in first
     assert len(first) < 250
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_command_line_exits_with_2_and_writes_nothing(case, tmp_path, monkeypatch):
+    old, new, line, key, words = CASES[case]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scene.yaml").write_text(GOOD.replace(old, new, 1), encoding="utf-8")
+    result = CliRunner().invoke(app, ["run", "scene.yaml"])
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    first = result.stderr.splitlines()[0]
+    assert first.startswith(f"continua: scene.yaml:{line}: {key}")
+    assert words in first
+    assert [path.name for path in tmp_path.iterdir()] == ["scene.yaml"]
 
 
 SYNTAX = {

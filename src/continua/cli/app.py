@@ -16,6 +16,7 @@ __all__ = ["app", "main"]
 
 EXIT_INPUT = 2
 EXIT_DIVERGED = 3
+EXIT_STOPPED = 130
 
 
 class _Group(TyperGroup):
@@ -32,6 +33,9 @@ class _Group(TyperGroup):
         except MemoryError:
             print("continua: there is not enough memory; use a coarser mesh", file=sys.stderr)
             raise typer.Exit(EXIT_INPUT) from None
+        except KeyboardInterrupt:
+            print("continua: stopped", file=sys.stderr)
+            raise typer.Exit(EXIT_STOPPED) from None
         except BrokenPipeError:  # the reader of our output went away, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
@@ -100,13 +104,14 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Simulate a scene and write frames, a picture and a checkpoint."""
-    from continua.cli.run import run_scene
     from continua.scene import load_scene
 
     loaded = load_scene(scene)
     wanted = None if formats is None else [part.strip() for part in formats.split(",") if part.strip()]
     outputs = {"formats": wanted, "checkpoint_every": checkpoint_every}
     changed = loaded.with_options(seconds=seconds, fps=fps, output=outputs)
+    from continua.cli.run import run_scene
+
     code = run_scene(changed, scene, folder=output, resume=resume, force=force, threads=threads, quiet=quiet)
     if code:
         raise typer.Exit(code)
