@@ -1,7 +1,25 @@
 """Where frames go: files for ParaView, USD and glTF viewers, meshes, pictures, films, and checkpoints."""
 
 from continua.frames import RunInfo, Sink
+from continua.output.checkpoint import Checkpoint
+from continua.output.glb import GlbSink
 from continua.output.make import SINK_KINDS, make_sink
+from continua.output.pictures import Mp4Sink, PngSink
+from continua.output.surface_files import ObjSink, PlySink
+from continua.output.usd import UsdSink
 from continua.output.vtu import VtuSink
 
-__all__ = ["SINK_KINDS", "RunInfo", "Sink", "VtuSink", "make_sink"]
+__all__ = [
+    "SINK_KINDS",
+    "Checkpoint",
+    "GlbSink",
+    "Mp4Sink",
+    "ObjSink",
+    "PlySink",
+    "PngSink",
+    "RunInfo",
+    "Sink",
+    "UsdSink",
+    "VtuSink",
+    "make_sink",
+]

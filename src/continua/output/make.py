@@ -9,11 +9,23 @@ from typing import Any
 
 from continua.errors import InputError
 from continua.frames import Sink
+from continua.output.glb import GlbSink
+from continua.output.pictures import Mp4Sink, PngSink
+from continua.output.surface_files import ObjSink, PlySink
+from continua.output.usd import UsdSink
 from continua.output.vtu import VtuSink
 
 __all__ = ["SINK_KINDS", "make_sink"]
 
-_MAKERS: dict[str, Callable[..., Sink]] = {"vtu": VtuSink}
+_MAKERS: dict[str, Callable[..., Sink]] = {
+    "vtu": VtuSink,
+    "usd": UsdSink,
+    "glb": GlbSink,
+    "ply": PlySink,
+    "obj": ObjSink,
+    "png": PngSink,
+    "mp4": Mp4Sink,
+}
 SINK_KINDS = tuple(_MAKERS)
 
 

@@ -107,7 +107,7 @@ def sky_light(points, normals, axes, center, scale, maps, radiance, lift, light)
         light[i] = total
 
 
-@kernel(parallel=True)
+@kernel
 def setup_triangles(clip, triangles, width, height, near, edges, boxes):
     """Prepare triangles for drawing in homogeneous coordinates, so that none needs clipping.
 
@@ -120,7 +120,7 @@ def setup_triangles(clip, triangles, width, height, near, edges, boxes):
         edges: Result, shape [k, 3, 3]: row i times (x, y, 1) is the weight of corner i over the depth.
         boxes: Result, shape [k, 4]: first and last column, first and last row; empty if not seen.
     """
-    for t in prange(triangles.shape[0]):
+    for t in range(triangles.shape[0]):
         a, b, c = clip[triangles[t, 0]], clip[triangles[t, 1]], clip[triangles[t, 2]]
         boxes[t, 0], boxes[t, 1], boxes[t, 2], boxes[t, 3] = 0, -1, 0, -1
         bcx, bcy, bcz = b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]

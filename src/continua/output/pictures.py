@@ -1,0 +1,117 @@
+"""Pictures of every frame, and a film of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import MissingExtraError
+from continua.files import atomic_path
+from continua.frames import RunInfo
+from continua.output.files import numbered, prepare_folder, remove_leftovers
+from continua.output.whole import WholeRunSink
+from continua.render import Painter, make_look, save_png
+
+__all__ = ["Mp4Sink", "PngSink"]
+
+
+class _PictureSink(WholeRunSink):
+    """Draws all frames with one camera and one range of colours, which only the end of the run settles.
+
+    Args:
+        folder: Where the results of the run go.
+        view: Keywords of `continua.render.picture` that go before those of the run's view.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], **view: Any) -> None:
+        super().__init__(folder, color=view.pop("color", None))
+        self._view = view
+
+    def pictures(self) -> Iterator[NDArray[np.uint8]]:
+        """Draw the frames in order."""
+        view = {**self.info.view, **self._view, "color": self.color}
+        backend = str(view.pop("backend", "auto"))
+        painter = Painter(make_look(self.spool.frames(), **view), backend)
+        for index, frame in enumerate(self.spool.frames()):
+            yield painter.paint(frame)
+            self.tell(index + 1)
+
+
+class PngSink(_PictureSink):
+    """`png/NAME_000123.png` for each frame, drawn when the run ends."""
+
+    kind = "png"
+    suffix = ".png"
+
+    @property
+    def files(self) -> Path:
+        """The folder of the pictures."""
+        return self.folder / "png"
+
+    def open(self, info: RunInfo, start: int = 0) -> None:
+        """Keep the first `start` frames and drop the pictures of later ones."""
+        super().open(info, start)
+        prepare_folder(self.files)
+        remove_leftovers(self.files)
+        for index, paths in numbered(self.files, self.suffix).items():
+            if index >= start:
+                for path in paths:
+                    path.unlink()
+
+    def finish(self) -> list[Path]:
+        """Draw all pictures; the last one comes first in the list."""
+        paths = []
+        for index, pixels in enumerate(self.pictures()):
+            paths.append(self.files / f"{self.file_name}_{index:06d}{self.suffix}")
+            save_png(pixels, paths[-1])
+        return [paths[-1], *paths[:-1]]
+
+
+class Mp4Sink(_PictureSink):
+    """`NAME.mp4`, H.264, drawn and encoded when the run ends; needs the "render" extra."""
+
+    kind = "mp4"
+    suffix = ".mp4"
+
+    def __init__(self, folder: str | os.PathLike[str], **view: Any) -> None:
+        super().__init__(folder, **view)
+        try:
+            import imageio_ffmpeg
+        except ImportError:
+            raise MissingExtraError("Writing MP4 films", "render") from None
+        self._ffmpeg = imageio_ffmpeg
+
+    def finish(self) -> list[Path]:
+        """Encode the film."""
+        # Encoder threads are fixed and its name is left out of the file, so that the same pictures give the
+        # same bytes. Without the colour options players would guess another matrix than the one used.
+        options = ["-crf", "17", "-preset", "medium", "-threads", "2", "-movflags", "+faststart"]
+        options += ["-fflags", "+bitexact", "-flags:v", "+bitexact", "-map_metadata", "-1"]
+        options += ["-vf", "scale=out_color_matrix=bt709:out_range=tv"]
+        options += ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
+        with atomic_path(self.path) as aside:
+            film = None
+            try:
+                for pixels in self.pictures():
+                    height, width = (side - side % 2 for side in pixels.shape[:2])  # H.264 wants even sides
+                    if film is None:
+                        film = self._ffmpeg.write_frames(
+                            str(aside),
+                            (width, height),
+                            fps=self.info.fps,
+                            codec="libx264",
+                            quality=None,
+                            macro_block_size=2,
+                            output_params=options,
+                        )
+                        film.send(None)
+                    film.send(np.ascontiguousarray(pixels[:height, :width]))
+            finally:
+                if film is not None:
+                    film.close()
+        return [self.path]

@@ -1,0 +1,161 @@
+"""A place for frames until the end of a run, for formats that hold a whole run in one file.
+
+Such a file needs to know all frames before its first byte: the range of the colours, the camera, the number
+of frames. The spool keeps what the format needs of each frame in a small file of its own, single precision;
+what stays the same from frame to frame (connectivity, undeformed positions) is kept once. It outlives the
+run, because a run may be resumed after its end, from any earlier checkpoint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.files import atomic_write
+from continua.frames import BodyFrame, Field, Frame
+from continua.output.files import numbered, prepare_folder, remove_leftovers
+from continua.output.sequence import check_next
+from continua.render.composition import field_values
+
+__all__ = ["Spool"]
+
+_SUFFIX = ".npz"
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` as JSON can hold it."""
+    return np.asarray(value).tolist()
+
+
+class Spool:
+    """Frames on disk, reduced to what a picture or an animation of the surface needs.
+
+    Args:
+        folder: A folder for this spool alone.
+        color: The field to keep, as one number a node, or "plain" for none.
+        volume: Keep all nodes and cells, not only the surface.
+    """
+
+    def __init__(self, folder: Path, color: str, *, volume: bool = False) -> None:
+        self.folder = folder
+        self.color = color
+        self.volume = volume
+        self.count = 0
+        self._known: dict[str, tuple[NDArray, NDArray, str]] = {}
+        self._fixed: dict[str, dict[str, NDArray]] = {}
+
+    def open(self, start: int) -> None:
+        """Keep the first `start` frames and delete all later ones."""
+        prepare_folder(self.folder)
+        remove_leftovers(self.folder)
+        found = numbered(self.folder, _SUFFIX)
+        if missing := [index for index in range(start) if index not in found]:
+            raise InputError(
+                f"frame {missing[0]} is missing, so frame {start} cannot be next; run again from the start",
+                where=str(self.folder),
+            )
+        for index in found:
+            if index >= start:
+                self._path(index).unlink()
+        self.count = start
+        self._known.clear()
+        self._fixed.clear()
+
+    def _path(self, index: int) -> Path:
+        return self.folder / f"frame_{index:06d}{_SUFFIX}"
+
+    def append(self, frame: Frame) -> None:
+        """Keep `frame`, which must be the next one."""
+        check_next(frame, self.count, self.folder)
+        arrays: dict[str, NDArray] = {}
+        bodies = []
+        for i, body in enumerate(frame):
+            nodes = np.arange(len(body.positions)) if self.volume else np.unique(body.triangles)
+            arrays[f"positions{i}"] = np.asarray(body.positions)[nodes].astype(np.float32)
+            unit = ""
+            if self.color != "plain":
+                unit = body.fields[self.color].unit if self.color in body.fields else ""
+                arrays[f"values{i}"] = field_values(body, self.color)[nodes].astype(np.float32)
+            fixed = self._keep_fixed(body, nodes)
+            bodies.append(
+                {"name": body.name, "kind": body.kind, "color": body.color, "unit": unit, "fixed": fixed}
+            )
+        about = {"step": frame.step, "time": frame.time, "bodies": bodies, "colliders": frame.colliders}
+        text = json.dumps(about, default=lambda v: dict(v) if isinstance(v, Mapping) else _plain(v))
+        arrays["about"] = np.frombuffer(text.encode(), np.uint8)
+        with atomic_write(self._path(frame.index)) as file:
+            np.savez(file, allow_pickle=False, **arrays)
+        self.count += 1
+
+    def _keep_fixed(self, body: BodyFrame, nodes: NDArray) -> str:
+        """Write what does not move, once, under a name made from its contents; return the name."""
+        triangles, rest, name = self._known.get(body.name, (None, None, ""))
+        if triangles is body.triangles and rest is body.rest_positions:
+            return name
+        arrays = {
+            "rest": np.asarray(body.rest_positions)[nodes],
+            "triangles": np.searchsorted(nodes, body.triangles).astype(np.int32).reshape(-1, 3),
+        }
+        if self.volume:
+            arrays |= {f"cells_{kind}": np.asarray(cells) for kind, cells in body.cells.items()}
+        digest = hashlib.sha256()
+        for key, array in arrays.items():
+            digest.update(f"{key}{array.shape}{array.dtype.str}".encode() + array.tobytes())
+        name = f"fixed-{digest.hexdigest()[:24]}"
+        path = self.folder / (name + _SUFFIX)
+        if not path.exists():
+            with atomic_write(path) as file:
+                np.savez(file, allow_pickle=False, **arrays)
+        self._known[body.name] = (body.triangles, body.rest_positions, name)
+        return name
+
+    def _read_fixed(self, name: str) -> dict[str, NDArray]:
+        if name not in self._fixed:
+            with np.load(self.folder / (name + _SUFFIX)) as data:
+                self._fixed[name] = {key: data[key] for key in data.files}
+        return self._fixed[name]
+
+    def read(self, index: int) -> Frame:
+        """Return frame `index` as far as it was kept; arrays that do not change are the same objects."""
+        try:
+            with np.load(self._path(index)) as data:
+                about = json.loads(data["about"].tobytes())
+                bodies = {}
+                for i, item in enumerate(about["bodies"]):
+                    bodies[item["name"]] = self._body(item, data[f"positions{i}"], data.get(f"values{i}"))
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise InputError(
+                f"frame {index} cannot be read back ({error}); run again from the start",
+                where=str(self.folder),
+            ) from None
+        return Frame(
+            index=index,
+            step=about["step"],
+            time=about["time"],
+            bodies=bodies,
+            colliders=tuple(about["colliders"]),
+        )
+
+    def _body(self, item: dict[str, Any], positions: NDArray, values: NDArray | None) -> BodyFrame:
+        fixed = self._read_fixed(item["fixed"])
+        return BodyFrame(
+            name=item["name"],
+            kind=item["kind"],
+            positions=positions.astype(np.float64),
+            rest_positions=fixed["rest"],
+            cells={key.removeprefix("cells_"): fixed[key] for key in fixed if key.startswith("cells_")},
+            triangles=fixed["triangles"],
+            fields={} if values is None else {self.color: Field(values, item["unit"])},
+            color=item["color"],
+        )
+
+    def frames(self) -> Iterator[Frame]:
+        """Read all frames in order."""
+        return (self.read(index) for index in range(self.count))

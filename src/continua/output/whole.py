@@ -1,0 +1,76 @@
+"""Sinks that make one result of the whole run when it ends, from a spool of its frames."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from continua.frames import Frame, RunInfo
+from continua.output.files import file_names, prepare_folder, remove_leftovers
+from continua.output.spool import Spool
+
+__all__ = ["WholeRunSink"]
+
+
+class WholeRunSink:
+    """Keeps frames in `.spool/KIND` and turns them into the result at `close`.
+
+    A subclass gives `kind`, `suffix` and `finish`. The result depends on the frames alone, so that it has the
+    same bytes however often the run was interrupted.
+
+    Args:
+        folder: Where the results of the run go.
+        color: Field that colours the bodies, or "plain"; None for what the run's view says, else
+            "von_mises".
+    """
+
+    kind: str
+    suffix: str
+    volume = False
+
+    def __init__(self, folder: str | os.PathLike[str], *, color: str | None = None) -> None:
+        self.folder = Path(folder)
+        self.info = RunInfo()
+        self._color = color
+        self.spool = Spool(self.folder / ".spool" / self.kind, "plain")
+
+    @property
+    def color(self) -> str:
+        """The field that colours the bodies, or "plain"."""
+        return self._color or str(self.info.view.get("color") or "von_mises")
+
+    @property
+    def path(self) -> Path:
+        """The file made at the end."""
+        return self.folder / (self.file_name + self.suffix)
+
+    @property
+    def file_name(self) -> str:
+        """The run's name as a file name."""
+        return file_names([self.info.name])[self.info.name]
+
+    def open(self, info: RunInfo, start: int = 0) -> None:
+        """Keep the first `start` frames, drop all later ones, and remove the result of an earlier end."""
+        self.info = info
+        prepare_folder(self.folder)
+        remove_leftovers(self.folder)
+        self.spool = Spool(self.folder / ".spool" / self.kind, self.color, volume=self.volume)
+        self.spool.open(start)
+        self.path.unlink(missing_ok=True)
+
+    def write(self, frame: Frame) -> None:
+        """Put the frame into the spool."""
+        self.spool.append(frame)
+
+    def close(self) -> list[Path]:
+        """Make the result; nothing if there were no frames."""
+        return self.finish() if self.spool.count else []
+
+    def finish(self) -> list[Path]:
+        """Make the result from the spool."""
+        raise TypeError(f"{type(self).__name__} does not say how to end")
+
+    def tell(self, done: int) -> None:
+        """Report that `done` frames of the result are made."""
+        if self.info.progress is not None:
+            self.info.progress(self.kind, done, self.spool.count)
