@@ -1,4 +1,4 @@
-"""Conjugate gradients with a block-Jacobi preconditioner: the solver that always works."""
+"""Conjugate gradients with a cheap preconditioner: the solver that always works."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import kernels
+from continua.linalg import kernels, ssor
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.solver import SolveReport
 
@@ -22,31 +22,60 @@ class PCG:
     Args:
         rtol: Residual at which to stop, relative to the right-hand side, in the preconditioner's norm.
         max_iterations: Iterations after which to give up; the report then says `converged=False`.
+        preconditioner: "ssor" (symmetric over-relaxation by Eisenstat's trick: about a third of the iterations
+            at the same price) or "jacobi" (the inverse diagonal blocks).
+        relaxation: Over-relaxation of "ssor", between 0 and 2.
     """
 
-    def __init__(self, rtol: float = 1e-5, max_iterations: int = 2000) -> None:
+    def __init__(
+        self,
+        rtol: float = 1e-5,
+        max_iterations: int = 2000,
+        preconditioner: str = "ssor",
+        relaxation: float = 1.3,
+    ) -> None:
         if not 0.0 < rtol < 1.0:
             raise InputError(f"rtol must be between 0 and 1, not {rtol}")
         if max_iterations < 1:
             raise InputError(f"max_iterations must be at least 1, not {max_iterations}")
+        if preconditioner not in ("ssor", "jacobi"):
+            raise InputError(f"preconditioner must be 'ssor' or 'jacobi', not {preconditioner!r}")
+        if not 0.0 < relaxation < 2.0:
+            raise InputError(f"relaxation must be between 0 and 2, not {relaxation}")
         self.rtol = float(rtol)
         self.max_iterations = int(max_iterations)
+        self.preconditioner = preconditioner
+        self.relaxation = float(relaxation)
         self._matrix: BlockMatrix | None = None
         self.last: SolveReport | None = None
 
     def setup(self, matrix: BlockMatrix) -> None:
-        """Allocate the work vectors."""
-        n = matrix.pattern.node_count
-        chunks = max(1, (n + kernels.CHUNK - 1) // kernels.CHUNK)
+        """Allocate the work vectors and cut the rows into parts."""
+        p = matrix.pattern
+        n = p.node_count
+        jacobi = self.preconditioner == "jacobi"
         self._inverse = np.zeros((n, 6))
-        self._work = [np.zeros((n, 3)) for _ in range(4)]
-        self._partial = [np.zeros(chunks) for _ in range(2)]
+        self._scaled = np.zeros((0 if jacobi else n, 6))
+        self._work = [np.zeros((n, 3)) for _ in range(4 if jacobi else 5)]
         self._zero = np.zeros((n, 3))
+        if jacobi:
+            chunks = max(1, (n + kernels.CHUNK - 1) // kernels.CHUNK)
+            self._partial = [np.zeros(chunks) for _ in range(2)]
+        else:
+            self._starts = ssor.part_starts(n, p.parallel)
+            self._partial = [np.zeros(len(self._starts) - 1)]
+            self._inner = np.zeros((n, 2), np.int32)
+            ssor.split_rows.serial(p.indptr, p.indices, self._starts, self._inner)
 
     def update(self, matrix: BlockMatrix, fixed: NDArray[np.uint8]) -> None:
         """Invert the diagonal blocks of the free nodes."""
         p = matrix.pattern
-        kernels.invert_diagonal.pick(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
+        if self.preconditioner == "jacobi":
+            kernels.invert_diagonal.pick(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
+        else:
+            ssor.diagonal_blocks.pick(p.parallel)(
+                matrix.blocks, p.diagonal, fixed, self.relaxation, self._starts, self._scaled, self._inverse
+            )
         self._matrix = matrix
 
     def solve(
@@ -56,24 +85,20 @@ class PCG:
         if self._matrix is None:
             raise InputError("call setup() and update() before solve()")
         p = self._matrix.pattern
-        iterations, residual = kernels.conjugate_gradients.pick(p.parallel)(
-            p.indptr,
-            p.indices,
-            self._matrix.blocks,
-            self._inverse,
-            rhs,
-            self._zero if load is None else load,
-            x,
-            self.rtol,
-            self.max_iterations,
-            *self._work,
-            *self._partial,
-        )
+        scale = self._zero if load is None else load
+        end = (rhs, scale, x, self.rtol, self.max_iterations, *self._work, *self._partial)
+        if self.preconditioner == "jacobi":
+            run = kernels.conjugate_gradients.pick(p.parallel)
+            iterations, residual = run(p.indptr, p.indices, self._matrix.blocks, self._inverse, *end)
+        else:
+            run = ssor.ssor_conjugate_gradients.pick(p.parallel)
+            front = (p.indptr, p.indices, self._matrix.blocks, p.diagonal, self._inner, self._starts)
+            iterations, residual = run(*front, self._inverse, self._scaled, *end)
         self.last = SolveReport(int(iterations), float(residual), 0.0 <= residual <= self.rtol)
         return self.last
 
     def __str__(self) -> str:
-        text = f"PCG(rtol={self.rtol:g}, max_iterations={self.max_iterations}), block-Jacobi preconditioner"
+        text = f"PCG(rtol={self.rtol:g}, max_iterations={self.max_iterations}), {self.preconditioner} preconditioner"
         if self._matrix is not None:
             text += f", {3 * self._matrix.pattern.node_count} unknowns"
         if self.last is not None:

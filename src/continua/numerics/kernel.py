@@ -44,6 +44,9 @@ __all__ = [
 
 _config: Any = numba.config  # its options are set at run time, unseen by type checkers
 
+# GNU OpenMP lets waiting threads spin for milliseconds. Beside any other busy program (a browser that shows the
+# studio) every short parallel region then costs a time slice; sleeping at once costs microseconds.
+os.environ.setdefault("GOMP_SPINCOUNT", "0")
 # All three must be named: Numba refuses a partial order.
 _config.THREADING_LAYER_PRIORITY = ["omp", "workqueue", "tbb"]
 

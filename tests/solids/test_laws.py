@@ -1,0 +1,108 @@
+"""Material laws: stress is the gradient of energy, tangent that of stress, and physics does not depend on axes."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from continua import Corotated, InputError, Linear
+from continua.solids.laws.law import lame
+
+P = np.array(lame(2.0, 0.3))
+LAWS = [Linear, Corotated]
+
+
+def samples():
+    rng = np.random.default_rng(0)
+    shapes = [np.eye(3) + 0.3 * rng.normal(size=(3, 3)) for _ in range(20)]
+    inverted = [np.diag([1.2, 0.9, -0.4]) @ Rotation.random(random_state=i).as_matrix() for i in range(5)]
+    return shapes + inverted
+
+
+def difference(f, F, h=1e-6):
+    columns = []
+    for k in range(9):
+        d = np.zeros(9)
+        d[k] = h
+        d = d.reshape(3, 3)
+        columns.append((np.asarray(f(F + d)) - np.asarray(f(F - d))) / (2 * h))
+    return np.stack(columns, axis=-1)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_stress_is_the_gradient_of_energy(law):
+    for F in samples():
+        expected = difference(lambda G: law.energy(G, P), F).reshape(3, 3)
+        np.testing.assert_allclose(law.stress(F, P), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_tangent_is_the_gradient_of_stress(law):
+    for F in samples():
+        expected = difference(lambda G: law.stress(G, P).reshape(9), F)
+        np.testing.assert_allclose(law.tangent(F, P, False), expected, atol=2e-6)
+        np.testing.assert_allclose(law.tangent(F, P, False), law.tangent(F, P, False).T, atol=1e-10)
+
+
+def test_definite_tangent_is_the_nearest_positive_semidefinite_one():
+    for F in [*samples(), np.zeros((3, 3)), np.diag([0.3, 0.2, 0.1]), np.diag([1.0, 0.0, 0.0])]:
+        exact = Corotated.tangent(F, P, False)
+        definite = Corotated.tangent(F, P, True)
+        assert np.isfinite(definite).all()
+        values, vectors = np.linalg.eigh(exact)
+        nearest = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        if values.min() > -1e6:  # the rotation of a collapsed element is not unique, its tangent is unbounded
+            np.testing.assert_allclose(definite, nearest, atol=1e-8)
+        assert np.linalg.eigvalsh(definite).min() > -1e-9
+
+
+def test_corotated_energy_does_not_see_rotations_and_stress_turns_along():
+    for i, F in enumerate(samples()):
+        R = Rotation.random(random_state=i).as_matrix()
+        assert Corotated.energy(R @ F, P) == pytest.approx(Corotated.energy(F, P), rel=1e-12)
+        assert Corotated.energy(F @ R, P) == pytest.approx(Corotated.energy(F, P), rel=1e-12)
+        np.testing.assert_allclose(Corotated.stress(R @ F, P), R @ Corotated.stress(F, P), atol=1e-11)
+
+
+def test_linear_law_is_hookes_matrix():
+    """Voigt form with engineering shears, written down independently."""
+    lam, mu = P
+    D = np.diag([2 * mu] * 3 + [mu] * 3)
+    D[:3, :3] += lam
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        H = 1e-3 * rng.normal(size=(3, 3))
+        e = H + H.T
+        voigt = np.array([H[0, 0], H[1, 1], H[2, 2], e[0, 1], e[0, 2], e[1, 2]])
+        s = D @ voigt
+        stress = np.array([[s[0], s[3], s[4]], [s[3], s[1], s[5]], [s[4], s[5], s[2]]])
+        np.testing.assert_allclose(Linear.stress(np.eye(3) + H, P), stress, atol=1e-15)
+
+
+def test_laws_agree_for_small_deformations():
+    H = np.random.default_rng(2).normal(size=(3, 3))
+    errors = []
+    for size in (1e-3, 1e-4):
+        F = np.eye(3) + size * H
+        errors.append(np.abs(Linear.stress(F, P) - Corotated.stress(F, P)).max())
+    assert errors[1] < errors[0] / 90  # the difference is of second order
+
+
+def test_an_inverted_element_is_pushed_back_through_its_nearest_face():
+    F = np.diag([1.0, 1.0, -0.1])
+    assert Corotated.stress(F, P)[2, 2] < 0  # descending the energy raises F_zz
+
+
+@pytest.mark.parametrize(
+    ("constants", "word"),
+    [
+        ({"young": 0.0}, "young"),
+        ({"young": float("nan")}, "young"),
+        ({"poisson": 0.5}, "poisson"),
+        ({"poisson": -1.0}, "poisson"),
+        ({"density": -1.0}, "density"),
+        ({"density": float("inf")}, "density"),
+    ],
+)
+def test_impossible_constants_are_refused(constants, word):
+    with pytest.raises(InputError, match=word):
+        Corotated(**constants)
