@@ -119,8 +119,8 @@ def _describe_scene(scene: Scene) -> None:
     pairs(
         "run",
         [
-            ("time", f"{scene.seconds:g} s, {frames:,} frames at {scene.fps:g} per second"),
-            ("steps", f"{(frames - 1) * steps_per_frame:,} of {dt * 1000:.4g} ms"),
+            ("time", f"{scene.seconds:g} s, {frames + 1:,} frames at {scene.fps:g} per second"),
+            ("steps", f"{frames * steps_per_frame:,} of {dt * 1000:.4g} ms"),
             ("colliders", colliders),
             ("unknowns", f"{dofs:,}"),
             ("memory", f"about {bytes_text(memory + 120e6)}"),
@@ -155,7 +155,7 @@ def _describe_checkpoint(path: Path) -> None:
         [
             ("time", f"{float(time):g} of {saved.seconds:g} s"),
             ("step", f"{int(saved.state.get('world/step', 0)):,}"),
-            ("frames", f"{saved.frames_done:,} of {frames:,} at {saved.fps:g} per second"),
+            ("frames", f"{saved.frames_done:,} of {frames + 1:,} at {saved.fps:g} per second"),
             ("bodies", ", ".join(body.name for body in scene.bodies)),
             ("state", bytes_text(size)),
             ("written by", f"Continua {saved.version}"),

@@ -1,0 +1,228 @@
+"""`continua run`: what is in the folder, and that stopped, killed and extended runs give the same bits."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+import continua as ct
+from continua.cli import app
+from continua.output import checkpoint
+
+SCENE = """\
+name: small
+seconds: 0.5
+fps: 60
+dt: 0.01
+bodies:
+  - type: soft
+    name: block
+    mesh: {type: box, size: [1, 0.5, 0.5], cells: [6, 3, 3], origin: [0, 0.1, 0]}
+    material: {type: corotated, young: 3e4, poisson: 0.3, density: 1000}
+    initial: {angular_velocity: [0, 0, 2]}
+  - type: soft
+    name: bar
+    mesh: {type: box, size: [1, 0.25, 0.25], cells: [4, 1, 1], origin: [0, 1, 1]}
+    pin: [{where: left, until: 0.3}]
+colliders: [{type: plane}]
+output: {checkpoint_every: 7, picture: {size: [160, 90]}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(SCENE, encoding="utf-8")
+    return tmp_path
+
+
+def run(*words):
+    result = CliRunner().invoke(app, ["run", "small.yaml", *words])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def contents(folder):
+    """Return the bytes of all files but the report, which tells times of the clock."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "report.json")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "small.yaml").write_text(SCENE, encoding="utf-8")
+    result = CliRunner().invoke(app, ["run", str(folder / "small.yaml"), "-o", str(folder / "out")])
+    assert result.exit_code == 0, result.output
+    return contents(folder / "out")
+
+
+def test_what_is_in_the_folder_and_what_is_said(folder):
+    output = run().stderr
+    place = folder / "out" / "small"
+    assert {path.name for path in place.iterdir()} == {
+        "vtu", "small.pvd", "picture.png", "checkpoint.h5", "scene.yaml", "report.json"
+    }  # fmt: skip
+    assert len(list((place / "vtu").glob("block_*.vtu"))) == 31
+    with Image.open(place / "picture.png") as picture:
+        assert picture.size == (160, 90)
+    assert (place / "scene.yaml").read_text(encoding="utf-8") == SCENE
+    report = json.loads((place / "report.json").read_text(encoding="utf-8"))
+    assert report["finished"]
+    assert (report["frames"], report["steps"]) == (31, 60)
+    assert report["this_session"]["solver_iterations"] > 60
+    saved = checkpoint.load(place / "checkpoint.h5")
+    assert (saved.frames_done, saved.state["world/time"]) == (31, 0.5)
+    for words in (
+        "done: 0.5 s in 60 steps, 31 frames",
+        "picture.png",
+        "ParaView",
+        "--resume",
+        "continua studio",
+    ):
+        assert words in output
+    assert "\x1b" not in output  # no control codes where there is no terminal
+    info = CliRunner().invoke(app, ["info", str(place / "checkpoint.h5")]).stdout
+    assert "0.5 of 0.5 s" in info
+    assert "31 of 31" in info
+
+
+def test_quiet_says_nothing(folder):
+    result = run("--quiet", "--seconds", "0.05")
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+def test_a_folder_in_use_is_left_alone(folder):
+    run("--seconds", "0.05")
+    before = contents(folder / "out")
+    again = CliRunner().invoke(app, ["run", "small.yaml"])
+    assert again.exit_code == 2
+    assert "holds an earlier run; add --resume to go on, --force to start anew" in again.stderr
+    (folder / "mine").mkdir()
+    (folder / "mine" / "thesis.txt").write_text("x", encoding="utf-8")
+    foreign = CliRunner().invoke(app, ["run", "small.yaml", "-o", "mine"])
+    assert foreign.exit_code == 2
+    assert "is not empty" in foreign.stderr
+    file = CliRunner().invoke(app, ["run", "small.yaml", "-o", "small.yaml"])
+    assert file.exit_code == 2
+    assert "is a file, not a folder" in file.stderr
+    assert contents(folder / "out") == before
+    assert [path.name for path in (folder / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_force_starts_anew(folder, uninterrupted):
+    run("--seconds", "0.8")
+    run("--force")
+    assert contents(folder / "out" / "small") == uninterrupted
+
+
+def test_a_finished_run_says_so(folder):
+    run("--seconds", "0.1")
+    before = contents(folder / "out")
+    assert "this run is finished (7 frames)" in run("--seconds", "0.1", "--resume").stdout
+    assert contents(folder / "out") == before
+
+
+def test_a_longer_run_goes_on_with_the_same_bits(folder, uninterrupted):
+    run("--seconds", "0.2")
+    assert "going on at 0.2 s" in run("--resume").stderr
+    assert contents(folder / "out" / "small") == uninterrupted
+
+
+def test_a_changed_scene_is_not_resumed(folder):
+    run("--seconds", "0.1")
+    before = contents(folder / "out")
+    (folder / "small.yaml").write_text(SCENE.replace("3e4", "4e4"), encoding="utf-8")
+    result = CliRunner().invoke(app, ["run", "small.yaml", "--resume"])
+    assert result.exit_code == 2
+    assert "the scene is not the one this run was started with" in result.stderr
+    assert contents(folder / "out") == before
+
+
+def test_a_damaged_checkpoint_is_not_resumed(folder):
+    run("--seconds", "0.1")
+    path = folder / "out" / "small" / "checkpoint.h5"
+    path.write_bytes(path.read_bytes()[:1000])
+    result = CliRunner().invoke(app, ["run", "small.yaml", "--resume"])
+    assert result.exit_code == 2
+    assert "checkpoint.h5" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_resume_without_a_run_starts_one(folder):
+    run("--resume", "--seconds", "0.05")
+    assert (folder / "out" / "small" / "picture.png").is_file()
+
+
+def test_divergence_is_told_and_the_last_good_state_is_kept(folder, monkeypatch):
+    step = ct.World.step
+
+    def break_later(world, dt=None):
+        if world.step_index == 20:
+            raise ct.DivergedError("body 'block' diverged in step 21", body="block", step=21)
+        return step(world, dt)
+
+    monkeypatch.setattr(ct.World, "step", break_later)
+    result = CliRunner().invoke(app, ["run", "small.yaml"])
+    assert result.exit_code == 3
+    assert "diverged in step 21" in result.stderr
+    assert checkpoint.load(folder / "out" / "small" / "checkpoint.h5").frames_done == 7
+    report = json.loads((folder / "out" / "small" / "report.json").read_text(encoding="utf-8"))
+    assert not report["finished"]
+
+
+def start(folder, *words):
+    """Start a slowed-down run in a process of its own."""
+    code = "import time, continua.world as w; s = w.World.step\n"
+    code += "def slow(*a): time.sleep(0.02); return s(*a)\n"
+    code += "w.World.step = slow\nfrom continua.cli import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "run", "small.yaml", *words],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(process, path):
+    deadline = time.monotonic() + 240
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_killed_run_goes_on_with_the_same_bits(folder, uninterrupted):
+    place = folder / "out" / "small"
+    process = start(folder)
+    wait_for(process, place / "vtu" / "block_000010.vtu")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert checkpoint.load(place / "checkpoint.h5").frames_done == 7
+    assert not (place / "picture.png").exists()
+    run("--resume")
+    assert contents(place) == uninterrupted
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(folder, uninterrupted):
+    place = folder / "out" / "small"
+    process = start(folder)
+    wait_for(process, place / "vtu" / "block_000003.vtu")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "continua run small.yaml -o out/small --resume" in said
+    assert "Traceback" not in said
+    saved = checkpoint.load(place / "checkpoint.h5")
+    assert 4 <= saved.frames_done < 31
+    assert "\x1b" not in said
+    run("--resume")
+    assert contents(place) == uninterrupted

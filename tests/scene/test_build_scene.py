@@ -1,0 +1,192 @@
+"""From a scene to a world: the same as one made by hand in Python, and errors that name the key."""
+
+import numpy as np
+import pytest
+
+import continua as ct
+from continua.scene import parse_scene
+from continua.scene.build import build_mesh, select
+
+BLOCK = """\
+bodies:
+  - type: soft
+    name: block
+    mesh: {{type: box, size: [1, 0.5, 0.5], cells: [4, 2, 2]{mesh}}}
+    {body}
+"""
+
+
+def block(body="order: 1", mesh=""):
+    return parse_scene(BLOCK.format(body=body, mesh=mesh), label="scene.yaml")
+
+
+def test_the_same_bits_as_a_world_made_by_hand():
+    scene = parse_scene(
+        """
+dt: 0.004
+gravity: [0, -5, 1]
+wind: {velocity: [3, 0, 0], gust: 0.5, period: 0.7}
+bodies:
+  - type: soft
+    name: block
+    mesh: {type: box, size: [1, 0.5, 0.5], cells: [4, 2, 2]}
+    material: {type: corotated, young: 2e5, poisson: 0.35, density: 900}
+    damping: {mass: 0.1, stiffness: 0.001}
+    mass: lumped
+    pin: [{where: left}]
+    push: [{where: {type: sphere, center: [1, 0.5, 0.5], radius: 0.3}, force: [0, 20, 0]}]
+    pull: [{point: [1, 0, 0], target: [1.2, -0.2, 0], stiffness: 500}]
+colliders:
+  - {type: plane, point: [0, -0.05, 0], friction: 0.3}
+  - {type: sphere, center: [0.8, -0.4, 0.2], radius: 0.4}
+"""
+    )
+    made = scene.build()
+    body = ct.SoftBody(
+        ct.mesh.box((1, 0.5, 0.5), (4, 2, 2)),
+        material=ct.Corotated(2e5, 0.35, 900),
+        damping=(0.1, 0.001),
+        mass="lumped",
+        name="block",
+    )
+    body.pin(lambda x: x[:, 0] < 1e-9)
+    body.push(lambda x: ((x - [1, 0.5, 0.5]) ** 2).sum(axis=1) <= 0.09, (0, 20, 0))
+    body.pull(point=(1, 0, 0), target=(1.2, -0.2, 0), stiffness=500)
+    hand = ct.World(
+        [body],
+        gravity=(0, -5, 1),
+        dt=0.004,
+        wind=ct.Wind((3, 0, 0), gust=0.5, period=0.7),
+        colliders=[
+            ct.Plane((0, -0.05, 0), friction=0.3),
+            ct.Sphere((0.8, -0.4, 0.2), 0.4),
+        ],
+    )
+    for _ in range(20):
+        made.step()
+        hand.step()
+    assert made.time == hand.time == pytest.approx(0.08)
+    np.testing.assert_array_equal(made.bodies[0].positions, hand.bodies[0].positions)
+    assert np.abs(hand.bodies[0].positions - hand.bodies[0].rest_positions).max() > 1e-3
+
+
+SELECTIONS = {
+    "left": ("left", lambda p: p[0] == 0.0),
+    "right": ("right", lambda p: p[0] == 1.0),
+    "bottom": ("bottom", lambda p: p[1] == 0.0),
+    "top": ("top", lambda p: p[1] == 0.5),
+    "back": ("back", lambda p: p[2] == 0.0),
+    "front": ("front", lambda p: p[2] == 0.5),
+    "all": ("all", lambda p: True),
+    "box": ("{type: box, min: [0.2, 0, 0], max: [0.8, 0.25, 1]}",
+            lambda p: 0.2 <= p[0] <= 0.8 and p[1] <= 0.25),
+    "sphere": ("{type: sphere, center: [1, 0, 0], radius: 0.3}",
+               lambda p: (p[0] - 1) ** 2 + p[1] ** 2 + p[2] ** 2 <= 0.09),
+    "half_space": ("{type: half_space, point: [0.5, 0, 0], normal: [2, 2, 0]}",
+                   lambda p: p[0] - 0.5 + p[1] <= 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SELECTIONS)
+def test_selectors_choose_what_a_loop_over_nodes_chooses(case):
+    text, rule = SELECTIONS[case]
+    scene = block(f"pin: [{{where: {text}}}]")
+    mesh = build_mesh(scene, 0)
+    chosen = select(scene.bodies[0].pin[0].where, mesh, mesh.points)
+    expected = [number for number, point in enumerate(mesh.points) if rule(point)]
+    assert 0 < len(expected) <= mesh.node_count
+    assert list(chosen) == expected
+
+
+def test_a_mesh_is_scaled_then_turned_then_moved():
+    scene = block("transform: {scale: 2, rotate: {axis: [0, 0, 3], degrees: 90}, translate: [10, 0, 0]}")
+    low, high = build_mesh(scene, 0).bounds
+    np.testing.assert_allclose([low, high], [[9, 0, 0], [10, 2, 1]], atol=1e-12)
+
+
+def test_the_first_motion_is_rigid():
+    world = block("initial: {velocity: [1, 2, 3], angular_velocity: [0, 0, 2]}").build()
+    x, v = world.bodies[0].positions, world.bodies[0].velocities
+    np.testing.assert_allclose(v[:, 0], 1 - 2 * (x[:, 1] - 0.25), atol=1e-12)
+    np.testing.assert_allclose(v[:, 1], 2 + 2 * (x[:, 0] - 0.5), atol=1e-12)
+    np.testing.assert_allclose(v[:, 2], 3, atol=1e-12)
+
+
+def test_driven_nodes_follow_their_motion_and_are_let_go():
+    world = block(
+        "drive: [{where: left, until: 0.05, motion: {type: rotate, axis: [1, 0, 0],"
+        " point: [0, 0.25, 0.25], degrees_per_second: 900, until: 0.04}}]"
+    ).build()
+    held = world.bodies[0].rest_positions[:, 0] == 0.0
+    rest = world.bodies[0].rest_positions[held] - [0, 0.25, 0.25]
+    for step in range(1, 6):
+        world.step(0.01)
+        angle = np.radians(900) * min(0.01 * step, 0.04)
+        y = rest[:, 1] * np.cos(angle) - rest[:, 2] * np.sin(angle)
+        np.testing.assert_allclose(world.bodies[0].positions[held][:, 1], 0.25 + y, atol=1e-12)
+    before = world.bodies[0].positions[held]
+    for _ in range(10):
+        world.step(0.01)
+    assert world.bodies[0].positions[held][:, 1].mean() < before[:, 1].mean() - 0.02  # it falls
+
+
+@pytest.mark.parametrize("motion", ["translate", "keyframes"])
+def test_a_straight_motion(motion):
+    text = {
+        "translate": "{type: translate, velocity: [0, 2, 0], until: 0.03}",
+        "keyframes": "{type: keyframes, times: [0, 0.03], offsets: [[0, 0, 0], [0, 0.06, 0]]}",
+    }[motion]
+    world = block(f"drive: [{{where: left, motion: {text}}}]").build()
+    for _ in range(5):
+        world.step(0.01)
+    held = world.bodies[0].rest_positions[:, 0] == 0.0
+    moved = world.bodies[0].positions[held] - world.bodies[0].rest_positions[held]
+    np.testing.assert_allclose(moved, np.tile([0, 0.06, 0], (held.sum(), 1)), atol=1e-12)
+
+
+MESH_TYPES = {
+    "bridge": ("{type: bridge, n: 1, size: [2, 1, 1]}", 2.0),
+    "box": ("{type: box, size: [1, 2, 3], cells: [2, 2, 2], split: 5, origin: [1, 1, 1]}", 6.0),
+    "sphere": ("{type: sphere, radius: 2, cells: 6}", 4 / 3 * np.pi * 8),
+    "cylinder": ("{type: cylinder, radius: 1, height: 3, cells: [6, 4]}", 3 * np.pi),
+    "torus": ("{type: torus, radius: 2, tube: 0.5, cells: [5, 40]}", 2 * np.pi**2 * 2 * 0.25),
+}
+
+
+@pytest.mark.parametrize("kind", MESH_TYPES)
+def test_generated_meshes_have_their_volume(kind):
+    text, volume = MESH_TYPES[kind]
+    scene = parse_scene(f"bodies: [{{type: soft, name: a, mesh: {text}}}]")
+    assert build_mesh(scene, 0).volume == pytest.approx(volume, rel=0.06)
+
+
+def test_mesh_files_are_found_beside_the_scene(tmp_path, monkeypatch):
+    (tmp_path / "scenes").mkdir()
+    ct.mesh.write(ct.mesh.box((1, 1, 1), (2, 1, 1)), tmp_path / "scenes" / "block.vtu")
+    path = tmp_path / "scenes" / "a.yaml"
+    path.write_text("bodies: [{type: soft, name: a, mesh: {type: file, path: block.vtu}}]", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert ct.load_scene("scenes/a.yaml").build().bodies[0].element_count == 12
+
+
+BAD = {
+    "selects-nothing": ("pin: [{where: {type: box, min: [5, 5, 5], max: [6, 6, 6]}}]",
+                        "scene.yaml:5: bodies[0].pin[0].where: selects no node of 'block'"),
+    "no-such-node": ("pin: [{where: {type: nodes, nodes: [0, 100000]}}]",
+                     "scene.yaml:5: bodies[0].pin[0].where: node 100000 does not exist"),
+    "no-such-region": ("push: [{where: {type: region, region: wing}, force: [0, 1, 0]}]",
+                       "scene.yaml:5: bodies[0].push[0]: "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_only_the_mesh_can_tell_is_said_with_the_key(case):
+    body, words = BAD[case]
+    with pytest.raises(ct.InputError) as caught:
+        block(body).build()
+    assert str(caught.value).startswith(words)
+
+
+def test_a_body_may_not_be_called_world():
+    with pytest.raises(ct.InputError, match="cannot be called 'world'"):
+        parse_scene("bodies: [{type: soft, name: world, mesh: {type: box}}]").build()
