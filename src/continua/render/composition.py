@@ -34,6 +34,8 @@ __all__ = [
 ]
 
 _LABELS = {"von_mises": "von Mises stress", "displacement": "displacement", "velocity": "speed"}
+# A body at rest shows no colours: below these values there is only round-off.
+_NOISE = {"Pa": 1e-3, "m": 1e-9, "m/s": 1e-9}
 _NEUTRAL = (0.74, 0.76, 0.79)
 
 
@@ -121,6 +123,20 @@ def nice(value: float, *, up: bool) -> float:
     return float(fits[0] if up else fits[-1])
 
 
+def spiral(count: int) -> NDArray[np.float64]:
+    """Return evenly spread unit vectors (a Fibonacci spiral), shape [count, 3]."""
+    height = 1 - (2 * np.arange(count) + 1) / count
+    turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
+    radius = np.sqrt(1 - height**2)
+    return np.stack([radius * np.cos(turn), height, radius * np.sin(turn)], axis=1)
+
+
+def _outermost(points: NDArray) -> NDArray:
+    """Return the points that lie farthest out in some direction; they stand for all when placing a camera."""
+    directions = np.vstack([spiral(96), np.eye(3), -np.eye(3)])
+    return points[np.unique(np.argmax(points @ directions.T, axis=0))]
+
+
 def field_values(body: BodyFrame, name: str) -> NDArray[np.float64]:
     """Return the field `name` of a body as one number a node; vectors by their length."""
     if name not in body.fields or body.fields[name].on != "points":
@@ -128,6 +144,50 @@ def field_values(body: BodyFrame, name: str) -> NDArray[np.float64]:
         raise InputError(f'body "{body.name}" cannot be coloured by "{name}"; choose from {known}')
     values = np.asarray(body.fields[name].values, dtype=float)
     return np.linalg.norm(values, axis=1) if values.ndim == 2 else values
+
+
+class _Survey:
+    """Finds where the bodies of a sequence are and which values they take."""
+
+    def __init__(self) -> None:
+        self.outer = np.empty((0, 3))
+        self.unit: str | None = None
+        self.lowest = self.highest = self.top = 0.0
+
+    def add(self, body: BodyFrame, color: str) -> None:
+        """Take one body of one frame into account."""
+        nodes = np.unique(body.triangles)
+        if not len(nodes):
+            return
+        points = body.positions[nodes]
+        if not np.isfinite(points).all():
+            raise InputError(f'body "{body.name}" cannot be drawn: its positions are not finite')
+        self.outer = _outermost(np.vstack([self.outer, points]))
+        if color != "plain":
+            values = field_values(body, color)[nodes]
+            if not np.isfinite(values).all():
+                raise InputError(f'body "{body.name}" cannot be coloured: its {color} is not finite')
+            self.unit = body.fields[color].unit
+            self.lowest = min(self.lowest, float(values.min()))
+            self.highest = max(self.highest, float(values.max()))
+            # Stress peaks at clamped edges would leave the rest of the body in one colour.
+            self.top = max(self.top, float(np.quantile(values, 0.995)))
+
+    def legend(self, color: str, given: tuple[float, float] | None) -> Legend | None:
+        """Return the meaning of the colours, with a round range unless one was given."""
+        if self.unit is None:
+            return None
+        if given is not None:
+            low, high = (float(v) for v in given)
+            if not (np.isfinite([low, high]).all() and high > low):
+                raise InputError(
+                    f"the value range must be two growing numbers, not {given[0]} and {given[1]}"
+                )
+        else:
+            low = -nice(-self.lowest, up=True) if self.lowest < 0 else 0.0
+            high = _range_top(self.top) if self.top > max(low, _NOISE.get(self.unit, 0.0)) else low + 1.0
+        title = _LABELS.get(color, color.replace("_", " "))
+        return Legend(title, self.unit, low, high, self.highest > high * (1 + 1e-9))
 
 
 def make_look(
@@ -153,53 +213,20 @@ def make_look(
     width, height = (int(side) for side in size)
     if not (16 <= width <= 16384 and 16 <= height <= 16384):
         raise InputError(f"a picture must be from 16 to 16384 pixels wide and high, not {width} x {height}")
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    lowest, highest, top, unit = 0.0, 0.0, 0.0, ""
+    survey = _Survey()
     for frame in frames:
         for body in frame:
-            nodes = np.unique(body.triangles)
-            if not len(nodes):
-                continue
-            points = body.positions[nodes]
-            low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
-            if color != "plain":
-                values = field_values(body, color)[nodes]
-                unit = body.fields[color].unit
-                lowest, highest = min(lowest, float(values.min())), max(highest, float(values.max()))
-                # Stress peaks at clamped edges would leave the rest of the body in one colour.
-                top = max(top, float(np.quantile(values, 0.995)))
-    if not np.isfinite(low).all():
-        low, high = np.full(3, -0.5), np.full(3, 0.5)
-    if not (np.isfinite(high).all() and np.isfinite([lowest, highest]).all()):
-        raise InputError("a picture cannot be drawn of positions or values that are not finite")
-    legend = None
-    if color != "plain" and unit:
-        legend = _legend(color, unit, value_range, (lowest, top or highest, highest))
-    corners = np.array(
-        [[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])]
-    )
+            survey.add(body, color)
+    outer = survey.outer if len(survey.outer) else np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])
     return Look(
         size=(width, height),
-        camera=Camera.of(camera, corners, (width, height)),
+        camera=Camera.of(camera, outer, (width, height)),
         color=color,
-        legend=legend,
-        low=tuple(low),
-        high=tuple(high),
+        legend=survey.legend(color, value_range),
+        low=tuple(outer.min(axis=0)),
+        high=tuple(outer.max(axis=0)),
         show_time=show_time,
     )
-
-
-def _legend(
-    color: str, unit: str, given: tuple[float, float] | None, found: tuple[float, float, float]
-) -> Legend:
-    if given is not None:
-        low, high = (float(v) for v in given)
-        if not (np.isfinite([low, high]).all() and high > low):
-            raise InputError(f"the value range must be two growing numbers, not {given[0]} and {given[1]}")
-    else:
-        low = -nice(-found[0], up=True) if found[0] < 0 else 0.0
-        high = _range_top(found[1]) if found[1] > low else low + 1.0
-    return Legend(_LABELS.get(color, color.replace("_", " ")), unit, low, high, found[2] > high * (1 + 1e-9))
 
 
 def _range_top(value: float) -> float:

@@ -1,7 +1,7 @@
 """The light of a composition, gathered once for whichever back end draws it.
 
 Sky light is gathered at the vertices from depth maps in many directions, which darkens corners and contact
-places the way daylight does. The lamp is a disc, sampled at sixteen places, so that shadows are sharp where
+places the way daylight does. The lamp is a disc, sampled at many places, so that shadows are sharp where
 things touch and soften with the distance.
 """
 
@@ -15,13 +15,13 @@ from scipy.ndimage import gaussian_filter
 
 from continua.render import kernels
 from continua.render.colors import srgb_to_linear
-from continua.render.composition import Composition, Ground
+from continua.render.composition import Composition, Ground, spiral
 
 __all__ = ["Lighting", "backdrop", "lamp_direction", "light_up"]
 
 _TOP, _BOTTOM = (0.975, 0.98, 0.988), (0.885, 0.90, 0.92)
 _SKY_MAPS, _SKY_SIZE = 64, 224
-_LAMPS, _LAMP_SIZE = 16, 640
+_LAMPS, _LAMP_SIZE = 24, 448
 _TABLE = 160  # cells a side of a ground's table of sky light
 
 
@@ -82,14 +82,6 @@ def _axes_towards(directions: NDArray) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.stack([right, np.cross(directions, right), directions], axis=1))
 
 
-def _spiral(count: int) -> NDArray[np.float64]:
-    """Return evenly spread unit vectors (a Fibonacci spiral), shape [count, 3]."""
-    height = 1 - (2 * np.arange(count) + 1) / count
-    turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
-    radius = np.sqrt(1 - height**2)
-    return np.stack([radius * np.cos(turn), height, radius * np.sin(turn)], axis=1)
-
-
 def _lamp_disc(lamp: NDArray, count: int, width: float) -> NDArray[np.float64]:
     """Return directions to places on a round lamp of half-angle `width` [rad], shape [count, 3]."""
     right, up, _ = _axes_towards(lamp[None])[0]
@@ -147,7 +139,7 @@ def light_up(composition: Composition) -> Lighting:
 
 def _sky(positions: NDArray, triangles: NDArray, center: NDArray, radius: float) -> tuple:
     """Return what `kernels.sky_light` needs: axes, centre, scale, maps, radiance and lift."""
-    directions = _spiral(_SKY_MAPS)
+    directions = spiral(_SKY_MAPS)
     axes = _axes_towards(directions)
     radiance = 0.66 + 0.34 * directions[:, 1]
     radiance /= float(np.sum(radiance * np.maximum(directions[:, 1], 0.0)))

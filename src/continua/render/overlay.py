@@ -74,7 +74,7 @@ def _draw_legend(image: Image.Image, draw: ImageDraw.ImageDraw, legend: Legend, 
     ticks = _ticks(low, high)
     for i, label in enumerate(ticks):
         y = top + (1 - i / (len(ticks) - 1)) * (bar_height - 1)
-        sign = "≥ " if legend.exceeded and i == len(ticks) - 1 else ""
+        sign = "> " if legend.exceeded and i == len(ticks) - 1 else ""
         draw.text((left + bar_width + 8 * unit, y), sign + label, _INK, font, anchor="lm")
     right = width - 30 * unit
     draw.text((right, top - 40 * unit), legend.title, _INK, _font(15.5 * unit), anchor="rm")
