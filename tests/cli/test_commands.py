@@ -60,14 +60,14 @@ def test_info_of_a_scene_counts_elements_and_unknowns(call):
 
 def test_info_of_meshes(call, tmp_path):
     ct.mesh.write(ct.mesh.box((2, 1, 1), (2, 1, 1)), tmp_path / "block.vtu")
-    output = call("info", "block.vtu").stdout
+    output = " ".join(call("info", "block.vtu").stdout.split())
     assert "a mesh of tetrahedra" in output
-    assert "12" in output
-    assert "volume  2 m³" in output
+    assert "tetrahedra 12" in output
+    assert "volume 2 m³" in output
     ct.mesh.write(ct.mesh.box((2, 1, 1), (2, 1, 1)).surface, tmp_path / "block.stl")
-    output = call("info", "block.stl").stdout
+    output = " ".join(call("info", "block.stl").stdout.split())
     assert "a surface" in output
-    assert "area       10 m²" in output
+    assert "area 10 m²" in output
 
 
 def test_mesh_converts_and_prints_quality(call, tmp_path):

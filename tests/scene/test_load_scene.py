@@ -32,7 +32,8 @@ def test_defaults_agree_with_the_python_classes():
     )
     assert spec.order == body.order
     assert (spec.damping.mass, spec.damping.stiffness) == body.damping
-    assert (spec.solver.rtol, spec.solver.max_iterations) == (solver.rtol, solver.max_iterations)
+    for key in ("rtol", "max_iterations", "preconditioner"):
+        assert getattr(spec.solver, key) == getattr(solver, key)
     world = ct.World([body])
     assert parse_scene(SMALL).gravity == tuple(world.gravity)
     assert parse_scene(SMALL).dt == world.dt

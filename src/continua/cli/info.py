@@ -46,7 +46,7 @@ def make_mesh(source: Path, target: Path, **wishes: float | None) -> None:
     """Read `source`, fill it with tetrahedra if it is a surface, write `target` and print the quality."""
     from continua.mesh import SurfaceMesh, read, write
 
-    given = {key: value for key, value in wishes.items() if value is not None}
+    given: dict[str, Any] = {key: value for key, value in wishes.items() if value is not None}
     for key, value in given.items():
         if not (math.isfinite(value) and value > 0):
             raise InputError(f"must be greater than 0 (got {value})", where="--" + key.replace("_", "-"))

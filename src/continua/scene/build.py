@@ -138,6 +138,10 @@ def _law(spec: Any) -> Any:
     raise TypeError(f"unknown law {spec!r}")
 
 
+def _solver(spec: matter.Pcg) -> PCG:
+    return PCG(spec.rtol, spec.max_iterations, preconditioner=spec.preconditioner)
+
+
 def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
     spec = scene.bodies[number]
     mesh = build_mesh(scene, number)
@@ -149,7 +153,7 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
             name=spec.name,
             mass=spec.mass,
             damping=(spec.damping.mass, spec.damping.stiffness),
-            solver=PCG(rtol=spec.solver.rtol, max_iterations=spec.solver.max_iterations),
+            solver=_solver(spec.solver),
             color=None if spec.color is None else _rgb(spec.color),
         )
     _actions(scene, number, mesh, body)
