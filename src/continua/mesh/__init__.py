@@ -2,9 +2,12 @@
 
 from continua.mesh import surfaces
 from continua.mesh.checks import compact
+from continua.mesh.embedding import Embedding
 from continua.mesh.files import read, write
 from continua.mesh.hex_mesh import HexMesh
 from continua.mesh.lattice import box, bridge, hex_box
+from continua.mesh.locate import interpolation
+from continua.mesh.meshing import tetrahedralize
 from continua.mesh.quality import HexQuality, Quality
 from continua.mesh.refinement import Refinement, refine
 from continua.mesh.round import cylinder, sphere, torus
@@ -14,6 +17,7 @@ from continua.mesh.volume_mesh import Csr
 
 __all__ = [
     "Csr",
+    "Embedding",
     "HexMesh",
     "HexQuality",
     "Quality",
@@ -25,10 +29,12 @@ __all__ = [
     "compact",
     "cylinder",
     "hex_box",
+    "interpolation",
     "read",
     "refine",
     "sphere",
     "surfaces",
+    "tetrahedralize",
     "torus",
     "write",
 ]

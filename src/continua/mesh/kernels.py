@@ -1,10 +1,11 @@
-"""Compiled functions of the mesh room: sorting of faces and edges, inverted adjacency, colouring."""
+"""Compiled functions of the mesh room: sorted faces and edges, colours, point location, carried surfaces."""
 
 from __future__ import annotations
 
 import numpy as np
+from numba import prange
 
-from continua.numerics import kernel
+from continua.numerics import inline, kernel, kernel_pair
 
 
 @kernel
@@ -111,3 +112,329 @@ def color_elements(cells, indptr, indices):
             c += 1
         colors[e] = c
     return colors
+
+
+@inline
+def _barycentric(points, tets, e, x, y, z):
+    """Return the four barycentric coordinates of (x, y, z) in tet e."""
+    i, j, k, l = tets[e, 0], tets[e, 1], tets[e, 2], tets[e, 3]
+    ox, oy, oz = points[i, 0], points[i, 1], points[i, 2]
+    ax, ay, az = points[j, 0] - ox, points[j, 1] - oy, points[j, 2] - oz
+    bx, by, bz = points[k, 0] - ox, points[k, 1] - oy, points[k, 2] - oz
+    cx, cy, cz = points[l, 0] - ox, points[l, 1] - oy, points[l, 2] - oz
+    dx, dy, dz = x - ox, y - oy, z - oz
+    ux, uy, uz = by * cz - bz * cy, bz * cx - bx * cz, bx * cy - by * cx
+    inverse = 1.0 / (ax * ux + ay * uy + az * uz)
+    b1 = (dx * ux + dy * uy + dz * uz) * inverse
+    vx, vy, vz = dy * cz - dz * cy, dz * cx - dx * cz, dx * cy - dy * cx
+    b2 = (ax * vx + ay * vy + az * vz) * inverse
+    wx, wy, wz = by * dz - bz * dy, bz * dx - bx * dz, bx * dy - by * dx
+    b3 = (ax * wx + ay * wy + az * wz) * inverse
+    return 1.0 - b1 - b2 - b3, b1, b2, b3
+
+
+@kernel_pair
+def locate(points, tets, lower, upper, order, starts, queries, tolerance, element, weights):
+    """Find for each query the tet in which its smallest barycentric coordinate is largest.
+
+    `element` becomes -1 where that coordinate is below -`tolerance`: the query lies outside.
+    """
+    inner = starts.size - 2
+    for q in prange(queries.shape[0]):
+        x, y, z = queries[q, 0], queries[q, 1], queries[q, 2]
+        best = -tolerance
+        element[q] = -1
+        stack = np.empty(64, np.int32)
+        stack[0] = 0
+        top = 1
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            if (
+                x < lower[node, 0]
+                or y < lower[node, 1]
+                or z < lower[node, 2]
+                or x > upper[node, 0]
+                or y > upper[node, 1]
+                or z > upper[node, 2]
+            ):
+                continue
+            if node < inner:
+                stack[top] = 2 * node + 1
+                stack[top + 1] = 2 * node + 2
+                top += 2
+                continue
+            for p in range(starts[node - inner], starts[node - inner + 1]):
+                e = order[p]
+                b0, b1, b2, b3 = _barycentric(points, tets, e, x, y, z)
+                smallest = min(min(b0, b1), min(b2, b3))
+                if smallest > best or (smallest == best and element[q] < 0):
+                    best = smallest
+                    element[q] = e
+                    weights[q, 0], weights[q, 1], weights[q, 2], weights[q, 3] = b0, b1, b2, b3
+
+
+@inline
+def _box_distance(lower, upper, node, x, y, z):
+    """Return the squared distance from a point to a box."""
+    dx = max(0.0, max(lower[node, 0] - x, x - upper[node, 0]))
+    dy = max(0.0, max(lower[node, 1] - y, y - upper[node, 1]))
+    dz = max(0.0, max(lower[node, 2] - z, z - upper[node, 2]))
+    return dx * dx + dy * dy + dz * dz
+
+
+@inline
+def _segment(ax, ay, az, bx, by, bz):
+    """Return how far along b, from 0 to 1, the point of the segment 0..b nearest to a lies."""
+    length = bx * bx + by * by + bz * bz
+    if length <= 0.0:
+        return 0.0
+    return min(1.0, max(0.0, (ax * bx + ay * by + az * bz) / length))
+
+
+@inline
+def _triangle(points, triangles, t, x, y, z):
+    """Return the point of triangle t nearest to (x, y, z) in barycentric coordinates, and the squared distance."""
+    i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+    ux, uy, uz = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
+    vx, vy, vz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
+    px, py, pz = x - points[i, 0], y - points[i, 1], z - points[i, 2]
+    uu, uv, vv = ux * ux + uy * uy + uz * uz, ux * vx + uy * vy + uz * vz, vx * vx + vy * vy + vz * vz
+    pu, pv = px * ux + py * uy + pz * uz, px * vx + py * vy + pz * vz
+    area = uu * vv - uv * uv
+    b, c = 0.0, 0.0
+    distance = np.inf
+    if area > 0.0:
+        s, r = (vv * pu - uv * pv) / area, (uu * pv - uv * pu) / area
+        if s >= 0.0 and r >= 0.0 and s + r <= 1.0:
+            dx, dy, dz = px - s * ux - r * vx, py - s * uy - r * vy, pz - s * uz - r * vz
+            return 1.0 - s - r, s, r, dx * dx + dy * dy + dz * dz
+    along = _segment(px, py, pz, ux, uy, uz)
+    dx, dy, dz = px - along * ux, py - along * uy, pz - along * uz
+    distance = dx * dx + dy * dy + dz * dz
+    b = along
+    along = _segment(px, py, pz, vx, vy, vz)
+    dx, dy, dz = px - along * vx, py - along * vy, pz - along * vz
+    here = dx * dx + dy * dy + dz * dz
+    if here < distance:
+        distance, b, c = here, 0.0, along
+    along = _segment(px - ux, py - uy, pz - uz, vx - ux, vy - uy, vz - uz)
+    dx = px - ux - along * (vx - ux)
+    dy = py - uy - along * (vy - uy)
+    dz = pz - uz - along * (vz - uz)
+    here = dx * dx + dy * dy + dz * dz
+    if here < distance:
+        distance, b, c = here, 1.0 - along, along
+    return 1.0 - b - c, b, c, distance
+
+
+@kernel_pair
+def nearest_triangles(
+    points, triangles, lower, upper, order, starts, normals, pieces,
+    queries, directions, groups, allowed, nearest, weights, distances,
+):  # fmt: skip
+    """Find for each query the nearest triangle that faces its direction and is of an allowed piece.
+
+    A triangle counts if the dot product of its normal with the query's direction is positive (a zero
+    direction accepts all) and `allowed[group of the query, piece of the triangle]` is true. `nearest` is -1
+    where no triangle counts.
+    """
+    inner = starts.size - 2
+    for q in prange(queries.shape[0]):
+        x, y, z = queries[q, 0], queries[q, 1], queries[q, 2]
+        nx, ny, nz = directions[q, 0], directions[q, 1], directions[q, 2]
+        free = nx == 0.0 and ny == 0.0 and nz == 0.0
+        best = np.inf
+        nearest[q] = -1
+        stack = np.empty(64, np.int32)
+        stack[0] = 0
+        top = 1
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            if _box_distance(lower, upper, node, x, y, z) >= best:
+                continue
+            if node < inner:
+                left, right = 2 * node + 1, 2 * node + 2
+                if _box_distance(lower, upper, left, x, y, z) < _box_distance(lower, upper, right, x, y, z):
+                    left, right = right, left
+                stack[top] = left
+                stack[top + 1] = right
+                top += 2
+                continue
+            for p in range(starts[node - inner], starts[node - inner + 1]):
+                t = order[p]
+                if not allowed[groups[q], pieces[t]]:
+                    continue
+                facing = normals[t, 0] * nx + normals[t, 1] * ny + normals[t, 2] * nz
+                if not free and facing <= 0.0:
+                    continue
+                b0, b1, b2, distance = _triangle(points, triangles, t, x, y, z)
+                if distance < best or (distance == best and t < nearest[q]):
+                    best = distance
+                    nearest[q] = t
+                    weights[q, 0], weights[q, 1], weights[q, 2] = b0, b1, b2
+        distances[q] = np.sqrt(best)
+
+
+@kernel_pair
+def best_outside(points, tets, indptr, indices, triangles, queries, nearest, element, weights):
+    """Choose a tet for each query that has none yet, among those around its nearest triangle's nodes.
+
+    The tet with the smallest w = max(0, -b_0, ..., -b_3) wins, so that weights extrapolate as little as
+    possible.
+    """
+    for q in prange(queries.shape[0]):
+        if element[q] >= 0:
+            continue
+        x, y, z = queries[q, 0], queries[q, 1], queries[q, 2]
+        best = np.inf
+        for corner in range(3):
+            node = triangles[nearest[q], corner]
+            for p in range(indptr[node], indptr[node + 1]):
+                e = indices[p]
+                b0, b1, b2, b3 = _barycentric(points, tets, e, x, y, z)
+                w = max(0.0, -min(min(b0, b1), min(b2, b3)))
+                if w < best:
+                    best = w
+                    element[q] = e
+                    weights[q, 0], weights[q, 1], weights[q, 2], weights[q, 3] = b0, b1, b2, b3
+
+
+@kernel_pair
+def carry(nodes, weights, x, result):
+    """Mix the positions x of four nodes for each carried point."""
+    for q in prange(nodes.shape[0]):
+        for d in range(3):
+            total = 0.0
+            for c in range(4):
+                total += weights[q, c] * x[nodes[q, c], d]
+            result[q, d] = total
+
+
+@kernel_pair
+def area_vectors(triangles, x, result):
+    """Compute each triangle's normal times its area."""
+    for t in prange(triangles.shape[0]):
+        i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        ux, uy, uz = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+        vx, vy, vz = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
+        result[t, 0] = 0.5 * (uy * vz - uz * vy)
+        result[t, 1] = 0.5 * (uz * vx - ux * vz)
+        result[t, 2] = 0.5 * (ux * vy - uy * vx)
+
+
+@kernel_pair
+def gather_rows(indptr, indices, rows, result):
+    """Add up the rows listed for each entry of a CSR table."""
+    for i in prange(indptr.size - 1):
+        for d in range(3):
+            total = 0.0
+            for p in range(indptr[i], indptr[i + 1]):
+                total += rows[indices[p], d]
+            result[i, d] = total
+
+
+@kernel_pair
+def carry_normals(faces, corners, mix, tilt, own, area, nodal, facial, x, result):
+    """Compute unit normals of carried points from the coarse surface.
+
+    The normal is `mix` of the area-weighted normals of the face's corners, plus `own` times the face's own,
+    plus the `tilt` of the corner positions. The first two grow with the area and the last with the length, so
+    each is divided by how much the face has grown.
+    """
+    for q in prange(faces.size):
+        f = faces[q]
+        ax, ay, az = facial[f, 0], facial[f, 1], facial[f, 2]
+        growth = np.sqrt(ax * ax + ay * ay + az * az) / area[f]
+        if growth <= 0.0:
+            growth = 1.0
+        side = np.sqrt(growth)
+        square = 0.0
+        for d in range(3):
+            total = own[q] * facial[f, d]
+            lean = 0.0
+            for c in range(3):
+                total += mix[q, c] * nodal[corners[f, c], d]
+                lean += tilt[q, c] * x[corners[f, c], d]
+            value = total / growth + lean / side
+            result[q, d] = value
+            square += value * value
+        if square > 0.0:
+            scale = 1.0 / np.sqrt(square)
+            for d in range(3):
+                result[q, d] *= scale
+
+
+@inline
+def _largest_cosine(points, tets, e):
+    """Return the cosine of the smallest dihedral angle of tet e, or 2 if it is not positive."""
+    i, j, k, l = tets[e, 0], tets[e, 1], tets[e, 2], tets[e, 3]
+    ax, ay, az = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
+    bx, by, bz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
+    cx, cy, cz = points[l, 0] - points[i, 0], points[l, 1] - points[i, 1], points[l, 2] - points[i, 2]
+    # Inward normals of the faces opposite nodes 1, 2, 3; the one opposite node 0 is minus their sum.
+    px, py, pz = by * cz - bz * cy, bz * cx - bx * cz, bx * cy - by * cx
+    qx, qy, qz = cy * az - cz * ay, cz * ax - cx * az, cx * ay - cy * ax
+    rx, ry, rz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    if ax * px + ay * py + az * pz <= 0.0:
+        return 2.0
+    sx, sy, sz = -px - qx - rx, -py - qy - ry, -pz - qz - rz
+    p = np.sqrt(px * px + py * py + pz * pz)
+    q = np.sqrt(qx * qx + qy * qy + qz * qz)
+    r = np.sqrt(rx * rx + ry * ry + rz * rz)
+    s = np.sqrt(sx * sx + sy * sy + sz * sz)
+    first = max(-(px * qx + py * qy + pz * qz) / (p * q), -(px * rx + py * ry + pz * rz) / (p * r))
+    second = max(-(qx * rx + qy * ry + qz * rz) / (q * r), -(px * sx + py * sy + pz * sz) / (p * s))
+    third = max(-(qx * sx + qy * sy + qz * sz) / (q * s), -(rx * sx + ry * sy + rz * sz) / (r * s))
+    return max(first, max(second, third))
+
+
+@kernel
+def improve_nodes(points, tets, indptr, indices, nodes):
+    """Move each listed node, in place, where the smallest dihedral angle around it is larger; count the
+    moves.
+
+    Tried are shorter and shorter steps along the axes and towards the mean of the neighbouring nodes.
+    """
+    moved = 0
+    for node in nodes:
+        center = np.zeros(3)
+        size = 0.0
+        worst = -2.0
+        count = 0
+        for p in range(indptr[node], indptr[node + 1]):
+            e = indices[p]
+            worst = max(worst, _largest_cosine(points, tets, e))
+            for c in range(4):
+                other = tets[e, c]
+                if other != node:
+                    count += 1
+                    square = 0.0
+                    for d in range(3):
+                        center[d] += points[other, d]
+                        square += (points[other, d] - points[node, d]) ** 2
+                    size += np.sqrt(square)
+        center /= count
+        step = 0.5 * size / count
+        improved = False
+        for _ in range(8):
+            for direction in range(7):
+                before = points[node].copy()
+                for d in range(3):
+                    if direction == 6:
+                        points[node, d] += (center[d] - before[d]) * min(1.0, 2.0 * step * count / size)
+                    elif direction // 2 == d:
+                        points[node, d] += step if direction % 2 == 0 else -step
+                here = -2.0
+                for p in range(indptr[node], indptr[node + 1]):
+                    here = max(here, _largest_cosine(points, tets, indices[p]))
+                if here < worst - 1e-6:
+                    worst = here
+                    improved = True
+                else:
+                    points[node] = before
+            step *= 0.5
+        if improved:
+            moved += 1
+    return moved

@@ -7,9 +7,13 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+from scipy.spatial import cKDTree
 
+from continua.errors import InputError
 from continua.mesh import kernels
-from continua.mesh.checks import as_cells, as_points, read_only
+from continua.mesh.checks import as_cells, as_points, compact, read_only
 from continua.mesh.transform import apply_transform
 
 __all__ = ["SurfaceMesh"]
@@ -157,6 +161,28 @@ class SurfaceMesh:
     def crowded_edges(self) -> NDArray[np.int32]:
         """Edges that belong to more than two triangles, shape [., 2]."""
         return self.edges[self._edges[2] > 2]
+
+    def welded(self, tolerance: float = 1e-6) -> Self:
+        """Return the surface with nodes at the same place made one, and what thereby collapses dropped.
+
+        Args:
+            tolerance: Largest distance of such nodes, relative to the diagonal of the bounds.
+        """
+        reach = tolerance * float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
+        pairs = cKDTree(self.points).query_pairs(reach, output_type="ndarray")
+        graph = sparse.coo_array(
+            (np.ones(len(pairs), dtype=np.int8), (pairs[:, 0], pairs[:, 1])),
+            (self.node_count, self.node_count),
+        )
+        count, part = csgraph.connected_components(graph, directed=False)
+        first = np.full(count, self.node_count)
+        np.minimum.at(first, part, np.arange(self.node_count))
+        triangles = first[part][self.triangles]
+        whole = (triangles != np.roll(triangles, 1, axis=1)).all(axis=1)
+        if not whole.any():
+            raise InputError("all triangles of the surface collapse when nodes at the same place are welded")
+        points, renumbered, _ = compact(self.points, triangles[whole])
+        return type(self)(points, renumbered, self.notes)
 
     def transformed(
         self,

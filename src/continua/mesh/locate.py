@@ -1,0 +1,170 @@
+"""Finding the element that should carry a point: the one that holds it, or a good one nearby."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from continua.errors import InputError
+from continua.mesh import kernels
+from continua.mesh.box_tree import BoxTree, box_tree
+from continua.mesh.checks import as_points
+from continua.mesh.surface_mesh import SurfaceMesh
+from continua.mesh.tet_mesh import TetMesh
+
+__all__ = ["Binding", "Locator", "components", "interpolation", "is_much"]
+
+# How far below zero a barycentric coordinate may be for a point on a face.
+_INSIDE = 1e-9
+
+
+def is_much(count: int) -> bool:
+    """Say whether so many rows repay the start of a parallel loop."""
+    return count > 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Which element carries each point.
+
+    Attributes:
+        elements: Element of each point, shape [q].
+        weights: Barycentric coordinates in it, shape [q, 4]; rows add up to 1, negative ones extrapolate.
+        inside: Whether the point lies in the mesh, shape [q].
+        faces: The boundary triangle nearest to each point, shape [q].
+        face_weights: Barycentric coordinates of the nearest point on it, shape [q, 3].
+        distances: Distance to that point [m], shape [q].
+    """
+
+    elements: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    inside: NDArray[np.bool_]
+    faces: NDArray[np.int32]
+    face_weights: NDArray[np.float64]
+    distances: NDArray[np.float64]
+
+
+def components(edges: NDArray[np.int32], count: int) -> NDArray[np.int32]:
+    """Number the connected parts of a graph and return each node's part, shape [count]."""
+    graph = sparse.coo_array((np.ones(len(edges), dtype=np.int8), (edges[:, 0], edges[:, 1])), (count, count))
+    return csgraph.connected_components(graph, directed=False)[1].astype(np.int32)
+
+
+class Locator:
+    """Search structure of one tetrahedral mesh in its rest shape."""
+
+    def __init__(self, mesh: TetMesh) -> None:
+        self.mesh = mesh
+        diagonal = float(np.linalg.norm(mesh.bounds[1] - mesh.bounds[0]))
+        self.diagonal = diagonal
+        self._tets: BoxTree = box_tree(mesh.points[mesh.tets], margin=_INSIDE * diagonal)
+        self._triangles: BoxTree = box_tree(mesh.points[mesh.boundary_triangles])
+        a, b, c = (mesh.points[mesh.boundary_triangles[:, i]] for i in range(3))
+        normals = np.cross(b - a, c - a)
+        self._normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+        self.pieces = components(mesh.edges, mesh.node_count)
+
+    def inside(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the element that holds each point, or -1, and its barycentric coordinates."""
+        element = np.empty(len(points), dtype=np.int32)
+        weights = np.zeros((len(points), 4))
+        kernels.locate.pick(is_much(len(points)))(
+            self.mesh.points, self.mesh.tets, *self._tets, points, _INSIDE, element, weights
+        )
+        return element, weights
+
+    def nearest(
+        self,
+        points: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        groups: NDArray[np.int32],
+        allowed: NDArray[np.bool_],
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the nearest boundary triangle, barycentric coordinates of the nearest point, and the
+        distance.
+
+        Only triangles of a piece that `allowed` [groups, pieces] lets the point's group use count, and of
+        those the ones that face the point's direction if there is any.
+        """
+        mesh = self.mesh
+        nearest = np.empty(len(points), dtype=np.int32)
+        weights = np.zeros((len(points), 3))
+        distances = np.empty(len(points))
+        pieces = self.pieces[mesh.boundary_triangles[:, 0]]
+        wanted = directions
+        for _ in range(3):
+            # Nothing faces the way of some point: ask again without directions, then without pieces.
+            kernels.nearest_triangles.pick(is_much(len(points)))(
+                mesh.points, mesh.boundary_triangles, *self._triangles, self._normals, pieces,
+                points, wanted, groups, allowed, nearest, weights, distances,
+            )  # fmt: skip
+            lost = nearest < 0
+            if not lost.any():
+                break
+            if (wanted[lost] == 0.0).all():
+                allowed = np.ones_like(allowed)
+            wanted = np.where(lost[:, None], 0.0, wanted)
+        return nearest, weights, distances
+
+    def bind(
+        self,
+        points: NDArray[np.float64],
+        directions: NDArray[np.float64] | None = None,
+        groups: NDArray[np.int32] | None = None,
+    ) -> Binding:
+        """Choose an element for each point.
+
+        Args:
+            points: Positions [m], shape [q, 3].
+            directions: Outward normals of the points, so that one between two fingers takes its own; or None.
+            groups: Number of the connected part to which each point belongs. Points outside the mesh keep to
+                the pieces of the mesh in which their part has points inside; or None.
+        """
+        element, weights = self.inside(points)
+        inside = element >= 0
+        directions = np.zeros_like(points) if directions is None else directions
+        groups = np.zeros(len(points), dtype=np.int32) if groups is None else groups
+        allowed = np.zeros((int(groups.max()) + 1, int(self.pieces.max()) + 1), dtype=bool)
+        allowed[groups[inside], self.pieces[self.mesh.tets[element[inside], 0]]] = True
+        allowed[~allowed.any(axis=1)] = True
+        faces, face_weights, distances = self.nearest(points, directions, groups, allowed)
+        kernels.best_outside.pick(is_much(len(points)))(
+            self.mesh.points, self.mesh.tets, *self.mesh.node_tets, self.mesh.boundary_triangles,
+            points, faces, element, weights,
+        )  # fmt: skip
+        return Binding(element, weights, inside, faces, face_weights, distances)
+
+    def bind_surface(self, surface: SurfaceMesh) -> Binding:
+        """Choose an element for each node of a surface; refuse one that lies far away from the mesh."""
+        groups = components(surface.edges, surface.node_count)
+        binding = self.bind(surface.points, surface.normals, groups)
+        far = np.where(binding.inside, 0.0, binding.distances)
+        if far.max() > self.diagonal:
+            raise InputError(
+                f"node {int(far.argmax())} of the surface lies {far.max():.3g} m outside the mesh, which "
+                f"itself is only {self.diagonal:.3g} m across; move or scale the surface to the mesh"
+            )
+        return binding
+
+
+def weight_matrix(mesh: TetMesh, binding: Binding) -> sparse.csr_array:
+    """Return the sparse matrix of a binding, shape [points, nodes of the mesh]."""
+    count = len(binding.elements)
+    nodes = mesh.tets[binding.elements]
+    return sparse.csr_array(
+        (binding.weights.ravel(), nodes.ravel(), 4 * np.arange(count + 1)), shape=(count, mesh.node_count)
+    )
+
+
+def interpolation(points: ArrayLike, mesh: TetMesh) -> sparse.csr_array:
+    """Return the matrix that carries values from a mesh's nodes to any points, shape [points, nodes].
+
+    A point in the mesh takes the barycentric coordinates of its tet. One outside takes those of a tet around
+    the nearest boundary triangle, the one with the smallest max(0, -b_i), and extrapolates. Rows add up to 1
+    and linear fields are carried exactly.
+    """
+    return weight_matrix(mesh, Locator(mesh).bind(as_points(points)))

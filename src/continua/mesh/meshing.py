@@ -1,0 +1,232 @@
+"""Tetrahedra inside a closed surface, through fTetWild (Hu et al. 2020) by way of pytetwild."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError, MissingExtraError
+from continua.mesh.checks import compact, some
+from continua.mesh.lattice import MAX_ELEMENTS
+from continua.mesh.smoothing import smoothed
+from continua.mesh.surface_mesh import SurfaceMesh
+from continua.mesh.tet_mesh import TetMesh
+from continua.numerics.kernel import cache_root
+
+__all__ = ["tetrahedralize"]
+
+_REGULAR = 1.0 / (6.0 * np.sqrt(2.0))  # volume of a regular tet with edges of length 1
+_ATTEMPTS = 6
+# How hard the mesher works on shapes: it stops at this energy. Below about 7 it may never stop.
+_ENERGIES = (10.0, 8.0)
+_OPTIMISATION_STEPS = 40
+
+
+def tetrahedralize(
+    surface: SurfaceMesh,
+    *,
+    size: float | None = None,
+    max_volume: float | None = None,
+    min_dihedral: float | None = None,
+    tolerance: float = 1e-3,
+    close_holes: bool = False,
+    cache: bool = True,
+) -> TetMesh:
+    """Fill a closed surface with tetrahedra.
+
+    The mesher works with random numbers that cannot be fixed, so results are kept in the user's cache
+    folder: the same surface and options give the same mesh again. To have it on other machines too, write it
+    to a file.
+
+    Args:
+        surface: Closed surface. Doubled nodes are welded, and one that is inside out is turned.
+        size: Wanted length of edges [m]; a twentieth of the diagonal unless given. Details of the surface may
+            need shorter ones.
+        max_volume: No tet is larger than this [m3]; the mesh is made finer until it holds.
+        min_dihedral: Wanted smallest angle between faces [degrees]. The mesh is improved towards it; `notes`
+            say if it was not reached. Up to about 15 is realistic.
+        tolerance: How far the boundary may leave the surface, relative to the diagonal.
+        close_holes: Accept an open surface and close it where the winding number is one half.
+        cache: Whether to look for and keep results in the cache folder.
+
+    Raises:
+        InputError: The surface is open, not a manifold or not consistently oriented, or an option makes no
+        sense. MissingExtraError: pytetwild is not installed.
+    """
+    ready, notes = _ready(surface, close_holes)
+    diagonal = float(np.linalg.norm(ready.bounds[1] - ready.bounds[0]))
+    length = _edge_length(ready, diagonal, size, max_volume)
+    if min_dihedral is not None and not 0.0 <= min_dihedral < 60.0:
+        raise InputError(f"min_dihedral must be from 0 to 60 degrees, not {min_dihedral!r}")
+    if not 1e-6 <= tolerance <= 0.1:
+        raise InputError(f"tolerance must be from 1e-6 to 0.1 of the diagonal, not {tolerance!r}")
+    options = (length, max_volume, min_dihedral, tolerance)
+    kept = _cache_file(ready, options) if cache else None
+    if kept is not None and (found := _load(kept)) is not None:
+        points, tets = found
+    else:
+        points, tets = _fill(ready, length, max_volume, min_dihedral or 0.0, tolerance)
+        if kept is not None:
+            _store(kept, points, tets)
+    mesh = TetMesh(points, tets)
+    return TetMesh._trusted(
+        mesh.points, mesh.tets, notes=(*notes, *_remarks(ready, mesh, min_dihedral, close_holes))
+    )
+
+
+def _ready(surface: SurfaceMesh, close_holes: bool) -> tuple[SurfaceMesh, tuple[str, ...]]:
+    """Return a closed, outward surface and what was done to it, or say why there is none."""
+    notes: tuple[str, ...] = ()
+    if not surface.is_closed:
+        welded = surface.welded()
+        if welded.node_count < surface.node_count:
+            notes = (f"welded {surface.node_count - welded.node_count} doubled nodes",)
+            surface = welded
+    if not surface.is_manifold:
+        edges = surface.crowded_edges
+        raise InputError(
+            f"the surface is not a manifold: {len(edges)} edges belong to more than two triangles, "
+            f"the first joins nodes {some(edges[0])}; remove inner or doubled triangles there"
+        )
+    if not surface.is_closed and not close_holes:
+        edges = surface.open_edges
+        raise InputError(
+            f"the surface is open: {len(edges)} edges belong to one triangle only, the first joins nodes "
+            f"{some(edges[0])}; close the holes, or ask for close_holes"
+        )
+    if not surface.is_oriented:
+        raise InputError("neighbouring triangles of the surface face opposite ways; make them face outward")
+    if surface.volume < 0.0:
+        notes = (*notes, "turned the surface, which was inside out")
+        surface = SurfaceMesh(surface.points, surface.triangles[:, ::-1])
+    extent = surface.bounds[1] - surface.bounds[0]
+    if not close_holes and surface.volume <= 1e-9 * extent.max() ** 3:
+        raise InputError("the surface encloses no volume")
+    return surface, notes
+
+
+def _edge_length(
+    surface: SurfaceMesh, diagonal: float, size: float | None, max_volume: float | None
+) -> float:
+    """Return the edge length to ask for, refusing absurd ones."""
+    for name, value in (("size", size), ("max_volume", max_volume)):
+        if value is not None and not (np.isfinite(value) and value > 0.0):
+            raise InputError(f"{name} must be a positive number, not {value!r}")
+    length = diagonal / 20.0 if size is None else min(float(size), diagonal)
+    if max_volume is not None:
+        length = min(length, 0.85 * (max_volume / _REGULAR) ** (1.0 / 3.0))
+    expected = abs(surface.volume) / (_REGULAR * length**3)
+    if expected > MAX_ELEMENTS / 10:
+        raise InputError(
+            f"edges of {length:.3g} m would make about {expected:.2g} tets, too many; ask for larger ones"
+        )
+    return length
+
+
+def _fill(
+    surface: SurfaceMesh, length: float, max_volume: float | None, min_dihedral: float, tolerance: float
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Run the mesher until no tet is too large, and take the best of a few if an angle is asked for."""
+    best: tuple[float, TetMesh] | None = None
+    energies = iter(_ENERGIES)
+    energy = next(energies)
+    for _ in range(_ATTEMPTS):
+        mesh = smoothed(_run(surface, length, tolerance, energy), min_dihedral)
+        if max_volume is not None and mesh.volumes.max() > max_volume:
+            length *= 0.9 * float(max_volume / mesh.volumes.max()) ** (1.0 / 3.0)
+            continue
+        angle = mesh.quality().min_dihedral
+        if best is None or angle > best[0]:
+            best = angle, mesh
+        following = next(energies, None)
+        if angle >= min_dihedral or following is None:
+            break
+        energy = following
+    if best is None:
+        raise InputError(
+            f"no mesh without tets larger than {max_volume:.3g} m3 came out in {_ATTEMPTS} attempts; "
+            "give a smaller size as well"
+        )
+    return best[1].points, best[1].tets
+
+
+def _run(surface: SurfaceMesh, length: float, tolerance: float, energy: float) -> TetMesh:
+    try:
+        import pytetwild
+    except ImportError as error:
+        raise MissingExtraError("making tetrahedra from a surface", "tet") from error
+    try:
+        points, tets = pytetwild.tetrahedralize(
+            np.array(surface.points),
+            np.array(surface.triangles),
+            edge_length_abs=length,
+            epsilon=tolerance,
+            stop_energy=energy,
+            num_opt_iter=_OPTIMISATION_STEPS,
+            vtk_ordering=True,
+            quiet=True,
+        )
+    except Exception as error:
+        raise InputError(f"the mesher could not fill the surface ({error})") from error
+    if len(tets) == 0:
+        raise InputError("the mesher found no inside; check that the surface is closed and not flat")
+    kept, cells, _ = compact(points, tets)
+    return TetMesh(kept, cells)
+
+
+def _remarks(
+    surface: SurfaceMesh, mesh: TetMesh, min_dihedral: float | None, close_holes: bool
+) -> Iterator[str]:
+    """Say where the result is not what was asked for."""
+    if min_dihedral is not None:
+        angle = mesh.quality().min_dihedral
+        if angle < min_dihedral:
+            yield f"the smallest dihedral angle is {angle:.1f} degrees, not {min_dihedral:g}"
+    change = mesh.volume / surface.volume - 1.0 if surface.volume else 0.0
+    if surface.is_closed and abs(change) > 0.01:
+        yield (
+            f"the volume differs by {100 * change:+.1f} % from the surface's; "
+            "it may cut itself or have details below the tolerance"
+        )
+    if close_holes and not surface.is_closed:
+        yield f"closed holes along {len(surface.open_edges)} open edges"
+
+
+def _cache_file(surface: SurfaceMesh, options: tuple) -> Path | None:
+    try:
+        version = metadata.version("pytetwild")
+    except metadata.PackageNotFoundError:
+        return None
+    recipe = (*options, _ENERGIES, _OPTIMISATION_STEPS, version, 1)
+    digest = hashlib.sha256(repr(recipe).encode())
+    digest.update(surface.points.tobytes())
+    digest.update(surface.triangles.tobytes())
+    return cache_root() / "meshes" / f"{digest.hexdigest()[:32]}.npz"
+
+
+def _load(path: Path) -> tuple[NDArray, NDArray] | None:
+    try:
+        with np.load(path) as data:
+            return data["points"], data["tets"]
+    except (OSError, KeyError, ValueError, BadZipFile, EOFError):
+        return None
+
+
+def _store(path: Path, points: NDArray, tets: NDArray) -> None:
+    """Keep a result, written aside and renamed; a cache that cannot be written is no error."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, points=points, tets=tets)
+        os.replace(aside, path)
+    except OSError:
+        return
