@@ -1,0 +1,50 @@
+"""The studio: a page in the browser that shows a running world and lets the mouse pull it.
+
+It needs the `studio` extra. A server on this machine sends the page what it draws through one WebSocket;
+the simulation runs in a thread of its own and waits for nobody.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from continua.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from continua.scene import Scene
+    from continua.world import World
+
+__all__ = ["serve"]
+
+
+def serve(
+    scene: Scene | World | str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8787,
+    token: str | None = None,
+    open_browser: bool = True,
+) -> None:
+    """Show a scene in the browser, live, until Ctrl-C.
+
+    Args:
+        scene: A scene, the name of a shipped one, the path of a scene file, or a world.
+        host: Address to listen on. Anything but this machine itself needs a token.
+        port: Port to listen on; 0 picks a free one.
+        token: Secret that every request must carry; made up and printed if `host` needs one.
+        open_browser: Open the page in the default browser.
+
+    Raises:
+        InputError: The scene cannot be used, or the port is taken.
+        MissingExtraError: The `studio` extra is not installed.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+        import websockets  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("The studio", "studio") from None
+    from continua.studio.server import run
+
+    run(scene, host=host, port=port, token=token, open_browser=open_browser)

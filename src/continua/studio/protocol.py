@@ -1,0 +1,203 @@
+"""What travels between the page and the server: commands in, states and packed arrays out.
+
+Commands and states are JSON text. Meshes and frames are binary: eight bytes (two little-endian uint32: the
+kind of message and the length of the header), a JSON header padded with spaces so that what follows is
+aligned to four bytes, then the arrays one after another. The header says where each array lies, so that a
+new quantity needs no new format.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from continua.errors import InputError
+
+__all__ = [
+    "MAX_MESSAGE",
+    "PROTOCOL",
+    "Ack",
+    "Color",
+    "Command",
+    "Gravity",
+    "Kind",
+    "LoadScene",
+    "Material",
+    "Pause",
+    "Play",
+    "PullBegin",
+    "PullEnd",
+    "PullMove",
+    "Reset",
+    "Step",
+    "pack",
+    "parse_command",
+]
+
+PROTOCOL = 1
+"""Version of the messages; the page reloads itself when it meets another."""
+
+MAX_MESSAGE = 16 * 1024
+"""Longest command the server reads, in characters. The longest honest one has about 300."""
+
+_DTYPES = {"float32": "f4", "uint32": "u4", "uint8": "u1"}
+
+
+class Kind(IntEnum):
+    """The kinds of binary messages."""
+
+    TOPOLOGY = 1
+    FRAME = 2
+
+
+def pack(kind: Kind, header: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> bytes:
+    """Put a header and arrays (float32, uint32 or uint8) into one binary message."""
+    places: dict[str, dict[str, Any]] = {}
+    blocks: list[bytes] = []
+    offset = 0
+    for name, array in arrays.items():
+        block = np.ascontiguousarray(array, dtype=np.dtype(array.dtype).newbyteorder("<")).tobytes()
+        places[name] = {"type": _DTYPES[array.dtype.name], "shape": list(array.shape), "offset": offset}
+        block += b"\0" * (-len(block) % 4)
+        blocks.append(block)
+        offset += len(block)
+    text = json.dumps({**header, "arrays": places}, allow_nan=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 4)
+    return b"".join([struct.pack("<II", kind, len(text)), text, *blocks])
+
+
+Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e15, le=1e15)]
+Vector = tuple[Number, Number, Number]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+PullId = Annotated[int, Field(ge=0, le=2**31)]
+
+
+class _Command(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Play(_Command):
+    """Let the simulation run."""
+
+    type: Literal["play"]
+
+
+class Pause(_Command):
+    """Hold the simulation."""
+
+    type: Literal["pause"]
+
+
+class Step(_Command):
+    """Pause, and do one time step."""
+
+    type: Literal["step"]
+
+
+class Reset(_Command):
+    """Go back to time zero; material values stay as they are."""
+
+    type: Literal["reset"]
+
+
+class LoadScene(_Command):
+    """Load one of the scenes in the list."""
+
+    type: Literal["scene"]
+    name: Name
+
+
+class PullBegin(_Command):
+    """Tie a point of a body's surface to `target` [m] by a spring."""
+
+    type: Literal["pull_begin"]
+    id: PullId
+    body: Name
+    triangle: Annotated[int, Field(ge=0, le=2**31)]
+    barycentric: Vector
+    target: Vector
+
+
+class PullMove(_Command):
+    """Move the target of a pull."""
+
+    type: Literal["pull_move"]
+    id: PullId
+    target: Vector
+
+
+class PullEnd(_Command):
+    """Let go."""
+
+    type: Literal["pull_end"]
+    id: PullId
+
+
+class Material(_Command):
+    """Change material values of a body while it runs; what is not given stays."""
+
+    type: Literal["material"]
+    body: Name
+    young: Number | None = None
+    poisson: Number | None = None
+    density: Number | None = None
+    damping_mass: Number | None = None
+    damping_stiffness: Number | None = None
+
+
+class Gravity(_Command):
+    """Change gravity [m/s^2]."""
+
+    type: Literal["gravity"]
+    value: Vector
+
+
+class Color(_Command):
+    """Choose the field whose values this page receives, or none."""
+
+    type: Literal["color"]
+    field: Name | None
+
+
+class Ack(_Command):
+    """The page has shown the frame `seq`; only then it gets more."""
+
+    type: Literal["ack"]
+    seq: Annotated[int, Field(ge=0)]
+
+
+Command = (
+    Play
+    | Pause
+    | Step
+    | Reset
+    | LoadScene
+    | PullBegin
+    | PullMove
+    | PullEnd
+    | Material
+    | Gravity
+    | Color
+    | Ack
+)
+
+_ADAPTER: TypeAdapter[Command] = TypeAdapter(Annotated[Command, Field(discriminator="type")])
+
+
+def parse_command(text: str) -> Command:
+    """Return the command written in `text`; raise `InputError` with one sentence if there is none."""
+    if len(text) > MAX_MESSAGE:
+        raise InputError(f"the message has {len(text)} characters; at most {MAX_MESSAGE} are read")
+    try:
+        return _ADAPTER.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"the message was not understood ({first['msg']})", where=place) from None

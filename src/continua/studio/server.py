@@ -1,0 +1,229 @@
+"""The web server of the studio: the page, and one WebSocket for everything that moves."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import itertools
+import json
+import re
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+import continua
+from continua.errors import InputError
+from continua.studio.catalog import open_session
+from continua.studio.encode import Encoder
+from continua.studio.guard import Guard, Policy, is_loopback
+from continua.studio.protocol import PROTOCOL, Ack, Color, parse_command
+from continua.studio.session import Listener, Session
+
+if TYPE_CHECKING:
+    from continua.scene import Scene
+    from continua.world import World
+
+__all__ = ["create_app", "run"]
+
+PAGE = Path(__file__).parent / "page"
+
+_IN_FLIGHT = 2  # frames a page may have received but not shown
+_CLIENT_LIMIT = 16
+_HARD_LIMIT = 1 << 20  # bytes of a message at which the connection is closed unread
+
+
+class _Connection:
+    """One page: reads its commands, and sends it the newest frame whenever it is ready for one."""
+
+    def __init__(self, socket: WebSocket, session: Session, number: int, hello: dict[str, Any]) -> None:
+        self._socket = socket
+        self._session = session
+        self._number = number
+        self._hello = hello
+        self._encoder = Encoder()
+        self._news = asyncio.Event()
+        self._failures: list[str] = []
+        self._state_version = -1
+        self._sent_seq = -1
+        self._unacked: list[int] = []
+        self._refresh = False
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+
+        def soon(action: Callable[[], None]) -> None:
+            with suppress(RuntimeError):  # the server has stopped
+                loop.call_soon_threadsafe(action)
+
+        listener = Listener(
+            changed=lambda: soon(self._news.set), failed=lambda message: soon(lambda: self._fail(message))
+        )
+        self._session.listen(self._number, listener)
+        tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        except (WebSocketDisconnect, RuntimeError, OSError):
+            pass  # the page went away, perhaps in the middle of a message
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.to_thread(self._session.leave, self._number)
+
+    def _fail(self, message: str) -> None:
+        if len(self._failures) < 20:
+            self._failures.append(message)
+        self._news.set()
+
+    async def _read(self) -> None:
+        while True:
+            message = await self._socket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            text = message.get("text")
+            try:
+                if text is None:
+                    raise InputError("commands are text, not binary")
+                self._obey(text)
+            except InputError as error:
+                self._fail(str(error))
+
+    def _obey(self, text: str) -> None:
+        command = parse_command(text)
+        if isinstance(command, Ack):
+            self._unacked = [seq for seq in self._unacked if seq > command.seq]
+            self._news.set()
+        elif isinstance(command, Color):
+            self._encoder.choose(command.field)
+            self._refresh = True
+            self._news.set()
+        else:
+            self._session.submit(self._number, command)
+
+    async def _write(self) -> None:
+        await self._send_json(self._hello)
+        while True:
+            self._news.clear()
+            while self._failures:
+                await self._send_json({"type": "error", "message": self._failures.pop(0)})
+            if self._session.state_version != self._state_version:
+                self._state_version = self._session.state_version
+                await self._send_json(self._session.state)
+            snapshot = self._session.snapshot
+            if snapshot.epoch != self._encoder.epoch:
+                self._unacked.clear()
+                self._sent_seq = -1
+                await self._socket.send_bytes(self._encoder.topology(snapshot))
+            fresh = snapshot.seq != self._sent_seq or self._refresh
+            if fresh and len(self._unacked) < _IN_FLIGHT:
+                self._refresh = False
+                self._sent_seq = snapshot.seq
+                self._unacked.append(snapshot.seq)
+                await self._socket.send_bytes(self._encoder.frame(snapshot))
+            await self._news.wait()
+
+    async def _send_json(self, message: dict[str, Any]) -> None:
+        await self._socket.send_text(json.dumps(message, allow_nan=False))
+
+
+def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -> Starlette:
+    """Return the web application for a session; it starts and stops the session's thread.
+
+    Args:
+        session: The simulation to show.
+        scenes: What the scene picker lists: `name` and `title` of each.
+        policy: Who may connect.
+    """
+    numbers = itertools.count(1)
+    connected: set[int] = set()
+    hello = {"type": "hello", "protocol": PROTOCOL, "version": continua.__version__, "scenes": scenes}
+
+    async def endpoint(websocket: WebSocket) -> None:
+        await websocket.accept()
+        if len(connected) >= _CLIENT_LIMIT:
+            await websocket.close(1013, "too many pages are open")
+            return
+        number = next(numbers)
+        connected.add(number)
+        try:
+            await _Connection(websocket, session, number, hello).run()
+        finally:
+            connected.discard(number)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        session.start()
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(session.stop)
+
+    routes = [WebSocketRoute("/ws", endpoint), Mount("/", StaticFiles(directory=PAGE, html=True))]
+    return Starlette(routes=routes, middleware=[Middleware(Guard, policy=policy)], lifespan=lifespan)
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(64)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
+            raise InputError(
+                f"port {port} is in use, perhaps by another studio; close it or choose another with --port"
+            ) from None
+        raise InputError(f"cannot listen on {host}:{port} ({error})") from None
+    return listener
+
+
+def _check_token(host: str, token: str | None) -> str | None:
+    if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{8,200}", token):
+        raise InputError("the token must have at least 8 letters, digits, '-' or '_'")
+    if token is None and not is_loopback(host):
+        return secrets.token_urlsafe(18)
+    return token
+
+
+def run(
+    scene: Scene | World | str | Path, *, host: str, port: int, token: str | None, open_browser: bool
+) -> None:
+    """Show a scene in the browser until Ctrl-C; see `continua.studio.serve`."""
+    token = _check_token(host, token)
+    listener = _bind(host, port)
+    with listener:
+        port = listener.getsockname()[1]
+        session, scenes = open_session(scene)
+        app = create_app(session, scenes, Policy(token, cookie=f"continua_token_{port}"))
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+        print(f"continua studio: {address}   (Ctrl-C to stop)", flush=True)
+        if open_browser:
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            ws_max_size=_HARD_LIMIT,
+            ws_per_message_deflate=False,
+            timeout_graceful_shutdown=2,
+        )
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listener])
+    print("continua studio: stopped", flush=True)

@@ -1,0 +1,432 @@
+"""The simulation behind the page: one thread that owns the world, paced to real time.
+
+Only this thread touches the world. Commands reach it through a queue; what it publishes is an immutable
+`Snapshot` in a slot that holds the latest one only, so a slow reader skips snapshots and never holds
+the simulation up.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from continua.errors import ContinuaError, DivergedError, InputError
+from continua.frames import Frame, StepReport
+from continua.numerics.kernel import on_compile
+from continua.studio import knobs
+from continua.studio.protocol import (
+    Command,
+    Gravity,
+    LoadScene,
+    Material,
+    Pause,
+    Play,
+    PullBegin,
+    PullEnd,
+    PullMove,
+    Reset,
+    Step,
+)
+
+if TYPE_CHECKING:
+    from continua.world import World
+
+__all__ = ["MAX_RATE", "Listener", "Opening", "Session", "Snapshot", "Stats"]
+
+MAX_RATE = 30.0
+"""Most snapshots published a second."""
+
+_QUEUE_LIMIT = 2000
+_PULLS_PER_CLIENT = 10
+_SAMPLES = 600
+_LAG_LIMIT = 0.1  # s of real time the simulation may owe before the debt is forgiven
+
+
+Sample = tuple[int, float, float, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How the simulation keeps up.
+
+    Attributes:
+        step_ms: Mean time of a step since the last snapshot [ms].
+        steps_per_second: Steps done in a second of real time, over the last second.
+        rate: Simulated seconds in a second of real time, over the last second; 1 is real time.
+    """
+
+    step_ms: float = 0.0
+    steps_per_second: float = 0.0
+    rate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A world to show, and how the scene wants to be looked at.
+
+    Attributes:
+        world: The world, at its start.
+        color: The field that colours the bodies at first, or None for plain.
+        camera: Angles or places of the camera, where the scene gives any.
+    """
+
+    world: World
+    color: str | None = "displacement"
+    camera: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a page can show: a frame, and how the simulation keeps up.
+
+    Attributes:
+        seq: Counts snapshots.
+        epoch: Counts scenes; it changes whenever meshes may have changed.
+        frame: The world.
+        stats: How the simulation keeps up.
+        opening: How the scene was opened.
+        samples: For plots, `(seq, time [s], milliseconds a step, energies [J] by name)` of this and of
+            earlier snapshots since the start, so that a page that skips frames still draws whole curves.
+    """
+
+    seq: int
+    epoch: int
+    frame: Frame
+    stats: Stats
+    opening: Opening
+    samples: tuple[Sample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """What a client wants to hear; both are called in the simulation's thread and must not wait.
+
+    Attributes:
+        changed: Called when there is a new snapshot or state.
+        failed: Called with one sentence when a command of this client could not be carried out.
+    """
+
+    changed: Callable[[], None]
+    failed: Callable[[str], None]
+
+
+class _Clock:
+    """Says how far the simulated time may be, and measures how fast it went."""
+
+    def __init__(self) -> None:
+        self._real = self._simulated = 0.0
+        self._marks: deque[tuple[float, float]] = deque()
+
+    def restart(self, simulated: float) -> None:
+        self._real, self._simulated = time.perf_counter(), simulated
+        self._marks.clear()
+
+    def wait(self, simulated: float) -> float:
+        """Return the seconds until `simulated` is due; a large debt is forgiven, not caught up."""
+        owed = (time.perf_counter() - self._real) - (simulated - self._simulated)
+        if owed > _LAG_LIMIT:
+            self._real += owed
+        return -owed
+
+    def mark(self, simulated: float) -> None:
+        now = time.perf_counter()
+        self._marks.append((now, simulated))
+        while len(self._marks) > 2 and now - self._marks[0][0] > 1.0:
+            self._marks.popleft()
+
+    def rates(self) -> tuple[float, float]:
+        """Return steps a second and simulated seconds a second."""
+        if len(self._marks) < 2:
+            return 0.0, 0.0
+        (real0, simulated0), (real1, simulated1) = self._marks[0], self._marks[-1]
+        real = max(real1 - real0, 1e-9)
+        return (len(self._marks) - 1) / real, (simulated1 - simulated0) / real
+
+
+def _energy(frame: Frame) -> dict[str, float]:
+    """Return the sum of the bodies' energies [J] by name."""
+    total: dict[str, float] = {}
+    for body in frame:
+        for name, value in body.energy.items():
+            total[name] = total.get(name, 0.0) + float(value)
+    return total
+
+
+class Session:
+    """Runs a world in a thread of its own and tells listeners when there is something new.
+
+    Args:
+        scene: Name of the scene to start with.
+        load: Builds the scene with a given name; called in the simulation's thread but for the first.
+    """
+
+    def __init__(self, scene: str, load: Callable[[str], Opening]) -> None:
+        opening = load(scene)
+        world = self._world = opening.world
+        self._load = load
+        self._scene = scene
+        self._commands: queue.Queue[tuple[int, Command] | None] = queue.Queue(_QUEUE_LIMIT)
+        self._pulls: dict[tuple[int, int], Any] = {}
+        self._listeners: dict[int, Listener] = {}
+        self._gone: set[int] = set()
+        self._lock = threading.Lock()
+        self._watched = threading.Event()
+        self._clock = _Clock()
+        self._playing = True
+        self._error: str | None = None
+        self._busy: str | None = None
+        self._defaults = knobs.describe_world(world)
+        self._next_publish = 0.0
+        self._dirty = False
+        self._times: list[float] = []
+        self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
+        self._reports: tuple[StepReport, ...] = ()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="continua-simulation", daemon=True)
+        self.state: dict[str, Any] = {}
+        self.state_version = 0
+        self.snapshot = Snapshot(0, 1, world.frame(), Stats(), opening)
+        self._tell_state()
+
+    # What other threads may call.
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the step at hand."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._wake()
+            self._thread.join(timeout=10.0)
+
+    def listen(self, client: int, listener: Listener) -> None:
+        """Tell a client what happens from now on. The simulation runs only while somebody listens."""
+        with self._lock:
+            self._listeners[client] = listener
+        self._watched.set()
+        self._wake()
+
+    def leave(self, client: int) -> None:
+        """Forget a listener and let go of all that it pulls."""
+        with self._lock:
+            self._listeners.pop(client, None)
+            if not self._listeners:
+                self._watched.clear()
+            self._gone.add(client)
+        self._wake()
+
+    def submit(self, client: int, command: Command) -> None:
+        """Queue a command; raise `InputError` if far too many are waiting."""
+        try:
+            self._commands.put_nowait((client, command))
+        except queue.Full:
+            raise InputError("too many commands are waiting; the last one was dropped") from None
+
+    def _wake(self) -> None:
+        with suppress(queue.Full):  # then it is awake
+            self._commands.put_nowait(None)
+
+    # What only the simulation's thread calls.
+
+    def _run(self) -> None:
+        with on_compile(self._compiling):
+            self._clock.restart(self._world.time)
+            while not self._stop.is_set():
+                running = self._playing and self._watched.is_set()
+                wait = self._clock.wait(self._world.time + self._world.dt) if running else 0.5
+                self._obey(wait)
+                running = self._playing and self._watched.is_set() and not self._stop.is_set()
+                if running and self._clock.wait(self._world.time + self._world.dt) <= 0.0:
+                    self._step()
+                if not running:
+                    self._clock.restart(self._world.time)
+                self._publish(force=not running)
+
+    def _obey(self, wait: float) -> None:
+        """Carry out the waiting commands; if there is none, wait for the first."""
+        with suppress(queue.Empty):
+            item = self._commands.get(timeout=wait) if wait > 0.0 else self._commands.get_nowait()
+            while not self._stop.is_set():
+                if item is not None:
+                    self._try(*item)
+                item = self._commands.get_nowait()
+        with self._lock:
+            gone, self._gone = self._gone, set()
+        for client in gone:
+            self._release(client)
+
+    def _try(self, client: int, command: Command) -> None:
+        try:
+            self._do(client, command)
+        except ContinuaError as error:
+            self._tell_failure(client, str(error))
+        except Exception as error:  # a fault in one command must not end the session
+            traceback.print_exc()
+            self._tell_failure(client, f"that did not work: {error}")
+
+    def _do(self, client: int, command: Command) -> None:
+        world = self._world
+        match command:
+            case Play():
+                self._playing = self._error is None
+                self._clock.restart(world.time)
+            case Pause():
+                self._playing = False
+            case Step():
+                self._playing = False
+                if self._error is None:
+                    self._step()
+            case Reset():
+                self._reset()
+            case LoadScene(name=name):
+                self._open(name)
+            case Material():
+                knobs.apply_material(world, command)
+                self._dirty = True
+            case Gravity():
+                knobs.apply_gravity(world, command)
+                self._dirty = True
+            case PullBegin():
+                self._begin_pull(client, command)
+                return
+            case PullMove(id=number, target=target):
+                if (pull := self._pulls.get((client, number))) is not None:
+                    pull.target = target
+                return
+            case PullEnd(id=number):
+                if (pull := self._pulls.pop((client, number), None)) is not None:
+                    pull.remove()
+                return
+            case _:
+                return
+        self._tell_state()
+
+    def _begin_pull(self, client: int, command: PullBegin) -> None:
+        key = (client, command.id)
+        if key in self._pulls:
+            self._pulls.pop(key).remove()
+        if sum(owner == client for owner, _ in self._pulls) >= _PULLS_PER_CLIENT:
+            raise InputError(f"at most {_PULLS_PER_CLIENT} points can be pulled at a time")
+        self._pulls[key] = knobs.begin_pull(self._world, command)
+
+    def _release(self, client: int | None) -> None:
+        for key in [key for key in self._pulls if client is None or key[0] == client]:
+            self._pulls.pop(key).remove()
+
+    def _reset(self) -> None:
+        self._release(None)
+        self._world.reset()
+        self._error = None
+        self._reports = ()
+        self._times.clear()
+        self._samples.clear()
+        self._clock.restart(self._world.time)
+        self._dirty = True
+
+    def _open(self, name: str) -> None:
+        self._busy = f"loading {name}"
+        self._tell_state()
+        try:
+            opening = self._load(name)
+        finally:
+            self._busy = None
+            self._tell_state()
+        self._release(None)
+        world = opening.world
+        self._world, self._scene = world, name
+        self._defaults = knobs.describe_world(world)
+        self._playing, self._error, self._reports = True, None, ()
+        self._times.clear()
+        self._samples.clear()
+        self._clock.restart(world.time)
+        self._publish(force=True, opening=opening)
+
+    def _step(self) -> None:
+        begin = time.perf_counter()
+        try:
+            self._reports = self._world.step()
+        except DivergedError as error:
+            self._halt(f"The simulation became unstable and was paused. {error}")
+            return
+        except Exception as error:  # the page must stay alive whatever happens in a step
+            traceback.print_exc()
+            self._halt(f"The simulation stopped because of an error: {error}")
+            return
+        seconds = time.perf_counter() - begin
+        if self._busy is not None:  # it compiled; that time says nothing about the step
+            self._busy = None
+            self._tell_state()
+            self._clock.restart(self._world.time)
+        else:
+            self._times.append(seconds)
+        self._clock.mark(self._world.time)
+        self._dirty = True
+
+    def _halt(self, message: str) -> None:
+        self._release(None)
+        self._playing, self._error, self._busy = False, message, None
+        self._dirty = True
+        self._tell_state()
+
+    def _compiling(self, _kernel: str) -> None:
+        if self._busy is None:
+            self._busy = "compiling kernels (only the first time)"
+            print("continua: compiling kernels (once) ...", flush=True)
+            self._tell_state()
+
+    def _publish(self, *, force: bool, opening: Opening | None = None) -> None:
+        now = time.perf_counter()
+        if opening is None and not (self._dirty and (now >= self._next_publish or force)):
+            return
+        # Steps come in whole time steps, so the pauses between snapshots differ; their mean counts.
+        self._next_publish = max(self._next_publish + 1.0 / MAX_RATE, now + 0.5 / MAX_RATE)
+        self._dirty = False
+        steps, rate = self._clock.rates()
+        step_ms = 1e3 * sum(self._times) / len(self._times) if self._times else self.snapshot.stats.step_ms
+        self._times.clear()
+        before = self.snapshot
+        frame = self._world.frame()
+        self._samples.append((before.seq + 1, frame.time, step_ms, _energy(frame)))
+        self.snapshot = Snapshot(
+            seq=before.seq + 1,
+            epoch=before.epoch + (opening is not None),
+            frame=frame,
+            samples=tuple(self._samples),
+            stats=Stats(step_ms, steps, rate),
+            opening=opening or before.opening,
+        )
+        self._tell_change()
+
+    def _tell_state(self) -> None:
+        self.state_version += 1
+        self.state = {
+            "type": "state",
+            "scene": self._scene,
+            "playing": self._playing,
+            "error": self._error,
+            "busy": self._busy,
+            **knobs.describe_world(self._world),
+            "defaults": self._defaults,
+        }
+        self._tell_change()
+
+    def _tell_change(self) -> None:
+        with self._lock:
+            listeners = list(self._listeners.values())
+        for listener in listeners:
+            listener.changed()
+
+    def _tell_failure(self, client: int, message: str) -> None:
+        with self._lock:
+            listener = self._listeners.get(client)
+        if listener is not None:
+            listener.failed(message)

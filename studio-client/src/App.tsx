@@ -1,0 +1,41 @@
+import { useDark, useMedia } from "./lib/hooks";
+import { useKeys } from "./lib/keys";
+import { ColorPanel, Legend } from "./panel/ColorPanel";
+import { MaterialPanel, WorldPanel } from "./panel/MaterialPanel";
+import { Overlays } from "./panel/Overlays";
+import { Plots } from "./panel/Plots";
+import { StatusLine } from "./panel/StatusLine";
+import { TopBar } from "./panel/TopBar";
+import { useStudio } from "./state/store";
+import { Viewport } from "./view/Viewport";
+
+export function App() {
+  const dark = useDark();
+  const narrow = useMedia("(max-width: 760px)");
+  const scene = useStudio((s) => s.scene);
+  const world = useStudio((s) => s.world);
+  const panelOpen = useStudio((s) => s.panelOpen);
+  const plotsOpen = useStudio((s) => s.plotsOpen);
+  useKeys();
+  const plots = plotsOpen && scene && <Plots dark={dark} />;
+  return (
+    <div className={panelOpen ? "app with-panel" : "app"}>
+      <TopBar />
+      <main className="stage">
+        <Viewport dark={dark} />
+        {scene && <Legend scene={scene} />}
+        {!narrow && plots}
+        <Overlays />
+      </main>
+      {panelOpen && (
+        <aside className="panel" aria-label="Settings">
+          {scene && <ColorPanel scene={scene} />}
+          {world && <MaterialPanel world={world} />}
+          {world && <WorldPanel world={world} />}
+          {narrow && plots}
+        </aside>
+      )}
+      <StatusLine />
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+// Numbers with units, for people to read and to type.
+
+const PREFIXES: [number, string][] = [
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+  [1, ""],
+  [1e-3, "m"],
+  [1e-6, "µ"],
+  [1e-9, "n"],
+];
+
+/** Units that take a prefix; the others are written with plain numbers. */
+const PREFIXED = new Set(["Pa", "m", "m/s", "J", "W", "N", "s"]);
+
+function digits(value: number, significant: number): string {
+  if (value === 0) return "0";
+  const rounded = Math.abs(Number(value.toPrecision(significant))); // 9.999 has the digits of 10
+  const magnitude = Math.floor(Math.log10(rounded) + 1e-9);
+  const decimals = Math.max(0, Math.min(8, significant - 1 - magnitude));
+  return value.toFixed(decimals);
+}
+
+/** Write a value with three significant digits: `12.3 mm`, `1.00 MPa`, `0.30`. */
+export function formatValue(value: number, unit: string, significant = 3): string {
+  if (!Number.isFinite(value)) return "–";
+  if (!PREFIXED.has(unit)) {
+    const size = Math.abs(value);
+    const text =
+      size !== 0 && (size >= 1e6 || size < 1e-4)
+        ? value.toExponential(significant - 1)
+        : digits(value, significant);
+    return unit ? `${text} ${unit}` : text;
+  }
+  const size = Math.abs(value);
+  if (size < 1e-12) return `0 ${unit}`;
+  const [factor, prefix] = PREFIXES.find(([f]) => size >= f * 0.9995) ?? PREFIXES[PREFIXES.length - 1];
+  return `${digits(value / factor, significant)} ${prefix}${unit}`;
+}
+
+/** Read what a person typed: `2.5 MPa`, `2.5M`, `1e6`, `0,3`. Returns null if it is no number. */
+export function parseValue(text: string, unit: string): number | null {
+  const match = /^\s*([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$/.exec(text);
+  if (!match) return null;
+  const number = Number(match[1].replace(",", "."));
+  let rest = match[2].replace("^2", "²").replace("^3", "³").replace(/^u(?=[A-Za-z]?)/, "µ");
+  if (rest === "" || rest === unit) return Number.isFinite(number) ? number : null;
+  if (!PREFIXED.has(unit)) return null;
+  if (rest.endsWith(unit)) rest = rest.slice(0, -unit.length);
+  const prefix = PREFIXES.find(([, name]) => name === rest);
+  return prefix && Number.isFinite(number) ? number * prefix[0] : null;
+}
+
+/** The next number of the form 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten that is not below `value`. */
+export function niceCeiling(value: number): number {
+  if (!(value > 0)) return 0;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const step = [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((s) => s * power >= value * (1 - 1e-9)) ?? 10;
+  return step * power;
+}

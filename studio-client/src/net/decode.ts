@@ -1,0 +1,45 @@
+// Reads binary messages: kind, header length, JSON header, then the arrays that the header lists.
+
+import type { FrameHeader, TopologyHeader } from "./messages";
+
+export type PackedArray = Float32Array | Uint32Array | Uint8Array;
+
+interface Place {
+  type: "f4" | "u4" | "u1";
+  shape: number[];
+  offset: number;
+}
+
+export type Packet =
+  | { kind: "topology"; header: TopologyHeader; arrays: Map<string, PackedArray> }
+  | { kind: "frame"; header: FrameHeader; arrays: Map<string, PackedArray> };
+
+const KINDS: Record<number, Packet["kind"]> = { 1: "topology", 2: "frame" };
+
+function view(buffer: ArrayBuffer, start: number, place: Place): PackedArray {
+  const length = place.shape.reduce((product, n) => product * n, 1);
+  switch (place.type) {
+    case "f4":
+      return new Float32Array(buffer, start, length);
+    case "u4":
+      return new Uint32Array(buffer, start, length);
+    case "u1":
+      return new Uint8Array(buffer, start, length);
+    default:
+      throw new Error(`unknown array type ${String(place.type)}`);
+  }
+}
+
+/** Split a binary message into its header and views of its arrays; nothing is copied. */
+export function decode(buffer: ArrayBuffer): Packet {
+  const [code, length] = new Uint32Array(buffer, 0, 2);
+  const kind = KINDS[code];
+  if (kind === undefined) throw new Error(`unknown message kind ${code}`);
+  const text = new TextDecoder().decode(new Uint8Array(buffer, 8, length));
+  const { arrays: places, ...header } = JSON.parse(text) as { arrays: Record<string, Place> };
+  const arrays = new Map<string, PackedArray>();
+  for (const [name, place] of Object.entries(places)) {
+    arrays.set(name, view(buffer, 8 + length + place.offset, place));
+  }
+  return { kind, header, arrays } as unknown as Packet;
+}

@@ -1,0 +1,97 @@
+import { useEffect, useRef } from "react";
+import { KEYS } from "../lib/keys";
+import { send } from "../state/studio";
+import { dismiss, useStudio } from "../state/store";
+import { Icon } from "./Icon";
+
+/** Everything that lies over the view: trouble, waiting, short messages, help. */
+export function Overlays() {
+  const link = useStudio((s) => s.link);
+  const world = useStudio((s) => s.world);
+  const toasts = useStudio((s) => s.toasts);
+  const helpOpen = useStudio((s) => s.helpOpen);
+  return (
+    <>
+      {world?.error && link === "open" && (
+        <div className="banner" role="alert">
+          <Icon name="warn" size={22} />
+          <p>{world.error}</p>
+          <button type="button" className="action" onClick={() => send({ type: "reset" })}>
+            Back to the start
+          </button>
+        </div>
+      )}
+      {world?.busy && link === "open" && (
+        <div className="busy" role="status">
+          <i className="spinner" />
+          {world.busy.charAt(0).toUpperCase() + world.busy.slice(1)} …
+        </div>
+      )}
+      <div className="toasts" aria-live="polite">
+        {toasts.map(({ id, message }) => (
+          <div key={id} className="toast">
+            <span>{message}</span>
+            <button type="button" aria-label="Dismiss" onClick={() => dismiss(id)}>
+              <Icon name="close" size={14} />
+            </button>
+          </div>
+        ))}
+      </div>
+      {link === "lost" && (
+        <div className="veil" role="alert">
+          <div className="card">
+            <i className="spinner" />
+            <h2>Connection lost</h2>
+            <p>The studio does not answer. If it was stopped, start it again; this page comes back by itself.</p>
+          </div>
+        </div>
+      )}
+      {helpOpen && <Help />}
+    </>
+  );
+}
+
+const MOUSE: [string, string][] = [
+  ["Drag a body", "pull it; let go and it swings back"],
+  ["Drag beside it", "turn the view"],
+  ["Right drag", "move the view (also Shift + drag)"],
+  ["Wheel", "nearer or farther"],
+];
+
+function Help() {
+  const close = () => useStudio.setState({ helpOpen: false });
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus(), []);
+  return (
+    <div className="veil" onClick={close}>
+      <div
+        className="card help"
+        role="dialog"
+        aria-modal="true"
+        aria-labelledby="help-title"
+        onClick={(event) => event.stopPropagation()}
+      >
+        <h2 id="help-title">Mouse and keys</h2>
+        <dl>
+          {MOUSE.map(([what, does]) => (
+            <div key={what}>
+              <dt>{what}</dt>
+              <dd>{does}</dd>
+            </div>
+          ))}
+          {KEYS.map(({ label, help }) => (
+            <div key={label}>
+              <dt>
+                <kbd>{label}</kbd>
+              </dt>
+              <dd>{help.charAt(0).toLowerCase() + help.slice(1)}</dd>
+            </div>
+          ))}
+        </dl>
+        <button ref={button} type="button" className="action" onClick={close}>
+          Close
+        </button>
+      </div>
+    </div>
+  );
+}

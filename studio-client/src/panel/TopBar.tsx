@@ -1,0 +1,119 @@
+import { send, togglePlay } from "../state/studio";
+import { remember, type Theme, useStudio } from "../state/store";
+import { frameAll } from "../view/events";
+import { Icon, type IconName } from "./Icon";
+
+interface ToolProps {
+  icon: IconName;
+  label: string;
+  keys?: string;
+  onClick(): void;
+  pressed?: boolean;
+  disabled?: boolean;
+  className?: string;
+}
+
+export function Tool({ icon, label, keys, onClick, pressed, disabled, className }: ToolProps) {
+  return (
+    <button
+      type="button"
+      className={`tool ${className ?? ""}`}
+      aria-label={label}
+      aria-pressed={pressed}
+      title={keys ? `${label} (${keys})` : label}
+      onClick={onClick}
+      disabled={disabled}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+const THEMES: Theme[] = ["auto", "light", "dark"];
+const THEME_ICON: Record<Theme, IconName> = { auto: "auto", light: "sun", dark: "moon" };
+
+export function TopBar() {
+  const hello = useStudio((s) => s.hello);
+  const world = useStudio((s) => s.world);
+  const theme = useStudio((s) => s.theme);
+  const wireframe = useStudio((s) => s.wireframe);
+  const panelOpen = useStudio((s) => s.panelOpen);
+  const plotsOpen = useStudio((s) => s.plotsOpen);
+  const playing = world?.playing ?? false;
+  const nextTheme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  return (
+    <header className="topbar">
+      <div className="brand">
+        <svg className="mark" viewBox="0 0 32 32" aria-hidden="true">
+          <rect width="32" height="32" rx="9" />
+          <path d="M5.5 20c4-11 7.7-11 10.5-4s6.5 7 10.5-4" />
+        </svg>
+        <span className="brand-name">Continua</span>
+        {hello && world && (
+          <select
+            className="scene-picker"
+            aria-label="Scene"
+            value={world.scene}
+            title={hello.scenes.find(({ name }) => name === world.scene)?.description}
+            onChange={(event) => {
+              send({ type: "scene", name: event.target.value });
+              event.target.blur();
+            }}
+          >
+            {hello.scenes.map(({ name, description }) => (
+              <option key={name} value={name} title={description}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </div>
+      <div className="transport" role="toolbar" aria-label="Playback">
+        <Tool icon="reset" label="Back to the start" keys="R" onClick={() => send({ type: "reset" })} disabled={!world} />
+        <Tool
+          className="primary"
+          icon={playing ? "pause" : "play"}
+          label={playing ? "Pause" : "Play"}
+          keys="space"
+          onClick={togglePlay}
+          disabled={!world || world.error !== null}
+        />
+        <Tool
+          icon="step"
+          label="One step"
+          keys="."
+          onClick={() => send({ type: "step" })}
+          disabled={!world || world.error !== null}
+        />
+      </div>
+      <div className="tools" role="toolbar" aria-label="View">
+        <Tool icon="frame" label="Bring everything into view" keys="F" onClick={frameAll} />
+        <Tool
+          icon="mesh"
+          label="Mesh"
+          keys="W"
+          pressed={wireframe}
+          onClick={() => remember({ wireframe: !wireframe })}
+        />
+        <Tool
+          icon="plots"
+          label="Plots"
+          pressed={plotsOpen}
+          onClick={() => useStudio.setState({ plotsOpen: !plotsOpen })}
+        />
+        <Tool
+          icon={THEME_ICON[theme]}
+          label={`Theme: ${theme}`}
+          onClick={() => remember({ theme: nextTheme })}
+        />
+        <Tool icon="help" label="Help" keys="?" onClick={() => useStudio.setState({ helpOpen: true })} />
+        <Tool
+          icon="panel"
+          label="Panel"
+          pressed={panelOpen}
+          onClick={() => useStudio.setState({ panelOpen: !panelOpen })}
+        />
+      </div>
+    </header>
+  );
+}

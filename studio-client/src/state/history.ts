@@ -1,0 +1,42 @@
+// The last seconds of energies and step times, for the plots.
+
+export const WINDOW = 10; // s of simulated time shown
+const COLUMNS = 5; // time, step time, kinetic, elastic and gravitational energy
+const SPARE = 60; // samples that may be too old before they are thrown away
+
+export class History {
+  time: number[] = [];
+  stepMs: number[] = [];
+  /** kinetic, elastic, gravity, total */
+  energy: number[][] = [[], [], [], []];
+  /** Grows with every change. */
+  version = 0;
+
+  clear(): void {
+    this.time = [];
+    this.stepMs = [];
+    this.energy = [[], [], [], []];
+    this.version++;
+  }
+
+  /** Take in rows of (time, step time, energies); a step back in time starts anew. */
+  add(rows: Float32Array): void {
+    for (let row = 0; row < rows.length; row += COLUMNS) {
+      const [time, stepMs, ...energies] = rows.subarray(row, row + COLUMNS);
+      const last = this.time[this.time.length - 1];
+      if (time < last) this.clear();
+      if (time === last) continue;
+      this.time.push(time);
+      this.stepMs.push(stepMs);
+      energies.push(energies.reduce((sum, energy) => sum + energy, 0));
+      energies.forEach((energy, kind) => this.energy[kind].push(energy));
+    }
+    const newest = this.time[this.time.length - 1];
+    let old = 0;
+    while (this.time[old] < newest - WINDOW) old++;
+    if (old > SPARE) {
+      for (const list of [this.time, this.stepMs, ...this.energy]) list.splice(0, old);
+    }
+    this.version++;
+  }
+}

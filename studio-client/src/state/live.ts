@@ -1,0 +1,118 @@
+// What the simulation shows right now. These arrays change thirty times a second, so they live outside
+// of React; the views read them when they draw.
+
+import type { Packet, PackedArray } from "../net/decode";
+import type { BodyInfo, CameraHints, Collider, FieldInfo, FrameHeader } from "../net/messages";
+
+export interface LiveBody {
+  info: BodyInfo;
+  triangles: Uint32Array;
+  rest: Float32Array;
+  positions: Float32Array;
+  scalars: Float32Array | null;
+  /** Grows with every change of `positions` or `scalars`. */
+  version: number;
+}
+
+export interface Bounds {
+  min: [number, number, number];
+  max: [number, number, number];
+}
+
+export interface LiveScene {
+  epoch: number;
+  bodies: LiveBody[];
+  fields: FieldInfo[];
+  colliders: Collider[];
+  colormap: Uint8Array;
+  bounds: Bounds;
+  camera: CameraHints;
+}
+
+function boundsOf(bodies: LiveBody[]): Bounds {
+  const min: [number, number, number] = [Infinity, Infinity, Infinity];
+  const max: [number, number, number] = [-Infinity, -Infinity, -Infinity];
+  for (const { rest } of bodies) {
+    for (let i = 0; i < rest.length; i++) {
+      const axis = i % 3;
+      if (rest[i] < min[axis]) min[axis] = rest[i];
+      if (rest[i] > max[axis]) max[axis] = rest[i];
+    }
+  }
+  return { min, max };
+}
+
+export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveScene {
+  const array = (name: string): PackedArray => {
+    const found = packet.arrays.get(name);
+    if (!found) throw new Error(`the scene lacks the array ${name}`);
+    return found;
+  };
+  const bodies = packet.header.bodies.map((info, number): LiveBody => {
+    const rest = array(`${number}/rest`) as Float32Array;
+    return {
+      info,
+      rest,
+      triangles: array(`${number}/triangles`) as Uint32Array,
+      positions: rest,
+      scalars: null,
+      version: 0,
+    };
+  });
+  return {
+    epoch: packet.header.epoch,
+    bodies,
+    fields: packet.header.fields,
+    colliders: packet.header.colliders,
+    colormap: array("colormap") as Uint8Array,
+    bounds: boundsOf(bodies),
+    camera: packet.header.camera,
+  };
+}
+
+/** Take over the arrays of a frame; those that are missing have not changed. */
+export function applyFrame(
+  scene: LiveScene,
+  header: FrameHeader,
+  arrays: Map<string, PackedArray>,
+): void {
+  scene.bodies.forEach((body, number) => {
+    const positions = arrays.get(`${number}/positions`) as Float32Array | undefined;
+    const scalars = arrays.get(`${number}/${header.field}`) as Float32Array | undefined;
+    if (positions) body.positions = positions;
+    if (header.field === null) body.scalars = null;
+    else if (scalars) body.scalars = scalars;
+    if (positions || scalars || header.field === null) body.version++;
+  });
+}
+
+const BINS = 256;
+const SHARE = 0.99;
+
+/**
+ * Smallest scalar over all bodies, and the value that 99 in 100 nodes do not exceed; null if nothing is
+ * coloured. The few nodes at a hard edge or under the mouse carry stresses that would hide all others.
+ */
+export function scalarExtent(scene: LiveScene): [number, number] | null {
+  let low = Infinity;
+  let high = -Infinity;
+  let count = 0;
+  for (const { scalars } of scene.bodies) {
+    if (!scalars) continue;
+    count += scalars.length;
+    for (let i = 0; i < scalars.length; i++) {
+      if (scalars[i] < low) low = scalars[i];
+      if (scalars[i] > high) high = scalars[i];
+    }
+  }
+  if (!(low < high)) return low === high ? [low, high] : null;
+  const bins = new Uint32Array(BINS);
+  const scale = (BINS - 1e-6) / (high - low);
+  for (const { scalars } of scene.bodies) {
+    if (!scalars) continue;
+    for (let i = 0; i < scalars.length; i++) bins[Math.floor((scalars[i] - low) * scale)]++;
+  }
+  let bin = 0;
+  for (let below = bins[0]; below < SHARE * count && bin < BINS - 1; below += bins[bin]) bin++;
+  return [low, Math.min(high, low + (bin + 1) / scale)];
+}

@@ -1,0 +1,41 @@
+// The automatic colour range: it grows at once and shrinks only after a while, so that the legend rests.
+
+import { niceCeiling } from "../lib/format";
+
+const PATIENCE = 1.5; // s that values must stay below half of the range before it shrinks
+
+export class AutoRange {
+  private range: [number, number] = [0, 0];
+  private smallSince = NaN;
+  private peak = 0;
+
+  clear(): void {
+    this.range = [0, 0];
+    this.smallSince = NaN;
+  }
+
+  /** Take in the extent of the values at `now` [s] and return the range to use. */
+  update(extent: [number, number] | null, now: number): [number, number] {
+    if (!extent) return this.range;
+    const low = extent[0] < 0 ? -niceCeiling(-extent[0]) : 0;
+    const size = Math.max(extent[1], 0);
+    const high = niceCeiling(size);
+    if (high > this.range[1] || low < this.range[0]) {
+      this.range = [Math.min(low, this.range[0]), Math.max(high, this.range[1])];
+      this.smallSince = NaN;
+    } else if (size < 0.5 * this.range[1]) {
+      if (Number.isNaN(this.smallSince)) {
+        this.smallSince = now;
+        this.peak = 0;
+      }
+      this.peak = Math.max(this.peak, size);
+      if (now - this.smallSince > PATIENCE) {
+        this.range = [low, niceCeiling(this.peak)];
+        this.smallSince = NaN;
+      }
+    } else {
+      this.smallSince = NaN;
+    }
+    return this.range;
+  }
+}

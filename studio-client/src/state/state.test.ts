@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { History } from "./history";
+import { type LiveScene, scalarExtent } from "./live";
+import { AutoRange } from "./range";
+
+const scene = (scalars: Float32Array | null) => ({ bodies: [{ scalars }] }) as unknown as LiveScene;
+
+describe("scalarExtent", () => {
+  it("leaves out the top hundredth", () => {
+    const values = Float32Array.from({ length: 1000 }, (_, i) => (i < 995 ? i / 995 : 1000));
+    const [low, high] = scalarExtent(scene(values))!;
+    expect(low).toBe(0);
+    expect(high).toBeLessThan(5);
+  });
+
+  it("is exact for even values and empty without any", () => {
+    const [low, high] = scalarExtent(scene(new Float32Array([2, 2, 2])))!;
+    expect([low, high]).toEqual([2, 2]);
+    expect(scalarExtent(scene(null))).toBeNull();
+  });
+});
+
+describe("AutoRange", () => {
+  it("grows at once and shrinks after a while", () => {
+    const range = new AutoRange();
+    expect(range.update([0, 4.2], 0)).toEqual([0, 5]);
+    expect(range.update([0, 55], 0.1)).toEqual([0, 60]);
+    expect(range.update([0, 3], 0.2)).toEqual([0, 60]);
+    expect(range.update([0, 3], 3)).toEqual([0, 3]);
+  });
+
+  it("reaches below zero when values do", () => {
+    const [low, high] = new AutoRange().update([-2.4, 1], 0);
+    expect(low).toBeLessThanOrEqual(-2.4);
+    expect(high).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe("History", () => {
+  it("adds up energies, and starts anew when time goes back", () => {
+    const history = new History();
+    history.add(new Float32Array([0, 1, 10, 20, -5, 1, 1, 11, 21, -6]));
+    expect(history.time).toEqual([0, 1]);
+    expect(history.energy[3]).toEqual([25, 26]);
+    history.add(new Float32Array([0.5, 1, 1, 2, 3]));
+    expect(history.time).toEqual([0.5]);
+  });
+
+  it("forgets what is long past", () => {
+    const history = new History();
+    for (let t = 0; t < 400; t++) history.add(new Float32Array([t / 10, 1, 0, 0, 0]));
+    expect(history.time[0]).toBeGreaterThan(20);
+    expect(history.energy[0].length).toBe(history.time.length);
+  });
+});

@@ -1,0 +1,126 @@
+// Ties the connection, the live scene and the store together.
+
+import { Connection, socketAddress } from "../net/connection";
+import { type Command, type FrameHeader, PROTOCOL, type TextMessage } from "../net/messages";
+import type { Packet } from "../net/decode";
+import { History } from "./history";
+import { applyFrame, makeScene, scalarExtent } from "./live";
+import { AutoRange } from "./range";
+import { toast, useStudio } from "./store";
+
+const HEADER_INTERVAL = 100; // ms between updates of the status line
+
+export const history = new History();
+const autoRange = new AutoRange();
+const redrawListeners = new Set<() => void>();
+
+let newest: FrameHeader | null = null;
+let unacknowledged = -1;
+let headerShown = 0;
+let headerTimer = 0;
+let chosen: { scene: string; field: string | null } | null = null;
+
+const connection = new Connection(socketAddress(window.location), {
+  status: (link) => useStudio.setState({ link }),
+  text: onText,
+  packet: onPacket,
+});
+
+export const start = () => connection.open();
+export const send = (command: Command) => connection.send(command);
+
+/** Be told when something new can be drawn. Returns the function that ends it. */
+export function onRedraw(listener: () => void): () => void {
+  redrawListeners.add(listener);
+  return () => redrawListeners.delete(listener);
+}
+
+export const redraw = () => redrawListeners.forEach((listener) => listener());
+
+export const latestHeader = () => newest;
+
+function onText(message: TextMessage): void {
+  switch (message.type) {
+    case "hello":
+      // A server of another version brings a page of another version.
+      if (message.protocol !== PROTOCOL) window.location.reload();
+      useStudio.setState({ hello: message });
+      break;
+    case "state": {
+      const { body } = useStudio.getState();
+      const names = Object.keys(message.materials);
+      useStudio.setState({
+        world: message,
+        body: body !== null && names.includes(body) ? body : (names[0] ?? null),
+      });
+      break;
+    }
+    case "error":
+      toast(message.message);
+      break;
+  }
+}
+
+function onPacket(packet: Packet): void {
+  if (packet.kind === "topology") {
+    const scene = makeScene(packet);
+    newest = null;
+    history.clear();
+    autoRange.clear();
+    useStudio.setState({
+      scene,
+      header: null,
+      field: packet.header.field,
+      rangeFixed: false,
+      range: [0, 0],
+    });
+    // After a lost connection the same scene keeps the colours that were chosen for it.
+    if (chosen && chosen.scene === useStudio.getState().world?.scene) chooseField(chosen.field);
+    else chosen = null;
+    return;
+  }
+  const { scene, rangeFixed, range, field } = useStudio.getState();
+  if (!scene || scene.epoch !== packet.header.epoch) return;
+  const { header } = packet;
+  applyFrame(scene, header, packet.arrays);
+  if (newest && header.time < newest.time) autoRange.clear();
+  newest = header;
+  unacknowledged = header.seq;
+  history.add((packet.arrays.get("samples") ?? new Float32Array()) as Float32Array);
+  if (!rangeFixed && header.field === field) {
+    const next = autoRange.update(scalarExtent(scene), performance.now() / 1000);
+    if (next[0] !== range[0] || next[1] !== range[1]) useStudio.setState({ range: next });
+  }
+  showHeader();
+  redraw();
+}
+
+function showHeader(): void {
+  const now = performance.now();
+  window.clearTimeout(headerTimer);
+  if (now - headerShown >= HEADER_INTERVAL) {
+    headerShown = now;
+    useStudio.setState({ header: newest });
+  } else {
+    headerTimer = window.setTimeout(showHeader, HEADER_INTERVAL);
+  }
+}
+
+/** Tell the server that the newest frame is on the screen. A hidden page draws nothing and gets nothing. */
+export function acknowledge(): void {
+  if (unacknowledged < 0) return;
+  send({ type: "ack", seq: unacknowledged });
+  unacknowledged = -1;
+}
+
+export function chooseField(field: string | null): void {
+  autoRange.clear();
+  chosen = { scene: useStudio.getState().world?.scene ?? "", field };
+  useStudio.setState({ field, rangeFixed: false, range: [0, 0] });
+  send({ type: "color", field });
+}
+
+export function togglePlay(): void {
+  const { world } = useStudio.getState();
+  if (world && !world.error) send({ type: world.playing ? "pause" : "play" });
+}

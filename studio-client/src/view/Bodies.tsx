@@ -1,0 +1,77 @@
+import { useFrame, useThree } from "@react-three/fiber";
+import { useEffect, useMemo } from "react";
+import { Color, LineBasicMaterial } from "three";
+import { acknowledge } from "../state/studio";
+import { useStudio } from "../state/store";
+import type { LiveScene } from "../state/live";
+import { bodyMaterial, tableTexture } from "./material";
+import { Surface } from "./surface";
+import { setSurfaces } from "./surfaces";
+
+interface Props {
+  scene: LiveScene;
+  dark: boolean;
+}
+
+/** All bodies. They are brought up to date just before each picture is drawn. */
+export function Bodies({ scene, dark }: Props) {
+  const field = useStudio((s) => s.field);
+  const range = useStudio((s) => s.range);
+  const wireframe = useStudio((s) => s.wireframe);
+  const invalidate = useThree((s) => s.invalidate);
+
+  const surfaces = useMemo(() => scene.bodies.map((body) => new Surface(body)), [scene]);
+  const table = useMemo(() => tableTexture(scene.colormap), [scene]);
+  const materials = useMemo(() => scene.bodies.map(() => bodyMaterial(table)), [scene, table]);
+  const lines = useMemo(() => new LineBasicMaterial({ transparent: true }), []);
+
+  useEffect(() => {
+    setSurfaces(surfaces);
+    return () => {
+      setSurfaces([]);
+      surfaces.forEach((surface) => surface.dispose());
+    };
+  }, [surfaces]);
+
+  useEffect(
+    () => () => {
+      materials.forEach(({ material }) => material.dispose());
+      table.dispose();
+    },
+    [materials, table],
+  );
+
+  useEffect(() => {
+    lines.color.set(dark ? "#ffffff" : "#0c1222");
+    lines.opacity = dark ? 0.28 : 0.3;
+    invalidate();
+  }, [lines, dark, invalidate]);
+
+  useFrame(() => {
+    scene.bodies.forEach((body, number) => {
+      surfaces[number].update();
+      const plain = new Color().setRGB(...(body.info.color ?? [0.5, 0.5, 0.5]), "srgb");
+      materials[number].setColoring(field !== null && body.scalars ? range : null, plain);
+    });
+    acknowledge();
+  });
+
+  useEffect(() => invalidate(), [field, range, wireframe, invalidate]);
+
+  return (
+    <>
+      {surfaces.map((surface, number) => (
+        <group key={scene.bodies[number].info.name}>
+          <mesh
+            geometry={surface.drawn}
+            material={materials[number].material}
+            castShadow
+            receiveShadow
+            frustumCulled={false}
+          />
+          {wireframe && <lineSegments geometry={surface.wire} material={lines} frustumCulled={false} />}
+        </group>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,136 @@
+import { useMemo } from "react";
+import { Color, DoubleSide, Quaternion, ShaderMaterial, Vector3 } from "three";
+import type { Collider } from "../net/messages";
+import type { Stage } from "./stage";
+
+const VERTEX = `
+varying vec2 place;
+void main() {
+  place = position.xy;
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+}`;
+
+// Lines of constant width on the screen, finer ones fading out before they turn to noise.
+const FRAGMENT = `
+varying vec2 place;
+uniform float cell;
+uniform float major;
+uniform float reach;
+uniform vec3 lineColor;
+uniform vec3 fillColor;
+uniform float lineOpacity;
+uniform float fillOpacity;
+
+float lines(float size, float width) {
+  vec2 at = place / size;
+  vec2 slope = fwidth(at);
+  vec2 away = abs(fract(at - 0.5) - 0.5) / max(slope, vec2(1e-9));
+  float near = min(away.x, away.y);
+  float crowd = 1.0 - smoothstep(0.15, 0.5, max(slope.x, slope.y));
+  return (1.0 - smoothstep(width - 0.5, width + 0.5, near)) * crowd;
+}
+
+void main() {
+  float fade = 1.0 - smoothstep(0.25, 1.0, length(place) / reach);
+  float line = max(lines(cell, 0.6) * 0.45, lines(major, 0.8)) * lineOpacity;
+  float alpha = max(line, fillOpacity) * fade * fade;
+  gl_FragColor = vec4(mix(fillColor, lineColor, clamp(line / max(max(line, fillOpacity), 1e-6), 0.0, 1.0)), alpha);
+  #include <colorspace_fragment>
+}`;
+
+interface GridProps {
+  stage: Stage;
+  point: Vector3;
+  normal: Vector3;
+  dark: boolean;
+  solid: boolean;
+}
+
+const UP = new Vector3(0, 1, 0);
+
+/** A grid through `point`; a solid one is also a floor that takes shadows. */
+function Grid({ stage, point, normal, dark, solid }: GridProps) {
+  const reach = 9 * stage.radius;
+  const major = (/^2/.test(stage.cell.toExponential()) ? 5 : 10) * stage.cell;
+  const turn = useMemo(() => new Quaternion().setFromUnitVectors(UP, normal), [normal]);
+  // The middle of the plane lies below the bodies, moved to whole cells so that lines keep their places.
+  const origin = useMemo(() => {
+    const offset = stage.center.clone().sub(point);
+    offset.addScaledVector(normal, -offset.dot(normal)).applyQuaternion(turn.clone().invert());
+    const step = major;
+    offset.set(Math.round(offset.x / step) * step, 0, Math.round(offset.z / step) * step);
+    return offset.applyQuaternion(turn).add(point);
+  }, [stage, point, normal, turn, major]);
+  const material = useMemo(
+    () =>
+      new ShaderMaterial({
+        vertexShader: VERTEX,
+        fragmentShader: FRAGMENT,
+        transparent: true,
+        depthWrite: false,
+        side: DoubleSide,
+        uniforms: {
+          cell: { value: stage.cell },
+          major: { value: major },
+          reach: { value: reach },
+          lineColor: { value: new Color(dark ? "#a9b6cf" : "#55617a") },
+          fillColor: { value: new Color(dark ? "#39404d" : "#ffffff") },
+          lineOpacity: { value: dark ? 0.3 : 0.34 },
+          fillOpacity: { value: solid ? (dark ? 0.32 : 0.55) : 0 },
+        },
+      }),
+    [stage, major, reach, dark, solid],
+  );
+  return (
+    <group position={origin} quaternion={turn}>
+      <mesh material={material} rotation-x={-Math.PI / 2} renderOrder={-2}>
+        <planeGeometry args={[2 * reach, 2 * reach]} />
+      </mesh>
+      {solid && (
+        <mesh rotation-x={-Math.PI / 2} receiveShadow renderOrder={-1}>
+          <planeGeometry args={[2 * reach, 2 * reach]} />
+          <shadowMaterial opacity={dark ? 0.5 : 0.2} depthWrite={false} />
+        </mesh>
+      )}
+    </group>
+  );
+}
+
+/** The floor and other planes, the spheres, and a grid for scale if there is no floor. */
+export function Ground({ stage, colliders, dark }: { stage: Stage; colliders: Collider[]; dark: boolean }) {
+  const planes = useMemo(() => {
+    const found = stage.planes.map(({ point, normal }) => ({
+      point: new Vector3(...point),
+      normal: new Vector3(...normal).normalize(),
+      solid: true,
+    }));
+    if (stage.gridHeight !== null) {
+      const point = new Vector3(stage.center.x, stage.gridHeight, stage.center.z);
+      found.push({ point, normal: UP, solid: false });
+    }
+    return found;
+  }, [stage]);
+  return (
+    <>
+      {planes.map((plane, number) => (
+        <Grid key={number} stage={stage} dark={dark} {...plane} />
+      ))}
+      {colliders.map(
+        (collider, number) =>
+          collider.kind === "sphere" && (
+            <mesh key={number} position={collider.center} castShadow={!collider.inside} receiveShadow>
+              <sphereGeometry args={[collider.radius, 64, 40]} />
+              <meshStandardMaterial
+                color={dark ? "#6c7686" : "#c3c8d1"}
+                roughness={0.85}
+                transparent={collider.inside}
+                opacity={collider.inside ? 0.12 : 1}
+                depthWrite={!collider.inside}
+                side={collider.inside ? DoubleSide : undefined}
+              />
+            </mesh>
+          ),
+      )}
+    </>
+  );
+}

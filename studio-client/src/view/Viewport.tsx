@@ -1,0 +1,105 @@
+import { OrbitControls } from "@react-three/drei";
+import { Canvas, useThree } from "@react-three/fiber";
+import { type ComponentRef, useEffect, useMemo, useRef } from "react";
+import { NeutralToneMapping, PerspectiveCamera } from "three";
+import { onRedraw } from "../state/studio";
+import type { LiveScene } from "../state/live";
+import { useStudio } from "../state/store";
+import { Bodies } from "./Bodies";
+import { detectGraphics } from "./graphics";
+import { Ground } from "./Ground";
+import { Lights, PlainLights } from "./Lights";
+import { PullTool } from "./PullTool";
+import { type Stage, stageOf, startView } from "./stage";
+import { Probe } from "./Probe";
+import { onFrameAll } from "./events";
+
+type Controls = ComponentRef<typeof OrbitControls>;
+
+const FOV = 26;
+const graphics = detectGraphics(window.location.search);
+
+export function Viewport({ dark }: { dark: boolean }) {
+  const scene = useStudio((s) => s.scene);
+  return (
+    <div className="viewport" data-testid="viewport">
+      <Canvas
+        frameloop="demand"
+        shadows={graphics.full ? "percentage" : false}
+        dpr={graphics.full ? [1, 2] : 1}
+        camera={{ fov: FOV, position: [2, 1.5, 4] }}
+        gl={{ antialias: graphics.full, alpha: true, toneMapping: NeutralToneMapping }}
+        aria-label="The simulation in 3D. Drag a body to pull it, drag beside it to turn the view."
+        role="img"
+      >
+        {scene && <Contents scene={scene} dark={dark} />}
+      </Canvas>
+    </div>
+  );
+}
+
+function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
+  const stage = useMemo(() => stageOf(scene), [scene]);
+  return (
+    <>
+      <Redraw />
+      {graphics.full ? <Lights stage={stage} dark={dark} /> : <PlainLights stage={stage} />}
+      <Ground stage={stage} colliders={scene.colliders} dark={dark} />
+      <Bodies scene={scene} dark={dark} />
+      <PullTool />
+      <OrbitControls makeDefault enableDamping dampingFactor={0.14} zoomSpeed={0.8} />
+      <CameraFit stage={stage} />
+      <Probe />
+    </>
+  );
+}
+
+function Redraw() {
+  const invalidate = useThree((s) => s.invalidate);
+  useEffect(() => onRedraw(() => invalidate()), [invalidate]);
+  return null;
+}
+
+const PLOTS_HEIGHT = 186; // px that the plots cover at the bottom of a wide window
+const LEGEND_HEIGHT = 56;
+
+/** Puts the whole scene into the free part of the view when it is loaded, and when asked. */
+function CameraFit({ stage }: { stage: Stage }) {
+  const camera = useThree((s) => s.camera);
+  const { width, height } = useThree((s) => s.size);
+  const controls = useThree((s) => s.controls) as Controls | null;
+  const invalidate = useThree((s) => s.invalidate);
+  const covered = useStudio((s) => s.plotsOpen) && width > 500 && height > 420 ? PLOTS_HEIGHT : 0;
+  const free = useRef({ width, height, covered });
+  free.current = { width, height, covered };
+
+  useEffect(() => {
+    if (!(camera instanceof PerspectiveCamera)) return;
+    // The middle of the picture moves up to the middle of what the plots leave free.
+    camera.setViewOffset(width, height, 0, (covered - (covered ? LEGEND_HEIGHT : 0)) / 2, width, height);
+    invalidate();
+  }, [camera, width, height, covered, invalidate]);
+
+  useEffect(() => {
+    if (!controls || !(camera instanceof PerspectiveCamera)) return undefined;
+    const fit = () => {
+      const { width: w, height: h, covered: c } = free.current;
+      camera.fov = stage.camera.fov ?? FOV;
+      const up = Math.tan((camera.fov * Math.PI) / 360);
+      const share = (h - c - LEGEND_HEIGHT) / Math.max(h, 1);
+      const { eye, target } = startView(stage, [(up * w) / Math.max(h, 1), up * Math.max(share, 0.3)]);
+      camera.position.copy(eye);
+      camera.near = 0.01 * stage.radius;
+      camera.far = 200 * stage.radius;
+      camera.updateProjectionMatrix();
+      controls.target.copy(target);
+      controls.minDistance = 0.2 * stage.radius;
+      controls.maxDistance = 40 * stage.radius;
+      controls.update();
+      invalidate();
+    };
+    fit();
+    return onFrameAll(fit);
+  }, [stage, camera, controls, invalidate]);
+  return null;
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { splitCreases, uniqueEdges, vertexNormals } from "./geometry";
+
+// A unit cube: 8 nodes, 12 triangles, outward.
+const CUBE = new Float32Array([0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1]);
+const FACES = new Uint32Array([
+  0, 2, 1, 0, 3, 2, 4, 5, 6, 4, 6, 7, 0, 1, 5, 0, 5, 4, 3, 7, 6, 3, 6, 2, 0, 4, 7, 0, 7, 3, 1, 2, 6, 1, 6, 5,
+]);
+
+describe("splitCreases", () => {
+  it("gives each corner of a cube three vertices, one a face", () => {
+    const { nodes, index } = splitCreases(CUBE, FACES);
+    expect(nodes.length).toBe(24);
+    expect([...index].map((vertex) => nodes[vertex])).toEqual([...FACES]);
+  });
+
+  it("keeps all of a cube together if every angle counts as smooth", () => {
+    expect(splitCreases(CUBE, FACES, 120).nodes.length).toBe(8);
+  });
+
+  it("yields normals along the axes for a cube", () => {
+    const { nodes, index } = splitCreases(CUBE, FACES);
+    const positions = Float32Array.from([...nodes].flatMap((n) => [...CUBE.subarray(3 * n, 3 * n + 3)]));
+    const normals = new Float32Array(positions.length);
+    vertexNormals(normals, positions, index);
+    for (let i = 0; i < normals.length; i += 3) {
+      const normal = [...normals.subarray(i, i + 3)];
+      expect(Math.hypot(...normal)).toBeCloseTo(1, 6);
+      const axis = normal.findIndex((x) => Math.abs(x) > 0.999);
+      expect(axis).toBeGreaterThanOrEqual(0);
+      // outward: the face's corner lies on the side that the normal points to
+      expect(Math.sign(positions[i + axis] - 0.5)).toBe(Math.sign(normal[axis]));
+    }
+  });
+});
+
+describe("uniqueEdges", () => {
+  it("obeys Euler's formula on a cube", () => {
+    const edges = uniqueEdges(FACES, 8).length / 2;
+    expect(8 - edges + FACES.length / 3).toBe(2);
+  });
+});

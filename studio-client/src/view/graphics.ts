@@ -1,0 +1,21 @@
+// How much the graphics of this machine can bear. Without a graphics card, browsers draw on the processor
+// that the simulation needs too; then shadows, reflections and smooth edges are left out.
+// `?graphics=full` or `?graphics=light` in the address decides otherwise.
+
+export interface Graphics {
+  full: boolean;
+}
+
+function isSoftware(): boolean {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl) return true;
+  const info = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+}
+
+export function detectGraphics(search: string): Graphics {
+  const wish = new URLSearchParams(search).get("graphics");
+  return { full: wish === "full" || (wish !== "light" && !isSoftware()) };
+}

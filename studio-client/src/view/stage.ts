@@ -1,0 +1,70 @@
+// How large the scene is, where its floor lies, and how fine its grid is.
+
+import { Vector3 } from "three";
+import type { CameraHints, Collider, Vector } from "../net/messages";
+import type { LiveScene } from "../state/live";
+
+export interface Stage {
+  center: Vector3;
+  /** Radius of a sphere around all bodies at rest [m]. */
+  radius: number;
+  /** Planes that hold bodies up or in. */
+  planes: { point: Vector; normal: Vector }[];
+  /** Height of the plain grid if no plane is a floor, else null. */
+  gridHeight: number | null;
+  /** Distance of two grid lines [m]: 1, 2 or 5 times a power of ten. */
+  cell: number;
+  camera: CameraHints;
+}
+
+/** The nearest 1, 2 or 5 times a power of ten not above `value`. */
+function niceFloor(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  const digit = value / power;
+  return power * (digit >= 5 ? 5 : digit >= 2 ? 2 : 1);
+}
+
+export function stageOf(scene: LiveScene): Stage {
+  const min = new Vector3(...scene.bounds.min);
+  const max = new Vector3(...scene.bounds.max);
+  const size = Math.max(min.distanceTo(max), 1e-6);
+  const planes = scene.colliders.filter((c): c is Extract<Collider, { kind: "plane" }> => c.kind === "plane");
+  const floors = planes.filter(({ normal }) => normal[1] > 0.9 * Math.hypot(...normal));
+  // A body that will fall is seen together with the floor, unless that is far below.
+  for (const { point } of floors) {
+    if (point[1] < min.y && min.y - point[1] < 3 * size) min.y = point[1];
+  }
+  const radius = Math.max(0.5 * min.distanceTo(max), 1e-6);
+  return {
+    center: min.clone().add(max).multiplyScalar(0.5),
+    radius,
+    planes,
+    gridHeight: floors.length ? null : min.y - 0.55 * radius,
+    cell: niceFloor(radius / 4),
+    camera: scene.camera,
+  };
+}
+
+const ELEVATION = 19;
+const AZIMUTH = 33;
+const DEGREE = Math.PI / 180;
+
+/**
+ * Where the camera starts: the view that pictures of a run have.
+ *
+ * @param reach Tangents of half the angles of view that are free of panels, across and up.
+ */
+export function startView(stage: Stage, reach: [number, number]): { eye: Vector3; target: Vector3 } {
+  const { camera, center, radius } = stage;
+  const target = camera.target ? new Vector3(...camera.target) : center.clone();
+  if (camera.position) return { eye: new Vector3(...camera.position), target };
+  const distance = (1.06 * radius) / Math.sin(Math.atan(Math.min(...reach)));
+  const elevation = (camera.elevation ?? ELEVATION) * DEGREE;
+  const azimuth = (camera.azimuth ?? AZIMUTH) * DEGREE;
+  const direction = new Vector3(
+    Math.cos(elevation) * Math.sin(azimuth),
+    Math.sin(elevation),
+    Math.cos(elevation) * Math.cos(azimuth),
+  );
+  return { eye: target.clone().addScaledVector(direction, distance), target };
+}

@@ -1,0 +1,22 @@
+// The surfaces on the screen, for the tools that pick them.
+
+import type { Ray } from "three";
+import type { Surface, SurfaceHit } from "./surface";
+
+let surfaces: Surface[] = [];
+
+export function setSurfaces(next: Surface[]): void {
+  surfaces = next;
+}
+
+export const surfaceOf = (body: number): Surface | undefined => surfaces[body];
+
+/** The nearest point of any body along a ray. */
+export function pick(ray: Ray): (SurfaceHit & { body: number }) | null {
+  let best: (SurfaceHit & { body: number }) | null = null;
+  surfaces.forEach((surface, body) => {
+    const hit = surface.hit(ray);
+    if (hit && (!best || hit.distance < best.distance)) best = { ...hit, body };
+  });
+  return best;
+}
