@@ -64,7 +64,7 @@ def uninterrupted(tmp_path_factory):
 
 
 def test_what_is_in_the_folder_and_what_is_said(folder):
-    output = run().stderr
+    output = run().output
     place = folder / "out" / "small"
     assert {path.name for path in place.iterdir()} == {
         "vtu", "small.pvd", "picture.png", "checkpoint.h5", "scene.yaml", "report.json"
@@ -116,10 +116,15 @@ def test_a_folder_in_use_is_left_alone(folder):
     assert [path.name for path in (folder / "mine").iterdir()] == ["thesis.txt"]
 
 
-def test_force_starts_anew(folder, uninterrupted):
-    run("--seconds", "0.8")
+def test_force_starts_anew_and_keeps_what_is_not_its_own(folder, uninterrupted):
+    place = folder / "out" / "small"
+    run("--seconds", "0.6", "--format", "vtu,ply,obj")
+    (place / "notes.txt").write_text("mine", encoding="utf-8")
+    run("--seconds", "0.7", "--format", "vtu,ply,obj", "--resume")
     run("--force")
-    assert contents(folder / "out" / "small") == uninterrupted
+    assert (place / "notes.txt").read_text(encoding="utf-8") == "mine"
+    (place / "notes.txt").unlink()
+    assert contents(place) == uninterrupted
 
 
 def test_a_finished_run_says_so(folder):
@@ -217,7 +222,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(folder, uninterrupted):
     process = start(folder)
     wait_for(process, place / "vtu" / "block_000003.vtu")
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    said = "".join(process.communicate(timeout=60))
     assert process.returncode == 130
     assert "continua run small.yaml -o out/small --resume" in said
     assert "Traceback" not in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ class Results:
         self.folder = folder
         self.scene = scene
         self.fingerprint = scene.fingerprint()
+        self._foreign: set[str] = set()
 
     def claim(self, *, resume: bool, force: bool, hint: str) -> Checkpoint | None:
         """Check, before anything is written, that the run may use the folder; return where it goes on.
@@ -66,10 +68,7 @@ class Results:
 
     def is_finished(self, saved: Checkpoint) -> bool:
         """Tell whether the run in the folder has all frames of the scene and was brought to its end."""
-        try:
-            report = json.loads((self.folder / REPORT).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return False
+        report = self._read_report()
         frames = World([], dt=self.scene.dt).plan(self.scene.seconds, self.scene.fps)[0] + 1
         return bool(report.get("finished")) and report.get("frames") == saved.frames_done >= frames
 
@@ -78,11 +77,32 @@ class Results:
         prepare_folder(self.folder)
         remove_leftovers(self.folder)
         if fresh:
-            for name in (REPORT, PICTURE):
-                (self.folder / name).unlink(missing_ok=True)
+            self._clear()
             self.checkpoint(world, 0)
+        else:
+            ours = {REPORT, PICTURE, CHECKPOINT, SCENE, *self._read_report().get("entries", [])}
+            self._foreign = {path.name for path in self.folder.iterdir()} - ours
         with atomic_write(self.folder / SCENE, "w") as file:
             file.write(self.scene.text)
+
+    def _clear(self) -> None:
+        """Remove what an earlier run left; other files in the folder are not ours to touch."""
+        for name in {REPORT, PICTURE, CHECKPOINT, SCENE, *self._read_report().get("entries", [])}:
+            path = self.folder / name
+            if path.parent != self.folder or path.is_symlink():
+                continue
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        self._foreign = {path.name for path in self.folder.iterdir()}
+
+    def _read_report(self) -> dict[str, Any]:
+        try:
+            report = json.loads((self.folder / REPORT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return report if isinstance(report, dict) else {}
 
     def checkpoint(self, world: World, frames_done: int) -> None:
         """Save the world, from which the run can go on with the same bits."""
@@ -96,7 +116,9 @@ class Results:
         )
 
     def report(self, data: dict[str, Any]) -> None:
-        """Write how the run went."""
+        """Write how the run went, and which entries of the folder it made."""
+        entries = {REPORT, *(path.name for path in self.folder.iterdir())} - self._foreign
+        data = {**data, "entries": sorted(entries)}
         with atomic_write(self.folder / REPORT, "w") as file:
             json.dump(data, file, indent=2)
             file.write("\n")

@@ -17,6 +17,7 @@ from continua.cli.results import CHECKPOINT, PICTURE, REPORT, SCENE, Results
 from continua.cli.show import time_text
 from continua.errors import DivergedError
 from continua.frames import Frame, RunInfo, Sink, StepReport
+from continua.numerics import compile_stats, get_threads, set_threads
 from continua.output import make_sink
 from continua.scene import Scene
 from continua.world import World
@@ -48,8 +49,6 @@ def run_scene(
         quiet: Say nothing but errors.
     """
     if threads is not None:
-        from continua.numerics import set_threads
-
         set_threads(threads)
     place = folder or Path(scene.output.folder or Path("out") / scene.name)
     results = Results(place, scene)
@@ -60,7 +59,11 @@ def run_scene(
         return 0
     progress = Progress(scene.seconds, quiet=quiet)
     with progress.shown(), _Stopper() as stopper:
-        return _Run(scene, given, results, progress, stopper).go(saved)
+        run = _Run(scene, given, results, progress, stopper)
+        code = run.go(saved)
+    if not quiet:
+        print("\n".join(run.summary))
+    return code
 
 
 @dataclass
@@ -107,6 +110,7 @@ class _Run:
         self.stopper = stopper
         self.tally = _Tally()
         self.clock = {"steps": 0.0, "output": 0.0}
+        self.summary: list[str] = []
 
     def go(self, saved: Any) -> int:
         self.progress.phase("building the scene")
@@ -174,8 +178,10 @@ class _Run:
             sink.close()
         self._report(world, finished=False)
         command = ["continua", "run", self.given, "-o", str(self.results.folder), "--resume"]
-        self.progress.say(f"stopped at {world.time:g} of {self.scene.seconds:g} s; go on with")
-        self.progress.say(f"  {shlex.join(command)}")
+        self.summary = [
+            f"stopped at {world.time:g} of {self.scene.seconds:g} s; go on with",
+            f"  {shlex.join(command)}",
+        ]
         return 128 + int(self.stopper.signal or 0)
 
     def _finish(self, world: World, sinks: list[Sink], frame: Frame) -> None:
@@ -188,11 +194,9 @@ class _Run:
         self.progress.phase("drawing the picture")
         picture(frame, self.results.folder / PICTURE, **self._info().view)  # type: ignore[arg-type]
         self._report(world, finished=True, files=files)
-        self._say_what_was_written(world, files)
+        self.summary = self._what_was_written(world, files)
 
     def _report(self, world: World, *, finished: bool, files: list[Path] | None = None) -> None:
-        from continua.numerics import compile_stats, get_threads
-
         tally = self.tally
         compiled, compile_seconds = compile_stats()
         self.results.report(
@@ -231,9 +235,9 @@ class _Run:
             }
         )
 
-    def _say_what_was_written(self, world: World, files: list[Path]) -> None:
+    def _what_was_written(self, world: World, files: list[Path]) -> list[str]:
         place, tally = self.results.folder, self.tally
-        seconds = max(self.clock["steps"], 1e-9)
+        seconds = max(self.clock["steps"] - compile_stats()[1], 1e-9)
         lines = [
             f"done: {world.time:g} s in {world.step_index} steps, {world.frame_index + 1} frames"
             + (f" ({tally.steps / seconds:.0f} steps/s, {time_text(seconds)})" if tally.steps else ""),
@@ -245,8 +249,7 @@ class _Run:
         ]
         if tally.warning_count:
             lines.insert(1, f"  {tally.warning_count} warnings, listed in {place / REPORT}")
-        for line in lines:
-            self.progress.say(line)
+        return lines
 
 
 _HOW = {
