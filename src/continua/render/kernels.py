@@ -17,6 +17,42 @@ BAND = 16  # rows that one task draws
 _DONE = -1000000  # marks a place of a pixel that is shaded already
 
 
+@kernel
+def _depth_map(points, triangles, axes, center, scale, depth):
+    """Fill the depth map of one direction."""
+    size = depth.shape[0]
+    depth[:] = np.float32(-1e30)
+    flat = np.empty((points.shape[0], 3), np.float32)
+    for i in range(points.shape[0]):
+        x, y, z = points[i, 0] - center[0], points[i, 1] - center[1], points[i, 2] - center[2]
+        for a in range(3):
+            flat[i, a] = x * axes[a, 0] + y * axes[a, 1] + z * axes[a, 2]
+        flat[i, 0] = flat[i, 0] * scale + 0.5 * size
+        flat[i, 1] = flat[i, 1] * scale + 0.5 * size
+        # Splat the vertex too: triangles smaller than a texel may miss every texel's centre.
+        u, v = int(flat[i, 0]), int(flat[i, 1])
+        if 0 <= u < size and 0 <= v < size and flat[i, 2] > depth[v, u]:
+            depth[v, u] = flat[i, 2]
+    for t in range(triangles.shape[0]):
+        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+        ax, ay, bx, by, cx, cy = flat[a, 0], flat[a, 1], flat[b, 0], flat[b, 1], flat[c, 0], flat[c, 1]
+        area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+        if area == 0.0:
+            continue
+        turn = np.float32(1.0) / area
+        x0, x1 = max(int(min(ax, bx, cx) - 0.5), 0), min(int(max(ax, bx, cx) + 0.5), size - 1)
+        y0, y1 = max(int(min(ay, by, cy) - 0.5), 0), min(int(max(ay, by, cy) + 0.5), size - 1)
+        for v in range(y0, y1 + 1):
+            for u in range(x0, x1 + 1):
+                px, py = np.float32(u) + np.float32(0.5), np.float32(v) + np.float32(0.5)
+                wb = ((px - ax) * (cy - ay) - (py - ay) * (cx - ax)) * turn
+                wc = ((bx - ax) * (py - ay) - (by - ay) * (px - ax)) * turn
+                if wb >= 0.0 and wc >= 0.0 and wb + wc <= 1.0:
+                    z = flat[a, 2] + wb * (flat[b, 2] - flat[a, 2]) + wc * (flat[c, 2] - flat[a, 2])
+                    if z > depth[v, u]:
+                        depth[v, u] = z
+
+
 @kernel(parallel=True)
 def depth_maps(points, triangles, axes, center, scale, maps):
     """Fill one orthographic depth map for each direction of light.
@@ -29,39 +65,8 @@ def depth_maps(points, triangles, axes, center, scale, maps):
         scale: Texels a metre.
         maps: Result, shape [d, r, r]: how far towards the light the outermost surface is; -1e30 if none.
     """
-    size = maps.shape[1]
     for d in prange(maps.shape[0]):
-        depth = maps[d]
-        depth[:] = np.float32(-1e30)
-        flat = np.empty((points.shape[0], 3), np.float32)
-        for i in range(points.shape[0]):
-            x, y, z = points[i, 0] - center[0], points[i, 1] - center[1], points[i, 2] - center[2]
-            for a in range(3):
-                flat[i, a] = x * axes[d, a, 0] + y * axes[d, a, 1] + z * axes[d, a, 2]
-            flat[i, 0] = flat[i, 0] * scale + 0.5 * size
-            flat[i, 1] = flat[i, 1] * scale + 0.5 * size
-            # Splat the vertex too: triangles smaller than a texel may miss every texel's centre.
-            u, v = int(flat[i, 0]), int(flat[i, 1])
-            if 0 <= u < size and 0 <= v < size and flat[i, 2] > depth[v, u]:
-                depth[v, u] = flat[i, 2]
-        for t in range(triangles.shape[0]):
-            a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
-            ax, ay, bx, by, cx, cy = flat[a, 0], flat[a, 1], flat[b, 0], flat[b, 1], flat[c, 0], flat[c, 1]
-            area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-            if area == 0.0:
-                continue
-            turn = np.float32(1.0) / area
-            x0, x1 = max(int(min(ax, bx, cx) - 0.5), 0), min(int(max(ax, bx, cx) + 0.5), size - 1)
-            y0, y1 = max(int(min(ay, by, cy) - 0.5), 0), min(int(max(ay, by, cy) + 0.5), size - 1)
-            for v in range(y0, y1 + 1):
-                for u in range(x0, x1 + 1):
-                    px, py = np.float32(u) + np.float32(0.5), np.float32(v) + np.float32(0.5)
-                    wb = ((px - ax) * (cy - ay) - (py - ay) * (cx - ax)) * turn
-                    wc = ((bx - ax) * (py - ay) - (by - ay) * (px - ax)) * turn
-                    if wb >= 0.0 and wc >= 0.0 and wb + wc <= 1.0:
-                        z = flat[a, 2] + wb * (flat[b, 2] - flat[a, 2]) + wc * (flat[c, 2] - flat[a, 2])
-                        if z > depth[v, u]:
-                            depth[v, u] = z
+        _depth_map(points, triangles, axes[d], center, scale, maps[d])
 
 
 @inline
@@ -81,6 +86,19 @@ def _lit(depth, axes, center, scale, x, y, z, bias):
     return near * (1.0 - fv) + far * fv
 
 
+@kernel
+def _sky_light_at(point, normal, axes, center, scale, maps, radiance, lift):
+    """Return the light of the sky at one point."""
+    nx, ny, nz = normal[0], normal[1], normal[2]
+    x, y, z = point[0] + lift * nx, point[1] + lift * ny, point[2] + lift * nz
+    total = 0.0
+    for d in range(maps.shape[0]):
+        cosine = nx * axes[d, 2, 0] + ny * axes[d, 2, 1] + nz * axes[d, 2, 2]
+        if cosine > 0.0:
+            total += cosine * radiance[d] * _lit(maps[d], axes[d], center, scale, x, y, z, 0.5 * lift)
+    return total
+
+
 @kernel(parallel=True)
 def sky_light(points, normals, axes, center, scale, maps, radiance, lift, light):
     """Gather the light of the sky at points: the mean over directions, each weighted by its cosine.
@@ -97,14 +115,7 @@ def sky_light(points, normals, axes, center, scale, maps, radiance, lift, light)
         light: Result, shape [n].
     """
     for i in prange(points.shape[0]):
-        nx, ny, nz = normals[i, 0], normals[i, 1], normals[i, 2]
-        x, y, z = points[i, 0] + lift * nx, points[i, 1] + lift * ny, points[i, 2] + lift * nz
-        total = 0.0
-        for d in range(maps.shape[0]):
-            cosine = nx * axes[d, 2, 0] + ny * axes[d, 2, 1] + nz * axes[d, 2, 2]
-            if cosine > 0.0:
-                total += cosine * radiance[d] * _lit(maps[d], axes[d], center, scale, x, y, z, 0.5 * lift)
-        light[i] = total
+        light[i] = _sky_light_at(points[i], normals[i], axes, center, scale, maps, radiance, lift)
 
 
 @kernel
@@ -145,7 +156,7 @@ def setup_triangles(clip, triangles, width, height, near, edges, boxes):
             boxes[t, 0], boxes[t, 1], boxes[t, 2], boxes[t, 3] = int(x0), int(x1), int(y0), int(y1)
 
 
-@inline
+@kernel
 def _fill(first, last, dx, dy, near, edges, boxes, owner, inverse):
     """Find the nearest triangle at one place inside each pixel of the rows `first` to `last` - 1."""
     limit = 1.0 / near
@@ -173,7 +184,7 @@ def _over(plane, eye):
     return (plane[3] - eye[0]) * plane[0] + (plane[4] - eye[1]) * plane[1] + (plane[5] - eye[2]) * plane[2]
 
 
-@inline
+@kernel
 def _fill_planes(first, last, width, height, dx, dy, view, planes, owner, inverse):
     """Put planes, numbered -2, -3, ..., where they are nearer than the triangles; seen from above only."""
     eye, focal = view[0:3], view[12]
@@ -223,7 +234,7 @@ def _line(value, spacing, blur):
     return min(max((half + 0.5 * width - off) / width, 0.0), 1.0) * min(2.0 * half / width, 1.0)
 
 
-@inline
+@kernel
 def _ground_color(plane, table, lamp, eye, ray, focal, lift, axes, center, scale, maps, color):
     """Darken `color`, the backdrop, by a plane: grid, sky light and shadow near the bodies only."""
     facing = ray[0] * plane[0] + ray[1] * plane[1] + ray[2] * plane[2]
@@ -252,7 +263,7 @@ def _ground_color(plane, table, lamp, eye, ray, focal, lift, axes, center, scale
         color[c] *= (1.0 - 0.10 * near) * (1.0 - near + near * light)
 
 
-@inline
+@kernel
 def _surface_color(
     t, px, py, eye, ray, lamp, lift, positions, normals, colors, light, triangles, edges,
     axes, center, scale, maps, color,
@@ -303,6 +314,63 @@ def _srgb_byte(light):
     return np.uint8(255.0 * (1.055 * min(light, 1.0) ** (1.0 / 2.4) - 0.055) + 0.5)
 
 
+@kernel
+def _draw_band(
+    band, view, lamp, offsets, positions, normals, colors, light, triangles, edges, boxes,
+    axes, center, scale, maps, planes, tables, backdrop, picture,
+):  # fmt: skip
+    """Draw some rows of the picture."""
+    height, width = picture.shape[0], picture.shape[1]
+    samples = offsets.shape[0]
+    focal, near, lift = view[12], view[13], view[14]
+    eye = view[0:3]
+    first, last = band * BAND, min((band + 1) * BAND, height)
+    owner = np.empty((samples, BAND, width), np.int32)
+    inverse = np.empty((BAND, width))
+    ray, color, total = np.empty(3), np.empty(3), np.empty(3)
+    for s in range(samples):
+        owner[s] = -1
+        inverse[:] = 0.0
+        _fill(first, last, offsets[s, 0], offsets[s, 1], near, edges, boxes, owner[s], inverse)
+        _fill_planes(
+            first, last, width, height, offsets[s, 0], offsets[s, 1], view, planes, owner[s], inverse
+        )
+    for y in range(first, last):
+        for x in range(width):
+            total[:] = 0.0
+            for s in range(samples):
+                t = owner[s, y - first, x]
+                if t == _DONE:
+                    continue
+                count, dx, dy = 0, 0.0, 0.0
+                for other in range(s, samples):
+                    if owner[other, y - first, x] == t:
+                        owner[other, y - first, x] = _DONE
+                        count += 1
+                        dx += offsets[other, 0]
+                        dy += offsets[other, 1]
+                # The mean of places inside a triangle is inside it.
+                px, py = x + dx / count, y + dy / count
+                rx, ry = (px - 0.5 * width) / focal, (0.5 * height - py) / focal
+                for c in range(3):
+                    ray[c] = view[9 + c] + rx * view[3 + c] + ry * view[6 + c]
+                    color[c] = backdrop[y, c]
+                if t >= 0:
+                    _surface_color(
+                        t, px, py, eye, ray, lamp, lift, positions, normals, colors, light,
+                        triangles, edges, axes, center, scale, maps, color,
+                    )  # fmt: skip
+                elif t <= -2:
+                    _ground_color(
+                        planes[-2 - t], tables[-2 - t], lamp, eye, ray, focal, lift, axes, center, scale,
+                        maps, color,
+                    )  # fmt: skip
+                for c in range(3):
+                    total[c] += count * color[c]
+            for c in range(3):
+                picture[y, x, c] = _srgb_byte(total[c] / samples)
+
+
 @kernel(parallel=True)
 def draw(
     view, lamp, offsets, positions, normals, colors, light, triangles, edges, boxes,
@@ -331,53 +399,8 @@ def draw(
         backdrop: Linear RGB of each row without anything in it, shape [height, 3].
         picture: Result, sRGB bytes, shape [height, width, 3].
     """
-    height, width = picture.shape[0], picture.shape[1]
-    samples = offsets.shape[0]
-    focal, near, lift = view[12], view[13], view[14]
-    eye = view[0:3]
-    for band in prange((height + BAND - 1) // BAND):
-        first, last = band * BAND, min((band + 1) * BAND, height)
-        owner = np.empty((samples, BAND, width), np.int32)
-        inverse = np.empty((BAND, width))
-        ray, color, total = np.empty(3), np.empty(3), np.empty(3)
-        for s in range(samples):
-            owner[s] = -1
-            inverse[:] = 0.0
-            _fill(first, last, offsets[s, 0], offsets[s, 1], near, edges, boxes, owner[s], inverse)
-            _fill_planes(
-                first, last, width, height, offsets[s, 0], offsets[s, 1], view, planes, owner[s], inverse
-            )
-        for y in range(first, last):
-            for x in range(width):
-                total[:] = 0.0
-                for s in range(samples):
-                    t = owner[s, y - first, x]
-                    if t == _DONE:
-                        continue
-                    count, dx, dy = 0, 0.0, 0.0
-                    for other in range(s, samples):
-                        if owner[other, y - first, x] == t:
-                            owner[other, y - first, x] = _DONE
-                            count += 1
-                            dx += offsets[other, 0]
-                            dy += offsets[other, 1]
-                    # The mean of places inside a triangle is inside it.
-                    px, py = x + dx / count, y + dy / count
-                    rx, ry = (px - 0.5 * width) / focal, (0.5 * height - py) / focal
-                    for c in range(3):
-                        ray[c] = view[9 + c] + rx * view[3 + c] + ry * view[6 + c]
-                        color[c] = backdrop[y, c]
-                    if t >= 0:
-                        _surface_color(
-                            t, px, py, eye, ray, lamp, lift, positions, normals, colors, light,
-                            triangles, edges, axes, center, scale, maps, color,
-                        )  # fmt: skip
-                    elif t <= -2:
-                        _ground_color(
-                            planes[-2 - t], tables[-2 - t], lamp, eye, ray, focal, lift, axes, center, scale,
-                            maps, color,
-                        )  # fmt: skip
-                    for c in range(3):
-                        total[c] += count * color[c]
-                for c in range(3):
-                    picture[y, x, c] = _srgb_byte(total[c] / samples)
+    for band in prange((picture.shape[0] + BAND - 1) // BAND):
+        _draw_band(
+            band, view, lamp, offsets, positions, normals, colors, light, triangles, edges, boxes,
+            axes, center, scale, maps, planes, tables, backdrop, picture,
+        )  # fmt: skip
