@@ -194,7 +194,7 @@ def _segment(ax, ay, az, bx, by, bz):
 
 @inline
 def _triangle(points, triangles, t, x, y, z):
-    """Return the point of triangle t nearest to (x, y, z) in barycentric coordinates, and the squared distance."""
+    """Return where triangle t is nearest to (x, y, z), barycentric, and the squared distance."""
     i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
     ux, uy, uz = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
     vx, vy, vz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
