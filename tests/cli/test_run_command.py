@@ -150,6 +150,17 @@ def test_a_changed_scene_is_not_resumed(folder):
     assert contents(folder / "out") == before
 
 
+def test_other_meshes_are_not_taken_for_those_of_the_run(folder, monkeypatch):
+    run("--seconds", "0.1")
+    before = contents(folder / "out")
+    box = ct.mesh.box
+    monkeypatch.setattr(ct.mesh, "box", lambda *a, **k: box(*a, **k).transformed(scale=1.5))
+    result = CliRunner().invoke(app, ["run", "small.yaml", "--resume"])
+    assert result.exit_code == 2
+    assert "the meshes are not those this run was started with" in result.stderr
+    assert contents(folder / "out") == before
+
+
 def test_a_damaged_checkpoint_is_not_resumed(folder):
     run("--seconds", "0.1")
     path = folder / "out" / "small" / "checkpoint.h5"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -21,6 +22,7 @@ PICTURE = "picture.png"
 REPORT = "report.json"
 SCENE = "scene.yaml"
 _MARK = "# fingerprint "
+_GEOMETRY = "# geometry "
 
 
 class Results:
@@ -66,6 +68,15 @@ class Results:
             )
         return saved
 
+    def check_geometry(self, saved: Checkpoint, world: World) -> None:
+        """Refuse to go on with other meshes: a surface may be filled differently by another version."""
+        second = saved.scene.split("\n", 2)[1]
+        if second.removeprefix(_GEOMETRY) != _geometry(world):
+            raise InputError(
+                "the meshes are not those this run was started with; start anew with --force",
+                where=str(self.folder),
+            )
+
     def is_finished(self, saved: Checkpoint) -> bool:
         """Tell whether the run in the folder has all frames of the scene and was brought to its end."""
         report = self._read_report()
@@ -109,7 +120,7 @@ class Results:
         checkpoint.save(
             self.folder / CHECKPOINT,
             world,
-            f"{_MARK}{self.fingerprint}\n{self.scene.options_text}",
+            f"{_MARK}{self.fingerprint}\n{_GEOMETRY}{_geometry(world)}\n{self.scene.options_text}",
             frames_done=frames_done,
             seconds=self.scene.seconds,
             fps=self.scene.fps,
@@ -122,3 +133,11 @@ class Results:
         with atomic_write(self.folder / REPORT, "w") as file:
             json.dump(data, file, indent=2)
             file.write("\n")
+
+
+def _geometry(world: World) -> str:
+    digest = hashlib.sha256()
+    for body in world.bodies:
+        digest.update(body.mesh.points.tobytes())
+        digest.update(body.mesh.tets.tobytes())
+    return digest.hexdigest()

@@ -118,6 +118,7 @@ class _Run:
         sinks = [make_sink(kind, self.results.folder) for kind in dict.fromkeys(self.scene.output.formats)]
         start = 0
         if saved is not None:
+            self.results.check_geometry(saved, world)
             world.restore(saved.state)
             start = saved.frames_done
             self.progress.say(f"going on at {world.time:g} s (frame {start})")
