@@ -1,6 +1,10 @@
 # ruff: noqa: E501  (a table reads best with one case a line)
 """Every malformed scene is refused with one sentence that names the file, the line, the key and the reason."""
 
+import contextlib
+import random
+import re
+
 import pytest
 from typer.testing import CliRunner
 
@@ -37,6 +41,11 @@ CASES = {
     "unknown-top-key": ("seconds:", "second:", 2, "second", "did you mean 'seconds'?"),
     "unknown-key-far": ("order: 1", "zzz: 1", 10, "bodies[0].zzz", "the keys here are color, damping"),
     "misspelt-selector-key": ("where: left", "were: left", 12, "bodies[0].pin[0].were", "did you mean 'where'?"),
+    "misspelt-collider-key": ("point: [0, -1, 0]", "piont: [0, -1, 0]", 17, "colliders[0].piont", "did you mean 'point'?"),
+    "misspelt-motion-key": ("axis: [1, 0, 0]", "axes: [1, 0, 0]", 15, "bodies[0].drive[0].motion.axes", "did you mean 'axis'?"),
+    "misspelt-where-key": ("normal: [-1, 0, 0]", "norm: [-1, 0, 0]", 14, "bodies[0].drive[0].where.norm", "did you mean 'normal'?"),
+    "misspelt-camera-key": ("dt: 0.01", "output: {picture: {camera: {azimut: 3}}}", 4, "output.picture.camera.azimut", "did you mean 'azimuth'?"),
+    "misspelt-rotation-key": ("order: 1", "transform: {rotate: {degree: 3}}", 10, "bodies[0].transform.rotate.degree", "did you mean 'degrees'?"),
     "number-as-text": ("young: 1e6", "young: soft", 9, "bodies[0].material.young", "must be a number (got 'soft')"),
     "quoted-number": ("young: 1e6", "young: '1e6'", 9, "bodies[0].material.young", "must be a number (got '1e6')"),
     "text-as-number": ("name: beam\nseconds", "name: 5\nseconds", 1, "name", "must be text (got 5)"),
@@ -193,3 +202,46 @@ def test_files_that_cannot_be_read(case, tmp_path):
 def test_a_misspelt_shipped_scene():
     with pytest.raises(InputError, match=r"did you mean 'beam'\?"):
         load_scene("baem")
+
+
+JUNK = [
+    "",
+    "x",
+    "-1",
+    "0",
+    "1e400",
+    ".nan",
+    "null",
+    "true",
+    "[]",
+    "{}",
+    "[1, 2]",
+    "{type: box}",
+    "'",
+    ":",
+    "- ",
+    "&a",
+    "*a",
+    "!!x",
+]
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_any_damage_gives_a_scene_or_an_input_error(seed):
+    """Words and characters replaced at random never raise anything but InputError."""
+    chance = random.Random(seed)
+    text = GOOD
+    for _ in range(chance.randint(1, 3)):
+        words = list(re.finditer(r"[\w.-]+", text))
+        word = chance.choice(words)
+        if chance.random() < 0.7:
+            text = (
+                text[: word.start()]
+                + chance.choice([*JUNK, chance.choice(words).group()])
+                + text[word.end() :]
+            )
+        else:
+            cut = chance.randrange(len(text))
+            text = text[:cut] + chance.choice(":{}[],#&*!|>'\"%@\t\n\x00é") + text[cut + 1 :]
+    with contextlib.suppress(InputError):
+        parse_scene(text, label="scene.yaml")
