@@ -134,6 +134,8 @@ def _from_meshio(mesh: meshio.Mesh, weld: bool) -> AnyMesh:
     unknown = kinds - {*_TETS, *_HEXES, *_FACES, *_IGNORED}
     if unknown:
         raise InputError(f"cells of kind {', '.join(sorted(unknown))} cannot be used; convert them to tets")
+    if any(block.data.ndim != 2 or block.data.dtype.kind not in "iu" for block in mesh.cells):
+        raise InputError("the file's cells are not tables of node numbers; it may be cut off")
     has_tets, has_hexes = bool(kinds & {*_TETS}), bool(kinds & {*_HEXES})
     if has_tets and has_hexes:
         raise InputError("the file mixes tets and hexes; keep one kind")
