@@ -73,7 +73,7 @@ CASES = {
     "more-absurd-cells": ("cells: [4, 1, 1]", "cells: [4000000000, 1, 1]", 8, "bodies[0].mesh.cells[0]", "must be at most 1000"),
     "short-vector": ("size: [1.0, 0.25, 0.25]", "size: [1.0, 0.25]", 8, "bodies[0].mesh.size", "must be a list of 3 numbers (got [1.0, 0.25])"),
     "long-vector": ("point: [0, -1, 0]", "point: [0, -1, 0, 0]", 17, "colliders[0].point", "must be a list of 3 numbers"),
-    "negative-size": ("size: [1.0, 0.25, 0.25]", "size: [1.0, -0.25, 0.25]", 8, "bodies[0].mesh", "'size' must have three lengths greater than 0"),
+    "negative-size": ("size: [1.0, 0.25, 0.25]", "size: [1.0, -0.25, 0.25]", 8, "bodies[0].mesh", "'size' must have three lengths of at least 1e-9 m"),
     "zero-axis": ("axis: [1, 0, 0]", "axis: [0, 0, 0]", 15, "bodies[0].drive[0].motion.axis", "must not be the zero vector"),
     "mesh-type": ("type: box", "type: boxx", 8, "bodies[0].mesh", "(got 'boxx'); did you mean 'box'?"),
     "no-mesh-type": ("type: box, ", "", 8, "bodies[0].mesh", "needs a key 'type', one of 'box', 'bridge'"),

@@ -42,8 +42,10 @@ Material = Annotated[
 class Damping(Model):
     """Rayleigh damping: the damping matrix is `mass` times the mass plus `stiffness` times the stiffness."""
 
-    mass: Number = option("Slows all motion, like a thin medium.", 0.0, unit="1/s", ge=0)
-    stiffness: Number = option("Slows deformation only, the more the faster it is.", 0.0, unit="s", ge=0)
+    mass: Number = option("Slows all motion, like a thin medium.", 0.0, unit="1/s", ge=0, le=1e6)
+    stiffness: Number = option(
+        "Slows deformation only, the more the faster it is.", 0.0, unit="s", ge=0, le=1e6
+    )
 
 
 class Pcg(Model):

@@ -120,8 +120,8 @@ class Scene(Model):
         if steps > MAX_STEPS:
             raise PydanticCustomError(
                 "too_many_steps",
-                "asks for {steps} million steps; use fewer seconds, fewer frames or a longer dt",
-                {"steps": round(steps / 1e6), "at": ["seconds"]},
+                "asks for {steps} steps; use fewer seconds, fewer frames or a longer dt",
+                {"steps": f"{steps:.3g}", "at": ["seconds"]},
             )
         return self
 

@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 MAX_ELEMENTS = 20_000_000
+MIN_LENGTH = 1e-9
 
 
 def _check_cells(cells: int, tets_per_cell: float, key: str) -> None:
@@ -36,15 +37,15 @@ def _check_cells(cells: int, tets_per_cell: float, key: str) -> None:
         )
 
 
-_Extent = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0, le=1e6)]
+_Extent = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=MIN_LENGTH, le=1e6)]
 _Cells = Annotated[int, Field(strict=True, ge=1, le=1000)]
 
 
 def _positive(value: tuple[float, float, float], key: str) -> None:
-    if min(value) <= 0:
+    if min(value) < MIN_LENGTH:
         raise PydanticCustomError(
             "not_positive",
-            "'{key}' must have three lengths greater than 0 (got {got})",
+            "'{key}' must have three lengths of at least 1e-9 m (got {got})",
             {"key": key, "got": list(value)},
         )
 
@@ -130,7 +131,7 @@ class Tetrahedralize(Model):
     """How a closed surface is filled with tetrahedra."""
 
     size: _Extent | None = option("Wanted length of edges.", None, unit="m")
-    max_volume: _Extent | None = option("Largest volume of a tetrahedron.", None, unit="m³")
+    max_volume: Number | None = option("Largest volume of a tetrahedron.", None, unit="m³", gt=0, le=1e18)
     min_dihedral: Number | None = option(
         "Smallest angle between two faces of a tetrahedron to aim for.", None, unit="deg", ge=0, le=40
     )
