@@ -36,8 +36,8 @@ def test_free_body_keeps_momentum_and_angular_momentum(order):
     for _ in range(200):
         world.step()
     p1, L1 = momentum(body)
-    np.testing.assert_allclose(p1, p0, rtol=1e-7)
-    np.testing.assert_allclose(L1, L0, rtol=1e-7)
+    np.testing.assert_allclose(p1, p0, rtol=0, atol=1e-8 * np.linalg.norm(p0))
+    np.testing.assert_allclose(L1, L0, rtol=0, atol=1e-8 * np.linalg.norm(L0))
 
 
 def test_spinning_body_does_not_inflate():
@@ -198,8 +198,7 @@ def test_driven_nodes_follow_their_motion_exactly():
     end = lambda x: x[:, 0] > 0.4 - 1e-9  # noqa: E731
     body.drive(end, ct.Motion.rotate((1, 0, 0), (0, 0.1, 0.1), rate=np.pi, until=0.5))
     world = ct.World([body], gravity=(0, 0, 0))
-    for frame in world.run(seconds=0.8, fps=25):
-        pass
+    *_, frame = world.run(seconds=0.8, fps=25)
     turned = Rotation.from_rotvec([np.pi / 2, 0, 0]).as_matrix()
     nodes = end(body.rest_positions)
     expected = (body.rest_positions[nodes] - [0, 0.1, 0.1]) @ turned.T + [0, 0.1, 0.1]

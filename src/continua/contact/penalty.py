@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact.shapes import Shape
-from continua.numerics import kernel
 
-__all__ = ["ContactSet", "apply_contacts", "contact_impulses", "find_contacts"]
+__all__ = ["NO_CONTACTS", "ContactSet", "find_contacts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,49 +81,3 @@ def find_contacts(
     if not parts:
         return NO_CONTACTS
     return ContactSet(*(np.ascontiguousarray(np.concatenate(column)) for column in zip(*parts, strict=True)))
-
-
-@kernel
-def _drag(k, c, gap, friction, n, v, dt, slip):
-    """Return the coefficients (along the normal, across it) of the contact's velocity-dependent impulse."""
-    along = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
-    press = max(0.0, -k * (gap + dt * along) - c * along)
-    across = 0.0
-    for i in range(3):
-        across += (v[i] - along * n[i]) ** 2
-    return dt * (c + dt * k), dt * friction * press / max(np.sqrt(across), slip)
-
-
-@kernel
-def apply_contacts(
-    nodes, normals, gaps, stiffness, damping, friction, velocities, dt, slip, diagonal, blocks, rhs
-):
-    """Add the contacts' impulses to the matrix and the right-hand side of a velocity solve.
-
-    Sliding below the speed `slip` [m/s] is resisted in proportion to it, faster sliding by the full friction.
-    """
-    for q in range(nodes.shape[0]):
-        i = nodes[q]
-        n = normals[q]
-        normal, tangent = _drag(stiffness[q], damping[q], gaps[q], friction[q], n, velocities[i], dt, slip)
-        k = diagonal[i]
-        for a in range(3):
-            rhs[i, a] -= dt * stiffness[q] * gaps[q] * n[a]
-            for b in range(3):
-                nn = n[a] * n[b]
-                blocks[k, 3 * a + b] += normal * nn + tangent * ((1.0 if a == b else 0.0) - nn)
-
-
-@kernel
-def contact_impulses(
-    nodes, normals, gaps, stiffness, damping, friction, velocities, solved, dt, slip, impulse
-):
-    """Add what the contacts really did to the momentum in this step, given the solved velocities."""
-    for q in range(nodes.shape[0]):
-        i = nodes[q]
-        n = normals[q]
-        normal, tangent = _drag(stiffness[q], damping[q], gaps[q], friction[q], n, velocities[i], dt, slip)
-        along = n[0] * solved[i, 0] + n[1] * solved[i, 1] + n[2] * solved[i, 2]
-        for a in range(3):
-            impulse[i, a] -= dt * stiffness[q] * gaps[q] * n[a]
-            impulse[i, a] -= normal * along * n[a] + tangent * (solved[i, a] - along * n[a])

@@ -92,17 +92,23 @@ class LinearTets:
         self.tables = bernstein_tables(1)
         self.parallel = self.element_count >= PARALLEL_FROM
         self.inverted = 0
-        self._rest_inverse, self._root_volume = rest_geometry(mesh)
+        self._rest_inverse, _ = rest_geometry(mesh)
+        p = self.pattern
+        self._edge_lists = kernels.edge_lists(
+            p.indptr, p.indices, p.diagonal, p.inc_indptr, p.inc_codes, p.slots
+        )
         tasks = -(-self.element_count // (kernels.LANES * kernels.TASK))
         self._inverted = np.zeros(tasks, np.int64)
         self._records = np.zeros((self.element_count, kernels.RECORD))
-        self._lam = np.zeros(self.element_count)
-        self._mu = np.zeros(self.element_count)
+        self._root = np.zeros(self.element_count)
+        self._ratio = 0.0
         self._rotate = True
 
     def set_law(self, law: Law) -> None:
         """Take over the constants of a material."""
-        self._lam[:], self._mu[:] = law.lame
+        lam, mu = law.lame
+        self._root[:] = np.sqrt(self.mesh.volumes * mu)
+        self._ratio = lam / mu
         self._rotate = law.follows_rotation
 
     def mass(self, density: float, lumped: bool) -> NDArray[np.float64]:
@@ -130,9 +136,8 @@ class LinearTets:
             coefficients,
             self.elements,
             self._rest_inverse,
-            self._root_volume,
-            self._lam,
-            self._mu,
+            self._root,
+            self._ratio,
             self._rotate,
             self._records,
             self._inverted,
@@ -157,9 +162,11 @@ class LinearTets:
             self._records,
             p.indptr,
             p.indices,
+            p.diagonal,
             p.inc_indptr,
             p.inc_codes,
-            p.slots,
+            *self._edge_lists,
+            self._ratio,
             mass,
             c_mass,
             c_stiffness,
@@ -179,13 +186,13 @@ class LinearTets:
         result = np.empty(self.node_count)
         p = self.pattern
         kernels.node_stress.pick(self.parallel)(
-            self._records, self._root_volume, p.inc_indptr, p.inc_codes, result
+            self._records, self._root, self.mesh.volumes, p.inc_indptr, p.inc_codes, result
         )
         return result
 
     def energy(self) -> float:
         """Return the elastic energy [J]."""
-        return float(kernels.elastic_energy(self._records))
+        return float(kernels.elastic_energy(self._records, self._ratio))
 
     def cells(self) -> dict[str, NDArray[np.int32]]:
         """Return the tetrahedra."""

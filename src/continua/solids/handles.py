@@ -71,7 +71,7 @@ class Push(_Handle):
     ) -> None:
         super().__init__(body, until)
         self.nodes = nodes
-        self.force = force  # type: ignore[assignment]
+        self.force = force
 
     @property
     def force(self) -> NDArray[np.float64]:
@@ -108,7 +108,7 @@ class Pull(_Handle):
         self.nodes = nodes
         self.weights = weights
         self.stiffness = float(stiffness)
-        self.target = target  # type: ignore[assignment]
+        self.target = target
 
     @property
     def target(self) -> NDArray[np.float64]:

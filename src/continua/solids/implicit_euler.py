@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import ContactSet
-from continua.contact.penalty import apply_contacts, contact_impulses
+from continua.contact.kernels import apply_contacts, contact_impulses
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.solids import kernels
 from continua.solids.elements import Elements

@@ -5,8 +5,9 @@ record an element; the second runs over nodes, and each node gathers the records
 scattered, so nothing races and the result does not depend on the number of threads.
 
 A record holds, with V the volume, R the rotation and g_a the rest gradient of corner a's shape function:
-columns 0-11 sqrt(V) R g_a; columns 12-17 sqrt(V) times the rotated stress (xx, yy, zz, xy, xz, yz);
-columns 18, 19 the Lame constants lambda and mu.
+columns 0-11 G_a = sqrt(V mu) R g_a; columns 12-17 sqrt(V/mu) times the rotated stress (xx, yy, zz, xy, xz, yz).
+With this scaling block (a, b) of the element's stiffness is made of the outer
+product N = G_a G_b^T alone: (lambda/mu) N + N^T + tr(N) 1.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from numba import prange, uint32, uint64
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.polar import LANES, polar_lanes
 
-RECORD = 20
+RECORD = 18
 CHUNK = 128  # rows a chunk of the node passes
 TASK = 4  # blocks of lanes that one task does with one scratch array
 
 _F_ROW, _R_ROW, _DET_ROW = 18, 27, 36  # deformation gradient, rotation, determinant in the scratch
 _F, _R, _DET = _F_ROW * LANES, _R_ROW * LANES, _DET_ROW * LANES
 _OUT = 37 * LANES  # rows 37-54: what goes into columns 0-17 of the record
-_ROOT, _LAM, _MU = 55 * LANES, 56 * LANES, 57 * LANES
-_SCRATCH = 58 * LANES
+_ROOT = 55 * LANES
+_SCRATCH = 56 * LANES
 
 
 @inline
@@ -43,7 +44,7 @@ def _deformation_lanes(s):
 
 
 @inline
-def _record_lanes(s):
+def _record_lanes(s, ratio):
     """From F, R and the rest inverse make the rotated gradients and the rotated stress of every lane."""
     for e in range(uint64(LANES)):
         v = s[_ROOT + e]
@@ -73,14 +74,13 @@ def _record_lanes(s):
         b02 = f0 * r6 + f1 * r7 + f2 * r8 + f6 * r0 + f7 * r1 + f8 * r2
         b12 = f3 * r6 + f4 * r7 + f5 * r8 + f6 * r3 + f7 * r4 + f8 * r5
         v = s[_ROOT + e]
-        m = v * s[_MU + e]
-        p = v * s[_LAM + e] * (b00 + b11 + b22 - 3.0)
-        s[_OUT + 12 * LANES + e] = 2.0 * m * (b00 - 1.0) + p
-        s[_OUT + 13 * LANES + e] = 2.0 * m * (b11 - 1.0) + p
-        s[_OUT + 14 * LANES + e] = 2.0 * m * (b22 - 1.0) + p
-        s[_OUT + 15 * LANES + e] = m * b01
-        s[_OUT + 16 * LANES + e] = m * b02
-        s[_OUT + 17 * LANES + e] = m * b12
+        p = v * ratio * (b00 + b11 + b22 - 3.0)
+        s[_OUT + 12 * LANES + e] = 2.0 * v * (b00 - 1.0) + p
+        s[_OUT + 13 * LANES + e] = 2.0 * v * (b11 - 1.0) + p
+        s[_OUT + 14 * LANES + e] = 2.0 * v * (b22 - 1.0) + p
+        s[_OUT + 15 * LANES + e] = v * b01
+        s[_OUT + 16 * LANES + e] = v * b02
+        s[_OUT + 17 * LANES + e] = v * b12
 
 
 @inline
@@ -98,7 +98,7 @@ def _no_rotation_lanes(s):
 
 
 @inline
-def _load_lanes(s, positions, tets, rest_inverse, root_volume, lam, mu, lo, n):
+def _load_lanes(s, positions, tets, rest_inverse, root, lo, n):
     for e in range(n):
         i0 = uint32(tets[lo + e, 0])
         i1 = uint32(tets[lo + e, 1])
@@ -113,24 +113,21 @@ def _load_lanes(s, positions, tets, rest_inverse, root_volume, lam, mu, lo, n):
         for e in range(n):
             s[(uint64(9) + c) * uint64(LANES) + e] = rest_inverse[c, lo + e]
     for e in range(n):
-        s[uint64(_ROOT) + e] = root_volume[lo + e]
-        s[uint64(_LAM) + e] = lam[lo + e]
-        s[uint64(_MU) + e] = mu[lo + e]
+        s[uint64(_ROOT) + e] = root[lo + e]
 
 
 @kernel_pair
-def element_records(positions, tets, rest_inverse, root_volume, lam, mu, rotate, records, inverted):
+def element_records(positions, tets, rest_inverse, root, ratio, rotate, records, inverted):
     """Fill one record an element from the current positions; `inverted` counts det F <= 0 a task.
 
     Args:
         positions: Current node positions [n, 3].
         tets: Corner indices [m, 4].
         rest_inverse: Rows of the inverse of the rest edge matrix, shape [9, m].
-        root_volume: Square root of the rest volumes [m].
-        lam: First Lame constant [m].
-        mu: Shear modulus [m].
+        root: Square root of volume times shear modulus [m].
+        ratio: Lame constants lambda/mu of the material.
         rotate: Whether the law follows the element's rotation (corotated) or not (linear).
-        records: Result [m, 20].
+        records: Result [m, 18].
         inverted: Result, one count a task of TASK * LANES elements.
     """
     m = tets.shape[0]
@@ -142,45 +139,120 @@ def element_records(positions, tets, rest_inverse, root_volume, lam, mu, rotate,
                 break
             lo = uint64(block * LANES)
             n = min(uint64(LANES), uint64(m) - lo)
-            _load_lanes(s, positions, tets, rest_inverse, root_volume, lam, mu, lo, n)
+            _load_lanes(s, positions, tets, rest_inverse, root, lo, n)
             _deformation_lanes(s)
             if rotate:
                 polar_lanes(s, _F_ROW, _R_ROW, _DET_ROW, n)
             else:
                 _no_rotation_lanes(s)
-            _record_lanes(s)
+            _record_lanes(s, ratio)
             for e in range(n):
                 if s[uint64(_DET) + e] <= 0.0:
                     count += 1
                 for c in range(uint64(18)):
                     records[lo + e, c] = s[uint64(_OUT) + c * uint64(LANES) + e]
-                records[lo + e, 18] = s[uint64(_LAM) + e]
-                records[lo + e, 19] = s[uint64(_MU) + e]
         inverted[task] = count
+
+
+@kernel
+def edge_lists(indptr, indices, diagonal, inc_indptr, inc_codes, slots):
+    """Return what the assembly needs of every block above the diagonal: (list_indptr [nnz + 1], codes, mirror [nnz]).
+
+    Block k = (i, j), i < j, belongs to a mesh edge; `codes[list_indptr[k]:list_indptr[k + 1]]` are the elements
+    around it as 16 e + 4 a + b, with a and b the corners at i and j. `mirror[k]` is the block (j, i).
+    """
+    n = indptr.shape[0] - 1
+    list_indptr = np.zeros(indptr[n] + 1, np.int32)
+    mirror = np.full(indptr[n], -1, np.int32)
+    for i in range(n):
+        for k in range(diagonal[i] + 1, indptr[i + 1]):
+            j = indices[k]
+            mirror[k] = indptr[j] + np.searchsorted(indices[indptr[j] : indptr[j + 1]], i)
+        for q in range(inc_indptr[i], inc_indptr[i + 1]):
+            for b in range(4):
+                k = indptr[i] + slots[q, b]
+                if k > diagonal[i]:
+                    list_indptr[k + 1] += 1
+    for k in range(indptr[n]):
+        list_indptr[k + 1] += list_indptr[k]
+    cursor = list_indptr[:-1].copy()
+    codes = np.empty(list_indptr[indptr[n]], np.int32)
+    for i in range(n):
+        for q in range(inc_indptr[i], inc_indptr[i + 1]):
+            for b in range(4):
+                k = indptr[i] + slots[q, b]
+                if k > diagonal[i]:
+                    codes[cursor[k]] = 4 * inc_codes[q] + b
+                    cursor[k] += 1
+    return list_indptr, codes, mirror
+
+
+@inline
+def _corner_sums(records, inc_codes, first, last):
+    """Return the elastic force of a node and the sum of G_a G_a^T over the elements around it."""
+    f0 = f1 = f2 = 0.0
+    m00 = m01 = m02 = m11 = m12 = m22 = 0.0
+    for q in range(first, last):
+        code = uint32(inc_codes[q])
+        e = code >> uint32(2)
+        a = uint32(3) * (code & uint32(3))
+        a0 = records[e, a]
+        a1 = records[e, a + uint32(1)]
+        a2 = records[e, a + uint32(2)]
+        f0 += records[e, 12] * a0 + records[e, 15] * a1 + records[e, 16] * a2
+        f1 += records[e, 15] * a0 + records[e, 13] * a1 + records[e, 17] * a2
+        f2 += records[e, 16] * a0 + records[e, 17] * a1 + records[e, 14] * a2
+        m00 += a0 * a0
+        m01 += a0 * a1
+        m02 += a0 * a2
+        m11 += a1 * a1
+        m12 += a1 * a2
+        m22 += a2 * a2
+    return (f0, f1, f2), (m00, m01, m02, m11, m12, m22)
+
+
+@inline
+def _edge_sums(records, codes, first, last):
+    """Return the sum N of G_a G_b^T over the elements around an edge."""
+    m00 = m01 = m02 = m10 = m11 = m12 = m20 = m21 = m22 = 0.0
+    for q in range(first, last):
+        code = uint32(codes[q])
+        e = code >> uint32(4)
+        a = uint32(3) * ((code >> uint32(2)) & uint32(3))
+        b = uint32(3) * (code & uint32(3))
+        a0 = records[e, a]
+        a1 = records[e, a + uint32(1)]
+        a2 = records[e, a + uint32(2)]
+        b0 = records[e, b]
+        b1 = records[e, b + uint32(1)]
+        b2 = records[e, b + uint32(2)]
+        m00 += a0 * b0
+        m01 += a0 * b1
+        m02 += a0 * b2
+        m10 += a1 * b0
+        m11 += a1 * b1
+        m12 += a1 * b2
+        m20 += a2 * b0
+        m21 += a2 * b1
+        m22 += a2 * b2
+    return m00, m01, m02, m10, m11, m12, m20, m21, m22
 
 
 @kernel_pair
 def assemble(
-    records,
-    indptr,
-    indices,
-    inc_indptr,
-    inc_codes,
-    slots,
-    mass,
-    c_mass,
-    c_stiffness,
-    dt,
-    velocities,
-    load,
-    blocks,
-    rhs,
-):
-    """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, f the elastic force; row by row.
+    records, indptr, indices, diagonal, inc_indptr, inc_codes, list_indptr, codes, mirror,
+    ratio, mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
+):  # fmt: skip
+    """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, f the elastic force.
+
+    Each node sums its diagonal block and those above it, and writes the latter twice, the second time
+    transposed into the row of the other node: every block has one writer.
 
     Args:
-        records: Element records [m, 20].
-        indptr, indices, inc_indptr, inc_codes, slots: The block pattern.
+        records: Element records [m, 18].
+        indptr, indices, diagonal, inc_indptr, inc_codes: The block pattern.
+        list_indptr, codes, mirror: The elements around every edge, from `edge_lists`.
+        ratio: Lame constants lambda/mu of the material.
         mass: Scalar mass of every block [nnz].
         c_mass: Factor of the mass matrix.
         c_stiffness: Factor of the stiffness matrix.
@@ -191,63 +263,69 @@ def assemble(
         rhs: Result [n, 3].
     """
     n = indptr.shape[0] - 1
+    s = c_stiffness
+    ratio = s * ratio
     for c in prange((n + CHUNK - 1) // CHUNK):
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-            start = uint32(indptr[i])
-            r0 = load[i, 0]
-            r1 = load[i, 1]
-            r2 = load[i, 2]
-            for k in range(start, uint32(indptr[i + uint64(1)])):
+            f, m = _corner_sums(records, inc_codes, uint32(inc_indptr[i]), uint32(inc_indptr[i + uint64(1)]))
+            r0 = load[i, 0] - dt * f[0]
+            r1 = load[i, 1] - dt * f[1]
+            r2 = load[i, 2] - dt * f[2]
+            end = uint32(indptr[i + uint64(1)])
+            for k in range(uint32(indptr[i]), end):
                 j = uint32(indices[k])
-                w = mass[k]
-                r0 += w * velocities[j, 0]
-                r1 += w * velocities[j, 1]
-                r2 += w * velocities[j, 2]
-                w *= c_mass
-                for t in range(9):
-                    blocks[k, t] = 0.0
-                blocks[k, 0] = w
-                blocks[k, 4] = w
-                blocks[k, 8] = w
-            f0 = 0.0
-            f1 = 0.0
-            f2 = 0.0
-            for q in range(uint32(inc_indptr[i]), uint32(inc_indptr[i + uint64(1)])):
-                code = uint32(inc_codes[q])
-                e = code >> uint32(2)
-                a = uint32(3) * (code & uint32(3))
-                a0 = records[e, a]
-                a1 = records[e, a + uint32(1)]
-                a2 = records[e, a + uint32(2)]
-                f0 += records[e, 12] * a0 + records[e, 15] * a1 + records[e, 16] * a2
-                f1 += records[e, 15] * a0 + records[e, 13] * a1 + records[e, 17] * a2
-                f2 += records[e, 16] * a0 + records[e, 17] * a1 + records[e, 14] * a2
-                mu = c_stiffness * records[e, 19]
-                lam = c_stiffness * records[e, 18]
-                m0 = mu * a0
-                m1 = mu * a1
-                m2 = mu * a2
-                l0 = lam * a0
-                l1 = lam * a1
-                l2 = lam * a2
-                for b in range(uint32(4)):
-                    k = start + uint32(slots[q, b])
-                    b0 = records[e, uint32(3) * b]
-                    b1 = records[e, uint32(3) * b + uint32(1)]
-                    b2 = records[e, uint32(3) * b + uint32(2)]
-                    d = m0 * b0 + m1 * b1 + m2 * b2
-                    blocks[k, 0] += l0 * b0 + m0 * b0 + d
-                    blocks[k, 1] += l0 * b1 + m1 * b0
-                    blocks[k, 2] += l0 * b2 + m2 * b0
-                    blocks[k, 3] += l1 * b0 + m0 * b1
-                    blocks[k, 4] += l1 * b1 + m1 * b1 + d
-                    blocks[k, 5] += l1 * b2 + m2 * b1
-                    blocks[k, 6] += l2 * b0 + m0 * b2
-                    blocks[k, 7] += l2 * b1 + m1 * b2
-                    blocks[k, 8] += l2 * b2 + m2 * b2 + d
-            rhs[i, 0] = r0 - dt * f0
-            rhs[i, 1] = r1 - dt * f1
-            rhs[i, 2] = r2 - dt * f2
+                r0 += mass[k] * velocities[j, 0]
+                r1 += mass[k] * velocities[j, 1]
+                r2 += mass[k] * velocities[j, 2]
+            rhs[i, 0] = r0
+            rhs[i, 1] = r1
+            rhs[i, 2] = r2
+            k = uint32(diagonal[i])
+            w = c_mass * mass[k] + s * (m[0] + m[3] + m[5])
+            t = ratio + s
+            d00, d01, d02, d11, d12, d22 = t * m[0], t * m[1], t * m[2], t * m[3], t * m[4], t * m[5]
+            blocks[k, 0] = d00 + w
+            blocks[k, 1] = d01
+            blocks[k, 2] = d02
+            blocks[k, 3] = d01
+            blocks[k, 4] = d11 + w
+            blocks[k, 5] = d12
+            blocks[k, 6] = d02
+            blocks[k, 7] = d12
+            blocks[k, 8] = d22 + w
+            for k in range(uint32(diagonal[i]) + uint32(1), end):
+                first = uint32(list_indptr[k])
+                last = uint32(list_indptr[k + uint32(1)])
+                e = _edge_sums(records, codes, first, last)
+                w = c_mass * mass[k] + s * (e[0] + e[4] + e[8])
+                b0 = (ratio + s) * e[0] + w
+                b1 = ratio * e[1] + s * e[3]
+                b2 = ratio * e[2] + s * e[6]
+                b3 = ratio * e[3] + s * e[1]
+                b4 = (ratio + s) * e[4] + w
+                b5 = ratio * e[5] + s * e[7]
+                b6 = ratio * e[6] + s * e[2]
+                b7 = ratio * e[7] + s * e[5]
+                b8 = (ratio + s) * e[8] + w
+                blocks[k, 0] = b0
+                blocks[k, 1] = b1
+                blocks[k, 2] = b2
+                blocks[k, 3] = b3
+                blocks[k, 4] = b4
+                blocks[k, 5] = b5
+                blocks[k, 6] = b6
+                blocks[k, 7] = b7
+                blocks[k, 8] = b8
+                o = uint32(mirror[k])
+                blocks[o, 0] = b0
+                blocks[o, 1] = b3
+                blocks[o, 2] = b6
+                blocks[o, 3] = b1
+                blocks[o, 4] = b4
+                blocks[o, 5] = b7
+                blocks[o, 6] = b2
+                blocks[o, 7] = b5
+                blocks[o, 8] = b8
 
 
 @kernel_pair
@@ -285,7 +363,7 @@ def gather_mass(
 
 
 @kernel_pair
-def node_stress(records, root_volume, inc_indptr, inc_codes, von_mises):
+def node_stress(records, root, volumes, inc_indptr, inc_codes, von_mises):
     """Set the von Mises stress at nodes from the volume average of the stress of the elements around.
 
     The records hold tensor components, so the shear terms enter once (mind that the 6-vector of Georgii 2007
@@ -303,8 +381,8 @@ def node_stress(records, root_volume, inc_indptr, inc_codes, von_mises):
             volume = 0.0
             for q in range(uint32(inc_indptr[i]), uint32(inc_indptr[i + uint64(1)])):
                 e = uint32(inc_codes[q]) >> uint32(2)
-                w = root_volume[e]
-                volume += w * w
+                w = root[e]
+                volume += volumes[e]
                 s0 += w * records[e, 12]
                 s1 += w * records[e, 13]
                 s2 += w * records[e, 14]
@@ -322,17 +400,14 @@ def mises(xx, yy, zz, xy, xz, yz):
 
 
 @kernel
-def elastic_energy(records):
+def elastic_energy(records, ratio):
     """Return the elastic energy [J]: the sum of V stress:strain / 2, from the records."""
     total = 0.0
     for e in range(records.shape[0]):
-        lam = records[e, 18]
-        mu = records[e, 19]
-        if mu > 0.0:
-            trace = records[e, 12] + records[e, 13] + records[e, 14]
-            square = records[e, 12] ** 2 + records[e, 13] ** 2 + records[e, 14] ** 2
-            square += 2.0 * (records[e, 15] ** 2 + records[e, 16] ** 2 + records[e, 17] ** 2)
-            total += (square - lam / (3.0 * lam + 2.0 * mu) * trace * trace) / (4.0 * mu)
+        trace = records[e, 12] + records[e, 13] + records[e, 14]
+        square = records[e, 12] ** 2 + records[e, 13] ** 2 + records[e, 14] ** 2
+        square += 2.0 * (records[e, 15] ** 2 + records[e, 16] ** 2 + records[e, 17] ** 2)
+        total += 0.25 * (square - ratio / (3.0 * ratio + 2.0) * trace * trace)
     return total
 
 

@@ -34,7 +34,7 @@ def select_nodes(
         if where not in mesh.regions:
             names = ", ".join(sorted(mesh.regions)) or "none"
             raise InputError(f"{what}: the mesh has no region called '{where}' (it has: {names})")
-        nodes = np.unique(elements[mesh.regions[where]])
+        nodes: NDArray = np.unique(elements[mesh.regions[where]])
     else:
         chosen = np.asarray(where(rest.copy()) if callable(where) else where)
         if chosen.dtype == bool:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact import ContactSet
-from continua.contact.penalty import NO_CONTACTS
+from continua.contact import NO_CONTACTS, ContactSet
 from continua.errors import DivergedError, InputError
 from continua.frames import BodyFrame, Field, StepReport, frozen
 from continua.linalg import PCG, LinearSolver
@@ -171,7 +170,7 @@ class SoftBody:
         if damping is not None:
             self._damping = _checked_damping(damping)
         if changes:
-            self._set_law(replace(self._law, **changes))  # type: ignore[arg-type]
+            self._set_law(replace(self._law, **changes))
 
     def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Start as a rigid motion: velocity [m/s] of the centre of mass and angular velocity [rad/s] about it."""
@@ -288,7 +287,7 @@ class SoftBody:
         )
         solve = self.integrator.solve(self._x, self._v, self._v_before, self._mass, self._node_mass, step)
         solved = self.integrator.solved
-        if solve.residual < 0.0 or not kernels.advance(
+        if not solve.residual >= 0.0 or not kernels.advance(
             self._x, self._v, self._v_before, solved, dt, self._next
         ):
             raise DivergedError(
