@@ -96,13 +96,18 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One surface: vertices with positions [m], unit normals and linear RGB colours, and triangles."""
+    """One surface: vertices with positions [m] and unit normals, and triangles.
+
+    It is painted in one linear RGB `color`, or by `values` at the vertices as parts of the colour map's range
+    from 0 to 1. Values are blended inside a triangle and then turned into colours, never the other way round.
+    """
 
     name: str
     positions: NDArray[np.float64]
     normals: NDArray[np.float64]
-    colors: NDArray[np.float64]
     triangles: NDArray[np.int32]
+    color: NDArray[np.float64]
+    values: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,19 +274,33 @@ def smooth_surface(body: BodyFrame, surfaces: dict[str, tuple[Any, SmoothSurface
     return surface
 
 
+def plain_color(body: BodyFrame, number: int) -> NDArray[np.float64]:
+    """Return the sRGB colour of a body that no field colours; `number` picks the palette's entry."""
+    return np.asarray(body.color if body.color is not None else PALETTE[number % len(PALETTE)], dtype=float)
+
+
 def body_colors(body: BodyFrame, number: int, color: str, legend: Legend | None) -> NDArray[np.float64]:
-    """Return the sRGB colour of each node, shape [n, 3]; `number` picks the palette's entry if plain."""
+    """Return the sRGB colour of each node, shape [n, 3]."""
     if legend is None:
-        plain = body.color if body.color is not None else PALETTE[number % len(PALETTE)]
-        return np.broadcast_to(np.asarray(plain, dtype=float), body.positions.shape)
+        return np.broadcast_to(plain_color(body, number), body.positions.shape)
     return map_colors(field_values(body, color), legend.low, legend.high)
 
 
 def _body_shape(body: BodyFrame, number: int, look: Look, surfaces: dict) -> Shape:
     surface = smooth_surface(body, surfaces)
-    colors = srgb_to_linear(body_colors(body, number, look.color, look.legend))[surface.nodes]
     positions = np.asarray(body.positions, dtype=float)
-    return Shape(body.name, positions[surface.nodes], surface.normals(positions), colors, surface.triangles)
+    values = None
+    if look.legend is not None:
+        low, high = look.legend.low, look.legend.high
+        values = np.clip((field_values(body, look.color)[surface.nodes] - low) / (high - low), 0.0, 1.0)
+    return Shape(
+        body.name,
+        positions[surface.nodes],
+        surface.normals(positions),
+        surface.triangles,
+        srgb_to_linear(plain_color(body, number)),
+        values,
+    )
 
 
 def _sphere_shape(collider: Mapping[str, Any], look: Look) -> Shape:
@@ -305,8 +324,7 @@ def _sphere_shape(collider: Mapping[str, Any], look: Look) -> Shape:
         middle = points[triangles].mean(axis=1)
         away = np.einsum("ij,ij->i", middle - center, middle - np.array(look.camera.position)) > 0
         triangles, normals = triangles[away][:, ::-1], -normals
-    colors = np.broadcast_to(srgb_to_linear(_NEUTRAL), points.shape)
-    return Shape("sphere", points, normals, np.array(colors), np.ascontiguousarray(triangles))
+    return Shape("sphere", points, normals, np.ascontiguousarray(triangles), srgb_to_linear(_NEUTRAL))
 
 
 def _ground(collider: Mapping[str, Any], look: Look) -> Ground:

@@ -265,7 +265,7 @@ def _ground_color(plane, table, lamp, eye, ray, focal, lift, axes, center, scale
 
 @kernel
 def _surface_color(
-    t, px, py, eye, ray, lamp, lift, positions, normals, colors, light, triangles, edges,
+    t, px, py, eye, ray, lamp, lift, positions, normals, colors, values, ramp, light, triangles, edges,
     axes, center, scale, maps, color,
 ):  # fmt: skip
     """Shade one place of one triangle: sky light, lamp with soft shadow, a faint gloss."""
@@ -290,10 +290,10 @@ def _surface_color(
     cosine = nx * lamp[0] + ny * lamp[1] + nz * lamp[2]
     shade, gloss = 0.0, 0.0
     if cosine > 0.0:
-        step = lift * (1.0 + 1.5 * (1.0 - cosine))
-        x = wa * positions[a, 0] + wb * positions[b, 0] + wc * positions[c, 0] + step * nx
-        y = wa * positions[a, 1] + wb * positions[b, 1] + wc * positions[c, 1] + step * ny
-        z = wa * positions[a, 2] + wb * positions[b, 2] + wc * positions[c, 2] + step * nz
+        off = lift * (1.0 + 1.5 * (1.0 - cosine))
+        x = wa * positions[a, 0] + wb * positions[b, 0] + wc * positions[c, 0] + off * nx
+        y = wa * positions[a, 1] + wb * positions[b, 1] + wc * positions[c, 1] + off * ny
+        z = wa * positions[a, 2] + wb * positions[b, 2] + wc * positions[c, 2] + off * nz
         shade = _shadow(maps, axes, center, scale, x, y, z, 0.5 * lift)
         hx, hy, hz = lamp[0] + vx, lamp[1] + vy, lamp[2] + vz
         half = (nx * hx + ny * hy + nz * hz) / np.sqrt(hx * hx + hy * hy + hz * hz)
@@ -301,8 +301,14 @@ def _surface_color(
     facing = 1.0 - max(nx * vx + ny * vy + nz * vz, 0.0)
     rim = 0.06 * sky * facing * facing * facing
     diffuse = 0.66 * sky + 0.62 * shade * max(cosine, 0.0)
+    place = (wa * values[a] + wb * values[b] + wc * values[c]) * (ramp.shape[0] - 1)
+    step = min(max(int(place), 0), ramp.shape[0] - 2)
+    part = place - step
     for k in range(3):
-        albedo = wa * colors[a, k] + wb * colors[b, k] + wc * colors[c, k]
+        if values[a] >= 0.0:
+            albedo = ramp[step, k] * (1.0 - part) + ramp[step + 1, k] * part
+        else:
+            albedo = wa * colors[a, k] + wb * colors[b, k] + wc * colors[c, k]
         color[k] = min(albedo * diffuse + gloss + rim, 1.0)
 
 
@@ -316,7 +322,7 @@ def _srgb_byte(light):
 
 @kernel
 def _draw_band(
-    band, view, lamp, offsets, positions, normals, colors, light, triangles, edges, boxes,
+    band, view, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
     axes, center, scale, maps, planes, tables, backdrop, picture,
 ):  # fmt: skip
     """Draw some rows of the picture."""
@@ -357,7 +363,7 @@ def _draw_band(
                     color[c] = backdrop[y, c]
                 if t >= 0:
                     _surface_color(
-                        t, px, py, eye, ray, lamp, lift, positions, normals, colors, light,
+                        t, px, py, eye, ray, lamp, lift, positions, normals, colors, values, ramp, light,
                         triangles, edges, axes, center, scale, maps, color,
                     )  # fmt: skip
                 elif t <= -2:
@@ -373,7 +379,7 @@ def _draw_band(
 
 @kernel(parallel=True)
 def draw(
-    view, lamp, offsets, positions, normals, colors, light, triangles, edges, boxes,
+    view, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
     axes, center, scale, maps, planes, tables, backdrop, picture,
 ):  # fmt: skip
     """Draw everything. Each pixel is looked at in several places, and each thing found there shaded once.
@@ -385,6 +391,8 @@ def draw(
         positions: Vertices, shape [n, 3].
         normals: Shape [n, 3].
         colors: Linear RGB, shape [n, 3].
+        values: Where vertices are on the colour map, from 0 to 1; -1 for those that keep their own colour.
+        ramp: The colour map in linear RGB, shape [m, 3].
         light: Sky light at the vertices, shape [n].
         triangles: Shape [k, 3].
         edges: From `setup_triangles`.
@@ -401,6 +409,6 @@ def draw(
     """
     for band in prange((picture.shape[0] + BAND - 1) // BAND):
         _draw_band(
-            band, view, lamp, offsets, positions, normals, colors, light, triangles, edges, boxes,
+            band, view, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
             axes, center, scale, maps, planes, tables, backdrop, picture,
         )  # fmt: skip

@@ -33,6 +33,7 @@ class Lighting:
         positions: Vertices of all shapes [m], shape [n, 3].
         normals: Shape [n, 3].
         colors: Linear RGB, shape [n, 3].
+        values: Where the vertices are on the colour map, from 0 to 1; -1 if they keep their own colour.
         triangles: Shape [k, 3].
         sky: Light of the sky at the vertices, 1 for an open place that faces up, shape [n].
         center: Middle of the depth maps [m].
@@ -47,6 +48,7 @@ class Lighting:
     positions: NDArray[np.float64]
     normals: NDArray[np.float64]
     colors: NDArray[np.float64]
+    values: NDArray[np.float64]
     triangles: NDArray[np.int32]
     sky: NDArray[np.float64]
     center: NDArray[np.float64]
@@ -111,7 +113,11 @@ def light_up(composition: Composition) -> Lighting:
 
     positions = joined([shape.positions for shape in shapes], np.float64)
     normals = joined([shape.normals for shape in shapes], np.float64)
-    colors = joined([shape.colors for shape in shapes], np.float64)
+    colors = joined([np.tile(shape.color, (len(shape.positions), 1)) for shape in shapes], np.float64)
+    values = np.full(len(positions), -1.0)
+    for shape, start in zip(shapes, counts):
+        if shape.values is not None:
+            values[start : start + len(shape.values)] = shape.values
     triangles = joined([shape.triangles + n for shape, n in zip(shapes, counts)], np.int32)
 
     # All depth maps cover what moves in the whole run, so that the light does not swim from frame to frame.
@@ -133,7 +139,7 @@ def light_up(composition: Composition) -> Lighting:
     planes = np.array(rows).reshape(-1, 17)
     tables = np.array([_ground_table(row, sky) for row in rows]).reshape(-1, _TABLE, _TABLE)
     return Lighting(
-        positions, normals, colors, triangles, light, center, lamp, axes, scale, maps, planes, tables
+        positions, normals, colors, values, triangles, light, center, lamp, axes, scale, maps, planes, tables
     )
 
 

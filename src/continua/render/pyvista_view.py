@@ -14,8 +14,8 @@ from scipy.ndimage import map_coordinates
 
 from continua.errors import ContinuaError, MissingExtraError
 from continua.render.camera import Camera
-from continua.render.colors import linear_to_srgb
-from continua.render.composition import Composition, Ground
+from continua.render.colors import color_map, linear_to_srgb
+from continua.render.composition import Composition, Ground, Shape
 from continua.render.lighting import backdrop, light_up
 
 __all__ = ["draw", "probe"]
@@ -63,9 +63,20 @@ def _bytes(linear: NDArray) -> NDArray[np.uint8]:
     return np.rint(255 * linear_to_srgb(linear)).astype(np.uint8)
 
 
-def _mesh(pyvista: Any, positions: NDArray, triangles: NDArray) -> Any:
-    faces = np.hstack([np.full((len(triangles), 1), 3), triangles]).ravel()
-    return pyvista.PolyData(np.asarray(positions, dtype=float), faces)
+def _add_shape(pyvista: Any, plotter: Any, shape: Shape) -> None:
+    faces = np.hstack([np.full((len(shape.triangles), 1), 3), shape.triangles]).ravel()
+    mesh = pyvista.PolyData(shape.positions, faces)
+    mesh.point_data.active_normals = shape.normals
+    paint: dict[str, Any] = {"color": tuple(_bytes(shape.color) / 255)}
+    if shape.values is not None:
+        table = pyvista.LookupTable(values=_bytes_rgba(color_map()), scalar_range=(0.0, 1.0))
+        paint = {"scalars": shape.values, "cmap": table, "show_scalar_bar": False}
+    finish = {"ambient": 0.42, "diffuse": 0.68, "specular": 0.12, "specular_power": 25}
+    plotter.add_mesh(mesh, smooth_shading=True, **paint, **finish)
+
+
+def _bytes_rgba(srgb: NDArray) -> NDArray[np.uint8]:
+    return np.rint(255 * np.column_stack([srgb, np.ones(len(srgb))])).astype(np.uint8)
 
 
 def _add_ground(pyvista: Any, plotter: Any, ground: Ground, row: NDArray, table: NDArray) -> None:
@@ -119,12 +130,8 @@ def draw(composition: Composition) -> NDArray[np.uint8]:
             for ground, row, table in zip(composition.grounds, lit.planes, lit.tables):
                 if np.dot(np.subtract(look.camera.position, ground.point), ground.normal) > 0:
                     _add_ground(pyvista, plotter, ground, row, table)
-            if len(lit.triangles):
-                mesh = _mesh(pyvista, lit.positions, lit.triangles)
-                mesh.point_data.active_normals = lit.normals
-                colors = _bytes(lit.colors * (0.35 + 0.65 * lit.sky[:, None]))
-                finish = {"ambient": 0.5, "diffuse": 0.65, "specular": 0.12, "specular_power": 25}
-                plotter.add_mesh(mesh, scalars=colors, rgb=True, smooth_shading=True, **finish)
+            for shape in composition.shapes:
+                _add_shape(pyvista, plotter, shape)
             lamp = look.center + 10 * look.radius * lit.lamp
             plotter.add_light(pyvista.Light(position=lamp, focal_point=look.center, intensity=0.9))
             plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.25))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.render import kernels
+from continua.render.colors import color_map, srgb_to_linear
 from continua.render.composition import Composition
 from continua.render.lighting import backdrop, light_up
 
@@ -32,9 +33,10 @@ def draw(composition: Composition) -> NDArray[np.uint8]:
     boxes = np.empty((len(lit.triangles), 4), np.int32)
     kernels.setup_triangles(clip, lit.triangles, width, height, near, edges, boxes)
     view = np.concatenate([camera.position, camera.axes.ravel(), [focal, near, 1.5 / lit.scale]])
+    ramp = srgb_to_linear(color_map())
     picture = np.empty((height, width, 3), np.uint8)
     kernels.draw(
-        view, lit.lamp, _OFFSETS, lit.positions, lit.normals, lit.colors, lit.sky, lit.triangles, edges,
-        boxes, lit.axes, lit.center, lit.scale, lit.maps, lit.planes, lit.tables, backdrop(height), picture,
+        view, lit.lamp, _OFFSETS, lit.positions, lit.normals, lit.colors, lit.values, ramp, lit.sky, lit.triangles,
+        edges, boxes, lit.axes, lit.center, lit.scale, lit.maps, lit.planes, lit.tables, backdrop(height), picture,
     )  # fmt: skip
     return picture
