@@ -1,6 +1,8 @@
 """The commands: what they print, and that wrong input gives one sentence, exit code 2 and no files."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -168,3 +170,22 @@ def test_a_traceback_only_on_request(call, monkeypatch):
     monkeypatch.setenv("CONTINUA_DEBUG", "1")
     result = call("run", "nowhere.yaml")
     assert isinstance(result.exception, ct.InputError)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["scenes"], ["schema"], ["run", "nowhere"]])
+def test_quick_answers_load_no_compiler(words):
+    """Numba and NumPy take most of the time of a start; what needs neither must not load them."""
+    code = (
+        "import sys\nfrom continua.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print('loaded', [m for m in ('numba', 'scipy', 'h5py') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert result.stdout.endswith("loaded []\n"), result.stdout + result.stderr
+
+
+def test_python_dash_m_is_the_same_command():
+    result = subprocess.run(
+        [sys.executable, "-m", "continua", "--version"], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == f"continua {ct.__version__}\n"

@@ -1,0 +1,64 @@
+"""The shipped scenes do what they say."""
+
+import numpy as np
+import pytest
+
+import continua as ct
+
+
+def run_for(name, seconds):
+    scene = ct.load_scene(name)
+    world = scene.build()
+    return world, list(world.run(seconds, scene.fps))
+
+
+def test_the_bridge_sags_and_swings_back():
+    world, frames = run_for("bridge", 1.6)
+    middle = np.isclose(world.bodies[0].rest_positions[:, 0], 4.0)
+    sag = np.array([-frame["bridge"].displacements[middle, 1].mean() for frame in frames])
+    lowest = int(sag.argmax())
+    assert 1.5 < sag[lowest] < 4.0  # it can be seen from afar
+    assert 0 < lowest < len(sag) - 1
+    assert sag[lowest:].min() < 0.6 * sag[lowest]  # and it comes back
+
+
+def test_the_beam_bends_as_a_heavy_cantilever():
+    """The first extreme of a suddenly loaded beam is about twice its static sag, w L^4 / (8 E I)."""
+    world, frames = run_for("beam", 0.5)
+    tip = np.isclose(world.bodies[0].rest_positions[:, 0], 1.0)
+    sag = max(-frame["beam"].displacements[tip, 1].mean() for frame in frames)
+    side = 0.25
+    static = 1000 * 9.81 * side**2 / (8 * 1e6 * side**4 / 12)
+    assert 1.5 * static < sag < 2.1 * static  # implicit Euler and shear take and give a little
+
+
+def test_the_jelly_lands_on_the_floor_and_stays_there():
+    _, frames = run_for("jelly", 2.5)
+    lowest = np.array([frame["jelly"].positions[:, 1].min() for frame in frames])
+    assert lowest[0] > 0.3
+    assert lowest.min() > -0.05  # a penalty lets it in a little
+    energy = [frame["jelly"].energy["kinetic"] + frame["jelly"].energy["elastic"] for frame in frames]
+    assert energy[-1] < 0.5 * max(energy)
+    assert max(report.inverted for frame in frames for report in frame.reports) == 0
+
+
+def test_the_softer_tower_bends_more():
+    _, frames = run_for("towers", 0.8)
+    bend = [np.abs(body.displacements[:, 0]).max() for body in frames[-1]]
+    assert [body.name for body in frames[-1]] == ["soft", "medium", "stiff"]
+    assert bend[0] > 1.3 * bend[1] > 1.3 * 1.3 * bend[2] > 0
+
+
+def test_the_bar_is_twisted_by_its_ends():
+    world, frames = run_for("torsion", 0.5)
+    rest, now = world.bodies[0].rest_positions, frames[-1]["bar"].positions
+    for x, angle in ((0.0, -45.0), (4.0, 45.0)):
+        end = np.isclose(rest[:, 0], x) & (np.hypot(rest[:, 1], rest[:, 2]) > 0.1)
+        turned = np.degrees(np.arctan2(now[end, 2], now[end, 1]) - np.arctan2(rest[end, 2], rest[end, 1]))
+        np.testing.assert_allclose((turned + 180) % 360 - 180, angle, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["bridge", "torsion"])
+def test_no_element_inverts_at_the_start(name):
+    _, frames = run_for(name, 0.2)
+    assert all(report.converged and report.inverted == 0 for frame in frames for report in frame.reports)
