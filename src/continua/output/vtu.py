@@ -31,7 +31,7 @@ _BLOCK = 1 << 20  # bytes that are compressed at a time
 
 def _compressed(data: bytes) -> bytes:
     """Return `data` as VTK stores compressed arrays: block counts and sizes, then the blocks."""
-    blocks = [zlib.compress(data[i : i + _BLOCK], 3) for i in range(0, len(data), _BLOCK)]
+    blocks = [zlib.compress(data[i : i + _BLOCK], 2) for i in range(0, len(data), _BLOCK)]
     sizes = [len(blocks), _BLOCK, len(data) % _BLOCK, *map(len, blocks)]
     return b"".join([np.array(sizes, "<u8").tobytes(), *blocks])
 
@@ -43,10 +43,11 @@ class _Appended:
         self.chunks: list[bytes] = []
         self.size = 0
 
-    def array(self, name: str, values: NDArray, *, tuples: bool = False) -> str:
+    def array(self, name: str, values: NDArray, *, tuples: bool = False, data: bytes | None = None) -> str:
+        """Add an array, or its bytes if they are compressed already."""
         values = np.ascontiguousarray(values)
         values = values.astype(values.dtype.newbyteorder("<"), copy=False)
-        data = _compressed(values.tobytes())
+        data = _compressed(values.tobytes()) if data is None else data
         kind = _VTK_TYPE[values.dtype.str[1:]]
         shape = f' NumberOfComponents="{values.shape[1]}"' if values.ndim == 2 else ""
         shape += f' NumberOfTuples="{len(values)}"' if tuples else ""
@@ -56,39 +57,57 @@ class _Appended:
         return f'<DataArray type="{kind}" Name={quoteattr(name)}{shape} {place}/>\n'
 
 
-def _cells(body: BodyFrame) -> tuple[NDArray, NDArray, NDArray]:
-    """Return connectivity, offsets and VTK kinds of all cells; the surface if there is no volume."""
-    blocks = dict(body.cells) or {"triangle": body.triangles}
-    connectivity = [np.asarray(block, np.int32).ravel() for block in blocks.values()]
-    lengths = [np.full(len(block), block.shape[1], np.int32) for block in blocks.values()]
-    kinds = [np.full(len(block), _VTK_KIND[kind], np.uint8) for kind, block in blocks.items()]
-    offsets = np.cumsum(np.concatenate(lengths), dtype=np.int32)
-    return np.concatenate(connectivity), offsets, np.concatenate(kinds)
+class _Cells:
+    """Connectivity, offsets and VTK kinds of a body's cells, compressed once for all frames.
+
+    A body without volume cells shows its surface.
+    """
+
+    def __init__(self, body: BodyFrame) -> None:
+        blocks = dict(body.cells) or {"triangle": body.triangles}
+        self.source = tuple(blocks.values())
+        lengths = [np.full(len(block), block.shape[1], np.int32) for block in blocks.values()]
+        kinds = [np.full(len(block), _VTK_KIND[kind], np.uint8) for kind, block in blocks.items()]
+        self.arrays = {
+            "connectivity": np.concatenate(
+                [np.asarray(block, np.int32).ravel() for block in blocks.values()]
+            ),
+            "offsets": np.cumsum(np.concatenate(lengths), dtype=np.int32),
+            "types": np.concatenate(kinds),
+        }
+        self.data = {name: _compressed(array.tobytes()) for name, array in self.arrays.items()}
+
+    def fits(self, body: BodyFrame) -> bool:
+        """Tell whether these are still the cells of `body`."""
+        blocks = tuple(body.cells.values()) or (body.triangles,)
+        return len(blocks) == len(self.source) and all(a is b for a, b in zip(blocks, self.source))
 
 
 def _single(values: NDArray) -> NDArray:
     return values.astype(np.float32) if values.dtype == np.float64 else values
 
 
-def vtu_bytes(body: BodyFrame, time: float) -> bytes:
+def _vtu_bytes(body: BodyFrame, time: float, cells: _Cells) -> bytes:
     """Return the whole VTU file of a body at `time` [s]: positions in double, fields in single precision."""
     data = _Appended()
-    connectivity, offsets, kinds = _cells(body)
     field_data = data.array("TimeValue", np.array([time]), tuples=True)
     for name, joule in body.energy.items():
         field_data += data.array(f"energy_{name}", np.array([float(joule)]), tuples=True)
     fields = {"points": "", "cells": ""}
     for name, field in body.fields.items():
         fields[field.on] += data.array(name, _single(field.values))
+    points = data.array("Points", body.positions)
+    cell_arrays = "".join(
+        data.array(name, array, data=cells.data[name]) for name, array in cells.arrays.items()
+    )
     xml = (
         '<?xml version="1.0"?>\n'
         '<VTKFile type="UnstructuredGrid" version="1.0" byte_order="LittleEndian" header_type="UInt64" '
         'compressor="vtkZLibDataCompressor">\n<UnstructuredGrid>\n'
         f"<FieldData>\n{field_data}</FieldData>\n"
-        f'<Piece NumberOfPoints="{len(body.positions)}" NumberOfCells="{len(offsets)}">\n'
-        f"<Points>\n{data.array('Points', body.positions)}</Points>\n"
-        f"<Cells>\n{data.array('connectivity', connectivity)}{data.array('offsets', offsets)}"
-        f"{data.array('types', kinds)}</Cells>\n"
+        f'<Piece NumberOfPoints="{len(body.positions)}" NumberOfCells="{len(cells.arrays["types"])}">\n'
+        f"<Points>\n{points}</Points>\n"
+        f"<Cells>\n{cell_arrays}</Cells>\n"
         f"<PointData>\n{fields['points']}</PointData>\n<CellData>\n{fields['cells']}</CellData>\n"
         '</Piece>\n</UnstructuredGrid>\n<AppendedData encoding="raw">\n_'
     )
@@ -106,6 +125,7 @@ class VtuSink(SequenceSink):
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         super().__init__(folder)
         self._entries: list[str] = []
+        self._cells: dict[str, _Cells] = {}
 
     @property
     def pvd(self) -> Path:
@@ -154,8 +174,10 @@ class VtuSink(SequenceSink):
 
     def write_body(self, path: Path, body: BodyFrame, frame: Frame) -> None:
         """Write one VTU file."""
+        if body.name not in self._cells or not self._cells[body.name].fits(body):
+            self._cells[body.name] = _Cells(body)
         with atomic_write(path) as file:
-            file.write(vtu_bytes(body, frame.time))
+            file.write(_vtu_bytes(body, frame.time, self._cells[body.name]))
 
     def _write_pvd(self) -> None:
         with atomic_write(self.pvd, "w") as file:
