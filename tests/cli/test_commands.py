@@ -72,6 +72,14 @@ def test_info_of_meshes(call, tmp_path):
     assert "area 10 m²" in output
 
 
+def test_repairs_of_a_mesh_are_told(call, tmp_path):
+    """A tetrahedron with two corners swapped is turned the right way round, and the user hears of it."""
+    (tmp_path / "m.msh").write_text(
+        TET.format(z="0 0 1").replace("1 2 3 4\n$End", "2 1 3 4\n$End"), encoding="utf-8"
+    )
+    assert "note: " in call("info", "m.msh").stdout
+
+
 def test_mesh_converts_and_prints_quality(call, tmp_path):
     ct.mesh.write(ct.mesh.box((1, 1, 1), (2, 2, 2)), tmp_path / "a.vtu")
     result = call("mesh", "a.vtu", "b.msh")

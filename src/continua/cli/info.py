@@ -82,6 +82,7 @@ def _describe_mesh(label: str, mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
         closed = mesh.is_closed and mesh.is_manifold
         rows.append(("volume", f"{mesh.volume:.6g} m³" if closed else "none: the surface is not closed"))
         pairs(f"{label}: a surface", rows)
+        _print_notes(mesh)
         return
     kind = "tetrahedra" if hasattr(mesh, "tets") else "hexahedra"
     rows.insert(1, (kind, f"{mesh.element_count:,}"))
@@ -89,7 +90,13 @@ def _describe_mesh(label: str, mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
     if mesh.regions:
         rows.append(("regions", ", ".join(f"{name} ({len(ids):,})" for name, ids in mesh.regions.items())))
     pairs(f"{label}: a mesh of {kind}", rows)
+    _print_notes(mesh)
     print(f"\n{mesh.quality()}")
+
+
+def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
+    for note in mesh.notes:
+        print(f"  note: {note}")
 
 
 def _describe_scene(scene: Scene) -> None:

@@ -115,6 +115,9 @@ class _Run:
     def go(self, saved: Any) -> int:
         self.progress.phase("building the scene")
         world = self.scene.build()
+        for body in world.bodies:
+            for note in body.mesh.notes:
+                self.progress.say(f"note: {body.name}: {note}")
         sinks = [make_sink(kind, self.results.folder) for kind in dict.fromkeys(self.scene.output.formats)]
         start = 0
         if saved is not None:
