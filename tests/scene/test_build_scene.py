@@ -169,6 +169,33 @@ def test_mesh_files_are_found_beside_the_scene(tmp_path, monkeypatch):
     assert ct.load_scene("scenes/a.yaml").build().bodies[0].element_count == 12
 
 
+def test_hexahedra_become_tetrahedra_of_the_same_body(tmp_path):
+    ct.mesh.write(ct.mesh.hex_box((2, 1, 1), (2, 1, 1)), tmp_path / "block.vtu")
+    path = tmp_path / "a.yaml"
+    path.write_text("bodies: [{type: soft, name: a, mesh: {type: file, path: block.vtu}}]", encoding="utf-8")
+    mesh = build_mesh(ct.load_scene(path), 0)
+    assert mesh.element_count == 48
+    assert mesh.volume == pytest.approx(2.0)
+
+
+def test_a_region_of_the_file_is_pinned(tmp_path):
+    """The region 'foot' is the first of two cells, so its nodes are those with x up to 1."""
+    block = ct.mesh.box((2, 1, 1), (2, 1, 1))
+    foot = np.flatnonzero(block.points[block.tets].mean(axis=1)[:, 0] < 1.0)
+    ct.mesh.write(ct.TetMesh(block.points, block.tets, {"foot": foot}), tmp_path / "block.msh")
+    path = tmp_path / "a.yaml"
+    path.write_text(
+        "bodies: [{type: soft, name: a, mesh: {type: file, path: block.msh},"
+        " pin: [{where: {type: region, region: foot}}]}]",
+        encoding="utf-8",
+    )
+    body = ct.load_scene(path).build().bodies[0]
+    held = body.rest_positions[:, 0] <= 1.0
+    body.step(0.01)
+    moved = np.abs(body.positions - body.rest_positions).max(axis=1) > 0.0
+    np.testing.assert_array_equal(moved, ~held)
+
+
 BAD = {
     "selects-nothing": ("pin: [{where: {type: box, min: [5, 5, 5], max: [6, 6, 6]}}]",
                         "scene.yaml:5: bodies[0].pin[0].where: selects no node of 'block'"),

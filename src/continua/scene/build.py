@@ -118,8 +118,8 @@ def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.TetMesh:
     mesh = meshes.read(path)
     if isinstance(mesh, meshes.TetMesh):
         return mesh
-    if not isinstance(mesh, meshes.SurfaceMesh):
-        raise InputError(f"{spec.path} has hexahedra; a soft body needs tetrahedra or a closed surface")
+    if isinstance(mesh, meshes.HexMesh):
+        return mesh.to_tets()
     if spec.tetrahedralize is None:
         raise InputError(
             f"{spec.path} has only a surface; add 'tetrahedralize: {{size: ...}}' to fill it with tetrahedra"

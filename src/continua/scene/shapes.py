@@ -138,7 +138,9 @@ class Tetrahedralize(Model):
 
 
 class FileMesh(Model):
-    """A mesh file: tetrahedra (MSH, VTU, VTK, MESH, TetGen) or a closed surface (STL, OBJ, PLY, OFF)."""
+    """A mesh file: tetrahedra or hexahedra (MSH, VTU, VTK, MESH, TetGen), which are cut into tetrahedra, or a
+    closed surface (STL, OBJ, PLY, OFF), which is filled with them.
+    """
 
     type: Literal["file"] = option("A mesh from a file.")
     path: Path = option("The file, relative to the folder of the scene.")
