@@ -96,6 +96,13 @@ def test_wrong_order_and_missing_frames_are_refused(tmp_path, frames, kind):
         make_sink(kind, tmp_path).open(INFO, 3)
 
 
+@pytest.mark.parametrize("kind", ["usd", "glb", "png", "mp4"])
+def test_another_colour_cannot_go_on_with_the_same_frames(tmp_path, frames, kind):
+    run(kind, tmp_path, frames[:2], close=False)
+    with pytest.raises(InputError, match='kept for the colour "von_mises", not "velocity"'):
+        make_sink(kind, tmp_path, color="velocity").open(INFO, 2)
+
+
 @pytest.mark.parametrize("kind", SINK_KINDS)
 def test_failing_write_leaves_only_complete_files(tmp_path, frames, kind, monkeypatch):
     run(kind, tmp_path / "good", frames[:2], close=False)

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,8 @@ class Spool:
         self.count = start
         self._known.clear()
         self._fixed.clear()
+        if start:
+            self.read(start - 1)
 
     def _path(self, index: int) -> Path:
         return self.folder / f"frame_{index:06d}{_SUFFIX}"
@@ -87,7 +90,13 @@ class Spool:
             bodies.append(
                 {"name": body.name, "kind": body.kind, "color": body.color, "unit": unit, "fixed": fixed}
             )
-        about = {"step": frame.step, "time": frame.time, "bodies": bodies, "colliders": frame.colliders}
+        about = {
+            "color": self.color,
+            "step": frame.step,
+            "time": frame.time,
+            "bodies": bodies,
+            "colliders": frame.colliders,
+        }
         text = json.dumps(about, default=lambda v: dict(v) if isinstance(v, Mapping) else _plain(v))
         arrays["about"] = np.frombuffer(text.encode(), np.uint8)
         with atomic_write(self._path(frame.index)) as file:
@@ -127,10 +136,18 @@ class Spool:
         try:
             with np.load(self._path(index)) as data:
                 about = json.loads(data["about"].tobytes())
+                if about["color"] != self.color:
+                    raise InputError(
+                        f'the earlier frames were kept for the colour "{about["color"]}", not "{self.color}"; '
+                        "go on with that colour, or run again from the start",
+                        where=str(self.folder),
+                    )
                 bodies = {}
                 for i, item in enumerate(about["bodies"]):
                     bodies[item["name"]] = self._body(item, data[f"positions{i}"], data.get(f"values{i}"))
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except InputError:
+            raise
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise InputError(
                 f"frame {index} cannot be read back ({error}); run again from the start",
                 where=str(self.folder),
