@@ -1,0 +1,47 @@
+"""Run a benchmark by name."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+BENCHMARKS = {
+    "assembly": "rotations and assembly of one corotated step against one matrix-vector product",
+    "beam-step": "one implicit step of the shared cantilever against MuJoCo flex and pyPBD",
+    "rotations": "rotations of 3x3 matrices in lanes against one by one and NumPy",
+    "startup": "a warm process from start to the end of its first step, and its memory",
+}
+
+
+def main() -> int:
+    """Parse the command line, run one benchmark, print and perhaps save its result."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measure speed side by side in one run.",
+        epilog="\n".join(f"  {name:12}{what}" for name, what in BENCHMARKS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=sorted(BENCHMARKS), metavar="NAME")
+    parser.add_argument(
+        "--threads", type=int, default=None, help="threads for all (default: the benchmark's own)"
+    )
+    parser.add_argument(
+        "--json", type=Path, default=None, metavar="FILE", help="also write the result to FILE"
+    )
+    args = parser.parse_args()
+    module = importlib.import_module(f"benchmarks.{args.name.replace('-', '_')}")
+    try:
+        result = module.main(threads=args.threads)
+    except ImportError as error:
+        print(f'{error}: run  python -m pip install ".[bench]"', file=sys.stderr)
+        return 2
+    result.print()
+    if args.json is not None:
+        result.write(args.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
