@@ -13,6 +13,7 @@ export default defineConfig({
     target: "es2022",
     chunkSizeWarningLimit: 1500,
     modulePreload: { polyfill: false },
+    license: { fileName: "licenses.md" },
     rollupOptions: {
       output: {
         entryFileNames: "assets/studio.js",

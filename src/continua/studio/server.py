@@ -10,6 +10,7 @@ import re
 import secrets
 import socket
 import threading
+import traceback
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -71,18 +72,12 @@ class _Connection:
             changed=lambda: soon(self._news.set), failed=lambda message: soon(lambda: self._fail(message))
         )
         self._session.listen(self._number, listener)
-        tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
+        writer = asyncio.create_task(self._write_until_gone())
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        except (WebSocketDisconnect, RuntimeError, OSError):
-            pass  # the page went away, perhaps in the middle of a message
+            await self._read()
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await asyncio.to_thread(self._session.leave, self._number)
+            writer.cancel()
+            self._session.leave(self._number)
 
     def _fail(self, message: str) -> None:
         if len(self._failures) < 20:
@@ -113,6 +108,16 @@ class _Connection:
             self._news.set()
         else:
             self._session.submit(self._number, command)
+
+    async def _write_until_gone(self) -> None:
+        try:
+            await self._write()
+        except (WebSocketDisconnect, OSError):
+            pass  # the page went away in the middle of a message
+        except Exception:  # the page reconnects, and the fault is in the log
+            traceback.print_exc()
+            with suppress(Exception):
+                await self._socket.close(1011)
 
     async def _write(self) -> None:
         await self._send_json(self._hello)

@@ -1,0 +1,118 @@
+import json
+import struct
+
+import numpy as np
+import pytest
+from studio_world import make_session
+
+from continua.errors import InputError
+from continua.studio.encode import Encoder
+from continua.studio.protocol import MAX_MESSAGE, Kind, Material, PullBegin, pack, parse_command
+from continua.studio.session import Snapshot, Stats
+
+
+def unpack(message):
+    """Read a message as its description says, without the library."""
+    kind, length = struct.unpack_from("<II", message)
+    header = json.loads(message[8 : 8 + length])
+    arrays = {}
+    for name, place in header.pop("arrays").items():
+        count = int(np.prod(place["shape"]))
+        data = np.frombuffer(message, "<" + place["type"], count, 8 + length + place["offset"])
+        arrays[name] = data.reshape(place["shape"])
+    return kind, header, arrays
+
+
+def test_pack_can_be_read_back_and_is_aligned():
+    arrays = {
+        "bytes": np.arange(7, dtype=np.uint8),
+        "points": np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3),
+        "empty": np.zeros((0, 5), np.float32),
+        "corners": np.array([[0, 1, 2]], np.uint32),
+    }
+    message = pack(Kind.FRAME, {"naïve": "ü", "seq": 3}, arrays)
+    kind, header, read = unpack(message)
+    assert kind == 2
+    assert header == {"naïve": "ü", "seq": 3}
+    assert len(message) % 4 == 0
+    assert struct.unpack_from("<II", message)[1] % 4 == 0
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(read[name], array)
+
+
+def test_topology_describes_the_surface_and_frames_leave_out_what_did_not_change():
+    session = make_session()
+    snapshot = session.snapshot
+    body = snapshot.frame["beam"]
+    encoder = Encoder()
+    kind, header, arrays = unpack(encoder.topology(snapshot))
+    assert kind == Kind.TOPOLOGY
+    assert header["bodies"][0]["name"] == "beam"
+    assert [field["name"] for field in header["fields"]] == ["displacement", "von_mises", "velocity"]
+    assert header["colliders"][0]["kind"] == "plane"
+    assert arrays["colormap"].shape == (256, 3)
+    # the compact surface has the same corners in space as the body's own
+    np.testing.assert_allclose(
+        arrays["0/rest"][arrays["0/triangles"]], body.rest_positions[body.triangles], rtol=1e-6
+    )
+
+    _, header, arrays = unpack(encoder.frame(snapshot))
+    assert set(arrays) == {"0/positions", "0/displacement", "samples"}
+    _, header, arrays = unpack(encoder.frame(snapshot))
+    assert set(arrays) == {"samples"}
+
+    world = snapshot.opening.world
+    for _ in range(3):
+        world.step()
+    moved = Snapshot(7, 1, world.frame(), Stats(), snapshot.opening)
+    encoder.choose("velocity")
+    _, header, arrays = unpack(encoder.frame(moved))
+    assert header["seq"] == 7
+    assert header["step"] == 3
+    assert set(arrays) == {"0/positions", "0/velocity", "samples"}
+    nodes = np.unique(body.triangles)
+    speed = np.linalg.norm(moved.frame["beam"]["velocity"][nodes], axis=1)
+    np.testing.assert_allclose(arrays["0/velocity"], speed, rtol=1e-5)
+    np.testing.assert_allclose(arrays["0/positions"], moved.frame["beam"].positions[nodes], rtol=1e-6)
+
+
+def test_commands_are_read():
+    command = parse_command('{"type": "material", "body": "beam", "young": 2e6}')
+    assert command == Material(type="material", body="beam", young=2e6)
+    text = (
+        '{"type": "pull_begin", "id": 1, "body": "b", "triangle": 3,'
+        ' "barycentric": [1, 0, 0], "target": [0, 1, 2]}'
+    )
+    assert parse_command(text) == PullBegin(
+        type="pull_begin", id=1, body="b", triangle=3, barycentric=(1, 0, 0), target=(0, 1, 2)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello",
+        "[]",
+        "null",
+        "{}",
+        '{"type": "explode"}',
+        '{"type": "play", "loud": true}',
+        '{"type": "gravity", "value": [0, NaN, 0]}',
+        '{"type": "gravity", "value": [0, 1e400, 0]}',
+        '{"type": "gravity", "value": [0, 1]}',
+        '{"type": "pull_move", "id": -1, "target": [0, 0, 0]}',
+        '{"type": "pull_move", "id": 1, "target": "here"}',
+        '{"type": "material", "body": "", "young": 1}',
+        '{"type": "material", "body": "beam", "young": "stiff"}',
+        '{"type": "scene", "name": "' + "x" * 500 + '"}',
+        "[" * 10_000,
+        '{"type": "play"' + " " * MAX_MESSAGE + "}",
+    ],
+)
+def test_what_is_no_command_gets_one_sentence(text):
+    with pytest.raises(InputError) as caught:
+        parse_command(text)
+    message = str(caught.value)
+    assert len(message) < 400
+    assert "\n" not in message

@@ -1,0 +1,225 @@
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+from studio_world import make_session, make_world
+
+from continua import studio
+from continua.errors import InputError
+from continua.studio.guard import Policy
+from continua.studio.server import create_app
+
+HOST = "127.0.0.1:8787"
+TOKEN = "a-secret-of-nobody"
+
+
+def client_for(policy=None):
+    app = create_app(make_session(), [{"name": "test", "description": ""}], policy or Policy())
+    return TestClient(app, base_url=f"http://{HOST}")
+
+
+@pytest.fixture
+def client():
+    with client_for() as client:
+        yield client
+
+
+def connect(client, query="", **headers):
+    return client.websocket_connect(f"ws://{HOST}/ws{query}", headers=headers)
+
+
+def next_text(socket, kind):
+    """Return the next JSON message of a kind, acknowledging the frames that come before it."""
+    end = time.perf_counter() + 30
+    while time.perf_counter() < end:
+        message = socket.receive()
+        if message.get("bytes") is not None:
+            if (seq := frame_seq(message["bytes"])) is not None:
+                socket.send_json({"type": "ack", "seq": seq})
+        elif (found := json.loads(message["text"]))["type"] == kind:
+            return found
+    raise AssertionError(f"no {kind} came")
+
+
+def frame_seq(data):
+    kind, length = struct.unpack_from("<II", data)
+    return json.loads(data[8 : 8 + length])["seq"] if kind == 2 else None
+
+
+def next_frame(socket):
+    while True:
+        data = socket.receive().get("bytes")
+        if data is not None and (seq := frame_seq(data)) is not None:
+            return seq
+
+
+def test_the_page_is_served_with_safe_headers(client):
+    answer = client.get("/")
+    assert answer.status_code == 200
+    assert '<div id="root">' in answer.text
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert client.get("/assets/studio.js").status_code == 200
+    assert "http" not in answer.text  # nothing comes from elsewhere
+
+
+@pytest.mark.parametrize(
+    "path", ["/../server.py", "/..%2fserver.py", "/%2e%2e/server.py", "//etc/passwd", "/x"]
+)
+def test_nothing_outside_of_the_page_is_served(client, path):
+    assert client.get(path).status_code in (404, 405)
+
+
+def test_hello_state_topology_frame_in_this_order(client):
+    with connect(client, origin=f"http://{HOST}") as socket:
+        assert json.loads(socket.receive()["text"])["type"] == "hello"
+        state = json.loads(socket.receive()["text"])
+        assert state["type"] == "state"
+        assert state["scene"] == "test"
+        kinds = []
+        while len(kinds) < 2:
+            if (data := socket.receive().get("bytes")) is not None:
+                kinds.append(struct.unpack_from("<I", data)[0])
+        assert kinds == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"origin": "null"},
+        {"origin": "http://[broken"},
+        {"host": "evil.example", "origin": "http://evil.example"},
+    ],
+)
+def test_foreign_pages_are_refused(client, headers):
+    with pytest.raises(WebSocketDisconnect), connect(client, **headers):
+        pass
+
+
+def test_a_foreign_name_for_this_machine_is_refused(client):
+    assert client.get("/", headers={"host": "evil.example"}).status_code == 403
+
+
+@pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?other=1"])
+def test_without_the_token_nothing_answers(query):
+    with client_for(Policy(TOKEN)) as client:
+        for path in ("/", "/assets/studio.js", "/missing"):
+            assert client.get(path + query).status_code == 403
+        with pytest.raises(WebSocketDisconnect), connect(client, query):
+            pass
+
+
+def test_with_the_token_the_page_and_then_its_cookie_work():
+    with client_for(Policy(TOKEN)) as client:
+        assert client.get(f"/?token={TOKEN}").status_code == 200
+        assert client.get("/assets/studio.js").status_code == 200  # by the cookie
+        with connect(client, f"?token={TOKEN}", origin=f"http://{HOST}") as socket:
+            assert json.loads(socket.receive()["text"])["type"] == "hello"
+
+
+def test_malformed_messages_are_answered_and_the_connection_lives(client):
+    with connect(client) as socket:
+        for text in ("", "{", '{"type": "explode"}', "x" * 100_000, '{"type":"scene","name":"no such"}'):
+            socket.send_text(text)
+            answer = next_text(socket, "error")
+            assert 0 < len(answer["message"]) < 400
+        socket.send_bytes(b"\x00\x01")
+        assert "text" in next_text(socket, "error")["message"]
+        socket.send_json({"type": "pause"})
+        while next_text(socket, "state")["playing"]:
+            pass
+
+
+def test_a_slow_page_skips_frames(client):
+    with connect(client) as socket:
+        first, second = next_frame(socket), next_frame(socket)
+        assert second > first
+        time.sleep(1.0)  # two frames are on their way, and no more come before one is acknowledged
+        socket.send_json({"type": "ack", "seq": second})
+        third = next_frame(socket)
+        assert third > second + 3
+
+
+def test_two_pages_agree_and_one_may_vanish(client):
+    with connect(client) as first:
+        with connect(client) as second:
+            second.send_json({"type": "gravity", "value": [0, -1.62, 0]})
+            while next_text(first, "state")["gravity"][1] != -1.62:
+                pass
+        first.send_json({"type": "pause"})
+        while next_text(first, "state")["playing"]:
+            pass
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_taken_port_gets_one_sentence():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(InputError, match=r"port \d+ is in use.*--port"):
+            studio.serve(make_world(), port=taken.getsockname()[1], open_browser=False)
+
+
+@pytest.mark.parametrize(("host", "token"), [("127.0.0.1", "short"), ("0.0.0.0", "with space in it")])
+def test_a_weak_token_is_refused(host, token):
+    with pytest.raises(InputError, match="token"):
+        studio.serve(make_world(), host=host, port=0, token=token, open_browser=False)
+
+
+SERVE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from studio_world import make_world
+from continua import studio
+studio.serve(make_world(), host=sys.argv[2], port=int(sys.argv[3]), open_browser=False)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_ctrl_c_ends_the_server_cleanly(host):
+    from websockets.sync.client import connect as dial
+
+    port = free_port()
+    here = os.path.dirname(__file__)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE, here, host, str(port)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        line = process.stdout.readline()
+        while line and "http://" not in line:
+            line = process.stdout.readline()
+        query = ""
+        if host != "127.0.0.1":  # open to others: a token was made up and printed
+            query = line[line.index("?token=") :].split()[0]
+            assert len(query) > 20
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{query}") as page:
+            assert page.status == 200
+        with dial(f"ws://127.0.0.1:{port}/ws{query}") as page:
+            assert json.loads(page.recv())["type"] == "hello"
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert "stopped" in out
+    assert "Traceback" not in err
