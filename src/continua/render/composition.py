@@ -157,10 +157,11 @@ class _Survey:
     def __init__(self) -> None:
         self.outer = np.empty((0, 3))
         self.unit: str | None = None
-        self.lowest = self.highest = self.top = 0.0
+        self.lowest = self.highest = 0.0
+        self.tops: dict[int, float] = {}
 
-    def add(self, body: BodyFrame, color: str) -> None:
-        """Take one body of one frame into account."""
+    def add(self, body: BodyFrame, index: int, color: str) -> None:
+        """Take one body of the frame number `index` into account."""
         nodes = np.unique(body.triangles)
         if not len(nodes):
             return
@@ -176,7 +177,8 @@ class _Survey:
             self.lowest = min(self.lowest, float(values.min()))
             self.highest = max(self.highest, float(values.max()))
             # Stress peaks at clamped edges would leave the rest of the body in one colour.
-            self.top = max(self.top, float(np.quantile(values, 0.995)))
+            top = float(np.quantile(values, 0.995))
+            self.tops[index] = max(self.tops.get(index, 0.0), top)
 
     def legend(self, color: str, given: tuple[float, float] | None) -> Legend | None:
         """Return the meaning of the colours, with a round range unless one was given."""
@@ -189,8 +191,10 @@ class _Survey:
                     f"the value range must be two growing numbers, not {given[0]} and {given[1]}"
                 )
         else:
+            # So would the few frames of an impact leave those of the whole rest of a run.
+            top = float(np.quantile(list(self.tops.values()), 0.9))
             low = -nice(-self.lowest, up=True) if self.lowest < 0 else 0.0
-            high = _range_top(self.top) if self.top > max(low, _NOISE.get(self.unit, 0.0)) else low + 1.0
+            high = _range_top(top) if top > max(low, _NOISE.get(self.unit, 0.0)) else low + 1.0
         title = _LABELS.get(color, color.replace("_", " "))
         return Legend(title, self.unit, low, high, self.highest > high * (1 + 1e-9))
 
@@ -221,7 +225,7 @@ def make_look(
     survey = _Survey()
     for frame in frames:
         for body in frame:
-            survey.add(body, color)
+            survey.add(body, frame.index, color)
     outer = survey.outer if len(survey.outer) else np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])
     return Look(
         size=(width, height),
