@@ -216,9 +216,28 @@ def test_keyframes_and_sums_of_motions():
         ct.Motion.keyframes([1.0, 1.0], [[0, 0, 0], [0, 0, 0]])
 
 
-def test_pull_carries_the_weight_at_hookes_stretch():
+@pytest.mark.parametrize("order", [1, 2])
+def test_pull_holds_the_point_of_the_surface_that_was_grabbed(order):
+    body = small_box(order)
+    body._x[:] += 0.05 * np.sin(20 * body._x[:, [1, 2, 0]])  # bent
+    positions = body.positions
+    triangle, weights = 17, np.array([0.2, 0.5, 0.3])
+    grabbed = weights @ positions[body.triangles[triangle]]
+    np.testing.assert_allclose(body.pull_face(triangle, weights).point, grabbed, atol=1e-12)
+    np.testing.assert_allclose(body.pull(point=grabbed).point, grabbed, atol=1e-9)
+    node = int(body.triangles[5, 1])
+    np.testing.assert_allclose(body.pull(node).point, positions[node], atol=1e-12)
+    far = np.array([0.2, 3.0, 0.1])  # the nearest point of the surface, against samples of all triangles
+    samples = np.random.default_rng(0).dirichlet(np.ones(3), size=400)
+    points = np.einsum("sc,kci->ski", samples, positions[body.triangles]).reshape(-1, 3)
+    nearest = np.linalg.norm(points - far, axis=1).min()
+    assert np.linalg.norm(body.pull(point=far).point - far) <= nearest + 1e-12
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_pull_carries_the_weight_at_hookes_stretch(order):
     """A body that hangs on one spring: the spring is stretched by weight / stiffness, whatever the shape."""
-    body = small_box(material=ct.Corotated(young=1e5), damping=(4.0, 0.0))
+    body = small_box(order, material=ct.Corotated(young=1e5), damping=(4.0, 0.0))
     pull = body.pull(point=(0.2, 0.2, 0.1), target=(0.2, 0.5, 0.1), stiffness=2000.0)
     world = ct.World([body], dt=0.02)
     for _ in range(600):

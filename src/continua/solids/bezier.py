@@ -132,6 +132,21 @@ class BezierTets:
         values[corners:] = 0.25 * (ends[:, 0] + ends[:, 1]) + 0.5 * coefficients[corners:]
         return values
 
+    def point_weights(
+        self, nodes: NDArray[np.int32], weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Spread the weight of every middle node over its coefficient and the ends of its edge."""
+        corners = self.mesh.node_count
+        spread: dict[int, float] = {}
+        for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
+            parts = [(node, weight)]
+            if node >= corners:
+                a, b = self.mesh.edges[node - corners].tolist()
+                parts = [(node, 0.5 * weight), (a, 0.25 * weight), (b, 0.25 * weight)]
+            for part, share in parts:
+                spread[part] = spread.get(part, 0.0) + share
+        return np.array(list(spread), np.int32), np.array(list(spread.values()))
+
     def von_mises(self) -> NDArray[np.float64]:
         """Return the von Mises stress [Pa] at the nodes, averaged over the elements around by volume."""
         result = np.empty(self.node_count)

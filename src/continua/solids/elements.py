@@ -64,6 +64,11 @@ class Elements(Protocol):
     def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn coefficients into values at the nodes."""
 
+    def point_weights(
+        self, nodes: NDArray[np.int32], weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Turn a weighted mean of values at nodes into one of coefficients."""
+
     def von_mises(self) -> NDArray[np.float64]:
         """Return the von Mises stress [Pa] at the nodes, as of the last update."""
 
@@ -180,6 +185,12 @@ class LinearTets:
     def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the coefficients: for linear elements they are the values at the nodes."""
         return coefficients
+
+    def point_weights(
+        self, nodes: NDArray[np.int32], weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return what was given: for linear elements values and coefficients are the same."""
+        return nodes, weights
 
     def von_mises(self) -> NDArray[np.float64]:
         """Return the von Mises stress [Pa] at the nodes, averaged over the elements around by volume."""

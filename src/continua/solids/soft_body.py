@@ -25,6 +25,7 @@ from continua.solids.implicit_euler import ImplicitEuler, StepInput
 from continua.solids.laws import Corotated, Law
 from continua.solids.motion import Motion
 from continua.solids.selection import Where, select_nodes
+from continua.solids.surface import BodySurface
 from continua.solids.wind import add_wind
 from continua.surroundings import Surroundings, as_vector
 
@@ -94,8 +95,10 @@ class SoftBody:
         self._pushes: list[Push] = []
         self._pulls: list[Pull] = []
         self._surroundings = Surroundings()
-        self._triangles = self._elements.surface_triangles()
-        self._measure_surface()
+        self._surface = BodySurface(self._elements)
+        self._size = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
+        mean_volume = mesh.volume / mesh.element_count
+        self._element_size = (6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order
         self._set_law(material if material is not None else Corotated())
         self.integrator = ImplicitEuler(self._elements, solver if solver is not None else PCG())
 
@@ -154,7 +157,7 @@ class SoftBody:
     @property
     def triangles(self) -> NDArray[np.int32]:
         """The outer surface over the nodes, outward oriented, shape [k, 3]."""
-        return self._triangles
+        return self._surface.triangles
 
     def set_material(
         self,
@@ -226,7 +229,8 @@ class SoftBody:
         if node is not None:
             nodes = select_nodes([node], self.rest_positions, self._elements.elements, self.mesh, "pull")
             return self._pull(nodes, np.ones(1), target, stiffness)
-        triangle, weights = self._nearest_on_surface(as_vector(point, "a pull's point"))  # type: ignore[arg-type]
+        where = as_vector(np.asarray(point), "a pull's point")
+        triangle, weights = self._surface.nearest(where, self._elements.values(self._x))
         return self.pull_face(triangle, weights, target, stiffness=stiffness)
 
     def pull_face(
@@ -239,12 +243,14 @@ class SoftBody:
     ) -> Pull:
         """Attach a spring to the point of a surface triangle with the given barycentric weights."""
         w = as_vector(weights, "a pull's weights")
-        if not 0 <= triangle < len(self._triangles):
-            raise InputError(f"the surface has triangles 0 to {len(self._triangles) - 1}, not {triangle}")
+        if not 0 <= triangle < len(self._surface.triangles):
+            raise InputError(
+                f"the surface has triangles 0 to {len(self._surface.triangles) - 1}, not {triangle}"
+            )
         if w.min() < -1e-6 or abs(w.sum() - 1.0) > 1e-3:
             raise InputError(f"a pull's weights must be at least 0 and sum to 1, not {tuple(w)}")
         w = np.maximum(w, 0.0)
-        return self._pull(self._triangles[triangle], w / w.sum(), target, stiffness)
+        return self._pull(self._surface.triangles[triangle], w / w.sum(), target, stiffness)
 
     # --- the body in a world ------------------------------------------------------------------------------
 
@@ -254,12 +260,12 @@ class SoftBody:
 
     def contact_surface(self) -> dict[str, Any]:
         """Return what a contact search needs to know of the surface (see `contact.find_contacts`)."""
-        nodes = self._surface_nodes
+        nodes = self._surface.nodes
         return {
             "nodes": nodes,
             "positions": self._x[nodes],
             "velocities": self._v[nodes],
-            "areas": self._surface_areas,
+            "areas": self._surface.areas,
             "masses": self._node_mass[nodes],
             "stiffness": self._contact_stiffness,
         }
@@ -344,7 +350,7 @@ class SoftBody:
             positions=positions,
             rest_positions=rest,
             cells=MappingProxyType(self._elements.cells()),
-            triangles=self._triangles,
+            triangles=self._surface.triangles,
             fields=MappingProxyType(fields),
             color=self.color,
             energy=MappingProxyType(self._energy()),
@@ -396,21 +402,6 @@ class SoftBody:
             self._mass = self._elements.mass(law.density, self._lumped)
             self._node_mass = np.add.reduceat(self._mass, p.indptr[:-1])
 
-    def _measure_surface(self) -> None:
-        rest = self._elements.rest_positions
-        self._size = float(np.linalg.norm(np.ptp(rest, axis=0)))
-        mean_volume = self.mesh.volume / self.mesh.element_count
-        self._element_size = float(6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / self.order
-        corners = rest[self._triangles]
-        area = (
-            np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
-        )
-        per_node = np.bincount(
-            self._triangles.ravel(), weights=np.repeat(area / 3.0, 3), minlength=self.node_count
-        )
-        self._surface_nodes = np.unique(self._triangles).astype(np.int32)
-        self._surface_areas = per_node[self._surface_nodes]
-
     def _select(self, where: Where, what: str) -> NDArray[np.int32]:
         label = f"{what} of body '{self.name}'" if self.name else what
         return select_nodes(where, self.rest_positions, self._elements.elements, self.mesh, label)
@@ -446,7 +437,9 @@ class SoftBody:
                 self._force[push.nodes] += push.force / len(push.nodes)
         if around.wind is not None:
             wind = around.wind
-            add_wind(self._x, self._v, self._triangles, wind.at(around.time), wind.density, self._force)
+            add_wind(
+                self._x, self._v, self._surface.triangles, wind.at(around.time), wind.density, self._force
+            )
 
     def _pull(
         self,
@@ -457,6 +450,7 @@ class SoftBody:
     ) -> Pull:
         if stiffness is None:
             stiffness = self.pull_stiffness
+        nodes, weights = self._elements.point_weights(nodes, weights)
         pull = Pull(self, nodes, weights, weights @ self._x[nodes] if target is None else target, stiffness)
         self._pulls.append(pull)
         return pull
@@ -466,20 +460,6 @@ class SoftBody:
         """Spring constant [N/m] of a pull that gives none: stiff enough to lift the body, no stiffer than it."""
         length = self.mesh.volume ** (1.0 / 3.0)
         return max(0.1 * self._law.young * length, 100.0 * self.mass_total)
-
-    def _nearest_on_surface(self, point: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
-        """Return the surface triangle nearest to `point` and the barycentric weights of its nearest point."""
-        positions = self._elements.values(self._x)
-        corners = positions[self._triangles]
-        nodes = np.argsort(np.linalg.norm(corners.mean(axis=1) - point, axis=1), kind="stable")[:32]
-        best = (np.inf, 0, np.zeros(3))
-        for t in nodes:
-            a, b, c = corners[t]
-            weights = _closest_weights(point, a, b, c)
-            distance = float(np.linalg.norm(weights @ corners[t] - point))
-            if distance < best[0]:
-                best = (distance, int(t), weights)
-        return best[1], best[2]
 
     def _energy(self) -> dict[str, float]:
         p = self._elements.pattern
@@ -491,21 +471,3 @@ class SoftBody:
             "elastic": self._elements.energy(),
             "gravity": -float(self._node_mass @ (fall @ self._surroundings.gravity)),
         }
-
-
-def _closest_weights(p: NDArray, a: NDArray, b: NDArray, c: NDArray) -> NDArray[np.float64]:
-    """Return barycentric weights of the point of triangle abc nearest to p."""
-    edges = np.stack([b - a, c - a], axis=1)
-    inside, *_ = np.linalg.lstsq(edges, p - a, rcond=None)
-    candidates = []
-    if inside.min() >= 0.0 and inside.sum() <= 1.0:
-        return np.array([1.0 - inside.sum(), inside[0], inside[1]])
-    corners = np.stack([a, b, c])
-    for i in range(3):
-        j = (i + 1) % 3
-        edge = corners[j] - corners[i]
-        t = float(np.clip((p - corners[i]) @ edge / max(float(edge @ edge), 1e-300), 0.0, 1.0))
-        weights = np.zeros(3)
-        weights[i], weights[j] = 1.0 - t, t
-        candidates.append(weights)
-    return min(candidates, key=lambda w: float(np.linalg.norm(w @ corners - p)))
