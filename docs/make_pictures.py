@@ -1,0 +1,174 @@
+"""Make the pictures of the documentation again: `python docs/make_pictures.py [NAME ...]`.
+
+Without names it makes all. The picture of the studio needs the extra `studio`, Playwright and Chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import continua as ct
+from continua.render import Painter, make_look, picture
+
+IMAGES = Path(__file__).parent / "images"
+SIZE = (960, 400)
+
+
+def save(pixels: np.ndarray, name: str) -> None:
+    IMAGES.mkdir(exist_ok=True)
+    Image.fromarray(pixels).save(IMAGES / f"{name}.webp", quality=88, method=6)
+
+
+def save_film(pictures: Iterable[np.ndarray], name: str, fps: float) -> None:
+    IMAGES.mkdir(exist_ok=True)
+    first, *rest = [Image.fromarray(pixels) for pixels in pictures]
+    first.save(
+        IMAGES / f"{name}.webp",
+        save_all=True,
+        append_images=rest,
+        duration=round(1000 / fps),
+        loop=0,
+        quality=45,
+        method=4,
+    )
+
+
+def frame_at(world: ct.World, seconds: float, fps: float = 60.0) -> ct.Frame:
+    *_, last = world.run(seconds, fps)
+    return last
+
+
+def hero() -> None:
+    """Four moments of the shipped scenes."""
+    size = (800, 450)
+    rows = []
+    for pair in ((("torsion", 2.5), ("bridge", 0.9)), (("jelly", 0.6), ("towers", 1.2))):
+        row = [picture(frame_at(ct.load_scene(name).build(), t), size=size) for name, t in pair]
+        rows.append(np.concatenate(row, axis=1))
+    save(np.concatenate(rows), "hero")
+
+
+def scene_film(name: str, seconds: float, fps: float = 20.0) -> None:
+    scene = ct.load_scene(name)
+    frames = list(scene.build().run(seconds, fps))
+    look = make_look(frames, size=(640, 360), color=scene.output.picture.color)
+    painter = Painter(look)
+    save_film((painter.paint(frame) for frame in frames), name, fps)
+
+
+def beams(kinds: Iterable[dict], seconds: float) -> ct.Frame:
+    """Let beams of several kinds hang side by side, damped, and return the last frame."""
+    bodies = []
+    for k, kind in enumerate(kinds):
+        cells, law, order = kind["cells"], kind["law"], kind["order"]
+        mesh = ct.mesh.box(size=(1.0, 0.25, 0.25), cells=cells, origin=(1.3 * k, 0.0, 0.0))
+        material = law(young=kind.get("young", 1e6), poisson=0.3, density=1000.0)
+        body = ct.SoftBody(
+            mesh, material=material, order=order, damping=(4.0, 0.01), color=kind["color"], name=f"beam{k}"
+        )
+        body.pin(where=lambda x: x[:, 0] < x[:, 0].min() + 1e-6)
+        bodies.append(body)
+    frame = frame_at(ct.World(bodies), seconds)
+    for body, shown in zip(bodies, frame, strict=True):
+        tip = body.rest_positions[:, 0] > body.rest_positions[:, 0].max() - 1e-6
+        volume = sum(_volume(shown.positions[cell]) for cell in body.mesh.tets)
+        print(
+            f"  {body.material.name}, order {body.order}, {body.node_count} nodes: "
+            f"sag {-shown.displacements[tip, 1].mean():.4f} m, volume {volume / body.mesh.volume - 1.0:+.1%}"
+        )
+    return frame
+
+
+def _volume(corners: np.ndarray) -> float:
+    return float(np.linalg.det(corners[1:] - corners[0])) / 6.0
+
+
+BLUE, RED, GREY = (0.30, 0.61, 0.91), (0.91, 0.33, 0.30), (0.62, 0.65, 0.70)
+SIDE_VIEW = {"azimuth": 12, "elevation": 10}
+
+
+def linear_and_corotated() -> None:
+    """The same soft beam with both laws: linear strain swells where the beam turns."""
+    kinds = [
+        {"cells": (16, 4, 4), "law": ct.Linear, "order": 2, "color": RED, "young": 3e5},
+        {"cells": (16, 4, 4), "law": ct.Corotated, "order": 2, "color": BLUE, "young": 3e5},
+    ]
+    frame = beams(kinds, 3.0)
+    save(picture(frame, size=SIZE, color="plain", camera=SIDE_VIEW), "linear_and_corotated")
+
+
+def orders() -> None:
+    """A coarse mesh of both orders and a fine one: how much stiffer the linear elements are."""
+    kinds = [
+        {"cells": (4, 1, 1), "law": ct.Corotated, "order": 1, "color": RED},
+        {"cells": (4, 1, 1), "law": ct.Corotated, "order": 2, "color": BLUE},
+        {"cells": (16, 4, 4), "law": ct.Corotated, "order": 2, "color": GREY},
+    ]
+    frame = beams(kinds, 3.0)
+    save(picture(frame, size=SIZE, color="plain", camera=SIDE_VIEW), "orders")
+
+
+def studio() -> None:
+    """The page of `continua studio bridge`, with the bridge being pulled by the mouse."""
+    from playwright.sync_api import sync_playwright
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "continua", "studio", "bridge", "--port", str(port), "--no-open"]
+    server = subprocess.Popen(command)
+    try:
+        wait_for(port)
+        with sync_playwright() as play:
+            chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+            browser = play.chromium.launch(
+                executable_path=chromium, args=["--use-gl=angle", "--use-angle=swiftshader", "--no-sandbox"]
+            )
+            page = browser.new_page(viewport={"width": 1280, "height": 760})
+            page.goto(f"http://127.0.0.1:{port}/")
+            page.wait_for_selector("canvas")
+            page.wait_for_timeout(6000)
+            page.screenshot(path=IMAGES / "studio.png")
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait()
+    Image.open(IMAGES / "studio.png").convert("RGB").save(IMAGES / "studio.webp", quality=88, method=6)
+    (IMAGES / "studio.png").unlink()
+
+
+def wait_for(port: int) -> None:
+    for _ in range(600):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise TimeoutError("the studio did not start")
+
+
+PICTURES: dict[str, Callable[[], None]] = {
+    "hero": hero,
+    "beam": lambda: scene_film("beam", 1.6),
+    "bridge": lambda: scene_film("bridge", 3.0),
+    "jelly": lambda: scene_film("jelly", 2.5),
+    "towers": lambda: scene_film("towers", 4.0),
+    "torsion": lambda: scene_film("torsion", 3.6),
+    "linear_and_corotated": linear_and_corotated,
+    "orders": orders,
+    "studio": studio,
+}
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or PICTURES:
+        print(wanted, flush=True)
+        PICTURES[wanted]()
