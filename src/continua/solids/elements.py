@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from continua.linalg import BlockMatrix, BlockPattern
 from continua.mesh import TetMesh
+from continua.numerics import inverse_batch
 from continua.numerics.bernstein import bernstein_tables
 from continua.solids import kernels
 from continua.solids.laws import Law
@@ -23,7 +24,7 @@ def rest_geometry(mesh: TetMesh) -> tuple[NDArray[np.float64], NDArray[np.float6
     """Return the inverse rest edge matrices, shape [9, m] (row c is the gradient of corner c+1), and sqrt(volume)."""
     corners = mesh.points[mesh.tets]
     edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
-    inverse = np.linalg.inv(edges)
+    inverse, _ = inverse_batch(edges)
     return np.ascontiguousarray(inverse.reshape(-1, 9).T), np.sqrt(mesh.volumes)
 
 
