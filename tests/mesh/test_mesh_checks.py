@@ -56,6 +56,17 @@ def test_three_tets_on_a_face_and_overlapping_tets():
     refused(POINTS, [[0, 1, 2, 3], [0, 1, 2, 4]], "overlap", "0 and 1")
 
 
+def test_boundary_that_touches_itself_along_an_edge_is_told():
+    b = mesh.box((2, 2, 1), (2, 2, 1))
+    corner = (b.points[b.tets].mean(axis=1)[:, :2] > 1).sum(axis=1)
+    points, tets, _ = mesh.compact(b.points, b.tets[corner != 1])  # two cells that share only an upright edge
+    hinged = mesh.TetMesh(points, tets)
+    assert "touches itself along 1 edges" in hinged.notes[0]
+    hexes = mesh.hex_box((2, 2, 1), (2, 2, 1))
+    points, cells, _ = mesh.compact(hexes.points, hexes.hexes[[0, 3]])
+    assert "touches itself along 1 edges (hexes 0, 1)" in mesh.HexMesh(points, cells).notes[0]
+
+
 def test_nodes_without_element():
     refused(np.vstack([POINTS, [9, 9, 9]]), GOOD, "nodes 5", "compact")
     points, tets, kept = mesh.compact(np.vstack([[9, 9, 9], POINTS]), np.array(GOOD) + 1)

@@ -149,7 +149,11 @@ def _from_meshio(mesh: meshio.Mesh, weld: bool) -> AnyMesh:
         curved = any(mesh.cells[i].data.shape[1] > kind.WIDTH for i in blocks)
         notes = ("kept only the corners of quadratic elements",) if curved else ()
         return _volume(kind, points, cells, _regions(mesh, blocks), notes)
-    faces = [_triangles(block.data, _FACES[block.type]) for block in mesh.cells if block.type in _FACES]
+    faces = [
+        _triangles(block.data, _FACES[block.type])
+        for block in mesh.cells
+        if block.type in _FACES and block.data.size
+    ]
     triangles = np.concatenate(faces) if faces else np.empty((0, 3), dtype=np.int64)
     return _surface(points, triangles, weld)
 

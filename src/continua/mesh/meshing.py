@@ -6,6 +6,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from zipfile import BadZipFile
@@ -48,8 +49,8 @@ def tetrahedralize(
 
     Args:
         surface: Closed surface. Doubled nodes are welded, and one that is inside out is turned.
-        size: Wanted length of edges [m]; a twentieth of the diagonal unless given. Details of the surface may
-            need shorter ones.
+        size: Wanted length of edges [m]; if neither this nor max_volume is given, a twentieth of the
+            diagonal. Details of the surface may need shorter ones.
         max_volume: No tet is larger than this [m3]; the mesh is made finer until it holds.
         min_dihedral: Wanted smallest angle between faces [degrees]. The mesh is improved towards it; `notes`
             say if it was not reached. Up to about 15 is realistic.
@@ -78,7 +79,7 @@ def tetrahedralize(
             _store(kept, points, tets)
     mesh = TetMesh(points, tets)
     return TetMesh._trusted(
-        mesh.points, mesh.tets, notes=(*notes, *_remarks(ready, mesh, min_dihedral, close_holes))
+        mesh.points, mesh.tets, notes=(*notes, *mesh.notes, *_remarks(ready, mesh, min_dihedral, close_holes))
     )
 
 
@@ -120,7 +121,9 @@ def _edge_length(
     for name, value in (("size", size), ("max_volume", max_volume)):
         if value is not None and not (np.isfinite(value) and value > 0.0):
             raise InputError(f"{name} must be a positive number, not {value!r}")
-    length = diagonal / 20.0 if size is None else min(float(size), diagonal)
+    length = min(float(size), diagonal) if size is not None else diagonal
+    if size is None and max_volume is None:
+        length = diagonal / 20.0
     if max_volume is not None:
         length = min(length, 0.85 * (max_volume / _REGULAR) ** (1.0 / 3.0))
     expected = abs(surface.volume) / (_REGULAR * length**3)
@@ -158,22 +161,41 @@ def _fill(
     return best[1].points, best[1].tets
 
 
+@contextmanager
+def _silenced_stderr() -> Iterator[None]:
+    """Keep the mesher quiet: from its second run on its log complains about itself, even when switched off."""
+    try:
+        kept = os.dup(2)
+    except OSError:
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
 def _run(surface: SurfaceMesh, length: float, tolerance: float, energy: float) -> TetMesh:
     try:
         import pytetwild
     except ImportError as error:
         raise MissingExtraError("making tetrahedra from a surface", "tet") from error
     try:
-        points, tets = pytetwild.tetrahedralize(
-            np.array(surface.points),
-            np.array(surface.triangles),
-            edge_length_abs=length,
-            epsilon=tolerance,
-            stop_energy=energy,
-            num_opt_iter=_OPTIMISATION_STEPS,
-            vtk_ordering=True,
-            quiet=True,
-        )
+        with _silenced_stderr():
+            points, tets = pytetwild.tetrahedralize(
+                np.array(surface.points),
+                np.array(surface.triangles),
+                edge_length_abs=length,
+                epsilon=tolerance,
+                stop_energy=energy,
+                num_opt_iter=_OPTIMISATION_STEPS,
+                vtk_ordering=True,
+                quiet=True,
+            )
     except Exception as error:
         raise InputError(f"the mesher could not fill the surface ({error})") from error
     if len(tets) == 0:

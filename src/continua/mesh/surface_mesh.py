@@ -137,6 +137,11 @@ class SurfaceMesh:
         """The numbers of the edges 0-1, 1-2, 2-0 of each triangle, shape [k, 3]."""
         return self._edges[1]
 
+    @property
+    def edge_uses(self) -> NDArray[np.int32]:
+        """How many triangles each edge has, shape [e]."""
+        return self._edges[2]
+
     @cached_property
     def is_manifold(self) -> bool:
         """Whether no edge belongs to more than two triangles."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
@@ -67,7 +67,7 @@ class VolumeMesh:
         self.cells = read_only(table)
         self.regions = _as_regions(regions or {}, len(table))
         self._refuse_tangled()
-        self.notes = (*notes, *remarks)
+        self.notes = (*notes, *remarks, *self._pinches())
 
     @classmethod
     def _trusted(
@@ -234,6 +234,18 @@ class VolumeMesh:
             raise InputError(
                 f"{int(bad.sum())} pairs of {self.NAME} lie on the same side of a common face and so overlap "
                 f"({'; '.join(pairs)}); mend the mesh where it is folded"
+            )
+
+    def _pinches(self) -> Iterator[str]:
+        """Say where the boundary touches itself along an edge: allowed, but such a hinge has no stiffness."""
+        surface = self.surface
+        if not surface.is_manifold:
+            rows = np.isin(surface.triangle_edges, np.flatnonzero(surface.edge_uses > 2)).any(axis=1)
+            faces = np.flatnonzero(rows) // (len(self.boundary_triangles) // len(self.boundary_faces))
+            elements = np.unique(self.boundary_elements[faces])
+            yield (
+                f"the boundary touches itself along {len(surface.crowded_edges)} edges "
+                f"({self.NAME} {some(elements)})"
             )
 
     def transformed(

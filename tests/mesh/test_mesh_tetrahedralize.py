@@ -1,0 +1,125 @@
+"""Tetrahedra from a surface: volume, size, shape, and clear refusals."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from continua import mesh
+from continua.errors import InputError, MissingExtraError
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("CONTINUA_CACHE", str(tmp_path))
+
+
+def euler(surface):
+    return surface.node_count - len(surface.edges) + surface.triangle_count
+
+
+def test_cube_is_filled_exactly_and_the_same_again():
+    cube = mesh.surfaces.box()
+    m = mesh.tetrahedralize(cube, size=0.3)
+    np.testing.assert_allclose(m.volume, 1.0, rtol=1e-3)
+    np.testing.assert_allclose(m.bounds, cube.bounds, atol=2e-3)
+    assert euler(m.surface) == 2
+    assert m.surface.is_manifold
+    assert (m.volumes > 0).all()
+    again = mesh.tetrahedralize(cube, size=0.3)
+    np.testing.assert_array_equal(m.points, again.points)
+    np.testing.assert_array_equal(m.tets, again.tets)
+
+
+def test_ring_keeps_its_hole_and_its_surface():
+    ring = mesh.surfaces.torus(0.5, 0.2, (12, 32))
+    m = mesh.tetrahedralize(ring, size=0.2)
+    assert euler(m.surface) == 0
+    np.testing.assert_allclose(m.volume, ring.volume, rtol=1e-2)
+    diagonal = np.linalg.norm(ring.bounds[1] - ring.bounds[0])
+    out = np.hypot(np.hypot(m.surface.points[:, 0], m.surface.points[:, 2]) - 0.5, m.surface.points[:, 1])
+    assert np.abs(out - 0.2).max() < 0.2 * (1 - np.cos(np.pi / 12)) + 0.02 * (1 - np.cos(np.pi / 32)) + (
+        2e-3 * diagonal
+    )
+
+
+def test_no_tet_is_larger_than_asked_and_halving_makes_more():
+    ball = mesh.surfaces.sphere(0.5, 4)
+    counts = []
+    for limit in (4e-4, 2e-4):
+        m = mesh.tetrahedralize(ball, max_volume=limit)
+        assert m.volumes.max() <= limit
+        counts.append(m.element_count)
+    assert counts[1] > counts[0]
+
+
+def test_smallest_angle_is_reached_or_told():
+    m = mesh.tetrahedralize(mesh.surfaces.sphere(0.5, 4), size=0.25, min_dihedral=12.0)
+    told = any("dihedral" in note for note in m.notes)
+    assert (m.quality().min_dihedral >= 12.0) != told
+
+
+def test_hollow_ball_keeps_its_hollow():
+    outer, inner = mesh.surfaces.sphere(0.5, 5), mesh.surfaces.sphere(0.25, 3)
+    hollow = mesh.SurfaceMesh(
+        np.vstack([outer.points, inner.points]),
+        np.vstack([outer.triangles, inner.triangles[:, ::-1] + outer.node_count]),
+    )
+    m = mesh.tetrahedralize(hollow, size=0.2)
+    np.testing.assert_allclose(m.volume, outer.volume - inner.volume, rtol=0.02)
+    assert euler(m.surface) == 4
+
+
+def test_doubled_nodes_and_inside_out_surfaces_are_mended():
+    s = mesh.surfaces.sphere(0.5, 3)
+    soup = mesh.SurfaceMesh(
+        s.points[s.triangles[:, ::-1]].reshape(-1, 3), np.arange(3 * s.triangle_count).reshape(-1, 3)
+    )
+    m = mesh.tetrahedralize(soup, size=0.4)
+    assert "welded" in m.notes[0]
+    assert "inside out" in m.notes[1]
+    np.testing.assert_allclose(m.volume, s.volume, rtol=0.02)
+
+
+def test_open_surface_is_refused_or_closed_on_demand():
+    s = mesh.surfaces.sphere(0.5, 5)
+    opened = mesh.SurfaceMesh(s.points, s.triangles[1:])
+    with pytest.raises(InputError, match="open: 3 edges"):
+        mesh.tetrahedralize(opened)
+    m = mesh.tetrahedralize(opened, size=0.3, close_holes=True)
+    np.testing.assert_allclose(m.volume, s.volume, rtol=0.03)
+    assert any("closed holes" in note for note in m.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"size": -1.0}, "size must be a positive"),
+        ({"size": np.nan}, "size must be a positive"),
+        ({"max_volume": 0.0}, "max_volume must be a positive"),
+        ({"size": 1e-4}, "too many"),
+        ({"min_dihedral": 80.0}, "min_dihedral"),
+        ({"tolerance": 0.5}, "tolerance"),
+    ],
+)
+def test_nonsense_options(options, words):
+    with pytest.raises(InputError, match=words):
+        mesh.tetrahedralize(mesh.surfaces.box(), **options)
+
+
+def test_bad_surfaces_are_refused_with_the_reason():
+    s = mesh.surfaces.box()
+    with pytest.raises(InputError, match="manifold"):
+        mesh.tetrahedralize(mesh.SurfaceMesh(s.points, np.vstack([s.triangles, s.triangles[:1]])))
+    turned = np.vstack([s.triangles[:1, ::-1], s.triangles[1:]])
+    with pytest.raises(InputError, match="opposite ways"):
+        mesh.tetrahedralize(mesh.SurfaceMesh(s.points, turned))
+    flat = mesh.SurfaceMesh(s.points * [1, 0, 1] + [0, 1, 0], s.triangles)
+    with pytest.raises(InputError, match="no volume"):
+        mesh.tetrahedralize(flat)
+
+
+def test_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytetwild", None)
+    with pytest.raises(MissingExtraError, match=r"continua\[tet\]"):
+        mesh.tetrahedralize(mesh.surfaces.box(), size=0.5)
