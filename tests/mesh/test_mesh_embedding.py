@@ -133,13 +133,13 @@ def test_normals_of_a_bent_beam_are_close_to_the_true_ones(radius):
     assert angles(embedding.normals(x), carried.normals).mean() < 2.0
     true = mesh.SurfaceMesh(bent(rod.points), rod.triangles)
     assert angles(embedding.normals(x), true.normals).mean() < 2.0
-    # The printed, upside-down factor would be worse than leaving the rest normals as they are.
+    # They must be far better than the rest normals left as they are.
     assert angles(embedding.normals(x), true.normals).mean() < 0.2 * angles(rod.normals, true.normals).mean()
 
 
 def test_a_node_between_two_fingers_takes_its_own():
-    # Two fingers joined at the bottom; each detailed surface lies 0.05 m outside its own finger, so that in the
-    # gap of 0.08 m its nodes are nearer to the other one.
+    # Two fingers joined at the bottom; each detailed surface lies 0.05 m outside its own finger, so that in
+    # the gap of 0.08 m its nodes are nearer to the other one.
     b = mesh.box((0.48, 1.0, 0.2), (12, 10, 2))
     centers = b.points[b.tets].mean(axis=1)
     keep = (centers[:, 1] < 0.2) | (np.abs(centers[:, 0] - 0.24) > 0.04)

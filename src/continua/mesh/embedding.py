@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from continua.errors import InputError
 from continua.mesh import kernels
@@ -14,6 +14,9 @@ from continua.mesh.checks import read_only
 from continua.mesh.locate import Binding, Locator, is_much, weight_matrix
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["Embedding"]
 

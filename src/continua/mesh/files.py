@@ -9,9 +9,8 @@ import warnings
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import meshio
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +20,9 @@ from continua.mesh.hex_mesh import HexMesh
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.text_formats import read_obj, read_off, read_tetgen
+
+if TYPE_CHECKING:
+    import meshio
 
 __all__ = ["READABLE", "WRITABLE", "read", "write"]
 
@@ -77,6 +79,8 @@ def read(path: str | Path) -> AnyMesh:
 
 def _read_meshio(path: Path, suffix: str) -> meshio.Mesh:
     """Call meshio's reader of one format, and turn whatever goes wrong in it into one sentence."""
+    import meshio
+
     source: Any = str(path)
     if suffix == ".ply":
         source = _tidy_ply(path)
@@ -276,6 +280,8 @@ def _write_aside(mesh: AnyMesh, path: Path, suffix: str, where: str) -> None:
         return _write_obj(mesh, path)
     if suffix == ".ply":
         return _write_ply(mesh, path)
+    import meshio
+
     data: dict[str, list[NDArray]] = {}
     fields: dict[str, NDArray] = {}
     if isinstance(mesh, SurfaceMesh):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from continua.errors import InputError
 from continua.mesh import kernels
@@ -15,6 +14,9 @@ from continua.mesh.box_tree import BoxTree, box_tree
 from continua.mesh.checks import as_points
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["Binding", "Locator", "components", "interpolation", "is_much"]
 
@@ -50,6 +52,9 @@ class Binding:
 
 def components(edges: NDArray[np.int32], count: int) -> NDArray[np.int32]:
     """Number the connected parts of a graph and return each node's part, shape [count]."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     graph = sparse.coo_array((np.ones(len(edges), dtype=np.int8), (edges[:, 0], edges[:, 1])), (count, count))
     return csgraph.connected_components(graph, directed=False)[1].astype(np.int32)
 
@@ -153,6 +158,8 @@ class Locator:
 
 def weight_matrix(mesh: TetMesh, binding: Binding) -> sparse.csr_array:
     """Return the sparse matrix of a binding, shape [points, nodes of the mesh]."""
+    from scipy import sparse
+
     count = len(binding.elements)
     nodes = mesh.tets[binding.elements]
     return sparse.csr_array(

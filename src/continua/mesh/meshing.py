@@ -163,7 +163,7 @@ def _fill(
 
 @contextmanager
 def _silenced_stderr() -> Iterator[None]:
-    """Keep the mesher quiet: from its second run on its log complains about itself, even when switched off."""
+    """Keep the mesher quiet: from its second run on its log complains about itself, though switched off."""
     try:
         kept = os.dup(2)
     except OSError:

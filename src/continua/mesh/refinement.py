@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from continua.errors import InputError
 from continua.mesh.lattice import MAX_ELEMENTS
 from continua.mesh.tet_mesh import TetMesh
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["Refinement", "refine"]
 
@@ -55,6 +58,8 @@ class Refinement:
 
         Its transpose restricts. Rows add up to 1 and linear fields are carried exactly.
         """
+        from scipy import sparse
+
         old, new = self.coarse.node_count, len(self.parents)
         indptr = np.concatenate([np.arange(old), old + 2 * np.arange(new + 1)])
         indices = np.concatenate([np.arange(old), self.parents.ravel()])

@@ -7,9 +7,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
-from scipy.spatial import cKDTree
 
 from continua.errors import InputError
 from continua.mesh import kernels
@@ -173,6 +170,10 @@ class SurfaceMesh:
         Args:
             tolerance: Largest distance of such nodes, relative to the diagonal of the bounds.
         """
+        from scipy import sparse  # slow to import, and seldom needed
+        from scipy.sparse import csgraph
+        from scipy.spatial import cKDTree
+
         reach = tolerance * float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
         pairs = cKDTree(self.points).query_pairs(reach, output_type="ndarray")
         graph = sparse.coo_array(
