@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from continua.errors import InputError
+from continua.frames import Frame
+from continua.studio.hand import Hand
 from continua.studio.protocol import Gravity, Material, PullBegin
 
 if TYPE_CHECKING:
     from continua.world import World
 
-__all__ = ["apply_gravity", "apply_material", "begin_pull", "describe_world"]
+__all__ = ["apply_gravity", "apply_material", "describe_world", "take_hold"]
 
 
 def describe_world(world: World) -> dict[str, Any]:
@@ -64,11 +64,7 @@ def apply_gravity(world: World, command: Gravity) -> None:
     world.gravity = command.value
 
 
-def begin_pull(world: World, command: PullBegin) -> Any:
-    """Tie a surface point to a target and return the pull (settable `target`, `remove()`)."""
+def take_hold(world: World, frame: Frame, command: PullBegin) -> Hand:
+    """Hold the surface around a point, drawn to a target; `frame` is a recent one of the world."""
     body = _body(world, command.body)
-    weights = np.clip(np.asarray(command.barycentric), 0.0, 1.0)
-    total = float(weights.sum())
-    if total <= 0.0:
-        raise InputError("the barycentric coordinates of a pull must not all be zero")
-    return body.pull_face(command.triangle, weights / total, np.asarray(command.target))
+    return Hand(body, frame[body.name], command.triangle, command.barycentric, command.target)

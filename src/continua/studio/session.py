@@ -21,6 +21,7 @@ from continua.errors import ContinuaError, DivergedError, InputError
 from continua.frames import Frame, StepReport
 from continua.numerics.kernel import on_compile
 from continua.studio import knobs
+from continua.studio.hand import Hand
 from continua.studio.protocol import (
     Command,
     Gravity,
@@ -173,7 +174,7 @@ class Session:
         self._load = load
         self._scene = scene
         self._commands: queue.Queue[tuple[int, Command] | None] = queue.Queue(_QUEUE_LIMIT)
-        self._pulls: dict[tuple[int, int], Any] = {}
+        self._pulls: dict[tuple[int, int], Hand] = {}
         self._listeners: dict[int, Listener] = {}
         self._gone: set[int] = set()
         self._lock = threading.Lock()
@@ -316,7 +317,7 @@ class Session:
             self._pulls.pop(key).remove()
         if sum(owner == client for owner, _ in self._pulls) >= _PULLS_PER_CLIENT:
             raise InputError(f"at most {_PULLS_PER_CLIENT} points can be pulled at a time")
-        self._pulls[key] = knobs.begin_pull(self._world, command)
+        self._pulls[key] = knobs.take_hold(self._world, self.snapshot.frame, command)
 
     def _release(self, client: int | None) -> None:
         for key in [key for key in self._pulls if client is None or key[0] == client]:
@@ -355,7 +356,8 @@ class Session:
         try:
             self._reports = self._world.step()
         except DivergedError as error:
-            self._halt(f"The simulation became unstable and was paused. {error}")
+            text = str(error)
+            self._halt(f"The simulation became unstable and was paused. {text[:1].upper()}{text[1:]}.")
             return
         except Exception as error:  # the page must stay alive whatever happens in a step
             traceback.print_exc()
@@ -387,14 +389,16 @@ class Session:
         now = time.perf_counter()
         if opening is None and not (self._dirty and (now >= self._next_publish or force)):
             return
-        # Steps come in whole time steps, so the pauses between snapshots differ; their mean counts.
-        self._next_publish = max(self._next_publish + 1.0 / MAX_RATE, now + 0.5 / MAX_RATE)
         self._dirty = False
         steps, rate = self._clock.rates()
         step_ms = 1e3 * sum(self._times) / len(self._times) if self._times else self.snapshot.stats.step_ms
         self._times.clear()
         before = self.snapshot
         frame = self._world.frame()
+        # Steps come in whole time steps, so the pauses between snapshots differ; their mean counts. Large
+        # bodies take long to look at (stresses, energies); at most a third of the time goes into that.
+        pause = max(0.5 / MAX_RATE, 3.0 * (time.perf_counter() - now))
+        self._next_publish = max(self._next_publish + 1.0 / MAX_RATE, now + pause)
         self._samples.append((before.seq + 1, frame.time, step_ms, _energy(frame)))
         self.snapshot = Snapshot(
             seq=before.seq + 1,

@@ -85,7 +85,7 @@ export function Legend({ scene }: { scene: LiveScene }) {
   const background = useMemo(() => gradient(scene.colormap), [scene]);
   const info = scene.fields.find(({ name }) => name === field);
   if (!info) return null;
-  const ticks = [0, 0.5, 1].map((t) => low + t * (high - low));
+  const ticks = high > low ? [low, 0.5 * (low + high), high] : [low];
   return (
     <figure className="legend" aria-label={`${info.label} from ${formatValue(low, info.unit)} to ${formatValue(high, info.unit)}`}>
       <figcaption>{info.label}</figcaption>

@@ -69,13 +69,13 @@ export function MaterialPanel({ world }: { world: StateMessage }) {
     <section aria-labelledby="material-title">
       <h2 id="material-title">Material</h2>
       {names.length > 1 && (
-        <div className="tabs" role="tablist" aria-label="Body">
+        <div className="tabs" role="radiogroup" aria-label="Body">
           {names.map((name) => (
             <button
               key={name}
               type="button"
-              role="tab"
-              aria-selected={name === body}
+              role="radio"
+              aria-checked={name === body}
               onClick={() => useStudio.setState({ body: name })}
             >
               {name}

@@ -53,7 +53,13 @@ function Plot({ title, unit, lines, dark, data, include }: PlotProps) {
         legend: { show: false },
         cursor: { show: false },
         scales: {
-          x: { time: false, range: (_self, _low, high) => [Math.max(0, (high ?? 0) - WINDOW), Math.max(high ?? 0, 2)] },
+          x: {
+            time: false,
+            range: () => {
+              const now = history.time[history.time.length - 1] ?? 0;
+              return [Math.max(0, now - WINDOW), Math.max(now, 2)];
+            },
+          },
           y: {
             range: (_self, low, high) => {
               const all = [low ?? 0, high ?? 1, ...include()].filter(Number.isFinite);

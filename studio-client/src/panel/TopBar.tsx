@@ -21,7 +21,11 @@ export function Tool({ icon, label, keys, onClick, pressed, disabled, className 
       aria-label={label}
       aria-pressed={pressed}
       title={keys ? `${label} (${keys})` : label}
-      onClick={onClick}
+      onClick={(event) => {
+        // After a click with the mouse the keyboard belongs to the page again, so that space plays.
+        if (event.detail > 0) event.currentTarget.blur();
+        onClick();
+      }}
       disabled={disabled}
     >
       <Icon name={icon} />

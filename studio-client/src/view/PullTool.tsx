@@ -2,7 +2,7 @@ import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useRef } from "react";
 import { type Camera, type Group, type Mesh, Plane, Raycaster, Vector2, Vector3 } from "three";
 import { redraw, send } from "../state/studio";
-import { useStudio } from "../state/store";
+import { toast, useStudio } from "../state/store";
 import { type Grip, useHands } from "./pulls";
 import { pick, surfaceOf } from "./surfaces";
 
@@ -54,7 +54,8 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   const down = (event: PointerEvent) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
     const hit = pick(aim(event));
-    const body = hit && useStudio.getState().scene?.bodies[hit.body];
+    const { scene, world } = useStudio.getState();
+    const body = hit && scene?.bodies[hit.body];
     if (!hit || !body) return;
     event.stopImmediatePropagation(); // the camera stays where it is
     event.preventDefault();
@@ -79,6 +80,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
       barycentric: grip.barycentric,
       target: grip.target.toArray(),
     });
+    if (world && !world.playing && !world.error) toast("It is paused; press play and it will follow.");
     show();
   };
 
@@ -140,7 +142,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   parent.addEventListener("pointerleave", leave);
   // Another scene, or a lost connection, takes the body out of the hand.
   const unwatch = useStudio.subscribe((now, before) => {
-    if (drags.size && (now.scene !== before.scene || now.link !== before.link)) letGo();
+    if (now.scene !== before.scene || now.link !== before.link) letGo();
   });
   return () => {
     parent.removeEventListener("pointerdown", down, capture);

@@ -84,6 +84,8 @@ function CameraFit({ stage }: { stage: Stage }) {
     if (!controls || !(camera instanceof PerspectiveCamera)) return undefined;
     const fit = () => {
       const { width: w, height: h, covered: c } = free.current;
+      controls.enableDamping = false; // a turn that is still fading out must not move the new view
+      controls.update();
       camera.fov = stage.camera.fov ?? FOV;
       const up = Math.tan((camera.fov * Math.PI) / 360);
       const share = (h - c - LEGEND_HEIGHT) / Math.max(h, 1);
@@ -96,6 +98,7 @@ function CameraFit({ stage }: { stage: Stage }) {
       controls.minDistance = 0.2 * stage.radius;
       controls.maxDistance = 40 * stage.radius;
       controls.update();
+      controls.enableDamping = true;
       invalidate();
     };
     fit();

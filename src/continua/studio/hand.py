@@ -1,0 +1,88 @@
+"""A hand that holds a patch of a body's surface and drags it about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.frames import BodyFrame
+
+if TYPE_CHECKING:
+    from continua.solids import SoftBody
+
+__all__ = ["Hand"]
+
+_REACH = 0.15  # radius of the patch, relative to the cube root of the body's volume
+_POINTS = 10
+
+
+class Hand:
+    """Springs from several points of a patch to a target that moves them all alike.
+
+    One spring at one point would draw a thorn out of a soft body and turn its elements inside out; a patch
+    shares the same spring constant among up to ten points, the nearer ones getting more of it.
+
+    Args:
+        body: The body to hold.
+        frame: A snapshot of it, for its surface.
+        triangle: The surface triangle under the cursor.
+        weights: Barycentric weights of the point under the cursor.
+        target: Where that point is drawn to [m].
+    """
+
+    def __init__(
+        self, body: SoftBody, frame: BodyFrame, triangle: int, weights: ArrayLike, target: ArrayLike
+    ) -> None:
+        if not 0 <= triangle < len(frame.triangles):
+            raise InputError(f"the surface has triangles 0 to {len(frame.triangles) - 1}, not {triangle}")
+        own = np.asarray(weights, dtype=np.float64)
+        if own.min() < -1e-3 or not own.sum() > 0.0:
+            raise InputError("the weights of a held point must be at least 0 and not all 0")
+        own = np.maximum(own, 0.0) / np.maximum(own, 0.0).sum()
+        others, shares = _patch(frame, triangle, own, _REACH * body.mesh.volume ** (1.0 / 3.0))
+        stiffness = body.pull_stiffness * shares
+        self._pulls = [body.pull_face(triangle, own, stiffness=float(stiffness[0]))]
+        for other, share in zip(others, stiffness[1:], strict=True):
+            self._pulls.append(body.pull_face(int(other), np.full(3, 1.0 / 3.0), stiffness=float(share)))
+        self._start = np.stack([pull.target for pull in self._pulls])
+        self.target = target
+
+    @property
+    def target(self) -> NDArray[np.float64]:
+        """Where the held point is drawn to [m]; set it to drag."""
+        return self._pulls[0].target
+
+    @target.setter
+    def target(self, value: ArrayLike) -> None:
+        shift = np.asarray(value, dtype=np.float64) - self._start[0]
+        for pull, start in zip(self._pulls, self._start, strict=True):
+            pull.target = start + shift
+
+    def remove(self) -> None:
+        """Let go."""
+        for pull in self._pulls:
+            pull.remove()
+
+
+def _patch(
+    frame: BodyFrame, triangle: int, weights: NDArray[np.float64], reach: float
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return triangles spread over a patch around a point, and the shares of the point and of each."""
+    corners = frame.rest_positions[frame.triangles]
+    point = weights @ corners[triangle]
+    centers = corners.mean(axis=1)
+    distances = np.linalg.norm(centers - point, axis=1)
+    near = np.flatnonzero(distances < reach)
+    chosen: list[int] = []
+    gaps = distances[near]
+    while len(chosen) < min(_POINTS - 1, len(near)):  # always the one farthest from those chosen before
+        pick = int(near[np.argmax(gaps)])
+        chosen.append(pick)
+        gaps = np.minimum(gaps, np.linalg.norm(centers[near] - centers[pick], axis=1))
+    others = np.array(chosen, dtype=np.intp)
+    falloff = (1.0 - (distances[others] / reach) ** 2) ** 2
+    shares = np.concatenate([[1.0], np.maximum(falloff, 0.05)])
+    return others, shares / shares.sum()
