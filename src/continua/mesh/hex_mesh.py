@@ -64,7 +64,7 @@ class HexMesh(VolumeMesh):
 
     Args:
         points: Node positions [m], shape [n, 3].
-        hexes: Node numbers, four around the bottom and four around the top, shape [m, 8].
+        cells: Node numbers, four around the bottom and four around the top, shape [m, 8].
         regions: Named parts: lists of element numbers by name.
 
     Attributes:

@@ -34,7 +34,7 @@ class TetMesh(VolumeMesh):
 
     Args:
         points: Node positions [m], shape [n, 3].
-        tets: Node numbers of each element, shape [m, 4].
+        cells: Node numbers of each element, shape [m, 4]; `tets` afterwards.
         regions: Named parts: lists of element numbers by name.
 
     Attributes:
