@@ -37,7 +37,7 @@ def save_film(pictures: Iterable[np.ndarray], name: str, fps: float) -> None:
         append_images=rest,
         duration=round(1000 / fps),
         loop=0,
-        quality=45,
+        quality=72,
         method=4,
     )
 
@@ -57,10 +57,10 @@ def hero() -> None:
     save(np.concatenate(rows), "hero")
 
 
-def scene_film(name: str, seconds: float, fps: float = 20.0) -> None:
+def scene_film(name: str, seconds: float, fps: float = 15.0) -> None:
     scene = ct.load_scene(name)
     frames = list(scene.build().run(seconds, fps))
-    look = make_look(frames, size=(640, 360), color=scene.output.picture.color)
+    look = make_look(frames, size=(560, 315), color=scene.output.picture.color)
     painter = Painter(look)
     save_film((painter.paint(frame) for frame in frames), name, fps)
 
@@ -135,8 +135,13 @@ def studio() -> None:
             )
             page = browser.new_page(viewport={"width": 1280, "height": 760})
             page.goto(f"http://127.0.0.1:{port}/")
-            page.wait_for_selector("canvas")
-            page.wait_for_timeout(6000)
+            box = page.wait_for_selector("canvas").bounding_box()
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            page.wait_for_timeout(8000)
+            page.mouse.move(x, y)
+            page.mouse.down()
+            page.mouse.move(x + 20, y - 150, steps=20)
+            page.wait_for_timeout(3000)
             page.screenshot(path=IMAGES / "studio.png")
             browser.close()
     finally:
