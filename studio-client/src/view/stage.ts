@@ -8,6 +8,8 @@ export interface Stage {
   center: Vector3;
   /** Radius of a sphere around all bodies at rest [m]. */
   radius: number;
+  /** Corners of a box around all bodies at rest, with room to move. */
+  corners: Vector3[];
   /** Planes that hold bodies up or in. */
   planes: { point: Vector; normal: Vector }[];
   /** Height of the plain grid if no plane is a floor, else null. */
@@ -35,7 +37,14 @@ export function stageOf(scene: LiveScene): Stage {
     if (point[1] < min.y && min.y - point[1] < 3 * size) min.y = point[1];
   }
   const radius = Math.max(0.5 * min.distanceTo(max), 1e-6);
+  const room = 0.18 * radius;
+  const low = min.clone().subScalar(room);
+  const high = max.clone().addScalar(room);
+  const corners = [0, 1, 2, 3, 4, 5, 6, 7].map(
+    (i) => new Vector3(i & 1 ? high.x : low.x, i & 2 ? high.y : low.y, i & 4 ? high.z : low.z),
+  );
   return {
+    corners,
     center: min.clone().add(max).multiplyScalar(0.5),
     radius,
     planes,
@@ -48,23 +57,32 @@ export function stageOf(scene: LiveScene): Stage {
 const ELEVATION = 19;
 const AZIMUTH = 33;
 const DEGREE = Math.PI / 180;
+const UP = new Vector3(0, 1, 0);
 
 /**
- * Where the camera starts: the view that pictures of a run have.
+ * Where the camera starts: the direction that pictures of a run have, as near as all corners allow.
  *
  * @param reach Tangents of half the angles of view that are free of panels, across and up.
  */
 export function startView(stage: Stage, reach: [number, number]): { eye: Vector3; target: Vector3 } {
-  const { camera, center, radius } = stage;
+  const { camera, center } = stage;
   const target = camera.target ? new Vector3(...camera.target) : center.clone();
   if (camera.position) return { eye: new Vector3(...camera.position), target };
-  const distance = (1.06 * radius) / Math.sin(Math.atan(Math.min(...reach)));
   const elevation = (camera.elevation ?? ELEVATION) * DEGREE;
   const azimuth = (camera.azimuth ?? AZIMUTH) * DEGREE;
-  const direction = new Vector3(
+  const back = new Vector3(
     Math.cos(elevation) * Math.sin(azimuth),
     Math.sin(elevation),
     Math.cos(elevation) * Math.cos(azimuth),
   );
-  return { eye: target.clone().addScaledVector(direction, distance), target };
+  const right = new Vector3().crossVectors(UP, back).normalize();
+  const up = new Vector3().crossVectors(back, right);
+  let distance = 0;
+  for (const corner of stage.corners) {
+    const offset = corner.clone().sub(target);
+    const across = Math.abs(offset.dot(right)) / reach[0];
+    const above = Math.abs(offset.dot(up)) / reach[1];
+    distance = Math.max(distance, Math.max(across, above) + offset.dot(back));
+  }
+  return { eye: target.clone().addScaledVector(back, distance), target };
 }
