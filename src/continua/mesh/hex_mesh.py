@@ -146,8 +146,7 @@ class HexMesh(VolumeMesh):
     def _orient(self, cells: NDArray[np.int32]) -> tuple[str, ...]:
         wrong = _hex_volumes(self.points, cells) < 0.0
         cells[wrong] = cells[wrong][:, [4, 5, 6, 7, 0, 1, 2, 3]]
-        ends = self.points[cells[:, self.EDGES]]
-        longest = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).max(axis=1)
+        longest = self._longest_edges(cells)
         smallest = np.full(len(cells), np.inf)
         for corner in CORNERS:
             np.minimum(smallest, np.linalg.det(hex_jacobians(self.points, cells, corner)), out=smallest)

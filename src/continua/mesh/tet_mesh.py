@@ -78,8 +78,7 @@ class TetMesh(VolumeMesh):
 
     def _orient(self, cells: NDArray[np.int32]) -> tuple[str, ...]:
         volumes = tet_volumes(self.points, cells)
-        ends = self.points[cells[:, self.EDGES]]
-        longest = np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).max(axis=1)
+        longest = self._longest_edges(cells)
         flat = np.flatnonzero(np.abs(volumes) <= FLAT * longest**3)
         if flat.size:
             raise InputError(f"tets {some(flat)} have no volume; remove these elements or mend their nodes")

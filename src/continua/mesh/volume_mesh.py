@@ -89,6 +89,14 @@ class VolumeMesh:
         """Turn the elements with negative volume in place, refuse flat ones, and return remarks."""
         raise AssertionError("every kind of mesh has its own")
 
+    def _longest_edges(self, cells: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the length of the longest edge of each element [m], one edge at a time to spare memory."""
+        squares = np.zeros(len(cells))
+        for a, b in self.EDGES:
+            edge = self.points[cells[:, b]] - self.points[cells[:, a]]
+            np.maximum(squares, np.einsum("ij,ij->i", edge, edge), out=squares)
+        return np.sqrt(squares)
+
     @property
     def volumes(self) -> NDArray[np.float64]:
         """Volume of each element [m3], shape [m], all positive."""
