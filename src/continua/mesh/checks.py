@@ -11,8 +11,6 @@ from continua.errors import InputError
 
 __all__ = ["as_cells", "as_points", "compact", "read_only", "refuse_unused", "some"]
 
-MAX_NODES = 2**31 - 1
-
 
 def some(numbers: NDArray, limit: int = 5) -> str:
     """Return the first few numbers as text: "3, 7, 9 and 12 more"."""
