@@ -6,6 +6,7 @@ import asyncio
 import errno
 import itertools
 import json
+import os
 import re
 import secrets
 import socket
@@ -184,7 +185,8 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if os.name == "posix":  # elsewhere the option would let two servers share the port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
         listener.listen(64)

@@ -76,6 +76,7 @@ export function Slider({ label, unit, help, value, initial, scale, limits, onCha
 function useSender(onChange: (value: number) => void): (value: number) => void {
   const state = useRef({ last: 0, timer: 0, onChange });
   state.current.onChange = onChange;
+  useEffect(() => () => window.clearTimeout(state.current.timer), []);
   return (value) => {
     const now = performance.now();
     window.clearTimeout(state.current.timer);
