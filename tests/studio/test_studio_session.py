@@ -195,3 +195,19 @@ def test_divergence_pauses_with_a_sentence_and_reset_helps(running):
     wait_for(lambda: session.state["error"] is None)
     say(session, type="play")
     wait_for(lambda: session.snapshot.frame.step > 6)
+
+
+def test_another_scene_starts_anew_and_an_unknown_one_changes_nothing(running):
+    session, ear = running()
+    wait_for(lambda: session.snapshot.frame.step > 3)
+    say(session, **grip())
+    say(session, type="material", body="beam", young=5e5)
+    say(session, type="scene", name="nowhere")
+    wait_for(lambda: ear.failures)
+    assert session.snapshot.epoch == 1
+    say(session, type="scene", name="test")
+    wait_for(lambda: session.snapshot.epoch == 2)
+    assert not session._pulls
+    wait_for(lambda: session.state["materials"]["beam"]["young"] == 2e5)
+    assert session.state["busy"] is None
+    assert len(session.snapshot.samples) <= session.snapshot.seq

@@ -7,6 +7,7 @@ the simulation up.
 
 from __future__ import annotations
 
+import gc
 import queue
 import threading
 import time
@@ -350,6 +351,19 @@ class Session:
         self._samples.clear()
         self._clock.restart(world.time)
         self._publish(force=True, opening=opening)
+        self._forget_old_commands()
+        gc.collect()  # worlds hold large arrays in reference cycles
+
+    def _forget_old_commands(self) -> None:
+        """Drop what was sent while the scene was loading: it was meant for the bodies before."""
+        waiting = []
+        with suppress(queue.Empty):
+            while True:
+                waiting.append(self._commands.get_nowait())
+        for item in waiting:
+            if item is None or not isinstance(item[1], Material | Gravity | PullBegin):
+                with suppress(queue.Full):
+                    self._commands.put_nowait(item)
 
     def _step(self) -> None:
         begin = time.perf_counter()
