@@ -206,7 +206,9 @@ def _left_frame(b0, b1, v0, v1, v2):
     return u0, u1, cross3(u0, u1)
 
 
-@kernel
+# Always inlined, here and in `rotation`: a compiled function of its own is inlined by LLVM or not, depending on
+# whether it was compiled in this process or came from the cache, and then callers round differently.
+@inline
 def signed_svd(F):
     """Decompose `F = U diag(f) V^T` with proper rotations U and V.
 
@@ -248,7 +250,7 @@ def signed_svd(F):
     )
 
 
-@kernel
+@inline
 def rotation(F):
     """Return the rotation `U V^T` of F (a tuple of 9) from its signed SVD: proper for every F."""
     U, _, V = signed_svd(F)
