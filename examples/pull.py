@@ -1,4 +1,4 @@
-"""Drag a point of a body with a spring, as the mouse does in the studio, and read the force it takes."""
+"""Drag a point of a body with a spring and read the force it takes."""
 
 import numpy as np
 
