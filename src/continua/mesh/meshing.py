@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -161,43 +163,37 @@ def _fill(
     return best[1].points, best[1].tets
 
 
-@contextmanager
-def _silenced_stderr() -> Iterator[None]:
-    """Keep the mesher quiet: from its second run on its log complains about itself, though switched off."""
-    try:
-        kept = os.dup(2)
-    except OSError:
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+# The mesher runs in a process of its own, in an empty folder: it writes a file of its own to the current folder,
+# logs to stderr though told not to, and can only be stopped by ending its process.
+_MESHER = """
+import sys
+import numpy as np
+import pytetwild
+
+data = np.load("surface.npz")
+length, tolerance, energy, steps = map(float, sys.argv[1:])
+points, tets = pytetwild.tetrahedralize(
+    data["points"], data["triangles"], edge_length_abs=length, epsilon=tolerance, stop_energy=energy,
+    num_opt_iter=int(steps), vtk_ordering=True, quiet=True,
+)
+np.savez("mesh.npz", points=points, tets=tets)
+"""
 
 
 def _run(surface: SurfaceMesh, length: float, tolerance: float, energy: float) -> TetMesh:
-    try:
-        import pytetwild
-    except ImportError as error:
-        raise MissingExtraError("making tetrahedra from a surface", "tet") from error
-    try:
-        with _silenced_stderr():
-            points, tets = pytetwild.tetrahedralize(
-                np.array(surface.points),
-                np.array(surface.triangles),
-                edge_length_abs=length,
-                epsilon=tolerance,
-                stop_energy=energy,
-                num_opt_iter=_OPTIMISATION_STEPS,
-                vtk_ordering=True,
-                quiet=True,
-            )
-    except Exception as error:
-        raise InputError(f"the mesher could not fill the surface ({error})") from error
+    if find_spec("pytetwild") is None:
+        raise MissingExtraError("making tetrahedra from a surface", "tet")
+    options = [repr(float(value)) for value in (length, tolerance, energy, _OPTIMISATION_STEPS)]
+    with tempfile.TemporaryDirectory(prefix="continua-mesh-") as name:
+        folder = Path(name)
+        np.savez(folder / "surface.npz", points=surface.points, triangles=surface.triangles)
+        command = [sys.executable, "-c", _MESHER, *options]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"]
+            raise InputError(f"the mesher could not fill the surface ({lines[-1]})")
+        with np.load(folder / "mesh.npz") as data:
+            points, tets = data["points"], data["tets"]
     if len(tets) == 0:
         raise InputError("the mesher found no inside; check that the surface is closed and not flat")
     kept, cells, _ = compact(points, tets)
