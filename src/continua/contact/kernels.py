@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from continua.numerics import kernel
+from continua.numerics import inline, kernel
 
 
-@kernel
+@inline
 def _drag(k, c, gap, friction, n, v, dt, slip):
     """Return the coefficients (along the normal, across it) of the contact's velocity-dependent impulse."""
     along = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]

@@ -19,7 +19,7 @@ import numpy as np
 from numba import prange
 
 from continua.errors import InputError
-from continua.numerics.kernel import inline, kernel, kernel_pair
+from continua.numerics.kernel import inline, kernel_pair
 
 __all__ = [
     "cross3",
@@ -275,7 +275,7 @@ def _eliminate(app, aqq, apq, apr, aqr, vp, vq):
     )
 
 
-@kernel
+@inline
 def eigen_symmetric(a00, a01, a02, a11, a12, a22):
     """Return eigenvalues and eigenvectors of a symmetric matrix, by cyclic Jacobi rotations.
 

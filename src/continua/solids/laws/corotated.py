@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from continua.numerics import kernel
+from continua.numerics import inline, kernel
 from continua.numerics.mat3 import load3, signed_svd
 from continua.solids.laws.law import Law
 
 __all__ = ["Corotated"]
 
 
-@kernel
+@inline
 def _decompose(F):
     """Return (U, f, V) of the signed singular value decomposition as arrays."""
     u, f, v = signed_svd(load3(F.reshape(1, 3, 3), 0))
