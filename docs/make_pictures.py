@@ -167,6 +167,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "jelly": lambda: scene_film("jelly", 2.5),
     "towers": lambda: scene_film("towers", 4.0),
     "torsion": lambda: scene_film("torsion", 3.6),
+    "laws": lambda: scene_film("laws", 5.5, fps=10.0),
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
     "studio": studio,

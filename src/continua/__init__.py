@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from continua.mesh import HexMesh, SurfaceMesh, TetMesh
     from continua.numerics import get_threads, set_threads
     from continua.scene import Scene, load_scene
-    from continua.solids import Corotated, Linear, Motion, SoftBody
+    from continua.solids import (
+        Corotated,
+        Linear,
+        Motion,
+        NeoHookean,
+        SoftBody,
+        StableNeoHookean,
+        StVenantKirchhoff,
+    )
     from continua.surroundings import Wind
     from continua.world import World
 
@@ -38,7 +46,15 @@ _ROOMS = {
     "continua.mesh": ("HexMesh", "SurfaceMesh", "TetMesh"),
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.scene": ("Scene", "load_scene"),
-    "continua.solids": ("Corotated", "Linear", "Motion", "SoftBody"),
+    "continua.solids": (
+        "Corotated",
+        "Linear",
+        "Motion",
+        "NeoHookean",
+        "SoftBody",
+        "StVenantKirchhoff",
+        "StableNeoHookean",
+    ),
     "continua.surroundings": ("Wind",),
     "continua.world": ("World",),
 }
@@ -57,12 +73,15 @@ __all__ = [
     "Linear",
     "MissingExtraError",
     "Motion",
+    "NeoHookean",
     "Plane",
     "RunInfo",
     "Scene",
     "Sink",
     "SoftBody",
     "Sphere",
+    "StVenantKirchhoff",
+    "StableNeoHookean",
     "StepReport",
     "SurfaceMesh",
     "TetMesh",

@@ -29,14 +29,16 @@ def frozen(array: NDArray) -> NDArray:
 class StepReport:
     """How one body's step went.
 
-    `iterations` and `residual` are those of the linear solve (relative to the right-hand side);
-    `inverted` counts elements with negative volume; `contacts` counts nodes that touch something.
+    `newton` counts linearisations of the forces; `iterations` and `residual` are those of the linear solves
+    (the residual is relative to the right-hand side); `inverted` counts elements with negative volume;
+    `contacts` counts nodes that touch something.
     """
 
     body: str
     step: int
     time: float
     dt: float
+    newton: int = 1
     iterations: int = 0
     residual: float = 0.0
     converged: bool = True

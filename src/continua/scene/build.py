@@ -128,14 +128,20 @@ def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.TetMesh:
     return meshes.tetrahedralize(mesh, **wishes)
 
 
-def _law(spec: Any) -> Any:
-    values = {"young": spec.young, "poisson": spec.poisson, "density": spec.density}
-    match spec:
-        case matter.Corotated():
-            return solids.Corotated(**values)
-        case matter.Linear():
-            return solids.Linear(**values)
-    raise TypeError(f"unknown law {spec!r}")
+_LAWS: dict[str, type[solids.Law]] = {
+    law.name: law
+    for law in (
+        solids.Corotated,
+        solids.Linear,
+        solids.NeoHookean,
+        solids.StableNeoHookean,
+        solids.StVenantKirchhoff,
+    )
+}
+
+
+def _law(spec: Any) -> solids.Law:
+    return _LAWS[spec.type](young=spec.young, poisson=spec.poisson, density=spec.density)
 
 
 def _solver(spec: matter.Pcg) -> PCG:
@@ -153,6 +159,7 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
             name=spec.name,
             mass=spec.mass,
             damping=(spec.damping.mass, spec.damping.stiffness),
+            newton=spec.newton,
             solver=_solver(spec.solver),
             color=None if spec.color is None else _rgb(spec.color),
         )

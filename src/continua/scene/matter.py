@@ -10,7 +10,20 @@ from continua.scene.motions import Drive, Pin, Pull, Push
 from continua.scene.shapes import Mesh, Transform
 from continua.scene.types import Color, Count, Model, Name, Number, Vector, by_type, option
 
-__all__ = ["Body", "Corotated", "Damping", "Initial", "Linear", "Material", "Pcg", "SoftBody", "Solver"]
+__all__ = [
+    "Body",
+    "Corotated",
+    "Damping",
+    "Initial",
+    "Linear",
+    "Material",
+    "NeoHookean",
+    "Pcg",
+    "SoftBody",
+    "Solver",
+    "StVenantKirchhoff",
+    "StableNeoHookean",
+]
 
 
 class _Elastic(Model):
@@ -33,9 +46,31 @@ class Linear(_Elastic):
     type: Literal["linear"] = option("Linear elasticity.")
 
 
+class StVenantKirchhoff(_Elastic):
+    """Hooke's law on Green's strain: large turns, moderate stretches."""
+
+    type: Literal["st_venant_kirchhoff"] = option("St. Venant-Kirchhoff.")
+
+
+class NeoHookean(_Elastic):
+    """Rubber and tissue at large strains; resists being pressed flat ever more."""
+
+    type: Literal["neo_hookean"] = option("Neo-Hookean.")
+
+
+class StableNeoHookean(_Elastic):
+    """Flesh: keeps its volume, and stays smooth when pressed flat or inside out."""
+
+    type: Literal["stable_neo_hookean"] = option("Stable neo-Hookean.")
+
+
 Material = Annotated[
-    Annotated[Corotated, Tag("corotated")] | Annotated[Linear, Tag("linear")],
-    by_type("corotated", "linear"),
+    Annotated[Corotated, Tag("corotated")]
+    | Annotated[Linear, Tag("linear")]
+    | Annotated[StVenantKirchhoff, Tag("st_venant_kirchhoff")]
+    | Annotated[NeoHookean, Tag("neo_hookean")]
+    | Annotated[StableNeoHookean, Tag("stable_neo_hookean")],
+    by_type("corotated", "linear", "st_venant_kirchhoff", "neo_hookean", "stable_neo_hookean"),
 ]
 
 
@@ -82,6 +117,12 @@ class SoftBody(Model):
     order: Literal[1, 2] = option("Polynomial degree of the elements.", 1)
     mass: Literal["consistent", "lumped"] = option("How mass is spread over the nodes.", "consistent")
     damping: Damping = option("How motion dies away.", Damping())
+    newton: Count = option(
+        "Most Newton iterations a step; more than 1 for very soft bodies of a hyperelastic law.",
+        1,
+        ge=1,
+        le=100,
+    )
     solver: Solver = option("How the linear systems are solved.", Pcg(type="pcg"))
     color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
     initial: Initial | None = option("Motion at time 0; at rest by default.", None)

@@ -1,8 +1,20 @@
 """Elastic solids: elements, material laws, time integration, and the soft body that joins them."""
 
 from continua.solids.handles import Constraint, Pull, Push
-from continua.solids.laws import Corotated, Law, Linear
+from continua.solids.laws import Corotated, Law, Linear, NeoHookean, StableNeoHookean, StVenantKirchhoff
 from continua.solids.motion import Motion
 from continua.solids.soft_body import SoftBody
 
-__all__ = ["Constraint", "Corotated", "Law", "Linear", "Motion", "Pull", "Push", "SoftBody"]
+__all__ = [
+    "Constraint",
+    "Corotated",
+    "Law",
+    "Linear",
+    "Motion",
+    "NeoHookean",
+    "Pull",
+    "Push",
+    "SoftBody",
+    "StVenantKirchhoff",
+    "StableNeoHookean",
+]

@@ -87,6 +87,7 @@ class LinearTets:
     """Linear tetrahedra of a mesh; the coefficients are the node positions themselves."""
 
     order = 1
+    record_size = kernels.RECORD
 
     def __init__(self, mesh: TetMesh) -> None:
         self.mesh = mesh
@@ -105,7 +106,7 @@ class LinearTets:
         )
         tasks = -(-self.element_count // (kernels.LANES * kernels.TASK))
         self._inverted = np.zeros(tasks, np.int64)
-        self._records = np.zeros((self.element_count, kernels.RECORD))
+        self._records = np.zeros((self.element_count, self.record_size))
         self._root = np.zeros(self.element_count)
         self._ratio = 0.0
         self._rotate = True

@@ -6,6 +6,9 @@ With x+ = x + dt v+ and the elastic force linearised at x, f(x+) = f(x) + dt K v
 
 which is Weber's equation (2015) for v+ instead of the change of velocity. One linear solve a step.
 
+With more than one Newton iteration the force is linearised again at x_k = x + dt v_k, which adds dt^2 K_k v_k to
+the right-hand side, until the velocities settle: then the step is true implicit Euler, f(x+) and all.
+
 The frozen rotations make the elastic force exert a small torque on the moved body. For a body that nothing
 holds, that torque is taken out again: a rigid spin is added so that angular momentum changes by the external
 torque alone, as it does in nature. See docs/theory/corotational.md.
@@ -13,7 +16,7 @@ torque alone, as it does in nature. See docs/theory/corotational.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +33,10 @@ __all__ = ["ImplicitEuler", "StepInput"]
 
 @dataclass(frozen=True)
 class StepInput:
-    """What one step acts on: time step [s], damping, external force [N], constraints, pulls, contacts."""
+    """What one step acts on: time step [s], damping, external force [N], constraints, pulls, contacts.
+
+    `newton` is the largest number of Newton iterations, which end when no node moves by more than `settled` [m].
+    """
 
     dt: float
     alpha: float
@@ -43,6 +49,8 @@ class StepInput:
     pulls: tuple[Pull, ...]
     contacts: ContactSet
     slip: float
+    newton: int = 1
+    settled: float = 0.0
 
 
 class ImplicitEuler:
@@ -58,6 +66,7 @@ class ImplicitEuler:
         self._work = np.zeros((n, 3))
         self._impulse = np.zeros((n, 3))
         self.solved = np.zeros((n, 3))
+        self.newton_iterations = 0
         solver.setup(self.matrix)
 
     def solve(
@@ -72,17 +81,63 @@ class ImplicitEuler:
         """Fill `solved` with the velocities after the step; x and v stay as they are."""
         dt = step.dt
         np.multiply(step.force, dt, out=self._load)
-        self.elements.update(x)
+        # extrapolation from the last two velocities: exact in free fall, close when swinging
+        np.multiply(v, 2.0, out=self.solved)
+        self.solved -= previous
+        if not step.free:
+            held = step.fixed.view(bool)
+            self.solved[held] = step.prescribed[held]
+        total = 0
+        for iteration in range(step.newton):
+            self._linearise(x, v, mass, step, first=iteration == 0)
+            self.solver.update(self.matrix, step.fixed)
+            before = self.solved.copy() if step.newton > 1 else self.solved
+            report = self.solver.solve(self._rhs, self.solved, self._load)
+            total += report.iterations
+            # a residual that is not a number ends it as well
+            if not report.residual >= 0.0 or (
+                step.newton > 1 and dt * np.abs(self.solved - before).max() <= step.settled
+            ):
+                break
+        self.newton_iterations = iteration + 1
+        if step.free and step.follows_rotation:
+            self._keep_angular_momentum(x, v, mass, node_mass, step)
+        return replace(report, iterations=total)
+
+    def _linearise(
+        self,
+        x: NDArray[np.float64],
+        v: NDArray[np.float64],
+        mass: NDArray[np.float64],
+        step: StepInput,
+        first: bool,
+    ) -> None:
+        """Fill the matrix and the right-hand side, linearised at x or, later, where the last solve led."""
+        dt, c_mass = step.dt, 1.0 + step.dt * step.alpha
+        if first:
+            at = x
+        else:
+            at = self._work
+            np.multiply(self.solved, dt, out=at)
+            at += x
+        self.elements.update(at)
         self.elements.assemble(
             self.matrix,
             self._rhs,
             mass=mass,
-            c_mass=1.0 + dt * step.alpha,
+            c_mass=c_mass,
             c_stiffness=dt * (dt + step.beta),
             dt=dt,
             velocities=v,
             load=self._load,
         )
+        if not first:
+            p = self.elements.pattern
+            self.matrix.multiply(self.solved, self._impulse)  # c_mass M v + dt (dt + beta) K v
+            kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, mass, self.solved, self._work)
+            self._impulse -= c_mass * self._work
+            self._impulse *= dt / (dt + step.beta)
+            self._rhs += self._impulse
         for pull in step.pulls:
             self._add_pull(pull, x, dt)
         if len(step.contacts):
@@ -91,17 +146,6 @@ class ImplicitEuler:
                 c.nodes, c.normals, c.gaps, c.stiffness, c.damping, c.friction, v, dt, step.slip,
                 self.elements.pattern.diagonal, self.matrix.blocks, self._rhs,
             )  # fmt: skip
-        # extrapolation from the last two velocities: exact in free fall, close when swinging
-        np.multiply(v, 2.0, out=self.solved)
-        self.solved -= previous
-        if not step.free:
-            held = step.fixed.view(bool)
-            self.solved[held] = step.prescribed[held]
-        self.solver.update(self.matrix, step.fixed)
-        report = self.solver.solve(self._rhs, self.solved, self._load)
-        if step.free and step.follows_rotation:
-            self._keep_angular_momentum(x, v, mass, node_mass, step)
-        return report
 
     def _add_pull(self, pull: Pull, x: NDArray[np.float64], dt: float) -> None:
         """Add a spring to the matrix and the right-hand side; its nodes share an element."""

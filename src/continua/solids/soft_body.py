@@ -21,8 +21,9 @@ from continua.solids import kernels
 from continua.solids.bezier import BezierTets
 from continua.solids.elements import Elements, LinearTets
 from continua.solids.handles import Constraint, Pull, Push
+from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.implicit_euler import ImplicitEuler, StepInput
-from continua.solids.laws import Corotated, Law
+from continua.solids.laws import Corotated, Hyperelastic, Law
 from continua.solids.motion import Motion
 from continua.solids.selection import Where, select_nodes
 from continua.solids.surface import BodySurface
@@ -41,6 +42,17 @@ def _checked_damping(damping: ArrayLike) -> tuple[float, float]:
     return float(pair[0]), float(pair[1])
 
 
+def _make_elements(mesh: TetMesh, order: int, law: Law) -> Elements:
+    """Return the elements that suit the order and the law."""
+    if isinstance(law, Hyperelastic):
+        if order != 1:
+            raise InputError(
+                f"the law {type(law).__name__} needs order 1 for now; take Corotated for order {order}"
+            )
+        return HyperelasticTets(mesh)
+    return LinearTets(mesh) if order == 1 else BezierTets(mesh)
+
+
 class SoftBody:
     """An elastic body.
 
@@ -52,6 +64,8 @@ class SoftBody:
         mass: "consistent" (exact integrals, the default) or "lumped" (all mass at the nodes).
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha brakes all motion like
             a medium around the body, beta brakes deformation only.
+        newton: Most Newton iterations a step. One, the default, is linearised implicit Euler; more iterations
+            solve the step's nonlinear equations, which very soft or fast bodies of a hyperelastic law need.
         solver: The linear solver; None takes conjugate gradients.
         color: RGB in 0..1 for plain pictures.
     """
@@ -65,6 +79,7 @@ class SoftBody:
         name: str | None = None,
         mass: str = "consistent",
         damping: ArrayLike = (0.0, 0.0),
+        newton: int = 1,
         solver: LinearSolver | None = None,
         color: tuple[float, float, float] | None = None,
     ) -> None:
@@ -77,11 +92,15 @@ class SoftBody:
             raise InputError(f"order must be 1 or 2, not {order!r}")
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
+        if newton < 1:
+            raise InputError(f"newton must be at least 1, not {newton}")
+        self.newton = int(newton)
         self.name = name or ""
         self.color = color
         self.mesh = mesh
         self._lumped = mass == "lumped"
-        self._elements: Elements = LinearTets(mesh) if order == 1 else BezierTets(mesh)
+        law = material if material is not None else Corotated()
+        self._elements = _make_elements(mesh, order, law)
         self._damping = _checked_damping(damping)
         self._x = self._elements.rest_positions.copy()
         self._v = np.zeros_like(self._x)
@@ -99,7 +118,7 @@ class SoftBody:
         self._size = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
         mean_volume = mesh.volume / mesh.element_count
         self._element_size = (6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order
-        self._set_law(material if material is not None else Corotated())
+        self._set_law(law)
         self.integrator = ImplicitEuler(self._elements, solver if solver is not None else PCG())
 
     # --- what it is -------------------------------------------------------------------------------------
@@ -290,6 +309,8 @@ class SoftBody:
             pulls=tuple(self._pulls),
             contacts=contacts,
             slip=0.01 * float(np.linalg.norm(around.gravity)) * dt + 1e-6 * self._size / dt,
+            newton=self.newton,
+            settled=1e-5 * self._element_size,
         )
         solve = self.integrator.solve(self._x, self._v, self._v_before, self._mass, self._node_mass, step)
         solved = self.integrator.solved
@@ -315,6 +336,7 @@ class SoftBody:
             step=around.step + 1,
             time=around.time + dt,
             dt=dt,
+            newton=self.integrator.newton_iterations,
             iterations=solve.iterations,
             residual=solve.residual,
             converged=solve.converged,

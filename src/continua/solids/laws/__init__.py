@@ -1,7 +1,18 @@
 """Material laws: energy, stress and tangent as functions of the deformation gradient. One law a file."""
 
 from continua.solids.laws.corotated import Corotated
-from continua.solids.laws.law import Law
+from continua.solids.laws.law import Hyperelastic, Law
 from continua.solids.laws.linear import Linear
+from continua.solids.laws.neo_hookean import NeoHookean
+from continua.solids.laws.st_venant_kirchhoff import StVenantKirchhoff
+from continua.solids.laws.stable_neo_hookean import StableNeoHookean
 
-__all__ = ["Corotated", "Law", "Linear"]
+__all__ = [
+    "Corotated",
+    "Hyperelastic",
+    "Law",
+    "Linear",
+    "NeoHookean",
+    "StVenantKirchhoff",
+    "StableNeoHookean",
+]

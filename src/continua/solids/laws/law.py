@@ -8,8 +8,9 @@ from math import isfinite
 from typing import ClassVar
 
 from continua.errors import InputError
+from continua.numerics.kernel import KernelPair
 
-__all__ = ["Law", "lame"]
+__all__ = ["Hyperelastic", "Law", "lame"]
 
 
 def lame(young: float, poisson: float) -> tuple[float, float]:
@@ -66,3 +67,15 @@ class Law:
     def lame(self) -> tuple[float, float]:
         """Lame's constants (lambda, mu) [Pa]."""
         return lame(self.young, self.poisson)
+
+
+@dataclass(frozen=True)
+class Hyperelastic(Law):
+    """A law for large strains, given by an energy of the principal stretches.
+
+    Besides the three functions of `Law` it supplies `records`, a pair of kernels that linearises all elements
+    of a mesh (see `solids.hyper_kernels`).
+    """
+
+    follows_rotation = True
+    records: ClassVar[KernelPair]

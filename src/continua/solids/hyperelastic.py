@@ -1,0 +1,98 @@
+"""Linear tetrahedra of a hyperelastic law: any isotropic energy, through inversion and back."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.linalg import BlockMatrix
+from continua.mesh import TetMesh
+from continua.solids import hyper_kernels, kernels
+from continua.solids.elements import LinearTets
+from continua.solids.laws import Hyperelastic, Law
+
+__all__ = ["HyperelasticTets"]
+
+PARALLEL_FROM = 500
+"""Elements from which a pass over all of them is worth a parallel region."""
+
+
+class HyperelasticTets(LinearTets):
+    """The tetrahedra of `LinearTets` under a law of principal stretches."""
+
+    record_size = hyper_kernels.RECORD
+
+    def __init__(self, mesh: TetMesh) -> None:
+        super().__init__(mesh)
+        self.parallel = self.element_count >= PARALLEL_FROM
+        self._inverted = np.zeros(-(-self.element_count // kernels.CHUNK), np.int64)
+        self._law: Hyperelastic | None = None
+
+    def set_law(self, law: Law) -> None:
+        """Take over a material."""
+        if not isinstance(law, Hyperelastic):
+            raise InputError(f"{type(law).__name__} is not a law of principal stretches")
+        self._law = law
+
+    def update(self, coefficients: NDArray[np.float64]) -> None:
+        """Linearise every element at the given positions."""
+        law = self._law
+        assert law is not None
+        lam, mu = law.lame
+        law.records.pick(self.parallel)(
+            coefficients,
+            self.elements,
+            self._rest_inverse,
+            self.mesh.volumes,
+            lam,
+            mu,
+            self._records,
+            self._inverted,
+        )
+        self.inverted = int(self._inverted.sum())
+
+    def assemble(
+        self,
+        matrix: BlockMatrix,
+        rhs: NDArray[np.float64],
+        *,
+        mass: NDArray[np.float64],
+        c_mass: float,
+        c_stiffness: float,
+        dt: float,
+        velocities: NDArray[np.float64],
+        load: NDArray[np.float64],
+    ) -> None:
+        """Set matrix = c_mass M + c_stiffness K and rhs = M v + load - dt f."""
+        p = self.pattern
+        hyper_kernels.assemble.pick(self.parallel)(
+            self._records,
+            p.indptr,
+            p.indices,
+            p.diagonal,
+            p.inc_indptr,
+            p.inc_codes,
+            *self._edge_lists,
+            mass,
+            c_mass,
+            c_stiffness,
+            dt,
+            velocities,
+            load,
+            matrix.blocks,
+            rhs,
+        )
+
+    def von_mises(self) -> NDArray[np.float64]:
+        """Return the von Mises norm of the Cauchy stress [Pa] at the nodes."""
+        result = np.empty(self.node_count)
+        p = self.pattern
+        hyper_kernels.node_stress.pick(self.parallel)(
+            self._records, self.mesh.volumes, p.inc_indptr, p.inc_codes, result
+        )
+        return result
+
+    def energy(self) -> float:
+        """Return the elastic energy [J]."""
+        return float(hyper_kernels.total_energy(self._records))

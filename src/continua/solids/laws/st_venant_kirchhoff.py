@@ -1,0 +1,75 @@
+"""The St. Venant-Kirchhoff law: Hooke's law on Green's strain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numba import prange
+
+from continua.numerics import inline, kernel, kernel_pair
+from continua.solids.hyper_kernels import fill_records
+from continua.solids.laws.law import Hyperelastic
+from continua.solids.laws.principal import law_energy, law_stress, law_tangent
+
+__all__ = ["StVenantKirchhoff"]
+
+LIMIT = 0.7  # above 1/sqrt(3), where the law itself begins to give way
+
+
+@inline
+def _principal(f0, f1, f2, lam, mu):
+    e0, e1, e2 = 0.5 * (f0 * f0 - 1.0), 0.5 * (f1 * f1 - 1.0), 0.5 * (f2 * f2 - 1.0)
+    p = lam * (e0 + e1 + e2)
+    s0, s1, s2 = 2.0 * mu * e0 + p, 2.0 * mu * e1 + p, 2.0 * mu * e2 + p
+    k = 2.0 * mu + lam
+    energy = mu * (e0 * e0 + e1 * e1 + e2 * e2) + 0.5 * p * (e0 + e1 + e2)
+    gradient = (s0 * f0, s1 * f1, s2 * f2)
+    hessian = (
+        s0 + k * f0 * f0, s1 + k * f1 * f1, s2 + k * f2 * f2,
+        lam * f0 * f1, lam * f0 * f2, lam * f1 * f2,
+    )  # fmt: skip
+    return energy, gradient, hessian
+
+
+@inline
+def _slope(lam, mu):
+    return _principal(1.0, 1.0, LIMIT, lam, mu)[2][2]
+
+
+@kernel
+def _energy(F, p):
+    return law_energy(_principal, F, p, LIMIT, _slope(p[0], p[1]))
+
+
+@kernel
+def _stress(F, p):
+    return law_stress(_principal, F, p, LIMIT, _slope(p[0], p[1]))
+
+
+@kernel
+def _tangent(F, p, definite):
+    return law_tangent(_principal, F, p, LIMIT, _slope(p[0], p[1]), definite)
+
+
+@kernel_pair
+def _records(positions, tets, rest_inverse, volumes, lam, mu, records, inverted):
+    slope = _slope(lam, mu)
+    for chunk in prange(inverted.shape[0]):
+        inverted[chunk] = fill_records(
+            _principal, positions, tets, rest_inverse, volumes, lam, mu, LIMIT, slope, records, chunk
+        )
+
+
+@dataclass(frozen=True)
+class StVenantKirchhoff(Hyperelastic):
+    """St. Venant-Kirchhoff: energy mu |E|^2 + lambda/2 tr(E)^2 with Green's strain E = (F^T F - I)/2.
+
+    The textbook law of large rotations and small strains. It softens when compressed; below a stretch of 0.7
+    the stress is extrapolated linearly instead, which keeps it alive.
+    """
+
+    name = "st_venant_kirchhoff"
+    energy = staticmethod(_energy)
+    stress = staticmethod(_stress)
+    tangent = staticmethod(_tangent)
+    records = _records

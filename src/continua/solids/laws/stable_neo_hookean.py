@@ -1,0 +1,80 @@
+"""The stable neo-Hookean law: smooth for every deformation, flat and inverted ones included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log
+
+from numba import prange
+
+from continua.numerics import inline, kernel, kernel_pair
+from continua.solids.hyper_kernels import fill_records
+from continua.solids.laws.law import Hyperelastic
+from continua.solids.laws.principal import law_energy, law_stress, law_tangent
+
+__all__ = ["StableNeoHookean"]
+
+
+@inline
+def _principal(f0, f1, f2, lam, mu):
+    # the constants for which small strains obey Hooke's law with the given ones
+    m = 4.0 / 3.0 * mu
+    k = lam + 5.0 / 6.0 * mu
+    rest = 1.0 + 0.75 * m / k
+    i = f0 * f0 + f1 * f1 + f2 * f2
+    j = f0 * f1 * f2 - rest
+    w = 1.0 / (i + 1.0)
+    s = m * (1.0 - w)
+    t = 2.0 * m * w * w
+    j0, j1, j2 = f1 * f2, f0 * f2, f0 * f1
+    energy = 0.5 * m * (i - 3.0) + 0.5 * k * j * j - 0.5 * m * log(i + 1.0)
+    zero = 0.5 * k * (1.0 - rest) * (1.0 - rest) - 0.5 * m * log(4.0)  # no energy at rest
+    gradient = (s * f0 + k * j * j0, s * f1 + k * j * j1, s * f2 + k * j * j2)
+    hessian = (
+        s + t * f0 * f0 + k * j0 * j0,
+        s + t * f1 * f1 + k * j1 * j1,
+        s + t * f2 * f2 + k * j2 * j2,
+        t * f0 * f1 + k * (j0 * j1 + j * f2),
+        t * f0 * f2 + k * (j0 * j2 + j * f1),
+        t * f1 * f2 + k * (j1 * j2 + j * f0),
+    )
+    return energy - zero, gradient, hessian
+
+
+@kernel
+def _energy(F, p):
+    return law_energy(_principal, F, p, -inf, 0.0)
+
+
+@kernel
+def _stress(F, p):
+    return law_stress(_principal, F, p, -inf, 0.0)
+
+
+@kernel
+def _tangent(F, p, definite):
+    return law_tangent(_principal, F, p, -inf, 0.0, definite)
+
+
+@kernel_pair
+def _records(positions, tets, rest_inverse, volumes, lam, mu, records, inverted):
+    slope = 0.0
+    for chunk in prange(inverted.shape[0]):
+        inverted[chunk] = fill_records(
+            _principal, positions, tets, rest_inverse, volumes, lam, mu, -inf, slope, records, chunk
+        )
+
+
+@dataclass(frozen=True)
+class StableNeoHookean(Hyperelastic):
+    """Stable neo-Hookean (Smith, de Goes and Kim 2018): m/2 (|F|^2 - 3) + k/2 (J - r)^2 - m/2 log(|F|^2 + 1).
+
+    m = 4/3 mu, k = lambda + 5/6 mu and r = 1 + 3/4 m/k, so that small strains obey Hooke's law with the given
+    constants. Keeps its volume well and needs no extension: the safe choice for flesh.
+    """
+
+    name = "stable_neo_hookean"
+    energy = staticmethod(_energy)
+    stress = staticmethod(_stress)
+    tangent = staticmethod(_tangent)
+    records = _records
