@@ -156,7 +156,13 @@ def deflection(turn=None, scale=1.0):
     R = np.eye(3) if turn is None else turn
     base = ct.mesh.box(size=(1.0, 0.25, 0.25), cells=(8, 2, 2))
     mesh = ct.TetMesh(scale * base.points @ R.T, base.tets)
-    beam = ct.SoftBody(mesh, material=ct.Corotated(young=1e5 * scale**2), name="beam", damping=(0.5, 0.01))
+    beam = ct.SoftBody(
+        mesh,
+        material=ct.Corotated(young=1e5 * scale**2),
+        name="beam",
+        damping=(0.5, 0.01),
+        solver=ct.PCG(rtol=1e-8),
+    )
     beam.pin(np.flatnonzero(base.points[:, 0] < 1e-9))
     world = ct.World([beam], gravity=scale * R @ [0, -9.81, 0], dt=0.01)
     for _ in range(20):

@@ -1,7 +1,9 @@
 """Compiled functions on 3x3-block sparse matrices: pattern, product, diagonal inverse, conjugate gradients.
 
 A matrix is (indptr, indices, blocks): row i holds the blocks `indptr[i]:indptr[i+1]`, block k couples it to
-column `indices[k]`, `blocks[k]` are its nine values row by row. Vectors are [n, 3].
+column `indices[k]`, `blocks[k]` are its nine values column by column, so that a product adds up whole columns in
+a register. The last column is read with the number behind it: blocks need one double of memory after their end.
+Vectors are [n, 3].
 
 Sums run over chunks of fixed size whose partial results are added in order: the bits do not depend on the
 number of threads.
@@ -13,6 +15,7 @@ import numpy as np
 from numba import prange, uint32, uint64
 
 from continua.numerics import inline, kernel, kernel_pair
+from continua.numerics.simd import fma4, lane4, load4, zero4
 
 CHUNK = 256  # rows a chunk
 
@@ -100,29 +103,35 @@ def diagonal_slots(indptr, indices):
 
 
 @inline
-def row_product(indptr, indices, blocks, x, i):
-    """Return the three components of row i of A x."""
-    s0 = 0.0
-    s1 = 0.0
-    s2 = 0.0
-    for k in range(uint32(indptr[i]), uint32(indptr[i + uint64(1)])):
+def blocks_times(flat, indices, x, first, last):
+    """Return the three components of the sum of blocks first..last-1 times their columns of x.
+
+    `flat` are the blocks as one row of numbers.
+    """
+    a = zero4()
+    b = zero4()
+    c = zero4()
+    for k in range(first, last):
         j = uint32(indices[k])
-        x0 = x[j, 0]
-        x1 = x[j, 1]
-        x2 = x[j, 2]
-        s0 += blocks[k, 0] * x0 + blocks[k, 1] * x1 + blocks[k, 2] * x2
-        s1 += blocks[k, 3] * x0 + blocks[k, 4] * x1 + blocks[k, 5] * x2
-        s2 += blocks[k, 6] * x0 + blocks[k, 7] * x1 + blocks[k, 8] * x2
-    return s0, s1, s2
+        at = uint64(9) * uint64(k)
+        a = fma4(load4(flat, at), x[j, 0], a)
+        b = fma4(load4(flat, at + uint64(3)), x[j, 1], b)
+        c = fma4(load4(flat, at + uint64(6)), x[j, 2], c)
+    return (
+        lane4(a, 0) + lane4(b, 0) + lane4(c, 0),
+        lane4(a, 1) + lane4(b, 1) + lane4(c, 1),
+        lane4(a, 2) + lane4(b, 2) + lane4(c, 2),
+    )
 
 
 @kernel_pair
 def multiply(indptr, indices, blocks, x, y):
     """Set y = A x."""
     n = indptr.shape[0] - 1
+    flat = blocks.reshape(-1)
     for c in prange((n + CHUNK - 1) // CHUNK):
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-            s0, s1, s2 = row_product(indptr, indices, blocks, x, i)
+            s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
             y[i, 0] = s0
             y[i, 1] = s1
             y[i, 2] = s2
@@ -196,12 +205,13 @@ def conjugate_gradients(
     block keep their starting value. Returns (iterations, relative residual).
     """
     n = indptr.shape[0] - 1
+    flat = blocks.reshape(-1)
     chunks = partial.shape[0]
     for c in prange(chunks):
         total = 0.0
         scale = 0.0
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-            s0, s1, s2 = row_product(indptr, indices, blocks, x, i)
+            s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
             r0 = rhs[i, 0] - s0
             r1 = rhs[i, 1] - s1
             r2 = rhs[i, 2] - s2
@@ -231,7 +241,7 @@ def conjugate_gradients(
         for c in prange(chunks):
             total = 0.0
             for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-                s0, s1, s2 = row_product(indptr, indices, blocks, d, i)
+                s0, s1, s2 = blocks_times(flat, indices, d, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
                 q[i, 0] = s0
                 q[i, 1] = s1
                 q[i, 2] = s2

@@ -73,12 +73,12 @@ class BlockMatrix:
 
     Attributes:
         pattern: The pattern, shared by all matrices of a mesh.
-        blocks: Values, nine a block, shape [nnz, 9]; change them in place.
+        blocks: Values, nine a block, column by column, shape [nnz, 9]; change them in place.
     """
 
-    def __init__(self, pattern: BlockPattern, blocks: NDArray[np.float64] | None = None) -> None:
+    def __init__(self, pattern: BlockPattern) -> None:
         self.pattern = pattern
-        self.blocks = np.zeros((pattern.block_count, 9)) if blocks is None else blocks
+        self.blocks = np.zeros((pattern.block_count + 1, 9))[:-1]  # products read a little past the end
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,9 +97,10 @@ class BlockMatrix:
         return self.multiply(x)
 
     def to_scipy(self) -> sparse.bsr_array:
-        """Return the matrix as a SciPy block-sparse array that shares its values."""
+        """Return a copy of the matrix as a SciPy block-sparse array."""
         p = self.pattern
-        return sparse.bsr_array((self.blocks.reshape(-1, 3, 3), p.indices, p.indptr), shape=self.shape)
+        values = self.blocks.reshape(-1, 3, 3).swapaxes(1, 2).copy()
+        return sparse.bsr_array((values, p.indices, p.indptr), shape=self.shape)
 
     @classmethod
     def from_scipy(cls, matrix: sparse.sparray) -> BlockMatrix:
@@ -113,8 +114,6 @@ class BlockMatrix:
         rows = np.concatenate([coo.row // 3, np.arange(n)])
         columns = np.concatenate([coo.col // 3, np.arange(n)])
         keys, inverse = np.unique(rows.astype(np.int64) * n + columns, return_inverse=True)
-        blocks = np.zeros((len(keys), 9))
-        np.add.at(blocks, (inverse[: coo.nnz], 3 * (coo.row % 3) + coo.col % 3), coo.data)
         indptr = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
         indices = (keys % n).astype(np.int32)
         empty = np.zeros(0, np.int32)
@@ -127,7 +126,9 @@ class BlockMatrix:
             np.zeros((0, 1), np.uint16),
             1,
         )
-        return cls(pattern, blocks)
+        result = cls(pattern)
+        np.add.at(result.blocks, (inverse[: coo.nnz], 3 * (coo.col % 3) + coo.row % 3), coo.data)
+        return result
 
     def __str__(self) -> str:
         p = self.pattern

@@ -29,10 +29,10 @@ class PCG:
 
     def __init__(
         self,
-        rtol: float = 1e-5,
+        rtol: float = 1e-4,
         max_iterations: int = 2000,
         preconditioner: str = "ssor",
-        relaxation: float = 1.3,
+        relaxation: float = 1.4,
     ) -> None:
         if not 0.0 < rtol < 1.0:
             raise InputError(f"rtol must be between 0 and 1, not {rtol}")

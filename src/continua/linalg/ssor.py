@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
+from continua.linalg.kernels import blocks_times
 from continua.numerics import inline, kernel_pair
 
 _ROWS_A_PART = 1024
@@ -36,20 +37,6 @@ def _symmetric(block, i, a0, a1, a2):
         block[i, 1] * a0 + block[i, 3] * a1 + block[i, 4] * a2,
         block[i, 2] * a0 + block[i, 4] * a1 + block[i, 5] * a2,
     )
-
-
-@inline
-def _blocks_times(blocks, indices, x, first, last, s0, s1, s2):
-    """Return s - sum of blocks first..last-1 times their columns of x."""
-    for k in range(first, last):
-        j = uint32(indices[k])
-        x0 = x[j, 0]
-        x1 = x[j, 1]
-        x2 = x[j, 2]
-        s0 -= blocks[k, 0] * x0 + blocks[k, 1] * x1 + blocks[k, 2] * x2
-        s1 -= blocks[k, 3] * x0 + blocks[k, 4] * x1 + blocks[k, 5] * x2
-        s2 -= blocks[k, 6] * x0 + blocks[k, 7] * x1 + blocks[k, 8] * x2
-    return s0, s1, s2
 
 
 @kernel_pair
@@ -124,14 +111,12 @@ def _ordered_sum(partial):
 
 
 @inline
-def _forward_part(blocks, indices, diagonal, inner, inverse, scaled, rhs, y, lo, hi):
+def _forward_part(flat, indices, diagonal, inner, inverse, scaled, rhs, y, lo, hi):
     """Solve (D/w + L) y = rhs in one part and return y^T K y."""
     total = 0.0
     for i in range(uint64(lo), uint64(hi)):
-        s0, s1, s2 = _blocks_times(
-            blocks, indices, y, uint32(inner[i, 0]), uint32(diagonal[i]), rhs[i, 0], rhs[i, 1], rhs[i, 2]
-        )
-        s0, s1, s2 = _symmetric(inverse, i, s0, s1, s2)
+        s0, s1, s2 = blocks_times(flat, indices, y, uint32(inner[i, 0]), uint32(diagonal[i]))
+        s0, s1, s2 = _symmetric(inverse, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
         y[i, 0] = s0
         y[i, 1] = s1
         y[i, 2] = s2
@@ -150,27 +135,25 @@ def ssor_conjugate_gradients(
     The residual is measured in the norm of P^-1. Returns (iterations, relative residual).
     """
     parts = starts.shape[0] - 1
+    flat = blocks.reshape(-1)
     # residual of the start into t, then the transformed right-hand sides
     for part in prange(parts):
         for i in range(uint64(starts[part]), uint64(starts[part + 1])):
-            s0, s1, s2 = _blocks_times(
-                blocks, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]),
-                rhs[i, 0], rhs[i, 1], rhs[i, 2],
-            )  # fmt: skip
-            t[i, 0] = s0
-            t[i, 1] = s1
-            t[i, 2] = s2
+            s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
+            t[i, 0] = rhs[i, 0] - s0
+            t[i, 1] = rhs[i, 1] - s1
+            t[i, 2] = rhs[i, 2] - s2
         a = _forward_part(
-            blocks, indices, diagonal, inner, inverse, scaled, rhs, q, starts[part], starts[part + 1]
+            flat, indices, diagonal, inner, inverse, scaled, rhs, q, starts[part], starts[part + 1]
         )
         b = _forward_part(
-            blocks, indices, diagonal, inner, inverse, scaled, load, q, starts[part], starts[part + 1]
+            flat, indices, diagonal, inner, inverse, scaled, load, q, starts[part], starts[part + 1]
         )
         partial[part] = a + b
     reference = _ordered_sum(partial)
     for part in prange(parts):
         partial[part] = _forward_part(
-            blocks, indices, diagonal, inner, inverse, scaled, t, r, starts[part], starts[part + 1]
+            flat, indices, diagonal, inner, inverse, scaled, t, r, starts[part], starts[part + 1]
         )
         for i in range(uint64(starts[part]), uint64(starts[part + 1])):
             z0, z1, z2 = _symmetric(scaled, i, r[i, 0], r[i, 1], r[i, 2])
@@ -200,10 +183,10 @@ def ssor_conjugate_gradients(
                 p[i, 0] = p0
                 p[i, 1] = p1
                 p[i, 2] = p2
-                s0, s1, s2 = _blocks_times(
-                    blocks, indices, t, uint32(diagonal[i]) + uint32(1), uint32(inner[i, 1]), p0, p1, p2
+                s0, s1, s2 = blocks_times(
+                    flat, indices, t, uint32(diagonal[i]) + uint32(1), uint32(inner[i, 1])
                 )
-                s0, s1, s2 = _symmetric(inverse, i, s0, s1, s2)
+                s0, s1, s2 = _symmetric(inverse, i, p0 - s0, p1 - s1, p2 - s2)
                 t[i, 0] = s0
                 t[i, 1] = s1
                 t[i, 2] = s2
@@ -216,15 +199,16 @@ def ssor_conjugate_gradients(
                 k0, k1, k2 = _symmetric(scaled, i, t0, t1, t2)
                 first = uint32(inner[i, 0])
                 last = uint32(inner[i, 1])
-                # E t with a minus sign from the helper, so start from its negative
-                s0, s1, s2 = _blocks_times(
-                    blocks, indices, t, uint32(indptr[i]), first, k0 - p[i, 0], k1 - p[i, 1], k2 - p[i, 2]
+                a0, a1, a2 = blocks_times(flat, indices, t, uint32(indptr[i]), first)
+                b0, b1, b2 = blocks_times(flat, indices, t, last, uint32(indptr[i + uint64(1)]))
+                s0, s1, s2 = blocks_times(flat, indices, q, first, uint32(diagonal[i]))
+                s0, s1, s2 = _symmetric(
+                    inverse,
+                    i,
+                    p[i, 0] - k0 + a0 + b0 - s0,
+                    p[i, 1] - k1 + a1 + b1 - s1,
+                    p[i, 2] - k2 + a2 + b2 - s2,
                 )
-                s0, s1, s2 = _blocks_times(
-                    blocks, indices, t, last, uint32(indptr[i + uint64(1)]), s0, s1, s2
-                )
-                s0, s1, s2 = _blocks_times(blocks, indices, q, first, uint32(diagonal[i]), -s0, -s1, -s2)
-                s0, s1, s2 = _symmetric(inverse, i, s0, s1, s2)
                 q[i, 0] = s0
                 q[i, 1] = s1
                 q[i, 2] = s2

@@ -87,7 +87,7 @@ class Pcg(Model):
     """Conjugate gradients with a simple preconditioner."""
 
     type: Literal["pcg"] = option("Conjugate gradients.")
-    rtol: Number = option("Residual to reach, relative to the right-hand side.", 1e-5, gt=0, lt=1)
+    rtol: Number = option("Residual to reach, relative to the right-hand side.", 1e-4, gt=0, lt=1)
     max_iterations: Count = option("Most iterations in a step.", 2000, ge=1, le=1_000_000)
     preconditioner: Literal["ssor", "jacobi"] = option(
         "Symmetric over-relaxation (fewer iterations) or the diagonal blocks only.", "ssor"

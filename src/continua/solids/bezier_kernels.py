@@ -160,8 +160,9 @@ def assemble(
                     f1 += B[3] * w0 + B[4] * w1 + B[5] * w2
                     f2 += B[6] * w0 + B[7] * w1 + B[8] * w2
                     k = start + uint32(slots[q, J])
-                    for t in range(9):
-                        blocks[k, t] += c_stiffness * B[t]
+                    for r in range(3):
+                        for c in range(3):
+                            blocks[k, 3 * c + r] += c_stiffness * B[3 * r + c]
             rhs[i, 0] = r0 - dt * f0
             rhs[i, 1] = r1 - dt * f1
             rhs[i, 2] = r2 - dt * f2

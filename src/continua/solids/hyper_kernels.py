@@ -154,8 +154,8 @@ def assemble(
                 for r in range(3):
                     for c in range(3):
                         value = c_stiffness * block[3 * r + c] + (w if r == c else 0.0)
-                        blocks[k, 3 * r + c] = value
-                        blocks[o, 3 * c + r] = value
+                        blocks[k, 3 * c + r] = value
+                        blocks[o, 3 * r + c] = value
 
 
 @kernel

@@ -81,9 +81,7 @@ class ImplicitEuler:
         """Fill `solved` with the velocities after the step; x and v stay as they are."""
         dt = step.dt
         np.multiply(step.force, dt, out=self._load)
-        # extrapolation from the last two velocities: exact in free fall, close when swinging
-        np.multiply(v, 2.0, out=self.solved)
-        self.solved -= previous
+        self._extrapolate(v, previous, smooth=not len(step.contacts))
         if not step.free:
             held = step.fixed.view(bool)
             self.solved[held] = step.prescribed[held]
@@ -103,6 +101,16 @@ class ImplicitEuler:
         if step.free and step.follows_rotation:
             self._keep_angular_momentum(x, v, mass, node_mass, step)
         return replace(report, iterations=total)
+
+    def _extrapolate(self, v: NDArray[np.float64], previous: NDArray[np.float64], smooth: bool) -> None:
+        """Start the solve from the last velocities: a parabola through three of them, or a line where things hit."""
+        if smooth:
+            np.subtract(v, previous[0], out=self.solved)
+            self.solved *= 3.0
+            self.solved += previous[1]
+        else:
+            np.multiply(v, 2.0, out=self.solved)
+            self.solved -= previous[0]
 
     def _linearise(
         self,

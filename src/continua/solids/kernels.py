@@ -307,25 +307,26 @@ def assemble(
                 b6 = ratio * e[6] + s * e[2]
                 b7 = ratio * e[7] + s * e[5]
                 b8 = (ratio + s) * e[8] + w
-                blocks[k, 0] = b0
-                blocks[k, 1] = b1
-                blocks[k, 2] = b2
-                blocks[k, 3] = b3
-                blocks[k, 4] = b4
-                blocks[k, 5] = b5
-                blocks[k, 6] = b6
-                blocks[k, 7] = b7
-                blocks[k, 8] = b8
+                # column by column, so the block above the diagonal is the one that is written transposed
                 o = uint32(mirror[k])
                 blocks[o, 0] = b0
-                blocks[o, 1] = b3
-                blocks[o, 2] = b6
-                blocks[o, 3] = b1
+                blocks[o, 1] = b1
+                blocks[o, 2] = b2
+                blocks[o, 3] = b3
                 blocks[o, 4] = b4
-                blocks[o, 5] = b7
-                blocks[o, 6] = b2
-                blocks[o, 7] = b5
+                blocks[o, 5] = b5
+                blocks[o, 6] = b6
+                blocks[o, 7] = b7
                 blocks[o, 8] = b8
+                blocks[k, 0] = b0
+                blocks[k, 1] = b3
+                blocks[k, 2] = b6
+                blocks[k, 3] = b1
+                blocks[k, 4] = b4
+                blocks[k, 5] = b7
+                blocks[k, 6] = b2
+                blocks[k, 7] = b5
+                blocks[k, 8] = b8
 
 
 @kernel_pair
@@ -413,7 +414,10 @@ def elastic_energy(records, ratio):
 
 @kernel
 def advance(positions, velocities, previous, solved, dt, next_positions):
-    """Take the solved velocities over and move the nodes; returns False, changing nothing, if any is not finite."""
+    """Take the solved velocities over and move the nodes; returns False, changing nothing, if any is not finite.
+
+    `previous` [2, n, 3] keeps the velocities of the two steps before.
+    """
     n = positions.shape[0]
     for i in range(n):
         for c in range(3):
@@ -423,7 +427,8 @@ def advance(positions, velocities, previous, solved, dt, next_positions):
             next_positions[i, c] = x
     for i in range(n):
         for c in range(3):
-            previous[i, c] = velocities[i, c]
+            previous[1, i, c] = previous[0, i, c]
+            previous[0, i, c] = velocities[i, c]
             velocities[i, c] = solved[i, c]
             positions[i, c] = next_positions[i, c]
     return True

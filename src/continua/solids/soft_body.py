@@ -104,7 +104,7 @@ class SoftBody:
         self._damping = _checked_damping(damping)
         self._x = self._elements.rest_positions.copy()
         self._v = np.zeros_like(self._x)
-        self._v_before = np.zeros_like(self._x)
+        self._v_before = np.zeros((2, *self._x.shape))  # of the last two steps, to start solves from
         self._initial_v = np.zeros_like(self._x)
         self._next = np.zeros_like(self._x)
         self._force = np.zeros_like(self._x)
