@@ -17,6 +17,7 @@ from numba import prange, uint32, uint64
 
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.polar import LANES, polar_lanes
+from continua.numerics.simd import fma4, lane4, load4, zero4
 
 RECORD = 18
 CHUNK = 128  # rows a chunk of the node passes
@@ -212,30 +213,27 @@ def _corner_sums(records, inc_codes, first, last):
 
 
 @inline
-def _edge_sums(records, codes, first, last):
-    """Return the sum N of G_a G_b^T over the elements around an edge."""
-    m00 = m01 = m02 = m10 = m11 = m12 = m20 = m21 = m22 = 0.0
+def _edge_sums(flat, codes, first, last):
+    """Return the sum N of G_a G_b^T over the elements around an edge, row by row.
+
+    `flat` are the records as one row of numbers. A row of N is a multiple of G_b: three lanes of a register.
+    """
+    row0 = zero4()
+    row1 = zero4()
+    row2 = zero4()
     for q in range(first, last):
         code = uint32(codes[q])
-        e = code >> uint32(4)
-        a = uint32(3) * ((code >> uint32(2)) & uint32(3))
-        b = uint32(3) * (code & uint32(3))
-        a0 = records[e, a]
-        a1 = records[e, a + uint32(1)]
-        a2 = records[e, a + uint32(2)]
-        b0 = records[e, b]
-        b1 = records[e, b + uint32(1)]
-        b2 = records[e, b + uint32(2)]
-        m00 += a0 * b0
-        m01 += a0 * b1
-        m02 += a0 * b2
-        m10 += a1 * b0
-        m11 += a1 * b1
-        m12 += a1 * b2
-        m20 += a2 * b0
-        m21 += a2 * b1
-        m22 += a2 * b2
-    return m00, m01, m02, m10, m11, m12, m20, m21, m22
+        at = uint64(RECORD) * uint64(code >> uint32(4))
+        a = at + uint64(3) * uint64((code >> uint32(2)) & uint32(3))
+        g = load4(flat, at + uint64(3) * uint64(code & uint32(3)))
+        row0 = fma4(g, flat[a], row0)
+        row1 = fma4(g, flat[a + uint64(1)], row1)
+        row2 = fma4(g, flat[a + uint64(2)], row2)
+    return (
+        lane4(row0, 0), lane4(row0, 1), lane4(row0, 2),
+        lane4(row1, 0), lane4(row1, 1), lane4(row1, 2),
+        lane4(row2, 0), lane4(row2, 1), lane4(row2, 2),
+    )  # fmt: skip
 
 
 @kernel_pair
@@ -263,6 +261,7 @@ def assemble(
         rhs: Result [n, 3].
     """
     n = indptr.shape[0] - 1
+    flat = records.reshape(-1)
     s = c_stiffness
     ratio = s * ratio
     for c in prange((n + CHUNK - 1) // CHUNK):
@@ -296,7 +295,7 @@ def assemble(
             for k in range(uint32(diagonal[i]) + uint32(1), end):
                 first = uint32(list_indptr[k])
                 last = uint32(list_indptr[k + uint32(1)])
-                e = _edge_sums(records, codes, first, last)
+                e = _edge_sums(flat, codes, first, last)
                 w = c_mass * mass[k] + s * (e[0] + e[4] + e[8])
                 b0 = (ratio + s) * e[0] + w
                 b1 = ratio * e[1] + s * e[3]
