@@ -7,7 +7,7 @@ import numpy as np
 import continua as ct
 from benchmarks.report import Result, best_of
 from continua.linalg import BlockMatrix
-from continua.solids.elements import LinearTets
+from continua.solids.elements import LinearTets, System
 
 
 def main(threads: int | None = None) -> Result:
@@ -24,15 +24,11 @@ def main(threads: int | None = None) -> Result:
     matrix, rhs = BlockMatrix(elements.pattern), np.zeros_like(x)
     v, out = rng.normal(size=x.shape), np.zeros_like(x)
 
-    def assemble() -> None:
-        elements.assemble(
-            matrix, rhs, mass=mass, c_mass=1.0, c_stiffness=1e-4, dt=0.01, velocities=v, load=out
-        )
-
+    system = System(matrix, rhs, mass, 1.0, 1e-4, 0.01, v, out)
     times = best_of(
         {
             "rotations and stress": lambda: elements.update(x),
-            "assembly of A and rhs": assemble,
+            "assembly of A and rhs": lambda: elements.assemble(system),
             "block SpMV, float64": lambda: matrix.multiply(v, out),
         }
     )

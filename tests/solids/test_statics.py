@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse.linalg as spla
 import skfem
+from linearise import linearised
 from scipy.spatial.transform import Rotation
 from skfem.models.elasticity import lame_parameters, linear_elasticity
 
@@ -24,24 +25,6 @@ def jittered(cells=(3, 2, 2), seed=0):
     return ct.TetMesh(points, box.tets)
 
 
-def stiffness_and_force(elements, coefficients):
-    """The stiffness matrix (SciPy) and the elastic force at `coefficients`."""
-    elements.update(coefficients)
-    matrix, rhs = BlockMatrix(elements.pattern), np.zeros_like(coefficients)
-    zero = np.zeros_like(coefficients)
-    elements.assemble(
-        matrix,
-        rhs,
-        mass=np.zeros(elements.pattern.block_count),
-        c_mass=0.0,
-        c_stiffness=1.0,
-        dt=1.0,
-        velocities=zero,
-        load=zero,
-    )
-    return matrix.to_scipy().tocsr(), -rhs
-
-
 def made(order, law, mesh=None):
     elements = KINDS[order](mesh if mesh is not None else jittered())
     elements.set_law(law)
@@ -60,7 +43,7 @@ def test_patch_test_is_exact(order):
     rest = elements.rest_positions
     H = 0.01 * np.random.default_rng(1).normal(size=(3, 3))
     exact = rest @ H.T
-    K, _ = stiffness_and_force(elements, rest)
+    K, _ = linearised(elements, rest)
     held = np.zeros(len(rest), bool)
     held[boundary_nodes(elements)] = True
     fixed = np.repeat(held, 3)
@@ -83,7 +66,7 @@ def test_rigid_motion_gives_no_force_and_no_energy(order, degrees):
     axis = np.array([1.0, 2.0, -0.5]) / np.linalg.norm([1.0, 2.0, -0.5])
     R = Rotation.from_rotvec(np.radians(degrees) * axis).as_matrix()
     moved = elements.rest_positions @ R.T + [0.3, -0.2, 5.0]
-    K, force = stiffness_and_force(elements, moved)
+    K, force = linearised(elements, moved)
     without_offset = K @ (moved - elements.rest_positions).ravel()  # what the printed formula would give
     assert np.abs(force).max() < 1e-8
     assert np.abs(without_offset).max() > 1e3 * np.abs(force).max()
@@ -94,7 +77,7 @@ def test_rigid_motion_gives_no_force_and_no_energy(order, degrees):
 @pytest.mark.parametrize("order", [1, 2])
 def test_stiffness_is_symmetric_with_six_rigid_modes(order):
     elements = made(order, ct.Corotated(young=1.0, poisson=0.3), jittered((2, 1, 1)))
-    K = stiffness_and_force(elements, elements.rest_positions)[0].toarray()
+    K = linearised(elements, elements.rest_positions)[0].toarray()
     np.testing.assert_allclose(K, K.T, atol=1e-13)
     values = np.linalg.eigvalsh(K)
     assert np.abs(values[:6]).max() < 1e-12
@@ -105,7 +88,7 @@ def test_stiffness_is_symmetric_with_six_rigid_modes(order):
 def test_linear_stiffness_and_mass_equal_scikit_fem(order):
     mesh = jittered()
     elements = made(order, ct.Linear(young=7.0, poisson=0.28), mesh)
-    K = stiffness_and_force(elements, elements.rest_positions)[0]
+    K = linearised(elements, elements.rest_positions)[0]
     fem_mesh = skfem.MeshTet(mesh.points.T.copy(), mesh.tets.T.astype(np.int64))
     scalar = skfem.ElementTetP1() if order == 1 else skfem.ElementTetP2()
     basis = skfem.Basis(fem_mesh, skfem.ElementVector(scalar), intorder=4)
@@ -148,7 +131,7 @@ def cantilever_sag(order, n):
     """Static tip sag of the 8 x 1 x 1 beam over Timoshenko's value, E = 1e7, nu = 0.3, rho = 1000."""
     mesh = ct.mesh.bridge(n)
     elements = made(order, ct.Linear(young=1e7, poisson=0.3), mesh)
-    K = stiffness_and_force(elements, elements.rest_positions)[0]
+    K = linearised(elements, elements.rest_positions)[0]
     rest = elements.rest_positions
     load = np.zeros_like(rest)
     p = elements.pattern
@@ -212,7 +195,7 @@ def test_force_is_the_gradient_of_energy(order):
     rng = np.random.default_rng(5)
     x = elements.rest_positions + 0.1 * rng.normal(size=elements.rest_positions.shape)
     direction = rng.normal(size=x.shape)
-    _, force = stiffness_and_force(elements, x)
+    _, force = linearised(elements, x)
 
     def energy(t):
         elements.update(x + t * direction)

@@ -137,6 +137,37 @@ def multiply(indptr, indices, blocks, x, y):
             y[i, 2] = s2
 
 
+@inline
+def invert_block(blocks, k, fixed, factor, inverse, i):
+    """Set `inverse[i]` to `factor` times the inverse of the symmetric block k, or to zero where `fixed`.
+
+    Returns whether it could: a free row whose block is not positive definite gets zeros as well.
+    """
+    a = blocks[k, 0]
+    b = blocks[k, 1]
+    d = blocks[k, 2]
+    e = blocks[k, 4]
+    f = blocks[k, 5]
+    g = blocks[k, 8]
+    c00 = e * g - f * f
+    c01 = d * f - b * g
+    c02 = b * f - d * e
+    det = a * c00 + b * c01 + d * c02
+    good = det > 0.0 and a > 0.0
+    if fixed != 0 or not good:
+        for q in range(6):
+            inverse[i, q] = 0.0
+        return fixed != 0
+    s = factor / det
+    inverse[i, 0] = s * c00
+    inverse[i, 1] = s * c01
+    inverse[i, 2] = s * c02
+    inverse[i, 3] = s * (a * g - d * d)
+    inverse[i, 4] = s * (b * d - a * f)
+    inverse[i, 5] = s * (a * e - b * b)
+    return True
+
+
 @kernel_pair
 def invert_diagonal(blocks, diagonal, fixed, inverse):
     """Set `inverse[i]` to the inverse of row i's diagonal block (symmetric, six values), zero where `fixed`.
@@ -150,31 +181,8 @@ def invert_diagonal(blocks, diagonal, fixed, inverse):
     bad = np.zeros(chunks, np.int64)
     for c in prange(chunks):
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-            k = uint32(diagonal[i])
-            a = blocks[k, 0]
-            b = blocks[k, 1]
-            d = blocks[k, 2]
-            e = blocks[k, 4]
-            f = blocks[k, 5]
-            g = blocks[k, 8]
-            c00 = e * g - f * f
-            c01 = d * f - b * g
-            c02 = b * f - d * e
-            det = a * c00 + b * c01 + d * c02
-            good = det > 0.0 and a > 0.0
-            if fixed[i] != 0 or not good:
-                for q in range(6):
-                    inverse[i, q] = 0.0
-                if fixed[i] == 0:
-                    bad[c] += 1
-            else:
-                s = 1.0 / det
-                inverse[i, 0] = s * c00
-                inverse[i, 1] = s * c01
-                inverse[i, 2] = s * c02
-                inverse[i, 3] = s * (a * g - d * d)
-                inverse[i, 4] = s * (b * d - a * f)
-                inverse[i, 5] = s * (a * e - b * b)
+            if not invert_block(blocks, uint32(diagonal[i]), fixed[i], 1.0, inverse, i):
+                bad[c] += 1
     return bad.sum()
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import blocks_times
+from continua.linalg.kernels import blocks_times, invert_block
 from continua.numerics import inline, kernel_pair
 
 _ROWS_A_PART = 1024
@@ -69,36 +69,15 @@ def diagonal_blocks(blocks, diagonal, fixed, relaxation, starts, scaled, inverse
     for part in prange(parts):
         for i in range(uint64(starts[part]), uint64(starts[part + 1])):
             k = uint32(diagonal[i])
-            a = blocks[k, 0]
-            b = blocks[k, 1]
-            d = blocks[k, 2]
-            e = blocks[k, 4]
-            f = blocks[k, 5]
-            g = blocks[k, 8]
-            c00 = e * g - f * f
-            c01 = d * f - b * g
-            c02 = b * f - d * e
-            det = a * c00 + b * c01 + d * c02
-            if fixed[i] != 0 or not (det > 0.0 and a > 0.0):
-                for q in range(6):
-                    inverse[i, q] = 0.0
-                    scaled[i, q] = 0.0
-                if fixed[i] == 0:
-                    bad[part] += 1
-            else:
-                s = relaxation / det
-                inverse[i, 0] = s * c00
-                inverse[i, 1] = s * c01
-                inverse[i, 2] = s * c02
-                inverse[i, 3] = s * (a * g - d * d)
-                inverse[i, 4] = s * (b * d - a * f)
-                inverse[i, 5] = s * (a * e - b * b)
-                scaled[i, 0] = factor * a
-                scaled[i, 1] = factor * b
-                scaled[i, 2] = factor * d
-                scaled[i, 3] = factor * e
-                scaled[i, 4] = factor * f
-                scaled[i, 5] = factor * g
+            if not invert_block(blocks, k, fixed[i], relaxation, inverse, i):
+                bad[part] += 1
+            keep = 0.0 if inverse[i, 0] == 0.0 else factor
+            scaled[i, 0] = keep * blocks[k, 0]
+            scaled[i, 1] = keep * blocks[k, 1]
+            scaled[i, 2] = keep * blocks[k, 2]
+            scaled[i, 3] = keep * blocks[k, 4]
+            scaled[i, 4] = keep * blocks[k, 5]
+            scaled[i, 5] = keep * blocks[k, 8]
     return bad.sum()
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BlockMatrix, BlockPattern
 from continua.mesh import TetMesh
-from continua.numerics.bernstein import bernstein_tables
 from continua.solids import bezier_kernels, kernels
-from continua.solids.elements import rest_geometry
+from continua.solids.elements import System, TetElements, rest_geometry
 from continua.solids.laws import Law
 
 __all__ = ["BezierTets"]
@@ -18,7 +16,7 @@ PARALLEL_FROM = 200
 """Elements from which a pass over all of them is worth a parallel region."""
 
 
-class BezierTets:
+class BezierTets(TetElements):
     """Ten-node tetrahedra of a mesh with straight edges.
 
     Nodes are the mesh's points, then the middles of its edges. The unknowns are Bezier coefficients; at
@@ -28,18 +26,10 @@ class BezierTets:
     order = 2
 
     def __init__(self, mesh: TetMesh) -> None:
-        self.mesh = mesh
         middles = mesh.points[mesh.edges].mean(axis=1)
-        self.rest_positions = np.ascontiguousarray(np.concatenate([mesh.points, middles]))
-        self.elements = np.concatenate(
-            [mesh.tets, mesh.node_count + mesh.element_edges], axis=1, dtype=np.int32
-        )
-        self.node_count = len(self.rest_positions)
-        self.element_count = mesh.element_count
-        self.pattern = BlockPattern.from_elements(self.elements, self.node_count)
-        self.tables = bernstein_tables(2)
+        elements = np.concatenate([mesh.tets, mesh.node_count + mesh.element_edges], axis=1, dtype=np.int32)
+        super().__init__(mesh, elements, np.concatenate([mesh.points, middles]))
         self.parallel = self.element_count >= PARALLEL_FROM
-        self.inverted = 0
         self._rest_inverse, self._root_volume = rest_geometry(mesh)
         self._records = np.zeros((self.element_count, bezier_kernels.GRADIENTS))
         self._offsets = np.zeros((self.element_count, self.elements.shape[1], 3))
@@ -52,24 +42,6 @@ class BezierTets:
         """Take over the constants of a material."""
         self._lam[:], self._mu[:] = law.lame
         self._rotate = law.follows_rotation
-
-    def mass(self, density: float, lumped: bool) -> NDArray[np.float64]:
-        """Return the scalar mass [kg] of every block; lumped Bezier masses are all positive."""
-        p = self.pattern
-        mass = np.zeros(p.block_count)
-        kernels.gather_mass(
-            p.inc_indptr,
-            p.inc_codes,
-            p.slots,
-            p.corners,
-            density * self.mesh.volumes,
-            self.tables.mass,
-            p.indptr,
-            lumped,
-            p.diagonal,
-            mass,
-        )
-        return mass
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Recompute rotations and stresses for the given coefficients."""
@@ -89,39 +61,13 @@ class BezierTets:
         )
         self.inverted = int(self._inverted.sum())
 
-    def assemble(
-        self,
-        matrix: BlockMatrix,
-        rhs: NDArray[np.float64],
-        *,
-        mass: NDArray[np.float64],
-        c_mass: float,
-        c_stiffness: float,
-        dt: float,
-        velocities: NDArray[np.float64],
-        load: NDArray[np.float64],
-    ) -> None:
-        """Set matrix = c_mass M + c_stiffness K and rhs = M v + load - dt f."""
+    def assemble(self, system: System) -> None:
+        """Fill the system's matrix and right-hand side, as of the last update."""
         p = self.pattern
+        tables = (self.tables.supports, self.tables.stiffness)
+        pattern = (p.indptr, p.indices, p.inc_indptr, p.inc_codes, p.slots, p.corners)
         bezier_kernels.assemble.pick(self.parallel)(
-            self._records,
-            self._offsets,
-            self.tables.supports,
-            self.tables.stiffness,
-            p.indptr,
-            p.indices,
-            p.inc_indptr,
-            p.inc_codes,
-            p.slots,
-            p.corners,
-            mass,
-            c_mass,
-            c_stiffness,
-            dt,
-            velocities,
-            load,
-            matrix.blocks,
-            rhs,
+            self._records, self._offsets, *tables, *pattern, *system.arguments
         )
 
     def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:

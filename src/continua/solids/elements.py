@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from continua.numerics.bernstein import bernstein_tables
 from continua.solids import kernels
 from continua.solids.laws import Law
 
-__all__ = ["Elements", "LinearTets", "rest_geometry"]
+__all__ = ["Elements", "LinearTets", "System", "TetElements", "rest_geometry"]
 
 PARALLEL_FROM = 4000
 """Elements from which a pass over all of them is worth a parallel region."""
@@ -26,6 +27,37 @@ def rest_geometry(mesh: TetMesh) -> tuple[NDArray[np.float64], NDArray[np.float6
     edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
     inverse, _ = inverse_batch(edges)
     return np.ascontiguousarray(inverse.reshape(-1, 9).T), np.sqrt(mesh.volumes)
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A linear system of a step: matrix = c_mass M + c_stiffness K and rhs = M v + load - dt f.
+
+    Attributes:
+        matrix: Filled by the elements.
+        rhs: Filled by the elements, shape [n, 3].
+        mass: Scalar mass [kg] of every block.
+        c_mass: Factor of the mass matrix M.
+        c_stiffness: Factor of the stiffness matrix K.
+        dt: Factor of the elastic force f, the time step [s].
+        velocities: v [m/s], shape [n, 3].
+        load: External impulse [N s], shape [n, 3].
+    """
+
+    matrix: BlockMatrix
+    rhs: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    c_mass: float
+    c_stiffness: float
+    dt: float
+    velocities: NDArray[np.float64]
+    load: NDArray[np.float64]
+
+    @property
+    def arguments(self) -> tuple:
+        """The last arguments of every assembly kernel."""
+        factors = (self.c_mass, self.c_stiffness, self.dt)
+        return (self.mass, *factors, self.velocities, self.load, self.matrix.blocks, self.rhs)
 
 
 class Elements(Protocol):
@@ -48,19 +80,8 @@ class Elements(Protocol):
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Recompute rotations and stresses for the given coefficients."""
 
-    def assemble(
-        self,
-        matrix: BlockMatrix,
-        rhs: NDArray[np.float64],
-        *,
-        mass: NDArray[np.float64],
-        c_mass: float,
-        c_stiffness: float,
-        dt: float,
-        velocities: NDArray[np.float64],
-        load: NDArray[np.float64],
-    ) -> None:
-        """Set matrix = c_mass M + c_stiffness K and rhs = M v + load - dt f."""
+    def assemble(self, system: System) -> None:
+        """Fill the system's matrix and right-hand side, as of the last update."""
 
     def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn coefficients into values at the nodes."""
@@ -83,27 +104,46 @@ class Elements(Protocol):
         """Return the outer surface as triangles over the nodes, outward oriented."""
 
 
-class LinearTets:
+class TetElements:
+    """What tetrahedra of every order share: the mesh, the coupling of nodes, and mass."""
+
+    order: int
+
+    def __init__(
+        self, mesh: TetMesh, elements: NDArray[np.int32], rest_positions: NDArray[np.float64]
+    ) -> None:
+        self.mesh = mesh
+        self.elements = np.ascontiguousarray(elements)
+        self.rest_positions = np.ascontiguousarray(rest_positions)
+        self.node_count = len(rest_positions)
+        self.element_count = mesh.element_count
+        self.pattern = BlockPattern.from_elements(self.elements, self.node_count)
+        self.tables = bernstein_tables(self.order)
+        self.inverted = 0
+
+    def mass(self, density: float, lumped: bool) -> NDArray[np.float64]:
+        """Return the scalar mass [kg] of every block: consistent, or its row sums on the diagonal."""
+        p = self.pattern
+        mass = np.zeros(p.block_count)
+        element_mass = density * self.mesh.volumes
+        pattern = (p.inc_indptr, p.inc_codes, p.slots, p.corners)
+        kernels.gather_mass(*pattern, element_mass, self.tables.mass, p.indptr, lumped, p.diagonal, mass)
+        return mass
+
+
+class LinearTets(TetElements):
     """Linear tetrahedra of a mesh; the coefficients are the node positions themselves."""
 
     order = 1
     record_size = kernels.RECORD
 
     def __init__(self, mesh: TetMesh) -> None:
-        self.mesh = mesh
-        self.elements = np.ascontiguousarray(mesh.tets)
-        self.rest_positions = np.ascontiguousarray(mesh.points)
-        self.node_count = mesh.node_count
-        self.element_count = mesh.element_count
-        self.pattern = BlockPattern.from_elements(self.elements, mesh.node_count)
-        self.tables = bernstein_tables(1)
+        super().__init__(mesh, mesh.tets, mesh.points)
         self.parallel = self.element_count >= PARALLEL_FROM
-        self.inverted = 0
         self._rest_inverse, _ = rest_geometry(mesh)
         p = self.pattern
-        self._edge_lists = kernels.edge_lists(
-            p.indptr, p.indices, p.diagonal, p.inc_indptr, p.inc_codes, p.slots
-        )
+        lists = kernels.edge_lists(p.indptr, p.indices, p.diagonal, p.inc_indptr, p.inc_codes, p.slots)
+        self._edge_pattern = (p.indptr, p.indices, p.diagonal, p.inc_indptr, p.inc_codes, *lists)
         tasks = -(-self.element_count // (kernels.LANES * kernels.TASK))
         self._inverted = np.zeros(tasks, np.int64)
         self._records = np.zeros((self.element_count, self.record_size))
@@ -117,25 +157,6 @@ class LinearTets:
         self._root[:] = np.sqrt(self.mesh.volumes * mu)
         self._ratio = lam / mu
         self._rotate = law.follows_rotation
-
-    def mass(self, density: float, lumped: bool) -> NDArray[np.float64]:
-        """Return the scalar mass [kg] of every block: consistent, or its row sums on the diagonal."""
-        p = self.pattern
-        mass = np.zeros(p.block_count)
-        element_mass = density * self.mesh.volumes
-        kernels.gather_mass(
-            p.inc_indptr,
-            p.inc_codes,
-            p.slots,
-            p.corners,
-            element_mass,
-            self.tables.mass,
-            p.indptr,
-            lumped,
-            p.diagonal,
-            mass,
-        )
-        return mass
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Recompute rotations and stresses for the given positions."""
@@ -151,37 +172,10 @@ class LinearTets:
         )
         self.inverted = int(self._inverted.sum())
 
-    def assemble(
-        self,
-        matrix: BlockMatrix,
-        rhs: NDArray[np.float64],
-        *,
-        mass: NDArray[np.float64],
-        c_mass: float,
-        c_stiffness: float,
-        dt: float,
-        velocities: NDArray[np.float64],
-        load: NDArray[np.float64],
-    ) -> None:
-        """Set matrix = c_mass M + c_stiffness K and rhs = M v + load - dt f."""
-        p = self.pattern
+    def assemble(self, system: System) -> None:
+        """Fill the system's matrix and right-hand side, as of the last update."""
         kernels.assemble.pick(self.parallel)(
-            self._records,
-            p.indptr,
-            p.indices,
-            p.diagonal,
-            p.inc_indptr,
-            p.inc_codes,
-            *self._edge_lists,
-            self._ratio,
-            mass,
-            c_mass,
-            c_stiffness,
-            dt,
-            velocities,
-            load,
-            matrix.blocks,
-            rhs,
+            self._records, *self._edge_pattern, self._ratio, *system.arguments
         )
 
     def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import BlockMatrix
 from continua.mesh import TetMesh
 from continua.solids import hyper_kernels, kernels
-from continua.solids.elements import LinearTets
+from continua.solids.elements import LinearTets, System
 from continua.solids.laws import Hyperelastic, Law
 
 __all__ = ["HyperelasticTets"]
@@ -52,37 +51,9 @@ class HyperelasticTets(LinearTets):
         )
         self.inverted = int(self._inverted.sum())
 
-    def assemble(
-        self,
-        matrix: BlockMatrix,
-        rhs: NDArray[np.float64],
-        *,
-        mass: NDArray[np.float64],
-        c_mass: float,
-        c_stiffness: float,
-        dt: float,
-        velocities: NDArray[np.float64],
-        load: NDArray[np.float64],
-    ) -> None:
-        """Set matrix = c_mass M + c_stiffness K and rhs = M v + load - dt f."""
-        p = self.pattern
-        hyper_kernels.assemble.pick(self.parallel)(
-            self._records,
-            p.indptr,
-            p.indices,
-            p.diagonal,
-            p.inc_indptr,
-            p.inc_codes,
-            *self._edge_lists,
-            mass,
-            c_mass,
-            c_stiffness,
-            dt,
-            velocities,
-            load,
-            matrix.blocks,
-            rhs,
-        )
+    def assemble(self, system: System) -> None:
+        """Fill the system's matrix and right-hand side, as of the last update."""
+        hyper_kernels.assemble.pick(self.parallel)(self._records, *self._edge_pattern, *system.arguments)
 
     def von_mises(self) -> NDArray[np.float64]:
         """Return the von Mises norm of the Cauchy stress [Pa] at the nodes."""

@@ -25,7 +25,7 @@ from continua.contact import ContactSet
 from continua.contact.kernels import apply_contacts, contact_impulses
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.solids import kernels
-from continua.solids.elements import Elements
+from continua.solids.elements import Elements, System
 from continua.solids.handles import Pull
 
 __all__ = ["ImplicitEuler", "StepInput"]
@@ -130,14 +130,16 @@ class ImplicitEuler:
             at += x
         self.elements.update(at)
         self.elements.assemble(
-            self.matrix,
-            self._rhs,
-            mass=mass,
-            c_mass=c_mass,
-            c_stiffness=dt * (dt + step.beta),
-            dt=dt,
-            velocities=v,
-            load=self._load,
+            System(
+                matrix=self.matrix,
+                rhs=self._rhs,
+                mass=mass,
+                c_mass=c_mass,
+                c_stiffness=dt * (dt + step.beta),
+                dt=dt,
+                velocities=v,
+                load=self._load,
+            )
         )
         if not first:
             p = self.elements.pattern
