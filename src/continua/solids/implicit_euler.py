@@ -9,9 +9,9 @@ which is Weber's equation (2015) for v+ instead of the change of velocity. One l
 With more than one Newton iteration the force is linearised again at x_k = x + dt v_k, which adds dt^2 K_k v_k to
 the right-hand side, until the velocities settle: then the step is true implicit Euler, f(x+) and all.
 
-The frozen rotations make the elastic force exert a small torque on the moved body. For a body that nothing
-holds, that torque is taken out again: a rigid spin is added so that angular momentum changes by the external
-torque alone, as it does in nature. See docs/theory/corotational.md.
+The frozen rotations make the elastic force exert a small torque on the moved body, and an inexact solve a small
+force. For a body that nothing holds, both are taken out again: a rigid motion is added so that momentum and angular
+momentum change by the external force and torque alone, as they do in nature. See docs/theory/corotational.md.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class ImplicitEuler:
             ):
                 break
         self.newton_iterations = iteration + 1
-        if step.free and step.follows_rotation:
-            self._keep_angular_momentum(x, v, mass, node_mass, step)
+        if step.free:
+            self._keep_momentum(x, v, mass, node_mass, step)
         return replace(report, iterations=total)
 
     def _extrapolate(self, v: NDArray[np.float64], previous: NDArray[np.float64], smooth: bool) -> None:
@@ -168,7 +168,7 @@ class ImplicitEuler:
                 k = p.indptr[a] + np.searchsorted(row, b)
                 self.matrix.blocks[k, ::4] += dt * dt * pull.stiffness * wa * wb
 
-    def _keep_angular_momentum(
+    def _keep_momentum(
         self,
         x: NDArray[np.float64],
         v: NDArray[np.float64],
@@ -176,7 +176,7 @@ class ImplicitEuler:
         node_mass: NDArray[np.float64],
         step: StepInput,
     ) -> None:
-        """Add the rigid spin that leaves the elastic forces without torque."""
+        """Add the rigid motion that leaves the elastic forces without net force and torque."""
         p = self.elements.pattern
         times = kernels.mass_times.pick(p.parallel)
         gain = 1.0 + step.dt * step.alpha
@@ -196,5 +196,7 @@ class ImplicitEuler:
             )  # fmt: skip
             self._impulse -= self._work
         times(p.indptr, p.indices, mass, x, self._work)
-        spin, center = kernels.spin_correction(x, node_mass, self._work, self._impulse)
-        self.solved += np.cross(spin / gain, x - center)
+        velocity, spin, center = kernels.rigid_correction(x, node_mass, self._work, self._impulse)
+        self.solved += velocity / gain
+        if step.follows_rotation:
+            self.solved += np.cross(spin / gain, x - center)

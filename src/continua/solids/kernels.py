@@ -434,8 +434,8 @@ def advance(positions, velocities, previous, solved, dt, next_positions):
 
 
 @kernel
-def spin_correction(positions, node_mass, mass_positions, impulse):
-    """Return the angular velocity that cancels the net torque of `impulse` about the centre of mass, and that centre.
+def rigid_correction(positions, node_mass, mass_positions, impulse):
+    """Return the rigid motion that cancels what is left of `impulse`: (velocity, angular velocity, centre of mass).
 
     Args:
         positions: Node positions x [n, 3].
@@ -451,6 +451,7 @@ def spin_correction(positions, node_mass, mass_positions, impulse):
         for c in range(3):
             center[c] += mass_positions[i, c]
     center /= total
+    net = np.zeros(3)
     torque = np.zeros(3)
     inertia = np.zeros((3, 3))
     for i in range(n):
@@ -460,6 +461,8 @@ def spin_correction(positions, node_mass, mass_positions, impulse):
         sx = mass_positions[i, 0] - node_mass[i] * center[0]
         sy = mass_positions[i, 1] - node_mass[i] * center[1]
         sz = mass_positions[i, 2] - node_mass[i] * center[2]
+        for c in range(3):
+            net[c] += impulse[i, c]
         torque[0] += ry * impulse[i, 2] - rz * impulse[i, 1]
         torque[1] += rz * impulse[i, 0] - rx * impulse[i, 2]
         torque[2] += rx * impulse[i, 1] - ry * impulse[i, 0]
@@ -472,4 +475,9 @@ def spin_correction(positions, node_mass, mass_positions, impulse):
     inertia[1, 0] = inertia[0, 1]
     inertia[2, 0] = inertia[0, 2]
     inertia[2, 1] = inertia[1, 2]
-    return np.linalg.solve(inertia, -torque), center
+    size = inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
+    if not size > 0.0:  # all in one point: nothing can spin
+        return -net / total, np.zeros(3), center
+    for c in range(3):
+        inertia[c, c] += 1e-14 * size  # all on one line: nothing spins about it
+    return -net / total, np.linalg.solve(inertia, -torque), center
