@@ -155,11 +155,19 @@ def mesh(
     size: Annotated[float | None, typer.Option(help="Wanted length of edges [m].")] = None,
     max_volume: Annotated[float | None, typer.Option(help="Largest tetrahedron [m³].")] = None,
     min_dihedral: Annotated[float | None, typer.Option(help="Smallest angle to aim for [degrees].")] = None,
+    close_holes: Annotated[bool, typer.Option("--close-holes", help="Accept an open surface.")] = False,
 ) -> None:
     """Fill a surface with tetrahedra, or convert a mesh, and print its quality."""
     from continua.cli.info import make_mesh
 
-    make_mesh(source, target, size=size, max_volume=max_volume, min_dihedral=min_dihedral)
+    make_mesh(
+        source,
+        target,
+        size=size,
+        max_volume=max_volume,
+        min_dihedral=min_dihedral,
+        close_holes=close_holes or None,
+    )
 
 
 @app.command()

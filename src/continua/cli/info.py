@@ -49,7 +49,7 @@ def make_mesh(source: Path, target: Path, **wishes: float | None) -> None:
 
     given: dict[str, Any] = {key: value for key, value in wishes.items() if value is not None}
     for key, value in given.items():
-        if not (math.isfinite(value) and value > 0):
+        if value is not True and not (math.isfinite(value) and value > 0):
             raise InputError(f"must be greater than 0 (got {value})", where="--" + key.replace("_", "-"))
     if not target.parent.is_dir():
         raise InputError("there is no such folder", where=str(target.parent))

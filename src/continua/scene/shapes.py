@@ -135,6 +135,7 @@ class Tetrahedralize(Model):
     min_dihedral: Number | None = option(
         "Smallest angle between two faces of a tetrahedron to aim for.", None, unit="deg", ge=0, le=40
     )
+    close_holes: bool = option("Whether an open surface is accepted and its holes are closed.", False)
 
 
 class FileMesh(Model):
