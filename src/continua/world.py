@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.contact import Shape, find_contacts
 from continua.errors import InputError
 from continua.frames import Frame, Sink, StepReport
-from continua.solids import SoftBody
+from continua.solids import SettleReport, SoftBody
 from continua.surroundings import Surroundings, Wind, as_vector
 
 __all__ = ["World"]
@@ -32,6 +32,8 @@ class World:
         dt: Longest time step [s].
         colliders: Fixed shapes that bodies can touch.
         wind: A wind on all bodies, or None.
+        settled: Whether the bodies start, and start again after `reset`, at their static equilibrium instead of
+            their rest shape.
         name: Name of the world.
     """
 
@@ -43,6 +45,7 @@ class World:
         dt: float = 0.01,
         colliders: Sequence[Shape] = (),
         wind: Wind | None = None,
+        settled: bool = False,
         name: str = "world",
     ) -> None:
         self.bodies = tuple(bodies)
@@ -55,6 +58,9 @@ class World:
         _name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
             body.prepare(self._surroundings)
+        self._settled = settled
+        if settled:
+            self.settle()
 
     @property
     def time(self) -> float:
@@ -116,6 +122,20 @@ class World:
         self._surroundings.time += dt
         self._surroundings.step += 1
         return self.reports
+
+    def settle(self, rtol: float = 1e-6, max_newton: int = 200) -> tuple[SettleReport, ...]:
+        """Put every body at its static equilibrium, at rest; time does not move.
+
+        Colliders take no part, so a world that has some is refused. See `SoftBody.settle`.
+        """
+        if self.colliders:
+            raise InputError("a world with colliders cannot settle yet; let it come to rest with damping")
+        before = self.state()
+        try:
+            return tuple(body.settle(rtol, max_newton) for body in self.bodies)
+        except Exception:
+            self.restore(before)
+            raise
 
     def plan(self, seconds: float, fps: float = 60.0) -> tuple[int, int, float]:
         """Return (frames after the first, steps a frame, time step [s]) of a run.
@@ -190,6 +210,8 @@ class World:
         self.reports = ()
         for body in self.bodies:
             body.reset()
+        if self._settled:
+            self.settle()
 
     def state(self) -> dict[str, Any]:
         """Return everything that a bit-equal restart needs, as a flat mapping of arrays and numbers."""

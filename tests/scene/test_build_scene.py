@@ -217,3 +217,19 @@ def test_what_only_the_mesh_can_tell_is_said_with_the_key(case):
 def test_a_body_may_not_be_called_world():
     with pytest.raises(ct.InputError, match="cannot be called 'world'"):
         parse_scene("bodies: [{type: soft, name: world, mesh: {type: box}}]").build()
+
+
+def test_a_settled_scene_starts_at_rest_in_equilibrium_and_returns_there():
+    scene = parse_scene(
+        "{settled: true, bodies: [{type: soft, name: beam, pin: [{where: left}],"
+        " mesh: {type: box, size: [1, 0.2, 0.2], cells: [6, 2, 2]}}]}"
+    )
+    world = scene.build()
+    start = world.bodies[0].positions
+    assert start[:, 1].min() < -0.05
+    for _ in range(10):
+        world.step()
+    np.testing.assert_allclose(world.bodies[0].positions, start, atol=1e-5)
+    world.bodies[0].push([40], (0, 50.0, 0)).remove()
+    world.reset()
+    np.testing.assert_array_equal(world.bodies[0].positions, start)

@@ -39,6 +39,7 @@ def build_world(scene: Scene) -> World:
             dt=scene.dt,
             colliders=[_collider(scene, number) for number in range(len(scene.colliders))],
             wind=_wind(scene),
+            settled=scene.settled,
             name=scene.name,
         )
 

@@ -96,6 +96,10 @@ class Scene(Model):
         "Longest time step; it is shortened to divide a frame evenly.", 0.01, unit="s", gt=0, le=100
     )
     gravity: Vector = option("Acceleration of all bodies.", (0.0, -9.81, 0.0), unit="m/s²")
+    settled: bool = option(
+        "Whether bodies start at their static equilibrium instead of their rest shape; each must be held.",
+        False,
+    )
     bodies: list[Body] = option("What is simulated.", min_length=1, max_length=1000)
     colliders: list[Collider] = option("Fixed obstacles.", [], max_length=1000)
     wind: Wind | None = option("Moving air.", None)

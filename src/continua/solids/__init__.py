@@ -4,6 +4,7 @@ from continua.solids.handles import Constraint, Pull, Push
 from continua.solids.laws import Corotated, Law, Linear, NeoHookean, StableNeoHookean, StVenantKirchhoff
 from continua.solids.motion import Motion
 from continua.solids.soft_body import SoftBody
+from continua.solids.statics import SettleReport
 
 __all__ = [
     "Constraint",
@@ -14,6 +15,7 @@ __all__ = [
     "NeoHookean",
     "Pull",
     "Push",
+    "SettleReport",
     "SoftBody",
     "StVenantKirchhoff",
     "StableNeoHookean",

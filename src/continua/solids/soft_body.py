@@ -26,6 +26,7 @@ from continua.solids.implicit_euler import ImplicitEuler, StepInput
 from continua.solids.laws import Corotated, Hyperelastic, Law
 from continua.solids.motion import Motion
 from continua.solids.selection import Where, select_nodes
+from continua.solids.statics import SettleReport, find_equilibrium
 from continua.solids.surface import BodySurface
 from continua.solids.wind import add_wind
 from continua.surroundings import Surroundings, as_vector
@@ -345,6 +346,47 @@ class SoftBody:
             seconds=perf_counter() - start,
             warnings=tuple(warnings),
         )
+
+    def settle(self, rtol: float = 1e-6, max_newton: int = 200) -> SettleReport:
+        """Go to the static equilibrium under gravity, wind and pushes, and rest there.
+
+        Where it leads from a far-off state may not be where the moving body would come to rest; for a body that
+        hangs from rest it is. Raises DivergedError, and changes nothing, if no equilibrium is found.
+
+        Args:
+            rtol: Unbalanced force to reach, relative to the largest load of a node.
+            max_newton: Newton iterations after which to give up.
+        """
+        around = self._surroundings
+        x = self._x.copy()
+        self._fixed[:] = 0
+        for constraint in self._constraints:
+            if around.time < constraint.until:
+                x[constraint.nodes] = constraint.targets(around.time, self._elements.rest_positions)
+                self._fixed[constraint.nodes] = 1
+        if not self._fixed.any():
+            raise InputError(
+                f"body '{self.name}' has no equilibrium, because nothing holds it; pin it somewhere"
+            )
+        if self._pulls:
+            raise InputError(f"body '{self.name}' cannot settle while it is pulled; remove the pulls first")
+        v, self._v = self._v, np.zeros_like(self._v)  # the wind presses on a body at rest
+        self._collect_forces(around)
+        matrix, solver = self.integrator.matrix, self.integrator.solver
+        report = find_equilibrium(
+            self._elements, solver, matrix, x, self._force, self._fixed, self._mass, rtol, max_newton
+        )
+        if not report.converged:
+            self._v = v
+            raise DivergedError(
+                f"body '{self.name}' found no equilibrium in {report.newton} Newton iterations (unbalanced force "
+                f"{report.residual:.1e} of the load); let it swing out with damping instead",
+                body=self.name,
+                step=around.step,
+            )
+        self._x[:] = x
+        self._v_before[:] = 0.0
+        return report
 
     def energy(self) -> dict[str, float]:
         """Return kinetic, elastic and gravitational energy [J]; the last is zero at rest."""

@@ -1,0 +1,102 @@
+"""Static equilibrium: where a held body comes to rest under its loads, by Newton with a line search.
+
+The equilibrium is a minimum of P(x) = E(x) - f.x, the elastic energy less the work of the loads. Newton's
+direction d solves K d = f - f_int(x) with a positive semidefinite K, so it always leads downhill; the line search
+halves it until the potential falls as it should. Where iterating with frozen rotations alone runs away under a heavy
+load (Georgii 2007 steps around it with dynamics), this cannot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.linalg import BlockMatrix, LinearSolver
+from continua.solids.elements import Elements, System
+
+__all__ = ["SettleReport", "find_equilibrium"]
+
+_ENOUGH = 1e-4  # part of the promised fall of the potential that a step has to keep (Armijo)
+_SHORTEST = 2.0**-20
+
+
+@dataclass(frozen=True, slots=True)
+class SettleReport:
+    """How the search for an equilibrium went.
+
+    Attributes:
+        converged: Whether the unbalanced force fell below the tolerance.
+        newton: Newton iterations.
+        iterations: Iterations of the linear solver, all together.
+        residual: Unbalanced force over the load, in the norm of largest components.
+    """
+
+    converged: bool
+    newton: int
+    iterations: int
+    residual: float
+
+
+def find_equilibrium(
+    elements: Elements,
+    solver: LinearSolver,
+    matrix: BlockMatrix,
+    x: NDArray[np.float64],
+    force: NDArray[np.float64],
+    fixed: NDArray[np.uint8],
+    mass: NDArray[np.float64],
+    rtol: float,
+    max_newton: int,
+) -> SettleReport:
+    """Move x to the equilibrium of the elastic forces and `force` [N]; nodes with `fixed` stay where they are.
+
+    Args:
+        elements: The body's elements.
+        solver: A linear solver that is set up for the matrix.
+        matrix: Work space.
+        x: Coefficients [n, 3], changed in place; finite whatever happens.
+        force: Loads [N], shape [n, 3].
+        fixed: Nodes that are held [n].
+        mass: Scalar masses of the blocks, which keep the matrix regular where the body is slack.
+        rtol: Unbalanced force to reach, relative to the largest load.
+        max_newton: Newton iterations after which to stop.
+    """
+    free = fixed == 0
+    rhs, zero = np.zeros_like(x), np.zeros_like(x)
+    scale = max(float(np.abs(force[free]).max(initial=0.0)), 1e-300)
+    slack = 0.0
+    iterations = 0
+    elements.update(x)
+    potential = elements.energy() - float(np.vdot(force, x))
+    residual = np.inf
+    for newton in range(max_newton):
+        elements.assemble(System(matrix, rhs, mass, slack, 1.0, 1.0, zero, force))
+        residual = float(np.abs(rhs[free]).max(initial=0.0)) / scale
+        if residual <= rtol:
+            return SettleReport(True, newton, iterations, residual)
+        direction = np.zeros_like(x)
+        solver.update(matrix, fixed)
+        report = solver.solve(rhs, direction)
+        iterations += report.iterations
+        fall = float(np.vdot(rhs[free], direction[free]))
+        if not (report.residual >= 0.0 and fall > 0.0):
+            # a collapsed element leaves a direction without stiffness: lean on the mass there
+            slack = 10.0 * slack if slack else 1e-6 * float(np.abs(matrix.blocks).max()) / float(mass.max())
+            continue
+        length = 1.0
+        while length >= _SHORTEST:
+            trial = x + length * direction
+            elements.update(trial)
+            reached = elements.energy() - float(np.vdot(force, trial))
+            if reached <= potential - _ENOUGH * length * fall:
+                break
+            length *= 0.5
+        else:  # rounding is all that is left
+            elements.update(x)
+            return SettleReport(residual <= 1e3 * rtol, newton + 1, iterations, residual)
+        x[:] = trial
+        potential = reached
+        slack *= 0.1
+    return SettleReport(False, max_newton, iterations, residual)
