@@ -6,6 +6,12 @@ from continua.linalg import BlockMatrix
 from continua.solids.elements import System
 
 
+def give(elements, law):
+    """Give all elements the constants of one material."""
+    elements.set_law(law, *(np.full(elements.element_count, c) for c in law.lame))
+    return elements
+
+
 def linearised(elements, coefficients):
     """Return the stiffness matrix (SciPy, CSR) and the elastic force at `coefficients`."""
     elements.update(coefficients)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from linearise import linearised
+from linearise import give, linearised
 from scipy.spatial.transform import Rotation
 
 import continua as ct
 from benchmarks.beam_peers import Beam, reference_tips
 from continua.linalg import BlockMatrix
+from continua.solids.elements import LinearTets
 from continua.solids.hyperelastic import HyperelasticTets
 
 LAWS = [ct.StVenantKirchhoff, ct.NeoHookean, ct.StableNeoHookean]
@@ -15,8 +16,7 @@ LAWS = [ct.StVenantKirchhoff, ct.NeoHookean, ct.StableNeoHookean]
 
 def small(law, seed=0, size=0.3):
     mesh = ct.mesh.box(size=(1.0, 0.5, 0.5), cells=(2, 1, 1))
-    elements = HyperelasticTets(mesh)
-    elements.set_law(law)
+    elements = give(HyperelasticTets(mesh), law)
     return elements, mesh.points + size * np.random.default_rng(seed).normal(size=mesh.points.shape)
 
 
@@ -53,8 +53,7 @@ def test_rigid_motion_gives_no_force_and_small_strains_obey_hooke(law):
     R = Rotation.from_rotvec([1.0, -2.0, 0.4]).as_matrix()
     K, force = linearised(elements, rest @ R.T + [1.0, 2.0, 3.0])
     assert np.abs(force).max() < 1e-12
-    hooke = ct.solids.elements.LinearTets(elements.mesh)
-    hooke.set_law(ct.Linear(young=10.0, poisson=0.3))
+    hooke = give(LinearTets(elements.mesh), ct.Linear(young=10.0, poisson=0.3))
     K_rest, _ = linearised(elements, rest)
     K_hooke, _ = linearised(hooke, rest)
     np.testing.assert_allclose(K_rest.toarray(), K_hooke.toarray(), atol=1e-9)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse.linalg as spla
 import skfem
-from linearise import linearised
+from linearise import give, linearised
 from scipy.spatial.transform import Rotation
 from skfem.models.elasticity import lame_parameters, linear_elasticity
 
@@ -26,9 +26,7 @@ def jittered(cells=(3, 2, 2), seed=0):
 
 
 def made(order, law, mesh=None):
-    elements = KINDS[order](mesh if mesh is not None else jittered())
-    elements.set_law(law)
-    return elements
+    return give(KINDS[order](mesh if mesh is not None else jittered()), law)
 
 
 def boundary_nodes(elements):

@@ -38,9 +38,9 @@ class BezierTets(TetElements):
         self._mu = np.zeros(self.element_count)
         self._rotate = True
 
-    def set_law(self, law: Law) -> None:
-        """Take over the constants of a material."""
-        self._lam[:], self._mu[:] = law.lame
+    def set_law(self, law: Law, lam: NDArray[np.float64], mu: NDArray[np.float64]) -> None:
+        """Take over a law, and Lame's constants [Pa] of every element."""
+        self._lam[:], self._mu[:] = lam, mu
         self._rotate = law.follows_rotation
 
     def update(self, coefficients: NDArray[np.float64]) -> None:

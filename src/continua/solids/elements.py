@@ -71,10 +71,10 @@ class Elements(Protocol):
     pattern: BlockPattern
     inverted: int
 
-    def set_law(self, law: Law) -> None:
-        """Take over the constants of a material."""
+    def set_law(self, law: Law, lam: NDArray[np.float64], mu: NDArray[np.float64]) -> None:
+        """Take over a law, and Lame's constants [Pa] of every element."""
 
-    def mass(self, density: float, lumped: bool) -> NDArray[np.float64]:
+    def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:
         """Return the scalar mass [kg] of every block of the pattern."""
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
@@ -121,8 +121,11 @@ class TetElements:
         self.tables = bernstein_tables(self.order)
         self.inverted = 0
 
-    def mass(self, density: float, lumped: bool) -> NDArray[np.float64]:
-        """Return the scalar mass [kg] of every block: consistent, or its row sums on the diagonal."""
+    def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:
+        """Return the scalar mass [kg] of every block: consistent, or its row sums on the diagonal.
+
+        `density` is one number or one for every element [kg/m3].
+        """
         p = self.pattern
         mass = np.zeros(p.block_count)
         element_mass = density * self.mesh.volumes
@@ -148,14 +151,15 @@ class LinearTets(TetElements):
         self._inverted = np.zeros(tasks, np.int64)
         self._records = np.zeros((self.element_count, self.record_size))
         self._root = np.zeros(self.element_count)
-        self._ratio = 0.0
+        self._ratio = np.zeros(self.element_count)
+        self._mixed: NDArray[np.float64] | None = None
         self._rotate = True
 
-    def set_law(self, law: Law) -> None:
-        """Take over the constants of a material."""
-        lam, mu = law.lame
+    def set_law(self, law: Law, lam: NDArray[np.float64], mu: NDArray[np.float64]) -> None:
+        """Take over a law, and Lame's constants [Pa] of every element."""
         self._root[:] = np.sqrt(self.mesh.volumes * mu)
-        self._ratio = lam / mu
+        self._ratio[:] = lam / mu
+        self._mixed = None if (self._ratio == self._ratio[0]).all() else self._ratio
         self._rotate = law.follows_rotation
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
@@ -175,7 +179,7 @@ class LinearTets(TetElements):
     def assemble(self, system: System) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         kernels.assemble.pick(self.parallel)(
-            self._records, *self._edge_pattern, self._ratio, *system.arguments
+            self._records, *self._edge_pattern, self._ratio[0], self._mixed, *system.arguments
         )
 
     def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:

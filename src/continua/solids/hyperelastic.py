@@ -28,24 +28,24 @@ class HyperelasticTets(LinearTets):
         self._inverted = np.zeros(-(-self.element_count // kernels.CHUNK), np.int64)
         self._law: Hyperelastic | None = None
 
-    def set_law(self, law: Law) -> None:
-        """Take over a material."""
+    def set_law(self, law: Law, lam: NDArray[np.float64], mu: NDArray[np.float64]) -> None:
+        """Take over a law, and Lame's constants [Pa] of every element."""
         if not isinstance(law, Hyperelastic):
             raise InputError(f"{type(law).__name__} is not a law of principal stretches")
         self._law = law
+        self._lam, self._mu = np.array(lam), np.array(mu)
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Linearise every element at the given positions."""
         law = self._law
         assert law is not None
-        lam, mu = law.lame
         law.records.pick(self.parallel)(
             coefficients,
             self.elements,
             self._rest_inverse,
             self.mesh.volumes,
-            lam,
-            mu,
+            self._lam,
+            self._mu,
             self._records,
             self._inverted,
         )

@@ -21,13 +21,13 @@ from continua.numerics.simd import fma4, lane4, load4, zero4
 
 RECORD = 18
 CHUNK = 128  # rows a chunk of the node passes
-TASK = 4  # blocks of lanes that one task does with one scratch array
+TASK = 8  # blocks of lanes that one task does with one scratch array
 
 _F_ROW, _R_ROW, _DET_ROW = 18, 27, 36  # deformation gradient, rotation, determinant in the scratch
 _F, _R, _DET = _F_ROW * LANES, _R_ROW * LANES, _DET_ROW * LANES
 _OUT = 37 * LANES  # rows 37-54: what goes into columns 0-17 of the record
-_ROOT = 55 * LANES
-_SCRATCH = 56 * LANES
+_ROOT, _RATIO = 55 * LANES, 56 * LANES
+_SCRATCH = 57 * LANES
 
 
 @inline
@@ -45,7 +45,7 @@ def _deformation_lanes(s):
 
 
 @inline
-def _record_lanes(s, ratio):
+def _record_lanes(s):
     """From F, R and the rest inverse make the rotated gradients and the rotated stress of every lane."""
     for e in range(uint64(LANES)):
         v = s[_ROOT + e]
@@ -75,7 +75,7 @@ def _record_lanes(s, ratio):
         b02 = f0 * r6 + f1 * r7 + f2 * r8 + f6 * r0 + f7 * r1 + f8 * r2
         b12 = f3 * r6 + f4 * r7 + f5 * r8 + f6 * r3 + f7 * r4 + f8 * r5
         v = s[_ROOT + e]
-        p = v * ratio * (b00 + b11 + b22 - 3.0)
+        p = v * s[_RATIO + e] * (b00 + b11 + b22 - 3.0)
         s[_OUT + 12 * LANES + e] = 2.0 * v * (b00 - 1.0) + p
         s[_OUT + 13 * LANES + e] = 2.0 * v * (b11 - 1.0) + p
         s[_OUT + 14 * LANES + e] = 2.0 * v * (b22 - 1.0) + p
@@ -99,7 +99,7 @@ def _no_rotation_lanes(s):
 
 
 @inline
-def _load_lanes(s, positions, tets, rest_inverse, root, lo, n):
+def _load_lanes(s, positions, tets, rest_inverse, root, ratio, lo, n):
     for e in range(n):
         i0 = uint32(tets[lo + e, 0])
         i1 = uint32(tets[lo + e, 1])
@@ -115,6 +115,7 @@ def _load_lanes(s, positions, tets, rest_inverse, root, lo, n):
             s[(uint64(9) + c) * uint64(LANES) + e] = rest_inverse[c, lo + e]
     for e in range(n):
         s[uint64(_ROOT) + e] = root[lo + e]
+        s[uint64(_RATIO) + e] = ratio[lo + e]
 
 
 @kernel_pair
@@ -126,27 +127,27 @@ def element_records(positions, tets, rest_inverse, root, ratio, rotate, records,
         tets: Corner indices [m, 4].
         rest_inverse: Rows of the inverse of the rest edge matrix, shape [9, m].
         root: Square root of volume times shear modulus [m].
-        ratio: Lame constants lambda/mu of the material.
+        ratio: Lame constants lambda/mu [m].
         rotate: Whether the law follows the element's rotation (corotated) or not (linear).
         records: Result [m, 18].
         inverted: Result, one count a task of TASK * LANES elements.
     """
     m = tets.shape[0]
     for task in prange(inverted.shape[0]):
-        s = np.zeros(_SCRATCH)
+        s = np.empty(_SCRATCH)  # lanes behind the last element compute nonsense that nobody reads
         count = 0
         for block in range(task * TASK, (task + 1) * TASK):
             if block * LANES >= m:
                 break
             lo = uint64(block * LANES)
             n = min(uint64(LANES), uint64(m) - lo)
-            _load_lanes(s, positions, tets, rest_inverse, root, lo, n)
+            _load_lanes(s, positions, tets, rest_inverse, root, ratio, lo, n)
             _deformation_lanes(s)
             if rotate:
                 polar_lanes(s, _F_ROW, _R_ROW, _DET_ROW, n)
             else:
                 _no_rotation_lanes(s)
-            _record_lanes(s, ratio)
+            _record_lanes(s)
             for e in range(n):
                 if s[uint64(_DET) + e] <= 0.0:
                     count += 1
@@ -236,10 +237,53 @@ def _edge_sums(flat, codes, first, last):
     )  # fmt: skip
 
 
+@inline
+def _weighted_edge_sums(flat, ratios, codes, first, last):
+    """Return the sum of (lambda/mu) G_a G_b^T over the elements around an edge, row by row."""
+    row0 = zero4()
+    row1 = zero4()
+    row2 = zero4()
+    for q in range(first, last):
+        code = uint32(codes[q])
+        e = uint64(code >> uint32(4))
+        w = ratios[e]
+        a = uint64(RECORD) * e + uint64(3) * uint64((code >> uint32(2)) & uint32(3))
+        g = load4(flat, uint64(RECORD) * e + uint64(3) * uint64(code & uint32(3)))
+        row0 = fma4(g, w * flat[a], row0)
+        row1 = fma4(g, w * flat[a + uint64(1)], row1)
+        row2 = fma4(g, w * flat[a + uint64(2)], row2)
+    return (
+        lane4(row0, 0), lane4(row0, 1), lane4(row0, 2),
+        lane4(row1, 0), lane4(row1, 1), lane4(row1, 2),
+        lane4(row2, 0), lane4(row2, 1), lane4(row2, 2),
+    )  # fmt: skip
+
+
+@inline
+def _weighted_corner_sums(records, ratios, inc_codes, first, last):
+    """Return the sum of (lambda/mu) G_a G_a^T over the elements around a node (00, 01, 02, 11, 12, 22)."""
+    m00 = m01 = m02 = m11 = m12 = m22 = 0.0
+    for q in range(first, last):
+        code = uint32(inc_codes[q])
+        e = code >> uint32(2)
+        a = uint32(3) * (code & uint32(3))
+        w = ratios[e]
+        a0 = records[e, a]
+        a1 = records[e, a + uint32(1)]
+        a2 = records[e, a + uint32(2)]
+        m00 += w * a0 * a0
+        m01 += w * a0 * a1
+        m02 += w * a0 * a2
+        m11 += w * a1 * a1
+        m12 += w * a1 * a2
+        m22 += w * a2 * a2
+    return m00, m01, m02, m11, m12, m22
+
+
 @kernel_pair
 def assemble(
     records, indptr, indices, diagonal, inc_indptr, inc_codes, list_indptr, codes, mirror,
-    ratio, mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
+    ratio, ratios, mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
 ):  # fmt: skip
     """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, f the elastic force.
 
@@ -250,7 +294,8 @@ def assemble(
         records: Element records [m, 18].
         indptr, indices, diagonal, inc_indptr, inc_codes: The block pattern.
         list_indptr, codes, mirror: The elements around every edge, from `edge_lists`.
-        ratio: Lame constants lambda/mu of the material.
+        ratio: Lame constants lambda/mu if they are the same in all elements, which takes half the work.
+        ratios: Their array [m] if they are not, else None; the compiler makes one kernel for each case.
         mass: Scalar mass of every block [nnz].
         c_mass: Factor of the mass matrix.
         c_stiffness: Factor of the stiffness matrix.
@@ -266,7 +311,9 @@ def assemble(
     ratio = s * ratio
     for c in prange((n + CHUNK - 1) // CHUNK):
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-            f, m = _corner_sums(records, inc_codes, uint32(inc_indptr[i]), uint32(inc_indptr[i + uint64(1)]))
+            first_inc = uint32(inc_indptr[i])
+            last_inc = uint32(inc_indptr[i + uint64(1)])
+            f, m = _corner_sums(records, inc_codes, first_inc, last_inc)
             r0 = load[i, 0] - dt * f[0]
             r1 = load[i, 1] - dt * f[1]
             r2 = load[i, 2] - dt * f[2]
@@ -281,8 +328,13 @@ def assemble(
             rhs[i, 2] = r2
             k = uint32(diagonal[i])
             w = c_mass * mass[k] + s * (m[0] + m[3] + m[5])
-            t = ratio + s
-            d00, d01, d02, d11, d12, d22 = t * m[0], t * m[1], t * m[2], t * m[3], t * m[4], t * m[5]
+            if ratios is None:
+                t = ratio + s
+                d00, d01, d02, d11, d12, d22 = t * m[0], t * m[1], t * m[2], t * m[3], t * m[4], t * m[5]
+            else:
+                h = _weighted_corner_sums(records, ratios, inc_codes, first_inc, last_inc)
+                d00, d01, d02 = s * (h[0] + m[0]), s * (h[1] + m[1]), s * (h[2] + m[2])
+                d11, d12, d22 = s * (h[3] + m[3]), s * (h[4] + m[4]), s * (h[5] + m[5])
             blocks[k, 0] = d00 + w
             blocks[k, 1] = d01
             blocks[k, 2] = d02
@@ -297,15 +349,27 @@ def assemble(
                 last = uint32(list_indptr[k + uint32(1)])
                 e = _edge_sums(flat, codes, first, last)
                 w = c_mass * mass[k] + s * (e[0] + e[4] + e[8])
-                b0 = (ratio + s) * e[0] + w
-                b1 = ratio * e[1] + s * e[3]
-                b2 = ratio * e[2] + s * e[6]
-                b3 = ratio * e[3] + s * e[1]
-                b4 = (ratio + s) * e[4] + w
-                b5 = ratio * e[5] + s * e[7]
-                b6 = ratio * e[6] + s * e[2]
-                b7 = ratio * e[7] + s * e[5]
-                b8 = (ratio + s) * e[8] + w
+                if ratios is None:
+                    b0 = (ratio + s) * e[0] + w
+                    b1 = ratio * e[1] + s * e[3]
+                    b2 = ratio * e[2] + s * e[6]
+                    b3 = ratio * e[3] + s * e[1]
+                    b4 = (ratio + s) * e[4] + w
+                    b5 = ratio * e[5] + s * e[7]
+                    b6 = ratio * e[6] + s * e[2]
+                    b7 = ratio * e[7] + s * e[5]
+                    b8 = (ratio + s) * e[8] + w
+                else:
+                    h = _weighted_edge_sums(flat, ratios, codes, first, last)
+                    b0 = s * (h[0] + e[0]) + w
+                    b1 = s * (h[1] + e[3])
+                    b2 = s * (h[2] + e[6])
+                    b3 = s * (h[3] + e[1])
+                    b4 = s * (h[4] + e[4]) + w
+                    b5 = s * (h[5] + e[7])
+                    b6 = s * (h[6] + e[2])
+                    b7 = s * (h[7] + e[5])
+                    b8 = s * (h[8] + e[8]) + w
                 # column by column, so the block above the diagonal is the one that is written transposed
                 o = uint32(mirror[k])
                 blocks[o, 0] = b0
@@ -400,10 +464,11 @@ def mises(xx, yy, zz, xy, xz, yz):
 
 
 @kernel
-def elastic_energy(records, ratio):
+def elastic_energy(records, ratios):
     """Return the elastic energy [J]: the sum of V stress:strain / 2, from the records."""
     total = 0.0
     for e in range(records.shape[0]):
+        ratio = ratios[e]
         trace = records[e, 12] + records[e, 13] + records[e, 14]
         square = records[e, 12] ** 2 + records[e, 13] ** 2 + records[e, 14] ** 2
         square += 2.0 * (records[e, 15] ** 2 + records[e, 16] ** 2 + records[e, 17] ** 2)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.mesh import TetMesh
 
-__all__ = ["Where", "select_nodes"]
+__all__ = ["Where", "select_elements", "select_nodes"]
 
 Where = Callable[[NDArray[np.float64]], NDArray[np.bool_]] | NDArray | list[int] | str | int
 
@@ -25,34 +25,47 @@ def select_nodes(
         where: Function of rest positions [n, 3] that returns a mask, or a mask [n], or node indices, or the
             name of a region of the mesh.
         rest: Rest positions of the nodes [n, 3].
-        elements: Element nodes, for regions.
+        elements: Nodes of the elements, for regions.
         mesh: The mesh, for regions.
         what: What is being chosen for, such as "pin".
     """
-    n = len(rest)
     if isinstance(where, str):
-        if where not in mesh.regions:
-            names = ", ".join(sorted(mesh.regions)) or "none"
-            raise InputError(f"{what}: the mesh has no region called '{where}' (it has: {names})")
-        nodes: NDArray = np.unique(elements[mesh.regions[where]])
-    else:
-        chosen = np.asarray(where(rest.copy()) if callable(where) else where)
-        if chosen.dtype == bool:
-            if chosen.shape != (n,):
-                raise InputError(f"{what}: the mask has shape {chosen.shape}, but the body has {n} nodes")
-            nodes = np.flatnonzero(chosen)
-        elif np.issubdtype(chosen.dtype, np.integer):
-            nodes = np.unique(chosen)
-            if len(nodes) and (nodes[0] < 0 or nodes[-1] >= n):
-                raise InputError(
-                    f"{what}: node indices must be from 0 to {n - 1}, not {nodes[0]} to {nodes[-1]}"
-                )
-        else:
+        return np.unique(elements[_region(where, mesh, what)]).astype(np.int32)
+    return _chosen(where, rest, what, "node")
+
+
+def select_elements(where: Any, mesh: TetMesh, what: str) -> NDArray[np.int32]:
+    """Return the sorted numbers of the chosen elements; functions are asked about their centres [m, 3]."""
+    if isinstance(where, str):
+        return _region(where, mesh, what)
+    return _chosen(where, mesh.points[mesh.tets].mean(axis=1), what, "element")
+
+
+def _region(name: str, mesh: TetMesh, what: str) -> NDArray[np.int32]:
+    if name not in mesh.regions:
+        names = ", ".join(sorted(mesh.regions)) or "none"
+        raise InputError(f"{what}: the mesh has no region called '{name}' (it has: {names})")
+    return mesh.regions[name]
+
+
+def _chosen(where: Any, rest: NDArray[np.float64], what: str, kind: str) -> NDArray[np.int32]:
+    """Return the numbers that a function, a mask or indices choose among things of a `kind` at `rest`."""
+    n = len(rest)
+    chosen = np.asarray(where(rest.copy()) if callable(where) else where)
+    if chosen.dtype == bool:
+        if chosen.shape != (n,):
+            raise InputError(f"{what}: the mask has shape {chosen.shape}, but the body has {n} {kind}s")
+        nodes = np.flatnonzero(chosen)
+    elif np.issubdtype(chosen.dtype, np.integer):
+        nodes = np.unique(chosen)
+        if len(nodes) and (nodes[0] < 0 or nodes[-1] >= n):
             raise InputError(
-                f"{what}: choose nodes by a function, a mask, integer indices or a region's name"
+                f"{what}: {kind} numbers must be from 0 to {n - 1}, not {nodes[0]} to {nodes[-1]}"
             )
+    else:
+        raise InputError(f"{what}: choose {kind}s by a function, a mask, integers or a region's name")
     if not len(nodes):
         raise InputError(
-            f"{what}: no node of the body was chosen; check the selection against the body's bounds"
+            f"{what}: no {kind} of the body was chosen; check the selection against the body's bounds"
         )
     return nodes.astype(np.int32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite
 from time import perf_counter
@@ -25,7 +25,7 @@ from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.implicit_euler import ImplicitEuler, StepInput
 from continua.solids.laws import Corotated, Hyperelastic, Law
 from continua.solids.motion import Motion
-from continua.solids.selection import Where, select_nodes
+from continua.solids.selection import Where, select_elements, select_nodes
 from continua.solids.statics import SettleReport, find_equilibrium
 from continua.solids.surface import BodySurface
 from continua.solids.wind import add_wind
@@ -60,6 +60,8 @@ class SoftBody:
     Args:
         mesh: Tetrahedra at rest.
         material: The law and its constants.
+        parts: Parts of other constants, as pairs of a selection of elements (a function of their centres, a mask,
+            numbers, or the name of a region) and a material of the same law; later ones win where they overlap.
         order: Polynomial degree of the elements, 1 or 2.
         name: Name in the world; without one a world takes the name of the caller's variable.
         mass: "consistent" (exact integrals, the default) or "lumped" (all mass at the nodes).
@@ -76,6 +78,7 @@ class SoftBody:
         mesh: TetMesh,
         *,
         material: Law | None = None,
+        parts: Sequence[tuple[Where, Law]] = (),
         order: int = 1,
         name: str | None = None,
         mass: str = "consistent",
@@ -119,7 +122,10 @@ class SoftBody:
         self._size = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
         mean_volume = mesh.volume / mesh.element_count
         self._element_size = (6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order
-        self._set_law(law)
+        self._law = law
+        self._parts = [self._make_part(where, part) for where, part in parts]
+        self._density: NDArray[np.float64] | None = None
+        self._apply_materials()
         self.integrator = ImplicitEuler(self._elements, solver if solver is not None else PCG())
 
     # --- what it is -------------------------------------------------------------------------------------
@@ -186,14 +192,25 @@ class SoftBody:
         poisson: float | None = None,
         density: float | None = None,
         damping: ArrayLike | None = None,
+        part: int | None = None,
     ) -> None:
-        """Change constants while the simulation runs; what is not given stays as it is."""
+        """Change constants while the simulation runs; what is not given stays as it is.
+
+        With `part` the constants of that part change (0 is the first), else those of the rest of the body.
+        """
         given = {"young": young, "poisson": poisson, "density": density}
         changes = {key: float(value) for key, value in given.items() if value is not None}
         if damping is not None:
             self._damping = _checked_damping(damping)
+        if part is not None and not 0 <= part < len(self._parts):
+            raise InputError(f"body '{self.name}' has {len(self._parts)} parts, so no part {part}")
+        if changes and part is None:
+            self._law = replace(self._law, **changes)
+        elif changes:
+            elements, law = self._parts[part]  # type: ignore[index]
+            self._parts[part] = (elements, replace(law, **changes))  # type: ignore[index]
         if changes:
-            self._set_law(replace(self._law, **changes))
+            self._apply_materials()
 
     def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Start as a rigid motion: velocity [m/s] of the centre of mass and angular velocity [rad/s] about it."""
@@ -456,15 +473,30 @@ class SoftBody:
 
     # --- inside -------------------------------------------------------------------------------------------
 
-    def _set_law(self, law: Law) -> None:
-        old = getattr(self, "_law", None)
-        self._law = law
-        self._elements.set_law(law)
-        self._contact_stiffness = 20.0 * law.young / self._element_size
-        if old is None or old.density != law.density:
-            p = self._elements.pattern
-            self._mass = self._elements.mass(law.density, self._lumped)
-            self._node_mass = np.add.reduceat(self._mass, p.indptr[:-1])
+    def _make_part(self, where: Where, law: Law) -> tuple[NDArray[np.int32], Law]:
+        if type(law) is not type(self._law):
+            raise InputError(
+                f"a part must have the law of its body, {type(self._law).__name__}, not {type(law).__name__}"
+            )
+        label = f"part of body '{self.name}'" if self.name else "part"
+        return select_elements(where, self.mesh, label), law
+
+    def _apply_materials(self) -> None:
+        """Give every element its constants; a change of density makes the mass anew."""
+        count = self.element_count
+        values = np.empty((4, count))
+        everywhere: NDArray[np.int32] = np.arange(count, dtype=np.int32)
+        for elements, law in [(everywhere, self._law), *self._parts]:
+            values[:, np.asarray(elements)] = np.array([*law.lame, law.young, law.density])[:, None]
+        lam, mu, young, density = values
+        self._elements.set_law(self._law, lam, mu)
+        self._contact_stiffness = (
+            20.0 * float(np.average(young, weights=self.mesh.volumes)) / self._element_size
+        )
+        if self._density is None or (self._density != density).any():
+            self._density = density
+            self._mass = self._elements.mass(density, self._lumped)
+            self._node_mass = np.add.reduceat(self._mass, self._elements.pattern.indptr[:-1])
 
     def _select(self, where: Where, what: str) -> NDArray[np.int32]:
         label = f"{what} of body '{self.name}'" if self.name else what

@@ -30,7 +30,7 @@ class SettleReport:
         converged: Whether the unbalanced force fell below the tolerance.
         newton: Newton iterations.
         iterations: Iterations of the linear solver, all together.
-        residual: Unbalanced force over the load, in the norm of largest components.
+        residual: Largest unbalanced force over the largest load (without loads, over the largest reaction).
     """
 
     converged: bool
@@ -60,12 +60,12 @@ def find_equilibrium(
         force: Loads [N], shape [n, 3].
         fixed: Nodes that are held [n].
         mass: Scalar masses of the blocks, which keep the matrix regular where the body is slack.
-        rtol: Unbalanced force to reach, relative to the largest load.
+        rtol: Unbalanced force to reach, relative to the largest load (without loads, to the largest reaction).
         max_newton: Newton iterations after which to stop.
     """
     free = fixed == 0
     rhs, zero = np.zeros_like(x), np.zeros_like(x)
-    scale = max(float(np.abs(force[free]).max(initial=0.0)), 1e-300)
+    load = float(np.abs(force[free]).max(initial=0.0))
     slack = 0.0
     iterations = 0
     elements.update(x)
@@ -73,7 +73,9 @@ def find_equilibrium(
     residual = np.inf
     for newton in range(max_newton):
         elements.assemble(System(matrix, rhs, mass, slack, 1.0, 1.0, zero, force))
-        residual = float(np.abs(rhs[free]).max(initial=0.0)) / scale
+        # where no load acts, the scale is what holds the held nodes: their part of the right-hand side
+        scale = load or float(np.abs(rhs[~free]).max(initial=0.0))
+        residual = float(np.abs(rhs[free]).max(initial=0.0)) / max(scale, 1e-300)
         if residual <= rtol:
             return SettleReport(True, newton, iterations, residual)
         direction = np.zeros_like(x)

@@ -26,17 +26,19 @@ _STEP = 1e-5  # relative step of the central difference for the one third deriva
 
 
 @specialised
-def extended(principal, f0, f1, f2, lam, mu, limit, slope):
+def extended(principal, f0, f1, f2, lam, mu, limit):
     """Return energy, gradient (3) and Hessian (00, 11, 22, 01, 02, 12) of a law, continued below `limit`.
 
     A stretch below the limit is held there, and the energy goes on as psi(c) + g(c) d + slope/2 d^2 in the
     missing part d: the stress of that stretch is extrapolated linearly, and the whole stays the gradient of
-    an energy. A constant extrapolation would let tangled elements grow without bound.
+    an energy. The slope is the law's own where one stretch is at the limit and the others are 1. A constant
+    extrapolation would let tangled elements grow without bound.
     """
     c0, c1, c2 = max(f0, limit), max(f1, limit), max(f2, limit)
     e, (g0, g1, g2), (h00, h11, h22, h01, h02, h12) = principal(c0, c1, c2, lam, mu)
     if f2 >= limit:  # the smallest
         return e, (g0, g1, g2), (h00, h11, h22, h01, h02, h12)
+    slope = principal(1.0, 1.0, limit, lam, mu)[2][2]
     d0, d1, d2 = f0 - c0, f1 - c1, f2 - c2
     e += g0 * d0 + g1 * d1 + g2 * d2 + 0.5 * slope * (d0 * d0 + d1 * d1 + d2 * d2)
     k0, k1, k2 = g0, g1, g2
@@ -103,17 +105,17 @@ def diagonal_tangent(f, g, h, definite):
 
 
 @specialised
-def law_energy(principal, F, p, limit, slope):
+def law_energy(principal, F, p, limit):
     """Return the energy density of a law at F, with p = (lambda, mu)."""
     _, f, _ = signed_svd(load3(F.reshape(1, 3, 3), 0))
-    return extended(principal, f[0], f[1], f[2], p[0], p[1], limit, slope)[0]
+    return extended(principal, f[0], f[1], f[2], p[0], p[1], limit)[0]
 
 
 @specialised
-def law_stress(principal, F, p, limit, slope):
+def law_stress(principal, F, p, limit):
     """Return the first Piola-Kirchhoff stress of a law at F."""
     U, f, V = signed_svd(load3(F.reshape(1, 3, 3), 0))
-    _, g, _ = extended(principal, f[0], f[1], f[2], p[0], p[1], limit, slope)
+    _, g, _ = extended(principal, f[0], f[1], f[2], p[0], p[1], limit)
     P = np.empty((3, 3))
     for i in range(3):
         for j in range(3):
@@ -129,10 +131,10 @@ def sum3(a, b, c):
 
 
 @specialised
-def law_tangent(principal, F, p, limit, slope, definite):
+def law_tangent(principal, F, p, limit, definite):
     """Return dP/dF of a law at F as a 9x9 matrix, F row by row."""
     U, f, V = signed_svd(load3(F.reshape(1, 3, 3), 0))
-    _, g, h = extended(principal, f[0], f[1], f[2], p[0], p[1], limit, slope)
+    _, g, h = extended(principal, f[0], f[1], f[2], p[0], p[1], limit)
     h, a, b = diagonal_tangent(f, g, h, definite)
     H = np.array([[h[0], h[3], h[4]], [h[3], h[1], h[5]], [h[4], h[5], h[2]]])
     T = np.zeros((9, 9))

@@ -31,32 +31,26 @@ def _principal(f0, f1, f2, lam, mu):
     return energy, gradient, hessian
 
 
-@inline
-def _slope(lam, mu):
-    return _principal(1.0, 1.0, LIMIT, lam, mu)[2][2]
-
-
 @kernel
 def _energy(F, p):
-    return law_energy(_principal, F, p, LIMIT, _slope(p[0], p[1]))
+    return law_energy(_principal, F, p, LIMIT)
 
 
 @kernel
 def _stress(F, p):
-    return law_stress(_principal, F, p, LIMIT, _slope(p[0], p[1]))
+    return law_stress(_principal, F, p, LIMIT)
 
 
 @kernel
 def _tangent(F, p, definite):
-    return law_tangent(_principal, F, p, LIMIT, _slope(p[0], p[1]), definite)
+    return law_tangent(_principal, F, p, LIMIT, definite)
 
 
 @kernel_pair
 def _records(positions, tets, rest_inverse, volumes, lam, mu, records, inverted):
-    slope = _slope(lam, mu)
     for chunk in prange(inverted.shape[0]):
         inverted[chunk] = fill_records(
-            _principal, positions, tets, rest_inverse, volumes, lam, mu, LIMIT, slope, records, chunk
+            _principal, positions, tets, rest_inverse, volumes, lam, mu, LIMIT, records, chunk
         )
 
 

@@ -43,25 +43,24 @@ def _principal(f0, f1, f2, lam, mu):
 
 @kernel
 def _energy(F, p):
-    return law_energy(_principal, F, p, -inf, 0.0)
+    return law_energy(_principal, F, p, -inf)
 
 
 @kernel
 def _stress(F, p):
-    return law_stress(_principal, F, p, -inf, 0.0)
+    return law_stress(_principal, F, p, -inf)
 
 
 @kernel
 def _tangent(F, p, definite):
-    return law_tangent(_principal, F, p, -inf, 0.0, definite)
+    return law_tangent(_principal, F, p, -inf, definite)
 
 
 @kernel_pair
 def _records(positions, tets, rest_inverse, volumes, lam, mu, records, inverted):
-    slope = 0.0
     for chunk in prange(inverted.shape[0]):
         inverted[chunk] = fill_records(
-            _principal, positions, tets, rest_inverse, volumes, lam, mu, -inf, slope, records, chunk
+            _principal, positions, tets, rest_inverse, volumes, lam, mu, -inf, records, chunk
         )
 
 
