@@ -233,3 +233,38 @@ def test_a_settled_scene_starts_at_rest_in_equilibrium_and_returns_there():
     world.bodies[0].push([40], (0, 50.0, 0)).remove()
     world.reset()
     np.testing.assert_array_equal(world.bodies[0].positions, start)
+
+
+PARTS = """
+bodies:
+  - type: soft
+    name: beam
+    mesh: {type: box, size: [1, 0.2, 0.2], cells: [10, 2, 2]}
+    material: {type: neo_hookean, young: 1e5}
+    parts:
+      - where: {type: box, min: [0, 0, 0], max: [0.5, 1, 1]}
+        young: 1e7
+        density: 3000
+"""
+
+
+def test_parts_have_their_own_constants():
+    body = parse_scene(PARTS).build().bodies[0]
+    assert body.mass_total == pytest.approx(0.02 * 3000 + 0.02 * 1000)
+    ((elements, law),) = body._parts
+    assert len(elements) == body.element_count // 2
+    assert (law.name, law.young, law.density) == ("neo_hookean", 1e7, 3000.0)
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ("{type: nodes, nodes: [1]}", "node numbers cannot choose elements"),
+        ("{type: sphere, center: [9, 9, 9], radius: 1}", "selects no element"),
+        ("{type: region, region: core}", "no region called 'core'"),
+    ],
+)
+def test_parts_that_choose_nothing_are_refused(where, sentence):
+    text = PARTS.replace("{type: box, min: [0, 0, 0], max: [0.5, 1, 1]}", where)
+    with pytest.raises(ct.InputError, match=sentence):
+        parse_scene(text).build()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,10 +153,12 @@ def _solver(spec: matter.Pcg) -> PCG:
 def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
     spec = scene.bodies[number]
     mesh = build_mesh(scene, number)
+    material = _law(spec.material)
     with scene.at("bodies", number):
         body = solids.SoftBody(
             mesh,
-            material=_law(spec.material),
+            material=material,
+            parts=[_part(scene, number, index, mesh, material) for index in range(len(spec.parts))],
             order=spec.order,
             name=spec.name,
             mass=spec.mass,
@@ -169,6 +172,24 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
     return body
+
+
+def _part(
+    scene: Scene, number: int, index: int, mesh: meshes.TetMesh, material: solids.Law
+) -> tuple[NDArray[np.intp] | str, solids.Law]:
+    spec = scene.bodies[number].parts[index]
+    with scene.at("bodies", number, "parts", index, "where"):
+        if isinstance(spec.where, selectors.NodesSelector):
+            raise InputError(
+                "node numbers cannot choose elements; use a box, a sphere, a half space or a region"
+            )
+        centers = mesh.points[mesh.tets].mean(axis=1)
+        chosen = select(spec.where, mesh, centers)
+        if len(chosen) == 0:
+            low, high = mesh.bounds
+            raise InputError(f"selects no element; the body reaches from {_text(low)} to {_text(high)}")
+    law = replace(material, young=spec.young, poisson=spec.poisson, density=spec.density)
+    return chosen, law
 
 
 def _actions(scene: Scene, number: int, mesh: meshes.TetMesh, body: solids.SoftBody) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Tag
 
 from continua.scene.motions import Drive, Pin, Pull, Push
+from continua.scene.selectors import Where
 from continua.scene.shapes import Mesh, Transform
 from continua.scene.types import Color, Count, Model, Name, Number, Vector, by_type, option
 
@@ -18,6 +19,7 @@ __all__ = [
     "Linear",
     "Material",
     "NeoHookean",
+    "Part",
     "Pcg",
     "SoftBody",
     "Solver",
@@ -74,6 +76,12 @@ Material = Annotated[
 ]
 
 
+class Part(_Elastic):
+    """A part of a body with constants of its own; the law is that of the body."""
+
+    where: Where = option("Elements whose centres are chosen; node numbers cannot choose elements.")
+
+
 class Damping(Model):
     """Rayleigh damping: the damping matrix is `mass` times the mass plus `stiffness` times the stiffness."""
 
@@ -114,6 +122,7 @@ class SoftBody(Model):
     mesh: Mesh = option("The shape.")
     transform: Transform | None = option("Where the shape is put.", None)
     material: Material = option("What it is made of.", Corotated(type="corotated"))
+    parts: list[Part] = option("Parts of other constants; later ones win where they overlap.", [])
     order: Literal[1, 2] = option("Polynomial degree of the elements.", 1)
     mass: Literal["consistent", "lumped"] = option("How mass is spread over the nodes.", "consistent")
     damping: Damping = option("How motion dies away.", Damping())
