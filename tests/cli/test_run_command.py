@@ -76,7 +76,7 @@ def test_what_is_in_the_folder_and_what_is_said(folder):
     report = json.loads((place / "report.json").read_text(encoding="utf-8"))
     assert report["finished"]
     assert (report["frames"], report["steps"]) == (31, 60)
-    assert report["this_session"]["solver_iterations"] > 60
+    assert report["this_run"]["solver_iterations"] > 60
     saved = checkpoint.load(place / "checkpoint.h5")
     assert (saved.frames_done, saved.state["world/time"]) == (31, 0.5)
     for words in (

@@ -251,7 +251,7 @@ bodies:
 def test_parts_have_their_own_constants():
     body = parse_scene(PARTS).build().bodies[0]
     assert body.mass_total == pytest.approx(0.02 * 3000 + 0.02 * 1000)
-    ((elements, law),) = body._parts
+    ((elements, law),) = body._materials.parts
     assert len(elements) == body.element_count // 2
     assert (law.name, law.young, law.density) == ("neo_hookean", 1e7, 3000.0)
 

@@ -213,7 +213,7 @@ class _Run:
                 "frames": world.frame_index + 1,
                 "steps": world.step_index,
                 "files": [str(path.relative_to(self.results.folder)) for path in files or []],
-                "this_session": {
+                "this_run": {
                     "steps": tally.steps,
                     "solver_iterations": tally.iterations,
                     "most_iterations_in_a_step": tally.most_iterations,

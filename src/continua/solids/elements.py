@@ -12,7 +12,7 @@ from continua.linalg import BlockMatrix, BlockPattern
 from continua.mesh import TetMesh
 from continua.numerics import inverse_batch
 from continua.numerics.bernstein import bernstein_tables
-from continua.solids import kernels
+from continua.solids import kernels, mass_kernels
 from continua.solids.laws import Law
 
 __all__ = ["Elements", "LinearTets", "System", "TetElements", "rest_geometry"]
@@ -130,7 +130,7 @@ class TetElements:
         mass = np.zeros(p.block_count)
         element_mass = density * self.mesh.volumes
         pattern = (p.inc_indptr, p.inc_codes, p.slots, p.corners)
-        kernels.gather_mass(*pattern, element_mass, self.tables.mass, p.indptr, lumped, p.diagonal, mass)
+        mass_kernels.gather_mass(*pattern, element_mass, self.tables.mass, p.indptr, lumped, p.diagonal, mass)
         return mass
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from continua.contact import ContactSet
 from continua.contact.kernels import apply_contacts, contact_impulses
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
-from continua.solids import kernels
+from continua.solids import mass_kernels
 from continua.solids.elements import Elements, System
 from continua.solids.handles import Pull
 
@@ -144,7 +144,7 @@ class ImplicitEuler:
         if not first:
             p = self.elements.pattern
             self.matrix.multiply(self.solved, self._impulse)  # c_mass M v + dt (dt + beta) K v
-            kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, mass, self.solved, self._work)
+            mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, mass, self.solved, self._work)
             self._impulse -= c_mass * self._work
             self._impulse *= dt / (dt + step.beta)
             self._rhs += self._impulse
@@ -178,7 +178,7 @@ class ImplicitEuler:
     ) -> None:
         """Add the rigid motion that leaves the elastic forces without net force and torque."""
         p = self.elements.pattern
-        times = kernels.mass_times.pick(p.parallel)
+        times = mass_kernels.mass_times.pick(p.parallel)
         gain = 1.0 + step.dt * step.alpha
         np.multiply(self.solved, gain, out=self._work)
         self._work -= v
@@ -196,7 +196,7 @@ class ImplicitEuler:
             )  # fmt: skip
             self._impulse -= self._work
         times(p.indptr, p.indices, mass, x, self._work)
-        velocity, spin, center = kernels.rigid_correction(x, node_mass, self._work, self._impulse)
+        velocity, spin, center = mass_kernels.rigid_correction(x, node_mass, self._work, self._impulse)
         self.solved += velocity / gain
         if step.follows_rotation:
             self.solved += np.cross(spin / gain, x - center)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import inf, isfinite
 from time import perf_counter
 from types import MappingProxyType
@@ -17,15 +16,16 @@ from continua.errors import DivergedError, InputError
 from continua.frames import BodyFrame, Field, StepReport, frozen
 from continua.linalg import PCG, LinearSolver
 from continua.mesh import TetMesh
-from continua.solids import kernels
+from continua.solids import mass_kernels
 from continua.solids.bezier import BezierTets
 from continua.solids.elements import Elements, LinearTets
 from continua.solids.handles import Constraint, Pull, Push
 from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.implicit_euler import ImplicitEuler, StepInput
 from continua.solids.laws import Corotated, Hyperelastic, Law
+from continua.solids.materials import Materials
 from continua.solids.motion import Motion
-from continua.solids.selection import Where, select_elements, select_nodes
+from continua.solids.selection import Where, select_nodes
 from continua.solids.statics import SettleReport, find_equilibrium
 from continua.solids.surface import BodySurface
 from continua.solids.wind import add_wind
@@ -122,10 +122,9 @@ class SoftBody:
         self._size = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
         mean_volume = mesh.volume / mesh.element_count
         self._element_size = (6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order
-        self._law = law
-        self._parts = [self._make_part(where, part) for where, part in parts]
+        self._materials = Materials(mesh, law, parts, self.name)
         self._density: NDArray[np.float64] | None = None
-        self._apply_materials()
+        self._take_materials()
         self.integrator = ImplicitEuler(self._elements, solver if solver is not None else PCG())
 
     # --- what it is -------------------------------------------------------------------------------------
@@ -133,7 +132,7 @@ class SoftBody:
     @property
     def material(self) -> Law:
         """The material; change it with `set_material`."""
-        return self._law
+        return self._materials.law
 
     @property
     def damping(self) -> tuple[float, float]:
@@ -202,15 +201,9 @@ class SoftBody:
         changes = {key: float(value) for key, value in given.items() if value is not None}
         if damping is not None:
             self._damping = _checked_damping(damping)
-        if part is not None and not 0 <= part < len(self._parts):
-            raise InputError(f"body '{self.name}' has {len(self._parts)} parts, so no part {part}")
-        if changes and part is None:
-            self._law = replace(self._law, **changes)
-        elif changes:
-            elements, law = self._parts[part]  # type: ignore[index]
-            self._parts[part] = (elements, replace(law, **changes))  # type: ignore[index]
-        if changes:
-            self._apply_materials()
+        if changes or part is not None:
+            self._materials.change(changes, part)
+            self._take_materials()
 
     def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Start as a rigid motion: velocity [m/s] of the centre of mass and angular velocity [rad/s] about it."""
@@ -323,7 +316,7 @@ class SoftBody:
             fixed=self._fixed,
             prescribed=self._prescribed,
             free=not held,
-            follows_rotation=self._law.follows_rotation,
+            follows_rotation=self.material.follows_rotation,
             pulls=tuple(self._pulls),
             contacts=contacts,
             slip=0.01 * float(np.linalg.norm(around.gravity)) * dt + 1e-6 * self._size / dt,
@@ -332,7 +325,7 @@ class SoftBody:
         )
         solve = self.integrator.solve(self._x, self._v, self._v_before, self._mass, self._node_mass, step)
         solved = self.integrator.solved
-        if not solve.residual >= 0.0 or not kernels.advance(
+        if not solve.residual >= 0.0 or not mass_kernels.advance(
             self._x, self._v, self._v_before, solved, dt, self._next
         ):
             raise DivergedError(
@@ -468,34 +461,19 @@ class SoftBody:
     def __repr__(self) -> str:
         return (
             f"SoftBody({self.name!r}, {self.element_count} tetrahedra of order {self.order}, "
-            f"{self.node_count} nodes, {self._law!r})"
+            f"{self.node_count} nodes, {self.material!r})"
         )
 
     # --- inside -------------------------------------------------------------------------------------------
 
-    def _make_part(self, where: Where, law: Law) -> tuple[NDArray[np.int32], Law]:
-        if type(law) is not type(self._law):
-            raise InputError(
-                f"a part must have the law of its body, {type(self._law).__name__}, not {type(law).__name__}"
-            )
-        label = f"part of body '{self.name}'" if self.name else "part"
-        return select_elements(where, self.mesh, label), law
-
-    def _apply_materials(self) -> None:
-        """Give every element its constants; a change of density makes the mass anew."""
-        count = self.element_count
-        values = np.empty((4, count))
-        everywhere: NDArray[np.int32] = np.arange(count, dtype=np.int32)
-        for elements, law in [(everywhere, self._law), *self._parts]:
-            values[:, np.asarray(elements)] = np.array([*law.lame, law.young, law.density])[:, None]
-        lam, mu, young, density = values
-        self._elements.set_law(self._law, lam, mu)
-        self._contact_stiffness = (
-            20.0 * float(np.average(young, weights=self.mesh.volumes)) / self._element_size
-        )
-        if self._density is None or (self._density != density).any():
-            self._density = density
-            self._mass = self._elements.mass(density, self._lumped)
+    def _take_materials(self) -> None:
+        """Give the elements their constants; a change of density makes the mass anew."""
+        materials = self._materials
+        self._elements.set_law(materials.law, materials.lam, materials.mu)
+        self._contact_stiffness = 20.0 * materials.young / self._element_size
+        if self._density is None or (self._density != materials.density).any():
+            self._density = materials.density
+            self._mass = self._elements.mass(materials.density, self._lumped)
             self._node_mass = np.add.reduceat(self._mass, self._elements.pattern.indptr[:-1])
 
     def _select(self, where: Where, what: str) -> NDArray[np.int32]:
@@ -555,12 +533,12 @@ class SoftBody:
     def pull_stiffness(self) -> float:
         """Spring constant [N/m] of a pull that gives none: stiff enough to lift the body, no stiffer than it."""
         length = self.mesh.volume ** (1.0 / 3.0)
-        return max(0.1 * self._law.young * length, 100.0 * self.mass_total)
+        return max(0.1 * self.material.young * length, 100.0 * self.mass_total)
 
     def _energy(self) -> dict[str, float]:
         p = self._elements.pattern
         momentum = np.empty_like(self._v)
-        kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, self._mass, self._v, momentum)
+        mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, self._mass, self._v, momentum)
         fall = self._x - self._elements.rest_positions
         return {
             "kinetic": 0.5 * float(np.vdot(self._v, momentum)),

@@ -1,0 +1,115 @@
+"""Compiled functions of mass and momentum: the mass matrix, the move of a step, and what momentum asks for."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange, uint32, uint64
+
+from continua.numerics import kernel, kernel_pair
+from continua.solids.kernels import CHUNK
+
+
+@kernel_pair
+def mass_times(indptr, indices, mass, x, y):
+    """Set y = M x for the scalar mass matrix applied to each component."""
+    n = indptr.shape[0] - 1
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            s0 = 0.0
+            s1 = 0.0
+            s2 = 0.0
+            for k in range(uint32(indptr[i]), uint32(indptr[i + uint64(1)])):
+                j = uint32(indices[k])
+                s0 += mass[k] * x[j, 0]
+                s1 += mass[k] * x[j, 1]
+                s2 += mass[k] * x[j, 2]
+            y[i, 0] = s0
+            y[i, 1] = s1
+            y[i, 2] = s2
+
+
+@kernel
+def gather_mass(
+    inc_indptr, inc_codes, slots, corners, element_mass, reference, indptr, lumped, diagonal, mass
+):
+    """Set the scalar mass of every block: element mass times the reference table, or row sums on the diagonal."""
+    mass[:] = 0.0
+    for i in range(indptr.shape[0] - 1):
+        for q in range(inc_indptr[i], inc_indptr[i + 1]):
+            e = inc_codes[q] // corners
+            a = inc_codes[q] % corners
+            for b in range(corners):
+                k = diagonal[i] if lumped else indptr[i] + slots[q, b]
+                mass[k] += element_mass[e] * reference[a, b]
+
+
+@kernel
+def advance(positions, velocities, previous, solved, dt, next_positions):
+    """Take the solved velocities over and move the nodes; returns False, changing nothing, if any is not finite.
+
+    `previous` [2, n, 3] keeps the velocities of the two steps before.
+    """
+    n = positions.shape[0]
+    for i in range(n):
+        for c in range(3):
+            x = positions[i, c] + dt * solved[i, c]
+            if not np.isfinite(x) or not np.isfinite(solved[i, c]):
+                return False
+            next_positions[i, c] = x
+    for i in range(n):
+        for c in range(3):
+            previous[1, i, c] = previous[0, i, c]
+            previous[0, i, c] = velocities[i, c]
+            velocities[i, c] = solved[i, c]
+            positions[i, c] = next_positions[i, c]
+    return True
+
+
+@kernel
+def rigid_correction(positions, node_mass, mass_positions, impulse):
+    """Return the rigid motion that cancels what is left of `impulse`: (velocity, angular velocity, centre of mass).
+
+    Args:
+        positions: Node positions x [n, 3].
+        node_mass: Row sums of the mass matrix [n].
+        mass_positions: M x [n, 3].
+        impulse: What the elastic forces did to the momentum in this step [n, 3].
+    """
+    n = positions.shape[0]
+    center = np.zeros(3)
+    total = 0.0
+    for i in range(n):
+        total += node_mass[i]
+        for c in range(3):
+            center[c] += mass_positions[i, c]
+    center /= total
+    net = np.zeros(3)
+    torque = np.zeros(3)
+    inertia = np.zeros((3, 3))
+    for i in range(n):
+        rx = positions[i, 0] - center[0]
+        ry = positions[i, 1] - center[1]
+        rz = positions[i, 2] - center[2]
+        sx = mass_positions[i, 0] - node_mass[i] * center[0]
+        sy = mass_positions[i, 1] - node_mass[i] * center[1]
+        sz = mass_positions[i, 2] - node_mass[i] * center[2]
+        for c in range(3):
+            net[c] += impulse[i, c]
+        torque[0] += ry * impulse[i, 2] - rz * impulse[i, 1]
+        torque[1] += rz * impulse[i, 0] - rx * impulse[i, 2]
+        torque[2] += rx * impulse[i, 1] - ry * impulse[i, 0]
+        inertia[0, 0] += ry * sy + rz * sz
+        inertia[1, 1] += rx * sx + rz * sz
+        inertia[2, 2] += rx * sx + ry * sy
+        inertia[0, 1] -= 0.5 * (rx * sy + ry * sx)
+        inertia[0, 2] -= 0.5 * (rx * sz + rz * sx)
+        inertia[1, 2] -= 0.5 * (ry * sz + rz * sy)
+    inertia[1, 0] = inertia[0, 1]
+    inertia[2, 0] = inertia[0, 2]
+    inertia[2, 1] = inertia[1, 2]
+    size = inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
+    if not size > 0.0:  # all in one point: nothing can spin
+        return -net / total, np.zeros(3), center
+    for c in range(3):
+        inertia[c, c] += 1e-14 * size  # all on one line: nothing spins about it
+    return -net / total, np.linalg.solve(inertia, -torque), center

@@ -1,0 +1,62 @@
+"""What a body is made of: one law, the constants of most of it, and parts with constants of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.mesh import TetMesh
+from continua.solids.laws import Law
+from continua.solids.selection import Where, select_elements
+
+__all__ = ["Materials"]
+
+
+class Materials:
+    """The law of a body and the constants of its elements.
+
+    Args:
+        mesh: The body's mesh.
+        law: The law, with the constants of elements that belong to no part.
+        parts: Pairs of a selection of elements and a material of the same law; later ones win.
+        body: Name of the body, for messages.
+    """
+
+    def __init__(self, mesh: TetMesh, law: Law, parts: Sequence[tuple[Where, Law]], body: str) -> None:
+        self.law = law
+        self._body = body
+        self._mesh = mesh
+        self.parts: list[tuple[NDArray[np.int32], Law]] = []
+        label = f"part of body '{body}'" if body else "part"
+        for where, part in parts:
+            if type(part) is not type(law):
+                raise InputError(
+                    f"a part must have the law of its body, {type(law).__name__}, not {type(part).__name__}"
+                )
+            self.parts.append((select_elements(where, mesh, label), part))
+        self._spread()
+
+    def change(self, changes: dict[str, float], part: int | None) -> None:
+        """Change constants by name, of one part or of the rest of the body."""
+        if part is None:
+            self.law = replace(self.law, **changes)
+        elif 0 <= part < len(self.parts):
+            elements, law = self.parts[part]
+            self.parts[part] = (elements, replace(law, **changes))
+        else:
+            raise InputError(f"body '{self._body}' has {len(self.parts)} parts, so no part {part}")
+        self._spread()
+
+    def _spread(self) -> None:
+        """Give every element its constants: Lame's `lam` and `mu` [Pa], `density` [kg/m3]; and the mean `young`."""
+        count = self._mesh.element_count
+        values = np.empty((4, count))
+        everywhere: NDArray[np.int32] = np.arange(count, dtype=np.int32)
+        for elements, law in [(everywhere, self.law), *self.parts]:
+            values[:, np.asarray(elements)] = np.array([*law.lame, law.young, law.density])[:, None]
+        self.lam, self.mu, young, self.density = values
+        self.young = float(np.average(young, weights=self._mesh.volumes))
