@@ -83,6 +83,18 @@ def test_stiffness_is_symmetric_with_six_rigid_modes(order):
 
 
 @pytest.mark.parametrize("order", [1, 2])
+def test_stiffness_turns_with_the_body(order):
+    """A turned body has the stiffness R K R^T of the body at rest, block by block."""
+    elements = made(order, ct.Corotated(young=3.0, poisson=0.35))
+    R = Rotation.from_rotvec([0.7, -1.9, 1.1]).as_matrix()
+    rest = elements.rest_positions
+    K = linearised(elements, rest)[0].toarray()
+    turned = np.kron(np.eye(len(rest)), R)
+    moved = linearised(elements, rest @ R.T)[0].toarray()
+    np.testing.assert_allclose(moved, turned @ K @ turned.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2])
 def test_linear_stiffness_and_mass_equal_scikit_fem(order):
     mesh = jittered()
     elements = made(order, ct.Linear(young=7.0, poisson=0.28), mesh)

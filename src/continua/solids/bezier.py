@@ -42,6 +42,7 @@ class BezierTets(TetElements):
         """Take over a law, and Lame's constants [Pa] of every element."""
         self._lam[:], self._mu[:] = lam, mu
         self._rotate = law.follows_rotation
+        self.conservative = not self._rotate  # the change of the one rotation is left out of the force
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Recompute rotations and stresses for the given coefficients."""

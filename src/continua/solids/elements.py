@@ -61,7 +61,10 @@ class System:
 
 
 class Elements(Protocol):
-    """What a soft body needs of its elements, whatever their order."""
+    """What a soft body needs of its elements, whatever their order.
+
+    `conservative` tells whether the elastic force is exactly the gradient of the energy.
+    """
 
     order: int
     node_count: int
@@ -70,6 +73,7 @@ class Elements(Protocol):
     rest_positions: NDArray[np.float64]
     pattern: BlockPattern
     inverted: int
+    conservative: bool
 
     def set_law(self, law: Law, lam: NDArray[np.float64], mu: NDArray[np.float64]) -> None:
         """Take over a law, and Lame's constants [Pa] of every element."""
@@ -108,6 +112,7 @@ class TetElements:
     """What tetrahedra of every order share: the mesh, the coupling of nodes, and mass."""
 
     order: int
+    conservative = True
 
     def __init__(
         self, mesh: TetMesh, elements: NDArray[np.int32], rest_positions: NDArray[np.float64]
