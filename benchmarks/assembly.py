@@ -17,7 +17,7 @@ def main(threads: int | None = None) -> Result:
     mesh = ct.mesh.bridge(16)
     elements = LinearTets(mesh)
     law = ct.Corotated(young=1e6, poisson=0.3)
-    elements.set_law(law, *(np.full(mesh.element_count, c) for c in law.lame))
+    elements.set_law(law, law.element_constants(np.arange(mesh.element_count)))
     rng = np.random.default_rng(0)
     x = mesh.points + 0.01 * rng.normal(size=mesh.points.shape)
     x[:, 1] += 0.3 * np.sin(mesh.points[:, 0])

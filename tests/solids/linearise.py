@@ -8,7 +8,7 @@ from continua.solids.elements import System
 
 def give(elements, law):
     """Give all elements the constants of one material."""
-    elements.set_law(law, *(np.full(elements.element_count, c) for c in law.lame))
+    elements.set_law(law, law.element_constants(np.arange(elements.element_count)))
     return elements
 
 

@@ -38,9 +38,9 @@ class BezierTets(TetElements):
         self._mu = np.zeros(self.element_count)
         self._rotate = True
 
-    def set_law(self, law: Law, lam: NDArray[np.float64], mu: NDArray[np.float64]) -> None:
-        """Take over a law, and Lame's constants [Pa] of every element."""
-        self._lam[:], self._mu[:] = lam, mu
+    def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
+        """Take over a law, and the constants of every element, shape [m, k]; the first are Lame's [Pa]."""
+        self._lam[:], self._mu[:] = constants[:, 0], constants[:, 1]
         self._rotate = law.follows_rotation
         self.conservative = not self._rotate  # the change of the one rotation is left out of the force
 

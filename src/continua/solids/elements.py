@@ -75,8 +75,8 @@ class Elements(Protocol):
     inverted: int
     conservative: bool
 
-    def set_law(self, law: Law, lam: NDArray[np.float64], mu: NDArray[np.float64]) -> None:
-        """Take over a law, and Lame's constants [Pa] of every element."""
+    def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
+        """Take over a law, and the constants of every element, shape [m, k]; the first are Lame's [Pa]."""
 
     def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:
         """Return the scalar mass [kg] of every block of the pattern."""
@@ -160,8 +160,9 @@ class LinearTets(TetElements):
         self._mixed: NDArray[np.float64] | None = None
         self._rotate = True
 
-    def set_law(self, law: Law, lam: NDArray[np.float64], mu: NDArray[np.float64]) -> None:
-        """Take over a law, and Lame's constants [Pa] of every element."""
+    def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
+        """Take over a law, and the constants of every element, shape [m, k]; the first are Lame's [Pa]."""
+        lam, mu = constants[:, 0], constants[:, 1]
         self._root[:] = np.sqrt(self.mesh.volumes * mu)
         self._ratio[:] = lam / mu
         self._mixed = None if (self._ratio == self._ratio[0]).all() else self._ratio

@@ -22,18 +22,18 @@ RECORD = 40
 
 
 @specialised
-def fill_records(principal, positions, tets, rest_inverse, volumes, lam, mu, limit, records, chunk):
+def fill_records(principal, positions, tets, rest_inverse, volumes, constants, limit, records, chunk):
     """Fill the records of one chunk of elements for the law `principal`; return how many have det F <= 0."""
     count = 0
     for e in range(chunk * CHUNK, min(tets.shape[0], (chunk + 1) * CHUNK)):
         count += _fill_record(
-            principal, positions, tets, rest_inverse, volumes[e], lam[e], mu[e], limit, records, e
+            principal, positions, tets, rest_inverse, volumes[e], constants[e], limit, records, e
         )
     return count
 
 
 @specialised
-def _fill_record(principal, positions, tets, rest_inverse, volume, lam, mu, limit, records, e):
+def _fill_record(principal, positions, tets, rest_inverse, volume, p, limit, records, e):
     """Fill the record of one element and return whether it is inverted."""
     i, j, k, l = tets[e, 0], tets[e, 1], tets[e, 2], tets[e, 3]
     x, y, z = positions[i, 0], positions[i, 1], positions[i, 2]
@@ -48,7 +48,7 @@ def _fill_record(principal, positions, tets, rest_inverse, volume, lam, mu, limi
         rest_inverse[6, e], rest_inverse[7, e], rest_inverse[8, e],
     )  # fmt: skip
     U, f, V = signed_svd(matmul3(edges, D))
-    energy, g, h = extended(principal, f[0], f[1], f[2], lam, mu, limit)
+    energy, g, h = extended(principal, f[0], f[1], f[2], p, limit)
     h, a, b = diagonal_tangent(f, g, h, True)
     G = matmul3(D, V)  # row c: V^T g of corner c + 1
     for c in range(3):

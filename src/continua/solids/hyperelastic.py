@@ -28,12 +28,12 @@ class HyperelasticTets(LinearTets):
         self._inverted = np.zeros(-(-self.element_count // kernels.CHUNK), np.int64)
         self._law: Hyperelastic | None = None
 
-    def set_law(self, law: Law, lam: NDArray[np.float64], mu: NDArray[np.float64]) -> None:
-        """Take over a law, and Lame's constants [Pa] of every element."""
+    def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
+        """Take over a law, and the constants of every element, shape [m, k]."""
         if not isinstance(law, Hyperelastic):
             raise InputError(f"{type(law).__name__} is not a law of principal stretches")
         self._law = law
-        self._lam, self._mu = np.array(lam), np.array(mu)
+        self._constants = np.array(constants)
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Linearise every element at the given positions."""
@@ -44,8 +44,7 @@ class HyperelasticTets(LinearTets):
             self.elements,
             self._rest_inverse,
             self.mesh.volumes,
-            self._lam,
-            self._mu,
+            self._constants,
             self._records,
             self._inverted,
         )

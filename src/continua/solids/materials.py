@@ -52,11 +52,14 @@ class Materials:
         self._spread()
 
     def _spread(self) -> None:
-        """Give every element its constants: Lame's `lam` and `mu` [Pa], `density` [kg/m3]; and the mean `young`."""
+        """Give every element its `constants` [m, k] and its `density` [kg/m3]; and find the mean `young`."""
         count = self._mesh.element_count
-        values = np.empty((4, count))
         everywhere: NDArray[np.int32] = np.arange(count, dtype=np.int32)
-        for elements, law in [(everywhere, self.law), *self.parts]:
-            values[:, np.asarray(elements)] = np.array([*law.lame, law.young, law.density])[:, None]
-        self.lam, self.mu, young, self.density = values
+        self.constants = self.law.element_constants(everywhere)
+        self.density = np.full(count, self.law.density)
+        young = np.full(count, self.law.young)
+        for elements, law in self.parts:
+            self.constants[elements] = law.element_constants(elements)
+            self.density[elements] = law.density
+            young[elements] = law.young
         self.young = float(np.average(young, weights=self._mesh.volumes))

@@ -469,7 +469,7 @@ class SoftBody:
     def _take_materials(self) -> None:
         """Give the elements their constants; a change of density makes the mass anew."""
         materials = self._materials
-        self._elements.set_law(materials.law, materials.lam, materials.mu)
+        self._elements.set_law(materials.law, materials.constants)
         self._contact_stiffness = 20.0 * materials.young / self._element_size
         if self._density is None or (self._density != materials.density).any():
             self._density = materials.density

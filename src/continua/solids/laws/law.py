@@ -1,14 +1,17 @@
-"""The one shape of a material law, and the checks that isotropic laws share."""
+"""The one shape of a material law, and the checks that laws share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from continua.errors import InputError
 from continua.numerics.kernel import KernelPair
+from continua.solids.point_kernels import CHUNK, POINT, upper_to_full
 
 __all__ = ["Hyperelastic", "Law", "lame"]
 
@@ -20,18 +23,13 @@ def lame(young: float, poisson: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Law:
-    """An isotropic material given by the constants an engineer measures.
+    """A material given by the constants an engineer measures.
 
-    A subclass supplies three compiled functions of the deformation gradient F [3, 3] and the Lame constants
-    p = (lambda, mu); they know nothing of meshes or time:
+    A subclass supplies `points`, a pair of kernels that evaluates energy, stress and tangent at many points at once
+    (see `solids.point_kernels`), and says with `constants` what those kernels need to know of the material.
 
-    * `energy(F, p)`: energy density [J/m3];
-    * `stress(F, p)`: first Piola-Kirchhoff stress P = d energy / d F [Pa], shape [3, 3];
-    * `tangent(F, p, definite)`: dP/dF, shape [9, 9], F row by row; with `definite` projected to the nearest
-      positive semidefinite matrix.
-
-    `follows_rotation` tells the assembly which frame the small strain is measured in: the element's rotated
-    one, or the rest frame.
+    `follows_rotation` tells the assembly of the linear laws which frame the small strain is measured in: the
+    element's rotated one, or the rest frame.
 
     Attributes:
         young: Young's modulus [Pa].
@@ -45,9 +43,7 @@ class Law:
 
     name: ClassVar[str]
     follows_rotation: ClassVar[bool]
-    energy: ClassVar[Callable]
-    stress: ClassVar[Callable]
-    tangent: ClassVar[Callable]
+    points: ClassVar[KernelPair]
 
     def __post_init__(self) -> None:
         for key in ("young", "poisson", "density"):
@@ -68,13 +64,59 @@ class Law:
         """Lame's constants (lambda, mu) [Pa]."""
         return lame(self.young, self.poisson)
 
+    @property
+    def constants(self) -> tuple[float, ...]:
+        """What the kernels need to know of the material; the first two are Lame's constants."""
+        return self.lame
+
+    def element_constants(self, elements: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the constants of the given elements, shape [len(elements), k]."""
+        return np.tile(np.array(self.constants), (len(elements), 1))
+
+    def energy(self, F: ArrayLike) -> NDArray[np.float64]:
+        """Return the energy density [J/m3] at deformation gradients F [..., 3, 3]."""
+        return self._evaluate(F, False)[..., POINT - 1]
+
+    def stress(self, F: ArrayLike) -> NDArray[np.float64]:
+        """Return the first Piola-Kirchhoff stress P = d energy / d F [Pa], shape [..., 3, 3]."""
+        records = self._evaluate(F, False)
+        return records[..., 9:18].reshape(*records.shape[:-1], 3, 3).copy()
+
+    def tangent(self, F: ArrayLike, definite: bool = False) -> NDArray[np.float64]:
+        """Return dP/dF [Pa], shape [..., 9, 9], F and P row by row.
+
+        With `definite` it is positive semidefinite, as the assembly takes it.
+        """
+        return upper_to_full(self._evaluate(F, definite)[..., 18:-1])
+
+    def _evaluate(self, F: ArrayLike, definite: bool) -> NDArray[np.float64]:
+        """Return the records of `solids.point_kernels` for deformation gradients F [..., 3, 3]."""
+        F = np.asarray(F, dtype=np.float64)
+        if F.ndim < 2 or F.shape[-2:] != (3, 3):
+            raise InputError(f"a deformation gradient has the shape [3, 3], not {F.shape}")
+        count = F.size // 9
+        records = np.empty((count, 1, POINT))
+        # an "element" of three nodes at the columns of F, whose shape functions have the unit vectors as gradients
+        self.points.serial(
+            np.ascontiguousarray(np.swapaxes(F, -1, -2).reshape(-1, 3)),
+            np.arange(3 * count, dtype=np.int32).reshape(count, 3),
+            np.tile(np.eye(3), (count, 1, 1, 1)),
+            0.0,
+            self.element_constants(np.arange(count, dtype=np.int32)),
+            None,
+            definite,
+            records,
+            np.empty(-(-count // CHUNK), np.int64),
+        )
+        return records.reshape(*F.shape[:-2], POINT)
+
 
 @dataclass(frozen=True)
 class Hyperelastic(Law):
     """A law for large strains, given by an energy of the principal stretches.
 
-    Besides the three functions of `Law` it supplies `records`, a pair of kernels that linearises all elements
-    of a mesh (see `solids.hyper_kernels`).
+    Besides `points` it supplies `records`, a pair of kernels that linearises linear tetrahedra, whose one point
+    needs less (see `solids.hyper_kernels`).
     """
 
     follows_rotation = True

@@ -1,51 +1,48 @@
-"""Linear elasticity: small strain in the rest frame. Exact for small rotations, wrong for large ones."""
+"""The linear law: small strain, exact for small displacements and wrong for large ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
+from numba import prange
 
-from continua.numerics import kernel
+from continua.numerics import inline, kernel_pair
 from continua.solids.laws.law import Law
+from continua.solids.point_kernels import fill_points
 
 __all__ = ["Linear"]
 
 
-@kernel
-def _energy(F, p):
+@inline
+def _point(F, p, definite, T):
+    """Write dP/dF, which is the same everywhere and definite, and return energy density and P."""
     lam, mu = p[0], p[1]
-    trace = F[0, 0] + F[1, 1] + F[2, 2] - 3.0
-    square = 0.0
-    for i in range(3):
-        for j in range(3):
-            e = 0.5 * (F[i, j] + F[j, i]) - (1.0 if i == j else 0.0)
-            square += e * e
-    return mu * square + 0.5 * lam * trace * trace
-
-
-@kernel
-def _stress(F, p):
-    lam, mu = p[0], p[1]
-    trace = F[0, 0] + F[1, 1] + F[2, 2] - 3.0
-    P = np.empty((3, 3))
-    for i in range(3):
-        for j in range(3):
-            P[i, j] = mu * (F[i, j] + F[j, i])
-        P[i, i] += lam * trace - 2.0 * mu
-    return P
-
-
-@kernel
-def _tangent(F, p, definite):
-    lam, mu = p[0], p[1]
-    T = np.zeros((9, 9))
+    for r in range(9):
+        for c in range(9):
+            T[r, c] = 0.0
     for i in range(3):
         for j in range(3):
             T[3 * i + j, 3 * i + j] += mu
             T[3 * i + j, 3 * j + i] += mu
             T[4 * i, 4 * j] += lam
-    return T  # definite for every admissible Poisson's ratio
+    e0, e1, e2 = F[0] - 1.0, F[4] - 1.0, F[8] - 1.0
+    s01, s02, s12 = F[1] + F[3], F[2] + F[6], F[5] + F[7]
+    t = lam * (e0 + e1 + e2)
+    energy = mu * (e0 * e0 + e1 * e1 + e2 * e2 + 0.5 * (s01 * s01 + s02 * s02 + s12 * s12))
+    energy += 0.5 * t * (e0 + e1 + e2)
+    return energy, (
+        2.0 * mu * e0 + t, mu * s01, mu * s02,
+        mu * s01, 2.0 * mu * e1 + t, mu * s12,
+        mu * s02, mu * s12, 2.0 * mu * e2 + t,
+    )  # fmt: skip
+
+
+@kernel_pair
+def _points(coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted):
+    for chunk in prange(inverted.shape[0]):
+        inverted[chunk] = fill_points(
+            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
+        )
 
 
 @dataclass(frozen=True)
@@ -58,6 +55,4 @@ class Linear(Law):
 
     name = "linear"
     follows_rotation = False
-    energy = staticmethod(_energy)
-    stress = staticmethod(_stress)
-    tangent = staticmethod(_tangent)
+    points = _points

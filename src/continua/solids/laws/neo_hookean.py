@@ -7,10 +7,11 @@ from math import log
 
 from numba import prange
 
-from continua.numerics import inline, kernel, kernel_pair
+from continua.numerics import inline, kernel_pair
 from continua.solids.hyper_kernels import fill_records
 from continua.solids.laws.law import Hyperelastic
-from continua.solids.laws.principal import law_energy, law_stress, law_tangent
+from continua.solids.laws.principal import principal_point
+from continua.solids.point_kernels import fill_points
 
 __all__ = ["NeoHookean"]
 
@@ -18,13 +19,14 @@ LIMIT = 0.25  # least stretch of the formula itself; below, the stress goes on l
 
 
 @inline
-def _principal(f0, f1, f2, lam, mu):
+def _principal(f0, f1, f2, p):
+    lam, mu = p[0], p[1]
     l = log(f0 * f1 * f2)
     i0, i1, i2 = 1.0 / f0, 1.0 / f1, 1.0 / f2
-    p = lam * l - mu
+    t = lam * l - mu
     q = lam + mu - lam * l
     energy = 0.5 * mu * (f0 * f0 + f1 * f1 + f2 * f2 - 3.0) - mu * l + 0.5 * lam * l * l
-    gradient = (mu * f0 + p * i0, mu * f1 + p * i1, mu * f2 + p * i2)
+    gradient = (mu * f0 + t * i0, mu * f1 + t * i1, mu * f2 + t * i2)
     hessian = (
         mu + q * i0 * i0, mu + q * i1 * i1, mu + q * i2 * i2,
         lam * i0 * i1, lam * i0 * i2, lam * i1 * i2,
@@ -32,26 +34,24 @@ def _principal(f0, f1, f2, lam, mu):
     return energy, gradient, hessian
 
 
-@kernel
-def _energy(F, p):
-    return law_energy(_principal, F, p, LIMIT)
-
-
-@kernel
-def _stress(F, p):
-    return law_stress(_principal, F, p, LIMIT)
-
-
-@kernel
-def _tangent(F, p, definite):
-    return law_tangent(_principal, F, p, LIMIT, definite)
+@inline
+def _point(F, p, definite, T):
+    return principal_point(_principal, LIMIT, F, p, definite, T)
 
 
 @kernel_pair
-def _records(positions, tets, rest_inverse, volumes, lam, mu, records, inverted):
+def _points(coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted):
+    for chunk in prange(inverted.shape[0]):
+        inverted[chunk] = fill_points(
+            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
+        )
+
+
+@kernel_pair
+def _records(positions, tets, rest_inverse, volumes, constants, records, inverted):
     for chunk in prange(inverted.shape[0]):
         inverted[chunk] = fill_records(
-            _principal, positions, tets, rest_inverse, volumes, lam, mu, LIMIT, records, chunk
+            _principal, positions, tets, rest_inverse, volumes, constants, LIMIT, records, chunk
         )
 
 
@@ -64,7 +64,5 @@ class NeoHookean(Hyperelastic):
     """
 
     name = "neo_hookean"
-    energy = staticmethod(_energy)
-    stress = staticmethod(_stress)
-    tangent = staticmethod(_tangent)
+    points = _points
     records = _records

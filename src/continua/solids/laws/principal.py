@@ -10,23 +10,16 @@ The functions take the law's `principal` function as an argument; each law compi
 
 from __future__ import annotations
 
-import numba
-import numpy as np
+from continua.numerics.mat3 import eigen_symmetric, signed_svd
+from continua.solids.point_kernels import specialised
 
-from continua.numerics.mat3 import eigen_symmetric, load3, signed_svd
-
-__all__ = ["diagonal_tangent", "extended", "law_energy", "law_stress", "law_tangent", "specialised"]
-
-# Specialised for the law that is passed in; the law's own kernels are what is kept in the cache.
-specialised = numba.njit(
-    fastmath={"nsz", "arcp", "contract", "afn"}, error_model="numpy", nogil=True, forceinline=True
-)
+__all__ = ["diagonal_tangent", "extended", "principal_point", "specialised"]
 
 _STEP = 1e-5  # relative step of the central difference for the one third derivative that is needed
 
 
 @specialised
-def extended(principal, f0, f1, f2, lam, mu, limit):
+def extended(principal, f0, f1, f2, p, limit):
     """Return energy, gradient (3) and Hessian (00, 11, 22, 01, 02, 12) of a law, continued below `limit`.
 
     A stretch below the limit is held there, and the energy goes on as psi(c) + g(c) d + slope/2 d^2 in the
@@ -35,10 +28,10 @@ def extended(principal, f0, f1, f2, lam, mu, limit):
     extrapolation would let tangled elements grow without bound.
     """
     c0, c1, c2 = max(f0, limit), max(f1, limit), max(f2, limit)
-    e, (g0, g1, g2), (h00, h11, h22, h01, h02, h12) = principal(c0, c1, c2, lam, mu)
+    e, (g0, g1, g2), (h00, h11, h22, h01, h02, h12) = principal(c0, c1, c2, p)
     if f2 >= limit:  # the smallest
         return e, (g0, g1, g2), (h00, h11, h22, h01, h02, h12)
-    slope = principal(1.0, 1.0, limit, lam, mu)[2][2]
+    slope = principal(1.0, 1.0, limit, p)[2][2]
     d0, d1, d2 = f0 - c0, f1 - c1, f2 - c2
     e += g0 * d0 + g1 * d1 + g2 * d2 + 0.5 * slope * (d0 * d0 + d1 * d1 + d2 * d2)
     k0, k1, k2 = g0, g1, g2
@@ -46,15 +39,15 @@ def extended(principal, f0, f1, f2, lam, mu, limit):
         k0 += h01 * d1 + h02 * d2
         # how the couplings to the held stretches change with f0
         s = _STEP * c0
-        _, _, up = principal(c0 + s, c1, c2, lam, mu)
-        _, _, down = principal(c0 - s, c1, c2, lam, mu)
+        _, _, up = principal(c0 + s, c1, c2, p)
+        _, _, down = principal(c0 - s, c1, c2, p)
         h00 += ((up[3] - down[3]) * d1 + (up[4] - down[4]) * d2) / (2.0 * s)
         if d1 == 0.0:
             h01 += (up[5] - down[5]) / (2.0 * s) * d2
             k1 += h12 * d2
             s = _STEP * c1
-            _, _, up = principal(c0, c1 + s, c2, lam, mu)
-            _, _, down = principal(c0, c1 - s, c2, lam, mu)
+            _, _, up = principal(c0, c1 + s, c2, p)
+            _, _, down = principal(c0, c1 - s, c2, p)
             h11 += (up[5] - down[5]) / (2.0 * s) * d2
     if d0 != 0.0:
         k0 += slope * d0
@@ -105,50 +98,47 @@ def diagonal_tangent(f, g, h, definite):
 
 
 @specialised
-def law_energy(principal, F, p, limit):
-    """Return the energy density of a law at F, with p = (lambda, mu)."""
-    _, f, _ = signed_svd(load3(F.reshape(1, 3, 3), 0))
-    return extended(principal, f[0], f[1], f[2], p[0], p[1], limit)[0]
+def principal_point(principal, limit, F, p, definite, T):
+    """Evaluate a law at F: write dP/dF into the first nine rows of T [27, 9], return energy density and P.
 
-
-@specialised
-def law_stress(principal, F, p, limit):
-    """Return the first Piola-Kirchhoff stress of a law at F."""
-    U, f, V = signed_svd(load3(F.reshape(1, 3, 3), 0))
-    _, g, _ = extended(principal, f[0], f[1], f[2], p[0], p[1], limit)
-    P = np.empty((3, 3))
-    for i in range(3):
-        for j in range(3):
-            P[i, j] = sum3(U[3 * i] * g[0] * V[3 * j], U[3 * i + 1] * g[1] * V[3 * j + 1],
-                           U[3 * i + 2] * g[2] * V[3 * j + 2])  # fmt: skip
-    return P
-
-
-@specialised
-def sum3(a, b, c):
-    """Return a + b + c."""
-    return a + b + c
-
-
-@specialised
-def law_tangent(principal, F, p, limit, definite):
-    """Return dP/dF of a law at F as a 9x9 matrix, F row by row."""
-    U, f, V = signed_svd(load3(F.reshape(1, 3, 3), 0))
-    _, g, h = extended(principal, f[0], f[1], f[2], p[0], p[1], limit)
+    The other rows of T hold the modes u_i v_j^T as vectors of nine numbers, and what the derivative of the stress
+    in the diagonal frame makes of them.
+    """
+    U, f, V = signed_svd(F)
+    energy, g, h = extended(principal, f[0], f[1], f[2], p, limit)
     h, a, b = diagonal_tangent(f, g, h, definite)
-    H = np.array([[h[0], h[3], h[4]], [h[3], h[1], h[5]], [h[4], h[5], h[2]]])
-    T = np.zeros((9, 9))
-    Q = np.empty((9, 9))  # column (i, j): the matrix U e_i e_j^T V^T, row by row
     for i in range(3):
         for j in range(3):
+            m = 9 + 3 * i + j
             for r in range(3):
                 for s in range(3):
-                    Q[3 * r + s, 3 * i + j] = U[3 * r + i] * V[3 * s + j]
-            T[4 * i, 4 * j] += H[i, j]
-    for k in range(3):
-        i, j = (0, 1) if k == 0 else ((0, 2) if k == 1 else (1, 2))
-        T[3 * i + j, 3 * i + j] = a[k]
-        T[3 * j + i, 3 * j + i] = a[k]
-        T[3 * i + j, 3 * j + i] = b[k]
-        T[3 * j + i, 3 * i + j] = b[k]
-    return Q @ T @ Q.T
+                    T[m, 3 * r + s] = U[3 * r + i] * V[3 * s + j]
+    for c in range(9):
+        w0, w1, w2 = T[9, c], T[13, c], T[17, c]
+        T[18, c] = h[0] * w0 + h[3] * w1 + h[4] * w2
+        T[22, c] = h[3] * w0 + h[1] * w1 + h[5] * w2
+        T[26, c] = h[4] * w0 + h[5] * w1 + h[2] * w2
+        T[19, c] = a[0] * T[10, c] + b[0] * T[12, c]
+        T[21, c] = a[0] * T[12, c] + b[0] * T[10, c]
+        T[20, c] = a[1] * T[11, c] + b[1] * T[15, c]
+        T[24, c] = a[1] * T[15, c] + b[1] * T[11, c]
+        T[23, c] = a[2] * T[14, c] + b[2] * T[16, c]
+        T[25, c] = a[2] * T[16, c] + b[2] * T[14, c]
+    for r in range(9):
+        for c in range(r, 9):
+            value = 0.0
+            for m in range(9):
+                value += T[9 + m, r] * T[18 + m, c]
+            T[r, c] = value
+            T[c, r] = value
+    return energy, (
+        g[0] * T[9, 0] + g[1] * T[13, 0] + g[2] * T[17, 0],
+        g[0] * T[9, 1] + g[1] * T[13, 1] + g[2] * T[17, 1],
+        g[0] * T[9, 2] + g[1] * T[13, 2] + g[2] * T[17, 2],
+        g[0] * T[9, 3] + g[1] * T[13, 3] + g[2] * T[17, 3],
+        g[0] * T[9, 4] + g[1] * T[13, 4] + g[2] * T[17, 4],
+        g[0] * T[9, 5] + g[1] * T[13, 5] + g[2] * T[17, 5],
+        g[0] * T[9, 6] + g[1] * T[13, 6] + g[2] * T[17, 6],
+        g[0] * T[9, 7] + g[1] * T[13, 7] + g[2] * T[17, 7],
+        g[0] * T[9, 8] + g[1] * T[13, 8] + g[2] * T[17, 8],
+    )

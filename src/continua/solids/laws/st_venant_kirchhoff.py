@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from numba import prange
 
-from continua.numerics import inline, kernel, kernel_pair
+from continua.numerics import inline, kernel_pair
 from continua.solids.hyper_kernels import fill_records
 from continua.solids.laws.law import Hyperelastic
-from continua.solids.laws.principal import law_energy, law_stress, law_tangent
+from continua.solids.laws.principal import principal_point
+from continua.solids.point_kernels import fill_points
 
 __all__ = ["StVenantKirchhoff"]
 
@@ -17,12 +18,13 @@ LIMIT = 0.7  # above 1/sqrt(3), where the law itself begins to give way
 
 
 @inline
-def _principal(f0, f1, f2, lam, mu):
+def _principal(f0, f1, f2, p):
+    lam, mu = p[0], p[1]
     e0, e1, e2 = 0.5 * (f0 * f0 - 1.0), 0.5 * (f1 * f1 - 1.0), 0.5 * (f2 * f2 - 1.0)
-    p = lam * (e0 + e1 + e2)
-    s0, s1, s2 = 2.0 * mu * e0 + p, 2.0 * mu * e1 + p, 2.0 * mu * e2 + p
+    t = lam * (e0 + e1 + e2)
+    s0, s1, s2 = 2.0 * mu * e0 + t, 2.0 * mu * e1 + t, 2.0 * mu * e2 + t
     k = 2.0 * mu + lam
-    energy = mu * (e0 * e0 + e1 * e1 + e2 * e2) + 0.5 * p * (e0 + e1 + e2)
+    energy = mu * (e0 * e0 + e1 * e1 + e2 * e2) + 0.5 * t * (e0 + e1 + e2)
     gradient = (s0 * f0, s1 * f1, s2 * f2)
     hessian = (
         s0 + k * f0 * f0, s1 + k * f1 * f1, s2 + k * f2 * f2,
@@ -31,26 +33,24 @@ def _principal(f0, f1, f2, lam, mu):
     return energy, gradient, hessian
 
 
-@kernel
-def _energy(F, p):
-    return law_energy(_principal, F, p, LIMIT)
-
-
-@kernel
-def _stress(F, p):
-    return law_stress(_principal, F, p, LIMIT)
-
-
-@kernel
-def _tangent(F, p, definite):
-    return law_tangent(_principal, F, p, LIMIT, definite)
+@inline
+def _point(F, p, definite, T):
+    return principal_point(_principal, LIMIT, F, p, definite, T)
 
 
 @kernel_pair
-def _records(positions, tets, rest_inverse, volumes, lam, mu, records, inverted):
+def _points(coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted):
+    for chunk in prange(inverted.shape[0]):
+        inverted[chunk] = fill_points(
+            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
+        )
+
+
+@kernel_pair
+def _records(positions, tets, rest_inverse, volumes, constants, records, inverted):
     for chunk in prange(inverted.shape[0]):
         inverted[chunk] = fill_records(
-            _principal, positions, tets, rest_inverse, volumes, lam, mu, LIMIT, records, chunk
+            _principal, positions, tets, rest_inverse, volumes, constants, LIMIT, records, chunk
         )
 
 
@@ -63,7 +63,5 @@ class StVenantKirchhoff(Hyperelastic):
     """
 
     name = "st_venant_kirchhoff"
-    energy = staticmethod(_energy)
-    stress = staticmethod(_stress)
-    tangent = staticmethod(_tangent)
+    points = _points
     records = _records

@@ -7,16 +7,18 @@ from math import inf, log
 
 from numba import prange
 
-from continua.numerics import inline, kernel, kernel_pair
+from continua.numerics import inline, kernel_pair
 from continua.solids.hyper_kernels import fill_records
 from continua.solids.laws.law import Hyperelastic
-from continua.solids.laws.principal import law_energy, law_stress, law_tangent
+from continua.solids.laws.principal import principal_point
+from continua.solids.point_kernels import fill_points
 
 __all__ = ["StableNeoHookean"]
 
 
 @inline
-def _principal(f0, f1, f2, lam, mu):
+def _principal(f0, f1, f2, p):
+    lam, mu = p[0], p[1]
     # the constants for which small strains obey Hooke's law with the given ones
     m = 4.0 / 3.0 * mu
     k = lam + 5.0 / 6.0 * mu
@@ -41,26 +43,24 @@ def _principal(f0, f1, f2, lam, mu):
     return energy - zero, gradient, hessian
 
 
-@kernel
-def _energy(F, p):
-    return law_energy(_principal, F, p, -inf)
-
-
-@kernel
-def _stress(F, p):
-    return law_stress(_principal, F, p, -inf)
-
-
-@kernel
-def _tangent(F, p, definite):
-    return law_tangent(_principal, F, p, -inf, definite)
+@inline
+def _point(F, p, definite, T):
+    return principal_point(_principal, -inf, F, p, definite, T)
 
 
 @kernel_pair
-def _records(positions, tets, rest_inverse, volumes, lam, mu, records, inverted):
+def _points(coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted):
+    for chunk in prange(inverted.shape[0]):
+        inverted[chunk] = fill_points(
+            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
+        )
+
+
+@kernel_pair
+def _records(positions, tets, rest_inverse, volumes, constants, records, inverted):
     for chunk in prange(inverted.shape[0]):
         inverted[chunk] = fill_records(
-            _principal, positions, tets, rest_inverse, volumes, lam, mu, -inf, records, chunk
+            _principal, positions, tets, rest_inverse, volumes, constants, -inf, records, chunk
         )
 
 
@@ -73,7 +73,5 @@ class StableNeoHookean(Hyperelastic):
     """
 
     name = "stable_neo_hookean"
-    energy = staticmethod(_energy)
-    stress = staticmethod(_stress)
-    tangent = staticmethod(_tangent)
+    points = _points
     records = _records
