@@ -72,8 +72,9 @@ class BodyFrame:
         kind: What it is made of: "soft" for a soft body.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
-        cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then the
-            mid-edge nodes in VTK order), "hexahedron" [m, 8]; indices into `positions`.
+        cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then
+            the mid-edge nodes in VTK order), "tetra20" [m, 20] (VTK's Lagrange tetrahedron of order 3),
+            "hexahedron" [m, 8]; indices into `positions`.
         triangles: Outer surface, outward oriented, shape [k, 3]; indices into `positions`.
         fields: Quantities by name; every soft body has "displacement" [m], "velocity" [m/s] and
             "von_mises" [Pa], all on points.

@@ -63,7 +63,7 @@ CASES = {
     "zero-young": ("young: 1e6", "young: 0", 9, "bodies[0].material.young", "must be greater than 0 (got 0)"),
     "poisson-half": ("poisson: 0.3", "poisson: 0.5", 9, "bodies[0].material.poisson", "must be less than 0.5 (got 0.5)"),
     "poisson-too-low": ("poisson: 0.3", "poisson: -1", 9, "bodies[0].material.poisson", "must be greater than -1"),
-    "order": ("order: 1", "order: 3", 10, "bodies[0].order", "must be one of 1, 2 (got 3)"),
+    "order": ("order: 1", "order: 4", 10, "bodies[0].order", "must be one of 1, 2, 3 (got 4)"),
     "zero-seconds": ("seconds: 1", "seconds: 0", 2, "seconds", "must be greater than 0 (got 0)"),
     "negative-dt": ("dt: 0.01", "dt: -0.01", 4, "dt", "must be greater than 0 (got -0.01)"),
     "too-many-steps": ("seconds: 1", "seconds: 1e6\ngravity: [0, 0, 0]\n#", 2, "seconds", "steps; use fewer"),

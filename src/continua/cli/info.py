@@ -101,12 +101,13 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
 
 def _describe_scene(scene: Scene) -> None:
     from continua.scene.build import build_mesh
+    from continua.solids.bezier_geometry import bezier_node_count
 
     meshes = [build_mesh(scene, number) for number in range(len(scene.bodies))]
     rows = []
     dofs, memory = 0, 0.0
     for body, mesh in zip(scene.bodies, meshes, strict=True):
-        nodes = mesh.node_count + (len(mesh.edges) if body.order == 2 else 0)
+        nodes = bezier_node_count(mesh, body.order)
         dofs += 3 * nodes
         memory += _memory(nodes, mesh.element_count, body.order)
         law = body.material

@@ -42,7 +42,7 @@ class BlockPattern:
     @classmethod
     def from_elements(cls, elements: NDArray[np.int32], node_count: int) -> BlockPattern:
         """Build the pattern of a mesh with `elements` [m, k] over `node_count` nodes."""
-        if 16 * elements.shape[0] >= 2**31:
+        if max(16, elements.shape[1]) * elements.shape[0] >= 2**31:
             raise InputError(
                 f"{elements.shape[0]:,} elements are more than this pattern can index; use fewer"
             )

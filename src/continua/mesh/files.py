@@ -32,8 +32,8 @@ READABLE = (".msh", ".vtu", ".vtk", ".mesh", ".node", ".ele", ".obj", ".ply", ".
 WRITABLE = (".vtu", ".vtk", ".msh", ".mesh", ".ply", ".obj", ".stl", ".off")
 _SURFACE_ONLY = (".ply", ".obj", ".stl", ".off")
 _REGION = "region:"
-# Corner counts of the kinds of cells that can be used; what is after the corners are mid-edge nodes.
-_TETS = {"tetra": 4, "tetra10": 4}
+# Corner counts of the kinds of cells that can be used; what is after the corners lies on edges and faces.
+_TETS = {"tetra": 4, "tetra10": 4, "tetra20": 4, "VTK_LAGRANGE_TETRAHEDRON": 4}
 _HEXES = {"hexahedron": 8, "hexahedron20": 8, "hexahedron27": 8}
 _FACES = {"triangle": 3, "triangle6": 3, "quad": 4, "quad8": 4, "quad9": 4, "polygon": 0}
 _IGNORED = ("vertex", "line", "line3")
@@ -151,7 +151,7 @@ def _from_meshio(mesh: meshio.Mesh, weld: bool) -> AnyMesh:
         blocks = [i for i, block in enumerate(mesh.cells) if block.type in table and len(block.data)]
         cells = np.concatenate([mesh.cells[i].data[:, : kind.WIDTH] for i in blocks])
         curved = any(mesh.cells[i].data.shape[1] > kind.WIDTH for i in blocks)
-        notes = ("kept only the corners of quadratic elements",) if curved else ()
+        notes = ("kept only the corners of elements of higher order",) if curved else ()
         return _volume(kind, points, cells, _regions(mesh, blocks), notes)
     faces = [
         _triangles(block.data, _FACES[block.type])
@@ -178,7 +178,9 @@ def _regions(mesh: meshio.Mesh, blocks: list[int]) -> dict[str, NDArray]:
             regions[key[len(_REGION) :]] = np.flatnonzero(values)
     if regions:
         return regions
-    names = {int(tag): name for name, (tag, dimension) in mesh.field_data.items() if dimension == 3}
+    # Gmsh's named parts are pairs of tag and dimension; a frame of a run has its time and energies there
+    pairs = {name: data for name, data in mesh.field_data.items() if np.size(data) == 2}
+    names = {int(tag): name for name, (tag, dimension) in pairs.items() if dimension == 3}
     for key in ("gmsh:physical", "medit:ref"):
         if key in mesh.cell_data:
             numbers = np.concatenate([np.asarray(mesh.cell_data[key][i]).ravel() for i in blocks])

@@ -14,10 +14,13 @@ from math import comb, factorial, prod
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TET_EDGES", "BernsteinTables", "bernstein_tables"]
+__all__ = ["TET_EDGES", "TET_FACES", "BernsteinTables", "bernstein_tables"]
 
-TET_EDGES = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
-"""Edges of a tetrahedron in the order in which VTK numbers the mid-edge nodes."""
+TET_EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
+"""Edges of a tetrahedron in the order, and with the direction, in which VTK numbers the nodes on them."""
+
+TET_FACES = ((0, 1, 3), (1, 2, 3), (0, 2, 3), (0, 1, 2))
+"""Faces of a tetrahedron in the order in which VTK numbers the nodes on them."""
 
 _UNITS = np.eye(4, dtype=int)
 
@@ -28,11 +31,14 @@ class BernsteinTables:
 
     Attributes:
         order: Polynomial degree p.
-        indices: Multi-indices in local node order, shape [k, 4]: corners first, then edges in VTK order.
+        indices: Multi-indices in local node order, shape [k, 4]: that of VTK's Lagrange tetrahedron, which is
+            corners, then edges, each from its first end to its second, then faces.
         mass: Integral of B_I B_J over a tetrahedron of volume 1, shape [k, k].
         stiffness: Integral of dB_I/db_c dB_J/db_d over volume 1, shape [4, 4, k, k].
         mean: Volume mean of dB_I/db_c, shape [4, k].
         nodal: Value of B_J at node I, shape [k, k]: turns coefficients into values at nodes.
+        inverse: Inverse of `nodal`: turns values at nodes into coefficients. A node on an edge or a face has
+            zeros in both but for the nodes of that edge or face.
         slopes: dB_J/db_c at node I, shape [k, k, 4].
         supports: For each node the corners c with I_c > 0, padded with -1, shape [k, p].
     """
@@ -43,6 +49,7 @@ class BernsteinTables:
     stiffness: NDArray[np.float64]
     mean: NDArray[np.float64]
     nodal: NDArray[np.float64]
+    inverse: NDArray[np.float64]
     slopes: NDArray[np.float64]
     supports: NDArray[np.int64]
 
@@ -65,13 +72,15 @@ def _value(I: NDArray, b: NDArray) -> float:
 
 @cache
 def bernstein_tables(order: int) -> BernsteinTables:
-    """Return the tables of degree 1 or 2."""
-    indices = [order * _UNITS[c] for c in range(4)]
-    if order == 2:
-        indices += [_UNITS[a] + _UNITS[b] for a, b in TET_EDGES]
-    elif order != 1:
-        raise ValueError(f"Bernstein tables exist for orders 1 and 2, not {order}")
-    k, p = len(indices), order
+    """Return the tables of degree 1, 2 or 3."""
+    if order not in (1, 2, 3):
+        raise ValueError(f"Bernstein tables exist for orders 1, 2 and 3, not {order}")
+    p = order
+    indices = [p * _UNITS[c] for c in range(4)]
+    indices += [(p - t) * _UNITS[a] + t * _UNITS[b] for a, b in TET_EDGES for t in range(1, p)]
+    if p == 3:
+        indices += [_UNITS[list(face)].sum(axis=0) for face in TET_FACES]
+    k = len(indices)
     mass = np.array([[_product_weight(I, J) for J in indices] for I in indices]) / comb(2 * p + 3, 3)
     stiffness = np.zeros((4, 4, k, k))
     mean = np.zeros((4, k))
@@ -88,4 +97,6 @@ def bernstein_tables(order: int) -> BernsteinTables:
                     weight = _product_weight(I - _UNITS[c], J - _UNITS[d])
                     stiffness[c, d, a, b] = p * p * weight / comb(2 * p + 1, 3)
     nodal = np.array([[_value(J, I / p) for J in indices] for I in indices])
-    return BernsteinTables(p, np.array(indices), mass, stiffness, mean, nodal, slopes, supports)
+    inverse = np.linalg.inv(nodal)
+    inverse[nodal == 0.0] = 0.0  # the same zeros, but for rounding
+    return BernsteinTables(p, np.array(indices), mass, stiffness, mean, nodal, inverse, slopes, supports)

@@ -122,7 +122,8 @@ class _UsdBody:
         self.shape = (body.triangles, body.rest_positions)
         self.surface = smooth_surface(body, {})
         self.nodes, corners = np.unique(body.triangles, return_inverse=True)
-        faces, tets = len(body.triangles), body.cells.get("tetra", body.cells.get("tetra10"))
+        faces = len(body.triangles)
+        tets = next((cells for kind, cells in body.cells.items() if kind.startswith("tetra")), None)
         ints = self.vt.IntArray.FromNumpy
         self._fixed(self.mesh.GetFaceVertexCountsAttr(), ints(np.full(faces, 3, np.int32)), index)
         self._fixed(self.mesh.GetFaceVertexIndicesAttr(), ints(corners.ravel().astype(np.int32)), index)

@@ -123,7 +123,7 @@ class SoftBody(Model):
     transform: Transform | None = option("Where the shape is put.", None)
     material: Material = option("What it is made of.", Corotated(type="corotated"))
     parts: list[Part] = option("Parts of other constants; later ones win where they overlap.", [])
-    order: Literal[1, 2] = option("Polynomial degree of the elements.", 1)
+    order: Literal[1, 2, 3] = option("Polynomial degree of the elements.", 1)
     mass: Literal["consistent", "lumped"] = option("How mass is spread over the nodes.", "consistent")
     damping: Damping = option("How motion dies away.", Damping())
     newton: Count = option(

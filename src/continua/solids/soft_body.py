@@ -51,7 +51,7 @@ def _make_elements(mesh: TetMesh, order: int, law: Law) -> Elements:
                 f"the law {type(law).__name__} needs order 1 for now; take Corotated for order {order}"
             )
         return HyperelasticTets(mesh)
-    return LinearTets(mesh) if order == 1 else BezierTets(mesh)
+    return LinearTets(mesh) if order == 1 else BezierTets(mesh, order)
 
 
 class SoftBody:
@@ -62,7 +62,7 @@ class SoftBody:
         material: The law and its constants.
         parts: Parts of other constants, as pairs of a selection of elements (a function of their centres, a mask,
             numbers, or the name of a region) and a material of the same law; later ones win where they overlap.
-        order: Polynomial degree of the elements, 1 or 2.
+        order: Polynomial degree of the elements, 1, 2 or 3.
         name: Name in the world; without one a world takes the name of the caller's variable.
         mass: "consistent" (exact integrals, the default) or "lumped" (all mass at the nodes).
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha brakes all motion like
@@ -92,8 +92,8 @@ class SoftBody:
                 f"a soft body needs a TetMesh, not {type(mesh).__name__}; "
                 "continua.mesh.tetrahedralize turns a closed surface into one"
             )
-        if order not in (1, 2):
-            raise InputError(f"order must be 1 or 2, not {order!r}")
+        if order not in (1, 2, 3):
+            raise InputError(f"order must be 1, 2 or 3, not {order!r}")
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
         if newton < 1:
