@@ -8,22 +8,27 @@ from continua.mesh.hex_mesh import HexMesh
 from continua.mesh.lattice import box, bridge, hex_box
 from continua.mesh.locate import interpolation
 from continua.mesh.meshing import tetrahedralize
+from continua.mesh.plane_mesh import PlaneMesh, QuadMesh, TriMesh, rectangle
 from continua.mesh.quality import HexQuality, Quality
 from continua.mesh.refinement import Refinement, refine
 from continua.mesh.round import cylinder, sphere, torus
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
-from continua.mesh.volume_mesh import Csr
+from continua.mesh.volume_mesh import Csr, VolumeMesh
 
 __all__ = [
     "Csr",
     "Embedding",
     "HexMesh",
     "HexQuality",
+    "PlaneMesh",
+    "QuadMesh",
     "Quality",
     "Refinement",
     "SurfaceMesh",
     "TetMesh",
+    "TriMesh",
+    "VolumeMesh",
     "box",
     "bridge",
     "compact",
@@ -31,6 +36,7 @@ __all__ = [
     "hex_box",
     "interpolation",
     "read",
+    "rectangle",
     "refine",
     "sphere",
     "surfaces",
