@@ -14,7 +14,7 @@ from math import comb, factorial, prod
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TET_EDGES", "TET_FACES", "BernsteinTables", "bernstein_tables"]
+__all__ = ["TET_EDGES", "TET_FACES", "BernsteinTables", "bernstein_slopes", "bernstein_tables"]
 
 TET_EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
 """Edges of a tetrahedron in the order, and with the direction, in which VTK numbers the nodes on them."""
@@ -100,3 +100,11 @@ def bernstein_tables(order: int) -> BernsteinTables:
     inverse = np.linalg.inv(nodal)
     inverse[nodal == 0.0] = 0.0  # the same zeros, but for rounding
     return BernsteinTables(p, np.array(indices), mass, stiffness, mean, nodal, inverse, slopes, supports)
+
+
+def bernstein_slopes(order: int, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return dB_I/db_c at points given by barycentric coordinates [q, 4], shape [q, k, 4]."""
+    indices = bernstein_tables(order).indices
+    return np.array(
+        [[[order * _value(I - _UNITS[c], b) for c in range(4)] for I in indices] for b in np.asarray(points)]
+    )

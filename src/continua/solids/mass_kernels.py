@@ -44,6 +44,19 @@ def gather_mass(
 
 
 @kernel
+def gather_tables(inc_indptr, inc_codes, slots, corners, tables, indptr, lumped, diagonal, mass):
+    """Set the scalar mass of every block from the elements' tables [m, k, k], or their row sums on the diagonal."""
+    mass[:] = 0.0
+    for i in range(indptr.shape[0] - 1):
+        for q in range(inc_indptr[i], inc_indptr[i + 1]):
+            e = inc_codes[q] // corners
+            a = inc_codes[q] % corners
+            for b in range(corners):
+                k = diagonal[i] if lumped else indptr[i] + slots[q, b]
+                mass[k] += tables[e, a, b]
+
+
+@kernel
 def advance(positions, velocities, previous, solved, dt, next_positions):
     """Take the solved velocities over and move the nodes; returns False, changing nothing, if any is not finite.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.mesh import TetMesh
+from continua.mesh import VolumeMesh
 from continua.solids.laws import Law
 from continua.solids.selection import Where, select_elements
 
@@ -26,7 +26,7 @@ class Materials:
         body: Name of the body, for messages.
     """
 
-    def __init__(self, mesh: TetMesh, law: Law, parts: Sequence[tuple[Where, Law]], body: str) -> None:
+    def __init__(self, mesh: VolumeMesh, law: Law, parts: Sequence[tuple[Where, Law]], body: str) -> None:
         self.law = law
         self._body = body
         self._mesh = mesh

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import numba
 import numpy as np
+from numba import prange
 
-from continua.numerics import inline
+from continua.numerics import inline, kernel_pair
 from continua.numerics.mat3 import det3, matmul3
+from continua.solids.kernels import mises
+from continua.solids.scatter import add_element
 
 POINT = 64  # numbers in a record
 CHUNK = 32  # elements a task of the pass over points
+_TASK = 8  # elements a task of the assembly
 SCRATCH = 27  # rows of the work array: 9 for the tangent, the rest for laws to use
 
 # Specialised for the law that is passed in; the law's own kernels are what is kept in the cache.
@@ -136,7 +140,7 @@ def fill_points(
 
 
 @inline
-def element_system(records, gradients, weights, e, T, half, block, force):
+def _element_system(records, gradients, weights, e, T, half, block, force):
     """Sum an element's stiffness and elastic force over its points.
 
     Args:
@@ -179,3 +183,88 @@ def element_system(records, gradients, weights, e, T, half, block, force):
                         block[a, b, 3 * r + c] += (
                             p0 * half[3 * r, c] + p1 * half[3 * r + 1, c] + p2 * half[3 * r + 2, c]
                         )
+
+
+@kernel_pair
+def add_elements(
+    records, gradients, weights, elements, order, starts, places, slots, indptr, c_stiffness, dt, blocks, rhs
+):  # fmt: skip
+    """Add the stiffness of all elements to the matrix and subtract their elastic force from the right-hand side.
+
+    Args:
+        records: Of the points [m, q, 64].
+        gradients: Of the shape functions [m, q, k, 3].
+        weights: Volumes that the points stand for [m, q].
+        elements: Nodes of the elements [m, k].
+        order, starts: Elements by colour, from `scatter.color_lists`.
+        places, slots, indptr: Where blocks go (see `scatter.add_element`).
+        c_stiffness: Factor of the stiffness.
+        dt: Factor of the force.
+        blocks: Of the matrix, changed in place.
+        rhs: Right-hand side, changed in place.
+    """
+    nodes = elements.shape[1]
+    for color in range(starts.shape[0] - 1):
+        first, last = starts[color], starts[color + 1]
+        for task in prange((last - first + _TASK - 1) // _TASK):
+            T = np.empty((9, 9))
+            half = np.empty((9, 3))
+            block = np.empty((nodes, nodes, 9))
+            force = np.empty((nodes, 3))
+            for s in range(first + task * _TASK, min(last, first + (task + 1) * _TASK)):
+                e = order[s]
+                _element_system(records, gradients, weights, e, T, half, block, force)
+                add_element(elements, places, slots, indptr, e, block, force, c_stiffness, dt, blocks, rhs)
+
+
+@inline
+def cauchy(records, e, q, small):
+    """Return the Cauchy stress P F^T / J at a point (xx, yy, zz, xy, xz, yz).
+
+    A collapsed point, where J vanishes, counts as one pressed to a tenth of its volume. With `small` strains P is
+    the stress itself.
+    """
+    P = records[e, q, 9:18]
+    if small:
+        return P[0], P[4], P[8], P[1], P[2], P[5]
+    F = records[e, q, :9]
+    J = det3((F[0], F[1], F[2], F[3], F[4], F[5], F[6], F[7], F[8]))
+    s = 1.0 / max(abs(J), 0.1)
+    return (
+        s * (P[0] * F[0] + P[1] * F[1] + P[2] * F[2]),
+        s * (P[3] * F[3] + P[4] * F[4] + P[5] * F[5]),
+        s * (P[6] * F[6] + P[7] * F[7] + P[8] * F[8]),
+        s * (P[0] * F[3] + P[1] * F[4] + P[2] * F[5]),
+        s * (P[0] * F[6] + P[1] * F[7] + P[2] * F[8]),
+        s * (P[3] * F[6] + P[4] * F[7] + P[5] * F[8]),
+    )
+
+
+@kernel_pair
+def element_stress(records, weights, small, stress):
+    """Set the mean Cauchy stress of every element [m, 6] (xx, yy, zz, xy, xz, yz)."""
+    for e in prange(records.shape[0]):
+        total = 0.0
+        for c in range(6):
+            stress[e, c] = 0.0
+        for q in range(records.shape[1]):
+            s = cauchy(records, e, q, small)
+            total += weights[e, q]
+            for c in range(6):
+                stress[e, c] += weights[e, q] * s[c]
+        for c in range(6):
+            stress[e, c] /= total
+
+
+@kernel_pair
+def node_stress(stress, volumes, inc_indptr, inc_codes, corners, von_mises):
+    """Set the von Mises norm at nodes of the stress of the elements around, averaged by volume."""
+    for i in prange(inc_indptr.shape[0] - 1):
+        s = np.zeros(6)
+        volume = 0.0
+        for q in range(inc_indptr[i], inc_indptr[i + 1]):
+            e = inc_codes[q] // corners
+            volume += volumes[e]
+            for c in range(6):
+                s[c] += volumes[e] * stress[e, c]
+        von_mises[i] = mises(s[0], s[1], s[2], s[3], s[4], s[5]) / volume if volume > 0.0 else 0.0

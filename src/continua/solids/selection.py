@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.mesh import TetMesh
+from continua.mesh import VolumeMesh
 
 __all__ = ["Where", "select_elements", "select_nodes"]
 
@@ -17,7 +17,7 @@ Where = Callable[[NDArray[np.float64]], NDArray[np.bool_]] | NDArray | list[int]
 
 
 def select_nodes(
-    where: Any, rest: NDArray[np.float64], elements: NDArray[np.int32], mesh: TetMesh, what: str
+    where: Any, rest: NDArray[np.float64], elements: NDArray[np.int32], mesh: VolumeMesh, what: str
 ) -> NDArray[np.int32]:
     """Return the sorted indices of the chosen nodes; choosing none is an error that names `what`.
 
@@ -34,14 +34,14 @@ def select_nodes(
     return _chosen(where, rest, what, "node")
 
 
-def select_elements(where: Any, mesh: TetMesh, what: str) -> NDArray[np.int32]:
+def select_elements(where: Any, mesh: VolumeMesh, what: str) -> NDArray[np.int32]:
     """Return the sorted numbers of the chosen elements; functions are asked about their centres [m, 3]."""
     if isinstance(where, str):
         return _region(where, mesh, what)
-    return _chosen(where, mesh.points[mesh.tets].mean(axis=1), what, "element")
+    return _chosen(where, mesh.points[mesh.cells].mean(axis=1), what, "element")
 
 
-def _region(name: str, mesh: TetMesh, what: str) -> NDArray[np.int32]:
+def _region(name: str, mesh: VolumeMesh, what: str) -> NDArray[np.int32]:
     if name not in mesh.regions:
         names = ", ".join(sorted(mesh.regions)) or "none"
         raise InputError(f"{what}: the mesh has no region called '{name}' (it has: {names})")

@@ -15,16 +15,17 @@ from continua.contact import NO_CONTACTS, ContactSet
 from continua.errors import DivergedError, InputError
 from continua.frames import BodyFrame, Field, StepReport, frozen
 from continua.linalg import PCG, LinearSolver
-from continua.mesh import TetMesh
+from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
 from continua.solids import mass_kernels
 from continua.solids.bezier import BezierTets
 from continua.solids.elements import Elements, LinearTets
 from continua.solids.handles import Constraint, Pull, Push
 from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.implicit_euler import ImplicitEuler, StepInput
-from continua.solids.laws import Corotated, Hyperelastic, Law
+from continua.solids.laws import Corotated, Hyperelastic, Law, Linear
 from continua.solids.materials import Materials
 from continua.solids.motion import Motion
+from continua.solids.quadrature import NodalElements, QuadratureTets
 from continua.solids.selection import Where, select_nodes
 from continua.solids.statics import SettleReport, find_equilibrium
 from continua.solids.surface import BodySurface
@@ -43,26 +44,35 @@ def _checked_damping(damping: ArrayLike) -> tuple[float, float]:
     return float(pair[0]), float(pair[1])
 
 
-def _make_elements(mesh: TetMesh, order: int, law: Law) -> Elements:
-    """Return the elements that suit the order and the law."""
-    if isinstance(law, Hyperelastic):
-        if order != 1:
-            raise InputError(
-                f"the law {type(law).__name__} needs order 1 for now; take Corotated for order {order}"
-            )
+def _make_elements(mesh: VolumeMesh, order: int, law: Law) -> Elements:
+    """Return the elements that suit the mesh, the order and the law."""
+    if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
+        raise InputError(
+            f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {type(mesh).__name__}; "
+            "continua.mesh.tetrahedralize turns a closed surface into tetrahedra"
+        )
+    orders = (1, 2, 3) if isinstance(mesh, TetMesh) else (1,)
+    if order not in orders:
+        has = "the orders 1, 2 and 3" if len(orders) > 1 else "order 1 only"
+        raise InputError(f"a mesh of {mesh.NAME} has {has}, not {order!r}")
+    if not isinstance(mesh, TetMesh):
+        return NodalElements(mesh)
+    if isinstance(law, Linear | Corotated):
+        return LinearTets(mesh) if order == 1 else BezierTets(mesh, order)
+    if isinstance(law, Hyperelastic) and order == 1:
         return HyperelasticTets(mesh)
-    return LinearTets(mesh) if order == 1 else BezierTets(mesh, order)
+    return QuadratureTets(mesh, order)
 
 
 class SoftBody:
     """An elastic body.
 
     Args:
-        mesh: Tetrahedra at rest.
+        mesh: The body at rest: tetrahedra, hexahedra, or plane triangles or quads (plane strain).
         material: The law and its constants.
         parts: Parts of other constants, as pairs of a selection of elements (a function of their centres, a mask,
             numbers, or the name of a region) and a material of the same law; later ones win where they overlap.
-        order: Polynomial degree of the elements, 1, 2 or 3.
+        order: Polynomial degree of the elements: 1, and for tetrahedra 2 or 3.
         name: Name in the world; without one a world takes the name of the caller's variable.
         mass: "consistent" (exact integrals, the default) or "lumped" (all mass at the nodes).
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha brakes all motion like
@@ -75,7 +85,7 @@ class SoftBody:
 
     def __init__(
         self,
-        mesh: TetMesh,
+        mesh: VolumeMesh,
         *,
         material: Law | None = None,
         parts: Sequence[tuple[Where, Law]] = (),
@@ -87,13 +97,6 @@ class SoftBody:
         solver: LinearSolver | None = None,
         color: tuple[float, float, float] | None = None,
     ) -> None:
-        if not isinstance(mesh, TetMesh):
-            raise InputError(
-                f"a soft body needs a TetMesh, not {type(mesh).__name__}; "
-                "continua.mesh.tetrahedralize turns a closed surface into one"
-            )
-        if order not in (1, 2, 3):
-            raise InputError(f"order must be 1, 2 or 3, not {order!r}")
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
         if newton < 1:
@@ -460,7 +463,7 @@ class SoftBody:
 
     def __repr__(self) -> str:
         return (
-            f"SoftBody({self.name!r}, {self.element_count} tetrahedra of order {self.order}, "
+            f"SoftBody({self.name!r}, {self.element_count} {self.mesh.NAME} of order {self.order}, "
             f"{self.node_count} nodes, {self.material!r})"
         )
 
