@@ -8,7 +8,7 @@ Integrals of products depend on the element only through its volume and the grad
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from math import comb, factorial, prod
 
 import numpy as np
@@ -40,7 +40,8 @@ class BernsteinTables:
         inverse: Inverse of `nodal`: turns values at nodes into coefficients. A node on an edge or a face has
             zeros in both but for the nodes of that edge or face.
         slopes: dB_J/db_c at node I, shape [k, k, 4].
-        supports: For each node the corners c with I_c > 0, padded with -1, shape [k, p].
+        parts: Number of the multi-index I - e_c of degree p - 1, or -1 where there is none, shape [k, 4].
+        inner_mass: p^2 times the integral of B_I B_J of degree p - 1 over volume 1.
     """
 
     order: int
@@ -51,7 +52,24 @@ class BernsteinTables:
     nodal: NDArray[np.float64]
     inverse: NDArray[np.float64]
     slopes: NDArray[np.float64]
-    supports: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    inner_mass: NDArray[np.float64]
+
+    @cached_property
+    def block_terms(
+        self,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """Which integrals make up the stiffness of a pair of nodes I <= J, without the zeros.
+
+        Returns:
+            The pairs [q, 2], and for each the range [q + 1] of its terms: 4 c + d, and `stiffness[c, d, I, J]`.
+        """
+        k = len(self.indices)
+        pairs = np.array([(a, b) for a in range(k) for b in range(a, k)], np.int32)
+        table = self.stiffness.reshape(16, k, k)[:, pairs[:, 0], pairs[:, 1]].T
+        used = table != 0.0
+        starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
+        return pairs, starts, np.nonzero(used)[1].astype(np.int32), np.ascontiguousarray(table[used])
 
 
 def _product_weight(I: NDArray, J: NDArray) -> float:
@@ -85,11 +103,12 @@ def bernstein_tables(order: int) -> BernsteinTables:
     stiffness = np.zeros((4, 4, k, k))
     mean = np.zeros((4, k))
     slopes = np.zeros((k, k, 4))
-    supports = np.full((k, p), -1)
+    lower = [I for I in np.ndindex(p, p, p, p) if sum(I) == p - 1]
+    places = {I: number for number, I in enumerate(lower)}
+    parts = np.full((k, 4), -1)
     for a, I in enumerate(indices):
-        used = [c for c in range(4) if I[c] > 0]
-        supports[a, : len(used)] = used
         for c in range(4):
+            parts[a, c] = places.get(tuple(I - _UNITS[c]), -1)
             mean[c, a] = p / comb(p + 2, 3) if I[c] > 0 else 0.0
             for b, J in enumerate(indices):
                 slopes[b, a, c] = p * _value(I - _UNITS[c], J / p)
@@ -97,9 +116,13 @@ def bernstein_tables(order: int) -> BernsteinTables:
                     weight = _product_weight(I - _UNITS[c], J - _UNITS[d])
                     stiffness[c, d, a, b] = p * p * weight / comb(2 * p + 1, 3)
     nodal = np.array([[_value(J, I / p) for J in indices] for I in indices])
+    inner = [[_product_weight(np.array(I), np.array(J)) for J in lower] for I in lower]
+    inner_mass = p * p * np.array(inner) / comb(2 * p + 1, 3)
     inverse = np.linalg.inv(nodal)
     inverse[nodal == 0.0] = 0.0  # the same zeros, but for rounding
-    return BernsteinTables(p, np.array(indices), mass, stiffness, mean, nodal, inverse, slopes, supports)
+    return BernsteinTables(
+        p, np.array(indices), mass, stiffness, mean, nodal, inverse, slopes, parts, inner_mass
+    )
 
 
 def bernstein_slopes(order: int, points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from continua.solids import bezier_kernels, kernels
 from continua.solids.bezier_geometry import BezierGeometry
 from continua.solids.elements import System, TetElements, rest_geometry
 from continua.solids.laws import Law
+from continua.solids.scatter import Scatter
 
 __all__ = ["BezierTets"]
 
@@ -25,6 +26,8 @@ class BezierTets(BezierGeometry, TetElements):
         TetElements.__init__(self, mesh, self.elements, self.rest_positions)
         self.parallel = self.element_count >= PARALLEL_FROM
         self._rest_inverse, self._root_volume = rest_geometry(mesh)
+        self._scatter = Scatter.make(self.elements, self.rest_positions, self.pattern)
+        self._inner = (self.tables.parts, self.tables.inner_mass)
         self._records = np.zeros((self.element_count, bezier_kernels.GRADIENTS))
         self._offsets = np.zeros((self.element_count, self.elements.shape[1], 3))
         self._inverted = np.zeros(-(-self.element_count // kernels.CHUNK), np.int64)
@@ -59,10 +62,16 @@ class BezierTets(BezierGeometry, TetElements):
     def assemble(self, system: System) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         p = self.pattern
-        tables = (self.tables.supports, self.tables.stiffness)
-        pattern = (p.indptr, p.indices, p.inc_indptr, p.inc_codes, p.slots, p.corners)
         bezier_kernels.assemble.pick(self.parallel)(
-            self._records, self._offsets, *tables, *pattern, *system.arguments
+            self._records,
+            self._offsets,
+            *self.tables.block_terms,
+            *self._inner,
+            self.elements,
+            p.indptr,
+            p.indices,
+            *self._scatter.arguments,
+            *system.arguments,
         )
 
     def von_mises(self) -> NDArray[np.float64]:
@@ -83,7 +92,5 @@ class BezierTets(BezierGeometry, TetElements):
     def energy(self) -> float:
         """Return the elastic energy [J]."""
         energy = np.empty(self.element_count)
-        bezier_kernels.element_energy.pick(self.parallel)(
-            self._records, self._offsets, self.tables.supports, self.tables.stiffness, energy
-        )
+        bezier_kernels.element_energy.pick(self.parallel)(self._records, self._offsets, *self._inner, energy)
         return float(energy.sum())

@@ -1,9 +1,9 @@
 """Compiled functions for Bernstein-Bezier tetrahedra of higher order.
 
 The material is isotropic, so rotating an element matrix is the same as building it from rotated gradients:
-with G_c = sqrt(V) R grad b_c and the exact table C of integrals, block (I, J) of R K R^T is made of
-H = sum_cd C_cdIJ G_c G_d^T as lambda H + mu H^T + mu tr(H) 1. Nothing but G and the offsets w = x - R x0 is
-stored for an element.
+with G_c = sqrt(V) R grad b_c, the stiffness E_cd = lambda G_c G_d^T + mu G_d G_c^T + mu (G_c . G_d) 1 of the linear
+element and the exact table C of integrals, block (I, J) of R K R^T is sum_cd C_cdIJ E_cd. Nothing but G and the offsets
+w = x - R x0 is stored for an element.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numba import prange, uint32, uint64
 from continua.numerics import inline, kernel_pair
 from continua.numerics.mat3 import det3, matmul3, rotation
 from continua.solids.kernels import CHUNK, mises
+from continua.solids.scatter import add_element, begin_row
 
 GRADIENTS = 14  # columns of an element's record: G (4 x 3), lambda, mu
 
@@ -74,113 +75,157 @@ def element_state(
 
 
 @inline
-def _outer_sum(records, e, I, J, supports, table):
-    """Return the nine entries of H = sum over the supports of I and J of C_cdIJ G_c G_d^T."""
-    h0 = h1 = h2 = h3 = h4 = h5 = h6 = h7 = h8 = 0.0
-    for s in range(supports.shape[1]):
-        c = supports[I, s]
-        if c < 0:
-            break
-        a0 = records[e, 3 * c]
-        a1 = records[e, 3 * c + 1]
-        a2 = records[e, 3 * c + 2]
-        b0 = 0.0
-        b1 = 0.0
-        b2 = 0.0
-        for t in range(supports.shape[1]):
-            d = supports[J, t]
-            if d < 0:
-                break
-            w = table[c, d, I, J]
-            b0 += w * records[e, 3 * d]
-            b1 += w * records[e, 3 * d + 1]
-            b2 += w * records[e, 3 * d + 2]
-        h0 += a0 * b0
-        h1 += a0 * b1
-        h2 += a0 * b2
-        h3 += a1 * b0
-        h4 += a1 * b1
-        h5 += a1 * b2
-        h6 += a2 * b0
-        h7 += a2 * b1
-        h8 += a2 * b2
-    return h0, h1, h2, h3, h4, h5, h6, h7, h8
+def corner_blocks(records, e, E):
+    """Set E [16, 9] to the stiffness of the element's linear part, block (c, d) column by column.
+
+    E_cd = lambda G_c G_d^T + mu G_d G_c^T + mu (G_c . G_d) 1; all higher orders are sums of these.
+    """
+    lam = records[e, 12]
+    mu = records[e, 13]
+    for c in range(4):
+        for d in range(4):
+            dot = 0.0
+            for i in range(3):
+                dot += records[e, 3 * c + i] * records[e, 3 * d + i]
+            for i in range(3):
+                for j in range(3):
+                    E[4 * c + d, 3 * j + i] = (
+                        lam * records[e, 3 * c + i] * records[e, 3 * d + j]
+                        + mu * records[e, 3 * d + i] * records[e, 3 * c + j]
+                    )
+                E[4 * c + d, 4 * i] += mu * dot
 
 
 @inline
-def _block(records, e, I, J, supports, table):
-    """Return block (I, J) of the rotated element stiffness, row by row."""
-    h = _outer_sum(records, e, I, J, supports, table)
+def element_stiffness(E, pairs, starts, terms, weights, K):
+    """Set the upper half of the element stiffness K [k, k, 9] to its sums of corner blocks."""
+    for q in range(pairs.shape[0]):
+        k0 = k1 = k2 = k3 = k4 = k5 = k6 = k7 = k8 = 0.0
+        for t in range(uint32(starts[q]), uint32(starts[q + 1])):
+            w = weights[t]
+            c = uint32(terms[t])
+            k0 += w * E[c, 0]
+            k1 += w * E[c, 1]
+            k2 += w * E[c, 2]
+            k3 += w * E[c, 3]
+            k4 += w * E[c, 4]
+            k5 += w * E[c, 5]
+            k6 += w * E[c, 6]
+            k7 += w * E[c, 7]
+            k8 += w * E[c, 8]
+        I = uint32(pairs[q, 0])
+        J = uint32(pairs[q, 1])
+        K[I, J, 0] = k0
+        K[I, J, 1] = k1
+        K[I, J, 2] = k2
+        K[I, J, 3] = k3
+        K[I, J, 4] = k4
+        K[I, J, 5] = k5
+        K[I, J, 6] = k6
+        K[I, J, 7] = k7
+        K[I, J, 8] = k8
+
+
+@inline
+def element_force(records, offsets, e, parts, inner_mass, S, f):
+    """Set f [k, 3] to K w, through the stress; S [2, r, 9] is scratch, r the number of coefficients of degree p - 1.
+
+    The gradient of w has the coefficients p sum_c w_{J + e_c} G_c^T of degree p - 1, and so has the stress; the
+    force is p sum_c T_{I - e_c} G_c with T the products of the stress with the basis of degree p - 1.
+    """
     lam = records[e, 12]
     mu = records[e, 13]
-    d = mu * (h[0] + h[4] + h[8])
-    return (
-        lam * h[0] + mu * h[0] + d, lam * h[1] + mu * h[3], lam * h[2] + mu * h[6],
-        lam * h[3] + mu * h[1], lam * h[4] + mu * h[4] + d, lam * h[5] + mu * h[7],
-        lam * h[6] + mu * h[2], lam * h[7] + mu * h[5], lam * h[8] + mu * h[8] + d,
-    )  # fmt: skip
+    k = parts.shape[0]
+    r = inner_mass.shape[0]
+    for J in range(r):
+        for t in range(9):
+            S[0, J, t] = 0.0
+    for I in range(k):
+        for c in range(4):
+            J = parts[I, c]
+            if J >= 0:
+                for i in range(3):
+                    for j in range(3):
+                        S[0, J, 3 * i + j] += offsets[e, I, i] * records[e, 3 * c + j]
+    for J in range(r):
+        d = S[0, J]
+        trace = lam * (d[0] + d[4] + d[8])
+        a, b, c = mu * (d[1] + d[3]), mu * (d[2] + d[6]), mu * (d[5] + d[7])
+        d[0] = 2.0 * mu * d[0] + trace
+        d[4] = 2.0 * mu * d[4] + trace
+        d[8] = 2.0 * mu * d[8] + trace
+        d[1] = a
+        d[2] = b
+        d[5] = c
+    for J in range(r):
+        s0 = s1 = s2 = s4 = s5 = s8 = 0.0
+        for L in range(r):
+            w = inner_mass[J, L]
+            s0 += w * S[0, L, 0]
+            s1 += w * S[0, L, 1]
+            s2 += w * S[0, L, 2]
+            s4 += w * S[0, L, 4]
+            s5 += w * S[0, L, 5]
+            s8 += w * S[0, L, 8]
+        S[1, J, 0] = s0
+        S[1, J, 1] = s1
+        S[1, J, 2] = s2
+        S[1, J, 4] = s4
+        S[1, J, 5] = s5
+        S[1, J, 8] = s8
+    for I in range(k):
+        f0 = f1 = f2 = 0.0
+        for c in range(4):
+            J = parts[I, c]
+            if J >= 0:
+                g0, g1, g2 = records[e, 3 * c], records[e, 3 * c + 1], records[e, 3 * c + 2]
+                f0 += S[1, J, 0] * g0 + S[1, J, 1] * g1 + S[1, J, 2] * g2
+                f1 += S[1, J, 1] * g0 + S[1, J, 4] * g1 + S[1, J, 5] * g2
+                f2 += S[1, J, 2] * g0 + S[1, J, 5] * g1 + S[1, J, 8] * g2
+        f[I, 0] = f0
+        f[I, 1] = f1
+        f[I, 2] = f2
 
 
 @kernel_pair
 def assemble(
-    records, offsets, supports, table, indptr, indices, inc_indptr, inc_codes, slots, corners,
-    mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
+    records, offsets, pairs, starts, terms, weights, parts, inner_mass, elements, indptr, indices, order, chunks,
+    colors, slots, mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
 ):  # fmt: skip
-    """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, row by row."""
+    """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, element by element (see `solids.scatter`)."""
     n = indptr.shape[0] - 1
+    k = elements.shape[1]
     for chunk in prange((n + CHUNK - 1) // CHUNK):
         for i in range(uint64(chunk * CHUNK), uint64(min(n, (chunk + 1) * CHUNK))):
-            start = uint32(indptr[i])
-            r0 = load[i, 0]
-            r1 = load[i, 1]
-            r2 = load[i, 2]
-            for k in range(start, uint32(indptr[i + uint64(1)])):
-                j = uint32(indices[k])
-                w = mass[k]
-                r0 += w * velocities[j, 0]
-                r1 += w * velocities[j, 1]
-                r2 += w * velocities[j, 2]
-                for t in range(9):
-                    blocks[k, t] = 0.0
-                blocks[k, 0] = c_mass * w
-                blocks[k, 4] = c_mass * w
-                blocks[k, 8] = c_mass * w
-            f0 = 0.0
-            f1 = 0.0
-            f2 = 0.0
-            for q in range(uint32(inc_indptr[i]), uint32(inc_indptr[i + uint64(1)])):
-                e = inc_codes[q] // corners
-                I = inc_codes[q] - e * corners
-                for J in range(corners):
-                    B = _block(records, e, I, J, supports, table)
-                    w0 = offsets[e, J, 0]
-                    w1 = offsets[e, J, 1]
-                    w2 = offsets[e, J, 2]
-                    f0 += B[0] * w0 + B[1] * w1 + B[2] * w2
-                    f1 += B[3] * w0 + B[4] * w1 + B[5] * w2
-                    f2 += B[6] * w0 + B[7] * w1 + B[8] * w2
-                    k = start + uint32(slots[q, J])
-                    for r in range(3):
-                        for c in range(3):
-                            blocks[k, 3 * c + r] += c_stiffness * B[3 * r + c]
-            rhs[i, 0] = r0 - dt * f0
-            rhs[i, 1] = r1 - dt * f1
-            rhs[i, 2] = r2 - dt * f2
+            begin_row(i, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
+    for color in range(colors.shape[0] - 1):
+        for chunk in prange(colors[color], colors[color + 1]):
+            E = np.empty((16, 9))
+            K = np.empty((k, k, 9))
+            S = np.empty((2, inner_mass.shape[0], 9))
+            f = np.empty((k, 3))
+            for t in range(chunks[chunk], chunks[chunk + 1]):
+                e = uint32(order[t])
+                corner_blocks(records, e, E)
+                element_stiffness(E, pairs, starts, terms, weights, K)
+                element_force(records, offsets, e, parts, inner_mass, S, f)
+                add_element(e, elements, indptr, slots, K, f, c_stiffness, dt, blocks, rhs)
 
 
 @kernel_pair
-def element_energy(records, offsets, supports, table, energy):
+def element_energy(records, offsets, parts, inner_mass, energy):
     """Set the elastic energy [J] of every element: half of w^T K w."""
     m, k, _ = offsets.shape
-    for e in prange(m):
-        total = 0.0
-        for I in range(k):
-            for J in range(k):
-                B = _block(records, e, I, J, supports, table)
-                for a in range(3):
-                    for b in range(3):
-                        total += offsets[e, I, a] * B[3 * a + b] * offsets[e, J, b]
-        energy[e] = 0.5 * total
+    for chunk in prange((m + CHUNK - 1) // CHUNK):
+        S = np.empty((2, inner_mass.shape[0], 9))
+        f = np.empty((k, 3))
+        for e in range(chunk * CHUNK, min(m, (chunk + 1) * CHUNK)):
+            element_force(records, offsets, e, parts, inner_mass, S, f)
+            total = 0.0
+            for I in range(k):
+                for i in range(3):
+                    total += f[I, i] * offsets[e, I, i]
+            energy[e] = 0.5 * total
 
 
 @kernel_pair

@@ -17,11 +17,11 @@ from numba import prange
 from continua.numerics import inline, kernel_pair
 from continua.numerics.mat3 import det3, matmul3
 from continua.solids.kernels import mises
-from continua.solids.scatter import add_element
+from continua.solids.scatter import add_element, begin_row
 
 POINT = 64  # numbers in a record
 CHUNK = 32  # elements a task of the pass over points
-_TASK = 8  # elements a task of the assembly
+_ROWS = 128  # rows a task of the assembly
 SCRATCH = 27  # rows of the work array: 9 for the tangent, the rest for laws to use
 
 # Specialised for the law that is passed in; the law's own kernels are what is kept in the cache.
@@ -150,7 +150,7 @@ def _element_system(records, gradients, weights, e, T, half, block, force):
         e: The element.
         T: Work space [9, 9].
         half: Work space [9, 3].
-        block: Result, blocks (a, b) with a <= b row by row [k, k, 9].
+        block: Result, blocks (a, b) with a <= b column by column [k, k, 9].
         force: Result [k, 3].
     """
     nodes = gradients.shape[2]
@@ -180,41 +180,42 @@ def _element_system(records, gradients, weights, e, T, half, block, force):
                 p0, p1, p2 = gradients[e, q, a, 0], gradients[e, q, a, 1], gradients[e, q, a, 2]
                 for r in range(3):
                     for c in range(3):
-                        block[a, b, 3 * r + c] += (
+                        block[a, b, 3 * c + r] += (
                             p0 * half[3 * r, c] + p1 * half[3 * r + 1, c] + p2 * half[3 * r + 2, c]
                         )
 
 
 @kernel_pair
-def add_elements(
-    records, gradients, weights, elements, order, starts, places, slots, indptr, c_stiffness, dt, blocks, rhs
+def assemble(
+    records, gradients, weights, elements, indptr, indices, order, chunks, colors, slots,
+    mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
 ):  # fmt: skip
-    """Add the stiffness of all elements to the matrix and subtract their elastic force from the right-hand side.
+    """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, element by element (see `solids.scatter`).
 
     Args:
         records: Of the points [m, q, 64].
         gradients: Of the shape functions [m, q, k, 3].
         weights: Volumes that the points stand for [m, q].
         elements: Nodes of the elements [m, k].
-        order, starts: Elements by colour, from `scatter.color_lists`.
-        places, slots, indptr: Where blocks go (see `scatter.add_element`).
-        c_stiffness: Factor of the stiffness.
-        dt: Factor of the force.
-        blocks: Of the matrix, changed in place.
-        rhs: Right-hand side, changed in place.
+        indptr, indices: Of the pattern.
+        order, chunks, colors, slots: Of the `Scatter`.
+        mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs: See `System`.
     """
+    n = indptr.shape[0] - 1
     nodes = elements.shape[1]
-    for color in range(starts.shape[0] - 1):
-        first, last = starts[color], starts[color + 1]
-        for task in prange((last - first + _TASK - 1) // _TASK):
+    for task in prange((n + _ROWS - 1) // _ROWS):
+        for i in range(task * _ROWS, min(n, (task + 1) * _ROWS)):
+            begin_row(i, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
+    for color in range(colors.shape[0] - 1):
+        for chunk in prange(colors[color], colors[color + 1]):
             T = np.empty((9, 9))
             half = np.empty((9, 3))
             block = np.empty((nodes, nodes, 9))
             force = np.empty((nodes, 3))
-            for s in range(first + task * _TASK, min(last, first + (task + 1) * _TASK)):
-                e = order[s]
+            for t in range(chunks[chunk], chunks[chunk + 1]):
+                e = order[t]
                 _element_system(records, gradients, weights, e, T, half, block, force)
-                add_element(elements, places, slots, indptr, e, block, force, c_stiffness, dt, blocks, rhs)
+                add_element(e, elements, indptr, slots, block, force, c_stiffness, dt, blocks, rhs)
 
 
 @inline

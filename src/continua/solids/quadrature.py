@@ -19,7 +19,7 @@ from continua.solids import mass_kernels, point_kernels
 from continua.solids.bezier_geometry import BezierGeometry
 from continua.solids.elements import System, TetElements, rest_geometry
 from continua.solids.laws import Law
-from continua.solids.scatter import color_lists, element_places, start_system
+from continua.solids.scatter import Scatter
 
 __all__ = ["NodalElements", "QuadratureElements", "QuadratureTets"]
 
@@ -38,6 +38,7 @@ class QuadratureElements:
 
     conservative = True
     elements: NDArray[np.int32]
+    rest_positions: NDArray[np.float64]
     node_count: int
     element_count: int
     pattern: BlockPattern
@@ -55,8 +56,7 @@ class QuadratureElements:
         self._plane = 1.0 if plane else 0.0
         self._records = np.zeros((*weights.shape, point_kernels.POINT))
         self._inverted = np.zeros(-(-self.element_count // point_kernels.CHUNK), np.int64)
-        self._places = element_places(self.pattern)
-        self._colors = color_lists(self.mesh)
+        self._scatter = Scatter.make(self.elements, self.rest_positions, self.pattern)
 
     def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
         """Take over a law, and the constants of every element, shape [m, k]."""
@@ -81,29 +81,15 @@ class QuadratureElements:
     def assemble(self, system: System) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         p = self.pattern
-        start_system.pick(self.parallel)(
-            p.indptr,
-            p.indices,
-            system.mass,
-            system.c_mass,
-            system.velocities,
-            system.load,
-            system.matrix.blocks,
-            system.rhs,
-        )
-        point_kernels.add_elements.pick(self.parallel)(
+        point_kernels.assemble.pick(self.parallel)(
             self._records,
             self.gradients,
             self.weights,
             self.elements,
-            *self._colors,
-            self._places,
-            p.slots,
             p.indptr,
-            system.c_stiffness,
-            system.dt,
-            system.matrix.blocks,
-            system.rhs,
+            p.indices,
+            *self._scatter.arguments,
+            *system.arguments,
         )
 
     def stress(self) -> NDArray[np.float64]:

@@ -1,92 +1,177 @@
-"""Adding dense element matrices to the matrix of the body, at places known beforehand.
+"""Adding element matrices and forces into the global ones, in parallel and with the same bits on any number of threads.
 
-Elements of one colour share no node, so they run in parallel without races; colours follow each other in a fixed
-order, so that sums do not depend on the number of threads.
+Elements that lie near each other form chunks; chunks that share a node have different colours. The chunks of one
+colour never write to the same block, so they run in parallel; colours follow one after the other, and inside a chunk
+elements do. Every block is therefore added up in an order that depends on the mesh alone. The place of each block
+is known beforehand, so nothing is searched for (Weber 2015).
+
+A kernel that assembles is, with `n` nodes and the arrays of a `Scatter`:
+
+    for i in prange(n):
+        begin_row(i, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
+    for color in range(colors.shape[0] - 1):
+        for chunk in prange(colors[color], colors[color + 1]):
+            K, f = np.empty((k, k, 9)), np.empty((k, 3))
+            for t in range(chunks[chunk], chunks[chunk + 1]):
+                e = order[t]
+                ...  # fill the upper half of K and all of f
+                add_element(e, elements, indptr, slots, K, f, c_stiffness, dt, blocks, rhs)
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numba import prange
+from numba import uint32, uint64
 from numpy.typing import NDArray
 
 from continua.linalg import BlockPattern
-from continua.mesh.volume_mesh import VolumeMesh
-from continua.numerics import inline, kernel_pair
+from continua.numerics import inline, kernel
 
-__all__ = ["add_element", "color_lists", "element_places", "start_system"]
+__all__ = ["Scatter", "add_element", "begin_row"]
 
-_ROWS = 128  # rows a task
-
-
-def color_lists(mesh: VolumeMesh) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the elements sorted by colour, shape [m], and where each colour starts, shape [colours + 1]."""
-    colors = mesh.element_colors
-    order = np.argsort(colors, kind="stable").astype(np.int32)
-    starts = np.searchsorted(colors[order], np.arange(colors.max() + 2))
-    return order, starts.astype(np.int64)
+CHUNK = 16
+"""Elements a chunk: enough to share what they load, few enough for many chunks of a colour."""
 
 
-def element_places(pattern: BlockPattern) -> NDArray[np.int32]:
-    """Return for every element and corner the row of `pattern.slots` that knows its blocks, shape [m, k]."""
-    places = np.empty(len(pattern.inc_codes), np.int32)
-    places[pattern.inc_codes] = np.arange(len(pattern.inc_codes), dtype=np.int32)
-    return places.reshape(-1, pattern.corners)
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """In which order elements are added, and where.
+
+    Attributes:
+        order: Elements in the order in which they are added, shape [m].
+        chunks: Starts of the chunks in `order`, shape [c + 1].
+        colors: Starts of the colours in `chunks`; chunks of one colour share no node.
+        slots: Place of block (a, b) of element e in the row of its node a, shape [m, k, k].
+    """
+
+    order: NDArray[np.int32]
+    chunks: NDArray[np.int32]
+    colors: NDArray[np.int32]
+    slots: NDArray[np.uint16]
+
+    @classmethod
+    def make(
+        cls, elements: NDArray[np.int32], rest_positions: NDArray[np.float64], pattern: BlockPattern
+    ) -> Scatter:
+        """Prepare elements [m, k] over nodes at `rest_positions` [n, 3] whose blocks lie in `pattern`."""
+        count, k = elements.shape
+        order = _along_a_curve(rest_positions[elements].mean(axis=1))
+        starts = np.append(np.arange(0, count, CHUNK), count).astype(np.int32)
+        color = _color_chunks(elements, order, starts, pattern.node_count)
+        by_color = np.argsort(color, kind="stable")
+        sizes = np.diff(starts)[by_color]
+        pieces = [order[starts[c] : starts[c + 1]] for c in by_color]
+        slots = np.empty((count * k, k), np.uint16)
+        slots[pattern.inc_codes] = pattern.slots
+        return cls(
+            np.concatenate(pieces),
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+            np.concatenate([[0], np.cumsum(np.bincount(color))]).astype(np.int32),
+            slots.reshape(count, k, k),
+        )
+
+    @property
+    def arguments(self) -> tuple[NDArray, ...]:
+        """The arrays in the order in which kernels take them."""
+        return self.order, self.chunks, self.colors, self.slots
 
 
-@kernel_pair
-def start_system(indptr, indices, mass, c_mass, velocities, load, blocks, rhs):
-    """Set A = c_mass M and rhs = M v + load."""
-    n = indptr.shape[0] - 1
-    for chunk in prange((n + _ROWS - 1) // _ROWS):
-        for i in range(chunk * _ROWS, min(n, (chunk + 1) * _ROWS)):
-            r0, r1, r2 = load[i, 0], load[i, 1], load[i, 2]
-            for k in range(indptr[i], indptr[i + 1]):
-                j = indices[k]
-                m = mass[k]
-                r0 += m * velocities[j, 0]
-                r1 += m * velocities[j, 1]
-                r2 += m * velocities[j, 2]
-                for c in range(9):
-                    blocks[k, c] = 0.0
-                blocks[k, 0] = c_mass * m
-                blocks[k, 4] = c_mass * m
-                blocks[k, 8] = c_mass * m
-            rhs[i, 0] = r0
-            rhs[i, 1] = r1
-            rhs[i, 2] = r2
+def _along_a_curve(points: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return the points' numbers in the order of Morton's curve, which keeps near ones together."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = max(float((high - low).max()), 1e-300)
+    cells = np.minimum((1024.0 * (points - low) / size).astype(np.int64), 1023)
+    code = np.zeros(len(points), np.int64)
+    for bit in range(10):
+        for axis in range(3):
+            code |= ((cells[:, axis] >> bit) & 1) << (3 * bit + axis)
+    return np.argsort(code, kind="stable").astype(np.int32)
+
+
+@kernel
+def _color_chunks(elements, order, starts, node_count):
+    """Give each chunk the smallest colour that no earlier chunk with a common node has; returns [c]."""
+    count = starts.shape[0] - 1
+    color = np.full(count, -1, np.int32)
+    base = 0
+    left = count
+    while left > 0:  # 64 colours at a time; a second round is rare
+        used = np.zeros(node_count, np.uint64)
+        for c in range(count):
+            if color[c] >= 0:
+                continue
+            taken = uint64(0)
+            for t in range(starts[c], starts[c + 1]):
+                for a in range(elements.shape[1]):
+                    taken |= used[elements[order[t], a]]
+            free = 0
+            while free < 64 and (taken >> uint64(free)) & uint64(1):
+                free += 1
+            if free == 64:
+                continue
+            color[c] = base + free
+            left -= 1
+            for t in range(starts[c], starts[c + 1]):
+                for a in range(elements.shape[1]):
+                    used[elements[order[t], a]] |= uint64(1) << uint64(free)
+        base += 64
+    return color
 
 
 @inline
-def add_element(elements, places, slots, indptr, e, block, force, c_stiffness, dt, blocks, rhs):
-    """Add c_stiffness times an element's stiffness to the blocks, and subtract dt times its force from rhs.
+def begin_row(i, indptr, indices, mass, c_mass, velocities, load, blocks, rhs):
+    """Set row i of the matrix to c_mass M and of the right-hand side to M v + load."""
+    r0 = load[i, 0]
+    r1 = load[i, 1]
+    r2 = load[i, 2]
+    for k in range(uint32(indptr[i]), uint32(indptr[i + 1])):
+        j = uint32(indices[k])
+        w = mass[k]
+        r0 += w * velocities[j, 0]
+        r1 += w * velocities[j, 1]
+        r2 += w * velocities[j, 2]
+        for t in range(9):
+            blocks[k, t] = 0.0
+        blocks[k, 0] = c_mass * w
+        blocks[k, 4] = c_mass * w
+        blocks[k, 8] = c_mass * w
+    rhs[i, 0] = r0
+    rhs[i, 1] = r1
+    rhs[i, 2] = r2
+
+
+@inline
+def add_element(e, elements, indptr, slots, K, f, c_stiffness, dt, blocks, rhs):
+    """Add c_stiffness K to the matrix and -dt f to the right-hand side.
 
     Args:
-        elements: Nodes of the elements [m, k].
-        places: From `element_places` [m, k].
-        slots: Of the pattern.
-        indptr: Of the pattern.
         e: The element.
-        block: Its blocks (a, b) with a <= b, row by row [k, k, 9].
-        force: Its elastic force [k, 3].
+        elements: Nodes of the elements [m, k].
+        indptr: Starts of the matrix's rows [n + 1].
+        slots: See `Scatter`.
+        K: Element stiffness [k, k, 9], each block column by column; only blocks (a, b) with a <= b are read.
+        f: Element force [k, 3].
         c_stiffness: Factor of the stiffness.
         dt: Factor of the force.
-        blocks: Of the matrix, column by column.
+        blocks: Matrix [nnz, 9], each block column by column.
         rhs: Right-hand side [n, 3].
     """
-    nodes = elements.shape[1]
-    for a in range(nodes):
-        i = elements[e, a]
-        row, place = indptr[i], places[e, a]
-        rhs[i, 0] -= dt * force[a, 0]
-        rhs[i, 1] -= dt * force[a, 1]
-        rhs[i, 2] -= dt * force[a, 2]
-        for b in range(nodes):
-            k = row + slots[place, b]
-            if a <= b:
-                for r in range(3):
-                    for c in range(3):
-                        blocks[k, 3 * c + r] += c_stiffness * block[a, b, 3 * r + c]
-            else:
-                for c in range(9):
-                    blocks[k, c] += c_stiffness * block[b, a, c]
+    k = uint32(elements.shape[1])
+    for a in range(k):
+        i = uint32(elements[e, a])
+        row = uint32(indptr[i])
+        for c in range(3):
+            rhs[i, c] -= dt * f[a, c]
+        at = row + uint32(slots[e, a, a])
+        for t in range(9):
+            blocks[at, t] += c_stiffness * K[a, a, t]
+        for b in range(a + uint32(1), k):
+            at = row + uint32(slots[e, a, b])
+            mirror = uint32(indptr[elements[e, b]]) + uint32(slots[e, b, a])
+            for t in range(9):
+                blocks[at, t] += c_stiffness * K[a, b, t]
+            for r in range(3):
+                for c in range(3):
+                    blocks[mirror, 3 * c + r] += c_stiffness * K[a, b, 3 * r + c]
