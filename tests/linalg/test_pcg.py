@@ -103,3 +103,63 @@ def test_print_tells_how_it_does():
     solver.solve(rhs, np.zeros_like(rhs))
     assert f"{3 * len(rhs)} unknowns" in str(solver)
     assert f"{solver.last.iterations} iterations" in str(solver)
+
+
+def random_locks(n, seed=7):
+    """Return `fixed` [n], the projectors onto the free directions [n, 3, 3], and the free directions of each node."""
+    rng = np.random.default_rng(seed)
+    fixed = rng.integers(0, 3, n).astype(np.uint8)
+    S = np.zeros((n, 3, 3))
+    basis = []
+    for i in range(n):
+        if fixed[i] == 1:
+            continue
+        q = np.linalg.qr(rng.normal(size=(3, 3)))[0] if i % 3 else np.eye(3)[rng.permutation(3)]
+        free = q[:, : 3 if fixed[i] == 0 else rng.integers(1, 3)]
+        S[i] = free @ free.T
+        basis += [(i, column) for column in free.T]
+    return fixed, S, basis
+
+
+@pytest.mark.parametrize("preconditioner", ["ssor", "jacobi"])
+def test_partly_fixed_nodes_solve_the_projected_system(preconditioner):
+    """x = x0 + Z y with Z a basis of the free directions: (Z^T A Z) y = Z^T (rhs - A x0), solved directly."""
+    matrix, rhs = definite_system()
+    fixed, S, basis = random_locks(len(rhs))
+    Z = np.zeros((len(rhs), 3, len(basis)))
+    for column, (i, direction) in enumerate(basis):
+        Z[i, :, column] = direction
+    Z = Z.reshape(-1, len(basis))
+    projections = np.ascontiguousarray(S[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]])
+    solver = PCG(rtol=1e-12, preconditioner=preconditioner)
+    solver.setup(matrix)
+    before = matrix.blocks.copy()
+    solver.update(matrix, fixed, projections)
+    start = np.random.default_rng(3).normal(size=rhs.shape)
+    x = start.copy()
+    assert solver.solve(rhs, x).converged
+    A = matrix.to_scipy().toarray()
+    y = np.linalg.solve(Z.T @ A @ Z, Z.T @ (rhs.ravel() - A @ start.ravel()))
+    np.testing.assert_allclose(x.ravel(), start.ravel() + Z @ y, atol=1e-9)
+    held = np.einsum("nij,nj->ni", np.eye(3) - S, x - start)
+    assert np.abs(held).max() < 1e-13  # what is held keeps its value
+    axes = (fixed == 2) & (np.abs(S - S.round()).max(axis=(1, 2)) == 0.0)
+    assert axes.any()
+    assert not held[axes].any()  # and to the last bit along the axes
+    np.testing.assert_array_equal(matrix.blocks, before)
+
+
+def test_partly_fixed_nodes_solve_alike_in_parts_and_with_any_preconditioner():
+    """A large matrix is swept in several parts in parallel; the answer is that of the other preconditioner."""
+    matrix, rhs = definite_system(cells=(24, 16, 16))
+    assert matrix.pattern.parallel
+    fixed, S, _ = random_locks(len(rhs))
+    projections = np.ascontiguousarray(S[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]])
+    results = []
+    for preconditioner in ("ssor", "jacobi"):
+        solver = PCG(rtol=1e-11, preconditioner=preconditioner)
+        solver.setup(matrix)
+        solver.update(matrix, fixed, projections)
+        results.append(np.zeros_like(rhs))
+        assert solver.solve(rhs, results[-1]).converged
+    np.testing.assert_allclose(results[0], results[1], atol=1e-8)

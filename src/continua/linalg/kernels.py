@@ -138,50 +138,88 @@ def multiply(indptr, indices, blocks, x, y):
 
 
 @inline
-def invert_block(blocks, k, fixed, factor, inverse, i):
-    """Set `inverse[i]` to `factor` times the inverse of the symmetric block k, or to zero where `fixed`.
+def free_part(a, b, d, e, f, g, p, i):
+    """Return S D S of a symmetric block D = (a, b, d, e, f, g) and the projector S in row i of `p`, as six values."""
+    p0, p1, p2, p3, p4, p5 = p[i, 0], p[i, 1], p[i, 2], p[i, 3], p[i, 4], p[i, 5]
+    # D S, then S (D S)
+    x0, y0, z0 = a * p0 + b * p1 + d * p2, a * p1 + b * p3 + d * p4, a * p2 + b * p4 + d * p5
+    x1, y1, z1 = b * p0 + e * p1 + f * p2, b * p1 + e * p3 + f * p4, b * p2 + e * p4 + f * p5
+    x2, y2, z2 = d * p0 + f * p1 + g * p2, d * p1 + f * p3 + g * p4, d * p2 + f * p4 + g * p5
+    return (
+        p0 * x0 + p1 * x1 + p2 * x2,
+        p0 * y0 + p1 * y1 + p2 * y2,
+        p0 * z0 + p1 * z1 + p2 * z2,
+        p1 * y0 + p3 * y1 + p4 * y2,
+        p1 * z0 + p3 * z1 + p4 * z2,
+        p2 * z0 + p4 * z1 + p5 * z2,
+    )
 
-    Returns whether it could: a free row whose block is not positive definite gets zeros as well.
-    """
-    a = blocks[k, 0]
-    b = blocks[k, 1]
-    d = blocks[k, 2]
-    e = blocks[k, 4]
-    f = blocks[k, 5]
-    g = blocks[k, 8]
+
+@inline
+def _invert(a, b, d, e, f, g, factor):
+    """Return whether a symmetric block has a positive determinant, and `factor` times its inverse."""
     c00 = e * g - f * f
     c01 = d * f - b * g
     c02 = b * f - d * e
     det = a * c00 + b * c01 + d * c02
     good = det > 0.0 and a > 0.0
-    if fixed != 0 or not good:
-        for q in range(6):
-            inverse[i, q] = 0.0
-        return fixed != 0
-    s = factor / det
-    inverse[i, 0] = s * c00
-    inverse[i, 1] = s * c01
-    inverse[i, 2] = s * c02
-    inverse[i, 3] = s * (a * g - d * d)
-    inverse[i, 4] = s * (b * d - a * f)
-    inverse[i, 5] = s * (a * e - b * b)
-    return True
+    s = factor / det if good else 0.0
+    return good, (s * c00, s * c01, s * c02, s * (a * g - d * d), s * (b * d - a * f), s * (a * e - b * b))
+
+
+@inline
+def invert_block(blocks, k, fixed, projections, factor, inverse, i):
+    """Set `inverse[i]` to `factor` times the inverse of the symmetric block k, or to zero where `fixed` is 1.
+
+    Where `fixed` is 2 it is the pseudo-inverse of S D S, S the projector in row i of `projections`: that of
+    S D S + c (1 - S), which is regular for any c > 0, projected again.
+    Returns whether it could: a row that is not all fixed whose block is not positive definite gets zeros as well.
+    """
+    good, r = False, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if fixed == 0:
+        good, r = _invert(
+            blocks[k, 0], blocks[k, 1], blocks[k, 2], blocks[k, 4], blocks[k, 5], blocks[k, 8], factor
+        )
+    elif fixed == 2:
+        a, b, d, e, f, g = free_part(
+            blocks[k, 0], blocks[k, 1], blocks[k, 2], blocks[k, 4], blocks[k, 5], blocks[k, 8], projections, i
+        )
+        c = a + e + g
+        good, r = _invert(
+            a + c * (1.0 - projections[i, 0]),
+            b - c * projections[i, 1],
+            d - c * projections[i, 2],
+            e + c * (1.0 - projections[i, 3]),
+            f - c * projections[i, 4],
+            g + c * (1.0 - projections[i, 5]),
+            factor,
+        )
+        r = free_part(r[0], r[1], r[2], r[3], r[4], r[5], projections, i)
+    else:
+        good = True
+    inverse[i, 0] = r[0]
+    inverse[i, 1] = r[1]
+    inverse[i, 2] = r[2]
+    inverse[i, 3] = r[3]
+    inverse[i, 4] = r[4]
+    inverse[i, 5] = r[5]
+    return good
 
 
 @kernel_pair
-def invert_diagonal(blocks, diagonal, fixed, inverse):
-    """Set `inverse[i]` to the inverse of row i's diagonal block (symmetric, six values), zero where `fixed`.
+def invert_diagonal(blocks, diagonal, fixed, projections, inverse):
+    """Set `inverse[i]` to the inverse of row i's diagonal block (symmetric, six values), zero where `fixed` is 1.
 
-    A zero block keeps a fixed node out of every search direction: that is the filter of Baraff and Witkin
-    without touching the matrix. Returns the number of rows whose diagonal block is not positive definite;
-    those get a zero block too.
+    A zero block keeps a fixed node out of every search direction, and a projected one keeps a partly fixed node
+    (`fixed` is 2) in its free directions: that is the filter of Baraff and Witkin without touching the matrix.
+    Returns the number of rows whose diagonal block is not positive definite; those get a zero block too.
     """
     n = diagonal.shape[0]
     chunks = (n + CHUNK - 1) // CHUNK
     bad = np.zeros(chunks, np.int64)
     for c in prange(chunks):
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-            if not invert_block(blocks, uint32(diagonal[i]), fixed[i], 1.0, inverse, i):
+            if not invert_block(blocks, uint32(diagonal[i]), fixed[i], projections, 1.0, inverse, i):
                 bad[c] += 1
     return bad.sum()
 
@@ -202,10 +240,23 @@ def _ordered_sum(partial):
     return total
 
 
+@inline
+def _filtered(fixed, p, i, a0, a1, a2):
+    """Return the free part of a vector of node i: what is held would drown in rounding as the rest gets small."""
+    if fixed[i] != 2:
+        return a0, a1, a2
+    return (
+        p[i, 0] * a0 + p[i, 1] * a1 + p[i, 2] * a2,
+        p[i, 1] * a0 + p[i, 3] * a1 + p[i, 4] * a2,
+        p[i, 2] * a0 + p[i, 4] * a1 + p[i, 5] * a2,
+    )
+
+
 @kernel_pair
 def conjugate_gradients(
-    indptr, indices, blocks, inverse, rhs, load, x, rtol, max_iterations, r, z, d, q, partial, partial2
-):
+    indptr, indices, blocks, fixed, projections, inverse, rhs, load, x, rtol, max_iterations,
+    r, z, d, q, partial, partial2,
+):  # fmt: skip
     """Solve A x = rhs by block-Jacobi conjugate gradients, starting from x.
 
     The residual is measured in the norm of the preconditioner, relative to rhs and `load` together (`load`
@@ -220,9 +271,7 @@ def conjugate_gradients(
         scale = 0.0
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
             s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
-            r0 = rhs[i, 0] - s0
-            r1 = rhs[i, 1] - s1
-            r2 = rhs[i, 2] - s2
+            r0, r1, r2 = _filtered(fixed, projections, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
             z0, z1, z2 = _precondition(inverse, i, r0, r1, r2)
             r[i, 0] = r0
             r[i, 1] = r1
@@ -250,6 +299,7 @@ def conjugate_gradients(
             total = 0.0
             for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
                 s0, s1, s2 = blocks_times(flat, indices, d, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
+                s0, s1, s2 = _filtered(fixed, projections, i, s0, s1, s2)
                 q[i, 0] = s0
                 q[i, 1] = s1
                 q[i, 2] = s2

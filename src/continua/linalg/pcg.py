@@ -12,12 +12,15 @@ from continua.linalg.solver import SolveReport
 
 __all__ = ["PCG"]
 
+_NO_PROJECTIONS = np.zeros((0, 6))
+
 
 class PCG:
     """Preconditioned conjugate gradients; the whole solve is one compiled function.
 
-    Constraints are filtered (Baraff and Witkin 1998): fixed nodes get a zero preconditioner block, so the
-    matrix is never modified and nodes can be pinned and freed at no cost.
+    Constraints are filtered (Baraff and Witkin 1998): fixed nodes get a zero preconditioner block, and nodes that
+    may move in some directions only get one of those directions. The matrix is never modified, so nodes can be
+    pinned, locked and freed at no cost.
 
     Args:
         rtol: Residual at which to stop, relative to the right-hand side, in the preconditioner's norm.
@@ -67,14 +70,31 @@ class PCG:
             self._inner = np.zeros((n, 2), np.int32)
             ssor.split_rows.serial(p.indptr, p.indices, self._starts, self._inner)
 
-    def update(self, matrix: BlockMatrix, fixed: NDArray[np.uint8]) -> None:
-        """Invert the diagonal blocks of the free nodes."""
+    def update(
+        self,
+        matrix: BlockMatrix,
+        fixed: NDArray[np.uint8],
+        projections: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Invert the diagonal blocks of the free nodes; see `LinearSolver.update`."""
         p = matrix.pattern
+        if projections is None:
+            projections = _NO_PROJECTIONS
+        self._held = (fixed, projections)
         if self.preconditioner == "jacobi":
-            kernels.invert_diagonal.pick(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
+            kernels.invert_diagonal.pick(p.parallel)(
+                matrix.blocks, p.diagonal, fixed, projections, self._inverse
+            )
         else:
             ssor.diagonal_blocks.pick(p.parallel)(
-                matrix.blocks, p.diagonal, fixed, self.relaxation, self._starts, self._scaled, self._inverse
+                matrix.blocks,
+                p.diagonal,
+                fixed,
+                projections,
+                self.relaxation,
+                self._starts,
+                self._scaled,
+                self._inverse,
             )
         self._matrix = matrix
 
@@ -87,13 +107,14 @@ class PCG:
         p = self._matrix.pattern
         scale = self._zero if load is None else load
         end = (rhs, scale, x, self.rtol, self.max_iterations, *self._work, *self._partial)
+        front: tuple = (p.indptr, p.indices, self._matrix.blocks)
         if self.preconditioner == "jacobi":
             run = kernels.conjugate_gradients.pick(p.parallel)
-            iterations, residual = run(p.indptr, p.indices, self._matrix.blocks, self._inverse, *end)
+            front += (*self._held, self._inverse)
         else:
             run = ssor.ssor_conjugate_gradients.pick(p.parallel)
-            front = (p.indptr, p.indices, self._matrix.blocks, p.diagonal, self._inner, self._starts)
-            iterations, residual = run(*front, self._inverse, self._scaled, *end)
+            front += (p.diagonal, self._inner, self._starts, self._inverse, self._scaled)
+        iterations, residual = run(*front, *end)
         self.last = SolveReport(int(iterations), float(residual), 0.0 <= residual <= self.rtol)
         return self.last
 

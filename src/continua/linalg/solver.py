@@ -28,8 +28,21 @@ class LinearSolver(Protocol):
     def setup(self, matrix: BlockMatrix) -> None:
         """Prepare for matrices with this pattern."""
 
-    def update(self, matrix: BlockMatrix, fixed: NDArray[np.uint8]) -> None:
-        """Take over new values; nodes with `fixed` != 0 keep what they have in every solve."""
+    def update(
+        self,
+        matrix: BlockMatrix,
+        fixed: NDArray[np.uint8],
+        projections: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Take over new values and constraints.
+
+        Args:
+            matrix: The matrix.
+            fixed: Shape [n]: 0 for a free node, 1 for one that keeps what it has in every solve, 2 for one that
+                keeps some directions.
+            projections: For nodes with `fixed` = 2 the projector onto the directions that are free, as its six
+                values 00, 01, 02, 11, 12, 22, shape [n, 6]; may be None when there are no such nodes.
+        """
 
     def solve(
         self, rhs: NDArray[np.float64], x: NDArray[np.float64], load: NDArray[np.float64] | None = None

@@ -16,7 +16,7 @@ from continua.solids.motion import Motion
 from continua.surroundings import as_vector
 
 if TYPE_CHECKING:
-    from continua.solids.soft_body import SoftBody
+    from continua.solids.attachments import Attachments
 
 __all__ = ["Constraint", "Pull", "Push"]
 
@@ -24,16 +24,21 @@ __all__ = ["Constraint", "Pull", "Push"]
 class _Handle:
     """Something attached to a body; it acts in the steps that start before `until` [s]."""
 
-    def __init__(self, body: SoftBody, until: float = inf) -> None:
+    def __init__(self, body: Attachments, until: float = inf) -> None:
         if isnan(until):
             raise InputError("the time until which something acts on a body must be a number, not nan")
-        self._body: SoftBody | None = body
+        self._body: Attachments | None = body
         self.until = float(until)
 
     @property
     def active(self) -> bool:
         """Whether it still acts."""
         return self._body is not None
+
+    def _attached(self) -> Attachments:
+        if self._body is None:
+            raise InputError(f"this {type(self).__name__.lower()} has been removed from its body")
+        return self._body
 
     def remove(self) -> None:
         """Take it off the body; doing so twice is no error."""
@@ -43,31 +48,57 @@ class _Handle:
 
 
 class Constraint(_Handle):
-    """Nodes that are held where they are at rest, or driven along a motion.
+    """Nodes that are held where they are at rest, or driven along a motion; in all directions or along one only.
 
     Attributes:
         nodes: The nodes, as indices.
         motion: The motion, or None for nodes that are held.
+        direction: The only direction in which they are held or driven, a unit vector; None stands for all.
     """
 
     def __init__(
-        self, body: SoftBody, nodes: NDArray[np.int32], motion: Motion | None, until: float = inf
+        self,
+        body: Attachments,
+        nodes: NDArray[np.int32],
+        motion: Motion | None,
+        until: float = inf,
+        direction: NDArray[np.float64] | None = None,
     ) -> None:
         super().__init__(body, until)
         self.nodes = nodes
         self.motion = motion
+        self.direction = direction
 
     def targets(self, time: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return where the nodes have to be at `time` [s]."""
+        """Return where the nodes have to be at `time` [s]; with a direction, only that component counts."""
         points = rest[self.nodes]
         return points if self.motion is None else self.motion.at(time, points)
+
+    @property
+    def reactions(self) -> NDArray[np.float64]:
+        """The force [N] that holds each of the nodes, shape [k, 3], as of the last step or `settle`.
+
+        What other constraints exert on nodes that they share is in it. Zero before the first step.
+        """
+        forces = self._attached().reaction_forces()[self.nodes]
+        return forces if self.direction is None else np.outer(forces @ self.direction, self.direction)
+
+    @property
+    def reaction(self) -> NDArray[np.float64]:
+        """The total force [N] that this constraint exerts on the body, shape [3]."""
+        return self.reactions.sum(axis=0)
+
+    def moment(self, about: ArrayLike = (0.0, 0.0, 0.0)) -> NDArray[np.float64]:
+        """Return the total moment [N m] that this constraint exerts on the body about a point [m], shape [3]."""
+        arms = self._attached()._x[self.nodes] - as_vector(about, "the point of a moment")
+        return np.cross(arms, self.reactions).sum(axis=0)
 
 
 class Push(_Handle):
     """A force [N] spread evenly over nodes; set `force` to change it while the simulation runs."""
 
     def __init__(
-        self, body: SoftBody, nodes: NDArray[np.int32], force: ArrayLike, until: float = inf
+        self, body: Attachments, nodes: NDArray[np.int32], force: ArrayLike, until: float = inf
     ) -> None:
         super().__init__(body, until)
         self.nodes = nodes
@@ -96,7 +127,7 @@ class Pull(_Handle):
 
     def __init__(
         self,
-        body: SoftBody,
+        body: Attachments,
         nodes: NDArray[np.int32],
         weights: NDArray[np.float64],
         target: ArrayLike,
@@ -122,9 +153,7 @@ class Pull(_Handle):
     @property
     def point(self) -> NDArray[np.float64]:
         """Where the held point of the body is now [m]."""
-        if self._body is None:
-            raise InputError("this pull has been removed from its body")
-        return self.weights @ self._body._x[self.nodes]
+        return self.weights @ self._attached()._x[self.nodes]
 
     @property
     def force(self) -> NDArray[np.float64]:

@@ -25,6 +25,7 @@ from continua.contact import ContactSet
 from continua.contact.kernels import apply_contacts, contact_impulses
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.solids import mass_kernels
+from continua.solids.constraints import Held
 from continua.solids.elements import Elements, System
 from continua.solids.handles import Pull
 
@@ -42,9 +43,7 @@ class StepInput:
     alpha: float
     beta: float
     force: NDArray[np.float64]
-    fixed: NDArray[np.uint8]
-    prescribed: NDArray[np.float64]
-    free: bool
+    held: Held
     follows_rotation: bool
     pulls: tuple[Pull, ...]
     contacts: ContactSet
@@ -67,6 +66,7 @@ class ImplicitEuler:
         self._impulse = np.zeros((n, 3))
         self.solved = np.zeros((n, 3))
         self.newton_iterations = 0
+        self._dt = 1.0
         solver.setup(self.matrix)
 
     def solve(
@@ -79,16 +79,14 @@ class ImplicitEuler:
         step: StepInput,
     ) -> SolveReport:
         """Fill `solved` with the velocities after the step; x and v stay as they are."""
-        dt = step.dt
+        dt = self._dt = step.dt
         np.multiply(step.force, dt, out=self._load)
         self._extrapolate(v, previous, smooth=not len(step.contacts))
-        if not step.free:
-            held = step.fixed.view(bool)
-            self.solved[held] = step.prescribed[held]
+        step.held.impose(self.solved)
         total = 0
         for iteration in range(step.newton):
             self._linearise(x, v, mass, step, first=iteration == 0)
-            self.solver.update(self.matrix, step.fixed)
+            self.solver.update(self.matrix, step.held.fixed, step.held.projections)
             before = self.solved.copy() if step.newton > 1 else self.solved
             report = self.solver.solve(self._rhs, self.solved, self._load)
             total += report.iterations
@@ -98,9 +96,13 @@ class ImplicitEuler:
             ):
                 break
         self.newton_iterations = iteration + 1
-        if step.free:
+        if not step.held.any:
             self._keep_momentum(x, v, mass, node_mass, step)
         return replace(report, iterations=total)
+
+    def reactions(self) -> NDArray[np.float64]:
+        """Return the force [N] that held the nodes in the last step, shape [n, 3]: what A v+ = rhs lacks."""
+        return (self.matrix.multiply(self.solved) - self._rhs) / self._dt
 
     def _extrapolate(self, v: NDArray[np.float64], previous: NDArray[np.float64], smooth: bool) -> None:
         """Start the solve from the last velocities: a parabola through three of them, or a line where things hit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf, isfinite
+from math import isfinite
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
@@ -17,16 +17,15 @@ from continua.frames import BodyFrame, Field, StepReport, frozen
 from continua.linalg import PCG, LinearSolver
 from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
 from continua.solids import mass_kernels
+from continua.solids.attachments import Attachments
 from continua.solids.bezier import BezierTets
 from continua.solids.elements import Elements, LinearTets
-from continua.solids.handles import Constraint, Pull, Push
 from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.implicit_euler import ImplicitEuler, StepInput
 from continua.solids.laws import Corotated, Hyperelastic, Law, Linear
 from continua.solids.materials import Materials
-from continua.solids.motion import Motion
 from continua.solids.quadrature import NodalElements, QuadratureTets
-from continua.solids.selection import Where, select_nodes
+from continua.solids.selection import Where
 from continua.solids.statics import SettleReport, find_equilibrium
 from continua.solids.surface import BodySurface
 from continua.solids.wind import add_wind
@@ -64,7 +63,7 @@ def _make_elements(mesh: VolumeMesh, order: int, law: Law) -> Elements:
     return QuadratureTets(mesh, order)
 
 
-class SoftBody:
+class SoftBody(Attachments):
     """An elastic body.
 
     Args:
@@ -115,14 +114,10 @@ class SoftBody:
         self._initial_v = np.zeros_like(self._x)
         self._next = np.zeros_like(self._x)
         self._force = np.zeros_like(self._x)
-        self._fixed = np.zeros(self.node_count, np.uint8)
-        self._prescribed = np.zeros_like(self._x)
-        self._constraints: list[Constraint] = []
-        self._pushes: list[Push] = []
-        self._pulls: list[Pull] = []
         self._surroundings = Surroundings()
         self._surface = BodySurface(self._elements)
         self._size = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
+        self._attach_nothing(self._size)
         mean_volume = mesh.volume / mesh.element_count
         self._element_size = (6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order
         self._materials = Materials(mesh, law, parts, self.name)
@@ -217,74 +212,6 @@ class SoftBody:
         self._v_before[:] = self._v
         self._initial_v[:] = self._v
 
-    # --- what holds it and what moves it ------------------------------------------------------------------
-
-    def pin(self, where: Where, *, until: float = inf) -> Constraint:
-        """Hold nodes at their rest positions.
-
-        Args:
-            where: Function of rest positions [n, 3] that returns a mask, a mask, node indices, or the name of
-                a region of the mesh.
-            until: When they are let go [s].
-        """
-        return self._constrain("pin", where, None, until)
-
-    def drive(self, where: Where, motion: Motion | Any, *, until: float = inf) -> Constraint:
-        """Move nodes along a motion: a `Motion`, or a function of (time, rest_positions) [s, m].
-
-        At time `until` [s] they are let go and move freely.
-        """
-        return self._constrain(
-            "drive", where, motion if isinstance(motion, Motion) else Motion(motion), until
-        )
-
-    def push(self, where: Where, force: ArrayLike, *, until: float = inf) -> Push:
-        """Load nodes with a total force [N], spread evenly over them, that ends at time `until` [s]."""
-        push = Push(self, self._select(where, "push"), force, until)
-        self._pushes.append(push)
-        return push
-
-    def pull(
-        self,
-        node: int | None = None,
-        target: ArrayLike | None = None,
-        *,
-        point: ArrayLike | None = None,
-        stiffness: float | None = None,
-    ) -> Pull:
-        """Attach a spring to a node, or to the surface point nearest to `point` [m], and pull it to `target` [m].
-
-        Without a target the spring starts where the point is; set `pull.target` to drag. Without a stiffness
-        [N/m] the spring suits the body's own stiffness and mass.
-        """
-        if (node is None) == (point is None):
-            raise InputError("a pull takes either a node or a point")
-        if node is not None:
-            nodes = select_nodes([node], self.rest_positions, self._elements.elements, self.mesh, "pull")
-            return self._pull(nodes, np.ones(1), target, stiffness)
-        where = as_vector(np.asarray(point), "a pull's point")
-        triangle, weights = self._surface.nearest(where, self._elements.values(self._x))
-        return self.pull_face(triangle, weights, target, stiffness=stiffness)
-
-    def pull_face(
-        self,
-        triangle: int,
-        weights: ArrayLike,
-        target: ArrayLike | None = None,
-        *,
-        stiffness: float | None = None,
-    ) -> Pull:
-        """Attach a spring to the point of a surface triangle with the given barycentric weights."""
-        w = as_vector(weights, "a pull's weights")
-        if not 0 <= triangle < len(self._surface.triangles):
-            raise InputError(
-                f"the surface has triangles 0 to {len(self._surface.triangles) - 1}, not {triangle}"
-            )
-        if w.min() < -1e-6 or abs(w.sum() - 1.0) > 1e-3:
-            raise InputError(f"a pull's weights must be at least 0 and sum to 1, not {tuple(w)}")
-        w = np.maximum(w, 0.0)
-        return self._pull(self._surface.triangles[triangle], w / w.sum(), target, stiffness)
-
     # --- the body in a world ------------------------------------------------------------------------------
 
     def prepare(self, surroundings: Surroundings) -> None:
@@ -309,16 +236,18 @@ class SoftBody:
             raise InputError(f"dt must be greater than 0 s, not {dt}")
         start = perf_counter()
         around = self._surroundings
-        held = self._place_constraints(around.time, dt)
+        held = self._held
+        self._reactions = None
+        held.place(
+            self._constraints, around.time, around.time + dt, self.rest_positions, self._x, dt, self.name
+        )
         self._collect_forces(around)
         step = StepInput(
             dt=dt,
             alpha=self._damping[0],
             beta=self._damping[1],
             force=self._force,
-            fixed=self._fixed,
-            prescribed=self._prescribed,
-            free=not held,
+            held=held,
             follows_rotation=self.material.follows_rotation,
             pulls=tuple(self._pulls),
             contacts=contacts,
@@ -337,6 +266,7 @@ class SoftBody:
                 body=self.name,
                 step=around.step + 1,
             )
+        self._reactions = self.integrator.reactions
         warnings = []
         if not solve.converged:
             warnings.append(
@@ -372,22 +302,32 @@ class SoftBody:
         """
         around = self._surroundings
         x = self._x.copy()
-        self._fixed[:] = 0
-        for constraint in self._constraints:
-            if around.time < constraint.until:
-                x[constraint.nodes] = constraint.targets(around.time, self._elements.rest_positions)
-                self._fixed[constraint.nodes] = 1
-        if not self._fixed.any():
+        held = self._held
+        self._reactions = None
+        held.place(self._constraints, around.time, around.time, self.rest_positions, x, 1.0, self.name)
+        if not held.any:
             raise InputError(
                 f"body '{self.name}' has no equilibrium, because nothing holds it; pin it somewhere"
             )
         if self._pulls:
             raise InputError(f"body '{self.name}' cannot settle while it is pulled; remove the pulls first")
+        displacement = np.zeros_like(x)
+        held.impose(displacement)
+        x += displacement
         v, self._v = self._v, np.zeros_like(self._v)  # the wind presses on a body at rest
         self._collect_forces(around)
+        loose = held.loose(self._force)
+        if loose is not None:
+            self._v = v
+            along = ", ".join(f"{c:.3g}" for c in np.abs(loose))
+            raise InputError(
+                f"body '{self.name}' has no equilibrium, because nothing holds it along ({along}), "
+                "where the loads move it; pin or lock it there"
+            )
         matrix, solver = self.integrator.matrix, self.integrator.solver
+        unbalanced = np.zeros_like(x)
         report = find_equilibrium(
-            self._elements, solver, matrix, x, self._force, self._fixed, self._mass, rtol, max_newton
+            self._elements, solver, matrix, x, self._force, held, self._mass, rtol, max_newton, unbalanced
         )
         if not report.converged:
             self._v = v
@@ -399,6 +339,7 @@ class SoftBody:
             )
         self._x[:] = x
         self._v_before[:] = 0.0
+        self._reactions = lambda: -unbalanced
         return report
 
     def energy(self) -> dict[str, float]:
@@ -454,12 +395,14 @@ class SoftBody:
                 )
         for key, target in targets.items():
             target[:] = state[key]
+        self._reactions = None
 
     def reset(self) -> None:
         """Go back to rest, with the velocity given by `set_velocity`; pulls by hand are let go."""
         self._x[:] = self._elements.rest_positions
         self._v[:] = self._initial_v
         self._v_before[:] = self._initial_v
+        self._reactions = None
 
     def __repr__(self) -> str:
         return (
@@ -479,34 +422,6 @@ class SoftBody:
             self._mass = self._elements.mass(materials.density, self._lumped)
             self._node_mass = np.add.reduceat(self._mass, self._elements.pattern.indptr[:-1])
 
-    def _select(self, where: Where, what: str) -> NDArray[np.int32]:
-        label = f"{what} of body '{self.name}'" if self.name else what
-        return select_nodes(where, self.rest_positions, self._elements.elements, self.mesh, label)
-
-    def _constrain(self, what: str, where: Where, motion: Motion | None, until: float) -> Constraint:
-        constraint = Constraint(self, self._select(where, what), motion, until)
-        self._constraints.append(constraint)
-        return constraint
-
-    def _detach(self, handle: object) -> None:
-        for held in (self._constraints, self._pushes, self._pulls):
-            if handle in held:
-                held.remove(handle)  # type: ignore[arg-type]
-
-    def _place_constraints(self, time: float, dt: float) -> bool:
-        """Set the velocities that take constrained nodes to where they have to be at the end of the step.
-
-        Returns:
-            Whether any node is held.
-        """
-        self._fixed[:] = 0
-        for constraint in self._constraints:
-            if time < constraint.until:
-                targets = constraint.targets(time + dt, self._elements.rest_positions)
-                self._prescribed[constraint.nodes] = (targets - self._x[constraint.nodes]) / dt
-                self._fixed[constraint.nodes] = 1
-        return bool(self._fixed.any())
-
     def _collect_forces(self, around: Surroundings) -> None:
         np.multiply(self._node_mass[:, None], around.gravity, out=self._force)
         for push in self._pushes:
@@ -517,26 +432,6 @@ class SoftBody:
             add_wind(
                 self._x, self._v, self._surface.triangles, wind.at(around.time), wind.density, self._force
             )
-
-    def _pull(
-        self,
-        nodes: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        target: ArrayLike | None,
-        stiffness: float | None,
-    ) -> Pull:
-        if stiffness is None:
-            stiffness = self.pull_stiffness
-        nodes, weights = self._elements.point_weights(nodes, weights)
-        pull = Pull(self, nodes, weights, weights @ self._x[nodes] if target is None else target, stiffness)
-        self._pulls.append(pull)
-        return pull
-
-    @property
-    def pull_stiffness(self) -> float:
-        """Spring constant [N/m] of a pull that gives none: stiff enough to lift the body, no stiffer than it."""
-        length = self.mesh.volume ** (1.0 / 3.0)
-        return max(0.1 * self.material.young * length, 100.0 * self.mass_total)
 
     def _energy(self) -> dict[str, float]:
         p = self._elements.pattern

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.linalg import BlockMatrix, LinearSolver
+from continua.solids.constraints import Held
 from continua.solids.elements import Elements, System
 
 __all__ = ["SettleReport", "find_equilibrium"]
@@ -49,12 +50,13 @@ def find_equilibrium(
     matrix: BlockMatrix,
     x: NDArray[np.float64],
     force: NDArray[np.float64],
-    fixed: NDArray[np.uint8],
+    held: Held,
     mass: NDArray[np.float64],
     rtol: float,
     max_newton: int,
+    unbalanced: NDArray[np.float64],
 ) -> SettleReport:
-    """Move x to the equilibrium of the elastic forces and `force` [N]; nodes with `fixed` stay where they are.
+    """Move x to the equilibrium of the elastic forces and `force` [N]; what is held stays where it is.
 
     Args:
         elements: The body's elements.
@@ -62,14 +64,15 @@ def find_equilibrium(
         matrix: Work space.
         x: Coefficients [n, 3], changed in place; finite whatever happens.
         force: Loads [N], shape [n, 3].
-        fixed: Nodes that are held [n].
+        held: What is held.
         mass: Scalar masses of the blocks, which keep the matrix regular where the body is slack.
         rtol: Unbalanced force to reach, relative to the largest load (without loads, to the largest reaction).
         max_newton: Newton iterations after which to stop.
+        unbalanced: Filled with the loads less the elastic forces [N], shape [n, 3]: at the end, with the opposite of
+            what holds the body.
     """
-    free = fixed == 0
-    rhs, zero = np.zeros_like(x), np.zeros_like(x)
-    load = float(np.abs(force[free]).max(initial=0.0))
+    rhs, zero = unbalanced, np.zeros_like(x)
+    load = float(np.abs(held.free_part(force)).max(initial=0.0))
     slack = 0.0
     iterations = 0
     elements.update(x)
@@ -77,16 +80,17 @@ def find_equilibrium(
     residual = np.inf
     for newton in range(max_newton):
         elements.assemble(System(matrix, rhs, mass, slack, 1.0, 1.0, zero, force))
-        # where no load acts, the scale is what holds the held nodes: their part of the right-hand side
-        scale = load or float(np.abs(rhs[~free]).max(initial=0.0))
-        residual = float(np.abs(rhs[free]).max(initial=0.0)) / max(scale, 1e-300)
+        # where no load acts, the scale is what holds the held components: their part of the right-hand side
+        free = held.free_part(rhs)
+        scale = load or float(np.abs(rhs - free).max(initial=0.0))
+        residual = float(np.abs(free).max(initial=0.0)) / max(scale, 1e-300)
         if residual <= rtol:
             return SettleReport(True, newton, iterations, residual)
         direction = np.zeros_like(x)
-        solver.update(matrix, fixed)
+        solver.update(matrix, held.fixed, held.projections)
         report = solver.solve(rhs, direction)
         iterations += report.iterations
-        fall = float(np.vdot(rhs[free], direction[free]))
+        fall = float(np.vdot(rhs, direction))  # the direction has no held components
         if not (report.residual >= 0.0 and fall > 0.0):
             # a collapsed element leaves a direction without stiffness: lean on the mass there
             slack = 10.0 * slack if slack else 1e-6 * float(np.abs(matrix.blocks).max()) / float(mass.max())
@@ -101,7 +105,7 @@ def find_equilibrium(
                 good = reached <= potential - _ENOUGH * length * fall
             else:
                 elements.assemble(System(matrix, rhs, mass, slack, 1.0, 1.0, zero, force))
-                good = abs(float(np.vdot(rhs[free], direction[free]))) <= _SMALLER * fall
+                good = abs(float(np.vdot(rhs, direction))) <= _SMALLER * fall
             if good:
                 break
             length *= 0.5

@@ -1,0 +1,205 @@
+"""What a user attaches to a soft body while it runs: the methods that pin, drive, lock, push and pull it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, isfinite
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.mesh import VolumeMesh
+from continua.solids.constraints import Held, refuse_contradiction
+from continua.solids.elements import Elements
+from continua.solids.handles import Constraint, Pull, Push
+from continua.solids.materials import Materials
+from continua.solids.motion import Motion
+from continua.solids.selection import Where, select_nodes
+from continua.solids.surface import BodySurface
+from continua.surroundings import Surroundings, as_vector
+
+__all__ = ["Attachments"]
+
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+class Attachments:
+    """The part of a soft body that knows what holds it and what acts on it; see `SoftBody`."""
+
+    name: str
+    mesh: VolumeMesh
+    _elements: Elements
+    _surface: BodySurface
+    _surroundings: Surroundings
+    _materials: Materials
+    _node_mass: NDArray[np.float64]
+    _x: NDArray[np.float64]
+
+    def _attach_nothing(self, size: float) -> None:
+        """Start without constraints and loads; `size` [m] is that of the body."""
+        self._held = Held(self._elements.node_count, size)
+        self._constraints: list[Constraint] = []
+        self._pushes: list[Push] = []
+        self._pulls: list[Pull] = []
+        self._reactions: Callable[[], NDArray[np.float64]] | None = None  # asked for after a step or `settle`
+
+    def pin(self, where: Where, *, until: float = inf) -> Constraint:
+        """Hold nodes at their rest positions.
+
+        Args:
+            where: Function of rest positions [n, 3] that returns a mask, a mask, node indices, or the name of
+                a region of the mesh.
+            until: When they are let go [s].
+        """
+        return self._constrain("pin", where, None, until)
+
+    def drive(self, where: Where, motion: Motion | Any, *, until: float = inf) -> Constraint:
+        """Move nodes along a motion: a `Motion`, or a function of (time, rest_positions) [s, m].
+
+        At time `until` [s] they are let go and move freely.
+        """
+        return self._constrain("drive", where, _motion(motion), until)
+
+    def lock(
+        self,
+        where: Where,
+        direction: ArrayLike | Literal["x", "y", "z"],
+        motion: Motion | Any = None,
+        *,
+        until: float = inf,
+    ) -> Constraint:
+        """Hold nodes along one direction and leave them free across it, like rollers on a rail.
+
+        Locks on the same nodes combine, and nodes may carry loads across the direction.
+
+        Args:
+            where: The nodes, as for `pin`.
+            direction: The direction, a vector of any length or "x", "y" or "z".
+            motion: How the nodes move along the direction: a distance from rest [m], a `Motion` or a function of
+                (time, rest_positions), of which the component along the direction counts; None holds them.
+            until: When they are let go [s].
+        """
+        axis = _unit(direction)
+        if motion is not None and not callable(motion) and not isinstance(motion, Motion):
+            if not isinstance(motion, (int, float)) or not isfinite(motion):
+                raise InputError(f"a lock's motion must be a finite distance or a motion, not {motion!r}")
+            offset = float(motion) * axis
+            motion = Motion(lambda _, rest: rest + offset)
+        return self._constrain("lock", where, None if motion is None else _motion(motion), until, axis)
+
+    def push(self, where: Where, force: ArrayLike, *, until: float = inf) -> Push:
+        """Load nodes with a total force [N], spread evenly over them, that ends at time `until` [s]."""
+        push = Push(self, self._select(where, "push"), force, until)
+        self._pushes.append(push)
+        return push
+
+    def pull(
+        self,
+        node: int | None = None,
+        target: ArrayLike | None = None,
+        *,
+        point: ArrayLike | None = None,
+        stiffness: float | None = None,
+    ) -> Pull:
+        """Attach a spring to a node, or to the surface point nearest to `point` [m], and pull it to `target` [m].
+
+        Without a target the spring starts where the point is; set `pull.target` to drag. Without a stiffness
+        [N/m] the spring suits the body's own stiffness and mass.
+        """
+        if (node is None) == (point is None):
+            raise InputError("a pull takes either a node or a point")
+        if node is not None:
+            nodes = select_nodes(
+                [node], self._elements.rest_positions, self._elements.elements, self.mesh, "pull"
+            )
+            return self._pull(nodes, np.ones(1), target, stiffness)
+        where = as_vector(np.asarray(point), "a pull's point")
+        triangle, weights = self._surface.nearest(where, self._elements.values(self._x))
+        return self.pull_face(triangle, weights, target, stiffness=stiffness)
+
+    def pull_face(
+        self,
+        triangle: int,
+        weights: ArrayLike,
+        target: ArrayLike | None = None,
+        *,
+        stiffness: float | None = None,
+    ) -> Pull:
+        """Attach a spring to the point of a surface triangle with the given barycentric weights."""
+        w = as_vector(weights, "a pull's weights")
+        if not 0 <= triangle < len(self._surface.triangles):
+            raise InputError(
+                f"the surface has triangles 0 to {len(self._surface.triangles) - 1}, not {triangle}"
+            )
+        if w.min() < -1e-6 or abs(w.sum() - 1.0) > 1e-3:
+            raise InputError(f"a pull's weights must be at least 0 and sum to 1, not {tuple(w)}")
+        w = np.maximum(w, 0.0)
+        return self._pull(self._surface.triangles[triangle], w / w.sum(), target, stiffness)
+
+    def reaction_forces(self) -> NDArray[np.float64]:
+        """Return the force [N] that constraints exerted on every node in the last step or `settle`, shape [n, 3].
+
+        It is what the nodes' equations of motion lack: inertia, damping and elastic force less all loads. Nodes
+        that nothing holds show what the solver left over. Zero before the first step.
+        """
+        return np.zeros_like(self._x) if self._reactions is None else self._reactions()
+
+    def _select(self, where: Where, what: str) -> NDArray[np.int32]:
+        label = f"{what} of body '{self.name}'" if self.name else what
+        return select_nodes(where, self._elements.rest_positions, self._elements.elements, self.mesh, label)
+
+    def _constrain(
+        self,
+        what: str,
+        where: Where,
+        motion: Motion | None,
+        until: float,
+        direction: NDArray[np.float64] | None = None,
+    ) -> Constraint:
+        constraint = Constraint(self, self._select(where, what), motion, until, direction)
+        refuse_contradiction(constraint, self._constraints, self._surroundings.time, self.name)
+        self._constraints.append(constraint)
+        return constraint
+
+    def _detach(self, handle: object) -> None:
+        for held in (self._constraints, self._pushes, self._pulls):
+            if handle in held:
+                held.remove(handle)  # type: ignore[arg-type]
+
+    def _pull(
+        self,
+        nodes: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        target: ArrayLike | None,
+        stiffness: float | None,
+    ) -> Pull:
+        if stiffness is None:
+            stiffness = self.pull_stiffness
+        nodes, weights = self._elements.point_weights(nodes, weights)
+        pull = Pull(self, nodes, weights, weights @ self._x[nodes] if target is None else target, stiffness)
+        self._pulls.append(pull)
+        return pull
+
+    @property
+    def pull_stiffness(self) -> float:
+        """Spring constant [N/m] of a pull that gives none: stiff enough to lift the body, no stiffer than it."""
+        length = self.mesh.volume ** (1.0 / 3.0)
+        return max(0.1 * self._materials.law.young * length, 100.0 * float(self._node_mass.sum()))
+
+
+def _motion(motion: Any) -> Motion:
+    return motion if isinstance(motion, Motion) else Motion(motion)
+
+
+def _unit(direction: Any) -> NDArray[np.float64]:
+    if isinstance(direction, str):
+        if direction not in _AXES:
+            raise InputError(f"a lock's direction must be a vector, 'x', 'y' or 'z', not {direction!r}")
+        direction = _AXES[direction]
+    vector = as_vector(direction, "a lock's direction")
+    length = float(np.linalg.norm(vector))
+    if length == 0.0:
+        raise InputError("a lock's direction must not be zero")
+    return vector / length
