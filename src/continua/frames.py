@@ -6,7 +6,7 @@ thread can read it while the simulation goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport", "frozen"]
+__all__ = ["BodyFields", "BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport", "frozen"]
 
 
 def frozen(array: NDArray) -> NDArray:
@@ -63,6 +63,49 @@ class Field:
     on: str = "points"
 
 
+class BodyFields(Mapping[str, Field]):
+    """The fields of a body by name. Besides those it holds there are some that are worked out when asked for.
+
+    Iterating gives the fields that go into files: those at hand, and the wanted ones among the others. `in` and
+    `[]` know all of them.
+
+    Args:
+        at_hand: Fields that are there already.
+        askable: For every other field its unit, and a function that works it out.
+        wanted: Names among the askable ones that belong to the files.
+    """
+
+    def __init__(
+        self,
+        at_hand: Mapping[str, Field],
+        askable: Mapping[str, tuple[str, Callable[[], Field]]] = MappingProxyType({}),
+        wanted: Iterable[str] = (),
+    ) -> None:
+        self._fields = dict(at_hand)
+        self._askable = askable
+        self._listed = (*at_hand, *(name for name in wanted if name in askable))
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of all fields by name, those in files first."""
+        at_hand = {name: self._fields[name].unit for name in self._listed if name in self._fields}
+        return at_hand | {name: unit for name, (unit, _) in self._askable.items()}
+
+    def __getitem__(self, name: str) -> Field:
+        if name not in self._fields and name in self._askable:
+            self._fields[name] = self._askable[name][1]()
+        return self._fields[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields or name in self._askable
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listed)
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+
 @dataclass(frozen=True, slots=True)
 class BodyFrame:
     """A body at one moment.
@@ -77,7 +120,8 @@ class BodyFrame:
             "hexahedron" [m, 8]; indices into `positions`.
         triangles: Outer surface, outward oriented, shape [k, 3]; indices into `positions`.
         fields: Quantities by name; every soft body has "displacement" [m], "velocity" [m/s] and
-            "von_mises" [Pa], all on points.
+            "von_mises" [Pa], all on points. More can be asked for by name, such as "stress" on cells (see
+            `continua.solids.FIELDS`).
         color: RGB in 0..1 for plain pictures, or None for the default.
         energy: Energies [J] by name: "kinetic", "elastic", "gravity".
     """
@@ -88,13 +132,44 @@ class BodyFrame:
     rest_positions: NDArray[np.float64]
     cells: Mapping[str, NDArray[np.int32]]
     triangles: NDArray[np.int32]
-    fields: Mapping[str, Field]
+    fields: BodyFields
     color: tuple[float, float, float] | None = None
     energy: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.fields, BodyFields):
+            object.__setattr__(self, "fields", BodyFields(self.fields))
 
     def __getitem__(self, name: str) -> NDArray:
         """Return the values of the field called `name`."""
         return self.fields[name].values
+
+    def scalars(self, name: str) -> NDArray[np.float64]:
+        """Return a field as one number a node, shape [n].
+
+        Vectors count by their length, symmetric tensors by their von Mises norm, stretches by the one farthest
+        from 1; a field on cells is averaged over the cells around each node.
+        """
+        field = self.fields[name]
+        values = np.asarray(field.values, dtype=np.float64)
+        if name == "stretch" and values.ndim == 2:
+            values = values[np.arange(len(values)), np.abs(values - 1.0).argmax(axis=1)]
+        elif values.ndim == 2 and values.shape[1] == 6:
+            xx, yy, zz, xy, yz, xz = values.T
+            d = (xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2
+            values = np.sqrt(0.5 * d + 3.0 * (xy**2 + yz**2 + xz**2))
+        elif values.ndim == 2:
+            values = np.sqrt(np.einsum("ij,ij->i", values, values))
+        if field.on == "points":
+            return values
+        total, count, first = np.zeros(len(self.positions)), np.zeros(len(self.positions)), 0
+        for block in self.cells.values():
+            here = values[first : first + len(block)]
+            first += len(block)
+            nodes = block.ravel()
+            total += np.bincount(nodes, np.repeat(here, block.shape[1]), len(total))
+            count += np.bincount(nodes, minlength=len(count))
+        return total / np.maximum(count, 1.0)
 
     @property
     def displacements(self) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.contact import Shape, find_contacts
 from continua.errors import InputError
 from continua.frames import Frame, Sink, StepReport
-from continua.solids import SettleReport, SoftBody
+from continua.solids import FIELDS, SettleReport, SoftBody
 from continua.surroundings import Surroundings, Wind, as_vector
 
 __all__ = ["World"]
@@ -34,6 +34,7 @@ class World:
         wind: A wind on all bodies, or None.
         settled: Whether the bodies start, and start again after `reset`, at their static equilibrium instead of
             their rest shape.
+        fields: Fields inside the elements that frames bring into files, any of `solids.FIELDS`.
         name: Name of the world.
     """
 
@@ -46,6 +47,7 @@ class World:
         colliders: Sequence[Shape] = (),
         wind: Wind | None = None,
         settled: bool = False,
+        fields: Sequence[str] = (),
         name: str = "world",
     ) -> None:
         self.bodies = tuple(bodies)
@@ -53,6 +55,7 @@ class World:
         self.dt = _positive(dt, "dt")
         self.colliders = tuple(colliders)
         self._surroundings = Surroundings(as_vector(gravity, "gravity"), wind)
+        self.fields = _known_fields(fields)
         self.frame_index = 0
         self.reports: tuple[StepReport, ...] = ()
         _name_bodies(self.bodies, sys._getframe(1))
@@ -189,7 +192,7 @@ class World:
             index=self.frame_index,
             step=self.step_index,
             time=self.time,
-            bodies={body.name: body.frame() for body in self.bodies},
+            bodies={body.name: body.frame(self.fields) for body in self.bodies},
             reports=self.reports,
             colliders=tuple(shape.description() for shape in self.colliders),
         )
@@ -242,6 +245,13 @@ class World:
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, {list(self.bodies)!r}, t = {self.time:g} s)"
+
+
+def _known_fields(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in FIELDS:
+            raise InputError(f"there is no field '{name}'; choose from {', '.join(FIELDS)}")
+    return tuple(names)
 
 
 def _positive(value: float, what: str) -> float:

@@ -139,5 +139,5 @@ def _geometry(world: World) -> str:
     digest = hashlib.sha256()
     for body in world.bodies:
         digest.update(body.mesh.points.tobytes())
-        digest.update(body.mesh.tets.tobytes())
+        digest.update(body.mesh.cells.tobytes())
     return digest.hexdigest()

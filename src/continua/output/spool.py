@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.files import atomic_write
-from continua.frames import BodyFrame, Field, Frame
+from continua.frames import BodyFields, BodyFrame, Field, Frame
 from continua.output.files import numbered, prepare_folder, remove_leftovers
 from continua.output.sequence import check_next
 from continua.render.composition import field_values
@@ -169,7 +169,7 @@ class Spool:
             rest_positions=fixed["rest"],
             cells={key.removeprefix("cells_"): fixed[key] for key in fixed if key.startswith("cells_")},
             triangles=fixed["triangles"],
-            fields={} if values is None else {self.color: Field(values, item["unit"])},
+            fields=BodyFields({} if values is None else {self.color: Field(values, item["unit"])}),
             color=item["color"],
         )
 

@@ -143,12 +143,11 @@ def _outermost(points: NDArray) -> NDArray:
 
 
 def field_values(body: BodyFrame, name: str) -> NDArray[np.float64]:
-    """Return the field `name` of a body as one number a node; vectors by their length."""
-    if name not in body.fields or body.fields[name].on != "points":
-        known = ", ".join(["plain", *(n for n, field in body.fields.items() if field.on == "points")])
+    """Return the field `name` of a body as one number a node (see `BodyFrame.scalars`)."""
+    if name not in body.fields:
+        known = ", ".join(["plain", *body.fields.units])
         raise InputError(f'body "{body.name}" cannot be coloured by "{name}"; choose from {known}')
-    values = np.asarray(body.fields[name].values, dtype=float)
-    return np.linalg.norm(values, axis=1) if values.ndim == 2 else values
+    return body.scalars(name)
 
 
 class _Survey:
@@ -213,7 +212,7 @@ def make_look(
     Args:
         frames: The frames of the sequence; they are looked at once, one by one.
         size: Width and height in pixels.
-        color: Name of a field on points, or "plain".
+        color: Name of a field, or "plain".
         camera: A camera or options for one (see `Camera.of`); by default fitted to the frames.
         value_range: Lowest and highest value of the colour map, in the field's SI unit; by default from
             zero to a round number near the largest values.

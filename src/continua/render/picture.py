@@ -71,7 +71,7 @@ def picture(
         frame: What to draw.
         path: PNG file to write; None to only return the picture.
         size: Width and height in pixels.
-        color: "von_mises", "displacement", "velocity" or any other field on points, or "plain".
+        color: "von_mises", "displacement", "velocity" or any other field, or "plain".
         camera: A `Camera`, or a mapping with "position" and "target", or with "azimuth" and "elevation"
             [degrees]; by default a three-quarter view that shows all bodies.
         backend: "raster" (software, always there), "pyvista" (needs the "render" extra), or "auto".

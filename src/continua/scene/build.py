@@ -41,6 +41,7 @@ def build_world(scene: Scene) -> World:
             colliders=[_collider(scene, number) for number in range(len(scene.colliders))],
             wind=_wind(scene),
             settled=scene.settled,
+            fields=scene.output.fields,
             name=scene.name,
         )
 

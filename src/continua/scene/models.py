@@ -65,9 +65,10 @@ class Camera(Model):
 class Picture(Model):
     """How pictures and films look."""
 
-    color: Literal["von_mises", "displacement", "velocity", "plain"] = option(
-        "What the colours of the bodies show.", "von_mises"
-    )
+    color: Literal[
+        "von_mises", "displacement", "velocity", "stress", "stretch", "energy_density", "plastic_strain",
+        "inverted", "plain",
+    ] = option("What the colours of the bodies show.", "von_mises")  # fmt: skip
     size: PictureSize = option("Width and height.", (1280, 720), unit="px")
     camera: Camera | None = option("Where pictures are taken from.", None)
 
@@ -77,6 +78,11 @@ class Output(Model):
 
     formats: list[Literal["vtu", "usd", "glb", "ply", "obj", "png", "mp4"]] = option(
         "Files written for the frames.", ["vtu"], max_length=7
+    )
+    fields: list[Literal["stress", "stretch", "energy_density", "plastic_strain", "inverted"]] = option(
+        "Fields inside the elements that are written besides displacement, velocity and von Mises stress.",
+        [],
+        max_length=5,
     )
     folder: Annotated[PathText, AfterValidator(_stays_inside)] | None = option(
         "Folder for the results, inside the current one; by default out/NAME.", None

@@ -1,5 +1,6 @@
 """Elastic solids: elements, material laws, time integration, and the soft body that joins them."""
 
+from continua.solids.fields import FIELDS
 from continua.solids.handles import Constraint, Pull, Push
 from continua.solids.laws import Corotated, Law, Linear, NeoHookean, StableNeoHookean, StVenantKirchhoff
 from continua.solids.motion import Motion
@@ -7,6 +8,7 @@ from continua.solids.soft_body import SoftBody
 from continua.solids.statics import SettleReport
 
 __all__ = [
+    "FIELDS",
     "Constraint",
     "Corotated",
     "Law",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.linalg import BlockMatrix, BlockPattern
-from continua.mesh import TetMesh
+from continua.mesh import TetMesh, VolumeMesh
 from continua.numerics import inverse_batch
 from continua.numerics.bernstein import bernstein_tables
 from continua.solids import kernels, mass_kernels
@@ -74,6 +74,10 @@ class Elements(Protocol):
     pattern: BlockPattern
     inverted: int
     conservative: bool
+
+    @property
+    def mesh(self) -> VolumeMesh:
+        """The mesh."""
 
     def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
         """Take over a law, and the constants of every element, shape [m, k]; the first are Lame's [Pa]."""

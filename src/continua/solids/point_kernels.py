@@ -15,7 +15,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.numerics.mat3 import det3, matmul3
+from continua.numerics.mat3 import det3, matmul3, rotation
 from continua.solids.kernels import mises
 from continua.solids.scatter import add_element, begin_row
 
@@ -219,37 +219,39 @@ def assemble(
 
 
 @inline
-def cauchy(records, e, q, small):
-    """Return the Cauchy stress P F^T / J at a point (xx, yy, zz, xy, xz, yz).
+def _true_stress(records, e, q, small, turned):
+    """Return the stress at a point in space (xx, yy, zz, xy, xz, yz).
 
-    A collapsed point, where J vanishes, counts as one pressed to a tenth of its volume. With `small` strains P is
-    the stress itself.
+    It is Cauchy's P F^T / J; a collapsed point, where J vanishes, counts as one pressed to a tenth of its volume.
+    Laws of small strain do not tell P from it: theirs is P R^T, or P itself if the frame is not `turned`.
     """
     P = records[e, q, 9:18]
-    if small:
-        return P[0], P[4], P[8], P[1], P[2], P[5]
     F = records[e, q, :9]
-    J = det3((F[0], F[1], F[2], F[3], F[4], F[5], F[6], F[7], F[8]))
-    s = 1.0 / max(abs(J), 0.1)
+    B = (F[0], F[1], F[2], F[3], F[4], F[5], F[6], F[7], F[8])
+    s = 1.0
+    if small:
+        B = rotation(B) if turned else (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    else:
+        s = 1.0 / max(abs(det3(B)), 0.1)
     return (
-        s * (P[0] * F[0] + P[1] * F[1] + P[2] * F[2]),
-        s * (P[3] * F[3] + P[4] * F[4] + P[5] * F[5]),
-        s * (P[6] * F[6] + P[7] * F[7] + P[8] * F[8]),
-        s * (P[0] * F[3] + P[1] * F[4] + P[2] * F[5]),
-        s * (P[0] * F[6] + P[1] * F[7] + P[2] * F[8]),
-        s * (P[3] * F[6] + P[4] * F[7] + P[5] * F[8]),
+        s * (P[0] * B[0] + P[1] * B[1] + P[2] * B[2]),
+        s * (P[3] * B[3] + P[4] * B[4] + P[5] * B[5]),
+        s * (P[6] * B[6] + P[7] * B[7] + P[8] * B[8]),
+        s * (P[0] * B[3] + P[1] * B[4] + P[2] * B[5]),
+        s * (P[0] * B[6] + P[1] * B[7] + P[2] * B[8]),
+        s * (P[3] * B[6] + P[4] * B[7] + P[5] * B[8]),
     )
 
 
 @kernel_pair
-def element_stress(records, weights, small, stress):
-    """Set the mean Cauchy stress of every element [m, 6] (xx, yy, zz, xy, xz, yz)."""
+def element_stress(records, weights, small, turned, stress):
+    """Set the mean stress of every element [m, 6] (xx, yy, zz, xy, xz, yz)."""
     for e in prange(records.shape[0]):
         total = 0.0
         for c in range(6):
             stress[e, c] = 0.0
         for q in range(records.shape[1]):
-            s = cauchy(records, e, q, small)
+            s = _true_stress(records, e, q, small, turned)
             total += weights[e, q]
             for c in range(6):
                 stress[e, c] += weights[e, q] * s[c]

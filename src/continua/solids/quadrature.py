@@ -42,12 +42,16 @@ class QuadratureElements:
     node_count: int
     element_count: int
     pattern: BlockPattern
-    mesh: VolumeMesh
 
     def _integrate_at(
-        self, gradients: NDArray[np.float64], weights: NDArray[np.float64], plane: bool = False
+        self,
+        mesh: VolumeMesh,
+        gradients: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        plane: bool = False,
     ) -> None:
         """Take over the points."""
+        self._volumes = mesh.volumes
         self.gradients = np.ascontiguousarray(gradients)
         self.weights = np.ascontiguousarray(weights)
         self.plastic: NDArray[np.float64] | None = None
@@ -93,24 +97,34 @@ class QuadratureElements:
         )
 
     def stress(self) -> NDArray[np.float64]:
-        """Return the mean Cauchy stress [Pa] of every element (xx, yy, zz, xy, xz, yz), as of the last update."""
+        """Return the mean true stress [Pa] of every element (xx, yy, zz, xy, xz, yz), as of the last update."""
         result = np.empty((self.element_count, 6))
-        small = not self._law.follows_rotation
-        point_kernels.element_stress.pick(self.parallel)(self._records, self.weights, small, result)
+        law = self._law
+        point_kernels.element_stress.pick(self.parallel)(
+            self._records, self.weights, law.small_strain, law.follows_rotation, result
+        )
         return result
 
     def von_mises(self) -> NDArray[np.float64]:
-        """Return the von Mises norm of the Cauchy stress [Pa] at the nodes, averaged over the elements around."""
+        """Return the von Mises norm of the true stress [Pa] at the nodes, averaged over the elements around."""
         result = np.empty(self.node_count)
         p = self.pattern
         point_kernels.node_stress.pick(self.parallel)(
-            self.stress(), self.mesh.volumes, p.inc_indptr, p.inc_codes, p.corners, result
+            self.stress(), self._volumes, p.inc_indptr, p.inc_codes, p.corners, result
         )
         return result
 
     def energy(self) -> float:
         """Return the elastic energy [J]."""
-        return float(np.vdot(self._records[..., -1], self.weights))
+        return float(np.vdot(self.energy_density(), self.weights))
+
+    def energy_density(self) -> NDArray[np.float64]:
+        """Return the elastic energy a volume at rest [J/m3] at the points, shape [m, q], as of the last update."""
+        return self._records[..., -1]
+
+    def deformation(self) -> NDArray[np.float64]:
+        """Return the deformation gradients at the points, shape [m, q, 3, 3], as of the last update."""
+        return self._records[..., :9].reshape(*self.weights.shape, 3, 3)
 
 
 class QuadratureTets(QuadratureElements, BezierGeometry, TetElements):
@@ -124,7 +138,7 @@ class QuadratureTets(QuadratureElements, BezierGeometry, TetElements):
         corners = inverse.T.reshape(-1, 3, 3)
         corners = np.concatenate([-corners.sum(axis=1, keepdims=True), corners], axis=1)
         gradients = np.einsum("qkc,mcj->mqkj", bernstein_slopes(order, points), corners)
-        self._integrate_at(gradients, mesh.volumes[:, None] * weights)
+        self._integrate_at(mesh, gradients, mesh.volumes[:, None] * weights)
 
 
 class NodalElements(QuadratureElements):
@@ -145,7 +159,7 @@ class NodalElements(QuadratureElements):
         self.pattern = BlockPattern.from_elements(self.elements, self.node_count)
         plane = isinstance(mesh, PlaneMesh)
         self._depth = mesh.thickness if isinstance(mesh, PlaneMesh) else 1.0
-        self._integrate_at(*self._points(2), plane=plane)
+        self._integrate_at(mesh, *self._points(2), plane=plane)
 
     def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:
         """Return the scalar mass [kg] of every block: consistent, or its row sums on the diagonal."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from time import perf_counter
 from types import MappingProxyType
@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.contact import NO_CONTACTS, ContactSet
 from continua.errors import DivergedError, InputError
-from continua.frames import BodyFrame, Field, StepReport, frozen
+from continua.frames import BodyFields, BodyFrame, Field, StepReport, frozen
 from continua.linalg import PCG, LinearSolver
 from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
 from continua.solids import mass_kernels
 from continua.solids.attachments import Attachments
 from continua.solids.bezier import BezierTets
 from continua.solids.elements import Elements, LinearTets
+from continua.solids.fields import FieldProbe, State
 from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.implicit_euler import ImplicitEuler, StepInput
 from continua.solids.laws import Corotated, Hyperelastic, Law, Linear
@@ -116,6 +117,7 @@ class SoftBody(Attachments):
         self._force = np.zeros_like(self._x)
         self._surroundings = Surroundings()
         self._surface = BodySurface(self._elements)
+        self._probe = FieldProbe(self._elements)
         self._size = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
         self._attach_nothing(self._size)
         mean_volume = mesh.volume / mesh.element_count
@@ -352,12 +354,16 @@ class SoftBody(Attachments):
         self._elements.update(self._x)
         return self._elements.von_mises()
 
-    def frame(self) -> BodyFrame:
-        """Return an immutable snapshot."""
+    def field(self, name: str) -> Field:
+        """Return what goes on inside the elements now: one of `solids.FIELDS`, such as "stress" or "stretch"."""
+        return self._probe.field(name, self._probe_state())
+
+    def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
+        """Return an immutable snapshot; `fields` are those of `solids.FIELDS` that files shall have as well."""
         self._elements.update(self._x)
         rest = self._elements.rest_positions
         positions = frozen(self._elements.values(self._x))
-        fields = {
+        at_hand = {
             "displacement": Field(frozen(positions - rest), "m"),
             "velocity": Field(frozen(self._elements.values(self._v)), "m/s"),
             "von_mises": Field(frozen(self._elements.von_mises()), "Pa"),
@@ -369,7 +375,7 @@ class SoftBody(Attachments):
             rest_positions=rest,
             cells=MappingProxyType(self._elements.cells()),
             triangles=self._surface.triangles,
-            fields=MappingProxyType(fields),
+            fields=BodyFields(at_hand, self._probe.askable(self._probe_state()), fields),
             color=self.color,
             energy=MappingProxyType(self._energy()),
         )
@@ -411,6 +417,11 @@ class SoftBody(Attachments):
         )
 
     # --- inside -------------------------------------------------------------------------------------------
+
+    def _probe_state(self) -> State:
+        plastic = getattr(self._elements, "plastic", None)
+        constants, law = self._materials.constants, self._materials.law
+        return State(self._x.copy(), law, constants, None if plastic is None else plastic.copy())
 
     def _take_materials(self) -> None:
         """Give the elements their constants; a change of density makes the mass anew."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.frames import BodyFrame, Field, Frame
+from continua.frames import BodyFrame, Frame
 from continua.render.colors import PALETTE, color_map
 from continua.studio.protocol import Kind, pack
 from continua.studio.session import Snapshot
@@ -24,22 +24,13 @@ def field_list(frame: Frame) -> list[dict[str, str]]:
     """Return name, label and unit of every field that can colour the bodies, the usual ones first."""
     found: dict[str, str] = {}
     for body in frame:
-        for name, field in body.fields.items():
-            if field.on == "points":
-                found.setdefault(name, field.unit)
+        for name, unit in body.fields.units.items():
+            found.setdefault(name, unit)
     names = [name for name in _LABELS if name in found] + [name for name in found if name not in _LABELS]
     return [
         {"name": name, "label": _LABELS.get(name, name.replace("_", " ").capitalize()), "unit": found[name]}
         for name in names
     ]
-
-
-def _scalars(field: Field, nodes: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Return the field's values, or lengths of its vectors, at some nodes."""
-    values = field.values[nodes]
-    if values.ndim == 2:
-        values = np.sqrt(np.einsum("ij,ij->i", values, values))
-    return values.astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +99,8 @@ class Encoder:
         for number, (body, surface) in enumerate(zip(frame, self._surfaces)):
             wanted = {f"{number}/positions": body.positions[surface.nodes].astype(np.float32)}
             if self.field is not None and self.field in body.fields:
-                wanted[f"{number}/{self.field}"] = _scalars(body.fields[self.field], surface.nodes)
+                values = body.scalars(self.field)[surface.nodes]
+                wanted[f"{number}/{self.field}"] = values.astype(np.float32)
             for name, values in wanted.items():
                 before = self._sent.get(name)
                 if before is None or not np.array_equal(before, values):

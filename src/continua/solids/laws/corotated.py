@@ -49,5 +49,6 @@ class Corotated(Law):
     """
 
     name = "corotated"
+    small_strain = True
     follows_rotation = True
     points = _points

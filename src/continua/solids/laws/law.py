@@ -28,8 +28,8 @@ class Law:
     A subclass supplies `points`, a pair of kernels that evaluates energy, stress and tangent at many points at once
     (see `solids.point_kernels`), and says with `constants` what those kernels need to know of the material.
 
-    `follows_rotation` tells the assembly of the linear laws which frame the small strain is measured in: the
-    element's rotated one, or the rest frame.
+    `small_strain` marks laws that are meant for small strains only; `follows_rotation` tells which frame such a
+    strain is measured in: the element's rotated one, or the rest frame.
 
     Attributes:
         young: Young's modulus [Pa].
@@ -42,6 +42,7 @@ class Law:
     density: float = 1000.0
 
     name: ClassVar[str]
+    small_strain: ClassVar[bool] = False
     follows_rotation: ClassVar[bool]
     points: ClassVar[KernelPair]
 

@@ -54,5 +54,6 @@ class Linear(Law):
     """
 
     name = "linear"
+    small_strain = True
     follows_rotation = False
     points = _points
