@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from continua.contact import Plane, Sphere
     from continua.frames import BodyFrame, Field, Frame, RunInfo, Sink, StepReport
     from continua.linalg import PCG
-    from continua.mesh import HexMesh, SurfaceMesh, TetMesh
+    from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
     from continua.numerics import get_threads, set_threads
     from continua.scene import Scene, load_scene
     from continua.solids import (
@@ -43,7 +43,7 @@ _ROOMS = {
     "continua.contact": ("Plane", "Sphere"),
     "continua.frames": ("BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
     "continua.linalg": ("PCG",),
-    "continua.mesh": ("HexMesh", "SurfaceMesh", "TetMesh"),
+    "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.scene": ("Scene", "load_scene"),
     "continua.solids": (
@@ -75,6 +75,7 @@ __all__ = [
     "Motion",
     "NeoHookean",
     "Plane",
+    "QuadMesh",
     "RunInfo",
     "Scene",
     "Sink",
@@ -85,6 +86,7 @@ __all__ = [
     "StepReport",
     "SurfaceMesh",
     "TetMesh",
+    "TriMesh",
     "Wind",
     "World",
     "__version__",

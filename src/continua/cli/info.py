@@ -100,6 +100,7 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
 
 
 def _describe_scene(scene: Scene) -> None:
+    from continua.mesh import TetMesh
     from continua.scene.build import build_mesh
     from continua.solids.bezier_geometry import bezier_node_count
 
@@ -107,7 +108,7 @@ def _describe_scene(scene: Scene) -> None:
     rows = []
     dofs, memory = 0, 0.0
     for body, mesh in zip(scene.bodies, meshes, strict=True):
-        nodes = bezier_node_count(mesh, body.order)
+        nodes = bezier_node_count(mesh, body.order) if isinstance(mesh, TetMesh) else mesh.node_count
         dofs += 3 * nodes
         memory += _memory(nodes, mesh.element_count, body.order)
         law = body.material

@@ -46,8 +46,8 @@ def build_world(scene: Scene) -> World:
         )
 
 
-def build_mesh(scene: Scene, number: int) -> meshes.TetMesh:
-    """Return the placed tetrahedra of body `number` of the scene."""
+def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
+    """Return the placed mesh of body `number` of the scene."""
     spec = scene.bodies[number]
     with scene.at("bodies", number, "mesh"):
         mesh = _shape(spec.mesh, scene)
@@ -62,7 +62,7 @@ def build_mesh(scene: Scene, number: int) -> meshes.TetMesh:
         )
 
 
-def select(where: Any, mesh: meshes.TetMesh, positions: NDArray[np.float64]) -> NDArray[np.intp] | str:
+def select(where: Any, mesh: meshes.VolumeMesh, positions: NDArray[np.float64]) -> NDArray[np.intp] | str:
     """Return what a selector chooses among rest `positions` [n, 3]: numbers of nodes, or a region's name."""
     if isinstance(where, str):
         return np.flatnonzero(_side(where, positions))
@@ -100,10 +100,16 @@ def _side(word: str, positions: NDArray[np.float64]) -> NDArray[np.bool_]:
     return positions[:, axis] >= high[axis] - slack if end else positions[:, axis] <= low[axis] + slack
 
 
-def _shape(spec: Any, scene: Scene) -> meshes.TetMesh:
+def _shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
     match spec:
         case shapes.BoxMesh():
+            if spec.elements == "hexes":
+                return meshes.hex_box(spec.size, spec.cells, origin=spec.origin)
             return meshes.box(spec.size, spec.cells, split=spec.split, origin=spec.origin)
+        case shapes.RectangleMesh():
+            return meshes.rectangle(
+                spec.size, spec.cells, kind=spec.elements, origin=spec.origin, thickness=spec.thickness
+            )
         case shapes.BridgeMesh():
             return meshes.bridge(spec.n, spec.size)
         case shapes.SphereMesh():
@@ -117,12 +123,12 @@ def _shape(spec: Any, scene: Scene) -> meshes.TetMesh:
     raise TypeError(f"unknown mesh {spec!r}")
 
 
-def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.TetMesh:
+def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.VolumeMesh:
     mesh = meshes.read(path)
     if isinstance(mesh, meshes.TetMesh):
         return mesh
     if isinstance(mesh, meshes.HexMesh):
-        return mesh.to_tets()
+        return mesh if spec.hexes == "keep" else mesh.to_tets()
     if spec.tetrahedralize is None:
         raise InputError(
             f"{spec.path} has only a surface; add 'tetrahedralize: {{size: ...}}' to fill it with tetrahedra"
@@ -176,7 +182,7 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
 
 
 def _part(
-    scene: Scene, number: int, index: int, mesh: meshes.TetMesh, material: solids.Law
+    scene: Scene, number: int, index: int, mesh: meshes.VolumeMesh, material: solids.Law
 ) -> tuple[NDArray[np.intp] | str, solids.Law]:
     spec = scene.bodies[number].parts[index]
     with scene.at("bodies", number, "parts", index, "where"):
@@ -184,7 +190,7 @@ def _part(
             raise InputError(
                 "node numbers cannot choose elements; use a box, a sphere, a half space or a region"
             )
-        centers = mesh.points[mesh.tets].mean(axis=1)
+        centers = mesh.points[mesh.cells].mean(axis=1)
         chosen = select(spec.where, mesh, centers)
         if len(chosen) == 0:
             low, high = mesh.bounds
@@ -193,7 +199,7 @@ def _part(
     return chosen, law
 
 
-def _actions(scene: Scene, number: int, mesh: meshes.TetMesh, body: solids.SoftBody) -> None:
+def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:
     """Pin, drive, push and pull as the scene says."""
     spec = scene.bodies[number]
     for kind in ("pin", "drive", "push"):
@@ -213,7 +219,9 @@ def _actions(scene: Scene, number: int, mesh: meshes.TetMesh, body: solids.SoftB
             body.pull(point=pull.point, target=pull.target, stiffness=pull.stiffness)
 
 
-def _chosen(where: Any, mesh: meshes.TetMesh, body: solids.SoftBody, place: Place) -> NDArray[np.intp] | str:
+def _chosen(
+    where: Any, mesh: meshes.VolumeMesh, body: solids.SoftBody, place: Place
+) -> NDArray[np.intp] | str:
     with place:
         nodes = select(where, mesh, body.rest_positions)
         if len(nodes) == 0:

@@ -7,7 +7,18 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from continua.scene.types import Counts2, Counts3, Direction, Model, Number, Path, Vector, by_type, option
+from continua.scene.types import (
+    Counts2,
+    Counts3,
+    Direction,
+    Model,
+    Number,
+    Path,
+    Vector,
+    Vector2,
+    by_type,
+    option,
+)
 
 __all__ = [
     "BoxMesh",
@@ -15,6 +26,7 @@ __all__ = [
     "CylinderMesh",
     "FileMesh",
     "Mesh",
+    "RectangleMesh",
     "Rotation",
     "SphereMesh",
     "Tetrahedralize",
@@ -51,18 +63,35 @@ def _positive(value: tuple[float, float, float], key: str) -> None:
 
 
 class BoxMesh(Model):
-    """A block of `cells` equal cells, each split into tetrahedra; one corner is at `origin`."""
+    """A block of `cells` equal cells, split into tetrahedra or kept as they are; one corner is at `origin`."""
 
     type: Literal["box"] = option("A block.")
     size: Vector = option("Lengths along x, y and z.", (1.0, 1.0, 1.0), unit="m")
     cells: Counts3 = option("Number of cells along x, y and z.", (4, 4, 4))
     split: Literal[5, 6] = option("Tetrahedra per cell: 6 (the same in every cell) or 5 (mirrored).", 6)
+    elements: Literal["tets", "hexes"] = option("Whether cells are split into tetrahedra or kept.", "tets")
     origin: Vector = option("The corner with the smallest coordinates.", (0.0, 0.0, 0.0), unit="m")
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
         _positive(self.size, "size")
         _check_cells(self.cells[0] * self.cells[1] * self.cells[2], self.split, "cells")
+        return self
+
+
+class RectangleMesh(Model):
+    """A plane sheet of `cells` equal cells in the x-y plane, for a body in plane strain."""
+
+    type: Literal["rectangle"] = option("A plane sheet.")
+    size: Vector2 = option("Lengths along x and y.", (1.0, 1.0), unit="m")
+    cells: Counts2 = option("Number of cells along x and y.", (8, 8))
+    elements: Literal["quads", "triangles"] = option("Whether cells are kept or cut in two.", "quads")
+    origin: Vector2 = option("The corner with the smallest coordinates.", (0.0, 0.0), unit="m")
+    thickness: _Extent = option("Length along z that masses and forces are meant for.", 1.0, unit="m")
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        _positive((*self.size, 1.0), "size")
         return self
 
 
@@ -139,23 +168,27 @@ class Tetrahedralize(Model):
 
 
 class FileMesh(Model):
-    """A mesh file: tetrahedra or hexahedra (MSH, VTU, VTK, MESH, TetGen), which are cut into tetrahedra, or a
-    closed surface (STL, OBJ, PLY, OFF), which is filled with them.
+    """A mesh file: tetrahedra or hexahedra (MSH, VTU, VTK, MESH, TetGen), or a closed surface (STL, OBJ, PLY, OFF),
+    which is filled with tetrahedra.
     """
 
     type: Literal["file"] = option("A mesh from a file.")
     path: Path = option("The file, relative to the folder of the scene.")
+    hexes: Literal["cut", "keep"] = option(
+        "Whether hexahedra are cut into 24 tetrahedra each or kept.", "cut"
+    )
     tetrahedralize: Tetrahedralize | None = option("How to fill a surface with tetrahedra.", None)
 
 
 Mesh = Annotated[
     Annotated[BoxMesh, Tag("box")]
+    | Annotated[RectangleMesh, Tag("rectangle")]
     | Annotated[BridgeMesh, Tag("bridge")]
     | Annotated[SphereMesh, Tag("sphere")]
     | Annotated[CylinderMesh, Tag("cylinder")]
     | Annotated[TorusMesh, Tag("torus")]
     | Annotated[FileMesh, Tag("file")],
-    by_type("box", "bridge", "sphere", "cylinder", "torus", "file"),
+    by_type("box", "rectangle", "bridge", "sphere", "cylinder", "torus", "file"),
 ]
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "PictureSize",
     "Text",
     "Vector",
+    "Vector2",
     "by_type",
     "option",
 ]
@@ -82,6 +83,7 @@ Color = Annotated[
 ]
 Coordinate = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e9, le=1e9)]
 Vector = Annotated[tuple[Coordinate, Coordinate, Coordinate], _list_of(3, "numbers")]
+Vector2 = Annotated[tuple[Coordinate, Coordinate], _list_of(2, "numbers")]
 Direction = Annotated[Vector, AfterValidator(_nonzero)]
 _Cells = Annotated[int, Field(strict=True, ge=1, le=1000)]
 Counts2 = Annotated[tuple[_Cells, _Cells], _list_of(2, "whole numbers")]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.mesh import VolumeMesh
+from continua.mesh import PlaneMesh, VolumeMesh
 from continua.solids.constraints import Held, refuse_contradiction
 from continua.solids.elements import Elements
 from continua.solids.handles import Constraint, Pull, Push
@@ -39,8 +39,11 @@ class Attachments:
 
     def _attach_nothing(self, size: float) -> None:
         """Start without constraints and loads; `size` [m] is that of the body."""
-        self._held = Held(self._elements.node_count, size)
         self._constraints: list[Constraint] = []
+        if isinstance(self.mesh, PlaneMesh):  # plane strain: nothing moves along z
+            nodes = np.arange(self._elements.node_count, dtype=np.int32)
+            self._constraints.append(Constraint(self, nodes, None, inf, _unit("z")))
+        self._held = Held(self._elements.node_count, size, *self._constraints)
         self._pushes: list[Push] = []
         self._pulls: list[Pull] = []
         self._reactions: Callable[[], NDArray[np.float64]] | None = None  # asked for after a step or `settle`

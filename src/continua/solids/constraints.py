@@ -42,10 +42,16 @@ class Held:
         projections: For the last kind the projector onto the free directions (00, 01, 02, 11, 12, 22), shape [n, 6];
             None when there is no such node.
         prescribed: What held components have to be, velocities [m/s] or displacements [m], shape [n, 3].
-        any: Whether anything is held.
+        any: Whether anything is held, besides a plane body in its plane.
+
+    Args:
+        node_count: Number of nodes n.
+        size: Size of the body [m].
+        plane: The lock that keeps a plane body in its plane, or None.
     """
 
-    def __init__(self, node_count: int, size: float) -> None:
+    def __init__(self, node_count: int, size: float, plane: Constraint | None = None) -> None:
+        self._plane = plane
         self.fixed = np.zeros(node_count, np.uint8)
         self.projections: NDArray[np.float64] | None = None
         self.prescribed = np.zeros((node_count, 3))
@@ -119,7 +125,7 @@ class Held:
     def _combine(self, active: tuple[Constraint, ...]) -> None:
         """Work out which directions every node has left; only when the constraints are others than before."""
         self._active, self._locks = active, []
-        self.any = bool(active)
+        self.any = any(c is not self._plane for c in active)
         self.fixed[:] = 0
         self.projections = None
         for constraint in active:
