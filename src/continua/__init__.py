@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from continua.scene import Scene, load_scene
     from continua.solids import (
         Corotated,
+        ForceField,
         Linear,
         Motion,
         NeoHookean,
@@ -48,6 +49,7 @@ _ROOMS = {
     "continua.scene": ("Scene", "load_scene"),
     "continua.solids": (
         "Corotated",
+        "ForceField",
         "Linear",
         "Motion",
         "NeoHookean",
@@ -67,6 +69,7 @@ __all__ = [
     "Corotated",
     "DivergedError",
     "Field",
+    "ForceField",
     "Frame",
     "HexMesh",
     "InputError",

@@ -1,8 +1,10 @@
 """Elastic solids: elements, material laws, time integration, and the soft body that joins them."""
 
 from continua.solids.fields import FIELDS
-from continua.solids.handles import Constraint, Pull, Push
+from continua.solids.force_field import ForceField
+from continua.solids.handles import Constraint, Pull
 from continua.solids.laws import Corotated, Law, Linear, NeoHookean, StableNeoHookean, StVenantKirchhoff
+from continua.solids.loads import FaceLoad, Press, Push, VolumeLoad
 from continua.solids.motion import Motion
 from continua.solids.soft_body import SoftBody
 from continua.solids.statics import SettleReport
@@ -11,14 +13,18 @@ __all__ = [
     "FIELDS",
     "Constraint",
     "Corotated",
+    "FaceLoad",
+    "ForceField",
     "Law",
     "Linear",
     "Motion",
     "NeoHookean",
+    "Press",
     "Pull",
     "Push",
     "SettleReport",
     "SoftBody",
     "StVenantKirchhoff",
     "StableNeoHookean",
+    "VolumeLoad",
 ]

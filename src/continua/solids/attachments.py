@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from math import inf, isfinite
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,14 +14,20 @@ from continua.errors import InputError
 from continua.mesh import PlaneMesh, VolumeMesh
 from continua.solids.constraints import Held, refuse_contradiction
 from continua.solids.elements import Elements
-from continua.solids.handles import Constraint, Pull, Push
+from continua.solids.faces import Faces
+from continua.solids.force_field import ForceField
+from continua.solids.handles import Constraint, Handle, Pull
+from continua.solids.loads import Course, FaceLoad, Load, Press, Push, VolumeLoad
 from continua.solids.materials import Materials
 from continua.solids.motion import Motion
-from continua.solids.selection import Where, select_nodes
+from continua.solids.selection import Where, select_elements, select_nodes
 from continua.solids.surface import BodySurface
 from continua.surroundings import Surroundings, as_vector
 
 __all__ = ["Attachments"]
+
+FaceWhere = Callable[..., NDArray[np.bool_]] | NDArray | list[int] | str | int
+_L = TypeVar("_L", bound=Load)
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -44,7 +51,7 @@ class Attachments:
             nodes = np.arange(self._elements.node_count, dtype=np.int32)
             self._constraints.append(Constraint(self, nodes, None, inf, _unit("z")))
         self._held = Held(self._elements.node_count, size, *self._constraints)
-        self._pushes: list[Push] = []
+        self._loads: list[Load] = []
         self._pulls: list[Pull] = []
         self._reactions: Callable[[], NDArray[np.float64]] | None = None  # asked for after a step or `settle`
 
@@ -92,11 +99,53 @@ class Attachments:
             motion = Motion(lambda _, rest: rest + offset)
         return self._constrain("lock", where, None if motion is None else _motion(motion), until, axis)
 
-    def push(self, where: Where, force: ArrayLike, *, until: float = inf) -> Push:
-        """Load nodes with a total force [N], spread evenly over them, that ends at time `until` [s]."""
-        push = Push(self, self._select(where, "push"), force, until)
-        self._pushes.append(push)
-        return push
+    def push(self, where: Where, force: ArrayLike | Course, *, until: float = inf) -> Push:
+        """Load nodes with a total force [N], spread evenly over them.
+
+        Args:
+            where: The nodes, as for `pin`.
+            force: The force, or a function of time [s] that returns it.
+            until: When it ends [s].
+        """
+        return self._load(Push(self, self._select(where, "push"), force, until))
+
+    def press(self, where: FaceWhere, pressure: float | Course, *, until: float = inf) -> Press:
+        """Press on faces with a pressure [Pa] that follows them; positive pushes into the body.
+
+        Args:
+            where: Function of the centres of the boundary faces [f, 3], or of centres and outward normals, that
+                returns a mask; a mask; numbers of faces; the name of a region, for its part of the boundary; or
+                "all".
+            pressure: The pressure, or a function of time [s] that returns it.
+            until: When it ends [s].
+        """
+        return self._load(Press(self, self._select_faces(where, "press"), pressure, until))
+
+    def load_faces(self, where: FaceWhere, traction: ArrayLike | Course, *, until: float = inf) -> FaceLoad:
+        """Load faces with a traction [Pa], a force for each area at rest that keeps its direction.
+
+        Args:
+            where: The faces, as for `press`.
+            traction: A vector; a number along the outward normal at rest, so that positive pulls and negative pushes;
+                or a function of time [s] that returns one of both.
+            until: When it ends [s].
+        """
+        return self._load(FaceLoad(self, self._select_faces(where, "load_faces"), traction, until))
+
+    def load_volume(
+        self, where: Where, force: ArrayLike | ForceField | Callable, *, until: float = inf
+    ) -> VolumeLoad:
+        """Load the matter of elements with a force for each volume at rest [N/m3].
+
+        Args:
+            where: Function of the centres of the elements [m, 3] that returns a mask; a mask; numbers of elements;
+                the name of a region; or "all".
+            force: A vector, a `ForceField`, or a function of (time, positions) [s, m] that returns a vector or one
+                for every position.
+            until: When it ends [s].
+        """
+        elements = select_elements(where, self.mesh, self._label("load_volume"))
+        return self._load(VolumeLoad(self, elements, force, until))
 
     def pull(
         self,
@@ -149,8 +198,22 @@ class Attachments:
         """
         return np.zeros_like(self._x) if self._reactions is None else self._reactions()
 
+    @cached_property
+    def _faces(self) -> Faces:
+        return Faces.of(self._elements, self.mesh)
+
+    def _label(self, what: str) -> str:
+        return f"{what} of body '{self.name}'" if self.name else what
+
+    def _select_faces(self, where: FaceWhere, what: str) -> NDArray[np.int32]:
+        return self._faces.select(where, self.mesh, self._label(what))
+
+    def _load(self, load: _L) -> _L:
+        self._loads.append(load)
+        return load
+
     def _select(self, where: Where, what: str) -> NDArray[np.int32]:
-        label = f"{what} of body '{self.name}'" if self.name else what
+        label = self._label(what)
         return select_nodes(where, self._elements.rest_positions, self._elements.elements, self.mesh, label)
 
     def _constrain(
@@ -166,10 +229,23 @@ class Attachments:
         self._constraints.append(constraint)
         return constraint
 
-    def _detach(self, handle: object) -> None:
-        for held in (self._constraints, self._pushes, self._pulls):
+    def _detach(self, handle: Handle) -> None:
+        lists: tuple[list, ...] = (self._constraints, self._loads, self._pulls)
+        for held in lists:
             if handle in held:
-                held.remove(handle)  # type: ignore[arg-type]
+                held.remove(handle)
+
+    def _collect_forces(
+        self, x: NDArray[np.float64], v: NDArray[np.float64], force: NDArray[np.float64]
+    ) -> None:
+        """Set `force` [N] to all loads on the body at positions x and velocities v, springs and contacts apart."""
+        around = self._surroundings
+        np.multiply(self._node_mass[:, None], around.gravity, out=force)
+        for load in self._loads:
+            if around.time < load.until:
+                load.add(around.time, x, force)
+        if around.wind is not None:
+            self._faces.add_wind(x, v, around.wind.at(around.time), around.wind.density, force)
 
     def _pull(
         self,

@@ -1,4 +1,4 @@
-"""What a user attaches to a soft body while it runs: constraints, pushes and pulls.
+"""What a user attaches to a soft body while it runs: constraints and pulls (see `solids.loads` for loads).
 
 Each is a small handle that the body keeps in a list; `remove()` takes it off again.
 """
@@ -18,10 +18,10 @@ from continua.surroundings import as_vector
 if TYPE_CHECKING:
     from continua.solids.attachments import Attachments
 
-__all__ = ["Constraint", "Pull", "Push"]
+__all__ = ["Constraint", "Handle", "Pull"]
 
 
-class _Handle:
+class Handle:
     """Something attached to a body; it acts in the steps that start before `until` [s]."""
 
     def __init__(self, body: Attachments, until: float = inf) -> None:
@@ -47,7 +47,7 @@ class _Handle:
             self._body = None
 
 
-class Constraint(_Handle):
+class Constraint(Handle):
     """Nodes that are held where they are at rest, or driven along a motion; in all directions or along one only.
 
     Attributes:
@@ -94,27 +94,7 @@ class Constraint(_Handle):
         return np.cross(arms, self.reactions).sum(axis=0)
 
 
-class Push(_Handle):
-    """A force [N] spread evenly over nodes; set `force` to change it while the simulation runs."""
-
-    def __init__(
-        self, body: Attachments, nodes: NDArray[np.int32], force: ArrayLike, until: float = inf
-    ) -> None:
-        super().__init__(body, until)
-        self.nodes = nodes
-        self.force = force
-
-    @property
-    def force(self) -> NDArray[np.float64]:
-        """The total force [N]."""
-        return self._force
-
-    @force.setter
-    def force(self, value: ArrayLike) -> None:
-        self._force = as_vector(value, "a push's force")
-
-
-class Pull(_Handle):
+class Pull(Handle):
     """A spring from a point of the body to a target; set `target` to drag the body about.
 
     The point is a weighted mean of up to a few nodes. The spring acts implicitly, so it may be stiff.

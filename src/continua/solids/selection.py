@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.mesh import VolumeMesh
 
-__all__ = ["Where", "select_elements", "select_nodes"]
+__all__ = ["Where", "choose", "region_elements", "select_elements", "select_nodes"]
 
 Where = Callable[[NDArray[np.float64]], NDArray[np.bool_]] | NDArray | list[int] | str | int
 
@@ -23,32 +23,35 @@ def select_nodes(
 
     Args:
         where: Function of rest positions [n, 3] that returns a mask, or a mask [n], or node indices, or the
-            name of a region of the mesh.
+            name of a region of the mesh ("all" is everything).
         rest: Rest positions of the nodes [n, 3].
         elements: Nodes of the elements, for regions.
         mesh: The mesh, for regions.
         what: What is being chosen for, such as "pin".
     """
     if isinstance(where, str):
-        return np.unique(elements[_region(where, mesh, what)]).astype(np.int32)
-    return _chosen(where, rest, what, "node")
+        return np.unique(elements[region_elements(where, mesh, what)]).astype(np.int32)
+    return choose(where, rest, what, "node")
 
 
 def select_elements(where: Any, mesh: VolumeMesh, what: str) -> NDArray[np.int32]:
     """Return the sorted numbers of the chosen elements; functions are asked about their centres [m, 3]."""
     if isinstance(where, str):
-        return _region(where, mesh, what)
-    return _chosen(where, mesh.points[mesh.cells].mean(axis=1), what, "element")
+        return region_elements(where, mesh, what)
+    return choose(where, mesh.points[mesh.cells].mean(axis=1), what, "element")
 
 
-def _region(name: str, mesh: VolumeMesh, what: str) -> NDArray[np.int32]:
+def region_elements(name: str, mesh: VolumeMesh, what: str) -> NDArray[np.int32]:
+    """Return the elements of a region; "all" are all of them, unless a region has that name."""
+    if name == "all" and name not in mesh.regions:
+        return np.arange(mesh.element_count, dtype=np.int32)
     if name not in mesh.regions:
         names = ", ".join(sorted(mesh.regions)) or "none"
         raise InputError(f"{what}: the mesh has no region called '{name}' (it has: {names})")
     return mesh.regions[name]
 
 
-def _chosen(where: Any, rest: NDArray[np.float64], what: str, kind: str) -> NDArray[np.int32]:
+def choose(where: Any, rest: NDArray[np.float64], what: str, kind: str) -> NDArray[np.int32]:
     """Return the numbers that a function, a mask or indices choose among things of a `kind` at `rest`."""
     n = len(rest)
     chosen = np.asarray(where(rest.copy()) if callable(where) else where)

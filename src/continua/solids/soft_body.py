@@ -29,7 +29,6 @@ from continua.solids.quadrature import NodalElements, QuadratureTets
 from continua.solids.selection import Where
 from continua.solids.statics import SettleReport, find_equilibrium
 from continua.solids.surface import BodySurface
-from continua.solids.wind import add_wind
 from continua.surroundings import Surroundings, as_vector
 
 __all__ = ["SoftBody"]
@@ -243,7 +242,7 @@ class SoftBody(Attachments):
         held.place(
             self._constraints, around.time, around.time + dt, self.rest_positions, self._x, dt, self.name
         )
-        self._collect_forces(around)
+        self._collect_forces(self._x, self._v, self._force)
         step = StepInput(
             dt=dt,
             alpha=self._damping[0],
@@ -317,7 +316,7 @@ class SoftBody(Attachments):
         held.impose(displacement)
         x += displacement
         v, self._v = self._v, np.zeros_like(self._v)  # the wind presses on a body at rest
-        self._collect_forces(around)
+        self._collect_forces(x, self._v, self._force)
         loose = held.loose(self._force)
         if loose is not None:
             self._v = v
@@ -432,17 +431,6 @@ class SoftBody(Attachments):
             self._density = materials.density
             self._mass = self._elements.mass(materials.density, self._lumped)
             self._node_mass = np.add.reduceat(self._mass, self._elements.pattern.indptr[:-1])
-
-    def _collect_forces(self, around: Surroundings) -> None:
-        np.multiply(self._node_mass[:, None], around.gravity, out=self._force)
-        for push in self._pushes:
-            if around.time < push.until:
-                self._force[push.nodes] += push.force / len(push.nodes)
-        if around.wind is not None:
-            wind = around.wind
-            add_wind(
-                self._x, self._v, self._surface.triangles, wind.at(around.time), wind.density, self._force
-            )
 
     def _energy(self) -> dict[str, float]:
         p = self._elements.pattern
