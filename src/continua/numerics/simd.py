@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, register_model
 
-__all__ = ["fma4", "fnma4", "lane4", "load4", "zero4"]
+__all__ = ["first4", "fma4", "fnma4", "lane4", "load4", "shuffle4", "store4", "zero4"]
 
 _DOUBLE = ir.DoubleType()
 _VECTOR = ir.VectorType(_DOUBLE, 4)
@@ -53,6 +53,17 @@ def zero4(typing):
 
 
 @intrinsic
+def first4(typing, value):
+    """Return `value` in the first lane and zeros in the others."""
+
+    def generate(context, builder, signature, args):
+        number = context.cast(builder, args[0], signature.args[0], types.float64)
+        return builder.insert_element(ir.Constant(_VECTOR, [0.0] * 4), number, ir.Constant(_INDEX, 0))
+
+    return _LANES4(value), generate
+
+
+@intrinsic
 def load4(typing, array, index):
     """Return `array[index:index + 4]` of a contiguous one-dimensional array of doubles; no bounds are checked."""
 
@@ -64,6 +75,32 @@ def load4(typing, array, index):
         return value
 
     return _LANES4(array, index), generate
+
+
+@intrinsic
+def store4(typing, array, index, value):
+    """Set `array[index:index + 4]` of a contiguous one-dimensional array of doubles; no bounds are checked."""
+
+    def generate(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        place = builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer())
+        builder.store(args[2], place, align=8)
+        return context.get_dummy_value()
+
+    return types.none(array, index, value), generate
+
+
+@intrinsic
+def shuffle4(typing, a, b, i, j, k, l):
+    """Return four of the eight lanes of a and b, whose numbers must be literals: 0-3 are those of a, 4-7 of b."""
+    if not all(isinstance(lane, types.IntegerLiteral) for lane in (i, j, k, l)):
+        return None
+    lanes = [lane.literal_value for lane in (i, j, k, l)]
+
+    def generate(context, builder, signature, args):
+        return builder.shuffle_vector(args[0], args[1], ir.Constant(ir.VectorType(_INDEX, 4), lanes))
+
+    return _LANES4(a, b, i, j, k, l), generate
 
 
 def _fused(operation: str) -> Any:

@@ -150,7 +150,7 @@ _LAWS: dict[str, type[solids.Law]] = {
 
 
 def _law(spec: Any) -> solids.Law:
-    return _LAWS[spec.type](young=spec.young, poisson=spec.poisson, density=spec.density)
+    return _LAWS[spec.type](**spec.model_dump(exclude={"type"}))
 
 
 def _solver(spec: matter.Pcg) -> PCG:

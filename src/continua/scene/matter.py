@@ -40,6 +40,9 @@ class Corotated(_Elastic):
     """Linear elasticity in the rotated frame of each element: right for large turns and bends."""
 
     type: Literal["corotated"] = option("Corotated linear elasticity.")
+    rotation: Literal["mean", "corner"] = option(
+        "What a tetrahedron of order 2 or 3 takes its rotation from: its mean deformation, or its corners.", "mean"
+    )
 
 
 class Linear(_Elastic):

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.mesh import TetMesh
-from continua.solids import bezier_kernels, kernels
+from continua.numerics.polar import LANES
+from continua.solids import bezier_kernels
 from continua.solids.bezier_geometry import BezierGeometry
 from continua.solids.elements import System, TetElements, rest_geometry
-from continua.solids.laws import Law
+from continua.solids.laws import Corotated, Law
 from continua.solids.scatter import Scatter
 
 __all__ = ["BezierTets"]
@@ -30,15 +31,18 @@ class BezierTets(BezierGeometry, TetElements):
         self._inner = (self.tables.parts, self.tables.inner_mass)
         self._records = np.zeros((self.element_count, bezier_kernels.GRADIENTS))
         self._offsets = np.zeros((self.element_count, self.elements.shape[1], 3))
-        self._inverted = np.zeros(-(-self.element_count // kernels.CHUNK), np.int64)
+        self._inverted = np.zeros(-(-self.element_count // LANES), np.int64)
         self._lam = np.zeros(self.element_count)
         self._mu = np.zeros(self.element_count)
         self._rotate = True
+        self._rotation_table = self.tables.mean
 
     def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
         """Take over a law, and the constants of every element, shape [m, k]; the first are Lame's [Pa]."""
         self._lam[:], self._mu[:] = constants[:, 0], constants[:, 1]
         self._rotate = law.follows_rotation
+        from_corners = isinstance(law, Corotated) and law.rotation == "corner"
+        self._rotation_table = np.eye(4, self.elements.shape[1]) if from_corners else self.tables.mean
         self.conservative = not self._rotate  # the change of the one rotation is left out of the force
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
@@ -51,7 +55,7 @@ class BezierTets(BezierGeometry, TetElements):
             self._root_volume,
             self._lam,
             self._mu,
-            self.tables.mean,
+            self._rotation_table,
             self._rotate,
             self._records,
             self._offsets,

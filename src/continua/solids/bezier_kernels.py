@@ -12,66 +12,109 @@ import numpy as np
 from numba import prange, uint32, uint64
 
 from continua.numerics import inline, kernel_pair
-from continua.numerics.mat3 import det3, matmul3, rotation
+from continua.numerics.mat3 import det3, matmul3
+from continua.numerics.polar import LANES, polar_lanes
+from continua.numerics.simd import fma4, load4, store4, zero4
 from continua.solids.kernels import CHUNK, mises
 from continua.solids.scatter import add_element, begin_row
 
 GRADIENTS = 14  # columns of an element's record: G (4 x 3), lambda, mu
 
 
+@inline
+def _deformation(coefficients, elements, e, D, table):
+    """Return the deformation gradient of element e that the rows of `table` [4, k] take from its coefficients.
+
+    D are the rest gradients of corners 1 to 3, row by row; the gradient of corner 0 is minus their sum.
+    """
+    f0 = f1 = f2 = f3 = f4 = f5 = f6 = f7 = f8 = 0.0
+    for a in range(uint32(elements.shape[1])):
+        i = uint32(elements[e, a])
+        w1 = table[1, a] - table[0, a]
+        w2 = table[2, a] - table[0, a]
+        w3 = table[3, a] - table[0, a]
+        x, y, z = coefficients[i, 0], coefficients[i, 1], coefficients[i, 2]
+        f0 += w1 * x
+        f1 += w2 * x
+        f2 += w3 * x
+        f3 += w1 * y
+        f4 += w2 * y
+        f5 += w3 * y
+        f6 += w1 * z
+        f7 += w2 * z
+        f8 += w3 * z
+    return matmul3((f0, f1, f2, f3, f4, f5, f6, f7, f8), D)
+
+
+@inline
+def _rest_gradients(rest_inverse, e):
+    return (
+        rest_inverse[0, e], rest_inverse[1, e], rest_inverse[2, e],
+        rest_inverse[3, e], rest_inverse[4, e], rest_inverse[5, e],
+        rest_inverse[6, e], rest_inverse[7, e], rest_inverse[8, e],
+    )  # fmt: skip
+
+
+@inline
+def _fill_record(coefficients, rest, elements, e, D, R, v, lam, mu, records, offsets):
+    """Write the rotated gradients, the constants and the offsets of element e; v is the root of its volume."""
+    for i in range(3):
+        total = 0.0
+        for c in range(3):
+            g = v * (R[3 * i] * D[3 * c] + R[3 * i + 1] * D[3 * c + 1] + R[3 * i + 2] * D[3 * c + 2])
+            records[e, 3 * (c + 1) + i] = g
+            total += g
+        records[e, i] = -total
+    records[e, 12] = lam
+    records[e, 13] = mu
+    for a in range(uint32(elements.shape[1])):
+        j = uint32(elements[e, a])
+        for i in range(3):
+            offsets[e, a, i] = coefficients[j, i] - (
+                R[3 * i] * rest[j, 0] + R[3 * i + 1] * rest[j, 1] + R[3 * i + 2] * rest[j, 2]
+            )
+
+
 @kernel_pair
 def element_state(
-    coefficients, rest, elements, rest_inverse, root_volume, lam, mu, mean, rotate, records, offsets, inverted
+    coefficients, rest, elements, rest_inverse, root_volume, lam, mu, table, rotate, records, offsets, inverted
 ):
     """Fill records (rotated gradients, constants) and offsets w = x - R x0 of every element.
 
-    The rotation is that of the volume mean of the deformation gradient, which leaves less spurious torque
-    than the corners alone.
+    The rotation is that of the deformation gradient which `table` [4, k] takes from the coefficients: its volume
+    mean, or that of the corners. `inverted` counts elements with det F <= 0, a block of lanes each.
     """
-    m, k = elements.shape
-    for chunk in prange(inverted.shape[0]):
+    m = elements.shape[0]
+    for block in prange(inverted.shape[0]):
+        s = np.zeros(19 * LANES)
+        lo = block * LANES
+        n = min(LANES, m - lo)
         count = 0
-        y = np.empty((4, 3))
-        for e in range(chunk * CHUNK, min(m, (chunk + 1) * CHUNK)):
-            for c in range(4):
-                for i in range(3):
-                    total = 0.0
-                    for a in range(k):
-                        total += mean[c, a] * coefficients[elements[e, a], i]
-                    y[c, i] = total
-            edges = (
-                y[1, 0] - y[0, 0], y[2, 0] - y[0, 0], y[3, 0] - y[0, 0],
-                y[1, 1] - y[0, 1], y[2, 1] - y[0, 1], y[3, 1] - y[0, 1],
-                y[1, 2] - y[0, 2], y[2, 2] - y[0, 2], y[3, 2] - y[0, 2],
-            )  # fmt: skip
-            D = (
-                rest_inverse[0, e], rest_inverse[1, e], rest_inverse[2, e],
-                rest_inverse[3, e], rest_inverse[4, e], rest_inverse[5, e],
-                rest_inverse[6, e], rest_inverse[7, e], rest_inverse[8, e],
-            )  # fmt: skip
-            F = matmul3(edges, D)
-            if det3(F) <= 0.0:
+        for l in range(uint64(n)):
+            e = uint64(lo) + l
+            F = _deformation(coefficients, elements, e, _rest_gradients(rest_inverse, e), table)
+            for c in range(9):
+                s[uint64(c * LANES) + l] = F[c]
+            if not rotate and det3(F) <= 0.0:
                 count += 1
+        if rotate:
+            polar_lanes(s, 0, 9, 18, n)
+        for l in range(uint64(n)):
+            e = uint64(lo) + l
             R = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
             if rotate:
-                R = rotation(F)
-            v = root_volume[e]
-            for i in range(3):
-                total = 0.0
-                for c in range(3):
-                    g = v * (R[3 * i] * D[3 * c] + R[3 * i + 1] * D[3 * c + 1] + R[3 * i + 2] * D[3 * c + 2])
-                    records[e, 3 * (c + 1) + i] = g
-                    total += g
-                records[e, i] = -total
-            records[e, 12] = lam[e]
-            records[e, 13] = mu[e]
-            for a in range(k):
-                j = elements[e, a]
-                for i in range(3):
-                    offsets[e, a, i] = coefficients[j, i] - (
-                        R[3 * i] * rest[j, 0] + R[3 * i + 1] * rest[j, 1] + R[3 * i + 2] * rest[j, 2]
-                    )
-        inverted[chunk] = count
+                R = (
+                    s[9 * LANES + l], s[10 * LANES + l], s[11 * LANES + l],
+                    s[12 * LANES + l], s[13 * LANES + l], s[14 * LANES + l],
+                    s[15 * LANES + l], s[16 * LANES + l], s[17 * LANES + l],
+                )  # fmt: skip
+                if s[18 * LANES + l] <= 0.0:
+                    count += 1
+            _fill_record(
+                coefficients, rest, elements, e, _rest_gradients(rest_inverse, e), R, root_volume[e],
+                lam[e], mu[e], records, offsets,
+            )  # fmt: skip
+        inverted[block] = count
 
 
 @inline
@@ -99,31 +142,20 @@ def corner_blocks(records, e, E):
 @inline
 def element_stiffness(E, pairs, starts, terms, weights, K):
     """Set the upper half of the element stiffness K [k, k, 9] to its sums of corner blocks."""
-    for q in range(pairs.shape[0]):
-        k0 = k1 = k2 = k3 = k4 = k5 = k6 = k7 = k8 = 0.0
-        for t in range(uint32(starts[q]), uint32(starts[q + 1])):
+    corner, flat = E.reshape(-1), K.reshape(-1)
+    k = uint64(K.shape[0])
+    for q in range(uint64(pairs.shape[0])):
+        low, high, last = zero4(), zero4(), 0.0
+        for t in range(uint64(starts[q]), uint64(starts[q + uint64(1)])):
             w = weights[t]
-            c = uint32(terms[t])
-            k0 += w * E[c, 0]
-            k1 += w * E[c, 1]
-            k2 += w * E[c, 2]
-            k3 += w * E[c, 3]
-            k4 += w * E[c, 4]
-            k5 += w * E[c, 5]
-            k6 += w * E[c, 6]
-            k7 += w * E[c, 7]
-            k8 += w * E[c, 8]
-        I = uint32(pairs[q, 0])
-        J = uint32(pairs[q, 1])
-        K[I, J, 0] = k0
-        K[I, J, 1] = k1
-        K[I, J, 2] = k2
-        K[I, J, 3] = k3
-        K[I, J, 4] = k4
-        K[I, J, 5] = k5
-        K[I, J, 6] = k6
-        K[I, J, 7] = k7
-        K[I, J, 8] = k8
+            at = uint64(9) * uint64(terms[t])
+            low = fma4(load4(corner, at), w, low)
+            high = fma4(load4(corner, at + uint64(4)), w, high)
+            last += w * corner[at + uint64(8)]
+        at = uint64(9) * (uint64(pairs[q, 0]) * k + uint64(pairs[q, 1]))
+        store4(flat, at, low)
+        store4(flat, at + uint64(4), high)
+        flat[at + uint64(8)] = last
 
 
 @inline

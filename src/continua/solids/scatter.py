@@ -28,11 +28,14 @@ from numpy.typing import NDArray
 
 from continua.linalg import BlockPattern
 from continua.numerics import inline, kernel
+from continua.numerics.simd import first4, fma4, load4, shuffle4, store4
 
 __all__ = ["Scatter", "add_element", "begin_row"]
 
-CHUNK = 16
-"""Elements a chunk: enough to share what they load, few enough for many chunks of a colour."""
+CHUNKS = 256
+"""Chunks that a mesh of medium size is cut into: enough for many in each colour."""
+SIZES = 16, 256
+"""Least and most elements a chunk; the larger, the more of its blocks are added up while they are in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,8 @@ class Scatter:
         """Prepare elements [m, k] over nodes at `rest_positions` [n, 3] whose blocks lie in `pattern`."""
         count, k = elements.shape
         order = _along_a_curve(rest_positions[elements].mean(axis=1))
-        starts = np.append(np.arange(0, count, CHUNK), count).astype(np.int32)
+        size = min(max(count // CHUNKS, SIZES[0]), SIZES[1])
+        starts = np.append(np.arange(0, count, size), count).astype(np.int32)
         color = _color_chunks(elements, order, starts, pattern.node_count)
         by_color = np.argsort(color, kind="stable")
         sizes = np.diff(starts)[by_color]
@@ -123,6 +127,7 @@ def _color_chunks(elements, order, starts, node_count):
 @inline
 def begin_row(i, indptr, indices, mass, c_mass, velocities, load, blocks, rhs):
     """Set row i of the matrix to c_mass M and of the right-hand side to M v + load."""
+    out = blocks.reshape(-1)
     r0 = load[i, 0]
     r1 = load[i, 1]
     r2 = load[i, 2]
@@ -132,11 +137,10 @@ def begin_row(i, indptr, indices, mass, c_mass, velocities, load, blocks, rhs):
         r0 += w * velocities[j, 0]
         r1 += w * velocities[j, 1]
         r2 += w * velocities[j, 2]
-        for t in range(9):
-            blocks[k, t] = 0.0
-        blocks[k, 0] = c_mass * w
-        blocks[k, 4] = c_mass * w
-        blocks[k, 8] = c_mass * w
+        at = uint64(9) * uint64(k)
+        store4(out, at, first4(c_mass * w))
+        store4(out, at + uint64(4), first4(c_mass * w))
+        out[at + uint64(8)] = c_mass * w
     rhs[i, 0] = r0
     rhs[i, 1] = r1
     rhs[i, 2] = r2
@@ -158,20 +162,24 @@ def add_element(e, elements, indptr, slots, K, f, c_stiffness, dt, blocks, rhs):
         blocks: Matrix [nnz, 9], each block column by column.
         rhs: Right-hand side [n, 3].
     """
-    k = uint32(elements.shape[1])
+    k = uint64(elements.shape[1])
+    flat, out = K.reshape(-1), blocks.reshape(-1)
     for a in range(k):
         i = uint32(elements[e, a])
-        row = uint32(indptr[i])
+        row = uint64(indptr[i])
         for c in range(3):
             rhs[i, c] -= dt * f[a, c]
-        at = row + uint32(slots[e, a, a])
-        for t in range(9):
-            blocks[at, t] += c_stiffness * K[a, a, t]
-        for b in range(a + uint32(1), k):
-            at = row + uint32(slots[e, a, b])
-            mirror = uint32(indptr[elements[e, b]]) + uint32(slots[e, b, a])
-            for t in range(9):
-                blocks[at, t] += c_stiffness * K[a, b, t]
-            for r in range(3):
-                for c in range(3):
-                    blocks[mirror, 3 * c + r] += c_stiffness * K[a, b, 3 * r + c]
+        for b in range(a, k):
+            at = uint64(9) * (a * k + b)
+            low, high, last = load4(flat, at), load4(flat, at + uint64(4)), flat[at + uint64(8)]
+            to = uint64(9) * (row + uint64(slots[e, a, b]))
+            store4(out, to, fma4(low, c_stiffness, load4(out, to)))
+            store4(out, to + uint64(4), fma4(high, c_stiffness, load4(out, to + uint64(4))))
+            out[to + uint64(8)] += c_stiffness * last
+            if a != b:  # the same nine, transposed
+                to = uint64(9) * (uint64(indptr[elements[e, b]]) + uint64(slots[e, b, a]))
+                turned = shuffle4(low, high, 0, 3, 6, 1)
+                store4(out, to, fma4(turned, c_stiffness, load4(out, to)))
+                turned = shuffle4(low, high, 4, 7, 2, 5)
+                store4(out, to + uint64(4), fma4(turned, c_stiffness, load4(out, to + uint64(4))))
+                out[to + uint64(8)] += c_stiffness * last
