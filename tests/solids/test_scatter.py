@@ -76,3 +76,25 @@ def test_sums_equal_a_plain_loop(order):
         expected[nodes] -= 0.5 * force[e]
     np.testing.assert_allclose(matrix.to_scipy().toarray(), dense, atol=1e-12)
     np.testing.assert_allclose(rhs, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_block_gets_as_many_contributions_as_its_simplex_has_tets(order):
+    """The lowest simplex that spans both nodes: all tets around a vertex or an edge, 2 or 1 at a face, 1 inside."""
+    geometry = BezierGeometry(MESHES["bridge"], order)
+    n = geometry.node_count
+    pattern = BlockPattern.from_elements(geometry.elements, n)
+    scatter = Scatter.make(geometry.elements, geometry.rest_positions, pattern)
+    counts = np.zeros(pattern.block_count, int)
+    np.add.at(counts, pattern.indptr[geometry.elements][:, :, None] + scatter.slots, 1)
+    corners: list[set[int]] = [set() for _ in range(n)]  # of the simplex in whose inside each node lies
+    around: dict[frozenset[int], int] = {}
+    for tet, nodes in zip(geometry.mesh.tets.tolist(), geometry.elements.tolist(), strict=True):
+        for a, index in enumerate(geometry.tables.indices):
+            corners[nodes[a]] = {tet[c] for c in range(4) if index[c]}
+        for bits in range(1, 16):
+            simplex = frozenset(tet[c] for c in range(4) if bits >> c & 1)
+            around[simplex] = around.get(simplex, 0) + 1
+    for i in range(n):
+        for k in range(pattern.indptr[i], pattern.indptr[i + 1]):
+            assert counts[k] == around[frozenset(corners[i] | corners[pattern.indices[k]])]

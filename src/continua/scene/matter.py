@@ -41,7 +41,8 @@ class Corotated(_Elastic):
 
     type: Literal["corotated"] = option("Corotated linear elasticity.")
     rotation: Literal["mean", "corner"] = option(
-        "What a tetrahedron of order 2 or 3 takes its rotation from: its mean deformation, or its corners.", "mean"
+        "What a tetrahedron of order 2 or 3 takes its rotation from: its mean deformation, or its corners.",
+        "mean",
     )
 
 

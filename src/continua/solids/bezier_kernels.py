@@ -77,7 +77,18 @@ def _fill_record(coefficients, rest, elements, e, D, R, v, lam, mu, records, off
 
 @kernel_pair
 def element_state(
-    coefficients, rest, elements, rest_inverse, root_volume, lam, mu, table, rotate, records, offsets, inverted
+    coefficients,
+    rest,
+    elements,
+    rest_inverse,
+    root_volume,
+    lam,
+    mu,
+    table,
+    rotate,
+    records,
+    offsets,
+    inverted,
 ):
     """Fill records (rotated gradients, constants) and offsets w = x - R x0 of every element.
 
