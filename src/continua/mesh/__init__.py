@@ -1,10 +1,12 @@
 """Meshes: tetrahedra, hexahedra and triangle surfaces; how to make, read, refine, check and bind them."""
 
 from continua.mesh import surfaces
+from continua.mesh.blob import Limb, blob
 from continua.mesh.checks import compact
 from continua.mesh.embedding import Embedding
 from continua.mesh.files import read, write
 from continua.mesh.hex_mesh import HexMesh
+from continua.mesh.implicit import fill
 from continua.mesh.lattice import box, bridge, hex_box
 from continua.mesh.locate import interpolation
 from continua.mesh.meshing import tetrahedralize
@@ -21,6 +23,7 @@ __all__ = [
     "Embedding",
     "HexMesh",
     "HexQuality",
+    "Limb",
     "PlaneMesh",
     "QuadMesh",
     "Quality",
@@ -29,10 +32,12 @@ __all__ = [
     "TetMesh",
     "TriMesh",
     "VolumeMesh",
+    "blob",
     "box",
     "bridge",
     "compact",
     "cylinder",
+    "fill",
     "hex_box",
     "interpolation",
     "read",

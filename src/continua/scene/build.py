@@ -118,6 +118,9 @@ def _shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
             return meshes.cylinder(spec.radius, spec.height, spec.cells)
         case shapes.TorusMesh():
             return meshes.torus(spec.radius, spec.tube, spec.cells)
+        case shapes.BlobMesh():
+            limbs = [meshes.Limb(**{**limb.model_dump(), "name": limb.name or ""}) for limb in spec.limbs]
+            return meshes.blob(limbs, spec.size, spec.blend)
         case shapes.FileMesh():
             return _file_mesh(spec, scene.file(spec.path))
     raise TypeError(f"unknown mesh {spec!r}")

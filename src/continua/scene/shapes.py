@@ -12,6 +12,7 @@ from continua.scene.types import (
     Counts3,
     Direction,
     Model,
+    Name,
     Number,
     Path,
     Vector,
@@ -21,10 +22,12 @@ from continua.scene.types import (
 )
 
 __all__ = [
+    "BlobMesh",
     "BoxMesh",
     "BridgeMesh",
     "CylinderMesh",
     "FileMesh",
+    "Limb",
     "Mesh",
     "RectangleMesh",
     "Rotation",
@@ -156,6 +159,25 @@ class TorusMesh(Model):
         return self
 
 
+class Limb(Model):
+    """A rounded rod; both ends at the same place make a ball."""
+
+    start: Vector = option("Middle of one end.", unit="m")
+    end: Vector = option("Middle of the other end.", unit="m")
+    radius: _Extent = option("Radius at the start.", unit="m")
+    end_radius: _Extent | None = option("Radius at the end; by default that of the start.", None, unit="m")
+    name: Name | None = option("Region of the mesh that it becomes; limbs may share one.", None)
+
+
+class BlobMesh(Model):
+    """A body put together from rounded limbs."""
+
+    type: Literal["blob"] = option("Rounded limbs in one piece.")
+    limbs: list[Limb] = option("The limbs.", min_length=1, max_length=1000)
+    size: _Extent = option("Length of the elements.", 0.1, unit="m")
+    blend: Number = option("How softly limbs run into each other.", 0.0, unit="m", ge=0, le=1e6)
+
+
 class Tetrahedralize(Model):
     """How a closed surface is filled with tetrahedra."""
 
@@ -187,8 +209,9 @@ Mesh = Annotated[
     | Annotated[SphereMesh, Tag("sphere")]
     | Annotated[CylinderMesh, Tag("cylinder")]
     | Annotated[TorusMesh, Tag("torus")]
+    | Annotated[BlobMesh, Tag("blob")]
     | Annotated[FileMesh, Tag("file")],
-    by_type("box", "rectangle", "bridge", "sphere", "cylinder", "torus", "file"),
+    by_type("box", "rectangle", "bridge", "sphere", "cylinder", "torus", "blob", "file"),
 ]
 
 
