@@ -60,7 +60,9 @@ def hero() -> None:
 def scene_film(name: str, seconds: float, fps: float = 15.0) -> None:
     scene = ct.load_scene(name)
     frames = list(scene.build().run(seconds, fps))
-    look = make_look(frames, size=(560, 315), color=scene.output.picture.color)
+    picture = scene.output.picture
+    camera = None if picture.camera is None else picture.camera.model_dump(exclude_none=True)
+    look = make_look(frames, size=(560, 315), color=picture.color, camera=camera)
     painter = Painter(look)
     save_film((painter.paint(frame) for frame in frames), name, fps)
 
@@ -168,6 +170,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "towers": lambda: scene_film("towers", 4.0),
     "torsion": lambda: scene_film("torsion", 3.6),
     "laws": lambda: scene_film("laws", 5.5, fps=10.0),
+    "horse": lambda: scene_film("horse", 2.4),
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
     "studio": studio,
