@@ -3,7 +3,20 @@
 from continua.solids.fields import FIELDS
 from continua.solids.force_field import ForceField
 from continua.solids.handles import Constraint, Pull
-from continua.solids.laws import Corotated, Law, Linear, NeoHookean, StableNeoHookean, StVenantKirchhoff
+from continua.solids.laws import (
+    Corotated,
+    CustomLaw,
+    Fibrous,
+    Law,
+    Linear,
+    MooneyRivlin,
+    NeoHookean,
+    RotatedLinear,
+    ShapeKeeping,
+    Spline,
+    StableNeoHookean,
+    StVenantKirchhoff,
+)
 from continua.solids.loads import FaceLoad, Press, Push, VolumeLoad
 from continua.solids.motion import Motion
 from continua.solids.soft_body import SoftBody
@@ -13,17 +26,23 @@ __all__ = [
     "FIELDS",
     "Constraint",
     "Corotated",
+    "CustomLaw",
     "FaceLoad",
+    "Fibrous",
     "ForceField",
     "Law",
     "Linear",
+    "MooneyRivlin",
     "Motion",
     "NeoHookean",
     "Press",
     "Pull",
     "Push",
+    "RotatedLinear",
     "SettleReport",
+    "ShapeKeeping",
     "SoftBody",
+    "Spline",
     "StVenantKirchhoff",
     "StableNeoHookean",
     "VolumeLoad",
