@@ -23,11 +23,18 @@ class InputError(ContinuaError, ValueError):
 
 
 class DivergedError(ContinuaError, ArithmeticError):
-    """A step produced values that are not finite, or its solve failed; the last good state is kept."""
+    """A step failed, even in many small parts; the last good state is kept.
 
-    def __init__(self, message: str, *, body: str = "", step: int = -1) -> None:
+    `body` names the body, `step` is the number of the step, and `elements` are the numbers of the elements where it
+    is worst.
+    """
+
+    def __init__(
+        self, message: str, *, body: str = "", step: int = -1, elements: tuple[int, ...] = ()
+    ) -> None:
         self.body = body
         self.step = step
+        self.elements = elements
         super().__init__(message)
 
 

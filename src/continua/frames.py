@@ -29,15 +29,17 @@ def frozen(array: NDArray) -> NDArray:
 class StepReport:
     """How one body's step went.
 
-    `newton` counts linearisations of the forces; `iterations` and `residual` are those of the linear solves
-    (the residual is relative to the right-hand side); `inverted` counts elements with negative volume;
-    `contacts` counts nodes that touch something.
+    `substeps` counts the parts the step was done in: more than 1 if it failed in one piece, or was above the stability
+    limit of an explicit integrator. `newton` counts linearisations of the forces; `iterations` and `residual` are
+    those of the linear solves (the residual is relative to the right-hand side); `inverted` counts elements with
+    negative volume; `contacts` counts nodes that touch something.
     """
 
     body: str
     step: int
     time: float
     dt: float
+    substeps: int = 1
     newton: int = 1
     iterations: int = 0
     residual: float = 0.0

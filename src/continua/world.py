@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from math import ceil, isfinite
 from types import FrameType
 from typing import Any
@@ -56,6 +57,7 @@ class World:
         self.colliders = tuple(colliders)
         self._surroundings = Surroundings(as_vector(gravity, "gravity"), wind)
         self.fields = _known_fields(fields)
+        self._touch = partial(find_contacts, self.colliders) if self.colliders else None
         self.frame_index = 0
         self.reports: tuple[StepReport, ...] = ()
         _name_bodies(self.bodies, sys._getframe(1))
@@ -109,33 +111,29 @@ class World:
         dt = self.dt if dt is None else _positive(dt, "dt")
         several = len(self.bodies) > 1
         before = [body.state() for body in self.bodies] if several else []
-        reports = []
         try:
-            for body in self.bodies:
-                if self.colliders:
-                    contacts = find_contacts(self.colliders, **body.contact_surface(), dt=dt)
-                    reports.append(body.step(dt, contacts))
-                else:
-                    reports.append(body.step(dt))
+            reports = tuple(body.step(dt, self._touch) for body in self.bodies)
         except Exception:
             for body, state in zip(self.bodies, before, strict=False):
                 body.restore(state)
             raise
-        self.reports = tuple(reports)
+        self.reports = reports
         self._surroundings.time += dt
         self._surroundings.step += 1
         return self.reports
 
-    def settle(self, rtol: float = 1e-6, max_newton: int = 200) -> tuple[SettleReport, ...]:
+    def settle(
+        self, rtol: float = 1e-6, max_newton: int = 200, *, steps: int | None = None
+    ) -> tuple[SettleReport, ...]:
         """Put every body at its static equilibrium, at rest; time does not move.
 
-        Colliders take no part, so a world that has some is refused. See `SoftBody.settle`.
+        Colliders push without friction. See `SoftBody.settle` for the arguments.
         """
-        if self.colliders:
-            raise InputError("a world with colliders cannot settle yet; let it come to rest with damping")
         before = self.state()
         try:
-            return tuple(body.settle(rtol, max_newton) for body in self.bodies)
+            return tuple(
+                body.settle(rtol, max_newton, steps=steps, touch=self._touch) for body in self.bodies
+            )
         except Exception:
             self.restore(before)
             raise

@@ -175,7 +175,7 @@ def test_constraints_come_and_go_without_assembly_of_another_matrix():
     push = body.push(RIGHT, (0.0, 300.0, 0.0))
     world = ct.World([body], gravity=(0, 0, 0), dt=0.02)
     world.settle()
-    pattern, blocks = body._elements.pattern, body.integrator.matrix.blocks
+    pattern, blocks = body._elements.pattern, body._stepper.matrix.blocks
     pose = body.positions
     freeze = body.drive(RIGHT, lambda t, x: pose[freeze_nodes])
     freeze_nodes = freeze.nodes
@@ -189,7 +189,7 @@ def test_constraints_come_and_go_without_assembly_of_another_matrix():
         world.step()
     np.testing.assert_allclose(body.positions, body.rest_positions, atol=1e-6)
     assert body._elements.pattern is pattern
-    assert body.integrator.matrix.blocks is blocks
+    assert body._stepper.matrix.blocks is blocks
 
 
 def test_a_removed_or_expired_lock_lets_go():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from continua.linalg import PCG
 from continua.scene import matter, motions, selectors, shapes, surroundings
 from continua.scene.models import Scene
 from continua.scene.problems import Place
-from continua.solids.materials import changed
 from continua.surroundings import Wind
 from continua.world import World
 
@@ -144,21 +144,22 @@ _LAWS: dict[str, type[solids.Law]] = {
     law.name: law
     for law in (
         solids.Corotated,
-        solids.Fibrous,
         solids.Linear,
-        solids.MooneyRivlin,
         solids.NeoHookean,
-        solids.RotatedLinear,
-        solids.ShapeKeeping,
-        solids.Spline,
-        solids.StVenantKirchhoff,
         solids.StableNeoHookean,
+        solids.StVenantKirchhoff,
     )
 }
 
 
 def _law(spec: Any) -> solids.Law:
     return _LAWS[spec.type](**spec.model_dump(exclude={"type"}))
+
+
+def _integrator(spec: Any) -> solids.Integrator | str:
+    if isinstance(spec, str):
+        return spec
+    return solids.INTEGRATORS[spec.type](**spec.model_dump(exclude={"type"}))
 
 
 def _solver(spec: matter.Pcg) -> PCG:
@@ -168,8 +169,7 @@ def _solver(spec: matter.Pcg) -> PCG:
 def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
     spec = scene.bodies[number]
     mesh = build_mesh(scene, number)
-    with scene.at("bodies", number, "material"):
-        material = _law(spec.material)
+    material = _law(spec.material)
     with scene.at("bodies", number):
         body = solids.SoftBody(
             mesh,
@@ -179,6 +179,7 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
             name=spec.name,
             mass=spec.mass,
             damping=(spec.damping.mass, spec.damping.stiffness),
+            integrator=_integrator(spec.integrator),
             newton=spec.newton,
             solver=_solver(spec.solver),
             color=None if spec.color is None else _rgb(spec.color),
@@ -204,9 +205,8 @@ def _part(
         if len(chosen) == 0:
             low, high = mesh.bounds
             raise InputError(f"selects no element; the body reaches from {_text(low)} to {_text(high)}")
-    changes = spec.model_dump(exclude={"where"}, exclude_none=True)
-    with scene.at("bodies", number, "parts", index):
-        return chosen, changed(material, changes)
+    law = replace(material, young=spec.young, poisson=spec.poisson, density=spec.density)
+    return chosen, law
 
 
 def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:

@@ -3,20 +3,15 @@
 from continua.solids.fields import FIELDS
 from continua.solids.force_field import ForceField
 from continua.solids.handles import Constraint, Pull
-from continua.solids.laws import (
-    Corotated,
-    CustomLaw,
-    Fibrous,
-    Law,
-    Linear,
-    MooneyRivlin,
-    NeoHookean,
-    RotatedLinear,
-    ShapeKeeping,
-    Spline,
-    StableNeoHookean,
-    StVenantKirchhoff,
+from continua.solids.integrators import (
+    INTEGRATORS,
+    Explicit,
+    ImplicitEuler,
+    Integrator,
+    Newmark,
+    SemiImplicit,
 )
+from continua.solids.laws import Corotated, Law, Linear, NeoHookean, StableNeoHookean, StVenantKirchhoff
 from continua.solids.loads import FaceLoad, Press, Push, VolumeLoad
 from continua.solids.motion import Motion
 from continua.solids.soft_body import SoftBody
@@ -24,25 +19,25 @@ from continua.solids.statics import SettleReport
 
 __all__ = [
     "FIELDS",
+    "INTEGRATORS",
     "Constraint",
     "Corotated",
-    "CustomLaw",
+    "Explicit",
     "FaceLoad",
-    "Fibrous",
     "ForceField",
+    "ImplicitEuler",
+    "Integrator",
     "Law",
     "Linear",
-    "MooneyRivlin",
     "Motion",
     "NeoHookean",
+    "Newmark",
     "Press",
     "Pull",
     "Push",
-    "RotatedLinear",
+    "SemiImplicit",
     "SettleReport",
-    "ShapeKeeping",
     "SoftBody",
-    "Spline",
     "StVenantKirchhoff",
     "StableNeoHookean",
     "VolumeLoad",

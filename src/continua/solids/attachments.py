@@ -236,16 +236,24 @@ class Attachments:
                 held.remove(handle)
 
     def _collect_forces(
-        self, x: NDArray[np.float64], v: NDArray[np.float64], force: NDArray[np.float64]
+        self,
+        x: NDArray[np.float64],
+        v: NDArray[np.float64],
+        force: NDArray[np.float64],
+        time: float | None = None,
     ) -> None:
-        """Set `force` [N] to all loads on the body at positions x and velocities v, springs and contacts apart."""
+        """Set `force` [N] to all loads on the body at positions x and velocities v, springs and contacts apart.
+
+        `time` [s] is the moment of loads that change; without it, that of the world.
+        """
         around = self._surroundings
+        now = around.time if time is None else time
         np.multiply(self._node_mass[:, None], around.gravity, out=force)
         for load in self._loads:
-            if around.time < load.until:
-                load.add(around.time, x, force)
+            if now < load.until:
+                load.add(now, x, force)
         if around.wind is not None:
-            self._faces.add_wind(x, v, around.wind.at(around.time), around.wind.density, force)
+            self._faces.add_wind(x, v, around.wind.at(now), around.wind.density, force)
 
     def _pull(
         self,

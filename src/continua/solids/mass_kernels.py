@@ -57,25 +57,27 @@ def gather_tables(inc_indptr, inc_codes, slots, corners, tables, indptr, lumped,
 
 
 @kernel
-def advance(positions, velocities, previous, solved, dt, next_positions):
-    """Take the solved velocities over and move the nodes; returns False, changing nothing, if any is not finite.
+def move(positions, velocities, dt, moved):
+    """Set moved = positions + dt velocities."""
+    for i in range(positions.shape[0]):
+        for c in range(3):
+            moved[i, c] = positions[i, c] + dt * velocities[i, c]
 
-    `previous` [2, n, 3] keeps the velocities of the two steps before.
-    """
-    n = positions.shape[0]
-    for i in range(n):
+
+@kernel
+def departure(positions, moved, velocities):
+    """Return the longest way that any node goes as seen from the first one; infinite if anything is not finite."""
+    longest = 0.0
+    for i in range(positions.shape[0]):
+        square = 0.0
         for c in range(3):
-            x = positions[i, c] + dt * solved[i, c]
-            if not np.isfinite(x) or not np.isfinite(solved[i, c]):
-                return False
-            next_positions[i, c] = x
-    for i in range(n):
-        for c in range(3):
-            previous[1, i, c] = previous[0, i, c]
-            previous[0, i, c] = velocities[i, c]
-            velocities[i, c] = solved[i, c]
-            positions[i, c] = next_positions[i, c]
-    return True
+            way = (moved[i, c] - positions[i, c]) - (moved[0, c] - positions[0, c])
+            square += way * way
+            if not np.isfinite(moved[i, c]) or not np.isfinite(velocities[i, c]):
+                return np.inf
+        if not square <= longest:
+            longest = square
+    return np.sqrt(longest)
 
 
 @kernel

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
-from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact import NO_CONTACTS, ContactSet
-from continua.errors import DivergedError, InputError
+from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, frozen
 from continua.linalg import PCG, LinearSolver
 from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
@@ -22,12 +19,13 @@ from continua.solids.bezier import BezierTets
 from continua.solids.elements import Elements, LinearTets
 from continua.solids.fields import FieldProbe, State
 from continua.solids.hyperelastic import HyperelasticTets
-from continua.solids.implicit_euler import ImplicitEuler, StepInput
+from continua.solids.integrators import Integrator, Matter, choose_integrator
 from continua.solids.laws import Corotated, Hyperelastic, Law, Linear
 from continua.solids.materials import Materials
 from continua.solids.quadrature import NodalElements, QuadratureTets
 from continua.solids.selection import Where
-from continua.solids.statics import SettleReport, find_equilibrium
+from continua.solids.statics import SettleReport, settle_body
+from continua.solids.stepping import Touch, step_body
 from continua.solids.surface import BodySurface
 from continua.surroundings import Surroundings, as_vector
 
@@ -73,11 +71,13 @@ class SoftBody(Attachments):
             numbers, or the name of a region) and a material of the same law; later ones win where they overlap.
         order: Polynomial degree of the elements: 1, and for tetrahedra 2 or 3.
         name: Name in the world; without one a world takes the name of the caller's variable.
-        mass: "consistent" (exact integrals, the default) or "lumped" (all mass at the nodes).
+        mass: "consistent" (exact integrals, the default) or "lumped" (all mass at the nodes, as explicit
+            integrators need it).
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha brakes all motion like
             a medium around the body, beta brakes deformation only.
-        newton: Most Newton iterations a step. One, the default, is linearised implicit Euler; more iterations
-            solve the step's nonlinear equations, which very soft or fast bodies of a hyperelastic law need.
+        integrator: How the body is advanced in time: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
+            `SemiImplicit()`, or its name with its usual constants.
+        newton: Most Newton iterations a step of an integrator given by name.
         solver: The linear solver; None takes conjugate gradients.
         color: RGB in 0..1 for plain pictures.
     """
@@ -92,27 +92,24 @@ class SoftBody(Attachments):
         name: str | None = None,
         mass: str = "consistent",
         damping: ArrayLike = (0.0, 0.0),
-        newton: int = 1,
+        integrator: Integrator | str = "implicit_euler",
+        newton: int | None = None,
         solver: LinearSolver | None = None,
         color: tuple[float, float, float] | None = None,
     ) -> None:
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
-        if newton < 1:
-            raise InputError(f"newton must be at least 1, not {newton}")
-        self.newton = int(newton)
+        self.integrator = choose_integrator(integrator, newton)
         self.name = name or ""
         self.color = color
         self.mesh = mesh
-        self._lumped = mass == "lumped"
+        self._lumped = mass == "lumped" or self.integrator.lumped
         law = material if material is not None else Corotated()
         self._elements = _make_elements(mesh, order, law)
         self._damping = _checked_damping(damping)
         self._x = self._elements.rest_positions.copy()
         self._v = np.zeros_like(self._x)
-        self._v_before = np.zeros((2, *self._x.shape))  # of the last two steps, to start solves from
         self._initial_v = np.zeros_like(self._x)
-        self._next = np.zeros_like(self._x)
         self._force = np.zeros_like(self._x)
         self._surroundings = Surroundings()
         self._surface = BodySurface(self._elements)
@@ -123,8 +120,8 @@ class SoftBody(Attachments):
         self._element_size = (6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order
         self._materials = Materials(mesh, law, parts, self.name)
         self._density: NDArray[np.float64] | None = None
+        self._stepper = self.integrator.stepper(self._elements, solver if solver is not None else PCG())
         self._take_materials()
-        self.integrator = ImplicitEuler(self._elements, solver if solver is not None else PCG())
 
     # --- what it is -------------------------------------------------------------------------------------
 
@@ -146,7 +143,12 @@ class SoftBody(Attachments):
     @property
     def solver(self) -> LinearSolver:
         """The linear solver; `print(body.solver)` tells how it does."""
-        return self.integrator.solver
+        return self._stepper.solver
+
+    @property
+    def stable_dt(self) -> float:
+        """Longest stable time step [s] of an explicit integrator now; infinite for an implicit one."""
+        return self._stepper.stable_dt(self._matter(), self._damping, self._pulls)
 
     @property
     def node_count(self) -> int:
@@ -184,18 +186,22 @@ class SoftBody(Attachments):
         return self._surface.triangles
 
     def set_material(
-        self, *, damping: ArrayLike | None = None, part: int | None = None, **constants: Any
+        self,
+        *,
+        young: float | None = None,
+        poisson: float | None = None,
+        density: float | None = None,
+        damping: ArrayLike | None = None,
+        part: int | None = None,
     ) -> None:
-        """Change constants of the law while the simulation runs; what is not given stays as it is.
+        """Change constants while the simulation runs; what is not given stays as it is.
 
-        Args:
-            damping: Rayleigh damping (alpha [1/s], beta [s]).
-            part: The part whose constants change (0 is the first); None means the rest of the body.
-            **constants: What the law has: `young` [Pa], `poisson`, `density` [kg/m3], and for a muscle `activation`.
+        With `part` the constants of that part change (0 is the first), else those of the rest of the body.
         """
+        given = {"young": young, "poisson": poisson, "density": density}
+        changes = {key: float(value) for key, value in given.items() if value is not None}
         if damping is not None:
             self._damping = _checked_damping(damping)
-        changes = {key: value for key, value in constants.items() if value is not None}
         if changes or part is not None:
             self._materials.change(changes, part)
             self._take_materials()
@@ -206,7 +212,7 @@ class SoftBody(Attachments):
         w = as_vector(angular_velocity, "angular_velocity")
         center = self._node_mass @ self._x / self._node_mass.sum()
         self._v[:] = v + np.cross(w, self._x - center)
-        self._v_before[:] = self._v
+        self._stepper.restart(self._v)
         self._initial_v[:] = self._v
 
     # --- the body in a world ------------------------------------------------------------------------------
@@ -227,117 +233,42 @@ class SoftBody(Attachments):
             "stiffness": self._contact_stiffness,
         }
 
-    def step(self, dt: float, contacts: ContactSet = NO_CONTACTS) -> StepReport:
-        """Advance by `dt` [s]; on failure raise DivergedError and stay at the last good state."""
-        if not (isfinite(dt) and dt > 0.0):
-            raise InputError(f"dt must be greater than 0 s, not {dt}")
-        start = perf_counter()
-        around = self._surroundings
-        held = self._held
-        self._reactions = None
-        held.place(
-            self._constraints, around.time, around.time + dt, self.rest_positions, self._x, dt, self.name
-        )
-        self._collect_forces(self._x, self._v, self._force)
-        step = StepInput(
-            dt=dt,
-            alpha=self._damping[0],
-            beta=self._damping[1],
-            force=self._force,
-            held=held,
-            follows_rotation=self.material.follows_rotation,
-            pulls=tuple(self._pulls),
-            contacts=contacts,
-            slip=0.01 * float(np.linalg.norm(around.gravity)) * dt + 1e-6 * self._size / dt,
-            newton=self.newton,
-            settled=1e-5 * self._element_size,
-        )
-        solve = self.integrator.solve(self._x, self._v, self._v_before, self._mass, self._node_mass, step)
-        solved = self.integrator.solved
-        if not solve.residual >= 0.0 or not mass_kernels.advance(
-            self._x, self._v, self._v_before, solved, dt, self._next
-        ):
-            raise DivergedError(
-                f"body '{self.name}' diverged in step {around.step + 1} at t = {around.time:g} s "
-                f"(dt = {dt:g} s); try a smaller dt, more damping or a finer mesh",
-                body=self.name,
-                step=around.step + 1,
-            )
-        self._reactions = self.integrator.reactions
-        warnings = []
-        if not solve.converged:
-            warnings.append(
-                f"the linear solver stopped after {solve.iterations} iterations at a residual of {solve.residual:.1e}"
-            )
-        inverted = self._elements.inverted
-        if inverted:
-            warnings.append(f"{inverted} of {self.element_count} elements are inverted")
-        return StepReport(
-            body=self.name,
-            step=around.step + 1,
-            time=around.time + dt,
-            dt=dt,
-            newton=self.integrator.newton_iterations,
-            iterations=solve.iterations,
-            residual=solve.residual,
-            converged=solve.converged,
-            inverted=inverted,
-            contacts=len(contacts),
-            seconds=perf_counter() - start,
-            warnings=tuple(warnings),
-        )
+    def step(self, dt: float, touch: Touch | None = None) -> StepReport:
+        """Advance by `dt` [s].
 
-    def settle(self, rtol: float = 1e-6, max_newton: int = 200) -> SettleReport:
-        """Go to the static equilibrium under gravity, wind and pushes, and rest there.
+        A step that fails is done again in 2, 4, ... up to 64 parts, and the report says so. If that fails too,
+        DivergedError is raised and the body stays at its last good state.
+
+        Args:
+            dt: Time step [s].
+            touch: Finds the nodes that touch something: a function of what `contact_surface` returns, and dt.
+        """
+        report = step_body(self, dt, touch)
+        self._reactions = self._stepper.reactions
+        return report
+
+    def settle(
+        self,
+        rtol: float = 1e-6,
+        max_newton: int = 200,
+        *,
+        steps: int | None = None,
+        touch: Touch | None = None,
+    ) -> SettleReport:
+        """Go to the static equilibrium under gravity, wind, pushes and pulls, and rest there.
 
         Where it leads from a far-off state may not be where the moving body would come to rest; for a body that
-        hangs from rest it is. Raises DivergedError, and changes nothing, if no equilibrium is found.
+        hangs from rest it is. Contacts push without friction. Raises DivergedError, and changes nothing, if no
+        equilibrium is found.
 
         Args:
             rtol: Unbalanced force to reach, relative to the largest load of a node.
-            max_newton: Newton iterations after which to give up.
+            max_newton: Newton iterations after which to give up, in each load step.
+            steps: Load steps to begin with; they are halved where one fails. None puts all loads on at once, and
+                turns to load steps if that fails.
+            touch: Finds the nodes that touch something, as in `step`.
         """
-        around = self._surroundings
-        x = self._x.copy()
-        held = self._held
-        self._reactions = None
-        held.place(self._constraints, around.time, around.time, self.rest_positions, x, 1.0, self.name)
-        if not held.any:
-            raise InputError(
-                f"body '{self.name}' has no equilibrium, because nothing holds it; pin it somewhere"
-            )
-        if self._pulls:
-            raise InputError(f"body '{self.name}' cannot settle while it is pulled; remove the pulls first")
-        displacement = np.zeros_like(x)
-        held.impose(displacement)
-        x += displacement
-        v, self._v = self._v, np.zeros_like(self._v)  # the wind presses on a body at rest
-        self._collect_forces(x, self._v, self._force)
-        loose = held.loose(self._force)
-        if loose is not None:
-            self._v = v
-            along = ", ".join(f"{c:.3g}" for c in np.abs(loose))
-            raise InputError(
-                f"body '{self.name}' has no equilibrium, because nothing holds it along ({along}), "
-                "where the loads move it; pin or lock it there"
-            )
-        matrix, solver = self.integrator.matrix, self.integrator.solver
-        unbalanced = np.zeros_like(x)
-        report = find_equilibrium(
-            self._elements, solver, matrix, x, self._force, held, self._mass, rtol, max_newton, unbalanced
-        )
-        if not report.converged:
-            self._v = v
-            raise DivergedError(
-                f"body '{self.name}' found no equilibrium in {report.newton} Newton iterations (unbalanced force "
-                f"{report.residual:.1e} of the load); let it swing out with damping instead",
-                body=self.name,
-                step=around.step,
-            )
-        self._x[:] = x
-        self._v_before[:] = 0.0
-        self._reactions = lambda: -unbalanced
-        return report
+        return settle_body(self, rtol, max_newton, steps, touch)
 
     def energy(self) -> dict[str, float]:
         """Return kinetic, elastic and gravitational energy [J]; the last is zero at rest."""
@@ -377,15 +308,11 @@ class SoftBody(Attachments):
 
     def state(self) -> dict[str, NDArray[np.float64]]:
         """Return everything that a bit-equal restart needs."""
-        return {
-            "positions": self._x.copy(),
-            "velocities": self._v.copy(),
-            "velocities_before": self._v_before.copy(),
-        }
+        return {key: array.copy() for key, array in self._carried().items()}
 
     def restore(self, state: Mapping[str, NDArray]) -> None:
         """Take over a state from `state()`."""
-        targets = {"positions": self._x, "velocities": self._v, "velocities_before": self._v_before}
+        targets = self._carried()
         for key, target in targets.items():
             if key not in state:
                 raise InputError(f"the state of body '{self.name}' lacks '{key}'")
@@ -402,7 +329,7 @@ class SoftBody(Attachments):
         """Go back to rest, with the velocity given by `set_velocity`; pulls by hand are let go."""
         self._x[:] = self._elements.rest_positions
         self._v[:] = self._initial_v
-        self._v_before[:] = self._initial_v
+        self._stepper.restart(self._v)
         self._reactions = None
 
     def __repr__(self) -> str:
@@ -413,15 +340,23 @@ class SoftBody(Attachments):
 
     # --- inside -------------------------------------------------------------------------------------------
 
+    def _carried(self) -> dict[str, NDArray]:
+        """Return what goes from step to step, by name."""
+        return {"positions": self._x, "velocities": self._v, **self._stepper.memory}
+
     def _probe_state(self) -> State:
         plastic = getattr(self._elements, "plastic", None)
         constants, law = self._materials.constants, self._materials.law
         return State(self._x.copy(), law, constants, None if plastic is None else plastic.copy())
 
+    def _matter(self) -> Matter:
+        return Matter(self._x, self._v, self._mass, self._node_mass)
+
     def _take_materials(self) -> None:
         """Give the elements their constants; a change of density makes the mass anew."""
         materials = self._materials
         self._elements.set_law(materials.law, materials.constants)
+        self._stepper.material_changed()
         self._contact_stiffness = 20.0 * materials.young / self._element_size
         if self._density is None or (self._density != materials.density).any():
             self._density = materials.density

@@ -1,30 +1,42 @@
-"""Static equilibrium: where a held body comes to rest under its loads, by Newton with a line search.
+"""Static equilibrium: where a body comes to rest under its loads, by Newton with a line search and load steps.
 
-The equilibrium is a minimum of P(x) = E(x) - f.x, the elastic energy less the work of the loads. Newton's
-direction d solves K d = f - f_int(x) with a positive semidefinite K, so it always leads downhill; the line search
-halves it until the potential falls as it should. The corotated force of quadratic elements, with one rotation an
-element, is not quite the gradient of an energy; and near the end the fall of the potential drowns in rounding. There
-the search halves the step until the unbalanced force along d has become smaller. Iterating with frozen rotations
-and no search runs away under a heavy load (Georgii 2007 steps around it with dynamics); this cannot.
+The equilibrium is a minimum of P(x) = E(x) - f.x, the elastic energy (with that of springs and contacts) less the work
+of the loads. Newton's direction d solves K d = f - f_int(x) with a positive semidefinite K, so it always leads
+downhill, and the line search of `newton` keeps it going down. Iterating with frozen rotations and no search runs away
+under a heavy load (Georgii 2007 steps around it with dynamics); this cannot.
+
+Where that finds nothing, the way there is cut into load steps. At the start x_0 the unbalanced force is
+r_0 = f - f_int(x_0), so x_0 is at rest under f - r_0; the loads f - (1 - s) r_0 and the held nodes then go from there
+(s = 0) to where they belong (s = 1), by steps that are halved when one fails and grow when they succeed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.contact import NO_CONTACTS, ContactSet
+from continua.errors import DivergedError, InputError
 from continua.linalg import BlockMatrix, LinearSolver
 from continua.solids.constraints import Held
 from continua.solids.elements import Elements, System
+from continua.solids.handles import Pull
+from continua.solids.integrators.supports import add_pulls, pull_energy
+from continua.solids.newton import search_line
+from continua.solids.stepping import Touch
 
-__all__ = ["SettleReport", "find_equilibrium"]
+if TYPE_CHECKING:
+    from continua.solids.soft_body import SoftBody
 
-_ENOUGH = 1e-4  # part of the promised fall of the potential that a step has to keep (Armijo)
-_SMALLER = 0.9  # part of the unbalanced force along the direction that may be left
-_ROUNDING = 1e-10  # part of the potential below which its fall cannot be trusted
-_SHORTEST = 2.0**-20
+__all__ = ["SettleReport", "settle_body"]
+
+_SHORTEST = 2.0**-10  # part of the way below which a load step is given up
+_FOLLOWING = 50  # most times that loads are taken anew where the body has got to
+_ON_THE_WAY = 1e-3  # unbalanced force that load steps before the last may leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,82 +48,215 @@ class SettleReport:
         newton: Newton iterations.
         iterations: Iterations of the linear solver, all together.
         residual: Largest unbalanced force over the largest load (without loads, over the largest reaction).
+        steps: Load steps; 1 if the loads were put on at once.
+        contacts: Nodes that touch something in the end.
     """
 
     converged: bool
     newton: int
     iterations: int
     residual: float
+    steps: int = 1
+    contacts: int = 0
 
 
-def find_equilibrium(
-    elements: Elements,
-    solver: LinearSolver,
-    matrix: BlockMatrix,
-    x: NDArray[np.float64],
-    force: NDArray[np.float64],
-    held: Held,
-    mass: NDArray[np.float64],
-    rtol: float,
-    max_newton: int,
-    unbalanced: NDArray[np.float64],
-) -> SettleReport:
-    """Move x to the equilibrium of the elastic forces and `force` [N]; what is held stays where it is.
+class Balance:
+    """The forces on a body at rest, as a landscape of its coefficients.
 
     Args:
         elements: The body's elements.
-        solver: A linear solver that is set up for the matrix.
         matrix: Work space.
-        x: Coefficients [n, 3], changed in place; finite whatever happens.
-        force: Loads [N], shape [n, 3].
-        held: What is held.
         mass: Scalar masses of the blocks, which keep the matrix regular where the body is slack.
-        rtol: Unbalanced force to reach, relative to the largest load (without loads, to the largest reaction).
-        max_newton: Newton iterations after which to stop.
-        unbalanced: Filled with the loads less the elastic forces [N], shape [n, 3]: at the end, with the opposite of
-            what holds the body.
+        force: Loads [N], shape [n, 3].
+        pulls: Springs.
+        touch: Finds the nodes that are inside a shape at given positions, or None.
+
+    Attributes:
+        rhs: The unbalanced force [N], shape [n, 3]: at the end the opposite of what holds the body.
     """
-    rhs, zero = unbalanced, np.zeros_like(x)
-    load = float(np.abs(held.free_part(force)).max(initial=0.0))
-    slack = 0.0
-    iterations = 0
-    elements.update(x)
-    potential = elements.energy() - float(np.vdot(force, x))
-    residual = np.inf
-    for newton in range(max_newton):
-        elements.assemble(System(matrix, rhs, mass, slack, 1.0, 1.0, zero, force))
-        # where no load acts, the scale is what holds the held components: their part of the right-hand side
-        free = held.free_part(rhs)
-        scale = load or float(np.abs(rhs - free).max(initial=0.0))
-        residual = float(np.abs(free).max(initial=0.0)) / max(scale, 1e-300)
-        if residual <= rtol:
-            return SettleReport(True, newton, iterations, residual)
-        direction = np.zeros_like(x)
-        solver.update(matrix, held.fixed, held.projections)
-        report = solver.solve(rhs, direction)
-        iterations += report.iterations
-        fall = float(np.vdot(rhs, direction))  # the direction has no held components
-        if not (report.residual >= 0.0 and fall > 0.0):
-            # a collapsed element leaves a direction without stiffness: lean on the mass there
-            slack = 10.0 * slack if slack else 1e-6 * float(np.abs(matrix.blocks).max()) / float(mass.max())
-            continue
-        by_energy = elements.conservative and fall > _ROUNDING * abs(potential)
-        length = 1.0
-        while length >= _SHORTEST:
-            trial = x + length * direction
-            elements.update(trial)
-            reached = elements.energy() - float(np.vdot(force, trial))
-            if by_energy:
-                good = reached <= potential - _ENOUGH * length * fall
-            else:
-                elements.assemble(System(matrix, rhs, mass, slack, 1.0, 1.0, zero, force))
-                good = abs(float(np.vdot(rhs, direction))) <= _SMALLER * fall
-            if good:
-                break
-            length *= 0.5
+
+    def __init__(
+        self,
+        elements: Elements,
+        matrix: BlockMatrix,
+        mass: NDArray[np.float64],
+        force: NDArray[np.float64],
+        pulls: tuple[Pull, ...] = (),
+        touch: Callable[[NDArray[np.float64]], ContactSet] | None = None,
+    ) -> None:
+        self.elements, self.matrix, self.mass = elements, matrix, mass
+        self.force, self.pulls, self._touch = force, pulls, touch
+        self.conservative = elements.conservative
+        self.rhs = np.zeros_like(force)
+        self.slack = 0.0
+        self.contacts = NO_CONTACTS
+        self._zero = np.zeros_like(force)
+
+    def potential(self, u: NDArray[np.float64]) -> float:
+        """Go to u and return the potential [J] there."""
+        self.elements.update(u)
+        value = self.elements.energy() - float(np.vdot(self.force, u)) + pull_energy(self.pulls, u)
+        if self._touch is not None:
+            self.contacts = self._touch(u)
+            value += 0.5 * float(self.contacts.stiffness @ self.contacts.gaps**2)
+        return value
+
+    def linearise(self, u: NDArray[np.float64]) -> None:
+        """Fill the matrix and `rhs`, the unbalanced force, at the u of the last `potential`."""
+        self.elements.assemble(
+            System(self.matrix, self.rhs, self.mass, self.slack, 1.0, 1.0, self._zero, self.force)
+        )
+        add_pulls(self.matrix, self.rhs, self.pulls, u, 1.0, 1.0)
+        c = self.contacts
+        if len(c):
+            np.subtract.at(self.rhs, c.nodes, (c.stiffness * c.gaps)[:, None] * c.normals)
+            blocks = c.stiffness[:, None, None] * c.normals[:, :, None] * c.normals[:, None, :]
+            np.add.at(self.matrix.blocks, self.matrix.pattern.diagonal[c.nodes], blocks.reshape(-1, 9))
+
+
+class Search:
+    """Newton's method for one body at rest; counts what it does.
+
+    Args:
+        land: The forces.
+        solver: A linear solver that is set up for the matrix.
+        held: What is held.
+        slack: Mass [1/s2] to lean on from the start: for a body that nothing holds until it touches something.
+        max_newton: Newton iterations after which to stop.
+    """
+
+    def __init__(
+        self, land: Balance, solver: LinearSolver, held: Held, slack: float, max_newton: int
+    ) -> None:
+        self.land, self.solver, self.held, self.slack, self.max_newton = land, solver, held, slack, max_newton
+        self.newton = self.iterations = 0
+        self.residual = np.inf
+        self._load = float(np.abs(held.free_part(land.force)).max(initial=0.0))
+
+    def run(self, x: NDArray[np.float64], rtol: float) -> bool:
+        """Move x to the equilibrium; returns whether the unbalanced force fell below `rtol` of the largest load."""
+        land, held = self.land, self.held
+        land.slack = self.slack
+        potential = land.potential(x)
+        for _ in range(self.max_newton):
+            land.linearise(x)
+            # where no load acts, the scale is what holds the held components: their part of the right-hand side
+            free = held.free_part(land.rhs)
+            scale = self._load or float(np.abs(land.rhs - free).max(initial=0.0))
+            self.residual = float(np.abs(free).max(initial=0.0)) / max(scale, 1e-300)
+            if self.residual <= rtol:
+                return True
+            self.newton += 1
+            direction = np.zeros_like(x)
+            self.solver.update(land.matrix, held.fixed, held.projections)
+            report = self.solver.solve(land.rhs, direction)
+            self.iterations += report.iterations
+            fall = float(np.vdot(land.rhs, direction))  # the direction has no held components
+            if not (report.residual >= 0.0 and fall > 0.0 and np.isfinite(fall)):
+                # a collapsed element leaves a direction without stiffness: lean on the mass there
+                lean = 1e-6 * float(np.abs(land.matrix.blocks).max()) / float(land.mass.max())
+                land.slack = 10.0 * land.slack if land.slack else lean
+                continue
+            length, potential = search_line(land, x, direction, potential, fall)
+            if length == 0.0:
+                return False
+            land.slack *= 0.1 if length == 1.0 else 2.0
+        return False
+
+
+def settle_body(
+    body: SoftBody, rtol: float, max_newton: int, steps: int | None, touch: Touch | None
+) -> SettleReport:
+    """Put a body at its static equilibrium; see `SoftBody.settle`."""
+    if steps is not None and steps < 1:
+        raise InputError(f"steps must be at least 1, not {steps}")
+    around, held = body._surroundings, body._held
+    held.place(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
+    if not held.any and not body._pulls and touch is None:
+        raise InputError(f"body '{body.name}' has no equilibrium, because nothing holds it; pin it somewhere")
+    way, still = np.zeros_like(body._x), np.zeros_like(body._x)  # the wind presses on a body at rest
+    held.impose(way)
+    x = body._x + way
+    body._collect_forces(x, still, body._force)
+    loose = held.loose(body._force) if touch is None and not body._pulls else None
+    if loose is not None:
+        along = ", ".join(f"{c:.3g}" for c in np.abs(loose))
+        raise InputError(
+            f"body '{body.name}' has no equilibrium, because nothing holds it along ({along}), "
+            "where the loads move it; pin or lock it there"
+        )
+    land = Balance(
+        body._elements,
+        body._stepper.matrix,
+        body._mass,
+        body._force,
+        tuple(body._pulls),
+        _at_rest(body, touch),
+    )
+    # a body that nothing holds yet falls by a part of its size in an iteration
+    weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
+    search = Search(land, body.solver, held, 0.0 if held.any else 10.0 * weight / body._size, max_newton)
+    found, done = steps is None and search.run(x, rtol), 0
+    if not found:
+        x[:] = body._x
+        found, done = _load_steps(search, x, way, rtol, 0.25 if steps is None else 1.0 / steps)
+    for _ in range(_FOLLOWING):  # pressure and wind turn with the surface
+        body._collect_forces(x, still, way)
+        change = float(np.abs(way - land.force).max())
+        if not found or change <= rtol * float(np.abs(way).max()):
+            break
+        land.force[:] = way
+        found = search.run(x, rtol)
+    if not found:
+        raise DivergedError(
+            f"body '{body.name}' found no equilibrium in {search.newton} Newton iterations (unbalanced force "
+            f"{search.residual:.1e} of the load); let it swing out with damping instead",
+            body=body.name,
+            step=around.step,
+        )
+    body._x[:] = x
+    body._v[:] = 0.0
+    body._stepper.restart(body._v)
+    body._reactions = lambda: -land.rhs
+    return SettleReport(
+        True, search.newton, search.iterations, search.residual, max(done, 1), len(land.contacts)
+    )
+
+
+def _load_steps(
+    search: Search, x: NDArray[np.float64], way: NDArray[np.float64], rtol: float, length: float
+) -> tuple[bool, int]:
+    """Go to the equilibrium by load steps, the first of them `length` of the way; returns success and their number."""
+    land = search.land
+    full = land.force
+    land.potential(x)
+    land.linearise(x)
+    unbalanced = search.held.free_part(land.rhs)
+    at, steps = 0.0, 0
+    while at < 1.0:
+        to = 1.0 if at + length > 1.0 - 1e-9 else at + length
+        land.force = full - (1.0 - to) * unbalanced
+        trial = x + (to - at) * way
+        if search.run(trial, rtol if to == 1.0 else max(rtol, _ON_THE_WAY)):
+            x[:], at, steps = trial, to, steps + 1
+            length *= 1.5
         else:
-            return SettleReport(False, newton + 1, iterations, residual)
-        x[:] = trial
-        potential = reached
-        slack *= 0.1
-    return SettleReport(False, max_newton, iterations, residual)
+            length *= 0.5
+            if length < _SHORTEST:
+                break
+    land.force = full
+    return at == 1.0, steps
+
+
+def _at_rest(body: SoftBody, touch: Touch | None) -> Callable[[NDArray[np.float64]], ContactSet] | None:
+    """Return a function that finds the nodes inside a shape when the body is at x."""
+    if touch is None:
+        return None
+    surface = body.contact_surface()
+    nodes = surface["nodes"]
+    still = np.zeros((len(nodes), 3))
+
+    def find(x: NDArray[np.float64]) -> ContactSet:
+        return touch(**{**surface, "positions": x[nodes], "velocities": still}, dt=1.0)
+
+    return find

@@ -1,0 +1,67 @@
+"""How bodies are advanced in time: the `integrator` of a body."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from continua.scene.types import Count, Flag, Model, Number, by_type, option
+
+__all__ = ["Explicit", "ImplicitEuler", "Integrator", "Newmark", "SemiImplicit"]
+
+_NEWTON = "Most Newton iterations a step; 1 takes the forces as linear over the step."
+_SUBSTEPS = "Cut steps above the stability limit into parts below it."
+
+
+class ImplicitEuler(Model):
+    """Stable for any step, first order, calms fast motion."""
+
+    type: Literal["implicit_euler"] = option("Implicit Euler.")
+    newton: Count = option(_NEWTON, 1, ge=1, le=1000)
+
+
+class Newmark(Model):
+    """Stable for any step, second order, keeps energy."""
+
+    type: Literal["newmark"] = option("Newmark's method, by default with average acceleration.")
+    newton: Count = option(_NEWTON, 4, ge=1, le=1000)
+    beta: Number = option("Weight of the new acceleration in the positions.", 0.25, ge=0.25, le=10)
+    gamma: Number = option(
+        "Weight of the new acceleration in the velocities; above 0.5 it damps fast motion.",
+        0.5,
+        ge=0.5,
+        le=10,
+    )
+
+    @model_validator(mode="after")
+    def _stable(self) -> Self:
+        if 2.0 * self.beta < self.gamma:
+            raise PydanticCustomError("unstable", "needs a 'beta' of at least half of 'gamma'")
+        return self
+
+
+class Explicit(Model):
+    """Central differences with lumped mass: the cheapest step, for short steps only."""
+
+    type: Literal["explicit"] = option("Explicit central differences.")
+    substeps: Flag = option(_SUBSTEPS, True)
+
+
+class SemiImplicit(Model):
+    """Elastic forces explicit, damping implicit, exact friction on obstacles (Irving 2007)."""
+
+    type: Literal["semi_implicit"] = option("The integrator of Irving.")
+    substeps: Flag = option(_SUBSTEPS, True)
+
+
+Word = Literal["implicit_euler", "newmark", "explicit", "semi_implicit"]
+Integrator = Annotated[
+    Annotated[Word, Tag("word")]
+    | Annotated[ImplicitEuler, Tag("implicit_euler")]
+    | Annotated[Newmark, Tag("newmark")]
+    | Annotated[Explicit, Tag("explicit")]
+    | Annotated[SemiImplicit, Tag("semi_implicit")],
+    by_type("word", "implicit_euler", "newmark", "explicit", "semi_implicit"),
+]

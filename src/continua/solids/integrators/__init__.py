@@ -1,0 +1,42 @@
+"""Time integrators: implicit Euler, Newmark, explicit, and Irving's of 2007. One a file, one shape."""
+
+from continua.errors import InputError
+from continua.solids.integrators.explicit import Explicit
+from continua.solids.integrators.implicit_euler import ImplicitEuler
+from continua.solids.integrators.integrator import Integrator, Matter, StepInput, Stepper
+from continua.solids.integrators.newmark import Newmark
+from continua.solids.integrators.semi_implicit import SemiImplicit
+
+__all__ = [
+    "INTEGRATORS",
+    "Explicit",
+    "ImplicitEuler",
+    "Integrator",
+    "Matter",
+    "Newmark",
+    "SemiImplicit",
+    "StepInput",
+    "Stepper",
+    "choose_integrator",
+]
+
+INTEGRATORS: dict[str, type[Integrator]] = {
+    kind.name: kind for kind in (ImplicitEuler, Newmark, Explicit, SemiImplicit)
+}
+"""All integrators by name."""
+
+
+def choose_integrator(integrator: "Integrator | str", newton: int | None = None) -> Integrator:
+    """Return an integrator given by itself or by its name; `newton` sets the iterations of an implicit one."""
+    if isinstance(integrator, Integrator):
+        if newton is not None:
+            raise InputError(f"give newton to the integrator: {type(integrator).__name__}(newton={newton})")
+        return integrator
+    kind = INTEGRATORS.get(integrator) if isinstance(integrator, str) else None
+    if kind is None:
+        raise InputError(f"integrator must be one of {', '.join(INTEGRATORS)}, not {integrator!r}")
+    if newton is None:
+        return kind()
+    if kind not in (ImplicitEuler, Newmark):
+        raise InputError(f"the integrator {integrator} is explicit and has no Newton iterations")
+    return kind(newton=newton)

@@ -1,0 +1,206 @@
+"""Explicit central differences: the cheapest step, symplectic, of second order, stable for short steps only.
+
+    v' = v + dt/2 M^-1 F(x),     x+ = x + dt v',     v+ = v' + dt/2 M^-1 F(x+),     F = f_ext - f(x) - C v'
+
+with lumped mass. Damping by mass is centred, damping by stiffness takes the last half-step velocities, so that
+v' goes from half step to half step as in central differences (G11 in Georgii 2007). The step is stable up to
+
+    dt = 2/omega (sqrt(1 + z^2) - z),     z = beta omega / 2,
+
+with omega the highest frequency (see `stability`). Contacts act implicitly, node by node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import ContactSet
+from continua.contact.kernels import apply_contacts
+from continua.errors import InputError
+from continua.linalg import LinearSolver, SolveReport
+from continua.solids import mass_kernels
+from continua.solids.elements import Elements, System
+from continua.solids.handles import Pull
+from continua.solids.integrators.integrator import Integrator, Matter, Outcome, StepInput, Stepper
+from continua.solids.integrators.stability import highest_frequency
+from continua.solids.integrators.supports import add_pull_forces
+
+__all__ = ["Explicit", "LimitedIntegrator", "LimitedStepper"]
+
+SAFETY = 0.9
+"""Part of the stability limit that steps keep to, since the stiffness may grow until it is estimated again."""
+
+OFTEN = 16
+"""Parts of steps after which the highest frequency is estimated again."""
+
+MOST = 10_000
+"""Parts a step may be cut into for stability."""
+
+
+@dataclass(frozen=True)
+class LimitedIntegrator(Integrator):
+    """What integrators share whose elastic forces are explicit: steps have a stability limit.
+
+    Attributes:
+        substeps: Whether a step above the limit is cut into parts below it; otherwise it is done as it is, and
+            most likely fails.
+    """
+
+    lumped = True
+    substeps: bool = True
+
+
+class LimitedStepper(Stepper):
+    """Keeps the highest frequency of the body, and cuts steps into parts."""
+
+    when = 0.5
+
+    def __init__(self, elements: Elements, solver: LinearSolver, substeps: bool) -> None:
+        super().__init__(elements, solver)
+        self.substeps = substeps
+        # the highest frequency [rad/s] (0: not known), the parts of steps since, the springs [N/m] it was found with
+        self._known = np.zeros(3)
+        self.memory["stability"] = self._known
+        self._zero = np.zeros_like(self.positions)
+
+    def restart(self, velocities: NDArray[np.float64]) -> None:
+        """Look for the highest frequency anew."""
+        self._known[:] = 0.0
+
+    def material_changed(self) -> None:
+        """Look for the highest frequency anew."""
+        self._known[:] = 0.0
+
+    def limit(self, frequency: float, alpha: float, beta: float) -> float:
+        """Return the longest stable step [s] of a body with this highest frequency [rad/s]."""
+        raise TypeError(f"{type(self).__name__} has no limit")
+
+    def stable_dt(self, matter: Matter, damping: tuple[float, float], pulls: Sequence[Pull]) -> float:
+        """Return the longest stable step [s]."""
+        springs = sum(pull.stiffness for pull in pulls)
+        known = self._known
+        if known[0] == 0.0 or known[1] >= OFTEN or known[2] != springs:
+            known[0] = highest_frequency(self.elements, matter.x, matter.mass, matter.node_mass, pulls)
+            known[1:] = 0.0, springs
+        return self.limit(known[0], *damping) if known[0] > 0.0 else np.inf
+
+    def parts(self, matter: Matter, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]) -> int:
+        """Return into how many parts stability cuts a step of dt [s]."""
+        if not self.substeps:
+            return 1
+        limit = self.stable_dt(matter, damping, pulls)
+        parts = max(1, ceil(dt / (SAFETY * limit)))
+        if parts > MOST:
+            raise InputError(
+                f"dt = {dt:g} s is {parts} times the longest stable step of an explicit integrator, "
+                f"{limit:.3g} s; take a shorter dt or an implicit integrator"
+            )
+        return parts
+
+    def accept(self, matter: Matter) -> None:
+        """Take the step over."""
+        super().accept(matter)
+        self._known[1] += 1.0
+
+
+@dataclass(frozen=True)
+class Explicit(LimitedIntegrator):
+    """Central differences with lumped mass: cheap, symplectic, of second order, stable for short steps only.
+
+    Attributes:
+        substeps: Whether a step above the stability limit is cut into parts below it; otherwise it is done as it
+            is, and most likely fails.
+    """
+
+    name = "explicit"
+
+    def stepper(self, elements: Elements, solver: LinearSolver) -> ExplicitStepper:
+        """Return what steps a body with these elements."""
+        return ExplicitStepper(elements, solver, self.substeps)
+
+
+class ExplicitStepper(LimitedStepper):
+    """One body's explicit steps."""
+
+    def __init__(self, elements: Elements, solver: LinearSolver, substeps: bool) -> None:
+        super().__init__(elements, solver, substeps)
+        self._inner = np.zeros_like(
+            self.positions
+        )  # all but the external forces, at the end of the last part
+        self._at_start = False
+        self._half = np.zeros_like(self.positions)
+        self._reaction = np.zeros_like(self.positions)
+
+    def limit(self, frequency: float, alpha: float, beta: float) -> float:
+        """Return the longest stable step [s] of a body with this highest frequency [rad/s]."""
+        z = 0.5 * beta * frequency
+        return 2.0 / frequency * (sqrt(1.0 + z * z) - z)
+
+    def parts(self, matter: Matter, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]) -> int:
+        """Return into how many parts stability cuts a step of dt [s]."""
+        self._at_start = False
+        return super().parts(matter, dt, damping, pulls)
+
+    def solve(self, matter: Matter, step: StepInput) -> Outcome:
+        """Fill `positions` and `velocities`."""
+        dt, mass = step.dt, matter.node_mass[:, None]
+        if not self._at_start:
+            self._inner_forces(matter, step, matter.x, matter.v)
+        self._at_start = False
+        half = self._half
+        force = self._inner + step.force
+        np.add(matter.v, (0.5 * dt) * force / mass, out=half)
+        contacts = step.touch(half)
+        half /= 1.0 + 0.5 * dt * step.alpha
+        if len(contacts):
+            _hold_off(contacts, matter, step, half)
+        step.held.impose(half)
+        self._reaction = mass * ((1.0 + 0.5 * dt * step.alpha) * half - matter.v) / (0.5 * dt) - force
+        mass_kernels.move(matter.x, half, dt, self.positions)
+        self._inner_forces(matter, step, self.positions, half)
+        np.multiply(half, 1.0 - 0.5 * dt * step.alpha, out=self.velocities)
+        self.velocities += (0.5 * dt) * (self._inner + step.force) / mass
+        step.held.impose(self.velocities)
+        return Outcome(SolveReport(0, 0.0, True), 1, len(contacts))
+
+    def accept(self, matter: Matter) -> None:
+        """Take the step over; its last forces are the first ones of the next part."""
+        super().accept(matter)
+        self._at_start = True
+
+    def reactions(self) -> NDArray[np.float64]:
+        """Return the force [N] that held the nodes in the first half of the last step, shape [n, 3]."""
+        return self._reaction
+
+    def _inner_forces(
+        self, matter: Matter, step: StepInput, x: NDArray[np.float64], v: NDArray[np.float64]
+    ) -> None:
+        """Fill `_inner` with the forces of the elements, of springs, and of damping by stiffness."""
+        self.elements.update(x)
+        self.elements.assemble(
+            System(self.matrix, self._inner, matter.mass, 0.0, 1.0, 1.0, self._zero, self._zero)
+        )
+        if step.beta > 0.0:
+            self._inner -= step.beta * self.matrix.multiply(np.ascontiguousarray(v))
+        add_pull_forces(step.pulls, x, 1.0, self._inner)
+
+
+def _hold_off(contacts: ContactSet, matter: Matter, step: StepInput, half: NDArray[np.float64]) -> None:
+    """Solve for the velocities of touching nodes with the impulses of their contacts, each node by itself."""
+    nodes, local = np.unique(contacts.nodes, return_inverse=True)
+    gain = 1.0 + 0.5 * step.dt * step.alpha
+    mass = gain * matter.node_mass[nodes]
+    blocks = np.zeros((len(nodes), 9))
+    blocks[:, ::4] = mass[:, None]
+    rhs = mass[:, None] * half[nodes]
+    c = contacts
+    apply_contacts(
+        local.astype(np.int32), c.normals, c.gaps, c.stiffness, c.damping, c.friction, matter.v[nodes],
+        step.dt, step.slip, np.arange(len(nodes), dtype=np.int32), blocks, rhs,
+    )  # fmt: skip
+    half[nodes] = np.linalg.solve(blocks.reshape(-1, 3, 3), rhs[:, :, None])[:, :, 0]

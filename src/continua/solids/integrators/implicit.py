@@ -1,0 +1,276 @@
+"""What the implicit integrators share: one nonlinear equation for the mean velocity w over a step.
+
+With x+ = x + dt w the step asks for
+
+    c_mass M w + c_damping K(x) w + c_force f(x + dt w) = b,
+
+where f is the elastic force and b is known. The first solve linearises f at x. If more Newton iterations are allowed
+they go on from there by increments with a line search, down the incremental potential
+
+    c_mass/2 w.M w + c_damping/2 w.K(x) w + c_force/dt E(x + dt w) - b.w,
+
+whose gradient the equation is (E is the elastic energy; damping by stiffness keeps the stiffness of the start, so that
+it has a potential too).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import NO_CONTACTS, ContactSet
+from continua.errors import InputError
+from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.solids.elements import Elements, System
+from continua.solids.integrators.integrator import Integrator, Matter, Outcome, StepInput, Stepper
+from continua.solids.integrators.supports import (
+    add_contacts,
+    add_pull_forces,
+    add_pulls,
+    contact_impulse,
+    pull_energy,
+    stiffen_pulls,
+)
+from continua.solids.newton import search_line
+
+__all__ = ["Equation", "ImplicitIntegrator", "ImplicitStepper"]
+
+UNSETTLED = 0.1
+"""Part of the size of an element: when Newton's last move is longer, the step has failed."""
+
+
+@dataclass(frozen=True)
+class Equation:
+    """The factors of the equation of a step (see the module)."""
+
+    c_mass: float
+    c_stiffness: float
+    c_force: float
+    c_damping: float
+
+
+@dataclass(frozen=True)
+class ImplicitIntegrator(Integrator):
+    """What implicit integrators share.
+
+    Attributes:
+        newton: Most Newton iterations a step. One takes the forces as linear over the step. More solve the step's
+            nonlinear equations, with a line search; they end when no node moves any more.
+    """
+
+    newton: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.newton, bool) or int(self.newton) != self.newton or self.newton < 1:
+            raise InputError(f"newton must be a whole number of at least 1, not {self.newton}")
+
+
+class ImplicitStepper(Stepper):
+    """Solves the equation of an implicit step."""
+
+    def __init__(self, elements: Elements, solver: LinearSolver, newton: int) -> None:
+        super().__init__(elements, solver)
+        n = elements.node_count
+        self.newton = newton
+        self.solved = np.zeros((n, 3))  # the mean velocity w
+        self.rhs = np.zeros((n, 3))
+        self.load = np.zeros((n, 3))
+        self.work = np.zeros((n, 3))
+        self.contacts: ContactSet = NO_CONTACTS
+        self._last = self.solved
+        self._weight = 1.0
+
+    def reactions(self) -> NDArray[np.float64]:
+        """Return the force [N] that held the nodes in the last step, shape [n, 3]: what A w = rhs lacks."""
+        return (self.matrix.multiply(self._last) - self.rhs) / self._weight
+
+    def solve_motion(
+        self,
+        matter: Matter,
+        velocities: NDArray[np.float64],
+        step: StepInput,
+        equation: Equation,
+        weight: float,
+    ) -> Outcome:
+        """Fill `solved`, which holds a first guess, with the mean velocity over the step.
+
+        Args:
+            matter: The body.
+            velocities: Velocities at the start; b contains M times them.
+            step: The step.
+            equation: Its factors.
+            weight: The part of the step [s] over which forces act in the equation.
+        """
+        self._weight, self._last = weight, self.solved
+        step.held.impose(self.solved)
+        self.elements.update(matter.x)
+        self.elements.assemble(self._system(matter, equation, velocities))
+        several = self.newton > 1 and step.follows_rotation
+        land = _Increment(self, matter, step, equation, velocities) if several else None
+        self.complete(matter, velocities, step, equation)
+        if land is not None:
+            land.know(self.rhs)
+        add_pulls(self.matrix, self.rhs, step.pulls, matter.x, equation.c_force, step.dt * equation.c_force)
+        if len(self.contacts):
+            add_contacts(self.matrix, self.rhs, self.contacts, velocities, step.dt, step.slip)
+        self.solver.update(self.matrix, step.held.fixed, step.held.projections)
+        report = self.solver.solve(self.rhs, self.solved, self.load)
+        if land is None or not report.residual >= 0.0:
+            return Outcome(report, contacts=len(self.contacts))
+        return self._refine(land, step, report)
+
+    def complete(
+        self, matter: Matter, velocities: NDArray[np.float64], step: StepInput, equation: Equation
+    ) -> None:
+        """Add to `rhs`, which is M v + load - c_force f(x), what else is known at the start."""
+
+    def _system(self, matter: Matter, equation: Equation, velocities: NDArray[np.float64]) -> System:
+        return System(
+            matrix=self.matrix,
+            rhs=self.rhs,
+            mass=matter.mass,
+            c_mass=equation.c_mass,
+            c_stiffness=equation.c_stiffness,
+            dt=equation.c_force,
+            velocities=velocities,
+            load=self.load,
+        )
+
+    def _refine(self, land: _Increment, step: StepInput, first: SolveReport) -> Outcome:
+        """Go on from the first solve by Newton increments."""
+        w = self.solved
+        total, worst, converged = first.iterations, first.residual, first.converged
+        move = np.inf
+        potential = land.potential(w)
+        start = np.zeros_like(w)
+        step.held.impose(start)
+        before = land.potential(start) if land.conservative else np.inf
+        if not potential <= before:  # the straight line led up, or nowhere: start where the body is
+            w[:], potential = start, before
+        else:
+            land.potential(w)
+        iteration = 1
+        while iteration < self.newton:
+            iteration += 1
+            land.linearise(w)
+            direction = np.zeros_like(w)
+            self._last = direction
+            self.solver.update(self.matrix, step.held.fixed, step.held.projections)
+            report = self.solver.solve(self.rhs, direction, self.load)
+            total += report.iterations
+            worst, converged = max(worst, report.residual), converged and report.converged
+            fall = float(np.vdot(self.rhs, direction))
+            if not report.residual >= 0.0 or not np.isfinite(fall):
+                return Outcome(
+                    replace(report, residual=-1.0, iterations=total), iteration, len(self.contacts)
+                )
+            move = step.dt * float(np.abs(direction).max())
+            if move <= step.settled or fall <= 0.0:
+                w += direction
+                break
+            rhs = self.rhs.copy() if iteration == self.newton else None
+            length, potential = search_line(land, w, direction, potential, fall)
+            if rhs is not None:
+                self.rhs[:] = rhs  # the reactions are those of the last linearisation
+            if length == 0.0:
+                break
+            move *= length
+        failure = ""
+        if move > UNSETTLED * step.size:
+            failure = f"Newton's iteration had not settled after {iteration} iterations"
+        return Outcome(SolveReport(total, worst, converged), iteration, len(self.contacts), failure)
+
+
+class _Increment:
+    """The incremental potential of a step as a landscape of the mean velocity w."""
+
+    def __init__(
+        self,
+        stepper: ImplicitStepper,
+        matter: Matter,
+        step: StepInput,
+        equation: Equation,
+        velocities: NDArray[np.float64],
+    ) -> None:
+        """Take over what is known once the elements are at x and the system of the first solve is assembled."""
+        self.stepper, self.matter, self.step, self.equation = stepper, matter, step, equation
+        self.velocities = velocities
+        self.rhs = stepper.rhs
+        self.conservative = stepper.elements.conservative
+        self._mass_w = np.zeros_like(velocities)
+        self._support = np.zeros_like(velocities)
+        self._at = np.zeros_like(velocities)
+        self._zero = np.zeros_like(velocities)
+        # c_force f(x): what the assembly took from M v + load
+        self._first_force = stepper.mass_times(matter, velocities, np.empty_like(velocities))
+        self._first_force += stepper.load
+        self._first_force -= stepper.rhs
+        self._stiffness: BlockMatrix | None = None
+        if equation.c_damping > 0.0:
+            self._stiffness = BlockMatrix(stepper.matrix.pattern)
+            ratio = equation.c_damping / equation.c_stiffness
+            np.multiply(stepper.matrix.blocks, ratio, out=self._stiffness.blocks)
+            self._stiffness.blocks[:, ::4] -= ratio * equation.c_mass * matter.mass[:, None]
+        self._known = np.zeros_like(velocities)
+        self._offset = np.zeros_like(velocities)
+        if len(stepper.contacts):
+            self._contact_impulse(self._zero, self._offset)
+
+    def know(self, rhs: NDArray[np.float64]) -> None:
+        """Take over b from the right-hand side of the first solve, which is b - c_force f(x)."""
+        np.add(rhs, self._first_force, out=self._known)
+
+    def _contact_impulse(self, w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+        out[:] = 0.0
+        step = self.step
+        contact_impulse(self.stepper.contacts, self.velocities, w, step.dt, step.slip, out)
+
+    def potential(self, w: NDArray[np.float64]) -> float:
+        """Move the elements to x + dt w and return the potential [J] there."""
+        stepper, equation = self.stepper, self.equation
+        np.multiply(w, self.step.dt, out=self._at)
+        self._at += self.matter.x
+        stepper.elements.update(self._at)
+        if not self.conservative:
+            return 0.0
+        stepper.mass_times(self.matter, w, self._mass_w)
+        energy = stepper.elements.energy() + pull_energy(self.step.pulls, self._at)
+        value = 0.5 * equation.c_mass * float(np.vdot(w, self._mass_w)) - float(np.vdot(self._known, w))
+        value += equation.c_force / self.step.dt * energy
+        if self._stiffness is not None:
+            value += 0.5 * float(np.vdot(w, self._stiffness.multiply(w)))
+        if len(stepper.contacts):
+            self._contact_impulse(w, self._support)
+            self._support += self._offset
+            value -= 0.5 * float(np.vdot(w, self._support))
+        return value
+
+    def linearise(self, w: NDArray[np.float64]) -> None:
+        """Fill the matrix and minus the gradient where the elements are."""
+        stepper, step, equation = self.stepper, self.step, self.equation
+        dt = step.dt
+        np.multiply(w, -equation.c_mass, out=self._support)
+        stepper.elements.assemble(
+            System(
+                matrix=stepper.matrix,
+                rhs=self.rhs,
+                mass=self.matter.mass,
+                c_mass=equation.c_mass,
+                c_stiffness=dt * equation.c_force,
+                dt=equation.c_force,
+                velocities=self._support,
+                load=self._known,
+            )
+        )
+        add_pull_forces(step.pulls, self._at, equation.c_force, self.rhs)
+        stiffen_pulls(stepper.matrix, step.pulls, dt * equation.c_force)
+        if self._stiffness is not None:
+            stepper.matrix.blocks += self._stiffness.blocks
+            self.rhs -= self._stiffness.multiply(w)
+        if len(stepper.contacts):
+            self._support[:] = 0.0
+            add_contacts(stepper.matrix, self._support, stepper.contacts, self.velocities, dt, step.slip)
+            self._contact_impulse(w, self._support)
+            self.rhs += self._support

@@ -1,0 +1,110 @@
+"""Implicit Euler: stable for any step, first order, takes energy out of fast motion.
+
+With x+ = x + dt v+ and the elastic force linearised at x, f(x+) = f(x) + dt K v+, the step solves
+
+    (M + dt C + dt^2 K) v+ = M v + dt (f_ext - f(x)),     C = alpha M + beta K,
+
+which is Weber's equation (2015) for v+ instead of the change of velocity. One linear solve a step.
+
+The frozen rotations make the elastic force exert a small torque on the moved body, and an inexact solve a small
+force. For a body that nothing holds, both are taken out again: a rigid motion is added so that momentum and angular
+momentum change by the external force and torque alone, as they do in nature. See docs/theory/time.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.linalg import LinearSolver
+from continua.solids import mass_kernels
+from continua.solids.elements import Elements
+from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, ImplicitStepper
+from continua.solids.integrators.integrator import Matter, Outcome, StepInput
+from continua.solids.integrators.supports import contact_impulse
+
+__all__ = ["ImplicitEuler"]
+
+
+@dataclass(frozen=True)
+class ImplicitEuler(ImplicitIntegrator):
+    """Implicit Euler, the default: stable for any step, first order, calms fast motion.
+
+    Attributes:
+        newton: Most Newton iterations a step. One, the default, linearises the forces at the start of the step
+            (Weber 2015, Georgii 2007). More solve the step's nonlinear equations with a line search, which very
+            soft or fast bodies of a hyperelastic law need.
+    """
+
+    name = "implicit_euler"
+
+    def stepper(self, elements: Elements, solver: LinearSolver) -> ImplicitEulerStepper:
+        """Return what steps a body with these elements."""
+        return ImplicitEulerStepper(elements, solver, self.newton)
+
+
+class ImplicitEulerStepper(ImplicitStepper):
+    """One body's implicit Euler; remembers the velocities of the last two steps to start solves from."""
+
+    def __init__(self, elements: Elements, solver: LinearSolver, newton: int) -> None:
+        super().__init__(elements, solver, newton)
+        self._before = np.zeros((2, elements.node_count, 3))
+        self.memory["velocities_before"] = self._before
+        self._impulse = np.zeros((elements.node_count, 3))
+
+    def restart(self, velocities: NDArray[np.float64]) -> None:
+        """Start solves from these velocities."""
+        self._before[:] = velocities
+
+    def solve(self, matter: Matter, step: StepInput) -> Outcome:
+        """Fill `positions` and `velocities`."""
+        dt = step.dt
+        self.contacts = step.touch(matter.v)
+        np.multiply(step.force, dt, out=self.load)
+        self._extrapolate(matter.v)
+        equation = Equation(1.0 + dt * step.alpha, dt * (dt + step.beta), dt, dt * step.beta)
+        outcome = self.solve_motion(matter, matter.v, step, equation, dt)
+        if not step.held.any:
+            self._keep_momentum(matter, step)
+        mass_kernels.move(matter.x, self.solved, dt, self.positions)
+        self.velocities = self.solved
+        return outcome
+
+    def accept(self, matter: Matter) -> None:
+        """Take the step over, and remember the velocities before it."""
+        self._before[1] = self._before[0]
+        self._before[0] = matter.v
+        super().accept(matter)
+
+    def _extrapolate(self, v: NDArray[np.float64]) -> None:
+        """Start the solve from the last velocities: a parabola through three of them, or a line where things hit."""
+        if len(self.contacts):
+            np.multiply(v, 2.0, out=self.solved)
+            self.solved -= self._before[0]
+        else:
+            np.subtract(v, self._before[0], out=self.solved)
+            self.solved *= 3.0
+            self.solved += self._before[1]
+
+    def _keep_momentum(self, matter: Matter, step: StepInput) -> None:
+        """Add the rigid motion that leaves the elastic forces without net force and torque."""
+        x, v = matter.x, matter.v
+        gain = 1.0 + step.dt * step.alpha
+        np.multiply(self.solved, gain, out=self.work)
+        self.work -= v
+        self.mass_times(matter, self.work, self._impulse)
+        self._impulse -= self.load
+        for pull in step.pulls:
+            offset = pull.target - pull.weights @ (x[pull.nodes] + step.dt * self.solved[pull.nodes])
+            self._impulse[pull.nodes] -= step.dt * pull.stiffness * np.outer(pull.weights, offset)
+        if len(self.contacts):
+            self.work[:] = 0.0
+            contact_impulse(self.contacts, v, self.solved, step.dt, step.slip, self.work)
+            self._impulse -= self.work
+        self.mass_times(matter, x, self.work)
+        velocity, spin, center = mass_kernels.rigid_correction(x, matter.node_mass, self.work, self._impulse)
+        self.solved += velocity / gain
+        if step.follows_rotation:
+            self.solved += np.cross(spin / gain, x - center)

@@ -1,0 +1,150 @@
+"""The one shape of time integrators: constants that a user chooses, and a stepper that each body gets of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import ContactSet
+from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.solids import mass_kernels
+from continua.solids.constraints import Held
+from continua.solids.elements import Elements
+from continua.solids.handles import Pull
+
+__all__ = ["Integrator", "Matter", "Outcome", "StepInput", "Stepper"]
+
+
+@dataclass(frozen=True, eq=False)
+class Matter:
+    """A body's state and mass as an integrator sees them; a solve changes none of it.
+
+    Attributes:
+        x: Coefficients [m], shape [n, 3].
+        v: Velocities [m/s], shape [n, 3].
+        mass: Scalar mass [kg] of every block of the pattern.
+        node_mass: Row sums of the mass matrix [kg], shape [n].
+    """
+
+    x: NDArray[np.float64]
+    v: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    node_mass: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class StepInput:
+    """What one step acts on: time step [s], damping, external force [N], what is held, pulls, contacts.
+
+    Attributes:
+        dt: Time step [s].
+        alpha: Damping by mass [1/s].
+        beta: Damping by stiffness [s].
+        force: External force [N], shape [n, 3].
+        held: What is held, with the mean velocities over the step that held components have to have.
+        follows_rotation: Whether the law does not see rotations; a linear one does, and its forces do not depend
+            on where the body is linearised.
+        pulls: Springs.
+        touch: Finds the nodes that touch something at the start or will in this step with the given velocities.
+        slip: Sliding speed [m/s] below which friction grows with it.
+        settled: Change of positions [m] at which Newton's iteration has arrived.
+        size: Size of the elements [m].
+    """
+
+    dt: float
+    alpha: float
+    beta: float
+    force: NDArray[np.float64]
+    held: Held
+    follows_rotation: bool
+    pulls: tuple[Pull, ...]
+    touch: Callable[[NDArray[np.float64]], ContactSet]
+    slip: float
+    settled: float = 0.0
+    size: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a step was solved: the linear solves together, linearisations, contacts, and why it failed (or nothing)."""
+
+    solve: SolveReport
+    newton: int = 1
+    contacts: int = 0
+    failure: str = ""
+
+
+class Stepper:
+    """Owns the matrix, the solver and the work vectors of one body's steps.
+
+    Attributes:
+        positions: Coefficients after the solved step [n, 3].
+        velocities: Velocities after the solved step [n, 3].
+        memory: What is carried from step to step besides positions and velocities; part of a body's state.
+    """
+
+    when: ClassVar[float] = 0.0
+    """Moment of a step at which loads that change with time are taken: 0 is its start, 1/2 its middle."""
+
+    def __init__(self, elements: Elements, solver: LinearSolver) -> None:
+        n = elements.node_count
+        self.elements = elements
+        self.solver = solver
+        self.matrix = BlockMatrix(elements.pattern)
+        self.positions = np.zeros((n, 3))
+        self.velocities = np.zeros((n, 3))
+        self.memory: dict[str, NDArray] = {}
+        solver.setup(self.matrix)
+
+    def restart(self, velocities: NDArray[np.float64]) -> None:
+        """Forget the past: the body moves with `velocities` now, for another reason than its steps."""
+
+    def material_changed(self) -> None:
+        """Forget what follows from the material."""
+
+    def stable_dt(self, matter: Matter, damping: tuple[float, float], pulls: Sequence[Pull]) -> float:
+        """Return the longest stable step [s]."""
+        return inf
+
+    def parts(self, matter: Matter, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]) -> int:
+        """Return into how many parts stability cuts a step of dt [s]."""
+        return 1
+
+    def solve(self, matter: Matter, step: StepInput) -> Outcome:
+        """Fill `positions` and `velocities`; nothing else that counts changes before `accept`."""
+        raise TypeError(f"{type(self).__name__} has no step")
+
+    def accept(self, matter: Matter) -> None:
+        """Take the solved step over."""
+        matter.x[:] = self.positions
+        matter.v[:] = self.velocities
+
+    def reactions(self) -> NDArray[np.float64]:
+        """Return the force [N] that held the nodes in the last step, shape [n, 3]."""
+        raise TypeError(f"{type(self).__name__} has no reactions")
+
+    def mass_times(
+        self, matter: Matter, x: NDArray[np.float64], out: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Set `out` to M x and return it."""
+        p = self.elements.pattern
+        mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, matter.mass, x, out)
+        return out
+
+
+@dataclass(frozen=True)
+class Integrator:
+    """How a body is advanced in time: the constants of a method. Each body makes its own `stepper` of it."""
+
+    name: ClassVar[str]
+    lumped: ClassVar[bool] = False
+    """Whether the method needs all mass at the nodes."""
+
+    def stepper(self, elements: Elements, solver: LinearSolver) -> Stepper:
+        """Return what steps a body with these elements."""
+        raise TypeError(f"{type(self).__name__} has no stepper")

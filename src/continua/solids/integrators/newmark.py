@@ -1,0 +1,190 @@
+"""Newmark's method: second order, and with its usual constants no damping of its own (Georgii 2007, G10).
+
+    x+ = x + dt v + dt^2 ((1/2 - beta) a + beta a+),     v+ = v + dt ((1 - gamma) a + gamma a+),
+    M a+ + C v+ + f(x+) = f_ext,
+
+with a from the same balance at the start of the step, so that loads, pins and constants may change between steps. With
+w = (x+ - x)/dt as the unknown this is
+
+    (M + gamma dt C) w + beta dt f(x + dt w)
+        = M v + dt (1/2 - beta) M a + beta dt f_ext + dt (gamma - beta) C v - dt^2 (beta - gamma/2) C a,
+
+and for beta = 1/4, gamma = 1/2 (the average acceleration) the right-hand side is M v + dt/2 f_ext - dt/4 f(x).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.linalg import PCG, BlockMatrix, LinearSolver
+from continua.solids import mass_kernels
+from continua.solids.elements import Elements
+from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, ImplicitStepper
+from continua.solids.integrators.integrator import Matter, Outcome, StepInput
+from continua.solids.integrators.supports import add_pull_forces, share_contacts
+
+__all__ = ["Newmark"]
+
+_INVERSE_MASS = 1e-10  # how exactly accelerations are solved for
+
+
+@dataclass(frozen=True)
+class Newmark(ImplicitIntegrator):
+    """Newmark's implicit method, by default with average acceleration: second order, keeps energy.
+
+    Attributes:
+        newton: Most Newton iterations a step; a body of the law `Linear` needs one only.
+        beta: Weight of the new acceleration in the positions.
+        gamma: Weight of the new acceleration in the velocities. Above 1/2 fast motion is damped, the method is of
+            first order then, and beta = (gamma + 1/2)^2 / 4 damps it most.
+    """
+
+    name = "newmark"
+    newton: int = 4
+    beta: float = 0.25
+    gamma: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isfinite(self.beta) and isfinite(self.gamma) and 2.0 * self.beta >= self.gamma >= 0.5):
+            raise InputError(
+                f"Newmark's method is stable for any step if 2 beta >= gamma >= 1/2; beta = {self.beta:g} and "
+                f"gamma = {self.gamma:g} are not"
+            )
+
+    def stepper(self, elements: Elements, solver: LinearSolver) -> NewmarkStepper:
+        """Return what steps a body with these elements."""
+        return NewmarkStepper(elements, solver, self)
+
+
+class NewmarkStepper(ImplicitStepper):
+    """One body's Newmark steps; remembers the mean velocities of the last two steps to start solves from."""
+
+    when = 0.5
+
+    def __init__(self, elements: Elements, solver: LinearSolver, method: Newmark) -> None:
+        super().__init__(elements, solver, method.newton)
+        n = elements.node_count
+        self.beta, self.gamma = method.beta, method.gamma
+        self._before = np.zeros((2, n, 3))
+        self.memory["velocities_before"] = self._before
+        self._v = np.zeros((n, 3))
+        self._acceleration = np.zeros((n, 3))
+        self._mass_v = np.zeros((n, 3))
+        self._needs_acceleration = 2.0 * self.beta != self.gamma
+        self._mass_matrix: BlockMatrix | None = None
+        self._mass_solver = PCG(rtol=_INVERSE_MASS)
+
+    def restart(self, velocities: NDArray[np.float64]) -> None:
+        """Start solves from these velocities."""
+        self._before[:] = velocities
+
+    def solve(self, matter: Matter, step: StepInput) -> Outcome:
+        """Fill `positions` and `velocities`."""
+        dt, beta, gamma = step.dt, self.beta, self.gamma
+        # a driven node's velocity at the start is the mean of those before and after, which is of second order
+        self._v[:] = matter.v
+        step.held.impose(self._v)
+        self._v += matter.v
+        self._v *= 0.5
+        self.contacts = share_contacts(step.touch(matter.v), 0.5)
+        np.multiply(step.force, beta * dt, out=self.load)
+        np.subtract(self._before[0], self._before[1], out=self.solved)
+        self.solved *= 0.5
+        self.solved += self._v
+        damping = gamma * dt * step.beta
+        equation = Equation(1.0 + gamma * dt * step.alpha, beta * dt * dt + damping, beta * dt, damping)
+        outcome = self.solve_motion(matter, self._v, step, equation, 0.5 * dt)
+        self._finish(step)
+        if not step.held.any and not step.pulls and not len(self.contacts):
+            for _ in range(2):  # the correction moves the middle of the step, about which it counts torque
+                self._keep_momentum(matter, step)
+        mass_kernels.move(matter.x, self.solved, dt, self.positions)
+        return outcome
+
+    def accept(self, matter: Matter) -> None:
+        """Take the step over, and remember its mean velocities."""
+        self._before[1] = self._before[0]
+        self._before[0] = self.solved
+        super().accept(matter)
+
+    def complete(
+        self, matter: Matter, velocities: NDArray[np.float64], step: StepInput, equation: Equation
+    ) -> None:
+        """Add the part of the old acceleration."""
+        dt, beta, gamma = step.dt, self.beta, self.gamma
+        mass_v = self.mass_times(matter, velocities, self._mass_v)
+        drag = step.alpha * mass_v  # C v
+        if step.beta > 0.0:
+            stiffness_v = self.matrix.multiply(velocities, self.work)
+            stiffness_v -= equation.c_mass * mass_v
+            drag += (step.beta / equation.c_stiffness) * stiffness_v
+        balance = mass_v + self.load  # to be M a = f_ext - f(x) - C v
+        balance -= self.rhs
+        balance *= -1.0 / equation.c_force
+        balance += step.force
+        balance -= drag
+        add_pull_forces(step.pulls, matter.x, 1.0, balance)
+        self.rhs += dt * (0.5 - beta) * balance + dt * (gamma - beta) * drag
+        if self._needs_acceleration:
+            a = self._solve_acceleration(matter, step, balance)
+            drag = step.alpha * self.mass_times(matter, a, self.work)
+            if step.beta > 0.0:
+                stiffness_a = self.matrix.multiply(a)
+                stiffness_a -= equation.c_mass * self.work
+                drag += (step.beta / equation.c_stiffness) * stiffness_a
+            self.rhs -= dt * dt * (beta - 0.5 * gamma) * drag
+
+    def _solve_acceleration(
+        self, matter: Matter, step: StepInput, balance: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return a with M a = `balance` where the body is free; held components change as they have to."""
+        if self._mass_matrix is None:
+            self._mass_matrix = BlockMatrix(self.matrix.pattern)
+            self._mass_solver.setup(self._mass_matrix)
+        self._mass_matrix.blocks[:, ::4] = matter.mass[:, None]
+        a = self._acceleration
+        np.subtract(step.held.prescribed, self._v, out=a)
+        a *= 2.0 / step.dt
+        a -= step.held.free_part(a)
+        self._mass_solver.update(self._mass_matrix, step.held.fixed, step.held.projections)
+        self._mass_solver.solve(balance, a)
+        return a
+
+    def _finish(self, step: StepInput) -> None:
+        """Fill the velocities after the step."""
+        v, ratio = self.velocities, self.gamma / self.beta
+        np.subtract(self.solved, self._v, out=v)
+        v *= ratio
+        v += self._v
+        if self._needs_acceleration:
+            v += step.dt * (1.0 - 0.5 * ratio) * self._acceleration
+        step.held.impose(v)
+        c = self.contacts
+        if len(c):  # what hits stays there instead of bouncing with all its speed
+            gain = np.einsum("ij,ij->i", self.solved[c.nodes] - self._v[c.nodes], c.normals)
+            np.subtract.at(v, c.nodes, np.maximum(gain, 0.0)[:, None] * c.normals)
+
+    def _keep_momentum(self, matter: Matter, step: StepInput) -> None:
+        """Add the rigid motion that leaves the elastic forces without net force and torque over the step.
+
+        The angular momentum changes by the torque about the positions in the middle of the step.
+        """
+        dt, gain = step.dt, 1.0 + step.dt * step.alpha * self.gamma
+        np.multiply(self.velocities, gain, out=self.work)
+        self.work -= (1.0 - dt * step.alpha * (1.0 - self.gamma)) * matter.v
+        impulse = self.mass_times(matter, self.work, self._mass_v)
+        impulse -= dt * step.force
+        middle = matter.x + (0.5 * dt) * self.solved
+        self.mass_times(matter, middle, self.work)
+        velocity, spin, center = mass_kernels.rigid_correction(middle, matter.node_mass, self.work, impulse)
+        change = np.broadcast_to(velocity / gain, middle.shape)
+        if step.follows_rotation:
+            change = change + np.cross(spin / gain, middle - center)
+        self.velocities += change
+        self.solved += (self.beta / self.gamma) * change
