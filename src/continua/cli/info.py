@@ -118,7 +118,7 @@ def _describe_scene(scene: Scene) -> None:
                 f"{mesh.element_count:,}",
                 str(body.order),
                 f"{3 * nodes:,}",
-                f"{law.type}, E = {law.young:.3g} Pa, nu = {law.poisson:g}, {law.density:g} kg/m³",
+                f"{law.type}, E = {law.young:.3g} Pa, nu = {getattr(law, 'poisson', 0.0):g}, {law.density:g} kg/m³",
             )
         )
     frames, steps_per_frame, dt = _plan(scene)

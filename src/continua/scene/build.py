@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from continua.linalg import PCG
 from continua.scene import matter, motions, selectors, shapes, surroundings
 from continua.scene.models import Scene
 from continua.scene.problems import Place
+from continua.solids.materials import changed
 from continua.surroundings import Wind
 from continua.world import World
 
@@ -144,10 +144,15 @@ _LAWS: dict[str, type[solids.Law]] = {
     law.name: law
     for law in (
         solids.Corotated,
+        solids.Fibrous,
         solids.Linear,
+        solids.MooneyRivlin,
         solids.NeoHookean,
-        solids.StableNeoHookean,
+        solids.RotatedLinear,
+        solids.ShapeKeeping,
+        solids.Spline,
         solids.StVenantKirchhoff,
+        solids.StableNeoHookean,
     )
 }
 
@@ -169,7 +174,8 @@ def _solver(spec: matter.Pcg) -> PCG:
 def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
     spec = scene.bodies[number]
     mesh = build_mesh(scene, number)
-    material = _law(spec.material)
+    with scene.at("bodies", number, "material"):
+        material = _law(spec.material)
     with scene.at("bodies", number):
         body = solids.SoftBody(
             mesh,
@@ -205,8 +211,9 @@ def _part(
         if len(chosen) == 0:
             low, high = mesh.bounds
             raise InputError(f"selects no element; the body reaches from {_text(low)} to {_text(high)}")
-    law = replace(material, young=spec.young, poisson=spec.poisson, density=spec.density)
-    return chosen, law
+    changes = spec.model_dump(exclude={"where"}, exclude_none=True)
+    with scene.at("bodies", number, "parts", index):
+        return chosen, changed(material, changes)
 
 
 def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:

@@ -2,89 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Tag
+from typing import Literal
 
 from continua.scene.integrators import Integrator
+from continua.scene.laws import Corotated, Material
 from continua.scene.motions import Drive, Pin, Pull, Push
 from continua.scene.selectors import Where
 from continua.scene.shapes import Mesh, Transform
-from continua.scene.types import Color, Count, Model, Name, Number, Vector, by_type, option
+from continua.scene.types import Color, Count, Model, Name, Number, Vector, option
 
 __all__ = [
     "Body",
-    "Corotated",
     "Damping",
     "Initial",
-    "Linear",
-    "Material",
-    "NeoHookean",
     "Part",
     "Pcg",
     "SoftBody",
     "Solver",
-    "StVenantKirchhoff",
-    "StableNeoHookean",
 ]
 
 
-class _Elastic(Model):
-    young: Number = option("Young's modulus: how stiff it is.", 1e6, unit="Pa", gt=0, le=1e13)
-    poisson: Number = option(
-        "Poisson's ratio: how much it keeps its volume (0.5 would be all of it).", 0.3, gt=-1, lt=0.5
-    )
-    density: Number = option("Mass per volume at rest.", 1000.0, unit="kg/m³", gt=0, le=1e6)
-
-
-class Corotated(_Elastic):
-    """Linear elasticity in the rotated frame of each element: right for large turns and bends."""
-
-    type: Literal["corotated"] = option("Corotated linear elasticity.")
-    rotation: Literal["mean", "corner"] = option(
-        "What a tetrahedron of order 2 or 3 takes its rotation from: its mean deformation, or its corners.",
-        "mean",
-    )
-
-
-class Linear(_Elastic):
-    """Linear elasticity: right for small turns only, and the fastest."""
-
-    type: Literal["linear"] = option("Linear elasticity.")
-
-
-class StVenantKirchhoff(_Elastic):
-    """Hooke's law on Green's strain: large turns, moderate stretches."""
-
-    type: Literal["st_venant_kirchhoff"] = option("St. Venant-Kirchhoff.")
-
-
-class NeoHookean(_Elastic):
-    """Rubber and tissue at large strains; resists being pressed flat ever more."""
-
-    type: Literal["neo_hookean"] = option("Neo-Hookean.")
-
-
-class StableNeoHookean(_Elastic):
-    """Flesh: keeps its volume, and stays smooth when pressed flat or inside out."""
-
-    type: Literal["stable_neo_hookean"] = option("Stable neo-Hookean.")
-
-
-Material = Annotated[
-    Annotated[Corotated, Tag("corotated")]
-    | Annotated[Linear, Tag("linear")]
-    | Annotated[StVenantKirchhoff, Tag("st_venant_kirchhoff")]
-    | Annotated[NeoHookean, Tag("neo_hookean")]
-    | Annotated[StableNeoHookean, Tag("stable_neo_hookean")],
-    by_type("corotated", "linear", "st_venant_kirchhoff", "neo_hookean", "stable_neo_hookean"),
-]
-
-
-class Part(_Elastic):
-    """A part of a body with constants of its own; the law is that of the body."""
+class Part(Model):
+    """A part of a body with constants of its own; the law is that of the body, and so is what is not given."""
 
     where: Where = option("Elements whose centres are chosen; node numbers cannot choose elements.")
+    young: Number | None = option("Young's modulus.", None, unit="Pa", gt=0, le=1e13)
+    poisson: Number | None = option("Poisson's ratio.", None, gt=-1, lt=0.5)
+    density: Number | None = option("Mass per volume at rest.", None, unit="kg/m³", gt=0, le=1e6)
+    fibre: Vector | None = option("Direction of the fibres, of a law that has them.", None)
+    fibre_stiffness: Number | None = option(
+        "Stiffness of `fibrous` along its fibres.", None, unit="Pa", ge=0, le=1e13
+    )
+    activation: Number | None = option("Activation of `mooney_rivlin`.", None, ge=0, le=1)
+    strength: Number | None = option(
+        "Largest active stress of `mooney_rivlin`.", None, unit="Pa", ge=0, le=1e13
+    )
+    shear: Number | None = option("Stiffness against shear of `shape_keeping`.", None, gt=0, le=1e6)
 
 
 class Damping(Model):

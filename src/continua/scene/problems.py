@@ -242,7 +242,10 @@ def _choose_type(value: Any, types: Sequence[str]) -> str:
     names = [name for name in types if name != "word"]
     words = f"must be {_one_of(SIDES)}, or " if "word" in types else ""
     if isinstance(value, Mapping) and "type" in value:
-        return f"'type' must be {_one_of(names)}{_got(value['type'])}{_did_you_mean(value['type'], names)}"
+        near = _did_you_mean(value["type"], names)
+        if near and len(names) > 8:  # the whole list would hide the answer
+            return f"there is no type {value['type']!r}{near}"
+        return f"'type' must be {_one_of(names)}{_got(value['type'])}{near}"
     if isinstance(value, Mapping):
         return f"needs a key 'type', {_one_of(names)}"
     return f"{words or 'must be '}a mapping with a key 'type', {_one_of(names)}{_got(value)}"

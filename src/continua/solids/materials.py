@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,18 @@ from continua.mesh import VolumeMesh
 from continua.solids.laws import Law
 from continua.solids.selection import Where, select_elements
 
-__all__ = ["Materials"]
+__all__ = ["Materials", "changed"]
+
+
+def changed(law: Law, changes: Mapping[str, Any]) -> Law:
+    """Return a law with some of its constants changed; one that it does not have is refused."""
+    names = [field.name for field in fields(law)]
+    for key in changes:
+        if key not in names:
+            raise InputError(
+                f"the law {type(law).__name__} has no constant '{key}'; it has {', '.join(names)}"
+            )
+    return replace(law, **changes)
 
 
 class Materials:
@@ -40,13 +52,13 @@ class Materials:
             self.parts.append((select_elements(where, mesh, label), part))
         self._spread()
 
-    def change(self, changes: dict[str, float], part: int | None) -> None:
+    def change(self, changes: dict[str, Any], part: int | None) -> None:
         """Change constants by name, of one part or of the rest of the body."""
         if part is None:
-            self.law = replace(self.law, **changes)
+            self.law = changed(self.law, changes)
         elif 0 <= part < len(self.parts):
             elements, law = self.parts[part]
-            self.parts[part] = (elements, replace(law, **changes))
+            self.parts[part] = (elements, changed(law, changes))
         else:
             raise InputError(f"body '{self._body}' has {len(self.parts)} parts, so no part {part}")
         self._spread()

@@ -186,22 +186,18 @@ class SoftBody(Attachments):
         return self._surface.triangles
 
     def set_material(
-        self,
-        *,
-        young: float | None = None,
-        poisson: float | None = None,
-        density: float | None = None,
-        damping: ArrayLike | None = None,
-        part: int | None = None,
+        self, *, damping: ArrayLike | None = None, part: int | None = None, **constants: Any
     ) -> None:
-        """Change constants while the simulation runs; what is not given stays as it is.
+        """Change constants of the law while the simulation runs; what is not given stays as it is.
 
-        With `part` the constants of that part change (0 is the first), else those of the rest of the body.
+        Args:
+            damping: Rayleigh damping (alpha [1/s], beta [s]).
+            part: The part whose constants change (0 is the first); None means the rest of the body.
+            **constants: What the law has: `young` [Pa], `poisson`, `density` [kg/m3], and for a muscle `activation`.
         """
-        given = {"young": young, "poisson": poisson, "density": density}
-        changes = {key: float(value) for key, value in given.items() if value is not None}
         if damping is not None:
             self._damping = _checked_damping(damping)
+        changes = {key: value for key, value in constants.items() if value is not None}
         if changes or part is not None:
             self._materials.change(changes, part)
             self._take_materials()

@@ -15,6 +15,7 @@ from continua.solids.point_kernels import specialised
 
 __all__ = ["diagonal_tangent", "extended", "principal_point", "specialised"]
 
+_COLLAPSED = 1e-2  # sum of two stretches below which the definite tangent grows no more
 _STEP = 1e-5  # relative step of the central difference for the one third derivative that is needed
 
 
@@ -69,7 +70,8 @@ def _pair(fi, fj, gi, gj, hi, hj, hij, definite):
     t = (gi + gj) / (total if abs(total) > 1e-9 * scale else 1e-9 * scale + 1e-300)
     if definite:
         s = max(s, 0.0)
-        t = max(t, 0.0)
+        # pulled across while it is collapsed to a line, an element would be stiff without bound against turning
+        t = max((gi + gj) / max(total, _COLLAPSED), 0.0)
     return 0.5 * (s + t), 0.5 * (s - t)
 
 

@@ -13,11 +13,12 @@ from continua.solids.laws.law import Hyperelastic
 from continua.solids.laws.principal import principal_point
 from continua.solids.point_kernels import fill_points
 
-__all__ = ["StableNeoHookean"]
+__all__ = ["StableNeoHookean", "principal"]
 
 
 @inline
-def _principal(f0, f1, f2, p):
+def principal(f0, f1, f2, p):
+    """Return energy, gradient and Hessian (00, 11, 22, 01, 02, 12) in the principal stretches; defined for all."""
     lam, mu = p[0], p[1]
     # the constants for which small strains obey Hooke's law with the given ones
     m = 4.0 / 3.0 * mu
@@ -45,7 +46,7 @@ def _principal(f0, f1, f2, p):
 
 @inline
 def _point(F, p, definite, T):
-    return principal_point(_principal, -inf, F, p, definite, T)
+    return principal_point(principal, -inf, F, p, definite, T)
 
 
 @kernel_pair
@@ -60,7 +61,7 @@ def _points(coefficients, elements, gradients, plane, constants, plastic, defini
 def _records(positions, tets, rest_inverse, volumes, constants, records, inverted):
     for chunk in prange(inverted.shape[0]):
         inverted[chunk] = fill_records(
-            _principal, positions, tets, rest_inverse, volumes, constants, -inf, records, chunk
+            principal, positions, tets, rest_inverse, volumes, constants, -inf, records, chunk
         )
 
 
