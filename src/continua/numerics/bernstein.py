@@ -59,17 +59,30 @@ class BernsteinTables:
     def block_terms(
         self,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-        """Which integrals make up the stiffness of a pair of nodes I <= J, without the zeros.
+        """Which integrals make up the stiffness of the pairs of nodes I <= J, without the zeros.
 
         Returns:
-            The pairs [q, 2], and for each the range [q + 1] of its terms: 4 c + d, and `stiffness[c, d, I, J]`.
+            Groups of pairs with the same number of terms [g, 4]: that number, first pair, end, first term; for each
+            pair where its block starts in a matrix [k, k, 9]; for each term where its block (c, d) starts in
+            [4, 4, 9], and its weight `stiffness[c, d, I, J]`.
         """
         k = len(self.indices)
-        pairs = np.array([(a, b) for a in range(k) for b in range(a, k)], np.int32)
-        table = self.stiffness.reshape(16, k, k)[:, pairs[:, 0], pairs[:, 1]].T
+        rows, columns = np.triu_indices(k)
+        table = self.stiffness.reshape(16, k, k)[:, rows, columns].T
+        counts = (table != 0.0).sum(axis=1)
+        order = np.argsort(counts, kind="stable")
+        table, places = table[order], 9 * (k * rows + columns)[order]
+        sizes, first = np.unique(counts[order], return_index=True)
+        end = np.append(first[1:], len(order))
+        start = np.concatenate([[0], np.cumsum(sizes * (end - first))[:-1]])
+        groups = np.stack([sizes, first, end, start], axis=1)
         used = table != 0.0
-        starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
-        return pairs, starts, np.nonzero(used)[1].astype(np.int32), np.ascontiguousarray(table[used])
+        return (
+            groups.astype(np.int32),
+            places.astype(np.int32),
+            (9 * np.nonzero(used)[1]).astype(np.int32),
+            np.ascontiguousarray(table[used]),
+        )
 
 
 def _product_weight(I: NDArray, J: NDArray) -> float:

@@ -16,7 +16,7 @@ from continua.numerics.mat3 import det3, matmul3
 from continua.numerics.polar import LANES, polar_lanes
 from continua.numerics.simd import fma4, load4, store4, zero4
 from continua.solids.kernels import CHUNK, mises
-from continua.solids.scatter import add_element, begin_row
+from continua.solids.scatter import add_element, begin_rows
 
 GRADIENTS = 14  # columns of an element's record: G (4 x 3), lambda, mu
 
@@ -151,22 +151,25 @@ def corner_blocks(records, e, E):
 
 
 @inline
-def element_stiffness(E, pairs, starts, terms, weights, K):
-    """Set the upper half of the element stiffness K [k, k, 9] to its sums of corner blocks."""
+def element_stiffness(E, groups, places, terms, weights, K):
+    """Set the upper half of the element stiffness K [k, k, 9] to its sums of corner blocks (see `block_terms`)."""
     corner, flat = E.reshape(-1), K.reshape(-1)
-    k = uint64(K.shape[0])
-    for q in range(uint64(pairs.shape[0])):
-        low, high, last = zero4(), zero4(), 0.0
-        for t in range(uint64(starts[q]), uint64(starts[q + uint64(1)])):
-            w = weights[t]
-            at = uint64(9) * uint64(terms[t])
-            low = fma4(load4(corner, at), w, low)
-            high = fma4(load4(corner, at + uint64(4)), w, high)
-            last += w * corner[at + uint64(8)]
-        at = uint64(9) * (uint64(pairs[q, 0]) * k + uint64(pairs[q, 1]))
-        store4(flat, at, low)
-        store4(flat, at + uint64(4), high)
-        flat[at + uint64(8)] = last
+    for g in range(uint64(groups.shape[0])):
+        count = uint64(groups[g, 0])
+        t = uint64(groups[g, 3])
+        for q in range(uint64(groups[g, 1]), uint64(groups[g, 2])):
+            low, high, last = zero4(), zero4(), 0.0
+            for s in range(t, t + count):
+                at = uint64(terms[s])
+                w = weights[s]
+                low = fma4(load4(corner, at), w, low)
+                high = fma4(load4(corner, at + uint64(4)), w, high)
+                last += w * corner[at + uint64(8)]
+            t += count
+            at = uint64(places[q])
+            store4(flat, at, low)
+            store4(flat, at + uint64(4), high)
+            flat[at + uint64(8)] = last
 
 
 @inline
@@ -232,15 +235,11 @@ def element_force(records, offsets, e, parts, inner_mass, S, f):
 
 @kernel_pair
 def assemble(
-    records, offsets, pairs, starts, terms, weights, parts, inner_mass, elements, indptr, indices, order, chunks,
-    colors, slots, mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
+    records, offsets, groups, places, terms, weights, parts, inner_mass, elements, indptr, indices, order, chunks,
+    colors, first, slots, mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
 ):  # fmt: skip
     """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, element by element (see `solids.scatter`)."""
-    n = indptr.shape[0] - 1
     k = elements.shape[1]
-    for chunk in prange((n + CHUNK - 1) // CHUNK):
-        for i in range(uint64(chunk * CHUNK), uint64(min(n, (chunk + 1) * CHUNK))):
-            begin_row(i, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
     for color in range(colors.shape[0] - 1):
         for chunk in prange(colors[color], colors[color + 1]):
             E = np.empty((16, 9))
@@ -250,8 +249,9 @@ def assemble(
             for t in range(chunks[chunk], chunks[chunk + 1]):
                 e = uint32(order[t])
                 corner_blocks(records, e, E)
-                element_stiffness(E, pairs, starts, terms, weights, K)
                 element_force(records, offsets, e, parts, inner_mass, S, f)
+                begin_rows(e, elements, first, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
+                element_stiffness(E, groups, places, terms, weights, K)
                 add_element(e, elements, indptr, slots, K, f, c_stiffness, dt, blocks, rhs)
 
 

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from numba import prange
+from numba import prange, uint32
 
 from continua.numerics import inline, kernel_pair
 from continua.numerics.mat3 import det3, matmul3, rotation
 from continua.solids.kernels import mises
-from continua.solids.scatter import add_element, begin_row
+from continua.solids.scatter import add_element, begin_rows
 
 POINT = 64  # numbers in a record
 CHUNK = 32  # elements a task of the pass over points
-_ROWS = 128  # rows a task of the assembly
 SCRATCH = 27  # rows of the work array: 9 for the tangent, the rest for laws to use
 
 # Specialised for the law that is passed in; the law's own kernels are what is kept in the cache.
@@ -187,7 +186,7 @@ def _element_system(records, gradients, weights, e, T, half, block, force):
 
 @kernel_pair
 def assemble(
-    records, gradients, weights, elements, indptr, indices, order, chunks, colors, slots,
+    records, gradients, weights, elements, indptr, indices, order, chunks, colors, first, slots,
     mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
 ):  # fmt: skip
     """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, element by element (see `solids.scatter`).
@@ -198,14 +197,10 @@ def assemble(
         weights: Volumes that the points stand for [m, q].
         elements: Nodes of the elements [m, k].
         indptr, indices: Of the pattern.
-        order, chunks, colors, slots: Of the `Scatter`.
+        order, chunks, colors, first, slots: Of the `Scatter`.
         mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs: See `System`.
     """
-    n = indptr.shape[0] - 1
     nodes = elements.shape[1]
-    for task in prange((n + _ROWS - 1) // _ROWS):
-        for i in range(task * _ROWS, min(n, (task + 1) * _ROWS)):
-            begin_row(i, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
     for color in range(colors.shape[0] - 1):
         for chunk in prange(colors[color], colors[color + 1]):
             T = np.empty((9, 9))
@@ -213,8 +208,9 @@ def assemble(
             block = np.empty((nodes, nodes, 9))
             force = np.empty((nodes, 3))
             for t in range(chunks[chunk], chunks[chunk + 1]):
-                e = order[t]
+                e = uint32(order[t])
                 _element_system(records, gradients, weights, e, T, half, block, force)
+                begin_rows(e, elements, first, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
                 add_element(e, elements, indptr, slots, block, force, c_stiffness, dt, blocks, rhs)
 
 

@@ -5,16 +5,16 @@ colour never write to the same block, so they run in parallel; colours follow on
 elements do. Every block is therefore added up in an order that depends on the mesh alone. The place of each block
 is known beforehand, so nothing is searched for (Weber 2015).
 
-A kernel that assembles is, with `n` nodes and the arrays of a `Scatter`:
+The row of a node is filled with mass by the first element that touches it, so that the matrix passes through the
+cache once. A kernel that assembles is, with the arrays of a `Scatter`:
 
-    for i in prange(n):
-        begin_row(i, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
     for color in range(colors.shape[0] - 1):
         for chunk in prange(colors[color], colors[color + 1]):
             K, f = np.empty((k, k, 9)), np.empty((k, 3))
             for t in range(chunks[chunk], chunks[chunk + 1]):
                 e = order[t]
                 ...  # fill the upper half of K and all of f
+                begin_rows(e, elements, first, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
                 add_element(e, elements, indptr, slots, K, f, c_stiffness, dt, blocks, rhs)
 """
 
@@ -30,7 +30,7 @@ from continua.linalg import BlockPattern
 from continua.numerics import inline, kernel
 from continua.numerics.simd import first4, fma4, load4, shuffle4, store4
 
-__all__ = ["Scatter", "add_element", "begin_row"]
+__all__ = ["Scatter", "add_element", "begin_rows"]
 
 CHUNKS = 256
 """Chunks that a mesh of medium size is cut into: enough for many in each colour."""
@@ -46,12 +46,14 @@ class Scatter:
         order: Elements in the order in which they are added, shape [m].
         chunks: Starts of the chunks in `order`, shape [c + 1].
         colors: Starts of the colours in `chunks`; chunks of one colour share no node.
+        first: Bit a is set where element e is the first to touch its node a, shape [m].
         slots: Place of block (a, b) of element e in the row of its node a, shape [m, k, k].
     """
 
     order: NDArray[np.int32]
     chunks: NDArray[np.int32]
     colors: NDArray[np.int32]
+    first: NDArray[np.uint32]
     slots: NDArray[np.uint16]
 
     @classmethod
@@ -69,17 +71,19 @@ class Scatter:
         pieces = [order[starts[c] : starts[c + 1]] for c in by_color]
         slots = np.empty((count * k, k), np.uint16)
         slots[pattern.inc_codes] = pattern.slots
+        order = np.concatenate(pieces)
         return cls(
-            np.concatenate(pieces),
+            order,
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
             np.concatenate([[0], np.cumsum(np.bincount(color))]).astype(np.int32),
+            _first_touches(elements, order, pattern.node_count),
             slots.reshape(count, k, k),
         )
 
     @property
     def arguments(self) -> tuple[NDArray, ...]:
         """The arrays in the order in which kernels take them."""
-        return self.order, self.chunks, self.colors, self.slots
+        return self.order, self.chunks, self.colors, self.first, self.slots
 
 
 def _along_a_curve(points: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -124,26 +128,48 @@ def _color_chunks(elements, order, starts, node_count):
     return color
 
 
+@kernel
+def _first_touches(elements, order, node_count):
+    """Return for each element a bit for every node that no element before it in `order` has; shape [m]."""
+    seen = np.zeros(node_count, np.uint8)
+    first = np.zeros(elements.shape[0], np.uint32)
+    for t in range(order.shape[0]):
+        for a in range(elements.shape[1]):
+            i = elements[order[t], a]
+            if not seen[i]:
+                seen[i] = 1
+                first[order[t]] |= np.uint32(1) << np.uint32(a)
+    return first
+
+
 @inline
-def begin_row(i, indptr, indices, mass, c_mass, velocities, load, blocks, rhs):
-    """Set row i of the matrix to c_mass M and of the right-hand side to M v + load."""
+def begin_rows(e, elements, first, indptr, indices, mass, c_mass, velocities, load, blocks, rhs):
+    """Set the rows of the nodes that element e is the first to touch: c_mass M in the matrix, M v + load in rhs."""
     out = blocks.reshape(-1)
-    r0 = load[i, 0]
-    r1 = load[i, 1]
-    r2 = load[i, 2]
-    for k in range(uint32(indptr[i]), uint32(indptr[i + 1])):
-        j = uint32(indices[k])
-        w = mass[k]
-        r0 += w * velocities[j, 0]
-        r1 += w * velocities[j, 1]
-        r2 += w * velocities[j, 2]
-        at = uint64(9) * uint64(k)
-        store4(out, at, first4(c_mass * w))
-        store4(out, at + uint64(4), first4(c_mass * w))
-        out[at + uint64(8)] = c_mass * w
-    rhs[i, 0] = r0
-    rhs[i, 1] = r1
-    rhs[i, 2] = r2
+    left = uint32(first[e])
+    a = uint32(0)
+    while left:
+        if left & uint32(1):
+            i = uint32(elements[e, a])
+            r0 = load[i, 0]
+            r1 = load[i, 1]
+            r2 = load[i, 2]
+            for k in range(uint32(indptr[i]), uint32(indptr[i + uint32(1)])):
+                j = uint32(indices[k])
+                w = mass[k]
+                r0 += w * velocities[j, 0]
+                r1 += w * velocities[j, 1]
+                r2 += w * velocities[j, 2]
+                # in registers of four, as they are read again at once: smaller pieces would hold that up
+                at = uint64(9) * uint64(k)
+                store4(out, at, first4(c_mass * w))
+                store4(out, at + uint64(4), first4(c_mass * w))
+                out[at + uint64(8)] = c_mass * w
+            rhs[i, 0] = r0
+            rhs[i, 1] = r1
+            rhs[i, 2] = r2
+        left >>= uint32(1)
+        a += uint32(1)
 
 
 @inline
