@@ -171,6 +171,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "torsion": lambda: scene_film("torsion", 3.6),
     "laws": lambda: scene_film("laws", 5.5, fps=10.0),
     "horse": lambda: scene_film("horse", 2.4),
+    "puddle": lambda: scene_film("puddle", 3.4),
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
     "studio": studio,

@@ -20,6 +20,7 @@ from continua.surroundings import Surroundings, Wind, as_vector
 
 __all__ = ["World"]
 
+_AT_ONCE = 1e-9  # times that differ by less [s] are the same
 Progress = Callable[["World", tuple[StepReport, ...]], None]
 
 
@@ -63,6 +64,8 @@ class World:
         _name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
             body.prepare(self._surroundings)
+        self._events: list[tuple[float, Callable[[World], Any]]] = []
+        self._due = 0  # events before this one have happened
         self._settled = settled
         if settled:
             self.settle()
@@ -103,12 +106,35 @@ class World:
         names = ", ".join(body.name for body in self.bodies) or "none"
         raise InputError(f"the world has no body called '{name}' (it has: {names})")
 
+    def at(self, time: float, event: Callable[[World], Any]) -> None:
+        """Call `event(world)` before the first step that starts at `time` [s] or later.
+
+        Events of the same time happen in the order in which they were given. After `reset` all happen again, after
+        `restore` those that are still to come; one that lies between the present and the restored time happens then.
+        """
+        if not (isfinite(time) and time >= 0.0):
+            raise InputError(f"the time of an event must be a finite number of at least 0 s, not {time}")
+        if not callable(event):
+            raise InputError("an event is a function of the world")
+        self._events.append((float(time), event))
+        self._events.sort(key=lambda item: item[0])
+        if time < self.time - _AT_ONCE:
+            self._due += 1  # it is too late for it
+            event(self)
+
+    def _happen(self) -> None:
+        """Do what is due now."""
+        while self._due < len(self._events) and self._events[self._due][0] <= self.time + _AT_ONCE:
+            self._due += 1
+            self._events[self._due - 1][1](self)
+
     def step(self, dt: float | None = None) -> tuple[StepReport, ...]:
         """Advance all bodies by one step of `dt` [s] and return their reports.
 
         If a body diverges, DivergedError is raised and every body is back at the state before the step.
         """
         dt = self.dt if dt is None else _positive(dt, "dt")
+        self._happen()
         several = len(self.bodies) > 1
         before = [body.state() for body in self.bodies] if several else []
         try:
@@ -209,6 +235,7 @@ class World:
         self._surroundings.step = 0
         self.frame_index = 0
         self.reports = ()
+        self._due = 0
         for body in self.bodies:
             body.reset()
         if self._settled:
@@ -240,6 +267,10 @@ class World:
         self._surroundings.step = int(state["world/step"])
         self.frame_index = int(state["world/frame"])
         self.reports = ()
+        past = sum(time < self.time - _AT_ONCE for time, _ in self._events)
+        for _, event in self._events[self._due : past]:
+            event(self)
+        self._due = past
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, {list(self.bodies)!r}, t = {self.time:g} s)"

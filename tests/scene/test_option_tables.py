@@ -28,6 +28,6 @@ def test_tables_show_units_limits_and_defaults(hook):
     page = hook.on_page_markdown("<!-- options: Corotated -->")
     young = next(line for line in page.splitlines() if "`young`" in line)
     assert "[Pa]" in young
-    assert "> 0" in young
+    assert "≥ 0" in young
     assert "`1e+06`" in young
     assert "options:" not in page

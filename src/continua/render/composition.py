@@ -333,6 +333,8 @@ def _sphere_shape(collider: Mapping[str, Any], look: Look) -> Shape:
 def _ground(collider: Mapping[str, Any], look: Look) -> Ground:
     point, normal = np.asarray(collider["point"], dtype=float), np.asarray(collider["normal"], dtype=float)
     normal = normal / np.linalg.norm(normal)
+    # a hair lower than it is, so that what lies flat on it, and a little in it, is seen
+    point = point - 2e-3 * look.radius * normal
     foot = look.center - np.dot(look.center - point, normal) * normal
     height = abs(float(np.dot(look.center - point, normal)))
     return Ground(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from continua import solids
 from continua.contact import Plane, Sphere
 from continua.errors import InputError
 from continua.linalg import PCG
-from continua.scene import matter, motions, selectors, shapes, surroundings
+from continua.scene import loads, matter, motions, selectors, shapes, surroundings
 from continua.scene.models import Scene
 from continua.scene.problems import Place
 from continua.solids.materials import changed
@@ -34,7 +36,7 @@ def build_world(scene: Scene) -> World:
     """
     bodies = [_soft_body(scene, number) for number in range(len(scene.bodies))]
     with scene.at():
-        return World(
+        world = World(
             bodies,
             gravity=scene.gravity,
             dt=scene.dt,
@@ -44,6 +46,8 @@ def build_world(scene: Scene) -> World:
             fields=scene.output.fields,
             name=scene.name,
         )
+    _schedule(scene, world)
+    return world
 
 
 def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
@@ -201,25 +205,17 @@ def _part(
     scene: Scene, number: int, index: int, mesh: meshes.VolumeMesh, material: solids.Law
 ) -> tuple[NDArray[np.intp] | str, solids.Law]:
     spec = scene.bodies[number].parts[index]
-    with scene.at("bodies", number, "parts", index, "where"):
-        if isinstance(spec.where, selectors.NodesSelector):
-            raise InputError(
-                "node numbers cannot choose elements; use a box, a sphere, a half space or a region"
-            )
-        centers = mesh.points[mesh.cells].mean(axis=1)
-        chosen = select(spec.where, mesh, centers)
-        if len(chosen) == 0:
-            low, high = mesh.bounds
-            raise InputError(f"selects no element; the body reaches from {_text(low)} to {_text(high)}")
+    key = ("bodies", number, "parts", index, "where")
+    chosen = _centers(scene, key, spec.where, mesh, mesh.points[mesh.cells].mean(axis=1), "element")
     changes = spec.model_dump(exclude={"where"}, exclude_none=True)
     with scene.at("bodies", number, "parts", index):
         return chosen, changed(material, changes)
 
 
 def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:
-    """Pin, drive, push and pull as the scene says."""
+    """Pin, drive, lock, load and pull as the scene says."""
     spec = scene.bodies[number]
-    for kind in ("pin", "drive", "push"):
+    for kind in ("pin", "drive", "lock", "push"):
         for index, action in enumerate(getattr(spec, kind)):
             place = scene.at("bodies", number, kind, index)
             with place:
@@ -229,11 +225,118 @@ def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.So
                         body.pin(nodes, until=_or_never(action.until))
                     case motions.Drive():
                         body.drive(nodes, _motion(action.motion), until=_or_never(action.until))
-                    case motions.Push():
-                        body.push(nodes, action.force, until=_or_never(action.until))
+                    case motions.Lock():
+                        motion = None if action.motion is None else _motion(action.motion)
+                        body.lock(nodes, action.direction, motion, until=_or_never(action.until))
+                    case loads.Push():
+                        body.push(nodes, _timed(action.force, action.course), until=_or_never(action.until))
+    _area_and_volume_loads(scene, number, mesh, body)
     for index, pull in enumerate(spec.pull):
         with scene.at("bodies", number, "pull", index):
             body.pull(point=pull.point, target=pull.target, stiffness=pull.stiffness)
+
+
+def _area_and_volume_loads(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:
+    """Press and load as the scene says."""
+    spec = scene.bodies[number]
+    for kind in ("press", "load_faces", "load_volume"):
+        volume = kind == "load_volume"
+        for index, load in enumerate(getattr(spec, kind)):
+            key = ("bodies", number, kind, index)
+            centers = mesh.points[mesh.cells].mean(axis=1) if volume else body.face_centers
+            where = _centers(
+                scene, (*key, "where"), load.where, mesh, centers, "element" if volume else "face"
+            )
+            until = _or_never(load.until)
+            with scene.at(*key):
+                match load:
+                    case loads.Press():
+                        body.press(where, _timed(load.pressure, load.course), until=until)
+                    case loads.LoadFaces():
+                        body.load_faces(where, _timed(load.traction, load.course), until=until)
+                    case loads.LoadVolume():
+                        body.load_volume(where, _force(load), until=until)
+
+
+def _centers(
+    scene: Scene,
+    key: tuple[str | int, ...],
+    where: Any,
+    mesh: meshes.VolumeMesh,
+    centers: NDArray[np.float64],
+    kind: str,
+) -> NDArray[np.intp] | str:
+    """Return the elements or faces that a selector chooses by their centres."""
+    with scene.at(*key):
+        if isinstance(where, selectors.NodesSelector):
+            raise InputError(
+                f"node numbers cannot choose {kind}s; use a box, a sphere, a half space or a region"
+            )
+        chosen = select(where, mesh, centers)
+        if len(chosen) == 0:
+            low, high = mesh.bounds
+            raise InputError(f"selects no {kind}; the body reaches from {_text(low)} to {_text(high)}")
+    return chosen
+
+
+def _timed(value: Any, course: loads.Course | None) -> Any:
+    """Return a load's value, or a function of time where the scene gives it a course."""
+    if course is None:
+        return value
+    factor = _factor(course)
+    size = np.asarray(value, dtype=np.float64)
+    return lambda time: factor(time) * size
+
+
+def _factor(course: loads.Course) -> Callable[[float], float]:
+    return lambda time: float(np.interp(time, course.times, course.factors))
+
+
+def _force(load: loads.LoadVolume) -> Any:
+    """Return the force density of a volume load: a vector, or a field."""
+    match load.field:
+        case loads.Wave() as wave:
+            field = solids.ForceField.wave(wave.force, wave.direction, wave.length, wave.period)
+        case loads.Radial() as radial:
+            field = solids.ForceField.radial(radial.center, radial.force, radial.radius)
+        case _:
+            if load.course is None:
+                return load.force
+            even = np.array(load.force)
+            field = solids.ForceField(lambda _, x: even)
+    if load.course is None:
+        return field
+    factor = _factor(load.course)
+    return solids.ForceField(lambda time, x: factor(time) * field.at(time, x))
+
+
+def _schedule(scene: Scene, world: World) -> None:
+    """Put the changes of material on the world's calendar; at time 0 every changed body is as it was made."""
+    first, later = [], []
+    for index, change in enumerate(scene.changes):
+        with scene.at("changes", index, "body"):
+            body = world.body(change.body)
+        spec = scene.bodies[world.bodies.index(body)]
+        with scene.at("changes", index, "part"):
+            if change.part is not None and change.part >= len(spec.parts):
+                raise InputError(
+                    f"body '{change.body}' has {len(spec.parts)} parts, so no part {change.part}"
+                )
+        constants = change.model_dump(exclude={"time", "body", "part"}, exclude_none=True)
+        with scene.at("changes", index):
+            changed(body.material, constants)
+        made = {key: getattr(body.material, key) for key in constants}
+        if change.part is not None:
+            own = spec.parts[change.part]
+            made |= {key: value for key in constants if (value := getattr(own, key)) is not None}
+        first.append((0.0, partial(_change, body, change.part, made)))
+        later.append((change.time, partial(_change, body, change.part, constants)))
+    for time, event in first + later:
+        world.at(time, event)
+
+
+def _change(body: solids.SoftBody, part: int | None, constants: dict[str, float], _: World) -> None:
+    body.set_material(part=part, **constants)
 
 
 def _chosen(

@@ -24,7 +24,9 @@ __all__ = [
 
 
 class _Elastic(Model):
-    young: Number = option("Young's modulus: how stiff it is.", 1e6, unit="Pa", gt=0, le=1e13)
+    young: Number = option(
+        "Young's modulus: how stiff it is; 0 is matter without strength.", 1e6, unit="Pa", ge=0, le=1e13
+    )
     poisson: Number = option(
         "Poisson's ratio: how much it keeps its volume (0.5 would be all of it).", 0.3, gt=-1, lt=0.5
     )

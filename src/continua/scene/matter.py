@@ -6,7 +6,8 @@ from typing import Literal
 
 from continua.scene.integrators import Integrator
 from continua.scene.laws import Corotated, Material
-from continua.scene.motions import Drive, Pin, Pull, Push
+from continua.scene.loads import LoadFaces, LoadVolume, Press, Push
+from continua.scene.motions import Drive, Lock, Pin, Pull
 from continua.scene.selectors import Where
 from continua.scene.shapes import Mesh, Transform
 from continua.scene.types import Color, Count, Model, Name, Number, Vector, option
@@ -26,7 +27,7 @@ class Part(Model):
     """A part of a body with constants of its own; the law is that of the body, and so is what is not given."""
 
     where: Where = option("Elements whose centres are chosen; node numbers cannot choose elements.")
-    young: Number | None = option("Young's modulus.", None, unit="Pa", gt=0, le=1e13)
+    young: Number | None = option("Young's modulus.", None, unit="Pa", ge=0, le=1e13)
     poisson: Number | None = option("Poisson's ratio.", None, gt=-1, lt=0.5)
     density: Number | None = option("Mass per volume at rest.", None, unit="kg/m³", gt=0, le=1e6)
     fibre: Vector | None = option("Direction of the fibres, of a law that has them.", None)
@@ -98,7 +99,11 @@ class SoftBody(Model):
     initial: Initial | None = option("Motion at time 0; at rest by default.", None)
     pin: list[Pin] = option("Nodes that are held.", [])
     drive: list[Drive] = option("Nodes that move as told.", [])
-    push: list[Push] = option("Forces.", [])
+    lock: list[Lock] = option("Nodes that are held or move along one direction only.", [])
+    push: list[Push] = option("Forces on nodes.", [])
+    press: list[Press] = option("Pressure on faces.", [])
+    load_faces: list[LoadFaces] = option("Traction on faces.", [])
+    load_volume: list[LoadVolume] = option("Forces on the matter.", [])
     pull: list[Pull] = option("Springs to fixed targets.", [])
 
 

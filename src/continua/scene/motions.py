@@ -1,18 +1,16 @@
-"""What is done to a body: pins, driven nodes, loads and springs, and the motions they follow."""
+"""What holds and moves a body: pins, driven nodes, locks and springs, and the motions they follow."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, Tag, model_validator
+from pydantic import Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from continua.scene.selectors import Where
-from continua.scene.types import Direction, Model, Number, Vector, by_type, option
+from continua.scene.types import Direction, Model, Moment, Number, Vector, by_kind, by_type, option
 
-__all__ = ["Drive", "Keyframes", "Motion", "Pin", "Pull", "Push", "Rotate", "Translate"]
-
-_Moment = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1e6)]
+__all__ = ["Drive", "Keyframes", "Lock", "Motion", "Pin", "Pull", "Rotate", "Translate"]
 
 
 class Translate(Model):
@@ -20,7 +18,7 @@ class Translate(Model):
 
     type: Literal["translate"] = option("Move along a line.")
     velocity: Vector = option("Velocity.", unit="m/s")
-    until: _Moment | None = option("When the motion stops; the nodes are held there after.", None, unit="s")
+    until: Moment | None = option("When the motion stops; the nodes are held there after.", None, unit="s")
 
 
 class Rotate(Model):
@@ -30,14 +28,14 @@ class Rotate(Model):
     axis: Direction = option("Direction of the axis.")
     point: Vector = option("A point of the axis.", (0.0, 0.0, 0.0), unit="m")
     degrees_per_second: Number = option("Angular speed, by the right-hand rule.", unit="deg/s")
-    until: _Moment | None = option("When the motion stops; the nodes are held there after.", None, unit="s")
+    until: Moment | None = option("When the motion stops; the nodes are held there after.", None, unit="s")
 
 
 class Keyframes(Model):
     """Move through given offsets at given times, straight between them."""
 
     type: Literal["keyframes"] = option("Move through given offsets.")
-    times: list[_Moment] = option("Increasing times.", unit="s", min_length=1, max_length=100_000)
+    times: list[Moment] = option("Increasing times.", unit="s", min_length=1, max_length=100_000)
     offsets: list[Vector] = option("Offset from rest at each time.", unit="m", min_length=1)
 
     @model_validator(mode="after")
@@ -65,7 +63,7 @@ class Pin(Model):
     """Hold nodes where they are."""
 
     where: Where = option("Which nodes.")
-    until: _Moment | None = option("When they are let go; never by default.", None, unit="s")
+    until: Moment | None = option("When they are let go; never by default.", None, unit="s")
 
 
 class Drive(Model):
@@ -73,15 +71,23 @@ class Drive(Model):
 
     where: Where = option("Which nodes.")
     motion: Motion = option("How they move.")
-    until: _Moment | None = option("When they are let go; never by default.", None, unit="s")
+    until: Moment | None = option("When they are let go; never by default.", None, unit="s")
 
 
-class Push(Model):
-    """Load nodes with a force."""
+_AxisOrVector = Annotated[
+    Annotated[Literal["x", "y", "z"], Tag("word")] | Annotated[Direction, Tag("list")], by_kind()
+]
+
+
+class Lock(Model):
+    """Hold nodes along one direction, or move them along it, and leave them free across it."""
 
     where: Where = option("Which nodes.")
-    force: Vector = option("Total force, spread over the nodes.", unit="N")
-    until: _Moment | None = option("When the force ends; never by default.", None, unit="s")
+    direction: _AxisOrVector = option("The direction: an axis or a vector.")
+    motion: Motion | None = option(
+        "How they move along the direction; only that part of the motion counts. Held by default.", None
+    )
+    until: Moment | None = option("When they are let go; never by default.", None, unit="s")
 
 
 class Pull(Model):

@@ -1,4 +1,4 @@
-"""What surrounds the bodies: fixed obstacles and wind."""
+"""What surrounds the bodies and what happens to them: fixed obstacles, wind, and changes of material in time."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Tag
 
-from continua.scene.types import Direction, Flag, Model, Number, Vector, by_type, option
+from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
 
-__all__ = ["Collider", "Plane", "Sphere", "Wind"]
+__all__ = ["Change", "Collider", "Plane", "Sphere", "Wind"]
 
 
 class _Obstacle(Model):
@@ -51,3 +51,17 @@ class Wind(Model):
     gust: Number = option("How far the speed swings about its mean, as a fraction of it.", 0.0, ge=0, le=10)
     period: Number = option("Time from gust to gust.", 1.0, unit="s", gt=0, le=1e6)
     density: Number = option("Density of the air.", 1.2, unit="kg/m³", gt=0, le=1e6)
+
+
+class Change(Model):
+    """Give a body other constants while it runs; what is not given stays as it is."""
+
+    time: Moment = option("When.", unit="s")
+    body: Name = option("Name of the body.")
+    part: Count | None = option("Number of the part, from 0; by default all that is no part.", None, ge=0)
+    young: Number | None = option(
+        "Young's modulus; with 0 the body loses its strength.", None, unit="Pa", ge=0, le=1e13
+    )
+    poisson: Number | None = option("Poisson's ratio.", None, gt=-1, lt=0.5)
+    density: Number | None = option("Mass per volume at rest.", None, unit="kg/m³", gt=0, le=1e6)
+    activation: Number | None = option("Activation of a muscle, `mooney_rivlin`.", None, ge=0, le=1)

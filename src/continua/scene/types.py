@@ -16,6 +16,7 @@ __all__ = [
     "Direction",
     "Flag",
     "Model",
+    "Moment",
     "Name",
     "Number",
     "Path",
@@ -23,6 +24,7 @@ __all__ = [
     "Text",
     "Vector",
     "Vector2",
+    "by_kind",
     "by_type",
     "option",
 ]
@@ -40,6 +42,13 @@ def option(description: str, default: Any = ..., *, unit: str = "", **limits: An
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
+class _Context(dict[str, int | str | float]):
+    """What a refusal has to say; with a hash, so that a choice of models may itself be optional."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+
 def by_type(*types: str) -> Discriminator:
     """Choose among models by their `type` key; a plain word is taken where a choice is tagged "word"."""
 
@@ -53,8 +62,19 @@ def by_type(*types: str) -> Discriminator:
         tag,
         custom_error_type="choose_type",
         custom_error_message="needs a known 'type'",
-        custom_error_context={"types": " ".join(types)},
+        custom_error_context=_Context(types=" ".join(types)),
     )
+
+
+def by_kind() -> Discriminator:
+    """Choose among a word, a number and a list, tagged so, by what is written."""
+
+    def tag(value: Any) -> str:
+        if isinstance(value, list | tuple):
+            return "list"
+        return "word" if isinstance(value, str) else "number"
+
+    return Discriminator(tag)
 
 
 def _list_of(count: int, what: str) -> BeforeValidator:
@@ -73,6 +93,7 @@ def _nonzero(value: tuple[float, float, float]) -> tuple[float, float, float]:
 
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Moment = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1e6)]
 Count = Annotated[int, Field(strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 Text = Annotated[str, Field(strict=True, max_length=2000)]

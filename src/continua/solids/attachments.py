@@ -198,6 +198,11 @@ class Attachments:
         """
         return np.zeros_like(self._x) if self._reactions is None else self._reactions()
 
+    @property
+    def face_centers(self) -> NDArray[np.float64]:
+        """Centres of the boundary faces at rest [m], shape [f, 3]: what `press` and `load_faces` choose among."""
+        return self._faces.centers
+
     @cached_property
     def _faces(self) -> Faces:
         return Faces.of(self._elements, self.mesh)

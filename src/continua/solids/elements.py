@@ -168,7 +168,10 @@ class LinearTets(TetElements):
         """Take over a law, and the constants of every element, shape [m, k]; the first are Lame's [Pa]."""
         lam, mu = constants[:, 0], constants[:, 1]
         self._root[:] = np.sqrt(self.mesh.volumes * mu)
-        self._ratio[:] = lam / mu
+        strong = mu > 0.0
+        # without strength the ratio has no meaning, and any number does
+        self._ratio[:] = (lam[strong] / mu[strong])[0] if strong.any() else 0.0
+        self._ratio[strong] = lam[strong] / mu[strong]
         self._mixed = None if (self._ratio == self._ratio[0]).all() else self._ratio
         self._rotate = law.follows_rotation
 

@@ -64,7 +64,10 @@ class Materials:
         self._spread()
 
     def _spread(self) -> None:
-        """Give every element its `constants` [m, k] and its `density` [kg/m3]; and find the mean `young`."""
+        """Give every element its `constants` [m, k] and its `density` [kg/m3]; and find the mean `young`.
+
+        `slack` tells whether any element is without strength.
+        """
         count = self._mesh.element_count
         everywhere: NDArray[np.int32] = np.arange(count, dtype=np.int32)
         self.constants = self.law.element_constants(everywhere)
@@ -75,3 +78,4 @@ class Materials:
             self.density[elements] = law.density
             young[elements] = law.young
         self.young = float(np.average(young, weights=self._mesh.volumes))
+        self.slack = bool((young == 0.0).any())

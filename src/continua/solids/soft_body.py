@@ -219,12 +219,16 @@ class SoftBody(Attachments):
 
     def contact_surface(self) -> dict[str, Any]:
         """Return what a contact search needs to know of the surface (see `contact.find_contacts`)."""
-        nodes = self._surface.nodes
+        nodes, areas = self._surface.nodes, self._surface.areas
+        if self._materials.slack:  # the inside would fall through the skin
+            everything = np.full(self.node_count, areas.mean())
+            everything[nodes] = areas
+            nodes, areas = np.arange(self.node_count, dtype=np.int32), everything
         return {
             "nodes": nodes,
             "positions": self._x[nodes],
             "velocities": self._v[nodes],
-            "areas": self._surface.areas,
+            "areas": areas,
             "masses": self._node_mass[nodes],
             "stiffness": self._contact_stiffness,
         }
@@ -353,7 +357,9 @@ class SoftBody(Attachments):
         materials = self._materials
         self._elements.set_law(materials.law, materials.constants)
         self._stepper.material_changed()
-        self._contact_stiffness = 20.0 * materials.young / self._element_size
+        # stiff against the body, and enough to carry the weight of a body without strength
+        weight = 9.81 * float(materials.density.mean()) * self.mesh.volume ** (1.0 / 3.0)
+        self._contact_stiffness = max(20.0 * materials.young, 100.0 * weight) / self._element_size
         if self._density is None or (self._density != materials.density).any():
             self._density = materials.density
             self._mass = self._elements.mass(materials.density, self._lumped)

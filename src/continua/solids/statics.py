@@ -171,6 +171,11 @@ def settle_body(
     if steps is not None and steps < 1:
         raise InputError(f"steps must be at least 1, not {steps}")
     around, held = body._surroundings, body._held
+    if body._materials.slack:
+        raise InputError(
+            f"body '{body.name}' has no equilibrium, because some of it has no strength (young = 0); "
+            "give it strength first"
+        )
     held.place(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
     if not held.any and not body._pulls and touch is None:
         raise InputError(f"body '{body.name}' has no equilibrium, because nothing holds it; pin it somewhere")

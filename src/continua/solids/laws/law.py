@@ -32,7 +32,7 @@ class Law:
     strain is measured in: the element's rotated one, or the rest frame.
 
     Attributes:
-        young: Young's modulus [Pa].
+        young: Young's modulus [Pa]; 0 is matter without strength, which falls like dust.
         poisson: Poisson's ratio; from 0.49 on linear tetrahedra lock, 0.5 is not possible here.
         density: Mass density at rest [kg/m3].
     """
@@ -50,8 +50,8 @@ class Law:
         for key in ("young", "poisson", "density"):
             if not isfinite(getattr(self, key)):
                 raise InputError(f"{key} must be a finite number, not {getattr(self, key)}")
-        if self.young <= 0.0:
-            raise InputError(f"young must be greater than 0 Pa, not {self.young:g}")
+        if self.young < 0.0:
+            raise InputError(f"young must be at least 0 Pa, not {self.young:g}")
         if not -1.0 < self.poisson < 0.5:
             raise InputError(
                 f"poisson must be greater than -1 and less than 0.5, not {self.poisson:g} "

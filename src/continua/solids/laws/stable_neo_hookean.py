@@ -23,7 +23,7 @@ def principal(f0, f1, f2, p):
     # the constants for which small strains obey Hooke's law with the given ones
     m = 4.0 / 3.0 * mu
     k = lam + 5.0 / 6.0 * mu
-    rest = 1.0 + 0.75 * m / k
+    rest = 1.0 + 0.75 * m / k if k > 0.0 else 1.0  # no strength, no matter
     i = f0 * f0 + f1 * f1 + f2 * f2
     j = f0 * f1 * f2 - rest
     w = 1.0 / (i + 1.0)
