@@ -172,6 +172,8 @@ PICTURES: dict[str, Callable[[], None]] = {
     "laws": lambda: scene_film("laws", 5.5, fps=10.0),
     "horse": lambda: scene_film("horse", 2.4),
     "puddle": lambda: scene_film("puddle", 3.4),
+    "torsion-orders": lambda: scene_film("torsion-orders", 3.4),
+    "hanging-bar": lambda: scene_film("hanging-bar", 3.0),
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
     "studio": studio,

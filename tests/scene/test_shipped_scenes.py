@@ -58,6 +58,21 @@ def test_the_bar_is_twisted_by_its_ends():
         np.testing.assert_allclose((turned + 180) % 360 - 180, angle, atol=1e-6)
 
 
+def test_linear_elements_are_too_stiff_to_twist():
+    """Work to hold the same twist, least for the finest space: cubic < quadratic < linear on one mesh."""
+    _, frames = run_for("torsion-orders", 2.3)
+    linear, quadratic, cubic = (body.energy["elastic"] for body in frames[-1])
+    assert 1.0 < quadratic / cubic < 1.2
+    assert linear / cubic > 3.0
+
+
+def test_the_linear_bar_swells_and_the_corotated_one_keeps_its_length():
+    _, frames = run_for("hanging-bar", 4.0)
+    lowest = {body.name: body.positions[:, 1].min() for body in frames[-1]}
+    assert lowest["corotated"] > -1.05
+    assert lowest["linear"] < -2.0
+
+
 @pytest.mark.parametrize("name", ["bridge", "torsion"])
 def test_no_element_inverts_at_the_start(name):
     _, frames = run_for(name, 0.2)
