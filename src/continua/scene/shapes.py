@@ -72,7 +72,8 @@ class BoxMesh(Model):
     size: Vector = option("Lengths along x, y and z.", (1.0, 1.0, 1.0), unit="m")
     cells: Counts3 = option("Number of cells along x, y and z.", (4, 4, 4))
     split: Literal[5, 6, 24] = option(
-        "Tetrahedra per cell: 6 (the same in every cell), 5 (mirrored) or 24 (around its centre, the most even).", 6
+        "Tetrahedra per cell: 6 (the same in every cell), 5 (mirrored) or 24 (around its centre, the most even).",
+        6,
     )
     elements: Literal["tets", "hexes"] = option("Whether cells are split into tetrahedra or kept.", "tets")
     origin: Vector = option("The corner with the smallest coordinates.", (0.0, 0.0, 0.0), unit="m")
