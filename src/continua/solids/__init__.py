@@ -3,6 +3,7 @@
 from continua.solids.fields import FIELDS
 from continua.solids.force_field import ForceField
 from continua.solids.handles import Constraint, Pull
+from continua.solids.haptics import Handle
 from continua.solids.integrators import (
     INTEGRATORS,
     Explicit,
@@ -40,6 +41,7 @@ __all__ = [
     "FaceLoad",
     "Fibrous",
     "ForceField",
+    "Handle",
     "ImplicitEuler",
     "Integrator",
     "Law",

@@ -16,7 +16,8 @@ from continua.solids.constraints import Held, refuse_contradiction
 from continua.solids.elements import Elements
 from continua.solids.faces import Faces
 from continua.solids.force_field import ForceField
-from continua.solids.handles import Constraint, Handle, Pull
+from continua.solids.handles import Attachment, Constraint, Pull
+from continua.solids.haptics import Handle
 from continua.solids.loads import Course, FaceLoad, Load, Press, Push, VolumeLoad
 from continua.solids.materials import Materials
 from continua.solids.motion import Motion
@@ -53,6 +54,7 @@ class Attachments:
         self._held = Held(self._elements.node_count, size, *self._constraints)
         self._loads: list[Load] = []
         self._pulls: list[Pull] = []
+        self._handles: list[Handle] = []
         self._reactions: Callable[[], NDArray[np.float64]] | None = None  # asked for after a step or `settle`
 
     def pin(self, where: Where, *, until: float = inf) -> Constraint:
@@ -190,6 +192,38 @@ class Attachments:
         w = np.maximum(w, 0.0)
         return self._pull(self._surface.triangles[triangle], w / w.sum(), target, stiffness)
 
+    def handle(
+        self,
+        where: Where | None = None,
+        *,
+        point: ArrayLike | None = None,
+        stiffness: float | None = None,
+    ) -> Handle:
+        """Take hold of nodes, or of the surface point nearest to `point` [m], with a tool that can be felt.
+
+        `handle.move(position)` may be called from another thread, up to a thousand times a second, and returns the
+        force on the tool [N] while the simulation steps at its own pace. The tool starts where it takes hold, in the
+        middle of the nodes or at the point.
+
+        Args:
+            where: The nodes, as for `pin`; the tool shifts them together and does not turn them.
+            point: A point near the surface, instead of nodes.
+            stiffness: Stiffness of the coupling [N/m]; without one it suits the body, as for `pull`.
+        """
+        if (where is None) == (point is None):
+            raise InputError("a handle takes either nodes or a point")
+        if where is None:
+            pulls = [self.pull(point=point, stiffness=stiffness)]
+        else:
+            nodes = self._select(where, "handle")
+            whole = self.pull_stiffness if stiffness is None else stiffness
+            pulls = [
+                self._pull(nodes[i : i + 1], np.ones(1), None, whole / len(nodes)) for i in range(len(nodes))
+            ]
+        handle = Handle(self, pulls, np.mean([pull.target for pull in pulls], axis=0))
+        self._handles.append(handle)
+        return handle
+
     def reaction_forces(self) -> NDArray[np.float64]:
         """Return the force [N] that constraints exerted on every node in the last step or `settle`, shape [n, 3].
 
@@ -234,8 +268,8 @@ class Attachments:
         self._constraints.append(constraint)
         return constraint
 
-    def _detach(self, handle: Handle) -> None:
-        lists: tuple[list, ...] = (self._constraints, self._loads, self._pulls)
+    def _detach(self, handle: Attachment) -> None:
+        lists: tuple[list, ...] = (self._constraints, self._loads, self._pulls, self._handles)
         for held in lists:
             if handle in held:
                 held.remove(handle)

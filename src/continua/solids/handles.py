@@ -18,10 +18,10 @@ from continua.surroundings import as_vector
 if TYPE_CHECKING:
     from continua.solids.attachments import Attachments
 
-__all__ = ["Constraint", "Handle", "Pull"]
+__all__ = ["Attachment", "Constraint", "Pull"]
 
 
-class Handle:
+class Attachment:
     """Something attached to a body; it acts in the steps that start before `until` [s]."""
 
     def __init__(self, body: Attachments, until: float = inf) -> None:
@@ -47,7 +47,7 @@ class Handle:
             self._body = None
 
 
-class Constraint(Handle):
+class Constraint(Attachment):
     """Nodes that are held where they are at rest, or driven along a motion; in all directions or along one only.
 
     Attributes:
@@ -94,7 +94,7 @@ class Constraint(Handle):
         return np.cross(arms, self.reactions).sum(axis=0)
 
 
-class Pull(Handle):
+class Pull(Attachment):
     """A spring from a point of the body to a target; set `target` to drag the body about.
 
     The point is a weighted mean of up to a few nodes. The spring acts implicitly, so it may be stiff.

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.solids import mass_kernels
 from continua.solids.force_field import ForceField
-from continua.solids.handles import Handle
+from continua.solids.handles import Attachment
 from continua.surroundings import as_vector
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ __all__ = ["FaceLoad", "Load", "Press", "Push", "VolumeLoad"]
 Course = Callable[[float], Any]
 
 
-class Load(Handle):
+class Load(Attachment):
     """What all loads share: they act until a time, and their value is a constant or a function of time [s]."""
 
     def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:

@@ -243,8 +243,12 @@ class SoftBody(Attachments):
             dt: Time step [s].
             touch: Finds the nodes that touch something: a function of what `contact_surface` returns, and dt.
         """
+        for handle in self._handles:
+            handle.take()
         report = step_body(self, dt, touch)
         self._reactions = self._stepper.reactions
+        for handle in self._handles:
+            handle.publish(self._stepper, dt / report.substeps)
         return report
 
     def settle(
@@ -268,7 +272,12 @@ class SoftBody(Attachments):
                 turns to load steps if that fails.
             touch: Finds the nodes that touch something, as in `step`.
         """
-        return settle_body(self, rtol, max_newton, steps, touch)
+        for handle in self._handles:
+            handle.take()
+        report = settle_body(self, rtol, max_newton, steps, touch)
+        for handle in self._handles:
+            handle.publish(self._stepper, 0.0)
+        return report
 
     def energy(self) -> dict[str, float]:
         """Return kinetic, elastic and gravitational energy [J]; the last is zero at rest."""

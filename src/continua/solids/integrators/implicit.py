@@ -86,6 +86,12 @@ class ImplicitStepper(Stepper):
         """Return the force [N] that held the nodes in the last step, shape [n, 3]: what A w = rhs lacks."""
         return (self.matrix.multiply(self._last) - self.rhs) / self._weight
 
+    def give(self, load: NDArray[np.float64], dt: float) -> NDArray[np.float64] | None:
+        """Return what a small extra load [N] adds to the way of the nodes [m] in the last step: A^-1 of it."""
+        way = np.zeros_like(load)
+        report = self.solver.solve(self._weight * load, way)
+        return dt * way if report.converged else None
+
     def solve_motion(
         self,
         matter: Matter,

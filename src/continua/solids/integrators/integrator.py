@@ -128,6 +128,13 @@ class Stepper:
         """Return the force [N] that held the nodes in the last step, shape [n, 3]."""
         raise TypeError(f"{type(self).__name__} has no reactions")
 
+    def give(self, load: NDArray[np.float64], dt: float) -> NDArray[np.float64] | None:
+        """Return how far a small extra load [N], shape [n, 3], moves the nodes [m] in a step of dt [s] like the last.
+
+        None if the method does not know.
+        """
+        return None
+
     def mass_times(
         self, matter: Matter, x: NDArray[np.float64], out: NDArray[np.float64]
     ) -> NDArray[np.float64]:
