@@ -138,9 +138,61 @@ def multiply(indptr, indices, blocks, x, y):
 
 
 @inline
-def free_part(a, b, d, e, f, g, p, i):
-    """Return S D S of a symmetric block D = (a, b, d, e, f, g) and the projector S in row i of `p`, as six values."""
-    p0, p1, p2, p3, p4, p5 = p[i, 0], p[i, 1], p[i, 2], p[i, 3], p[i, 4], p[i, 5]
+def _invert(a, b, d, e, f, g, factor):
+    """Return whether a symmetric block is positive definite, and `factor` times its inverse as six values."""
+    c00 = e * g - f * f
+    c01 = d * f - b * g
+    c02 = b * f - d * e
+    det = a * c00 + b * c01 + d * c02
+    good = det > 0.0 and a > 0.0
+    s = factor / det
+    return good, (s * c00, s * c01, s * c02, s * (a * g - d * d), s * (b * d - a * f), s * (a * e - b * b))
+
+
+@inline
+def invert_block(blocks, k, fixed, factor, inverse, i):
+    """Set `inverse[i]` to `factor` times the inverse of the symmetric block k, or to zero where `fixed`.
+
+    Returns whether it could: a free row whose block is not positive definite gets zeros as well.
+    """
+    good, r = _invert(
+        blocks[k, 0], blocks[k, 1], blocks[k, 2], blocks[k, 4], blocks[k, 5], blocks[k, 8], factor
+    )
+    if fixed != 0 or not good:
+        for q in range(6):
+            inverse[i, q] = 0.0
+        return fixed != 0
+    inverse[i, 0] = r[0]
+    inverse[i, 1] = r[1]
+    inverse[i, 2] = r[2]
+    inverse[i, 3] = r[3]
+    inverse[i, 4] = r[4]
+    inverse[i, 5] = r[5]
+    return True
+
+
+@kernel_pair
+def invert_diagonal(blocks, diagonal, fixed, inverse):
+    """Set `inverse[i]` to the inverse of row i's diagonal block (symmetric, six values), zero where `fixed`.
+
+    A zero block keeps a fixed node out of every search direction: that is the filter of Baraff and Witkin
+    without touching the matrix. Returns the number of rows whose diagonal block is not positive definite;
+    those get a zero block too.
+    """
+    n = diagonal.shape[0]
+    chunks = (n + CHUNK - 1) // CHUNK
+    bad = np.zeros(chunks, np.int64)
+    for c in prange(chunks):
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            if not invert_block(blocks, uint32(diagonal[i]), fixed[i], 1.0, inverse, i):
+                bad[c] += 1
+    return bad.sum()
+
+
+@inline
+def _project(s, a, b, d, e, f, g):
+    """Return S D S of a symmetric block D = (a, b, d, e, f, g) and a projector S = `s`, as six values."""
+    p0, p1, p2, p3, p4, p5 = s[0], s[1], s[2], s[3], s[4], s[5]
     # D S, then S (D S)
     x0, y0, z0 = a * p0 + b * p1 + d * p2, a * p1 + b * p3 + d * p4, a * p2 + b * p4 + d * p5
     x1, y1, z1 = b * p0 + e * p1 + f * p2, b * p1 + e * p3 + f * p4, b * p2 + e * p4 + f * p5
@@ -155,73 +207,36 @@ def free_part(a, b, d, e, f, g, p, i):
     )
 
 
-@inline
-def _invert(a, b, d, e, f, g, factor):
-    """Return whether a symmetric block has a positive determinant, and `factor` times its inverse."""
-    c00 = e * g - f * f
-    c01 = d * f - b * g
-    c02 = b * f - d * e
-    det = a * c00 + b * c01 + d * c02
-    good = det > 0.0 and a > 0.0
-    s = factor / det if good else 0.0
-    return good, (s * c00, s * c01, s * c02, s * (a * g - d * d), s * (b * d - a * f), s * (a * e - b * b))
-
-
-@inline
-def invert_block(blocks, k, fixed, projections, factor, inverse, i):
-    """Set `inverse[i]` to `factor` times the inverse of the symmetric block k, or to zero where `fixed` is 1.
-
-    Where `fixed` is 2 it is the pseudo-inverse of S D S, S the projector in row i of `projections`: that of
-    S D S + c (1 - S), which is regular for any c > 0, projected again.
-    Returns whether it could: a row that is not all fixed whose block is not positive definite gets zeros as well.
-    """
-    good, r = False, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if fixed == 0:
-        good, r = _invert(
-            blocks[k, 0], blocks[k, 1], blocks[k, 2], blocks[k, 4], blocks[k, 5], blocks[k, 8], factor
-        )
-    elif fixed == 2:
-        a, b, d, e, f, g = free_part(
-            blocks[k, 0], blocks[k, 1], blocks[k, 2], blocks[k, 4], blocks[k, 5], blocks[k, 8], projections, i
-        )
-        c = a + e + g
-        good, r = _invert(
-            a + c * (1.0 - projections[i, 0]),
-            b - c * projections[i, 1],
-            d - c * projections[i, 2],
-            e + c * (1.0 - projections[i, 3]),
-            f - c * projections[i, 4],
-            g + c * (1.0 - projections[i, 5]),
-            factor,
-        )
-        r = free_part(r[0], r[1], r[2], r[3], r[4], r[5], projections, i)
-    else:
-        good = True
-    inverse[i, 0] = r[0]
-    inverse[i, 1] = r[1]
-    inverse[i, 2] = r[2]
-    inverse[i, 3] = r[3]
-    inverse[i, 4] = r[4]
-    inverse[i, 5] = r[5]
-    return good
-
-
 @kernel_pair
-def invert_diagonal(blocks, diagonal, fixed, projections, inverse):
-    """Set `inverse[i]` to the inverse of row i's diagonal block (symmetric, six values), zero where `fixed` is 1.
+def project_diagonal(blocks, diagonal, fixed, projections, relaxation, inverse, scaled):
+    """Do over the preconditioner blocks of rows with `fixed` = 2: they act in the free directions alone.
 
-    A zero block keeps a fixed node out of every search direction, and a projected one keeps a partly fixed node
-    (`fixed` is 2) in its free directions: that is the filter of Baraff and Witkin without touching the matrix.
-    Returns the number of rows whose diagonal block is not positive definite; those get a zero block too.
+    `inverse` becomes `relaxation` times the pseudo-inverse of S D S, S the projector in `projections`: the inverse of
+    S D S + c (1 - S), which is regular for any c > 0, projected again. `scaled`, if it has rows, becomes
+    (2/relaxation - 1) S D S (see `ssor`). A row that is not positive definite is left out.
     """
     n = diagonal.shape[0]
-    chunks = (n + CHUNK - 1) // CHUNK
-    bad = np.zeros(chunks, np.int64)
-    for c in prange(chunks):
-        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-            if not invert_block(blocks, uint32(diagonal[i]), fixed[i], projections, 1.0, inverse, i):
-                bad[c] += 1
-    return bad.sum()
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
+            if fixed[i] != 2:
+                continue
+            s = projections[i]
+            k = diagonal[i]
+            a, b, d, e, f, g = _project(
+                s, blocks[k, 0], blocks[k, 1], blocks[k, 2], blocks[k, 4], blocks[k, 5], blocks[k, 8]
+            )
+            t = a + e + g
+            good, r = _invert(
+                a + t * (1.0 - s[0]), b - t * s[1], d - t * s[2],
+                e + t * (1.0 - s[3]), f - t * s[4], g + t * (1.0 - s[5]), relaxation,
+            )  # fmt: skip
+            q = _project(s, r[0], r[1], r[2], r[3], r[4], r[5])
+            block = (a, b, d, e, f, g)
+            keep = 2.0 / relaxation - 1.0 if good else 0.0
+            for m in range(6):
+                inverse[i, m] = q[m] if good else 0.0
+                if scaled.shape[0] > 0:
+                    scaled[i, m] = keep * block[m]
 
 
 @inline

@@ -78,24 +78,19 @@ class PCG:
     ) -> None:
         """Invert the diagonal blocks of the free nodes; see `LinearSolver.update`."""
         p = matrix.pattern
-        if projections is None:
-            projections = _NO_PROJECTIONS
-        self._held = (fixed, projections)
+        relaxation = 1.0
         if self.preconditioner == "jacobi":
-            kernels.invert_diagonal.pick(p.parallel)(
-                matrix.blocks, p.diagonal, fixed, projections, self._inverse
-            )
+            kernels.invert_diagonal.pick(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
         else:
+            relaxation = self.relaxation
             ssor.diagonal_blocks.pick(p.parallel)(
-                matrix.blocks,
-                p.diagonal,
-                fixed,
-                projections,
-                self.relaxation,
-                self._starts,
-                self._scaled,
-                self._inverse,
+                matrix.blocks, p.diagonal, fixed, relaxation, self._starts, self._scaled, self._inverse
             )
+        if projections is not None:
+            kernels.project_diagonal.pick(p.parallel)(
+                matrix.blocks, p.diagonal, fixed, projections, relaxation, self._inverse, self._scaled
+            )
+        self._held = (fixed, _NO_PROJECTIONS if projections is None else projections)
         self._matrix = matrix
 
     def solve(

@@ -9,6 +9,9 @@ K = (2/w - 1) D is the preconditioner. Eisenstat (1981) saw that the conjugate g
 A sweep through the rows is sequential. So that it runs in parallel with the same result for any number of
 threads, rows are cut into a number of parts that depends on the size alone. L holds only couplings inside a part;
 those between parts, E, enter as p - K t + E t.
+
+Rows that may move in some directions only have blocks that act in those alone (`kernels.project_diagonal`). All vectors
+of the iteration then stay in them, so the conjugate gradients are those of S A S.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import blocks_times, free_part, invert_block
+from continua.linalg.kernels import blocks_times, invert_block
 from continua.numerics import inline, kernel_pair
 
 _ROWS_A_PART = 1024
@@ -57,11 +60,8 @@ def split_rows(indptr, indices, starts, inner):
 
 
 @kernel_pair
-def diagonal_blocks(blocks, diagonal, fixed, projections, relaxation, starts, scaled, inverse):
-    """Set `scaled` = K and `inverse` = (D/w)^-1 as six values a row; both are zero where `fixed` is 1.
-
-    Where `fixed` is 2 both act in the free directions alone, which `projections` projects onto. All vectors of the
-    iteration then stay in them, so the conjugate gradients are those of S A S.
+def diagonal_blocks(blocks, diagonal, fixed, relaxation, starts, scaled, inverse):
+    """Set `scaled` = K and `inverse` = (D/w)^-1 as six values a row; both are zero where `fixed`.
 
     A row whose diagonal block is not positive definite is left out of the preconditioner like a fixed one;
     returns how many there are.
@@ -72,20 +72,15 @@ def diagonal_blocks(blocks, diagonal, fixed, projections, relaxation, starts, sc
     for part in prange(parts):
         for i in range(uint64(starts[part]), uint64(starts[part + 1])):
             k = uint32(diagonal[i])
-            good = invert_block(blocks, k, fixed[i], projections, relaxation, inverse, i)
-            if not good:
+            if not invert_block(blocks, k, fixed[i], relaxation, inverse, i):
                 bad[part] += 1
-            keep = factor if good and fixed[i] != 1 else 0.0
-            d00, d01, d02 = blocks[k, 0], blocks[k, 1], blocks[k, 2]
-            d11, d12, d22 = blocks[k, 4], blocks[k, 5], blocks[k, 8]
-            if fixed[i] == 2:
-                d00, d01, d02, d11, d12, d22 = free_part(d00, d01, d02, d11, d12, d22, projections, i)
-            scaled[i, 0] = keep * d00
-            scaled[i, 1] = keep * d01
-            scaled[i, 2] = keep * d02
-            scaled[i, 3] = keep * d11
-            scaled[i, 4] = keep * d12
-            scaled[i, 5] = keep * d22
+            keep = 0.0 if inverse[i, 0] == 0.0 else factor
+            scaled[i, 0] = keep * blocks[k, 0]
+            scaled[i, 1] = keep * blocks[k, 1]
+            scaled[i, 2] = keep * blocks[k, 2]
+            scaled[i, 3] = keep * blocks[k, 4]
+            scaled[i, 4] = keep * blocks[k, 5]
+            scaled[i, 5] = keep * blocks[k, 8]
     return bad.sum()
 
 
