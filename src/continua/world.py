@@ -239,6 +239,7 @@ class World:
         for body in self.bodies:
             body.reset()
         if self._settled:
+            self._happen()  # what holds from time 0 on holds for the equilibrium too
             self.settle()
 
     def state(self) -> dict[str, Any]:

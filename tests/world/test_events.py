@@ -47,6 +47,19 @@ def test_a_restored_world_makes_up_for_what_happened_before():
     np.testing.assert_array_equal(second.gravity, [1.0, 0.0, 0.0])
 
 
+def test_a_settled_world_starts_again_with_the_material_it_had():
+    beam = ct.SoftBody(ct.mesh.box(size=(1, 0.2, 0.2), cells=(4, 1, 1)), name="beam")
+    beam.pin(lambda x: x[:, 0] < 1e-9)
+    world = ct.World([beam], dt=0.01, settled=True)
+    world.at(0.0, lambda _: beam.set_material(young=1e6))
+    world.at(0.02, lambda _: beam.set_material(young=1e4))
+    start = beam.positions
+    for _ in range(5):
+        world.step()
+    world.reset()
+    np.testing.assert_allclose(beam.positions, start, atol=1e-7)
+
+
 @pytest.mark.parametrize(("time", "event"), [(-1.0, print), (float("nan"), print), (1.0, None)])
 def test_bad_events_are_refused(time, event):
     with pytest.raises(ct.InputError, match="event"):
