@@ -189,6 +189,7 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
             name=spec.name,
             mass=spec.mass,
             damping=(spec.damping.mass, spec.damping.stiffness),
+            plasticity=_plasticity(spec.plasticity),
             integrator=_integrator(spec.integrator),
             newton=spec.newton,
             solver=_solver(spec.solver),
@@ -199,6 +200,18 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
     return body
+
+
+def _plasticity(spec: matter.Plasticity | None) -> solids.Plasticity | None:
+    if spec is None:
+        return None
+
+    def goal(rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        center = rest.mean(axis=0)
+        return center + (rest - center) * np.array(spec.goal)
+
+    options = spec.model_dump(exclude={"goal"})
+    return solids.Plasticity(**options, goal=None if spec.goal is None else goal)
 
 
 def _part(

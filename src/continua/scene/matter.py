@@ -10,7 +10,7 @@ from continua.scene.loads import LoadFaces, LoadVolume, Press, Push
 from continua.scene.motions import Drive, Lock, Pin, Pull
 from continua.scene.selectors import Where
 from continua.scene.shapes import Mesh, Transform
-from continua.scene.types import Color, Count, Model, Name, Number, Vector, option
+from continua.scene.types import Color, Count, Flag, Model, Name, Number, Vector, option
 
 __all__ = [
     "Body",
@@ -18,6 +18,7 @@ __all__ = [
     "Initial",
     "Part",
     "Pcg",
+    "Plasticity",
     "SoftBody",
     "Solver",
 ]
@@ -39,6 +40,29 @@ class Part(Model):
         "Largest active stress of `mooney_rivlin`.", None, unit="Pa", ge=0, le=1e13
     )
     shear: Number | None = option("Stiffness against shear of `shape_keeping`.", None, gt=0, le=1e6)
+
+
+class Plasticity(Model):
+    """Matter that keeps a deformation where its elastic strain exceeds the yield strain."""
+
+    yield_strain: Number = option("Logarithmic strain that it bears without flowing.", 0.1, ge=0, le=100)
+    hardening: Number = option(
+        "What the yield strain grows by each unit of plastic strain.", 0.0, ge=0, le=1e6
+    )
+    creep: Number | None = option(
+        "How fast the strain above the yield strain decays; at once by default.",
+        None,
+        unit="1/s",
+        ge=0,
+        le=1e9,
+    )
+    preserve_volume: Flag = option("Flow without a change of volume, as metal and clay do.", False)
+    limit: Number = option("Largest plastic stretch; the smallest is its inverse.", 3.0, gt=1, le=1e3)
+    limit_by_norm: Flag = option("Limit the norm of the stretches' logarithms, and keep the volume.", False)
+    goal: Vector | None = option(
+        "Stretches along x, y and z of a shape to go towards; it then flows only where it comes nearer to it.",
+        None,
+    )
 
 
 class Damping(Model):
@@ -85,6 +109,7 @@ class SoftBody(Model):
     order: Literal[1, 2, 3] = option("Polynomial degree of the elements.", 1)
     mass: Literal["consistent", "lumped"] = option("How mass is spread over the nodes.", "consistent")
     damping: Damping = option("How motion dies away.", Damping())
+    plasticity: Plasticity | None = option("How it keeps a deformation; purely elastic by default.", None)
     integrator: Integrator = option(
         "How it is advanced in time: a word, or with constants of its own.", "implicit_euler"
     )

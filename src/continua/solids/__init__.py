@@ -28,6 +28,7 @@ from continua.solids.laws import (
 )
 from continua.solids.loads import FaceLoad, Press, Push, VolumeLoad
 from continua.solids.motion import Motion
+from continua.solids.plasticity import Plasticity
 from continua.solids.soft_body import SoftBody
 from continua.solids.statics import SettleReport
 
@@ -50,6 +51,7 @@ __all__ = [
     "Motion",
     "NeoHookean",
     "Newmark",
+    "Plasticity",
     "Press",
     "Pull",
     "Push",

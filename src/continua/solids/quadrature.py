@@ -34,6 +34,7 @@ class QuadratureElements:
         gradients: Gradients of the shape functions at the points [1/m], shape [m, q, k, 3].
         weights: Volumes that the points stand for [m3], shape [m, q].
         plastic: Inverse of the plastic deformation at the points, shape [m, q, 9], or None.
+        plane: 1 for plane bodies, else 0.
     """
 
     conservative = True
@@ -57,7 +58,7 @@ class QuadratureElements:
         self.plastic: NDArray[np.float64] | None = None
         self.inverted = 0
         self.parallel = self.element_count >= PARALLEL_FROM
-        self._plane = 1.0 if plane else 0.0
+        self.plane = 1.0 if plane else 0.0
         self._records = np.zeros((*weights.shape, point_kernels.POINT))
         self._inverted = np.zeros(-(-self.element_count // point_kernels.CHUNK), np.int64)
         self._scatter = Scatter.make(self.elements, self.rest_positions, self.pattern)
@@ -73,7 +74,7 @@ class QuadratureElements:
             coefficients,
             self.elements,
             self.gradients,
-            self._plane,
+            self.plane,
             self._constants,
             self.plastic,
             True,
@@ -187,6 +188,10 @@ class NodalElements(QuadratureElements):
     def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the coefficients: they are the values at the nodes."""
         return coefficients
+
+    def coefficients(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values: they are the coefficients."""
+        return values
 
     def point_weights(
         self, nodes: NDArray[np.int32], weights: NDArray[np.float64]

@@ -22,6 +22,7 @@ from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.integrators import Integrator, Matter, choose_integrator
 from continua.solids.laws import Corotated, Hyperelastic, Law, Linear
 from continua.solids.materials import Materials
+from continua.solids.plasticity import PlasticFlow, Plasticity
 from continua.solids.quadrature import NodalElements, QuadratureTets
 from continua.solids.selection import Where
 from continua.solids.statics import SettleReport, settle_body
@@ -41,7 +42,7 @@ def _checked_damping(damping: ArrayLike) -> tuple[float, float]:
     return float(pair[0]), float(pair[1])
 
 
-def _make_elements(mesh: VolumeMesh, order: int, law: Law) -> Elements:
+def _make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elements:
     """Return the elements that suit the mesh, the order and the law."""
     if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
         raise InputError(
@@ -54,11 +55,25 @@ def _make_elements(mesh: VolumeMesh, order: int, law: Law) -> Elements:
         raise InputError(f"a mesh of {mesh.NAME} has {has}, not {order!r}")
     if not isinstance(mesh, TetMesh):
         return NodalElements(mesh)
+    if plastic:
+        return QuadratureTets(mesh, order)
     if isinstance(law, Linear | Corotated):
         return LinearTets(mesh) if order == 1 else BezierTets(mesh, order)
     if isinstance(law, Hyperelastic) and order == 1:
         return HyperelasticTets(mesh)
     return QuadratureTets(mesh, order)
+
+
+def _make_flow(plasticity: Plasticity | None, elements: Elements, law: Law, name: str) -> PlasticFlow | None:
+    """Return the plastic state of a body, if it has one."""
+    if plasticity is None:
+        return None
+    if not law.follows_rotation:
+        raise InputError(
+            f"the law {type(law).__name__} sees rotations as strain and cannot be plastic; take Corotated"
+        )
+    assert isinstance(elements, QuadratureTets | NodalElements)
+    return PlasticFlow(plasticity, elements, f"body '{name}'" if name else "a body")
 
 
 class SoftBody(Attachments):
@@ -75,6 +90,7 @@ class SoftBody(Attachments):
             integrators need it).
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha brakes all motion like
             a medium around the body, beta brakes deformation only.
+        plasticity: When and how the body keeps a deformation; None is purely elastic.
         integrator: How the body is advanced in time: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
             `SemiImplicit()`, or its name with its usual constants.
         newton: Most Newton iterations a step of an integrator given by name.
@@ -92,6 +108,7 @@ class SoftBody(Attachments):
         name: str | None = None,
         mass: str = "consistent",
         damping: ArrayLike = (0.0, 0.0),
+        plasticity: Plasticity | None = None,
         integrator: Integrator | str = "implicit_euler",
         newton: int | None = None,
         solver: LinearSolver | None = None,
@@ -105,8 +122,9 @@ class SoftBody(Attachments):
         self.mesh = mesh
         self._lumped = mass == "lumped" or self.integrator.lumped
         law = material if material is not None else Corotated()
-        self._elements = _make_elements(mesh, order, law)
+        self._elements = _make_elements(mesh, order, law, plasticity is not None)
         self._damping = _checked_damping(damping)
+        self._flow = _make_flow(plasticity, self._elements, law, self.name)
         self._x = self._elements.rest_positions.copy()
         self._v = np.zeros_like(self._x)
         self._initial_v = np.zeros_like(self._x)
@@ -134,6 +152,11 @@ class SoftBody(Attachments):
     def damping(self) -> tuple[float, float]:
         """Rayleigh damping (alpha [1/s], beta [s])."""
         return self._damping
+
+    @property
+    def plasticity(self) -> Plasticity | None:
+        """When and how the body keeps a deformation, if it does."""
+        return None if self._flow is None else self._flow.plasticity
 
     @property
     def order(self) -> int:
@@ -201,6 +224,16 @@ class SoftBody(Attachments):
         if changes or part is not None:
             self._materials.change(changes, part)
             self._take_materials()
+
+    def keep_shape(self) -> None:
+        """Take the present shape as the one without stress: the body stays like this when its loads go.
+
+        It needs plasticity, which holds the shape; `reset` forgets it.
+        """
+        if self._flow is None:
+            raise InputError(f"body '{self.name}' is elastic; give it a plasticity to make it keep a shape")
+        self._flow.keep(self._x)
+        self._stepper.material_changed()
 
     def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Start as a rigid motion: velocity [m/s] of the centre of mass and angular velocity [rad/s] about it."""
@@ -338,6 +371,8 @@ class SoftBody(Attachments):
         """Go back to rest, with the velocity given by `set_velocity`; pulls by hand are let go."""
         self._x[:] = self._elements.rest_positions
         self._v[:] = self._initial_v
+        if self._flow is not None:
+            self._flow.reset()
         self._stepper.restart(self._v)
         self._reactions = None
 
@@ -351,7 +386,10 @@ class SoftBody(Attachments):
 
     def _carried(self) -> dict[str, NDArray]:
         """Return what goes from step to step, by name."""
-        return {"positions": self._x, "velocities": self._v, **self._stepper.memory}
+        carried = {"positions": self._x, "velocities": self._v, **self._stepper.memory}
+        if self._flow is not None:
+            carried |= {"plastic": self._flow.inverse, "plastic_strain": self._flow.strain}
+        return carried
 
     def _probe_state(self) -> State:
         plastic = getattr(self._elements, "plastic", None)

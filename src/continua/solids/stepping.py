@@ -115,6 +115,8 @@ def _part(body: SoftBody, matter: Matter, time: float, dt: float, touch: Touch |
     if not way <= FAR * body._size:
         raise _FailedError("nodes flew apart" if isfinite(way) else "positions became infinite")
     stepper.accept(matter)
+    if body._flow is not None:
+        body._flow.advance(matter.x, dt)
     return outcome
 
 

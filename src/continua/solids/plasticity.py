@@ -1,0 +1,141 @@
+"""Plasticity: what of a deformation stays when the load goes (Irving 2007; Georgii 2007 for creep and freezing)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.numerics import inverse_batch, signed_svd_batch
+from continua.solids.plastic_kernels import deformations, return_mapping
+from continua.solids.quadrature import NodalElements, QuadratureTets
+
+__all__ = ["PlasticFlow", "Plasticity"]
+
+
+@dataclass(frozen=True)
+class Plasticity:
+    """When and how a body keeps a deformation.
+
+    The deformation gradient is split into an elastic part, which the law sees, and a plastic one. Where the norm of
+    the logarithms of the elastic stretches exceeds the yield strain, the rest flows into the plastic part, once a
+    step, after the positions are final.
+
+    Attributes:
+        yield_strain: Logarithmic elastic strain that matter bears without flowing; log 1.2 = 0.18 is like clay.
+        hardening: What the yield strain grows by each unit of plastic strain; 0 stays as soft as it is.
+        creep: How fast the elastic strain above the yield strain decays [1/s]; None flows at once.
+        preserve_volume: Whether only strain that keeps the volume counts and flows, as in metal and clay.
+        limit: Largest plastic stretch, as a ratio above 1; the smallest is its inverse.
+        limit_by_norm: Whether the limit bounds the norm of the logarithms of the stretches and keeps the volume,
+            instead of each stretch by itself. With `preserve_volume` it always does.
+        goal: Node positions [n, 3] of a shape to go towards, or a function of rest positions [n, 3] that returns
+            them, or None. Matter then flows only where that brings it nearer to the goal, however it is treated.
+    """
+
+    yield_strain: float = 0.1
+    hardening: float = 0.0
+    creep: float | None = None
+    preserve_volume: bool = False
+    limit: float = 3.0
+    limit_by_norm: bool = False
+    goal: ArrayLike | Callable[[NDArray[np.float64]], ArrayLike] | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("yield_strain", "hardening", "creep"):
+            value = getattr(self, key)
+            if value is not None and not (isfinite(value) and value >= 0.0):
+                raise InputError(f"{key} must be at least 0, not {value}")
+        if not (isfinite(self.limit) and self.limit > 1.0):
+            raise InputError(f"limit must be a stretch greater than 1, not {self.limit}")
+        if self.goal is not None and self.preserve_volume:
+            raise InputError(
+                "preserve_volume cannot go with a goal, which seldom has the same volume everywhere"
+            )
+
+
+class PlasticFlow:
+    """The plastic state of one body.
+
+    Attributes:
+        strain: Accumulated plastic strain at the points, shape [m, q].
+        inverse: Inverse plastic deformation at the points, shape [m, q, 9]; the elements see the same array.
+    """
+
+    def __init__(self, plasticity: Plasticity, elements: QuadratureTets | NodalElements, label: str) -> None:
+        self.plasticity = plasticity
+        self._elements = elements
+        self.inverse = np.empty((*elements.weights.shape, 9))
+        self.strain = np.zeros(elements.weights.shape)
+        self.reset()
+        elements.plastic = self.inverse
+        self._goal = None if plasticity.goal is None else self._logarithms(plasticity.goal, label)
+
+    def reset(self) -> None:
+        """Forget all flow."""
+        self.inverse[:] = np.eye(3).reshape(9)
+        self.strain[:] = 0.0
+
+    def advance(self, coefficients: NDArray[np.float64], dt: float) -> None:
+        """Let matter flow at the end of a step of `dt` [s], at the given positions."""
+        p, elements = self.plasticity, self._elements
+        return_mapping.pick(elements.parallel)(
+            coefficients,
+            elements.elements,
+            elements.gradients,
+            elements.plane,
+            p.yield_strain,
+            p.hardening,
+            0.0 if p.creep is None else exp(-p.creep * dt),
+            p.preserve_volume,
+            p.limit,
+            p.limit_by_norm or p.preserve_volume,
+            self._goal,
+            self.inverse,
+            self.strain,
+        )
+
+    def keep(self, coefficients: NDArray[np.float64]) -> None:
+        """Take the given positions as the shape without stress; where they are inverted nothing changes."""
+        F = self._deformations(coefficients)
+        inverse, det = inverse_batch(F.reshape(-1, 3, 3))
+        good = det > 1e-9
+        old = inverse_batch(self.inverse.reshape(-1, 3, 3))[0]
+        self.inverse.reshape(-1, 9)[good] = inverse[good].reshape(-1, 9)
+        _, f, _ = signed_svd_batch(old @ np.where(good[:, None, None], inverse, 0.0))
+        gain = np.linalg.norm(np.log(np.maximum(f, 1e-5)), axis=1)
+        self.strain.reshape(-1)[good] += gain[good]
+
+    def _deformations(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        elements = self._elements
+        F = np.empty((*elements.weights.shape, 9))
+        deformations.pick(elements.parallel)(
+            np.ascontiguousarray(coefficients), elements.elements, elements.gradients, elements.plane, F
+        )
+        return F
+
+    def _logarithms(self, goal: Any, label: str) -> NDArray[np.float64]:
+        """Return the logarithms of the right stretches of a goal shape [m, q, 6]."""
+        elements = self._elements
+        goal = goal(elements.rest_positions) if callable(goal) else goal
+        positions = np.asarray(goal, dtype=np.float64)
+        if positions.shape != elements.rest_positions.shape or not np.isfinite(positions).all():
+            raise InputError(
+                f"the goal of {label} must be finite positions of shape {elements.rest_positions.shape}, "
+                f"not {positions.shape}"
+            )
+        _, f, V = signed_svd_batch(self._deformations(elements.coefficients(positions)).reshape(-1, 3, 3))
+        inverted = np.flatnonzero((f[:, 2] <= 1e-6).reshape(elements.weights.shape).any(axis=1))
+        if len(inverted):
+            raise InputError(
+                f"the goal of {label} turns {len(inverted)} elements inside out, the first is {inverted[0]}; "
+                "matter cannot go there"
+            )
+        L = (V * np.log(f)[:, None, :]) @ V.swapaxes(1, 2)
+        six = np.stack([L[:, 0, 0], L[:, 1, 1], L[:, 2, 2], L[:, 0, 1], L[:, 0, 2], L[:, 1, 2]], axis=1)
+        return np.ascontiguousarray(six.reshape(*elements.weights.shape, 6))
