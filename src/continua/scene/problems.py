@@ -191,7 +191,7 @@ def _sentence(detail: ErrorDetails, key: Key) -> str:
 def _unknown_key(word: str, detail: ErrorDetails) -> str:
     keys = _known_keys(detail)
     near = _did_you_mean(word, keys)
-    return f"unknown key '{word}'" + (near or (f"; the keys here are {', '.join(keys)}" if keys else ""))
+    return f"unknown key '{word}'" + (near or (f"; keys here are {', '.join(keys)}" if keys else ""))
 
 
 def _known_keys(detail: ErrorDetails) -> list[str]:
