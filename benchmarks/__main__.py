@@ -11,6 +11,7 @@ BENCHMARKS = {
     "assembly": "assembly of one corotated step: linear against a product, quadratic against searching",
     "beam-step": "one implicit step of the shared cantilever against MuJoCo flex and pyPBD",
     "order-step": "time of a step and error of orders 1, 2 and 3 on a bar that swings about its axis",
+    "newton": "one step of a St. Venant-Kirchhoff body against a corotated one",
     "rotations": "rotations of 3x3 matrices in lanes against one by one and NumPy",
     "startup": "a warm process from start to the end of its first step, and its memory",
 }

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import skfem
+from linearise import linearised
 from scipy.sparse.linalg import spsolve
 from skfem.helpers import ddot, det, grad, identity, inv, mul, transpose
 
@@ -152,6 +153,107 @@ def test_driven_nodes_settle_where_their_motion_has_them_now():
     world.settle()
     lifted = body.positions[end] - body.rest_positions[end]
     np.testing.assert_allclose(lifted, np.tile([0, 0.5 * world.time, 0], (len(end), 1)), atol=1e-12)
+
+
+def fixed_point(body, load, iterations=200):
+    """Iterate K(x) d = f - f(x), x += d, with frozen rotations and a direct solver; returns the unbalanced forces."""
+    free = np.repeat(body.rest_positions[:, 0] > 1e-9, 3)
+    x, left = body.rest_positions.copy(), []
+    for _ in range(iterations):
+        K, force = linearised(body._elements, x)
+        r = (load - force).ravel()[free]
+        left.append(np.abs(r).max() / np.abs(load).max())
+        if left[-1] < 1e-6:
+            break
+        d = np.zeros(x.size)
+        d[free] = spsolve(K[free][:, free].tocsc(), r)
+        x = x + d.reshape(-1, 3)
+    return np.array(left)
+
+
+@pytest.mark.parametrize("steps", [None, 5])
+def test_settling_converges_where_iterating_with_frozen_rotations_does_not(steps):
+    """G5's note: the iteration gets there while the end sags by half the length, not where it sags by more than 0.7."""
+    light, heavy = cantilever(ct.Corotated, 3e5), cantilever(ct.Corotated, 8e4)
+    load = light._node_mass[:, None] * [0, -9.81, 0]
+    assert fixed_point(light, load)[-1] < 1e-6
+    assert fixed_point(heavy, load)[-50:].min() > 1e-2
+    report = ct.World([heavy]).settle(steps=steps)[0]
+    assert report.converged
+    assert (report.steps > 1) == (steps is not None)
+    sag = -heavy.positions[heavy.rest_positions[:, 0] > 1.0 - 1e-9, 1].mean()
+    assert sag > 0.7 - 0.125
+    _, force = linearised(heavy._elements, heavy._x)
+    free = heavy.rest_positions[:, 0] > 1e-9
+    assert np.abs(load - force)[free].max() < 2e-6 * np.abs(load).max()
+
+
+def test_load_steps_lead_to_the_same_place_and_take_over_where_one_search_fails():
+    straight, stepped, short = (cantilever(ct.StableNeoHookean, 5e4) for _ in range(3))
+    ct.World([straight]).settle()
+    assert ct.World([stepped]).settle(steps=10)[0].steps > 3
+    np.testing.assert_allclose(stepped.positions, straight.positions, atol=1e-5)
+    report = ct.World([short]).settle(max_newton=13)[0]  # too few to get there at once
+    assert report.steps > 1
+    np.testing.assert_allclose(short.positions, straight.positions, atol=1e-5)
+
+
+def test_settled_beam_under_a_spring_is_where_it_comes_to_rest():
+    bodies = [cantilever(ct.Corotated, 2e5, damping=(3.0, 0.0)) for _ in range(2)]
+    pulls = [body.pull(point=(1, 0.25, 0.25), target=(1.0, 0.6, 0.3), stiffness=400.0) for body in bodies]
+    assert ct.World([bodies[0]]).settle()[0].converged
+    world = ct.World([bodies[1]], dt=0.02)
+    for _ in range(800):
+        world.step()
+    np.testing.assert_allclose(bodies[0].positions, bodies[1].positions, atol=1e-5)
+    np.testing.assert_allclose(pulls[0].force, pulls[1].force, atol=1e-2)
+
+
+def test_a_body_that_hangs_on_one_spring_settles_below_it():
+    body = ct.SoftBody(
+        ct.mesh.box(size=(0.4, 0.2, 0.2), cells=(4, 2, 2)), material=ct.Corotated(young=1e5), name="b"
+    )
+    pull = body.pull(point=(0.1, 0.2, 0.1), target=(0.1, 0.6, 0.1), stiffness=2000.0)
+    ct.World([body]).settle()
+    weight = body.mass_total * 9.81
+    np.testing.assert_allclose(pull.force, [0, weight, 0], atol=1e-3 * weight)
+    center = body._node_mass @ body._x / body.mass_total
+    np.testing.assert_allclose(
+        center[[0, 2]], pull.target[[0, 2]], atol=1e-4
+    )  # the centre of mass hangs below
+
+
+def test_a_body_settles_on_the_floor_and_the_floor_bears_its_weight():
+    body = ct.SoftBody(
+        ct.mesh.box(size=(0.4, 0.4, 0.4), cells=(4, 4, 4)), material=ct.Corotated(young=1e5), name="b"
+    )
+    floor = ct.Plane(point=(0, -0.3, 0), stiffness=1e6)
+    world = ct.World([body], colliders=[floor])
+    report = world.settle()[0]
+    assert report.contacts == 25
+    bottom = body.rest_positions[:, 1] < 1e-9
+    depth = -(body.positions[:, 1] + 0.3)
+    pressed = (1e6 * body.contact_surface()["areas"] * np.maximum(depth[body._surface.nodes], 0.0)).sum()
+    assert pressed == pytest.approx(body.mass_total * 9.81, rel=1e-5)
+    assert (depth[bottom] > 0.0).all()
+    rested = body.positions
+    for _ in range(50):
+        world.step()
+    np.testing.assert_allclose(
+        body.positions, rested, atol=2e-4
+    )  # in motion, friction may hold a little of it
+
+
+def test_a_cantilever_settles_over_an_obstacle():
+    body = cantilever(ct.Corotated, 1e5)
+    world = ct.World([body], colliders=[ct.Sphere(center=(0.6, -0.4, 0.125), radius=0.2)])
+    report = world.settle()[0]
+    assert report.contacts > 0
+    distance = np.linalg.norm(body.positions - [0.6, -0.4, 0.125], axis=1)
+    assert distance.min() > 0.2 - 0.01
+    free = cantilever(ct.Corotated, 1e5)
+    ct.World([free]).settle()
+    assert body.positions[:, 1].min() > free.positions[:, 1].min() + 0.05
 
 
 def test_what_cannot_settle_is_refused_and_nothing_changes():

@@ -54,7 +54,7 @@ def step_body(body: SoftBody, dt: float, touch: Touch | None = None) -> StepRepo
     needed = body._stepper.parts(matter, dt, body.damping, body._pulls)
     before: dict[str, Any] | None = None
     reason = ""
-    for more in range(MOST_PARTS.bit_length()):
+    for more in range(MOST_PARTS.bit_length() if body._stepper.retries else 1):
         parts = needed << more
         if parts > 1 and before is None:
             before = body.state()
@@ -160,8 +160,9 @@ def _diverged(body: SoftBody, dt: float, parts: int, reason: str) -> DivergedErr
     around = body._surroundings
     worst = worst_elements(body._elements, body._stepper.positions, body._x)
     return DivergedError(
-        f"body '{body.name}' diverged in step {around.step + 1} at t = {around.time:g} s (dt = {dt:g} s, even in "
-        f"{parts} parts): {reason}, worst at elements {', '.join(map(str, worst))}; "
+        f"body '{body.name}' diverged in step {around.step + 1} at t = {around.time:g} s (dt = {dt:g} s"
+        f"{f', even in {parts} parts' if parts > 1 else ''}): {reason}, "
+        f"worst at elements {', '.join(map(str, worst))}; "
         "try a smaller dt, more damping or a finer mesh",
         body=body.name,
         step=around.step + 1,

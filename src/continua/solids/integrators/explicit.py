@@ -1,20 +1,22 @@
 """Explicit central differences: the cheapest step, symplectic, of second order, stable for short steps only.
 
-    v' = v + dt/2 M^-1 F(x),     x+ = x + dt v',     v+ = v' + dt/2 M^-1 F(x+),     F = f_ext - f(x) - C v'
+    v' = v + dt/2 M^-1 F(x, v),     x+ = x + dt v',     v+ = v' + dt/2 M^-1 F(x+, v+),     F = f_ext - f(x) - C v
 
-with lumped mass. Damping by mass is centred, damping by stiffness takes the last half-step velocities, so that
-v' goes from half step to half step as in central differences (G11 in Georgii 2007). The step is stable up to
+with lumped mass. Damping by mass is centred as in central differences (G11 in Georgii 2007); damping by stiffness is
+explicit, with v+ in the last force predicted by an explicit half step. Contacts act implicitly, node by node.
 
-    dt = 2/omega (sqrt(1 + z^2) - z),     z = beta omega / 2,
+With a = alpha dt/2 and d = beta omega^2 dt/2 a mode of frequency omega is stable as long as
 
-with omega the highest frequency (see `stability`). Contacts act implicitly, node by node.
+    (omega dt)^2 (1 + (1 - d)^2) < 4 (1 + a) + 4 (1 - d) ((1 - a) (1 - d) + d^2),
+
+which is omega dt < 2 without damping by stiffness. The highest frequency (see `stability`) decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +64,7 @@ class LimitedStepper(Stepper):
 
     def __init__(self, elements: Elements, solver: LinearSolver, substeps: bool) -> None:
         super().__init__(elements, solver)
-        self.substeps = substeps
+        self.retries = substeps
         # the highest frequency [rad/s] (0: not known), the parts of steps since, the springs [N/m] it was found with
         self._known = np.zeros(3)
         self.memory["stability"] = self._known
@@ -91,7 +93,7 @@ class LimitedStepper(Stepper):
 
     def parts(self, matter: Matter, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]) -> int:
         """Return into how many parts stability cuts a step of dt [s]."""
-        if not self.substeps:
+        if not self.retries:
             return 1
         limit = self.stable_dt(matter, damping, pulls)
         parts = max(1, ceil(dt / (SAFETY * limit)))
@@ -138,8 +140,21 @@ class ExplicitStepper(LimitedStepper):
 
     def limit(self, frequency: float, alpha: float, beta: float) -> float:
         """Return the longest stable step [s] of a body with this highest frequency [rad/s]."""
-        z = 0.5 * beta * frequency
-        return 2.0 / frequency * (sqrt(1.0 + z * z) - z)
+
+        def stable(dt: float) -> bool:
+            a, d = 0.5 * alpha * dt, 0.5 * beta * frequency**2 * dt
+            left = (frequency * dt) ** 2 * (1.0 + (1.0 - d) ** 2)
+            return left < 4.0 * (1.0 + a) + 4.0 * (1.0 - d) * ((1.0 - a) * (1.0 - d) + d * d)
+
+        good, bad = 0.0, 2.0 / frequency
+        while beta > 0.0 and stable(bad):
+            good, bad = bad, 2.0 * bad
+        if beta == 0.0:
+            return bad
+        for _ in range(60):
+            middle = 0.5 * (good + bad)
+            good, bad = (middle, bad) if stable(middle) else (good, middle)
+        return good
 
     def parts(self, matter: Matter, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]) -> int:
         """Return into how many parts stability cuts a step of dt [s]."""
@@ -149,23 +164,28 @@ class ExplicitStepper(LimitedStepper):
     def solve(self, matter: Matter, step: StepInput) -> Outcome:
         """Fill `positions` and `velocities`."""
         dt, mass = step.dt, matter.node_mass[:, None]
+        part, keep = 0.5 * dt, 1.0 - 0.5 * dt * step.alpha
+        gain = 1.0 + 0.5 * dt * step.alpha
         if not self._at_start:
-            self._inner_forces(matter, step, matter.x, matter.v)
+            self._inner_forces(matter, step, matter.x)
         self._at_start = False
         half = self._half
-        force = self._inner + step.force
-        np.add(matter.v, (0.5 * dt) * force / mass, out=half)
+        force = self._inner + step.force - self._drag(step, matter.v)
+        np.add(matter.v, part * force / mass, out=half)
+        half /= gain
         contacts = step.touch(half)
-        half /= 1.0 + 0.5 * dt * step.alpha
         if len(contacts):
             _hold_off(contacts, matter, step, half)
         step.held.impose(half)
-        self._reaction = mass * ((1.0 + 0.5 * dt * step.alpha) * half - matter.v) / (0.5 * dt) - force
+        self._reaction = mass * (gain * half - matter.v) / part - force
         mass_kernels.move(matter.x, half, dt, self.positions)
-        self._inner_forces(matter, step, self.positions, half)
-        np.multiply(half, 1.0 - 0.5 * dt * step.alpha, out=self.velocities)
-        self.velocities += (0.5 * dt) * (self._inner + step.force) / mass
-        step.held.impose(self.velocities)
+        self._inner_forces(matter, step, self.positions)
+        force = self._inner + step.force
+        v = half  # what damping by stiffness acts on: first the half step's velocities, then the predicted ones
+        for _ in range(2 if step.beta > 0.0 else 1):
+            v = keep * half + part * (force - self._drag(step, v)) / mass
+            step.held.impose(v)
+        self.velocities[:] = v
         return Outcome(SolveReport(0, 0.0, True), 1, len(contacts))
 
     def accept(self, matter: Matter) -> None:
@@ -177,17 +197,17 @@ class ExplicitStepper(LimitedStepper):
         """Return the force [N] that held the nodes in the first half of the last step, shape [n, 3]."""
         return self._reaction
 
-    def _inner_forces(
-        self, matter: Matter, step: StepInput, x: NDArray[np.float64], v: NDArray[np.float64]
-    ) -> None:
-        """Fill `_inner` with the forces of the elements, of springs, and of damping by stiffness."""
+    def _inner_forces(self, matter: Matter, step: StepInput, x: NDArray[np.float64]) -> None:
+        """Fill `_inner` with the forces of elements and springs at x, and the matrix with K."""
         self.elements.update(x)
         self.elements.assemble(
             System(self.matrix, self._inner, matter.mass, 0.0, 1.0, 1.0, self._zero, self._zero)
         )
-        if step.beta > 0.0:
-            self._inner -= step.beta * self.matrix.multiply(np.ascontiguousarray(v))
         add_pull_forces(step.pulls, x, 1.0, self._inner)
+
+    def _drag(self, step: StepInput, v: NDArray[np.float64]) -> NDArray[np.float64] | float:
+        """Return the force of damping by stiffness at velocities v, beta K v."""
+        return step.beta * self.matrix.multiply(np.ascontiguousarray(v)) if step.beta > 0.0 else 0.0
 
 
 def _hold_off(contacts: ContactSet, matter: Matter, step: StepInput, half: NDArray[np.float64]) -> None:

@@ -86,6 +86,7 @@ class Stepper:
         positions: Coefficients after the solved step [n, 3].
         velocities: Velocities after the solved step [n, 3].
         memory: What is carried from step to step besides positions and velocities; part of a body's state.
+        retries: Whether a step that fails is done again in parts.
     """
 
     when: ClassVar[float] = 0.0
@@ -99,6 +100,7 @@ class Stepper:
         self.positions = np.zeros((n, 3))
         self.velocities = np.zeros((n, 3))
         self.memory: dict[str, NDArray] = {}
+        self.retries = True
         solver.setup(self.matrix)
 
     def restart(self, velocities: NDArray[np.float64]) -> None:
