@@ -188,7 +188,7 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
             order=spec.order,
             name=spec.name,
             mass=spec.mass,
-            damping=(spec.damping.mass, spec.damping.stiffness),
+            damping=_damping(spec.damping),
             plasticity=_plasticity(spec.plasticity),
             integrator=_integrator(spec.integrator),
             newton=spec.newton,
@@ -200,6 +200,12 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
     return body
+
+
+def _damping(spec: matter.Damping) -> tuple[float, float] | solids.RotatedDamping:
+    if spec.rotated > 0.0:
+        return solids.RotatedDamping(time=spec.rotated, mass=spec.mass, stiffness=spec.stiffness)
+    return spec.mass, spec.stiffness
 
 
 def _plasticity(spec: matter.Plasticity | None) -> solids.Plasticity | None:

@@ -72,6 +72,13 @@ class Damping(Model):
     stiffness: Number = option(
         "Slows deformation only, the more the faster it is.", 0.0, unit="s", ge=0, le=1e6
     )
+    rotated: Number = option(
+        "Slows deformation in the turning frame of each element, whatever the law.",
+        0.0,
+        unit="s",
+        ge=0,
+        le=1e6,
+    )
 
 
 class Pcg(Model):

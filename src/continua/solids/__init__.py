@@ -1,5 +1,6 @@
 """Elastic solids: elements, material laws, time integration, and the soft body that joins them."""
 
+from continua.solids.damping import RotatedDamping
 from continua.solids.fields import FIELDS
 from continua.solids.force_field import ForceField
 from continua.solids.handles import Constraint, Pull
@@ -55,6 +56,7 @@ __all__ = [
     "Press",
     "Pull",
     "Push",
+    "RotatedDamping",
     "RotatedLinear",
     "SemiImplicit",
     "SettleReport",

@@ -16,6 +16,7 @@ from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
 from continua.solids import mass_kernels
 from continua.solids.attachments import Attachments
 from continua.solids.bezier import BezierTets
+from continua.solids.damping import Damper, RotatedDamping, split_damping
 from continua.solids.elements import Elements, LinearTets
 from continua.solids.fields import FieldProbe, State
 from continua.solids.hyperelastic import HyperelasticTets
@@ -31,15 +32,6 @@ from continua.solids.surface import BodySurface
 from continua.surroundings import Surroundings, as_vector
 
 __all__ = ["SoftBody"]
-
-
-def _checked_damping(damping: ArrayLike) -> tuple[float, float]:
-    pair = np.asarray(damping, dtype=np.float64)
-    if pair.shape != (2,) or not np.isfinite(pair).all() or (pair < 0.0).any():
-        raise InputError(
-            f"damping must be two numbers of at least 0 (alpha [1/s], beta [s]), not {damping!r}"
-        )
-    return float(pair[0]), float(pair[1])
 
 
 def _make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elements:
@@ -89,7 +81,7 @@ class SoftBody(Attachments):
         mass: "consistent" (exact integrals, the default) or "lumped" (all mass at the nodes, as explicit
             integrators need it).
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha brakes all motion like
-            a medium around the body, beta brakes deformation only.
+            a medium around the body, beta brakes deformation only. Or a `RotatedDamping`.
         plasticity: When and how the body keeps a deformation; None is purely elastic.
         integrator: How the body is advanced in time: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
             `SemiImplicit()`, or its name with its usual constants.
@@ -107,7 +99,7 @@ class SoftBody(Attachments):
         order: int = 1,
         name: str | None = None,
         mass: str = "consistent",
-        damping: ArrayLike = (0.0, 0.0),
+        damping: ArrayLike | RotatedDamping = (0.0, 0.0),
         plasticity: Plasticity | None = None,
         integrator: Integrator | str = "implicit_euler",
         newton: int | None = None,
@@ -123,7 +115,7 @@ class SoftBody(Attachments):
         self._lumped = mass == "lumped" or self.integrator.lumped
         law = material if material is not None else Corotated()
         self._elements = _make_elements(mesh, order, law, plasticity is not None)
-        self._damping = _checked_damping(damping)
+        self._damper: Damper | None = None
         self._flow = _make_flow(plasticity, self._elements, law, self.name)
         self._x = self._elements.rest_positions.copy()
         self._v = np.zeros_like(self._x)
@@ -139,6 +131,7 @@ class SoftBody(Attachments):
         self._materials = Materials(mesh, law, parts, self.name)
         self._density: NDArray[np.float64] | None = None
         self._stepper = self.integrator.stepper(self._elements, solver if solver is not None else PCG())
+        self._set_damping(damping)
         self._take_materials()
 
     # --- what it is -------------------------------------------------------------------------------------
@@ -209,20 +202,21 @@ class SoftBody(Attachments):
         return self._surface.triangles
 
     def set_material(
-        self, *, damping: ArrayLike | None = None, part: int | None = None, **constants: Any
+        self, *, damping: ArrayLike | RotatedDamping | None = None, part: int | None = None, **constants: Any
     ) -> None:
         """Change constants of the law while the simulation runs; what is not given stays as it is.
 
         Args:
-            damping: Rayleigh damping (alpha [1/s], beta [s]).
+            damping: Rayleigh damping (alpha [1/s], beta [s]), or a `RotatedDamping`.
             part: The part whose constants change (0 is the first); None means the rest of the body.
             **constants: What the law has: `young` [Pa], `poisson`, `density` [kg/m3], and for a muscle `activation`.
         """
         if damping is not None:
-            self._damping = _checked_damping(damping)
+            self._set_damping(damping)
         changes = {key: value for key, value in constants.items() if value is not None}
         if changes or part is not None:
             self._materials.change(changes, part)
+        if changes or part is not None or damping is not None:
             self._take_materials()
 
     def keep_shape(self) -> None:
@@ -399,10 +393,18 @@ class SoftBody(Attachments):
     def _matter(self) -> Matter:
         return Matter(self._x, self._v, self._mass, self._node_mass)
 
+    def _set_damping(self, damping: ArrayLike | RotatedDamping) -> None:
+        self._damping, self._damping_time = split_damping(damping)
+        if self._damping_time > 0.0 and self._damper is None:
+            self._damper = Damper(self._elements)
+        self._stepper.damper = self._damper if self._damping_time > 0.0 else None
+
     def _take_materials(self) -> None:
         """Give the elements their constants; a change of density makes the mass anew."""
         materials = self._materials
         self._elements.set_law(materials.law, materials.constants)
+        if self._stepper.damper is not None:
+            self._stepper.damper.set_constants(materials.constants, self._damping_time)
         self._stepper.material_changed()
         # stiff against the body, and enough to carry the weight of a body without strength
         weight = 9.81 * float(materials.density.mean()) * self.mesh.volume ** (1.0 / 3.0)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from continua.contact import ContactSet
 from continua.contact.kernels import apply_contacts
 from continua.errors import InputError
-from continua.linalg import LinearSolver, SolveReport
+from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements, System
 from continua.solids.handles import Pull
@@ -89,7 +89,10 @@ class LimitedStepper(Stepper):
         if known[0] == 0.0 or known[1] >= OFTEN or known[2] != springs:
             known[0] = highest_frequency(self.elements, matter.x, matter.mass, matter.node_mass, pulls)
             known[1:] = 0.0, springs
-        return self.limit(known[0], *damping) if known[0] > 0.0 else np.inf
+        alpha, beta = damping
+        if self.damper is not None:
+            beta += self.damper.time  # near rest it is like damping by stiffness
+        return self.limit(known[0], alpha, beta) if known[0] > 0.0 else np.inf
 
     def parts(self, matter: Matter, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]) -> int:
         """Return into how many parts stability cuts a step of dt [s]."""
@@ -134,6 +137,7 @@ class ExplicitStepper(LimitedStepper):
         self._inner = np.zeros_like(
             self.positions
         )  # all but the external forces, at the end of the last part
+        self._turning: BlockMatrix | None = None
         self._at_start = False
         self._half = np.zeros_like(self.positions)
         self._reaction = np.zeros_like(self.positions)
@@ -182,7 +186,7 @@ class ExplicitStepper(LimitedStepper):
         self._inner_forces(matter, step, self.positions)
         force = self._inner + step.force
         v = half  # what damping by stiffness acts on: first the half step's velocities, then the predicted ones
-        for _ in range(2 if step.beta > 0.0 else 1):
+        for _ in range(2 if step.beta > 0.0 or self._turning is not None else 1):
             v = keep * half + part * (force - self._drag(step, v)) / mass
             step.held.impose(v)
         self.velocities[:] = v
@@ -198,7 +202,8 @@ class ExplicitStepper(LimitedStepper):
         return self._reaction
 
     def _inner_forces(self, matter: Matter, step: StepInput, x: NDArray[np.float64]) -> None:
-        """Fill `_inner` with the forces of elements and springs at x, and the matrix with K."""
+        """Fill `_inner` with the forces of elements and springs at x, and the matrices of damping."""
+        self._turning = None if self.damper is None else self.damper.at(x)
         self.elements.update(x)
         self.elements.assemble(
             System(self.matrix, self._inner, matter.mass, 0.0, 1.0, 1.0, self._zero, self._zero)
@@ -206,8 +211,10 @@ class ExplicitStepper(LimitedStepper):
         add_pull_forces(step.pulls, x, 1.0, self._inner)
 
     def _drag(self, step: StepInput, v: NDArray[np.float64]) -> NDArray[np.float64] | float:
-        """Return the force of damping by stiffness at velocities v, beta K v."""
-        return step.beta * self.matrix.multiply(np.ascontiguousarray(v)) if step.beta > 0.0 else 0.0
+        """Return the force of damping at velocities v: beta K v, and of the damping that turns along."""
+        v = np.ascontiguousarray(v)
+        force = step.beta * self.matrix.multiply(v) if step.beta > 0.0 else 0.0
+        return force if self._turning is None else force + self._turning.multiply(v)
 
 
 def _hold_off(contacts: ContactSet, matter: Matter, step: StepInput, half: NDArray[np.float64]) -> None:

@@ -2,10 +2,11 @@
 
 With x+ = x + dt w the step asks for
 
-    c_mass M w + c_damping K(x) w + c_force f(x + dt w) = b,
+    c_mass M w + c_damping K(x) w + c_drag D(x) w + c_force f(x + dt w) = b,
 
-where f is the elastic force and b is known. The first solve linearises f at x. If more Newton iterations are allowed
-they go on from there by increments with a line search, down the incremental potential
+where f is the elastic force, D the matrix of damping that turns along (if there is any), and b is known. The first
+solve linearises f at x. If more Newton iterations are allowed they go on from there by increments with a line search,
+down the incremental potential
 
     c_mass/2 w.M w + c_damping/2 w.K(x) w + c_force/dt E(x + dt w) - b.w,
 
@@ -49,6 +50,7 @@ class Equation:
     c_stiffness: float
     c_force: float
     c_damping: float
+    c_drag: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class ImplicitStepper(Stepper):
         self.load = np.zeros((n, 3))
         self.work = np.zeros((n, 3))
         self.contacts: ContactSet = NO_CONTACTS
+        self.drag: BlockMatrix | None = None
         self._last = self.solved
         self._weight = 1.0
 
@@ -115,9 +118,14 @@ class ImplicitStepper(Stepper):
         self.elements.assemble(self._system(matter, equation, velocities))
         several = self.newton > 1 and step.follows_rotation
         land = _Increment(self, matter, step, equation, velocities) if several else None
+        self.drag = None if self.damper is None else self.damper.at(matter.x)
         self.complete(matter, velocities, step, equation)
         if land is not None:
             land.know(self.rhs)
+        if self.drag is not None:
+            if land is not None:
+                land.add_drag(self.drag, equation.c_drag)
+            self.matrix.blocks += equation.c_drag * self.drag.blocks
         add_pulls(self.matrix, self.rhs, step.pulls, matter.x, equation.c_force, step.dt * equation.c_force)
         if len(self.contacts):
             add_contacts(self.matrix, self.rhs, self.contacts, velocities, step.dt, step.slip)
@@ -223,6 +231,13 @@ class _Increment:
         self._offset = np.zeros_like(velocities)
         if len(stepper.contacts):
             self._contact_impulse(self._zero, self._offset)
+
+    def add_drag(self, drag: BlockMatrix, factor: float) -> None:
+        """Add the damping that turns along; its matrix stays that of the start of the step."""
+        if self._stiffness is None:
+            self._stiffness = BlockMatrix(drag.pattern)
+            self._stiffness.blocks[:] = 0.0
+        self._stiffness.blocks += factor * drag.blocks
 
     def know(self, rhs: NDArray[np.float64]) -> None:
         """Take over b from the right-hand side of the first solve, which is b - c_force f(x)."""

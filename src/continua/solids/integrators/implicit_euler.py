@@ -64,7 +64,7 @@ class ImplicitEulerStepper(ImplicitStepper):
         self.contacts = step.touch(matter.v)
         np.multiply(step.force, dt, out=self.load)
         self._extrapolate(matter.v)
-        equation = Equation(1.0 + dt * step.alpha, dt * (dt + step.beta), dt, dt * step.beta)
+        equation = Equation(1.0 + dt * step.alpha, dt * (dt + step.beta), dt, dt * step.beta, dt)
         outcome = self.solve_motion(matter, matter.v, step, equation, dt)
         if not step.held.any:
             self._keep_momentum(matter, step)

@@ -14,6 +14,7 @@ from continua.contact import ContactSet
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.solids import mass_kernels
 from continua.solids.constraints import Held
+from continua.solids.damping import Damper
 from continua.solids.elements import Elements
 from continua.solids.handles import Pull
 
@@ -87,6 +88,7 @@ class Stepper:
         velocities: Velocities after the solved step [n, 3].
         memory: What is carried from step to step besides positions and velocities; part of a body's state.
         retries: Whether a step that fails is done again in parts.
+        damper: Damping that turns with the elements, or None.
     """
 
     when: ClassVar[float] = 0.0
@@ -101,6 +103,7 @@ class Stepper:
         self.velocities = np.zeros((n, 3))
         self.memory: dict[str, NDArray] = {}
         self.retries = True
+        self.damper: Damper | None = None
         solver.setup(self.matrix)
 
     def restart(self, velocities: NDArray[np.float64]) -> None:

@@ -96,7 +96,9 @@ class NewmarkStepper(ImplicitStepper):
         self.solved *= 0.5
         self.solved += self._v
         damping = gamma * dt * step.beta
-        equation = Equation(1.0 + gamma * dt * step.alpha, beta * dt * dt + damping, beta * dt, damping)
+        equation = Equation(
+            1.0 + gamma * dt * step.alpha, beta * dt * dt + damping, beta * dt, damping, gamma * dt
+        )
         outcome = self.solve_motion(matter, self._v, step, equation, 0.5 * dt)
         self._finish(step)
         if not step.held.any and not step.pulls and not len(self.contacts):
@@ -135,6 +137,8 @@ class NewmarkStepper(ImplicitStepper):
             stiffness_v = self.matrix.multiply(velocities, self.work)
             stiffness_v -= equation.c_mass * mass_v
             drag += (step.beta / equation.c_stiffness) * stiffness_v
+        if self.drag is not None:
+            drag += self.drag.multiply(velocities)
         balance = mass_v + self.load  # to be M a = f_ext - f(x) - C v
         balance -= self.rhs
         balance *= -1.0 / equation.c_force
@@ -149,6 +153,8 @@ class NewmarkStepper(ImplicitStepper):
                 stiffness_a = self.matrix.multiply(a)
                 stiffness_a -= equation.c_mass * self.work
                 drag += (step.beta / equation.c_stiffness) * stiffness_a
+            if self.drag is not None:
+                drag += self.drag.multiply(a)
             self.rhs -= dt * dt * (beta - 0.5 * gamma) * drag
 
     def _solve_acceleration(

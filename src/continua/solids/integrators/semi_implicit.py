@@ -126,6 +126,8 @@ class SemiImplicitStepper(LimitedStepper):
                 load=self._load,
             )
         )
+        if self.damper is not None:
+            self.matrix.blocks += part * self.damper.at(x).blocks
         add_pull_forces(step.pulls, x, part, self._rhs)
         step.held.impose(self._half)
         self.solver.update(self.matrix, fixed, projections)

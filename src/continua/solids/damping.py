@@ -1,0 +1,132 @@
+"""Damping that turns with the matter (Irving 2007): a viscous stress in the frame of each element's rotation.
+
+With R the rotation of F, the damping stress is P = b (F' + R F'^T R) + a tr(R^T F') R, F' the rate of F. It is linear
+in the velocities, symmetric and dissipative, and does not vanish for flat elements. As a matrix it is the stiffness of
+corotated elements with the rotations of the moment and the constants a, b in place of Lame's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from numba import prange
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.linalg import BlockMatrix
+from continua.mesh import HexMesh, PlaneMesh, TetMesh
+from continua.numerics import inline, kernel_pair
+from continua.numerics.mat3 import rotation
+from continua.solids.elements import Elements, LinearTets, System
+from continua.solids.laws import Corotated, Law
+from continua.solids.point_kernels import fill_points
+from continua.solids.quadrature import NodalElements, QuadratureTets
+
+__all__ = ["Damper", "RotatedDamping", "split_damping"]
+
+
+@inline
+def _point(F, p, definite, T):  # type: ignore[no-untyped-def]
+    """Write b (1 + R . R) + a R R into T; there is no energy, and no stress without motion."""
+    R = rotation(F)
+    for i in range(3):
+        for j in range(3):
+            for k in range(3):
+                for l in range(3):
+                    value = p[1] * R[3 * i + l] * R[3 * k + j] + p[0] * R[3 * i + j] * R[3 * k + l]
+                    T[3 * i + j, 3 * k + l] = value + (p[1] if i == k and j == l else 0.0)
+    return 0.0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@kernel_pair
+def _points(  # type: ignore[no-untyped-def]
+    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
+):  # fmt: skip
+    for chunk in prange(inverted.shape[0]):
+        inverted[chunk] = fill_points(
+            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
+        )
+
+
+@dataclass(frozen=True)
+class _Viscous(Law):
+    name = "viscous"
+    follows_rotation = True
+    points = _points
+
+
+@dataclass(frozen=True)
+class RotatedDamping:
+    """Damping of deformation in the frame that turns with each element.
+
+    Unlike damping by stiffness it does not depend on the law: it is the same for flat and inverted elements, and does
+    not grow where a law stiffens. A rigid rotation of a body that is deformed is braked a little; a body that nothing
+    holds keeps its angular momentum all the same.
+
+    Attributes:
+        time: c [s]: the constants of the damping are c times Lame's; 0.01 to 0.05 calms a soft body.
+        mass: Damping of all motion [1/s], as in Rayleigh damping.
+        stiffness: Damping by the law's own stiffness [s], as in Rayleigh damping.
+    """
+
+    time: float = 0.02
+    mass: float = 0.0
+    stiffness: float = 0.0
+
+    def __post_init__(self) -> None:
+        for key in ("time", "mass", "stiffness"):
+            value = getattr(self, key)
+            if not (isfinite(value) and value >= 0.0):
+                raise InputError(f"{key} of a RotatedDamping must be at least 0, not {value}")
+
+
+def split_damping(damping: ArrayLike | RotatedDamping) -> tuple[tuple[float, float], float]:
+    """Return Rayleigh's (alpha [1/s], beta [s]) and the time [s] of the rotated damping."""
+    if isinstance(damping, RotatedDamping):
+        return (float(damping.mass), float(damping.stiffness)), float(damping.time)
+    pair = np.asarray(damping, dtype=np.float64)
+    if pair.shape != (2,) or not np.isfinite(pair).all() or (pair < 0.0).any():
+        raise InputError(
+            f"damping must be two numbers of at least 0 (alpha [1/s], beta [s]) or a RotatedDamping, not {damping!r}"
+        )
+    return (float(pair[0]), float(pair[1])), 0.0
+
+
+class Damper:
+    """The matrix of rotated damping over the nodes of a body's elements.
+
+    Attributes:
+        time: The damping time [s].
+    """
+
+    def __init__(self, elements: Elements) -> None:
+        mesh = elements.mesh
+        self._law: Law = _Viscous()
+        self._elements: Elements
+        if isinstance(mesh, TetMesh) and elements.order == 1:
+            self._elements, self._law = LinearTets(mesh), Corotated()
+        elif isinstance(mesh, TetMesh):
+            self._elements = QuadratureTets(mesh, elements.order)
+        else:
+            assert isinstance(mesh, HexMesh | PlaneMesh)
+            self._elements = NodalElements(mesh)
+        self.time = 0.0
+        self._matrix = BlockMatrix(elements.pattern)
+        self._none = np.zeros(elements.pattern.block_count)
+        self._zero = np.zeros((elements.node_count, 3))
+        self._work = np.zeros((elements.node_count, 3))
+
+    def set_constants(self, constants: NDArray[np.float64], time: float) -> None:
+        """Take over the constants of the body's law, whose first two are Lame's [Pa], and the damping time [s]."""
+        self.time = time
+        self._elements.set_law(self._law, time * constants[:, :2])
+
+    def at(self, coefficients: NDArray[np.float64]) -> BlockMatrix:
+        """Return the damping matrix [kg/s] at the given coefficients; it is valid until the next call."""
+        self._elements.update(coefficients)
+        self._elements.assemble(
+            System(self._matrix, self._work, self._none, 0.0, 1.0, 0.0, self._zero, self._zero)
+        )
+        return self._matrix
