@@ -4,11 +4,13 @@ from validation.liver import compare
 
 
 def test_surface_of_a_loaded_organ_lies_where_it_should():
-    """In the mean within 0.6 mm, the accuracy of the scanner in the protocol, already on a coarse mesh."""
-    mean, largest, dent, body = compare(0.013, 0.011)
-    assert 2_000 < body.element_count < 6_000
-    assert (
-        5e-3 < dent < 10e-3
-    )  # a rigid punch on a half-space would sink by 8 mm, a soft one by 10 at its centre
+    """In the mean within 0.6 mm, the accuracy of the scanner in the protocol, at most three times that at the rim.
+
+    The dent lies between those that a rigid and a soft disc press into a half-space, 8.0 and 10.2 mm, less what the
+    table below takes away.
+    """
+    mean, largest, dent, body = compare(0.01, 0.01)
+    assert 6_000 < body.element_count < 12_000
+    assert 6e-3 < dent < 10.2e-3
     assert mean < 0.6e-3
-    assert largest < 3e-3
+    assert largest < 1.8e-3
