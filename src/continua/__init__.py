@@ -17,10 +17,11 @@ from continua.errors import ContinuaError, DivergedError, InputError, MissingExt
 
 if TYPE_CHECKING:
     from continua import mesh
-    from continua.contact import Plane, Sphere
+    from continua.contact import Gear, Plane, Sphere
     from continua.frames import BodyFrame, Field, Frame, RunInfo, Sink, StepReport
     from continua.linalg import PCG
     from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
+    from continua.motion import Motion
     from continua.numerics import get_threads, set_threads
     from continua.scene import Scene, load_scene
     from continua.solids import (
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         ImplicitEuler,
         Linear,
         MooneyRivlin,
-        Motion,
         NeoHookean,
         Newmark,
         Plasticity,
@@ -53,10 +53,11 @@ if TYPE_CHECKING:
 # Where each name comes from. A room is loaded when one of its names is first asked for, so that the command
 # line answers at once and a script loads no more than it uses.
 _ROOMS = {
-    "continua.contact": ("Plane", "Sphere"),
+    "continua.contact": ("Gear", "Plane", "Sphere"),
     "continua.frames": ("BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
     "continua.linalg": ("PCG",),
     "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
+    "continua.motion": ("Motion",),
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.scene": ("Scene", "load_scene"),
     "continua.solids": (
@@ -68,7 +69,6 @@ _ROOMS = {
         "ImplicitEuler",
         "Linear",
         "MooneyRivlin",
-        "Motion",
         "NeoHookean",
         "Plasticity",
         "Newmark",
@@ -98,6 +98,7 @@ __all__ = [
     "Field",
     "ForceField",
     "Frame",
+    "Gear",
     "HexMesh",
     "ImplicitEuler",
     "InputError",

@@ -189,8 +189,8 @@ class Frame:
         time: Simulated time [s].
         bodies: Body frames by name, in the world's order.
         reports: The last step's report of each body (empty at frame 0).
-        colliders: Fixed shapes to draw, each with `kind` "plane" (point, normal) or "sphere"
-            (center, radius).
+        colliders: Shapes to draw, each with `kind` "plane" (point, normal), "sphere" (center, radius) or "mesh"
+            (points, triangles); one that moves has a `pose`, the rows of the 3x4 matrix that takes it there.
     """
 
     index: int

@@ -32,7 +32,7 @@ class World:
             is made, so that `frame["beam"]` finds `beam = SoftBody(...)`.
         gravity: Gravity [m/s2]; y is up.
         dt: Longest time step [s].
-        colliders: Fixed shapes that bodies can touch.
+        colliders: Shapes that bodies can touch, fixed or on a motion of their own.
         wind: A wind on all bodies, or None.
         settled: Whether the bodies start, and start again after `reset`, at their static equilibrium instead of
             their rest shape.
@@ -58,6 +58,7 @@ class World:
         self.colliders = tuple(colliders)
         self._surroundings = Surroundings(as_vector(gravity, "gravity"), wind)
         self.fields = _known_fields(fields)
+        self._drawn = tuple((shape, shape.description()) for shape in self.colliders)
         self._touch = partial(find_contacts, self.colliders) if self.colliders else None
         self.frame_index = 0
         self.reports: tuple[StepReport, ...] = ()
@@ -218,8 +219,15 @@ class World:
             time=self.time,
             bodies={body.name: body.frame(self.fields) for body in self.bodies},
             reports=self.reports,
-            colliders=tuple(shape.description() for shape in self.colliders),
+            colliders=tuple(self._placed(shape, about) for shape, about in self._drawn),
         )
+
+    def _placed(self, shape: Shape, about: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the description of a shape with its pose, if it moves."""
+        pose = shape.pose(self.time)
+        if pose is None:
+            return about
+        return {**about, "pose": np.column_stack([pose.turn, pose.shift]).tolist()}
 
     def energy(self) -> dict[str, float]:
         """Return the sum of the bodies' energies [J] by kind."""

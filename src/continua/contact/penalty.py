@@ -29,6 +29,7 @@ class ContactSet:
         stiffness: Contact stiffness of each node [N/m].
         damping: Damping of each node [N s/m].
         friction: Coulomb's coefficient [c].
+        surface: Velocity of the obstacle where it is touched [m/s], shape [c, 3].
     """
 
     nodes: NDArray[np.int32]
@@ -37,12 +38,21 @@ class ContactSet:
     stiffness: NDArray[np.float64]
     damping: NDArray[np.float64]
     friction: NDArray[np.float64]
+    surface: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.nodes)
 
 
-NO_CONTACTS = ContactSet(np.zeros(0, np.int32), np.zeros((0, 3)), *(np.zeros(0) for _ in range(4)))
+NO_CONTACTS = ContactSet(
+    np.zeros(0, np.int32),
+    np.zeros((0, 3)),
+    np.zeros(0),
+    np.zeros(0),
+    np.zeros(0),
+    np.zeros(0),
+    np.zeros((0, 3)),
+)
 
 
 def find_contacts(
@@ -53,6 +63,7 @@ def find_contacts(
     areas: NDArray[np.float64],
     masses: NDArray[np.float64],
     stiffness: float,
+    time: float,
     dt: float,
 ) -> ContactSet:
     """Return the surface nodes that are inside a shape or will be after `dt` if nothing stops them.
@@ -65,19 +76,20 @@ def find_contacts(
         areas: Surface area that each node stands for [m2], shape [s].
         masses: Mass of each node [kg], shape [s].
         stiffness: Contact stiffness of the body [Pa/m], for shapes that give none.
+        time: Time at the start of the step [s], when the obstacles are where they are met.
         dt: Time step [s].
     """
     parts = []
     for shape in shapes:
-        gaps, normals = shape.distances(positions)
-        speeds = np.einsum("ij,ij->i", velocities, normals)
+        gaps, normals, surface = shape.meet(positions, time, dt)
+        speeds = np.einsum("ij,ij->i", velocities - surface, normals)
         touching = np.flatnonzero((gaps < 0.0) | (gaps + dt * speeds < 0.0))
         if not len(touching):
             continue
         k = (stiffness if shape.stiffness is None else shape.stiffness) * areas[touching]
         c = 2.0 * shape.damping * np.sqrt(k * masses[touching]) * (speeds[touching] < 0.0)
         friction = np.full(len(touching), shape.friction)
-        parts.append((nodes[touching], normals[touching], gaps[touching], k, c, friction))
+        parts.append((nodes[touching], normals[touching], gaps[touching], k, c, friction, surface[touching]))
     if not parts:
         return NO_CONTACTS
     return ContactSet(*(np.ascontiguousarray(np.concatenate(column)) for column in zip(*parts, strict=True)))

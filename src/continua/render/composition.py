@@ -265,6 +265,8 @@ def compose(
             grounds.append(_ground(collider, look))
         elif collider["kind"] == "sphere":
             shapes.append(_sphere_shape(collider, look))
+        elif collider["kind"] == "mesh":
+            shapes.append(_mesh_shape(collider))
     return Composition(look, tuple(shapes), tuple(grounds), frame.time)
 
 
@@ -306,9 +308,26 @@ def _body_shape(body: BodyFrame, number: int, look: Look, surfaces: dict) -> Sha
     )
 
 
+def _pose(collider: Mapping[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return turn and shift of a collider; both are none for one that does not move."""
+    pose = np.asarray(collider.get("pose", np.eye(3, 4)), dtype=float)
+    return pose[:, :3], pose[:, 3]
+
+
+def _mesh_shape(collider: Mapping[str, Any]) -> Shape:
+    turn, shift = _pose(collider)
+    rest, triangles = np.asarray(collider["points"], dtype=float), np.asarray(collider["triangles"])
+    surface = SmoothSurface(rest, triangles, crease=35.0)
+    points = rest @ turn.T + shift
+    return Shape(
+        "mesh", points[surface.nodes], surface.normals(points), surface.triangles, srgb_to_linear(_NEUTRAL)
+    )
+
+
 def _sphere_shape(collider: Mapping[str, Any], look: Look) -> Shape:
     """Return a globe of triangles; of a sphere around everything only the far side."""
-    center, radius = np.asarray(collider["center"], dtype=float), float(collider["radius"])
+    turn, shift = _pose(collider)
+    center, radius = turn @ np.asarray(collider["center"], dtype=float) + shift, float(collider["radius"])
     rows, columns = 48, 96
     tilt = np.linspace(0, np.pi, rows + 1)[:, None]
     turn = np.linspace(0, 2 * np.pi, columns, endpoint=False)[None]
@@ -331,7 +350,9 @@ def _sphere_shape(collider: Mapping[str, Any], look: Look) -> Shape:
 
 
 def _ground(collider: Mapping[str, Any], look: Look) -> Ground:
-    point, normal = np.asarray(collider["point"], dtype=float), np.asarray(collider["normal"], dtype=float)
+    turn, shift = _pose(collider)
+    point = turn @ np.asarray(collider["point"], dtype=float) + shift
+    normal = turn @ np.asarray(collider["normal"], dtype=float)
     normal = normal / np.linalg.norm(normal)
     # a hair lower than it is, so that what lies flat on it, and a little in it, is seen
     point = point - 2e-3 * look.radius * normal

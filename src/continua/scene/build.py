@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 import continua.mesh as meshes
 from continua import solids
-from continua.contact import Plane, Sphere
+from continua.contact import Gear, Plane, Shape, Sphere
 from continua.errors import InputError
 from continua.linalg import PCG
+from continua.motion import Motion
 from continua.scene import loads, matter, motions, selectors, shapes, surroundings
 from continua.scene.models import Scene
 from continua.scene.problems import Place
@@ -379,27 +380,30 @@ def _or_never(moment: float | None) -> float:
     return math.inf if moment is None else moment
 
 
-def _motion(spec: Any) -> solids.Motion:
+def _motion(spec: Any) -> Motion:
     match spec:
         case motions.Translate():
-            return solids.Motion.translate(spec.velocity, until=_or_never(spec.until))
+            return Motion.translate(spec.velocity, until=_or_never(spec.until))
         case motions.Rotate():
             rate = math.radians(spec.degrees_per_second)
-            return solids.Motion.rotate(spec.axis, spec.point, rate, until=_or_never(spec.until))
+            return Motion.rotate(spec.axis, spec.point, rate, until=_or_never(spec.until))
         case motions.Keyframes():
-            return solids.Motion.keyframes(spec.times, spec.offsets)
+            return Motion.keyframes(spec.times, spec.offsets)
     raise TypeError(f"unknown motion {spec!r}")
 
 
-def _collider(scene: Scene, number: int) -> Plane | Sphere:
+def _collider(scene: Scene, number: int) -> Shape:
     spec = scene.colliders[number]
     answer: dict[str, Any] = {"friction": spec.friction, "stiffness": spec.stiffness, "damping": spec.damping}
     with scene.at("colliders", number):
+        answer["motion"] = None if spec.motion is None else _motion(spec.motion)
         match spec:
             case surroundings.Plane():
                 return Plane(spec.point, spec.normal, **answer)
             case surroundings.Sphere():
                 return Sphere(spec.center, spec.radius, spec.inside, **answer)
+            case surroundings.Gear():
+                return Gear(spec.center, spec.axis, spec.radius, spec.width, spec.teeth, spec.depth, **answer)
     raise TypeError(f"unknown collider {spec!r}")
 
 

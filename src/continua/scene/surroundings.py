@@ -1,4 +1,4 @@
-"""What surrounds the bodies and what happens to them: fixed obstacles, wind, and changes of material in time."""
+"""What surrounds the bodies and what happens to them: obstacles, wind, and changes of material in time."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Tag
 
+from continua.scene.motions import Motion
 from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
 
-__all__ = ["Change", "Collider", "Plane", "Sphere", "Wind"]
+__all__ = ["Change", "Collider", "Gear", "Plane", "Sphere", "Wind"]
 
 
 class _Obstacle(Model):
@@ -20,6 +21,7 @@ class _Obstacle(Model):
         gt=0,
     )
     damping: Number = option("Part of the critical damping while a body comes in.", 0.2, ge=0, le=100)
+    motion: Motion | None = option("How it moves; at rest by default.", None)
 
 
 class Plane(_Obstacle):
@@ -31,7 +33,7 @@ class Plane(_Obstacle):
 
 
 class Sphere(_Obstacle):
-    """A fixed ball, or a hollow one that holds the bodies inside."""
+    """A ball, or a hollow one that holds the bodies inside."""
 
     type: Literal["sphere"] = option("A ball.")
     center: Vector = option("Centre.", unit="m")
@@ -39,8 +41,21 @@ class Sphere(_Obstacle):
     inside: Flag = option("Keep bodies inside instead of outside.", False)
 
 
+class Gear(_Obstacle):
+    """A toothed wheel with rounded teeth."""
+
+    type: Literal["gear"] = option("A toothed wheel.")
+    center: Vector = option("Centre.", (0.0, 0.0, 0.0), unit="m")
+    axis: Direction = option("Direction of the axle.", (0.0, 0.0, 1.0))
+    radius: Number = option("Mean radius.", 1.0, unit="m", gt=0, le=1e6)
+    width: Number = option("Length along the axle.", 1.0, unit="m", gt=0, le=1e6)
+    teeth: Count = option("Number of teeth.", 12, ge=3, le=1000)
+    depth: Number = option("Height of a tooth from foot to tip.", 0.2, unit="m", gt=0, le=1e6)
+
+
 Collider = Annotated[
-    Annotated[Plane, Tag("plane")] | Annotated[Sphere, Tag("sphere")], by_type("plane", "sphere")
+    Annotated[Plane, Tag("plane")] | Annotated[Sphere, Tag("sphere")] | Annotated[Gear, Tag("gear")],
+    by_type("plane", "sphere", "gear"),
 ]
 
 

@@ -28,7 +28,6 @@ from continua.solids.laws import (
     StVenantKirchhoff,
 )
 from continua.solids.loads import FaceLoad, Press, Push, VolumeLoad
-from continua.solids.motion import Motion
 from continua.solids.plasticity import Plasticity
 from continua.solids.soft_body import SoftBody
 from continua.solids.statics import SettleReport
@@ -49,7 +48,6 @@ __all__ = [
     "Law",
     "Linear",
     "MooneyRivlin",
-    "Motion",
     "NeoHookean",
     "Newmark",
     "Plasticity",

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh import PlaneMesh, VolumeMesh
+from continua.motion import Motion
 from continua.solids.constraints import Held, refuse_contradiction
 from continua.solids.elements import Elements
 from continua.solids.faces import Faces
@@ -20,7 +21,6 @@ from continua.solids.handles import Attachment, Constraint, Pull
 from continua.solids.haptics import Handle
 from continua.solids.loads import Course, FaceLoad, Load, Press, Push, VolumeLoad
 from continua.solids.materials import Materials
-from continua.solids.motion import Motion
 from continua.solids.selection import Where, select_elements, select_nodes
 from continua.solids.surface import BodySurface
 from continua.surroundings import Surroundings, as_vector

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.solids.motion import Motion
+from continua.motion import Motion
 from continua.surroundings import as_vector
 
 if TYPE_CHECKING:

@@ -275,8 +275,9 @@ def _at_rest(body: SoftBody, touch: Touch | None) -> Callable[[NDArray[np.float6
     surface = body.contact_surface()
     nodes = surface["nodes"]
     still = np.zeros((len(nodes), 3))
+    time = body._surroundings.time
 
     def find(x: NDArray[np.float64]) -> ContactSet:
-        return touch(**{**surface, "positions": x[nodes], "velocities": still}, dt=1.0)
+        return touch(**{**surface, "positions": x[nodes], "velocities": still}, time=time, dt=0.0)
 
     return find

@@ -85,7 +85,7 @@ def _step_input(body: SoftBody, time: float, dt: float, touch: Touch | None) -> 
         if touch is None:
             return NO_CONTACTS
         surface = body.contact_surface()
-        return touch(**{**surface, "velocities": velocities[surface["nodes"]]}, dt=dt)
+        return touch(**{**surface, "velocities": velocities[surface["nodes"]]}, time=time, dt=dt)
 
     return StepInput(
         dt=dt,

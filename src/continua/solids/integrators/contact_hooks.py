@@ -1,6 +1,6 @@
 """Where contact comes into the steps of Irving's integrator (2007): positions, the velocity solve, and friction.
 
-A node touches a fixed shape of unit normal n. With the velocity filter
+A node touches a shape of unit normal n; velocities count from that of the shape. With the velocity filter
 
     G(v): v_n -> max(v_n, 0),     v_t -> max(0, 1 - mu (max(v_n, 0) - v_n)/|v_t|) v_t
 
@@ -35,6 +35,7 @@ class ContactHooks:
         self.normals = contacts.normals[loose]
         self.gaps = contacts.gaps[loose]
         self.friction = contacts.friction[loose]
+        self.surface = contacts.surface[loose]
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -52,10 +53,11 @@ class ContactHooks:
         A node that another shape has turned away does not collide.
         """
         hit = np.zeros(len(self.nodes), np.bool_)
-        collide(self.nodes, self.normals, self.gaps, self.friction, x, dt, moved, v, hit)
+        collide(self.nodes, self.normals, self.gaps, self.friction, self.surface, x, dt, moved, v, hit)
         if not hit.all():
             self.nodes, self.normals = self.nodes[hit], self.normals[hit]
             self.gaps, self.friction = self.gaps[hit], self.friction[hit]
+            self.surface = self.surface[hit]
 
     def constrain(self, held: Held) -> tuple[NDArray[np.uint8], NDArray[np.float64] | None]:
         """Return what is held in the second solve: besides `held`, the normal velocities of colliding nodes."""
@@ -68,4 +70,4 @@ class ContactHooks:
 
     def rub(self, v: NDArray[np.float64], lost: NDArray[np.float64]) -> None:
         """Let friction act on v, given the velocity changes that the solve could not make [n, 3]."""
-        rub(self.nodes, self.normals, self.friction, v, lost)
+        rub(self.nodes, self.normals, self.friction, self.surface, v, lost)

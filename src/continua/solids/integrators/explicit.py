@@ -227,7 +227,7 @@ def _hold_off(contacts: ContactSet, matter: Matter, step: StepInput, half: NDArr
     rhs = mass[:, None] * half[nodes]
     c = contacts
     apply_contacts(
-        local.astype(np.int32), c.normals, c.gaps, c.stiffness, c.damping, c.friction, matter.v[nodes],
+        local.astype(np.int32), c.normals, c.gaps, c.stiffness, c.damping, c.friction, c.surface, matter.v[nodes],
         step.dt, step.slip, np.arange(len(nodes), dtype=np.int32), blocks, rhs,
     )  # fmt: skip
     half[nodes] = np.linalg.solve(blocks.reshape(-1, 3, 3), rhs[:, :, None])[:, :, 0]

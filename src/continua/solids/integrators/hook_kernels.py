@@ -23,31 +23,33 @@ def _filtered(v0, v1, v2, n, mu):
 
 
 @kernel
-def collide(nodes, normals, gaps, friction, x, dt, moved, v, hit):
+def collide(nodes, normals, gaps, friction, surface, x, dt, moved, v, hit):
     """Turn the ways and velocities of nodes that would go through their shapes; `hit` tells which they are."""
     for q in range(nodes.shape[0]):
         i = nodes[q]
         n = normals[q]
+        s = surface[q]
         gap = gaps[q]
         there = gap
         for c in range(3):
-            there += n[c] * (moved[i, c] - x[i, c])
+            there += n[c] * (moved[i, c] - x[i, c] - dt * s[c])
         hit[q] = there < 0.0
         if not hit[q]:
             continue
-        w0 = (moved[i, 0] - x[i, 0]) / dt
-        w1 = (moved[i, 1] - x[i, 1]) / dt
-        w2 = (moved[i, 2] - x[i, 2]) / dt
+        w0 = (moved[i, 0] - x[i, 0]) / dt - s[0]
+        w1 = (moved[i, 1] - x[i, 1]) / dt - s[1]
+        w2 = (moved[i, 2] - x[i, 2]) / dt - s[2]
         before = min(max(gap / (gap - there), 0.0), 1.0) if gap > there else 0.0
         f0, f1, f2 = _filtered(w0, w1, w2, n, friction[q])
         w0 = before * w0 + (1.0 - before) * f0
         w1 = before * w1 + (1.0 - before) * f1
         w2 = before * w2 + (1.0 - before) * f2
         out = max(0.0, -(gap + dt * (n[0] * w0 + n[1] * w1 + n[2] * w2)))
-        moved[i, 0] = x[i, 0] + dt * w0 + out * n[0]
-        moved[i, 1] = x[i, 1] + dt * w1 + out * n[1]
-        moved[i, 2] = x[i, 2] + dt * w2 + out * n[2]
-        v[i, 0], v[i, 1], v[i, 2] = _filtered(v[i, 0], v[i, 1], v[i, 2], n, friction[q])
+        moved[i, 0] = x[i, 0] + dt * (w0 + s[0]) + out * n[0]
+        moved[i, 1] = x[i, 1] + dt * (w1 + s[1]) + out * n[1]
+        moved[i, 2] = x[i, 2] + dt * (w2 + s[2]) + out * n[2]
+        f0, f1, f2 = _filtered(v[i, 0] - s[0], v[i, 1] - s[1], v[i, 2] - s[2], n, friction[q])
+        v[i, 0], v[i, 1], v[i, 2] = f0 + s[0], f1 + s[1], f2 + s[2]
 
 
 @kernel
@@ -76,12 +78,18 @@ def constrain(nodes, normals, fixed, projections):
 
 
 @kernel
-def rub(nodes, normals, friction, v, lost):
+def rub(nodes, normals, friction, surface, v, lost):
     """Let friction act on v for the normal velocities `lost`, twice, since v has gone on for two half steps."""
     for q in range(nodes.shape[0]):
         i = nodes[q]
         n = normals[q]
         press = min(0.0, 2.0 * (lost[i, 0] * n[0] + lost[i, 1] * n[1] + lost[i, 2] * n[2]))
-        v[i, 0], v[i, 1], v[i, 2] = _filtered(
-            v[i, 0] + press * n[0], v[i, 1] + press * n[1], v[i, 2] + press * n[2], n, friction[q]
+        s = surface[q]
+        f0, f1, f2 = _filtered(
+            v[i, 0] - s[0] + press * n[0],
+            v[i, 1] - s[1] + press * n[1],
+            v[i, 2] - s[2] + press * n[2],
+            n,
+            friction[q],
         )
+        v[i, 0], v[i, 1], v[i, 2] = f0 + s[0], f1 + s[1], f2 + s[2]

@@ -104,7 +104,8 @@ class ImplicitEulerStepper(ImplicitStepper):
             contact_impulse(self.contacts, v, self.solved, step.dt, step.slip, self.work)
             self._impulse -= self.work
         self.mass_times(matter, x, self.work)
-        velocity, spin, center = mass_kernels.rigid_correction(x, matter.node_mass, self.work, self._impulse)
+        impulse = step.held.free_part(self._impulse) if step.held.projections is not None else self._impulse
+        velocity, spin, center = mass_kernels.rigid_correction(x, matter.node_mass, self.work, impulse)
         self.solved += velocity / gain
         if step.follows_rotation:
             self.solved += np.cross(spin / gain, x - center)

@@ -197,6 +197,8 @@ class NewmarkStepper(ImplicitStepper):
         self.work -= (1.0 - dt * step.alpha * (1.0 - self.gamma)) * matter.v
         impulse = self.mass_times(matter, self.work, self._mass_v)
         impulse -= dt * step.force
+        if step.held.projections is not None:
+            impulse = step.held.free_part(impulse)
         middle = matter.x + (0.5 * dt) * self.solved
         self.mass_times(matter, middle, self.work)
         velocity, spin, center = mass_kernels.rigid_correction(middle, matter.node_mass, self.work, impulse)

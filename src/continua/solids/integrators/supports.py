@@ -83,7 +83,7 @@ def add_contacts(
     """Add the contacts' impulses to the matrix and the right-hand side."""
     c = contacts
     apply_contacts(
-        c.nodes, c.normals, c.gaps, c.stiffness, c.damping, c.friction, v, dt, slip,
+        c.nodes, c.normals, c.gaps, c.stiffness, c.damping, c.friction, c.surface, v, dt, slip,
         matrix.pattern.diagonal, matrix.blocks, rhs,
     )  # fmt: skip
 
@@ -98,4 +98,6 @@ def contact_impulse(
 ) -> None:
     """Add what the contacts do to the momentum when the velocities change from v to `solved`."""
     c = contacts
-    contact_impulses(c.nodes, c.normals, c.gaps, c.stiffness, c.damping, c.friction, v, solved, dt, slip, out)
+    contact_impulses(
+        c.nodes, c.normals, c.gaps, c.stiffness, c.damping, c.friction, c.surface, v, solved, dt, slip, out
+    )
