@@ -81,8 +81,8 @@ def departure(positions, moved, velocities):
 
 
 @kernel
-def rigid_correction(positions, node_mass, mass_positions, impulse):
-    """Return the rigid motion that cancels what is left of `impulse`: (velocity, angular velocity, centre of mass).
+def rigid_balance(positions, node_mass, mass_positions, impulse):
+    """Return net impulse, its moment about the centre of mass, mass, moments of inertia [3, 3] and that centre.
 
     Args:
         positions: Node positions x [n, 3].
@@ -122,9 +122,4 @@ def rigid_correction(positions, node_mass, mass_positions, impulse):
     inertia[1, 0] = inertia[0, 1]
     inertia[2, 0] = inertia[0, 2]
     inertia[2, 1] = inertia[1, 2]
-    size = inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
-    if not size > 0.0:  # all in one point: nothing can spin
-        return -net / total, np.zeros(3), center
-    for c in range(3):
-        inertia[c, c] += 1e-14 * size  # all on one line: nothing spins about it
-    return -net / total, np.linalg.solve(inertia, -torque), center
+    return net, torque, total, inertia, center

@@ -23,7 +23,8 @@ from continua.solids import mass_kernels
 from continua.solids.elements import Elements
 from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, ImplicitStepper
 from continua.solids.integrators.integrator import Matter, Outcome, StepInput
-from continua.solids.integrators.supports import contact_impulse
+from continua.solids.integrators.rigid import rigid_motion
+from continua.solids.integrators.supports import contact_impulse, support_answers
 
 __all__ = ["ImplicitEuler"]
 
@@ -105,7 +106,7 @@ class ImplicitEulerStepper(ImplicitStepper):
             self._impulse -= self.work
         self.mass_times(matter, x, self.work)
         impulse = step.held.free_part(self._impulse) if step.held.projections is not None else self._impulse
-        velocity, spin, center = mass_kernels.rigid_correction(x, matter.node_mass, self.work, impulse)
-        self.solved += velocity / gain
-        if step.follows_rotation:
-            self.solved += np.cross(spin / gain, x - center)
+        points, answers = support_answers(step.pulls, self.contacts, x, v, step.dt, step.slip)
+        self.solved += rigid_motion(
+            matter, x, self.work, impulse, gain, step.follows_rotation, points, answers
+        )

@@ -26,6 +26,7 @@ from continua.solids import mass_kernels
 from continua.solids.elements import Elements
 from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, ImplicitStepper
 from continua.solids.integrators.integrator import Matter, Outcome, StepInput
+from continua.solids.integrators.rigid import rigid_motion
 from continua.solids.integrators.supports import add_pull_forces, share_contacts
 
 __all__ = ["Newmark"]
@@ -201,9 +202,7 @@ class NewmarkStepper(ImplicitStepper):
             impulse = step.held.free_part(impulse)
         middle = matter.x + (0.5 * dt) * self.solved
         self.mass_times(matter, middle, self.work)
-        velocity, spin, center = mass_kernels.rigid_correction(middle, matter.node_mass, self.work, impulse)
-        change = np.broadcast_to(velocity / gain, middle.shape)
-        if step.follows_rotation:
-            change = change + np.cross(spin / gain, middle - center)
+        none = np.zeros((0, 3)), np.zeros((0, 3, 3))
+        change = rigid_motion(matter, middle, self.work, impulse, gain, step.follows_rotation, *none)
         self.velocities += change
         self.solved += (self.beta / self.gamma) * change

@@ -21,6 +21,7 @@ __all__ = [
     "pull_energy",
     "share_contacts",
     "stiffen_pulls",
+    "support_answers",
 ]
 
 
@@ -100,4 +101,29 @@ def contact_impulse(
     c = contacts
     contact_impulses(
         c.nodes, c.normals, c.gaps, c.stiffness, c.damping, c.friction, c.surface, v, solved, dt, slip, out
+    )
+
+
+def support_answers(
+    pulls: Sequence[Pull],
+    contacts: ContactSet,
+    x: NDArray[np.float64],
+    v: NDArray[np.float64],
+    dt: float,
+    slip: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return where springs and contacts act [k, 3], and the impulse each takes from a velocity there [k, 3, 3]."""
+    points = [pull.weights @ x[pull.nodes] for pull in pulls]
+    answers = [dt * dt * pull.stiffness * np.eye(3) for pull in pulls]
+    c = contacts
+    count = len(c)
+    blocks = np.zeros((count, 9))
+    each = np.arange(count, dtype=np.int32)
+    apply_contacts(
+        each, c.normals, c.gaps, c.stiffness, c.damping, c.friction, c.surface, v[c.nodes], dt, slip,
+        each, blocks, np.zeros((count, 3)),
+    )  # fmt: skip
+    return (
+        np.concatenate([np.reshape(points, (-1, 3)), x[c.nodes]]),
+        np.concatenate([np.reshape(answers, (-1, 3, 3)), blocks.reshape(-1, 3, 3)]),
     )
