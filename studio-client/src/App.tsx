@@ -1,11 +1,12 @@
 import { useDark, useMedia } from "./lib/hooks";
 import { useKeys } from "./lib/keys";
+import { BodyPanel, SteppingPanel } from "./panel/BodyPanel";
 import { ColorPanel, Legend } from "./panel/ColorPanel";
-import { MaterialPanel, WorldPanel } from "./panel/MaterialPanel";
 import { Overlays } from "./panel/Overlays";
 import { Plots } from "./panel/Plots";
 import { StatusLine } from "./panel/StatusLine";
 import { TopBar } from "./panel/TopBar";
+import { WorldPanel } from "./panel/WorldPanel";
 import { useStudio } from "./state/store";
 import { Viewport } from "./view/Viewport";
 
@@ -13,7 +14,7 @@ export function App() {
   const dark = useDark();
   const narrow = useMedia("(max-width: 760px)");
   const scene = useStudio((s) => s.scene);
-  const world = useStudio((s) => s.world);
+  const panel = useStudio((s) => s.panel);
   const panelOpen = useStudio((s) => s.panelOpen);
   const plotsOpen = useStudio((s) => s.plotsOpen);
   useKeys();
@@ -30,8 +31,9 @@ export function App() {
       {panelOpen && (
         <aside className="panel" aria-label="Settings">
           {scene && <ColorPanel scene={scene} />}
-          {world && <MaterialPanel world={world} />}
-          {world && <WorldPanel world={world} />}
+          {panel && <BodyPanel panel={panel} dark={dark} />}
+          {panel && <WorldPanel panel={panel} />}
+          {panel && <SteppingPanel panel={panel} />}
           {narrow && plots}
         </aside>
       )}

@@ -34,7 +34,7 @@ class Ear:
     def __init__(self):
         self.changes = 0
         self.failures = []
-        self.listener = Listener(changed=self._changed, failed=self.failures.append)
+        self.listener = Listener(changed=self._changed, failed=lambda *failure: self.failures.append(failure))
 
     def _changed(self):
         self.changes += 1

@@ -1,6 +1,7 @@
 """Drives the real page in headless Chromium, with real events, against a running session."""
 
 import io
+import itertools
 import shutil
 import threading
 import time
@@ -114,9 +115,10 @@ def pause(page):
 
 def settle(page):
     """Wait until the page has shown the newest frame of a paused session."""
-    step = -1
-    while step != (step := page.evaluate("() => __continua.frame().step")):
-        page.wait_for_timeout(150)
+    steps = [-1]
+    while len(steps) < 4 or len(set(steps[-4:])) > 1:
+        steps.append(page.evaluate("() => __continua.frame().step"))
+        page.wait_for_timeout(100)
 
 
 def tip_height(page):
@@ -177,6 +179,7 @@ def test_dragging_moves_the_body_and_it_swings_back(page):
         page.wait_for_timeout(20)
     grips = page.evaluate("() => __continua.grips()")
     assert [grip["body"] for grip in grips] == ["beam"]
+    assert page.locator(".force-tag").inner_text().endswith("N")
     page.wait_for_function("height => __continua.grips()[0].target[1] > height", arg=hanging + 0.1)
     page.wait_for_timeout(800)
     lifted = tip_height(page)
@@ -222,29 +225,73 @@ def test_values_can_be_typed_with_units(page, studio):
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.activeElement === document.body")
     page.wait_for_timeout(700)
-    assert studio[1].state["materials"]["beam"]["young"] == 3e6
+    assert studio[1].state["values"]["beam/material/young"] == 3e6
     assert field.input_value() == "3.00 MPa"
     field.fill("very soft")
     assert field.get_attribute("aria-invalid") == "true"
+    page.keyboard.press("Enter")
+    assert "not a number" in page.get_by_role("alert").inner_text()
+    assert field.input_value() == "3.00 MPa"
+    page.get_by_label("Density in kg/m³").fill("-1")
+    page.keyboard.press("Enter")
+    assert "greater than 0 kg/m³" in page.get_by_role("alert").last.inner_text()
+    field.focus()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Young’s modulus: back to 200 kPa").click()
     page.wait_for_timeout(300)
-    assert studio[1].state["materials"]["beam"]["young"] == 2e5
+    assert studio[1].state["values"]["beam/material/young"] == 2e5
+
+
+def test_a_pin_is_switched_off_and_on_with_the_mouse(page):
+    force = page.get_by_role("list").get_by_role("status")
+    page.wait_for_function("() => __continua.frame().forces['beam/hold/0']?.[1] > 0")
+    assert force.inner_text().endswith("N")
+    pin = page.get_by_label("Pin", exact=True)
+    pin.click()
+    page.wait_for_function("() => !('beam/hold/0' in __continua.frame().forces)")
+    held = [node for node in np.reshape(page.evaluate("() => __continua.rest(0)"), (-1, 3)) if node[0] < 1e-6]
+    page.wait_for_timeout(300)
+    assert lowest_held(page) < min(node[1] for node in held) - 0.01
+    pin.click()
+    page.wait_for_timeout(1500)
+    assert lowest_held(page) == pytest.approx(min(node[1] for node in held), abs=1e-6)
+
+
+def lowest_held(page):
+    rest = np.reshape(page.evaluate("() => __continua.rest(0)"), (-1, 3))
+    positions = np.reshape(page.evaluate("() => __continua.positions(0)"), (-1, 3))
+    return positions[rest[:, 0] < 1e-6, 1].min()
+
+
+def test_settling_and_another_integrator(page, studio):
+    page.get_by_role("button", name="Time and solver").click()
+    page.get_by_label("Integrator", exact=True).select_option(label="Newmark's method")
+    page.get_by_role("slider", name="Gamma").wait_for()
+    assert studio[1].state["values"]["beam/integrator"] == "newmark"
+    page.get_by_label("Integrator", exact=True).select_option(label="Implicit Euler")
+    page.get_by_role("button", name="Time and solver").click()
+    page.get_by_role("button", name="Settle").click()
+    page.get_by_text("Settled with").wait_for()
 
 
 def test_colouring_changes_the_picture(page):
     page.wait_for_timeout(600)
     pause(page)
     pictures = {}
-    for name in ("Displacement", "Stress", "Speed", "Plain"):
-        page.get_by_role("radio", name=name, exact=True).click()
+    choice = page.get_by_label("Colour by")
+    names = ("Displacement", "Von Mises stress", "Speed", "Stretch, the farthest from 1", "Plain")
+    for name in names:
+        choice.select_option(label=name)
+        page.wait_for_function("() => !document.querySelector('.legend')?.innerText.includes('…')")
         page.wait_for_timeout(500)
         pictures[name] = canvas_pixels(page)
-    for a, b in (("Displacement", "Stress"), ("Stress", "Speed"), ("Speed", "Plain")):
+    for a, b in itertools.pairwise(names):
         changed = np.abs(pictures[a] - pictures[b]).max(axis=2) > 12
         assert changed.mean() > 0.005, (a, b)
     assert page.locator(".legend").count() == 0
-    page.get_by_role("radio", name="Displacement", exact=True).click()
+    choice.select_option(label="Inverted elements")
+    page.get_by_text("1: yes").wait_for()
+    choice.select_option(label="Displacement")
     assert "Displacement" in page.locator(".legend").inner_text()
 
 

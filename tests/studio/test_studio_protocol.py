@@ -1,5 +1,6 @@
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from studio_world import make_session
 
 from continua.errors import InputError
 from continua.studio.encode import Encoder
-from continua.studio.protocol import MAX_MESSAGE, Kind, Material, PullBegin, pack, parse_command
+from continua.studio.protocol import MAX_MESSAGE, Kind, PullBegin, Set, pack, parse_command
 from continua.studio.session import Snapshot, Stats
 
 
@@ -48,7 +49,9 @@ def test_topology_describes_the_surface_and_frames_leave_out_what_did_not_change
     kind, header, arrays = unpack(encoder.topology(snapshot))
     assert kind == Kind.TOPOLOGY
     assert header["bodies"][0]["name"] == "beam"
-    assert [field["name"] for field in header["fields"]] == ["displacement", "von_mises", "velocity"]
+    units = body.fields.units
+    assert {field["name"]: field["unit"] for field in header["fields"]} == units
+    assert {"displacement", "velocity", "von_mises", "stress", "stretch", "inverted"} <= units.keys()
     assert header["colliders"][0]["kind"] == "plane"
     assert arrays["colormap"].shape == (256, 3)
     # the compact surface has the same corners in space as the body's own
@@ -76,9 +79,46 @@ def test_topology_describes_the_surface_and_frames_leave_out_what_did_not_change
     np.testing.assert_allclose(arrays["0/positions"], moved.frame["beam"].positions[nodes], rtol=1e-6)
 
 
+def test_a_moving_mesh_is_sent_once_and_its_pose_with_every_frame():
+    session = make_session()
+    points, triangles = np.eye(4, 3), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    pose = np.hstack([np.diag([1.0, -1.0, -1.0]), [[0.0], [2.0], [0.5]]])
+    moving = {"kind": "mesh", "points": points, "triangles": triangles, "pose": pose}
+    plane, snapshot = session.snapshot.frame.colliders[0], session.snapshot
+    snapshot = replace(snapshot, frame=replace(snapshot.frame, colliders=(plane, moving)))
+    encoder = Encoder()
+    _, header, arrays = unpack(encoder.topology(snapshot))
+    assert header["colliders"][1] == {"kind": "mesh"}
+    np.testing.assert_array_equal(arrays["collider/1/points"], points)
+    np.testing.assert_array_equal(arrays["collider/1/triangles"], triangles)
+    _, header, arrays = unpack(encoder.frame(snapshot))
+    assert not any(name.startswith("collider") for name in arrays)
+    assert header["poses"] == {"1": pose.ravel().tolist()}
+
+
+def test_inverted_elements_mark_all_their_nodes():
+    session = make_session()
+    world = session.snapshot.opening.world
+    beam = world.bodies[0]
+    state = beam.state()
+    state["positions"][0] += 0.5  # a corner is drawn through the beam
+    beam.restore(state)
+    frame = world.frame()
+    encoder = Encoder()
+    encoder.topology(session.snapshot)
+    encoder.choose("inverted")
+    _, _, arrays = unpack(encoder.frame(replace(session.snapshot, frame=frame)))
+    cells = beam.mesh.tets[frame["beam"]["inverted"] > 0.0]
+    assert len(cells) > 0
+    nodes = np.unique(frame["beam"].triangles)
+    np.testing.assert_array_equal(arrays["0/inverted"], np.isin(nodes, cells))
+
+
 def test_commands_are_read():
-    command = parse_command('{"type": "material", "body": "beam", "young": 2e6}')
-    assert command == Material(type="material", body="beam", young=2e6)
+    for value in (2e6, True, "newmark", (0.0, 1.0, 2.0)):
+        command = parse_command(json.dumps({"type": "set", "key": "beam/material/young", "value": value}))
+        assert command == Set(type="set", key="beam/material/young", value=value)
+        assert type(command.value) is type(value)
     text = (
         '{"type": "pull_begin", "id": 1, "body": "b", "triangle": 3,'
         ' "barycentric": [1, 0, 0], "target": [0, 1, 2]}'
@@ -98,13 +138,13 @@ def test_commands_are_read():
         "{}",
         '{"type": "explode"}',
         '{"type": "play", "loud": true}',
-        '{"type": "gravity", "value": [0, NaN, 0]}',
-        '{"type": "gravity", "value": [0, 1e400, 0]}',
-        '{"type": "gravity", "value": [0, 1]}',
+        '{"type": "set", "key": "world/gravity", "value": [0, NaN, 0]}',
+        '{"type": "set", "key": "world/gravity", "value": [0, 1e400, 0]}',
+        '{"type": "set", "key": "world/gravity", "value": [0, 1]}',
         '{"type": "pull_move", "id": -1, "target": [0, 0, 0]}',
         '{"type": "pull_move", "id": 1, "target": "here"}',
-        '{"type": "material", "body": "", "young": 1}',
-        '{"type": "material", "body": "beam", "young": "stiff"}',
+        '{"type": "set", "key": "", "value": 1}',
+        '{"type": "set", "key": "beam/material/young", "value": null}',
         '{"type": "scene", "name": "' + "x" * 500 + '"}',
         "[" * 10_000,
         '{"type": "play"' + " " * MAX_MESSAGE + "}",

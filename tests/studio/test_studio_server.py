@@ -79,9 +79,10 @@ def test_nothing_outside_of_the_page_is_served(client, path):
     assert client.get(path).status_code in (404, 405)
 
 
-def test_hello_state_topology_frame_in_this_order(client):
+def test_hello_panel_state_topology_frame_in_this_order(client):
     with connect(client, origin=f"http://{HOST}") as socket:
         assert json.loads(socket.receive()["text"])["type"] == "hello"
+        assert json.loads(socket.receive()["text"])["type"] == "panel"
         state = json.loads(socket.receive()["text"])
         assert state["type"] == "state"
         assert state["scene"] == "test"
@@ -154,8 +155,8 @@ def test_a_slow_page_skips_frames(client):
 def test_two_pages_agree_and_one_may_vanish(client):
     with connect(client) as first:
         with connect(client) as second:
-            second.send_json({"type": "gravity", "value": [0, -1.62, 0]})
-            while next_text(first, "state")["gravity"][1] != -1.62:
+            second.send_json({"type": "set", "key": "world/gravity", "value": [0, -1.62, 0]})
+            while next_text(first, "state")["values"]["world/gravity"][1] != -1.62:
                 pass
         first.send_json({"type": "pause"})
         while next_text(first, "state")["playing"]:

@@ -123,37 +123,67 @@ def test_a_client_that_leaves_lets_go(running):
     assert not session._world.bodies[0]._pulls
 
 
+def turn(session, key, value):
+    say(session, type="set", key=key, value=value)
+
+
 def test_stiffer_matter_sags_less(running):
     session, _ = running()
-    say(session, type="material", body="beam", young=2e7, damping_mass=3.0)
+    turn(session, "beam/material/young", 2e7)
+    turn(session, "beam/damping/mass", 3.0)
     wait_for(lambda: session.snapshot.frame.time > 1.0, 60)
     stiff = tip(session.snapshot.frame)[1]
-    assert session.state["materials"]["beam"] == {
-        "young": 2e7,
-        "poisson": 0.3,
-        "density": 1000.0,
-        "damping_mass": 3.0,
-        "damping_stiffness": 0.0,
-    }
-    assert session.state["defaults"]["materials"]["beam"]["young"] == 2e5
-    say(session, type="material", body="beam", young=2e5)
+    values = session.state["values"]
+    assert (values["beam/material/young"], values["beam/damping/mass"]) == (2e7, 3.0)
+    assert session.panel["initial"]["beam/material/young"] == 2e5
+    turn(session, "beam/material/young", 2e5)
     wait_for(lambda: tip(session.snapshot.frame)[1] < stiff - 0.05)
 
 
 def test_gravity_upside_down(running):
     session, _ = running()
-    say(session, type="gravity", value=[0, 9.81, 0])
+    turn(session, "world/gravity", [0, 9.81, 0])
     say(session, type="reset")
     wait_for(lambda: tip(session.snapshot.frame)[1] > 0.15)
+
+
+def test_what_the_world_changes_by_itself_is_told(running):
+    session, _ = running()
+    session._world.at(0.2, lambda world: world.body("beam").set_material(young=3e5))
+    wait_for(lambda: session.state["values"]["beam/material/young"] == 3e5)
+
+
+def test_settling_leaves_the_body_where_it_comes_to_rest(running):
+    session, _ = running()
+    wait_for(lambda: session.snapshot.frame.step > 1)
+    say(session, type="pause")
+    say(session, type="settle")
+    wait_for(lambda: session.state["settled"] and session.state["busy"] is None)
+    assert session.state["settled"].startswith("Settled with")
+    weight = 1000 * 1.0 * 0.2 * 0.2 * 9.81  # the pin carries it
+    wait_for(lambda: abs(session.snapshot.live.forces["beam/hold/0"][1] - weight) < 1e-3 * weight)
+    turn(session, "beam/hold/0/on", False)
+    turn(session, "world/gravity", [9.81, 0, 0])  # along the floor, where nothing stops it
+    say(session, type="settle")
+    wait_for(lambda: not (session.state["settled"] or "Settled").startswith("Settled"))
+    assert session.state["settled"].endswith(".")
+    assert "beam" in session.state["settled"]
+
+
+def test_the_force_of_a_hand_is_known_to_its_page(running):
+    session, _ = running()
+    say(session, **grip())
+    wait_for(lambda: (1, 1) in session.snapshot.hands)
+    assert np.linalg.norm(session.snapshot.hands[1, 1]) > 0.0
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        {"type": "material", "body": "beam", "young": -1.0},
-        {"type": "material", "body": "beam", "poisson": 0.5},
-        {"type": "material", "body": "beam", "damping_mass": -0.1},
-        {"type": "material", "body": "nobody", "young": 1.0},
+        {"type": "set", "key": "beam/material/young", "value": -1.0},
+        {"type": "set", "key": "beam/material/poisson", "value": 0.5},
+        {"type": "set", "key": "beam/damping/mass", "value": -0.1},
+        {"type": "set", "key": "nobody/material/young", "value": 1.0},
         {
             "type": "pull_begin",
             "id": 1,
@@ -176,7 +206,9 @@ def test_a_command_that_cannot_be_done_is_answered_and_the_session_goes_on(runni
     session, ear = running()
     say(session, **command)
     wait_for(lambda: ear.failures)
-    assert "\n" not in ear.failures[0]
+    message, key = ear.failures[0]
+    assert "\n" not in message
+    assert key == command.get("key", "")
     step = session.snapshot.frame.step
     wait_for(lambda: session.snapshot.frame.step > step)
 
@@ -201,13 +233,13 @@ def test_another_scene_starts_anew_and_an_unknown_one_changes_nothing(running):
     session, ear = running()
     wait_for(lambda: session.snapshot.frame.step > 3)
     say(session, **grip())
-    say(session, type="material", body="beam", young=5e5)
+    turn(session, "beam/material/young", 5e5)
     say(session, type="scene", name="nowhere")
     wait_for(lambda: ear.failures)
     assert session.snapshot.epoch == 1
     say(session, type="scene", name="test")
     wait_for(lambda: session.snapshot.epoch == 2)
     assert not session._pulls
-    wait_for(lambda: session.state["materials"]["beam"]["young"] == 2e5)
+    wait_for(lambda: session.state["values"]["beam/material/young"] == 2e5)
     assert session.state["busy"] is None
     assert len(session.snapshot.samples) <= session.snapshot.seq

@@ -224,6 +224,14 @@ class Attachments:
         self._handles.append(handle)
         return handle
 
+    @property
+    def attached(self) -> tuple[Attachment, ...]:
+        """All that holds, loads and pulls the body: constraints, loads, pulls and handles."""
+        constraints = self._constraints[1:] if isinstance(self.mesh, PlaneMesh) else self._constraints
+        coupled = {pull for handle in self._handles for pull in handle.springs}
+        pulls = (pull for pull in self._pulls if pull not in coupled)
+        return (*constraints, *self._loads, *pulls, *self._handles)
+
     def reaction_forces(self) -> NDArray[np.float64]:
         """Return the force [N] that constraints exerted on every node in the last step or `settle`, shape [n, 3].
 

@@ -50,14 +50,15 @@ class Handle(Attachment):
     """A tool that holds a body; `move` it from any one thread, at any rate, and feel its force.
 
     Attributes:
+        springs: The pulls that couple it to the body.
         stiffness: Stiffness of the coupling [N/m].
     """
 
     def __init__(self, body: Attachments, pulls: Sequence[Pull], position: NDArray[np.float64]) -> None:
         super().__init__(body, inf)
-        self._springs = tuple(pulls)
-        self._offsets = [pull.target - position for pull in self._springs]
-        self.stiffness = float(sum(pull.stiffness for pull in self._springs))
+        self.springs = tuple(pulls)
+        self._offsets = [pull.target - position for pull in self.springs]
+        self.stiffness = float(sum(pull.stiffness for pull in self.springs))
         self._tool: _Triple = _triple(position)
         zero = (0.0, 0.0, 0.0)
         self._give = np.full(3, self.stiffness)
@@ -114,7 +115,7 @@ class Handle(Attachment):
 
     def remove(self) -> None:
         """Let go of the body; doing so twice is no error."""
-        for pull in self._springs:
+        for pull in self.springs:
             pull.remove()
         super().remove()
 
@@ -123,12 +124,12 @@ class Handle(Attachment):
     def take(self) -> None:
         """Take the tool's position over for the next step."""
         self._taken = self._tool
-        for pull, offset in zip(self._springs, self._offsets, strict=True):
+        for pull, offset in zip(self.springs, self._offsets, strict=True):
             pull.target = np.array(self._taken) + offset
 
     def publish(self, stepper: Stepper, dt: float) -> None:
         """Leave a record of the step of `dt` [s] that was done; 0 stands for an equilibrium."""
-        force = -np.sum([pull.force for pull in self._springs], axis=0)
+        force = -np.sum([pull.force for pull in self.springs], axis=0)
         if dt > 0.0:
             self._look(stepper, dt)
         now, last = perf_counter(), self._record
@@ -144,14 +145,14 @@ class Handle(Attachment):
         self._looks += 1
         for axis in axes:
             load = np.zeros_like(stepper.positions)
-            for pull in self._springs:
+            for pull in self.springs:
                 load[pull.nodes, axis] += pull.stiffness * pull.weights
             moved = stepper.give(load, dt)
             if moved is None:
                 continue
             rest = sum(
                 pull.stiffness * (1.0 - float(pull.weights @ moved[pull.nodes, axis]))
-                for pull in self._springs
+                for pull in self.springs
             )
             self._give[axis] = min(max(rest, 0.0), self.stiffness)
 

@@ -35,6 +35,15 @@ class Load(Attachment):
         """Add to `force` [N], shape [n, 3], what the load exerts on a body at positions x at `time` [s]."""
         raise AssertionError("every kind of load has its own")
 
+    @property
+    def forces(self) -> NDArray[np.float64]:
+        """The force [N] on every node now, shape [n, 3]; zero when its time is over."""
+        body = self._attached()
+        forces, now = np.zeros_like(body._x), body._surroundings.time
+        if now < self.until:
+            self.add(now, body._x, forces)
+        return forces
+
 
 class Push(Load):
     """A force [N] spread evenly over nodes; set `force` to change it while the simulation runs.

@@ -112,7 +112,7 @@ class SoftBody(Attachments):
         self.name = name or ""
         self.color = color
         self.mesh = mesh
-        self._lumped = mass == "lumped" or self.integrator.lumped
+        self._mass_lumped = mass == "lumped"
         law = material if material is not None else Corotated()
         self._elements = _make_elements(mesh, order, law, plasticity is not None)
         self._damper: Damper | None = None
@@ -140,6 +140,11 @@ class SoftBody(Attachments):
     def material(self) -> Law:
         """The material; change it with `set_material`."""
         return self._materials.law
+
+    @property
+    def parts(self) -> tuple[tuple[NDArray[np.int32], Law], ...]:
+        """Parts of other constants: the numbers of their elements, and their material."""
+        return tuple(self._materials.parts)
 
     @property
     def damping(self) -> tuple[float, float]:
@@ -228,6 +233,15 @@ class SoftBody(Attachments):
             raise InputError(f"body '{self.name}' is elastic; give it a plasticity to make it keep a shape")
         self._flow.keep(self._x)
         self._stepper.material_changed()
+
+    def set_integrator(self, integrator: Integrator | str, newton: int | None = None) -> None:
+        """Advance the body by another method from now on; see `SoftBody` for the arguments."""
+        self.integrator = choose_integrator(integrator, newton)
+        self._stepper = self.integrator.stepper(self._elements, self.solver)
+        self._stepper.restart(self._v)
+        self._reactions = None
+        self._density = None  # explicit methods have another mass
+        self._take_materials()
 
     def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Start as a rigid motion: velocity [m/s] of the centre of mass and angular velocity [rad/s] about it."""
@@ -411,7 +425,8 @@ class SoftBody(Attachments):
         self._contact_stiffness = max(20.0 * materials.young, 100.0 * weight) / self._element_size
         if self._density is None or (self._density != materials.density).any():
             self._density = materials.density
-            self._mass = self._elements.mass(materials.density, self._lumped)
+            lumped = self._mass_lumped or self.integrator.lumped
+            self._mass = self._elements.mass(materials.density, lumped)
             self._node_mass = np.add.reduceat(self._mass, self._elements.pattern.indptr[:-1])
 
     def _energy(self) -> dict[str, float]:

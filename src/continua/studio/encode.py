@@ -16,21 +16,33 @@ from continua.studio.session import Snapshot
 
 __all__ = ["Encoder", "field_list"]
 
-_LABELS = {"displacement": "Displacement", "von_mises": "Von Mises stress", "velocity": "Speed"}
+_FIELDS: dict[str, tuple[str, str, str]] = {
+    "displacement": ("Motion", "Displacement", "zero"),
+    "velocity": ("Motion", "Speed", "zero"),
+    "von_mises": ("Stress and energy", "Von Mises stress", "zero"),
+    "stress": ("Stress and energy", "Von Mises stress, by elements", "zero"),
+    "energy_density": ("Stress and energy", "Energy density", "zero"),
+    "stretch": ("Shape", "Stretch, the farthest from 1", "one"),
+    "plastic_strain": ("Shape", "Plastic strain", "zero"),
+    "inverted": ("Shape", "Inverted elements", "flag"),
+}
+"""Group and label of fields, and where their range begins: at 0, about 1, or no and yes."""
+
 _ENERGIES = ("kinetic", "elastic", "gravity")
 
 
 def field_list(frame: Frame) -> list[dict[str, str]]:
-    """Return name, label and unit of every field that can colour the bodies, the usual ones first."""
+    """Return group, name, label, unit and kind of range of every field that can colour the bodies."""
     found: dict[str, str] = {}
     for body in frame:
         for name, unit in body.fields.units.items():
             found.setdefault(name, unit)
-    names = [name for name in _LABELS if name in found] + [name for name in found if name not in _LABELS]
-    return [
-        {"name": name, "label": _LABELS.get(name, name.replace("_", " ").capitalize()), "unit": found[name]}
-        for name in names
-    ]
+    names = [name for name in _FIELDS if name in found] + [name for name in found if name not in _FIELDS]
+    entries = []
+    for name in names:
+        group, label, start = _FIELDS.get(name, ("Others", name.replace("_", " ").capitalize(), "zero"))
+        entries.append({"name": name, "group": group, "label": label, "unit": found[name], "start": start})
+    return entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +61,15 @@ class _Surface:
 class Encoder:
     """Remembers what one page already has, and packs what it lacks.
 
+    Args:
+        client: The page's number in the session.
+
     Attributes:
         field: The field whose values the page wants, or None; the scene's own at first.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, client: int = 0) -> None:
+        self._client = client
         self.field: str | None = None
         self.epoch = 0
         self._surfaces: list[_Surface] = []
@@ -82,13 +98,16 @@ class Encoder:
                     "cells": {kind: len(cells) for kind, cells in body.cells.items()},
                 }
             )
+        for key, (owner, nodes) in snapshot.marks.items():
+            arrays[f"{key}/marks"] = np.searchsorted(self._surfaces[owner].nodes, nodes).astype(np.uint32)
         header = {
             "epoch": snapshot.epoch,
             "field": self.field,
             "camera": dict(snapshot.opening.camera),
             "bodies": bodies,
             "fields": field_list(frame),
-            "colliders": [_plain(collider) for collider in frame.colliders],
+            "colliders": [_collider(n, about, arrays) for n, about in enumerate(frame.colliders)],
+            "poses": _poses(frame),
         }
         return pack(Kind.TOPOLOGY, header, arrays)
 
@@ -100,13 +119,22 @@ class Encoder:
             wanted = {f"{number}/positions": body.positions[surface.nodes].astype(np.float32)}
             if self.field is not None and self.field in body.fields:
                 values = body.scalars(self.field)[surface.nodes]
+                if _FIELDS.get(self.field, ("", "", ""))[2] == "flag":  # one marked cell marks all its nodes
+                    values = np.sign(values)
                 wanted[f"{number}/{self.field}"] = values.astype(np.float32)
-            for name, values in wanted.items():
-                before = self._sent.get(name)
-                if before is None or not np.array_equal(before, values):
-                    arrays[name] = self._sent[name] = values
+            self._add(wanted, arrays)
+        live = snapshot.live
+        self._add({f"{key}/arrows": values for key, values in live.arrows.items()}, arrays)
+        self._add({f"{key}/spring": values for key, values in live.springs.items()}, arrays)
         arrays["samples"] = self._new_samples(snapshot)
         return pack(Kind.FRAME, self._frame_header(snapshot), arrays)
+
+    def _add(self, wanted: Mapping[str, NDArray[np.float32]], arrays: dict[str, NDArray]) -> None:
+        """Add those arrays that the page does not have yet."""
+        for name, values in wanted.items():
+            before = self._sent.get(name)
+            if before is None or not np.array_equal(before, values):
+                arrays[name] = self._sent[name] = values
 
     def _new_samples(self, snapshot: Snapshot) -> NDArray[np.float32]:
         """Return time, milliseconds a step and energies of the snapshots since the last frame, [k, 5]."""
@@ -121,7 +149,8 @@ class Encoder:
     def choose(self, field: str | None) -> None:
         """Send another field from now on."""
         self.field = field
-        self._sent = {name: values for name, values in self._sent.items() if name.endswith("/positions")}
+        kept = ("/positions", "/arrows", "/spring")
+        self._sent = {name: values for name, values in self._sent.items() if name.endswith(kept)}
 
     def _frame_header(self, snapshot: Snapshot) -> dict[str, Any]:
         frame, stats = snapshot.frame, snapshot.stats
@@ -142,12 +171,45 @@ class Encoder:
             "inverted": sum(report.inverted for report in frame.reports),
             "contacts": sum(report.contacts for report in frame.reports),
             "warnings": list(warnings)[:5],
+            "reports": {
+                report.body: {
+                    "parts": report.substeps,
+                    "newton": report.newton,
+                    "iterations": report.iterations,
+                    "inverted": report.inverted,
+                    "contacts": report.contacts,
+                }
+                for report in frame.reports
+            },
+            "solvers": dict(snapshot.solvers),
+            "forces": snapshot.live.forces,
+            "sizes": snapshot.live.sizes,
+            "hands": {
+                number: force for (client, number), force in snapshot.hands.items() if client == self._client
+            },
+            "poses": _poses(frame),
         }
 
 
-def _plain(collider: Mapping[str, object]) -> dict[str, Any]:
-    """Return a collider with its arrays as lists."""
+def _collider(number: int, about: Mapping[str, object], arrays: dict[str, NDArray]) -> dict[str, Any]:
+    """Return what never changes of a collider; its mesh, if it has one, goes into `arrays`."""
+    plain: dict[str, Any] = {}
+    for key, value in about.items():
+        if key == "points":
+            arrays[f"collider/{number}/points"] = np.asarray(value, dtype=np.float32)
+        elif key == "triangles":
+            arrays[f"collider/{number}/triangles"] = np.asarray(value, dtype=np.uint32)
+        elif key != "pose":
+            plain[key] = (
+                np.asarray(value).tolist() if isinstance(value, (np.ndarray, np.generic, tuple)) else value
+            )
+    return plain
+
+
+def _poses(frame: Frame) -> dict[int, list[float]]:
+    """Return the rows of the 3x4 matrices of the colliders that move, by their numbers."""
     return {
-        key: np.asarray(value).tolist() if isinstance(value, (np.ndarray, np.generic, tuple, list)) else value
-        for key, value in collider.items()
+        number: np.asarray(about["pose"], dtype=np.float64).ravel().tolist()
+        for number, about in enumerate(frame.colliders)
+        if about.get("pose") is not None
     }

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.frames import BodyFrame
+from continua.studio.spread import spread
 
 if TYPE_CHECKING:
     from continua.solids import SoftBody
@@ -61,6 +62,11 @@ class Hand:
         for pull, start in zip(self._pulls, self._start, strict=True):
             pull.target = start + shift
 
+    @property
+    def force(self) -> NDArray[np.float64]:
+        """The force on the body now [N], shape [3]."""
+        return np.sum([pull.force for pull in self._pulls], axis=0)
+
     def remove(self) -> None:
         """Let go."""
         for pull in self._pulls:
@@ -76,13 +82,7 @@ def _patch(
     centers = corners.mean(axis=1)
     distances = np.linalg.norm(centers - point, axis=1)
     near = np.flatnonzero(distances < reach)
-    chosen: list[int] = []
-    gaps = distances[near]
-    while len(chosen) < min(_POINTS - 1, len(near)):  # always the one farthest from those chosen before
-        pick = int(near[np.argmax(gaps)])
-        chosen.append(pick)
-        gaps = np.minimum(gaps, np.linalg.norm(centers[near] - centers[pick], axis=1))
-    others = np.array(chosen, dtype=np.intp)
+    others = near[spread(centers[near], _POINTS - 1, distances[near])]
     falloff = (1.0 - (distances[others] / reach) ** 2) ** 2
     shares = np.concatenate([[1.0], np.maximum(falloff, 0.05)])
     return others, shares / shares.sum()

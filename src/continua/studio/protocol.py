@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 
 from continua.errors import InputError
 
@@ -26,22 +26,22 @@ __all__ = [
     "Ack",
     "Color",
     "Command",
-    "Gravity",
     "Kind",
     "LoadScene",
-    "Material",
     "Pause",
     "Play",
     "PullBegin",
     "PullEnd",
     "PullMove",
     "Reset",
+    "Set",
+    "Settle",
     "Step",
     "pack",
     "parse_command",
 ]
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Version of the messages; the page reloads itself when it meets another."""
 
 MAX_MESSAGE = 16 * 1024
@@ -102,7 +102,7 @@ class Step(_Command):
 
 
 class Reset(_Command):
-    """Go back to time zero; material values stay as they are."""
+    """Go back to time zero; values that were changed stay as they are."""
 
     type: Literal["reset"]
 
@@ -140,23 +140,18 @@ class PullEnd(_Command):
     id: PullId
 
 
-class Material(_Command):
-    """Change material values of a body while it runs; what is not given stays."""
+class Set(_Command):
+    """Give a knob of the board a new value."""
 
-    type: Literal["material"]
-    body: Name
-    young: Number | None = None
-    poisson: Number | None = None
-    density: Number | None = None
-    damping_mass: Number | None = None
-    damping_stiffness: Number | None = None
+    type: Literal["set"]
+    key: Name
+    value: Annotated[bool, Strict()] | Number | Vector | Name
 
 
-class Gravity(_Command):
-    """Change gravity [m/s^2]."""
+class Settle(_Command):
+    """Go to the static equilibrium and rest there."""
 
-    type: Literal["gravity"]
-    value: Vector
+    type: Literal["settle"]
 
 
 class Color(_Command):
@@ -174,18 +169,7 @@ class Ack(_Command):
 
 
 Command = (
-    Play
-    | Pause
-    | Step
-    | Reset
-    | LoadScene
-    | PullBegin
-    | PullMove
-    | PullEnd
-    | Material
-    | Gravity
-    | Color
-    | Ack
+    Play | Pause | Step | Reset | LoadScene | PullBegin | PullMove | PullEnd | Set | Settle | Color | Ack
 )
 
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(Annotated[Command, Field(discriminator="type")])

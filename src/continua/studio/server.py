@@ -54,13 +54,14 @@ class _Connection:
         self._session = session
         self._number = number
         self._hello = hello
-        self._encoder = Encoder()
+        self._encoder = Encoder(number)
         self._news = asyncio.Event()
-        self._failures: list[str] = []
+        self._failures: list[tuple[str, str]] = []
         self._state_version = -1
+        self._panel_version = -1
+        self._colors: list[str | None] = []
         self._sent_seq = -1
         self._unacked: list[int] = []
-        self._refresh = False
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -70,7 +71,8 @@ class _Connection:
                 loop.call_soon_threadsafe(action)
 
         listener = Listener(
-            changed=lambda: soon(self._news.set), failed=lambda message: soon(lambda: self._fail(message))
+            changed=lambda: soon(self._news.set),
+            failed=lambda message, key: soon(lambda: self._fail(message, key)),
         )
         self._session.listen(self._number, listener)
         writer = asyncio.create_task(self._write_until_gone())
@@ -80,9 +82,9 @@ class _Connection:
             writer.cancel()
             self._session.leave(self._number)
 
-    def _fail(self, message: str) -> None:
+    def _fail(self, message: str, key: str = "") -> None:
         if len(self._failures) < 20:
-            self._failures.append(message)
+            self._failures.append((message, key))
         self._news.set()
 
     async def _read(self) -> None:
@@ -104,8 +106,7 @@ class _Connection:
             self._unacked = [seq for seq in self._unacked if seq > command.seq]
             self._news.set()
         elif isinstance(command, Color):
-            self._encoder.choose(command.field)
-            self._refresh = True
+            self._colors.append(command.field)
             self._news.set()
         else:
             self._session.submit(self._number, command)
@@ -125,7 +126,11 @@ class _Connection:
         while True:
             self._news.clear()
             while self._failures:
-                await self._send_json({"type": "error", "message": self._failures.pop(0)})
+                message, key = self._failures.pop(0)
+                await self._send_json({"type": "error", "message": message, "key": key})
+            if self._session.panel_version != self._panel_version:
+                self._panel_version = self._session.panel_version
+                await self._send_json(self._session.panel)
             if self._session.state_version != self._state_version:
                 self._state_version = self._session.state_version
                 await self._send_json(self._session.state)
@@ -134,12 +139,14 @@ class _Connection:
                 self._unacked.clear()
                 self._sent_seq = -1
                 await self._socket.send_bytes(self._encoder.topology(snapshot))
-            fresh = snapshot.seq != self._sent_seq or self._refresh
+            fresh = snapshot.seq != self._sent_seq or self._colors
             if fresh and len(self._unacked) < _IN_FLIGHT:
-                self._refresh = False
+                while self._colors:
+                    self._encoder.choose(self._colors.pop(0))
                 self._sent_seq = snapshot.seq
                 self._unacked.append(snapshot.seq)
-                await self._socket.send_bytes(self._encoder.frame(snapshot))
+                # some fields are worked out only now, and may take a while
+                await self._socket.send_bytes(await asyncio.to_thread(self._encoder.frame, snapshot))
             await self._news.wait()
 
     async def _send_json(self, message: dict[str, Any]) -> None:

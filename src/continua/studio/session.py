@@ -18,22 +18,26 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from continua.errors import ContinuaError, DivergedError, InputError
 from continua.frames import Frame, StepReport
 from continua.numerics.kernel import on_compile
-from continua.studio import knobs
+from continua.studio.board import Board, Live
+from continua.studio.clock import Clock
 from continua.studio.hand import Hand
 from continua.studio.protocol import (
     Command,
-    Gravity,
     LoadScene,
-    Material,
     Pause,
     Play,
     PullBegin,
     PullEnd,
     PullMove,
     Reset,
+    Set,
+    Settle,
     Step,
 )
 
@@ -48,7 +52,6 @@ MAX_RATE = 30.0
 _QUEUE_LIMIT = 2000
 _PULLS_PER_CLIENT = 10
 _SAMPLES = 600
-_LAG_LIMIT = 0.1  # s of real time the simulation may owe before the debt is forgiven
 
 
 Sample = tuple[int, float, float, Mapping[str, float]]
@@ -96,6 +99,10 @@ class Snapshot:
         opening: How the scene was opened.
         samples: For plots, `(seq, time [s], milliseconds a step, energies [J] by name)` of this and of
             earlier snapshots since the start, so that a page that skips frames still draws whole curves.
+        marks: For each hold and load the number of its body and the nodes at which it is drawn.
+        live: What holds and loads do.
+        hands: The force [N] of each hand on what it holds, by client and pull.
+        solvers: How the linear solver of each body does, by the body's name.
     """
 
     seq: int
@@ -104,6 +111,10 @@ class Snapshot:
     stats: Stats
     opening: Opening
     samples: tuple[Sample, ...] = ()
+    marks: Mapping[str, tuple[int, NDArray[np.int32]]] = field(default_factory=dict)
+    live: Live = field(default_factory=Live)
+    hands: Mapping[tuple[int, int], list[float]] = field(default_factory=dict)
+    solvers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,44 +123,12 @@ class Listener:
 
     Attributes:
         changed: Called when there is a new snapshot or state.
-        failed: Called with one sentence when a command of this client could not be carried out.
+        failed: Called when a command of this client could not be carried out, with one sentence and the key of
+            the value that was to be set, or "" for other commands.
     """
 
     changed: Callable[[], None]
-    failed: Callable[[str], None]
-
-
-class _Clock:
-    """Says how far the simulated time may be, and measures how fast it went."""
-
-    def __init__(self) -> None:
-        self._real = self._simulated = 0.0
-        self._marks: deque[tuple[float, float]] = deque()
-
-    def restart(self, simulated: float) -> None:
-        self._real, self._simulated = time.perf_counter(), simulated
-        self._marks.clear()
-
-    def wait(self, simulated: float) -> float:
-        """Return the seconds until `simulated` is due; a large debt is forgiven, not caught up."""
-        owed = (time.perf_counter() - self._real) - (simulated - self._simulated)
-        if owed > _LAG_LIMIT:
-            self._real += owed
-        return -owed
-
-    def mark(self, simulated: float) -> None:
-        now = time.perf_counter()
-        self._marks.append((now, simulated))
-        while len(self._marks) > 2 and now - self._marks[0][0] > 1.0:
-            self._marks.popleft()
-
-    def rates(self) -> tuple[float, float]:
-        """Return steps a second and simulated seconds a second."""
-        if len(self._marks) < 2:
-            return 0.0, 0.0
-        (real0, simulated0), (real1, simulated1) = self._marks[0], self._marks[-1]
-        real = max(real1 - real0, 1e-9)
-        return (len(self._marks) - 1) / real, (simulated1 - simulated0) / real
+    failed: Callable[[str, str], None]
 
 
 def _energy(frame: Frame) -> dict[str, float]:
@@ -180,11 +159,14 @@ class Session:
         self._gone: set[int] = set()
         self._lock = threading.Lock()
         self._watched = threading.Event()
-        self._clock = _Clock()
+        self._clock = Clock()
         self._playing = True
         self._error: str | None = None
         self._busy: str | None = None
-        self._defaults = knobs.describe_world(world)
+        self._settled: str | None = None
+        self.board = Board(world)
+        self._shown: tuple[Board | None, int] = (None, 0)
+        self._values: dict[str, Any] = {}
         self._next_publish = 0.0
         self._dirty = False
         self._times: list[float] = []
@@ -192,9 +174,11 @@ class Session:
         self._reports: tuple[StepReport, ...] = ()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="continua-simulation", daemon=True)
+        self.panel: dict[str, Any] = {}
+        self.panel_version = 0
         self.state: dict[str, Any] = {}
         self.state_version = 0
-        self.snapshot = Snapshot(0, 1, world.frame(), Stats(), opening)
+        self.snapshot = Snapshot(0, 1, world.frame(), Stats(), opening, marks=self.board.marks())
         self._tell_state()
 
     # What other threads may call.
@@ -270,10 +254,10 @@ class Session:
         try:
             self._do(client, command)
         except ContinuaError as error:
-            self._tell_failure(client, str(error))
+            self._tell_failure(client, str(error), command)
         except Exception as error:  # a fault in one command must not end the session
             traceback.print_exc()
-            self._tell_failure(client, f"that did not work: {error}")
+            self._tell_failure(client, f"that did not work: {error}", command)
 
     def _do(self, client: int, command: Command) -> None:
         world = self._world
@@ -291,12 +275,11 @@ class Session:
                 self._reset()
             case LoadScene(name=name):
                 self._open(name)
-            case Material():
-                knobs.apply_material(world, command)
+            case Set(key=key, value=value):
+                self.board.turn(key, value)
                 self._dirty = True
-            case Gravity():
-                knobs.apply_gravity(world, command)
-                self._dirty = True
+            case Settle():
+                self._settle()
             case PullBegin():
                 self._begin_pull(client, command)
                 return
@@ -318,7 +301,9 @@ class Session:
             self._pulls.pop(key).remove()
         if sum(owner == client for owner, _ in self._pulls) >= _PULLS_PER_CLIENT:
             raise InputError(f"at most {_PULLS_PER_CLIENT} points can be pulled at a time")
-        self._pulls[key] = knobs.take_hold(self._world, self.snapshot.frame, command)
+        body = self._world.body(command.body)
+        held = self.snapshot.frame[body.name]
+        self._pulls[key] = Hand(body, held, command.triangle, command.barycentric, command.target)
 
     def _release(self, client: int | None) -> None:
         for key in [key for key in self._pulls if client is None or key[0] == client]:
@@ -327,10 +312,30 @@ class Session:
     def _reset(self) -> None:
         self._release(None)
         self._world.reset()
-        self._error = None
+        self._error = self._settled = None
         self._reports = ()
         self._times.clear()
         self._samples.clear()
+        self._clock.restart(self._world.time)
+        self._dirty = True
+
+    def _settle(self) -> None:
+        """Go to the equilibrium; how that went is told in the state, in a sentence."""
+        self._busy, self._settled = "settling", None
+        self._tell_state()
+        try:
+            reports = self._world.settle()
+        except ContinuaError as error:
+            text = str(error)
+            self._settled = f"{text[:1].upper()}{text[1:]}."
+            return
+        finally:
+            self._busy = None
+        newton, steps = sum(r.newton for r in reports), max((r.steps for r in reports), default=1)
+        self._settled = f"Settled with {newton} Newton iterations" + (
+            f" in {steps} load steps." if steps > 1 else "."
+        )
+        self._error = None
         self._clock.restart(self._world.time)
         self._dirty = True
 
@@ -345,8 +350,8 @@ class Session:
         self._release(None)
         world = opening.world
         self._world, self._scene = world, name
-        self._defaults = knobs.describe_world(world)
-        self._playing, self._error, self._reports = True, None, ()
+        self.board = Board(world)
+        self._playing, self._error, self._settled, self._reports = True, None, None, ()
         self._times.clear()
         self._samples.clear()
         self._clock.restart(world.time)
@@ -361,7 +366,7 @@ class Session:
             while True:
                 waiting.append(self._commands.get_nowait())
         for item in waiting:
-            if item is None or not isinstance(item[1], Material | Gravity | PullBegin):
+            if item is None or not isinstance(item[1], Set | Settle | PullBegin):
                 with suppress(queue.Full):
                     self._commands.put_nowait(item)
 
@@ -421,10 +426,22 @@ class Session:
             samples=tuple(self._samples),
             stats=Stats(step_ms, steps, rate),
             opening=opening or before.opening,
+            marks=self.board.marks(),
+            live=self.board.live(),
+            hands={key: [float(part) for part in hand.force] for key, hand in self._pulls.items()},
+            solvers=self.board.solvers(),
         )
-        self._tell_change()
+        if self.board.values() != self._values:  # the world has changed something by itself
+            self._tell_state()
+        else:
+            self._tell_change()
 
     def _tell_state(self) -> None:
+        if (shown := (self.board, self.board.version)) != self._shown:
+            self._shown = shown
+            self.panel = {"type": "panel", **self.board.describe()}
+            self.panel_version += 1
+        self._values = self.board.values()
         self.state_version += 1
         self.state = {
             "type": "state",
@@ -432,8 +449,9 @@ class Session:
             "playing": self._playing,
             "error": self._error,
             "busy": self._busy,
-            **knobs.describe_world(self._world),
-            "defaults": self._defaults,
+            "settled": self._settled,
+            "dt": float(self._world.dt),
+            "values": self._values,
         }
         self._tell_change()
 
@@ -443,8 +461,8 @@ class Session:
         for listener in listeners:
             listener.changed()
 
-    def _tell_failure(self, client: int, message: str) -> None:
+    def _tell_failure(self, client: int, message: str, command: Command) -> None:
         with self._lock:
             listener = self._listeners.get(client)
         if listener is not None:
-            listener.failed(message)
+            listener.failed(message, command.key if isinstance(command, Set) else "")

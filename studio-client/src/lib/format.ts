@@ -1,5 +1,7 @@
 // Numbers with units, for people to read and to type.
 
+import type { Limits } from "../net/messages";
+
 const PREFIXES: [number, string][] = [
   [1e12, "T"],
   [1e9, "G"],
@@ -12,7 +14,7 @@ const PREFIXES: [number, string][] = [
 ];
 
 /** Units that take a prefix; the others are written with plain numbers. */
-const PREFIXED = new Set(["Pa", "m", "m/s", "J", "W", "N", "s"]);
+const PREFIXED = new Set(["Pa", "m", "m/s", "J", "J/m³", "W", "N", "N/m", "N/m³", "s"]);
 
 function digits(value: number, significant: number): string {
   if (value === 0) return "0";
@@ -37,6 +39,28 @@ export function formatValue(value: number, unit: string, significant = 3): strin
   if (size < 1e-12) return `0 ${unit}`;
   const [factor, prefix] = PREFIXES.find(([f]) => size >= f * 0.9995) ?? PREFIXES[PREFIXES.length - 1];
   return `${digits(value / factor, significant)} ${prefix}${unit}`;
+}
+
+/** Write a vector with the prefix that suits its length: `(0.00, 2.28, 0.04) kN`. */
+export function formatVector(vector: readonly number[], unit: string): string {
+  const size = Math.hypot(...vector);
+  const usable = PREFIXED.has(unit) && size >= 1e-12 && Number.isFinite(size);
+  const [factor, prefix] = (usable && PREFIXES.find(([f]) => size >= f * 0.9995)) || [1, ""];
+  const decimals = size / factor >= 99.95 ? 0 : size / factor >= 9.995 ? 1 : 2;
+  const parts = vector.map((part) => (part / factor).toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1"));
+  return `(${parts.join(", ")}) ${prefix}${unit}`;
+}
+
+/** What is wrong with a typed text, in a sentence, or null. */
+export function refusal(text: string, unit: string, limits: Limits, example: number, whole = false): string | null {
+  const value = parseValue(text, unit);
+  if (value === null) return `“${text.trim()}” is not a number; write, for example, ${formatValue(example, unit)}.`;
+  const { min, max, openMin, openMax } = limits;
+  if (min !== null && (value < min || (openMin && value === min)))
+    return `Must be ${openMin ? "greater than" : "at least"} ${formatValue(min, unit)}.`;
+  if (max !== null && (value > max || (openMax && value === max)))
+    return `Must be ${openMax ? "less than" : "at most"} ${formatValue(max, unit)}.`;
+  return whole && !Number.isInteger(value) ? "Must be a whole number." : null;
 }
 
 /** Read what a person typed: `2.5 MPa`, `2.5M`, `1e6`, `0,3`. Returns null if it is no number. */

@@ -9,6 +9,7 @@ export const KEYS: { key: string; label: string; help: string }[] = [
   { key: "r", label: "R", help: "Back to the start" },
   { key: "f", label: "F", help: "Bring everything into view" },
   { key: "w", label: "W", help: "Show or hide the mesh" },
+  { key: "l", label: "L", help: "Show or hide holds and loads" },
   { key: "?", label: "?", help: "Show or hide this help" },
 ];
 
@@ -28,6 +29,9 @@ function act(key: string): boolean {
       return true;
     case "w":
       remember({ wireframe: !useStudio.getState().wireframe });
+      return true;
+    case "l":
+      remember({ marks: !useStudio.getState().marks });
       return true;
     case "?":
       useStudio.setState(({ helpOpen }) => ({ helpOpen: !helpOpen }));

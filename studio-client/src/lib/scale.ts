@@ -1,5 +1,7 @@
 // How the way of a slider (0 to 1) maps to a value.
 
+import type { ScaleInfo } from "../net/messages";
+
 export interface Scale {
   min: number;
   max: number;
@@ -18,12 +20,13 @@ export function linearScale(min: number, max: number): Scale {
   };
 }
 
-export function logScale(min: number, max: number): Scale {
+/** By powers of ten; with `zero` the very start of the way is 0. */
+export function logScale(min: number, max: number, zero = false): Scale {
   const span = Math.log(max / min);
   return {
     min,
     max,
-    toValue: (p) => min * Math.exp(span * clamp(p)),
+    toValue: (p) => (zero && p <= 0 ? 0 : min * Math.exp(span * clamp(p))),
     toPosition: (v) => (v <= min ? 0 : clamp(Math.log(v / min) / span)),
   };
 }
@@ -36,6 +39,11 @@ export function powerScale(max: number, power = 3): Scale {
     toValue: (p) => max * clamp(p) ** power,
     toPosition: (v) => (v <= 0 ? 0 : clamp((v / max) ** (1 / power))),
   };
+}
+
+export function makeScale({ kind, low, high, zero }: ScaleInfo): Scale {
+  if (kind === "log") return logScale(low, high, zero);
+  return kind === "power" ? powerScale(high) : linearScale(low, high);
 }
 
 /** Round to `count` significant digits, so that sliders do not give 1.0372911e6. */

@@ -1,21 +1,65 @@
 // The messages of the studio, as the server sends and reads them.
 
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 export type Vector = [number, number, number];
 
-export interface MaterialValues {
-  young: number;
-  poisson: number;
-  density: number;
-  damping_mass: number;
-  damping_stiffness: number;
+export type Value = number | Vector | string | boolean;
+
+export interface ScaleInfo {
+  kind: "linear" | "log" | "power";
+  low: number;
+  high: number;
+  zero: boolean;
 }
 
-export interface WorldValues {
-  dt: number;
-  gravity: Vector;
-  materials: Record<string, MaterialValues>;
+/** Smallest and largest value; open ones are not included. */
+export interface Limits {
+  min: number | null;
+  max: number | null;
+  openMin?: boolean;
+  openMax?: boolean;
+}
+
+/** One value that can be changed. */
+export interface KnobInfo extends Limits {
+  key: string;
+  label: string;
+  kind: "number" | "count" | "vector" | "choice" | "switch";
+  unit: string;
+  help: string;
+  scale: ScaleInfo | null;
+  options: Record<string, string>;
+}
+
+export interface Group {
+  title: string;
+  note: string;
+  knobs: KnobInfo[];
+}
+
+/** A constraint, a load or a spring; the first of its knobs switches it. */
+export interface HoldInfo extends Group {
+  key: string;
+  kind: "pin" | "drive" | "lock" | "load" | "pull";
+  direction: Vector | null;
+}
+
+export interface BodyPanel {
+  name: string;
+  facts: string[];
+  materials: Group[];
+  damping: Group;
+  stepping: Group;
+  holds: HoldInfo[];
+}
+
+/** What can be changed in a scene; the values are in the state. */
+export interface PanelMessage {
+  type: "panel";
+  world: Group[];
+  bodies: BodyPanel[];
+  initial: Record<string, Value>;
 }
 
 export interface SceneEntry {
@@ -30,26 +74,34 @@ export interface HelloMessage {
   scenes: SceneEntry[];
 }
 
-export interface StateMessage extends WorldValues {
+export interface StateMessage {
   type: "state";
   scene: string;
   playing: boolean;
   error: string | null;
   busy: string | null;
-  defaults: WorldValues;
+  /** How the last search for an equilibrium went. */
+  settled: string | null;
+  dt: number;
+  values: Record<string, Value>;
 }
 
 export interface ErrorMessage {
   type: "error";
   message: string;
+  /** The value that was refused, or nothing. */
+  key: string;
 }
 
-export type TextMessage = HelloMessage | StateMessage | ErrorMessage;
+export type TextMessage = HelloMessage | PanelMessage | StateMessage | ErrorMessage;
 
 export interface FieldInfo {
   name: string;
+  group: string;
   label: string;
   unit: string;
+  /** Where the range begins: at 0, about 1, or 0 for no and 1 for yes. */
+  start: "zero" | "one" | "flag";
 }
 
 export interface BodyInfo {
@@ -62,7 +114,11 @@ export interface BodyInfo {
 
 export type Collider =
   | { kind: "plane"; point: Vector; normal: Vector }
-  | { kind: "sphere"; center: Vector; radius: number; inside?: boolean };
+  | { kind: "sphere"; center: Vector; radius: number; inside?: boolean }
+  | { kind: "mesh" };
+
+/** Rows of the 3x4 matrices that take moving colliders from rest to where they are, by number. */
+export type Poses = Record<number, number[]>;
 
 /** What a scene says about its camera; angles in degrees, places in metres. */
 export interface CameraHints {
@@ -80,6 +136,15 @@ export interface TopologyHeader {
   bodies: BodyInfo[];
   fields: FieldInfo[];
   colliders: Collider[];
+  poses: Poses;
+}
+
+export interface BodyReport {
+  parts: number;
+  newton: number;
+  iterations: number;
+  inverted: number;
+  contacts: number;
 }
 
 export interface FrameHeader {
@@ -96,6 +161,15 @@ export interface FrameHeader {
   inverted: number;
   contacts: number;
   warnings: string[];
+  reports: Record<string, BodyReport>;
+  solvers: Record<string, string>;
+  /** Total force [N] of each hold and load that acts. */
+  forces: Record<string, Vector>;
+  /** Sum of the sizes of the nodes' forces [N] of each load that acts. */
+  sizes: Record<string, number>;
+  /** Force [N] of each pull of this page. */
+  hands: Record<number, Vector>;
+  poses: Poses;
 }
 
 export type Command =
@@ -111,7 +185,7 @@ export type Command =
     }
   | { type: "pull_move"; id: number; target: Vector }
   | { type: "pull_end"; id: number }
-  | ({ type: "material"; body: string } & Partial<MaterialValues>)
-  | { type: "gravity"; value: Vector }
+  | { type: "set"; key: string; value: Value }
+  | { type: "settle" }
   | { type: "color"; field: string | null }
   | { type: "ack"; seq: number };

@@ -1,70 +1,86 @@
 import { useMemo } from "react";
 import { formatValue } from "../lib/format";
+import type { FieldInfo } from "../net/messages";
 import type { LiveScene } from "../state/live";
 import { chooseField } from "../state/studio";
 import { useStudio } from "../state/store";
-import { TypedValue } from "./Slider";
+import { Section } from "./Section";
+import { Problem, TypedValue } from "./TypedValue";
 
-const SHORT: Record<string, string> = { von_mises: "Stress" };
+const PLAIN = "";
 
 export function ColorPanel({ scene }: { scene: LiveScene }) {
   const field = useStudio((s) => s.field);
-  const fixed = useStudio((s) => s.rangeFixed);
-  const range = useStudio((s) => s.range);
-  const unit = scene.fields.find(({ name }) => name === field)?.unit ?? "";
-  const options = [
-    ...scene.fields.map(({ name, label }) => ({ name: name as string | null, label: SHORT[name] ?? label, title: label })),
-    { name: null, label: "Plain", title: "Plain" },
-  ];
+  const info = scene.fields.find(({ name }) => name === field);
+  const groups = [...new Set(scene.fields.map(({ group }) => group))];
   return (
-    <section aria-labelledby="color-title">
-      <h2 id="color-title">Colour</h2>
-      <div className="segments" role="radiogroup" aria-label="Colour by">
-        {options.map(({ name, label, title }) => (
-          <button
-            key={label}
-            type="button"
-            role="radio"
-            aria-checked={name === field}
-            title={title}
-            onClick={() => chooseField(name)}
-          >
-            {label}
-          </button>
+    <Section title="Colour">
+      <select
+        className="wide"
+        aria-label="Colour by"
+        value={field ?? PLAIN}
+        onChange={(event) => chooseField(event.target.value === PLAIN ? null : event.target.value)}
+      >
+        <option value={PLAIN}>Plain</option>
+        {groups.map((group) => (
+          <optgroup key={group} label={group}>
+            {scene.fields
+              .filter((entry) => entry.group === group)
+              .map(({ name, label }) => (
+                <option key={name} value={name}>
+                  {label}
+                </option>
+              ))}
+          </optgroup>
         ))}
-      </div>
-      {field !== null && (
-        <div className="range-row">
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={!fixed}
-              onChange={(event) => useStudio.setState({ rangeFixed: !event.target.checked })}
+      </select>
+      {info && info.start !== "flag" && <Range info={info} />}
+    </Section>
+  );
+}
+
+const LOW = "color/low";
+const HIGH = "color/high";
+
+function Range({ info: { unit } }: { info: FieldInfo }) {
+  const fixed = useStudio((s) => s.rangeFixed);
+  const [low, high] = useStudio((s) => s.range);
+  return (
+    <>
+      <div className="range-row">
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={!fixed}
+            onChange={(event) => useStudio.setState({ rangeFixed: !event.target.checked })}
+          />
+          Automatic range
+        </label>
+        {fixed && (
+          <span className="range-values">
+            <TypedValue
+              id={LOW}
+              label="Lowest value"
+              unit={unit}
+              value={low}
+              limits={{ min: null, max: high, openMax: true }}
+              onChange={(value) => useStudio.setState({ range: [value, high] })}
             />
-            Automatic range
-          </label>
-          {fixed && (
-            <span className="range-values">
-              <TypedValue
-                label="Lowest value"
-                unit={unit}
-                value={range[0]}
-                limits={[-1e15, range[1]]}
-                onChange={(low) => useStudio.setState({ range: [low, range[1]] })}
-              />
-              <span aria-hidden="true">–</span>
-              <TypedValue
-                label="Highest value"
-                unit={unit}
-                value={range[1]}
-                limits={[range[0], 1e15]}
-                onChange={(high) => useStudio.setState({ range: [range[0], high] })}
-              />
-            </span>
-          )}
-        </div>
-      )}
-    </section>
+            <span aria-hidden="true">–</span>
+            <TypedValue
+              id={HIGH}
+              label="Highest value"
+              unit={unit}
+              value={high}
+              limits={{ min: low, max: null, openMin: true }}
+              onChange={(value) => useStudio.setState({ range: [low, value] })}
+            />
+          </span>
+        )}
+      </div>
+      <Problem id={LOW} />
+      <Problem id={HIGH} />
+    </>
   );
 }
 
@@ -78,21 +94,28 @@ function gradient(table: Uint8Array): string {
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
+function ticksOf({ start, unit }: FieldInfo, low: number, high: number): string[] {
+  if (start === "flag") return ["0: no", "1: yes"];
+  const values = high > low ? [low, 0.5 * (low + high), high] : [low];
+  return values.map((value, i) => (i === 0 && value === 0 ? "0" : formatValue(value, unit)));
+}
+
 /** The colour bar over the view. */
 export function Legend({ scene }: { scene: LiveScene }) {
   const field = useStudio((s) => s.field);
+  const colored = useStudio((s) => s.colored);
   const [low, high] = useStudio((s) => s.range);
   const background = useMemo(() => gradient(scene.colormap), [scene]);
   const info = scene.fields.find(({ name }) => name === field);
   if (!info) return null;
-  const ticks = high > low ? [low, 0.5 * (low + high), high] : [low];
+  const ticks = colored ? ticksOf(info, low, high) : ["…"];
   return (
-    <figure className="legend" aria-label={`${info.label} from ${formatValue(low, info.unit)} to ${formatValue(high, info.unit)}`}>
+    <figure className="legend" aria-label={`${info.label} from ${ticks[0]} to ${ticks[ticks.length - 1]}`}>
       <figcaption>{info.label}</figcaption>
       <div className="bar" style={{ background }} />
       <div className="ticks" aria-hidden="true">
-        {ticks.map((value, i) => (
-          <span key={i}>{i === 0 && value === 0 ? "0" : formatValue(value, info.unit)}</span>
+        {ticks.map((text, i) => (
+          <span key={i}>{text}</span>
         ))}
       </div>
     </figure>

@@ -2,7 +2,7 @@
 // of React; the views read them when they draw.
 
 import type { Packet, PackedArray } from "../net/decode";
-import type { BodyInfo, CameraHints, Collider, FieldInfo, FrameHeader } from "../net/messages";
+import type { BodyInfo, CameraHints, Collider, FieldInfo, FrameHeader, Poses } from "../net/messages";
 
 export interface LiveBody {
   info: BodyInfo;
@@ -19,11 +19,25 @@ export interface Bounds {
   max: [number, number, number];
 }
 
+export interface ColliderMesh {
+  points: Float32Array;
+  triangles: Uint32Array;
+}
+
 export interface LiveScene {
   epoch: number;
   bodies: LiveBody[];
   fields: FieldInfo[];
   colliders: Collider[];
+  /** Meshes of colliders by number. */
+  meshes: Map<number, ColliderMesh>;
+  poses: Poses;
+  /** For each hold and load, the surface nodes at which it is drawn. */
+  marks: Map<string, Uint32Array>;
+  /** Forces at those nodes, for loads. */
+  arrows: Map<string, Float32Array>;
+  /** Start and end of springs. */
+  springs: Map<string, Float32Array>;
   colormap: Uint8Array;
   bounds: Bounds;
   camera: CameraHints;
@@ -59,8 +73,21 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
       version: 0,
     };
   });
+  const meshes = new Map<number, ColliderMesh>();
+  packet.header.colliders.forEach(({ kind }, number) => {
+    if (kind !== "mesh") return;
+    meshes.set(number, {
+      points: array(`collider/${number}/points`) as Float32Array,
+      triangles: array(`collider/${number}/triangles`) as Uint32Array,
+    });
+  });
   return {
     epoch: packet.header.epoch,
+    meshes,
+    poses: packet.header.poses,
+    marks: takeAll(packet.arrays, "/marks") as Map<string, Uint32Array>,
+    arrows: new Map(),
+    springs: new Map(),
     bodies,
     fields: packet.header.fields,
     colliders: packet.header.colliders,
@@ -68,6 +95,12 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
     bounds: boundsOf(bodies),
     camera: packet.header.camera,
   };
+}
+
+/** The arrays whose names end so, by the rest of the name. */
+function takeAll(arrays: Map<string, PackedArray>, end: string): Map<string, PackedArray> {
+  const found = [...arrays].filter(([name]) => name.endsWith(end));
+  return new Map(found.map(([name, values]) => [name.slice(0, -end.length), values]));
 }
 
 /** Take over the arrays of a frame; those that are missing have not changed. */
@@ -84,14 +117,17 @@ export function applyFrame(
     else if (scalars) body.scalars = scalars;
     if (positions || scalars || header.field === null) body.version++;
   });
+  scene.poses = header.poses;
+  takeAll(arrays, "/arrows").forEach((values, key) => scene.arrows.set(key, values as Float32Array));
+  takeAll(arrays, "/spring").forEach((values, key) => scene.springs.set(key, values as Float32Array));
 }
 
 const BINS = 256;
 const SHARE = 0.99;
 
 /**
- * Smallest scalar over all bodies, and the value that 99 in 100 nodes do not exceed; null if nothing is
- * coloured. The few nodes at a hard edge or under the mouse carry stresses that would hide all others.
+ * The values that one in 100 nodes stays below and that 99 in 100 do not exceed; null if nothing is coloured.
+ * The few nodes at a hard edge or under the mouse carry stresses that would hide all others.
  */
 export function scalarExtent(scene: LiveScene): [number, number] | null {
   let low = Infinity;
@@ -112,7 +148,9 @@ export function scalarExtent(scene: LiveScene): [number, number] | null {
     if (!scalars) continue;
     for (let i = 0; i < scalars.length; i++) bins[Math.floor((scalars[i] - low) * scale)]++;
   }
-  let bin = 0;
-  for (let below = bins[0]; below < SHARE * count && bin < BINS - 1; below += bins[bin]) bin++;
-  return [low, Math.min(high, low + (bin + 1) / scale)];
+  let first = 0;
+  for (let below = bins[0]; below < (1 - SHARE) * count; below += bins[first]) first++;
+  let last = 0;
+  for (let below = bins[0]; below < SHARE * count && last < BINS - 1; below += bins[last]) last++;
+  return [low + first / scale, Math.min(high, low + (last + 1) / scale)];
 }

@@ -1,7 +1,9 @@
 // The automatic colour range: it grows at once and shrinks only after a while, so that the legend rests.
 
 import { niceCeiling } from "../lib/format";
+import type { FieldInfo } from "../net/messages";
 
+const LEAST = 1e-3; // least distance from 1 that a range about 1 shows
 const PATIENCE = 1.5; // s that values must stay below half of the range before it shrinks
 
 export class AutoRange {
@@ -15,7 +17,15 @@ export class AutoRange {
   }
 
   /** Take in the extent of the values at `now` [s] and return the range to use. */
-  update(extent: [number, number] | null, now: number): [number, number] {
+  update(extent: [number, number] | null, now: number, start: FieldInfo["start"] = "zero"): [number, number] {
+    if (start === "flag") return [0, 1];
+    if (start === "zero" || !extent) return this.follow(extent, now);
+    const away = Math.max(Math.abs(extent[0] - 1), Math.abs(extent[1] - 1), LEAST);
+    const reach = this.follow([0, away], now)[1];
+    return [1 - reach, 1 + reach];
+  }
+
+  private follow(extent: [number, number] | null, now: number): [number, number] {
     if (!extent) return this.range;
     const low = extent[0] < 0 ? -niceCeiling(-extent[0]) : 0;
     const size = Math.max(extent[1], 0);

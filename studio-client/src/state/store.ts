@@ -2,7 +2,7 @@
 
 import { create } from "zustand";
 import type { LinkStatus } from "../net/connection";
-import type { FrameHeader, HelloMessage, StateMessage } from "../net/messages";
+import type { FrameHeader, HelloMessage, PanelMessage, StateMessage } from "../net/messages";
 import type { LiveScene } from "./live";
 
 export type Theme = "auto" | "light" | "dark";
@@ -15,17 +15,28 @@ export interface Toast {
 export interface StudioState {
   link: LinkStatus;
   hello: HelloMessage | null;
+  panel: PanelMessage | null;
   world: StateMessage | null;
   scene: LiveScene | null;
   /** The newest frame's header, at most ten times a second. */
   header: FrameHeader | null;
   /** The field that colours the bodies, or null for plain. */
   field: string | null;
+  /** Whether the newest frame brought its values. */
+  colored: boolean;
   range: [number, number];
   rangeFixed: boolean;
   wireframe: boolean;
+  /** Whether holds and loads are drawn. */
+  marks: boolean;
   theme: Theme;
   body: string | null;
+  /** The part of the body whose material is shown; 0 is the body itself. */
+  part: number;
+  /** Sections of the panel that were opened or closed by hand. */
+  sections: Record<string, boolean>;
+  /** What was wrong with the last thing typed into a field, by its key. */
+  problems: Record<string, string>;
   panelOpen: boolean;
   plotsOpen: boolean;
   helpOpen: boolean;
@@ -45,15 +56,21 @@ function saved(): Partial<StudioState> {
 export const useStudio = create<StudioState>(() => ({
   link: "connecting",
   hello: null,
+  panel: null,
   world: null,
   scene: null,
   header: null,
   field: null,
+  colored: false,
   range: [0, 0],
   rangeFixed: false,
   wireframe: false,
+  marks: true,
   theme: "auto",
   body: null,
+  part: 0,
+  sections: {},
+  problems: {},
   panelOpen: window.innerWidth > 760,
   plotsOpen: window.innerWidth > 760,
   helpOpen: false,
@@ -61,15 +78,25 @@ export const useStudio = create<StudioState>(() => ({
   ...saved(),
 }));
 
+type Kept = "theme" | "wireframe" | "marks" | "sections";
+
 /** Change a choice that outlives the page. */
-export function remember(change: Partial<Pick<StudioState, "theme" | "wireframe">>): void {
+export function remember(change: Partial<Pick<StudioState, Kept>>): void {
   useStudio.setState(change);
-  const { theme, wireframe } = useStudio.getState();
+  const { theme, wireframe, marks, sections } = useStudio.getState();
   try {
-    localStorage.setItem(SAVED, JSON.stringify({ theme, wireframe }));
+    localStorage.setItem(SAVED, JSON.stringify({ theme, wireframe, marks, sections }));
   } catch {
     // private windows may refuse; the choice then lasts as long as the page
   }
+}
+
+/** Say what is wrong with a field, or that nothing is. */
+export function setProblem(key: string, problem: string | null): void {
+  const { problems } = useStudio.getState();
+  if ((problems[key] ?? null) === problem) return;
+  const { [key]: _gone, ...others } = problems;
+  useStudio.setState({ problems: problem === null ? others : { ...others, [key]: problem } });
 }
 
 let toastId = 0;

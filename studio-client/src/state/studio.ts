@@ -1,17 +1,19 @@
 // Ties the connection, the live scene and the store together.
 
 import { Connection, socketAddress } from "../net/connection";
-import { type Command, type FrameHeader, PROTOCOL, type TextMessage } from "../net/messages";
+import { type Command, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
 import type { Packet } from "../net/decode";
 import { History } from "./history";
 import { applyFrame, makeScene, scalarExtent } from "./live";
+import { Notes } from "./notes";
 import { AutoRange } from "./range";
-import { toast, useStudio } from "./store";
+import { setProblem, toast, useStudio } from "./store";
 
 const HEADER_INTERVAL = 100; // ms between updates of the status line
 
 export const history = new History();
 const autoRange = new AutoRange();
+const notes = new Notes();
 const redrawListeners = new Set<() => void>();
 
 let newest: FrameHeader | null = null;
@@ -46,19 +48,28 @@ function onText(message: TextMessage): void {
       if (message.protocol !== PROTOCOL) window.location.reload();
       useStudio.setState({ hello: message });
       break;
-    case "state": {
+    case "panel": {
       const { body } = useStudio.getState();
-      const names = Object.keys(message.materials);
-      useStudio.setState({
-        world: message,
-        body: body !== null && names.includes(body) ? body : (names[0] ?? null),
-      });
+      const names = message.bodies.map(({ name }) => name);
+      const same = body !== null && names.includes(body);
+      useStudio.setState({ panel: message, ...(same ? {} : { body: names[0] ?? null, part: 0 }) });
       break;
     }
+    case "state":
+      useStudio.setState({ world: message });
+      break;
     case "error":
-      toast(message.message);
+      if (message.key) setProblem(message.key, sentence(message.message));
+      else toast(message.message);
       break;
   }
+}
+
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
+
+export function change(key: string, value: Value): void {
+  setProblem(key, null);
+  send({ type: "set", key, value });
 }
 
 function onPacket(packet: Packet): void {
@@ -67,10 +78,13 @@ function onPacket(packet: Packet): void {
     newest = null;
     history.clear();
     autoRange.clear();
+    notes.clear();
     useStudio.setState({
+      problems: {},
       scene,
       header: null,
       field: packet.header.field,
+      colored: false,
       rangeFixed: false,
       range: [0, 0],
     });
@@ -79,7 +93,7 @@ function onPacket(packet: Packet): void {
     else chosen = null;
     return;
   }
-  const { scene, rangeFixed, range, field } = useStudio.getState();
+  const { scene, rangeFixed, range, field, colored } = useStudio.getState();
   if (!scene || scene.epoch !== packet.header.epoch) return;
   const { header } = packet;
   applyFrame(scene, header, packet.arrays);
@@ -87,10 +101,14 @@ function onPacket(packet: Packet): void {
   newest = header;
   unacknowledged = header.seq;
   history.add((packet.arrays.get("samples") ?? new Float32Array()) as Float32Array);
+  const arrived = header.field !== null && header.field === field;
+  if (arrived !== colored) useStudio.setState({ colored: arrived });
   if (!rangeFixed && header.field === field) {
-    const next = autoRange.update(scalarExtent(scene), performance.now() / 1000);
+    const start = scene.fields.find(({ name }) => name === field)?.start;
+    const next = autoRange.update(scalarExtent(scene), performance.now() / 1000, start);
     if (next[0] !== range[0] || next[1] !== range[1]) useStudio.setState({ range: next });
   }
+  header.warnings = notes.update(header.warnings, performance.now() / 1000);
   showHeader();
   redraw();
 }
@@ -116,7 +134,7 @@ export function acknowledge(): void {
 export function chooseField(field: string | null): void {
   autoRange.clear();
   chosen = { scene: useStudio.getState().world?.scene ?? "", field };
-  useStudio.setState({ field, rangeFixed: false, range: [0, 0] });
+  useStudio.setState({ field, colored: false, rangeFixed: false, range: [0, 0] });
   send({ type: "color", field });
 }
 

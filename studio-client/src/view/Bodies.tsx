@@ -15,7 +15,7 @@ interface Props {
 
 /** All bodies. They are brought up to date just before each picture is drawn. */
 export function Bodies({ scene, dark }: Props) {
-  const field = useStudio((s) => s.field);
+  const colored = useStudio((s) => s.colored);
   const range = useStudio((s) => s.range);
   const wireframe = useStudio((s) => s.wireframe);
   const invalidate = useThree((s) => s.invalidate);
@@ -51,12 +51,12 @@ export function Bodies({ scene, dark }: Props) {
     scene.bodies.forEach((body, number) => {
       surfaces[number].update();
       const plain = new Color().setRGB(...(body.info.color ?? [0.5, 0.5, 0.5]), "srgb");
-      materials[number].setColoring(field !== null && body.scalars ? range : null, plain);
+      materials[number].setColoring(colored && body.scalars ? range : null, plain);
     });
     acknowledge();
   });
 
-  useEffect(() => invalidate(), [field, range, wireframe, invalidate]);
+  useEffect(() => invalidate(), [colored, range, wireframe, invalidate]);
 
   return (
     <>

@@ -1,6 +1,8 @@
+import { Html } from "@react-three/drei";
 import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useRef } from "react";
 import { type Camera, type Group, type Mesh, Plane, Raycaster, Vector2, Vector3 } from "three";
+import { formatValue } from "../lib/format";
 import { redraw, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
 import { type Grip, useHands } from "./pulls";
@@ -170,6 +172,7 @@ function GripMark({ grip }: { grip: Grip }) {
   const start = useRef<Mesh>(null);
   const end = useRef<Mesh>(null);
   const rod = useRef<Mesh>(null);
+  const tag = useRef<Group>(null);
   useFrame(({ camera, size }) => {
     const surface = surfaceOf(grip.body);
     if (!surface || !start.current || !end.current || !rod.current) return;
@@ -177,6 +180,7 @@ function GripMark({ grip }: { grip: Grip }) {
     start.current.position.copy(anchor);
     start.current.scale.setScalar(sizeAt(anchor, camera, size.height, 4.5));
     end.current.position.copy(grip.target);
+    tag.current?.position.copy(grip.target);
     end.current.scale.setScalar(sizeAt(grip.target, camera, size.height, 7));
     const width = sizeAt(grip.target, camera, size.height, 1.1);
     const length = anchor.distanceTo(grip.target);
@@ -201,7 +205,20 @@ function GripMark({ grip }: { grip: Grip }) {
         <sphereGeometry args={[1, 20, 14]} />
         <meshBasicMaterial color="#f4612d" depthTest={false} transparent toneMapped={false} />
       </mesh>
+      <group ref={tag}>
+        <ForceTag grip={grip} />
+      </group>
     </group>
+  );
+}
+
+/** The force of the hand, beside the cursor. */
+function ForceTag({ grip }: { grip: Grip }) {
+  const force = useStudio((s) => s.header?.hands[grip.id]);
+  return (
+    <Html zIndexRange={[1, 0]} pointerEvents="none">
+      {force && <output className="force-tag">{formatValue(Math.hypot(...force), "N")}</output>}
+    </Html>
   );
 }
 

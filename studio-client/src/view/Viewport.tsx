@@ -6,9 +6,10 @@ import { onRedraw } from "../state/studio";
 import type { LiveScene } from "../state/live";
 import { useStudio } from "../state/store";
 import { Bodies } from "./Bodies";
+import { Colliders } from "./Colliders";
 import { detectGraphics } from "./graphics";
-import { Ground } from "./Ground";
 import { Lights, PlainLights } from "./Lights";
+import { Marks } from "./Marks";
 import { PullTool } from "./PullTool";
 import { type Stage, stageOf, startView } from "./stage";
 import { Probe } from "./Probe";
@@ -44,8 +45,9 @@ function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
     <>
       <Redraw />
       {graphics.full ? <Lights stage={stage} dark={dark} /> : <PlainLights stage={stage} />}
-      <Ground stage={stage} colliders={scene.colliders} dark={dark} />
+      <Colliders scene={scene} stage={stage} dark={dark} />
       <Bodies scene={scene} dark={dark} />
+      <Marks scene={scene} size={stage.radius} dark={dark} />
       <PullTool />
       <OrbitControls makeDefault enableDamping dampingFactor={0.14} zoomSpeed={0.8} />
       <CameraFit stage={stage} />

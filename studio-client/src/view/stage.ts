@@ -1,7 +1,7 @@
 // How large the scene is, where its floor lies, and how fine its grid is.
 
-import { Vector3 } from "three";
-import type { CameraHints, Collider, Vector } from "../net/messages";
+import { Box3, Matrix4, Sphere, Vector3 } from "three";
+import type { CameraHints, Collider } from "../net/messages";
 import type { LiveScene } from "../state/live";
 
 export interface Stage {
@@ -10,8 +10,6 @@ export interface Stage {
   radius: number;
   /** Corners of a box around all bodies at rest, with room to move. */
   corners: Vector3[];
-  /** Planes that hold bodies up or in. */
-  planes: { point: Vector; normal: Vector }[];
   /** Height of the plain grid if no plane is a floor, else null. */
   gridHeight: number | null;
   /** Distance of two grid lines [m]: 1, 2 or 5 times a power of ten. */
@@ -26,9 +24,33 @@ function niceFloor(value: number): number {
   return power * (digit >= 5 ? 5 : digit >= 2 ? 2 : 1);
 }
 
+/** Take over a pose, the rows of a 3x4 matrix. */
+export function setPose(matrix: Matrix4, pose: number[]): Matrix4 {
+  const [a, b, c, d, e, f, g, h, i, j, k, l] = pose;
+  return matrix.set(a, b, c, d, e, f, g, h, i, j, k, l, 0, 0, 0, 1);
+}
+
+const FAR = 3; // sizes of the bodies; what is larger than that is not brought into view as a whole
+
+/** A box around the bodies and the obstacles among them. */
+function boxOf(scene: LiveScene): Box3 {
+  const bodies = new Box3(new Vector3(...scene.bounds.min), new Vector3(...scene.bounds.max));
+  const size = bodies.min.distanceTo(bodies.max);
+  const box = bodies.clone();
+  scene.colliders.forEach((collider, number) => {
+    const own = new Box3();
+    if (collider.kind === "mesh") own.setFromArray(scene.meshes.get(number)?.points ?? []);
+    if (collider.kind === "sphere" && !collider.inside)
+      new Sphere(new Vector3(...collider.center), collider.radius).getBoundingBox(own);
+    const pose = scene.poses[number];
+    if (pose) own.applyMatrix4(setPose(new Matrix4(), pose));
+    if (!own.isEmpty() && own.min.distanceTo(own.max) < FAR * size) box.union(own);
+  });
+  return box;
+}
+
 export function stageOf(scene: LiveScene): Stage {
-  const min = new Vector3(...scene.bounds.min);
-  const max = new Vector3(...scene.bounds.max);
+  const { min, max } = boxOf(scene);
   const size = Math.max(min.distanceTo(max), 1e-6);
   const planes = scene.colliders.filter((c): c is Extract<Collider, { kind: "plane" }> => c.kind === "plane");
   const floors = planes.filter(({ normal }) => normal[1] > 0.9 * Math.hypot(...normal));
@@ -47,7 +69,6 @@ export function stageOf(scene: LiveScene): Stage {
     corners,
     center: min.clone().add(max).multiplyScalar(0.5),
     radius,
-    planes,
     gridHeight: floors.length ? null : min.y - 0.55 * radius,
     cell: niceFloor(radius / 4),
     camera: scene.camera,

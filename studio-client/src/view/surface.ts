@@ -33,6 +33,8 @@ export class Surface {
   private readonly vertexNodes: Uint32Array;
   private readonly index: Uint32Array;
   private readonly tree: MeshBVH;
+  /** For each node, one of the drawn vertices that show it. */
+  private readonly vertexOf: Uint32Array;
   private version = -1;
   private treeVersion = -1;
 
@@ -41,6 +43,10 @@ export class Surface {
     this.vertexNodes = split.nodes;
     this.index = split.index;
     const count = split.nodes.length;
+    this.vertexOf = new Uint32Array(body.rest.length / 3);
+    split.nodes.forEach((node, vertex) => {
+      this.vertexOf[node] = vertex;
+    });
     const attribute = (length: number, size: number) =>
       new BufferAttribute(new Float32Array(length * size), size).setUsage(DynamicDrawUsage);
     this.drawn.setIndex(new BufferAttribute(split.index, 1));
@@ -93,6 +99,11 @@ export class Surface {
     this.corners(hit.faceIndex);
     const weights = barycentric(hit.point);
     return { triangle: hit.faceIndex, barycentric: weights, point: hit.point, distance: hit.distance };
+  }
+
+  /** The outward direction at a node. */
+  normal(node: number): Vector3 {
+    return a.fromBufferAttribute(this.drawn.getAttribute("normal"), this.vertexOf[node]);
   }
 
   /** Where a point of the surface is now. */

@@ -1,6 +1,5 @@
 import { useMemo } from "react";
 import { Color, DoubleSide, Quaternion, ShaderMaterial, Vector3 } from "three";
-import type { Collider } from "../net/messages";
 import type { Stage } from "./stage";
 
 const VERTEX = `
@@ -41,6 +40,7 @@ void main() {
 interface GridProps {
   stage: Stage;
   point: Vector3;
+  /** A unit vector. */
   normal: Vector3;
   dark: boolean;
   solid: boolean;
@@ -49,7 +49,7 @@ interface GridProps {
 const UP = new Vector3(0, 1, 0);
 
 /** A grid through `point`; a solid one is also a floor that takes shadows. */
-function Grid({ stage, point, normal, dark, solid }: GridProps) {
+export function Grid({ stage, point, normal, dark, solid }: GridProps) {
   const reach = 9 * stage.radius;
   const major = (/^2/.test(stage.cell.toExponential()) ? 5 : 10) * stage.cell;
   const turn = useMemo(() => new Quaternion().setFromUnitVectors(UP, normal), [normal]);
@@ -96,41 +96,8 @@ function Grid({ stage, point, normal, dark, solid }: GridProps) {
   );
 }
 
-/** The floor and other planes, the spheres, and a grid for scale if there is no floor. */
-export function Ground({ stage, colliders, dark }: { stage: Stage; colliders: Collider[]; dark: boolean }) {
-  const planes = useMemo(() => {
-    const found = stage.planes.map(({ point, normal }) => ({
-      point: new Vector3(...point),
-      normal: new Vector3(...normal).normalize(),
-      solid: true,
-    }));
-    if (stage.gridHeight !== null) {
-      const point = new Vector3(stage.center.x, stage.gridHeight, stage.center.z);
-      found.push({ point, normal: UP, solid: false });
-    }
-    return found;
-  }, [stage]);
-  return (
-    <>
-      {planes.map((plane, number) => (
-        <Grid key={number} stage={stage} dark={dark} {...plane} />
-      ))}
-      {colliders.map(
-        (collider, number) =>
-          collider.kind === "sphere" && (
-            <mesh key={number} position={collider.center} castShadow={!collider.inside} receiveShadow>
-              <sphereGeometry args={[collider.radius, 64, 40]} />
-              <meshStandardMaterial
-                color={dark ? "#6c7686" : "#c3c8d1"}
-                roughness={0.85}
-                transparent={collider.inside}
-                opacity={collider.inside ? 0.12 : 1}
-                depthWrite={!collider.inside}
-                side={collider.inside ? DoubleSide : undefined}
-              />
-            </mesh>
-          ),
-      )}
-    </>
-  );
+/** A grid for scale below the bodies. */
+export function PlainGrid({ stage, height, dark }: { stage: Stage; height: number; dark: boolean }) {
+  const point = useMemo(() => new Vector3(stage.center.x, height, stage.center.z), [stage, height]);
+  return <Grid stage={stage} point={point} normal={UP} dark={dark} solid={false} />;
 }

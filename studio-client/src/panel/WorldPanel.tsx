@@ -1,0 +1,31 @@
+import type { PanelMessage } from "../net/messages";
+import { send } from "../state/studio";
+import { useStudio } from "../state/store";
+import { Knobs } from "./Knob";
+import { Section } from "./Section";
+
+export function WorldPanel({ panel }: { panel: PanelMessage }) {
+  const settled = useStudio((s) => s.world?.settled);
+  const busy = useStudio((s) => s.world?.busy != null);
+  return (
+    <Section title="World">
+      {panel.world.map((group) => (
+        <Knobs key={group.title} group={group} />
+      ))}
+      <button
+        type="button"
+        className="plain"
+        disabled={busy}
+        title="Go to where all forces are in balance, and rest there"
+        onClick={() => send({ type: "settle" })}
+      >
+        Settle
+      </button>
+      {settled && (
+        <p className="note" role="status">
+          {settled}
+        </p>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,102 @@
+import { useFrame } from "@react-three/fiber";
+import { type ReactNode, useEffect, useMemo, useRef } from "react";
+import { BufferAttribute, BufferGeometry, DoubleSide, type Group, Vector3 } from "three";
+import type { Vector } from "../net/messages";
+import type { ColliderMesh, LiveScene } from "../state/live";
+import { gather, splitCreases, vertexNormals } from "./geometry";
+import { Grid, PlainGrid } from "./Grid";
+import { setPose, type Stage } from "./stage";
+
+interface Props {
+  scene: LiveScene;
+  stage: Stage;
+  dark: boolean;
+}
+
+/** The floor and other planes, spheres and meshes, and a grid for scale if there is no floor. */
+export function Colliders({ scene, stage, dark }: Props) {
+  return (
+    <>
+      {scene.colliders.map((collider, number) => (
+        <Posed key={number} scene={scene} number={number}>
+          {collider.kind === "plane" && <PlaneGrid stage={stage} dark={dark} {...collider} />}
+          {collider.kind === "sphere" && (
+            <mesh position={collider.center} castShadow={!collider.inside} receiveShadow>
+              <sphereGeometry args={[collider.radius, 64, 40]} />
+              <Stone dark={dark} glass={collider.inside} />
+            </mesh>
+          )}
+          {collider.kind === "mesh" && <MeshShape mesh={scene.meshes.get(number)} dark={dark} />}
+        </Posed>
+      ))}
+      {stage.gridHeight !== null && <PlainGrid stage={stage} height={stage.gridHeight} dark={dark} />}
+    </>
+  );
+}
+
+/** Puts what is inside where the collider has got to. */
+function Posed({ scene, number, children }: { scene: LiveScene; number: number; children: ReactNode }) {
+  const group = useRef<Group>(null);
+  useFrame(() => {
+    const pose = scene.poses[number];
+    if (!pose || !group.current) return;
+    setPose(group.current.matrix, pose);
+    group.current.matrixWorldNeedsUpdate = true;
+  });
+  return (
+    <group ref={group} matrixAutoUpdate={false}>
+      {children}
+    </group>
+  );
+}
+
+function Stone({ dark, glass = false }: { dark: boolean; glass?: boolean }) {
+  return (
+    <meshStandardMaterial
+      color={dark ? "#6c7686" : "#c3c8d1"}
+      roughness={0.85}
+      transparent={glass}
+      opacity={glass ? 0.12 : 1}
+      depthWrite={!glass}
+      side={glass ? DoubleSide : undefined}
+    />
+  );
+}
+
+interface PlaneProps {
+  stage: Stage;
+  dark: boolean;
+  point: Vector;
+  normal: Vector;
+}
+
+function PlaneGrid({ stage, dark, point, normal }: PlaneProps) {
+  const place = useMemo(
+    () => ({ point: new Vector3(...point), normal: new Vector3(...normal).normalize() }),
+    [point, normal],
+  );
+  return <Grid stage={stage} dark={dark} solid {...place} />;
+}
+
+function MeshShape({ mesh, dark }: { mesh: ColliderMesh | undefined; dark: boolean }) {
+  const geometry = useMemo(() => mesh && geometryOf(mesh), [mesh]);
+  useEffect(() => () => geometry?.dispose(), [geometry]);
+  return geometry ? (
+    <mesh geometry={geometry} castShadow receiveShadow>
+      <Stone dark={dark} />
+    </mesh>
+  ) : null;
+}
+
+function geometryOf({ points, triangles }: ColliderMesh): BufferGeometry {
+  const { nodes, index } = splitCreases(points, triangles);
+  const positions = new Float32Array(3 * nodes.length);
+  const normals = new Float32Array(3 * nodes.length);
+  gather(positions, nodes, points, 3);
+  vertexNormals(normals, positions, index);
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new BufferAttribute(positions, 3));
+  geometry.setAttribute("normal", new BufferAttribute(normals, 3));
+  geometry.setIndex(new BufferAttribute(index, 1));
+  return geometry;
+}
