@@ -195,6 +195,7 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
             newton=spec.newton,
             solver=_solver(spec.solver),
             color=None if spec.color is None else _rgb(spec.color),
+            paint=None if spec.paint is None else _paint(spec.paint, scene),
         )
     _actions(scene, number, mesh, body)
     if spec.initial is not None:
@@ -413,6 +414,29 @@ def _wind(scene: Scene) -> Wind | None:
     with scene.at("wind"):
         spec = scene.wind
         return Wind(spec.velocity, gust=spec.gust, period=spec.period, density=spec.density)
+
+
+def _paint(spec: Any, scene: Scene) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Return the pattern as a function of rest positions."""
+    if isinstance(spec, matter.Checker):
+        return lambda x: (np.floor(x / spec.size + 1e-6).sum(axis=1) % 2.0).astype(np.float64)
+    from PIL import Image, UnidentifiedImageError
+
+    path = scene.file(spec.path)
+    try:
+        with Image.open(path) as file:
+            pixels = np.asarray(file.convert("L"), dtype=np.float64) / 255.0
+    except (OSError, UnidentifiedImageError) as error:
+        raise InputError(f"{spec.path} cannot be read as a picture: {error}") from None
+
+    def sample(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        low, high = x.min(axis=0), x.max(axis=0)
+        part = (x - low) / np.maximum(high - low, 1e-300)
+        column = np.minimum(part[:, 0] * pixels.shape[1], pixels.shape[1] - 1).astype(int)
+        row = np.minimum((1.0 - part[:, 1]) * pixels.shape[0], pixels.shape[0] - 1).astype(int)
+        return pixels[row, column]
+
+    return sample
 
 
 def _rgb(color: str) -> tuple[float, float, float]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Tag
 
 from continua.scene.integrators import Integrator
 from continua.scene.laws import Corotated, Material
@@ -10,11 +12,13 @@ from continua.scene.loads import LoadFaces, LoadVolume, Press, Push
 from continua.scene.motions import Drive, Lock, Pin, Pull
 from continua.scene.selectors import Where
 from continua.scene.shapes import Mesh, Transform
-from continua.scene.types import Color, Count, Flag, Model, Name, Number, Vector, option
+from continua.scene.types import Color, Count, Flag, Model, Name, Number, Path, Vector, by_type, option
 
 __all__ = [
     "Body",
+    "Checker",
     "Damping",
+    "Image",
     "Initial",
     "Part",
     "Pcg",
@@ -104,8 +108,27 @@ class Initial(Model):
     )
 
 
+class Checker(Model):
+    """Squares, or cubes, of two shades."""
+
+    type: Literal["checker"] = option("Squares of two shades.")
+    size: Number = option("Length of a square.", 0.1, unit="m", gt=0, le=1e6)
+
+
+class Image(Model):
+    """The brightness of a picture, spread over the front of the body (its extent along x and y)."""
+
+    type: Literal["image"] = option("The brightness of a picture.")
+    path: Path = option("The file, relative to the folder of the scene.")
+
+
+Paint = Annotated[
+    Annotated[Checker, Tag("checker")] | Annotated[Image, Tag("image")], by_type("checker", "image")
+]
+
+
 class SoftBody(Model):
-    """An elastic solid on a mesh of tetrahedra."""
+    """An elastic solid."""
 
     type: Literal["soft"] = option("An elastic solid.")
     name: Name = option("Name of the body, different from all others.")
@@ -128,6 +151,7 @@ class SoftBody(Model):
     )
     solver: Solver = option("How the linear systems are solved.", Pcg(type="pcg"))
     color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
+    paint: Paint | None = option("A pattern that the body carries; `color: paint` shows it.", None)
     initial: Initial | None = option("Motion at time 0; at rest by default.", None)
     pin: list[Pin] = option("Nodes that are held.", [])
     drive: list[Drive] = option("Nodes that move as told.", [])

@@ -67,7 +67,7 @@ class Picture(Model):
 
     color: Literal[
         "von_mises", "displacement", "velocity", "stress", "stretch", "energy_density", "plastic_strain",
-        "inverted", "plain",
+        "inverted", "paint", "plain",
     ] = option("What the colours of the bodies show.", "von_mises")  # fmt: skip
     size: PictureSize = option("Width and height.", (1280, 720), unit="px")
     camera: Camera | None = option("Where pictures are taken from.", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -32,6 +32,15 @@ from continua.solids.surface import BodySurface
 from continua.surroundings import Surroundings, as_vector
 
 __all__ = ["SoftBody"]
+
+
+def _checked_paint(paint: Any, rest: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    if paint is None:
+        return None
+    values = np.asarray(paint(rest.copy()) if callable(paint) else paint, dtype=np.float64)
+    if values.shape != (len(rest),) or not np.isfinite(values).all():
+        raise InputError(f"paint must be one finite number for each of the {len(rest)} nodes")
+    return frozen(values)
 
 
 def _make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elements:
@@ -88,6 +97,8 @@ class SoftBody(Attachments):
         newton: Most Newton iterations a step of an integrator given by name.
         solver: The linear solver; None takes conjugate gradients.
         color: RGB in 0..1 for plain pictures.
+        paint: A pattern that the body carries, to see how it deforms: a number a node, or a function of the rest
+            positions [n, 3] that returns them. It is the field "paint" of frames.
     """
 
     def __init__(
@@ -105,6 +116,7 @@ class SoftBody(Attachments):
         newton: int | None = None,
         solver: LinearSolver | None = None,
         color: tuple[float, float, float] | None = None,
+        paint: Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike | None = None,
     ) -> None:
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
@@ -121,6 +133,7 @@ class SoftBody(Attachments):
         self._v = np.zeros_like(self._x)
         self._initial_v = np.zeros_like(self._x)
         self._force = np.zeros_like(self._x)
+        self._paint = _checked_paint(paint, self._elements.rest_positions)
         self._surroundings = Surroundings()
         self._surface = BodySurface(self._elements)
         self._probe = FieldProbe(self._elements)
@@ -344,6 +357,8 @@ class SoftBody(Attachments):
             "velocity": Field(frozen(self._elements.values(self._v)), "m/s"),
             "von_mises": Field(frozen(self._elements.von_mises()), "Pa"),
         }
+        if self._paint is not None:
+            at_hand["paint"] = Field(self._paint, "")
         return BodyFrame(
             name=self.name,
             kind="soft",
