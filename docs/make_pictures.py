@@ -170,7 +170,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "towers": lambda: scene_film("towers", 4.0),
     "torsion": lambda: scene_film("torsion", 3.6),
     "laws": lambda: scene_film("laws", 5.5, fps=10.0),
-    "image-drag": lambda: scene_film("image-drag", 4.0, fps=12.0),
+    "image-drag": lambda: scene_film("image-drag", 4.0, fps=6.0),
     "gears": lambda: scene_film("gears", 4.0, fps=12.0),
     "horse": lambda: scene_film("horse", 2.4),
     "puddle": lambda: scene_film("puddle", 3.4),
