@@ -123,3 +123,13 @@ def test_plane_strain_cantilever_bends_as_theory_says():
 def test_orders_a_mesh_lacks_are_refused(case):
     with pytest.raises(ct.InputError, match="order 1 only, not 2"):
         ct.SoftBody(CASES[case][0], order=2)
+
+
+def test_paint_is_carried_along():
+    mesh = ct.mesh.rectangle(cells=(4, 4))
+    body = ct.SoftBody(mesh, paint=lambda x: x[:, 0], name="sheet")
+    frame = ct.World([body]).frame()["sheet"]
+    np.testing.assert_array_equal(frame["paint"], mesh.points[:, 0])
+    assert "paint" in list(frame.fields)
+    with pytest.raises(ct.InputError, match="one finite number for each of the 25 nodes"):
+        ct.SoftBody(mesh, paint=np.zeros(3))
