@@ -14,6 +14,7 @@ from continua.numerics.kernel import inline, kernel
 __all__ = ["depth_maps", "draw", "setup_triangles", "sky_light"]
 
 BAND = 16  # rows that one task draws
+_ROUNDING = 1e-9  # part of a triangle by which rounding may put a place outside
 _DONE = -1000000  # marks a place of a pixel that is shaded already
 
 
@@ -171,11 +172,11 @@ def _fill(first, last, dx, dy, near, edges, boxes, owner, inverse):
                 wa = e[0, 0] * px + e[0, 1] * py + e[0, 2]
                 wb = e[1, 0] * px + e[1, 1] * py + e[1, 2]
                 wc = e[2, 0] * px + e[2, 1] * py + e[2, 2]
-                if wa >= 0.0 and wb >= 0.0 and wc >= 0.0:
-                    w = wa + wb + wc
-                    if inverse[y - first, x] < w < limit:
-                        inverse[y - first, x] = w
-                        owner[y - first, x] = t
+                w = wa + wb + wc
+                edge = -_ROUNDING * w  # a place on a common edge belongs to both triangles, never to none
+                if wa >= edge and wb >= edge and wc >= edge and inverse[y - first, x] < w < limit:
+                    inverse[y - first, x] = w
+                    owner[y - first, x] = t
 
 
 @inline
