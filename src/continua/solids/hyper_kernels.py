@@ -26,14 +26,14 @@ def fill_records(principal, positions, tets, rest_inverse, volumes, constants, l
     """Fill the records of one chunk of elements for the law `principal`; return how many have det F <= 0."""
     count = 0
     for e in range(chunk * CHUNK, min(tets.shape[0], (chunk + 1) * CHUNK)):
-        count += _fill_record(
+        count += fill_record(
             principal, positions, tets, rest_inverse, volumes[e], constants[e], limit, records, e
         )
     return count
 
 
 @specialised
-def _fill_record(principal, positions, tets, rest_inverse, volume, p, limit, records, e):
+def fill_record(principal, positions, tets, rest_inverse, volume, p, limit, records, e):
     """Fill the record of one element and return whether it is inverted."""
     i, j, k, l = tets[e, 0], tets[e, 1], tets[e, 2], tets[e, 3]
     x, y, z = positions[i, 0], positions[i, 1], positions[i, 2]
@@ -69,7 +69,7 @@ def _fill_record(principal, positions, tets, rest_inverse, volume, p, limit, rec
 
 
 @inline
-def _element_block(records, e, a, b):
+def element_block(records, e, a, b):
     """Return block (a, b) of an element's stiffness, row by row; a and b are three times the corner numbers."""
     p0, p1, p2 = records[e, a], records[e, a + uint32(1)], records[e, a + uint32(2)]
     q0, q1, q2 = records[e, b], records[e, b + uint32(1)], records[e, b + uint32(2)]
@@ -121,7 +121,7 @@ def assemble(
                 code = uint32(inc_codes[q])
                 e = code >> uint32(2)
                 a = uint32(3) * (code & uint32(3))
-                B = _element_block(records, e, a, a)
+                B = element_block(records, e, a, a)
                 for c in range(9):
                     block[c] += B[c]
                 s0 = dt * records[e, 33] * records[e, a]
@@ -141,7 +141,7 @@ def assemble(
                 block[:] = 0.0
                 for q in range(uint32(list_indptr[k]), uint32(list_indptr[k + uint32(1)])):
                     code = uint32(codes[q])
-                    B = _element_block(
+                    B = element_block(
                         records,
                         code >> uint32(4),
                         uint32(3) * ((code >> uint32(2)) & uint32(3)),

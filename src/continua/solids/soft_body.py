@@ -19,9 +19,10 @@ from continua.solids.bezier import BezierTets
 from continua.solids.damping import Damper, RotatedDamping, split_damping
 from continua.solids.elements import Elements, LinearTets
 from continua.solids.fields import FieldProbe, State
+from continua.solids.green import GreenTets
 from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.integrators import Integrator, Matter, choose_integrator
-from continua.solids.laws import Corotated, Hyperelastic, Law, Linear
+from continua.solids.laws import Corotated, Hyperelastic, Law, Linear, StVenantKirchhoff
 from continua.solids.materials import Materials
 from continua.solids.plasticity import PlasticFlow, Plasticity
 from continua.solids.quadrature import NodalElements, QuadratureTets
@@ -61,7 +62,7 @@ def _make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Ele
     if isinstance(law, Linear | Corotated):
         return LinearTets(mesh) if order == 1 else BezierTets(mesh, order)
     if isinstance(law, Hyperelastic) and order == 1:
-        return HyperelasticTets(mesh)
+        return GreenTets(mesh) if type(law) is StVenantKirchhoff else HyperelasticTets(mesh)
     return QuadratureTets(mesh, order)
 
 

@@ -24,6 +24,7 @@ from continua.errors import DivergedError, InputError
 from continua.linalg import BlockMatrix, LinearSolver
 from continua.solids.constraints import Held
 from continua.solids.elements import Elements, LinearTets, System
+from continua.solids.green import GreenTets
 from continua.solids.handles import Pull
 from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.integrators.supports import add_pulls, pull_energy
@@ -258,13 +259,16 @@ def _load_steps(
 def _exact(body: SoftBody) -> Elements:
     """Return elements of the same forces whose tangent is exact, if there are such; they take far fewer iterations.
 
-    Corotated tetrahedra of order 1 leave out how their rotations change, which the rotated-linear law does not.
+    Corotated tetrahedra of order 1 leave out how their rotations change, which the rotated-linear law does not, and
+    those of Green's strain raise their tangent more than they have to.
     """
-    if type(body._elements) is not LinearTets or type(body.material) is not Corotated:
+    kind, law = type(body._elements), body.material
+    if kind is LinearTets and type(law) is Corotated:
+        law = RotatedLinear(law.young, law.poisson)
+    elif kind is not GreenTets:
         return body._elements
-    elements = HyperelasticTets(body._elements.mesh)
-    constants = body._materials.constants
-    elements.set_law(RotatedLinear(body.material.young, body.material.poisson), constants)
+    elements = HyperelasticTets(body.mesh)
+    elements.set_law(law, body._materials.constants)
     return elements
 
 

@@ -18,7 +18,7 @@ LIMIT = 0.7  # above 1/sqrt(3), where the law itself begins to give way
 
 
 @inline
-def _principal(f0, f1, f2, p):
+def principal(f0, f1, f2, p):
     lam, mu = p[0], p[1]
     e0, e1, e2 = 0.5 * (f0 * f0 - 1.0), 0.5 * (f1 * f1 - 1.0), 0.5 * (f2 * f2 - 1.0)
     t = lam * (e0 + e1 + e2)
@@ -35,7 +35,7 @@ def _principal(f0, f1, f2, p):
 
 @inline
 def _point(F, p, definite, T):
-    return principal_point(_principal, LIMIT, F, p, definite, T)
+    return principal_point(principal, LIMIT, F, p, definite, T)
 
 
 @kernel_pair
@@ -50,7 +50,7 @@ def _points(coefficients, elements, gradients, plane, constants, plastic, defini
 def _records(positions, tets, rest_inverse, volumes, constants, records, inverted):
     for chunk in prange(inverted.shape[0]):
         inverted[chunk] = fill_records(
-            _principal, positions, tets, rest_inverse, volumes, constants, LIMIT, records, chunk
+            principal, positions, tets, rest_inverse, volumes, constants, LIMIT, records, chunk
         )
 
 
