@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from continua.contact import NO_CONTACTS, ContactSet
 from continua.errors import DivergedError, InputError
 from continua.linalg import BlockMatrix, LinearSolver
+from continua.mesh import TetMesh
 from continua.solids.constraints import Held
 from continua.solids.elements import Elements, LinearTets, System
 from continua.solids.green import GreenTets
@@ -267,6 +268,7 @@ def _exact(body: SoftBody) -> Elements:
         law = RotatedLinear(law.young, law.poisson)
     elif kind is not GreenTets:
         return body._elements
+    assert isinstance(body.mesh, TetMesh)
     elements = HyperelasticTets(body.mesh)
     elements.set_law(law, body._materials.constants)
     return elements
