@@ -119,6 +119,16 @@ def orders() -> None:
     save(picture(frame, size=SIZE, color="plain", camera=SIDE_VIEW), "orders")
 
 
+FRONT = """() => {
+    const rest = __continua.rest(0), now = __continua.positions(0);
+    const reach = (i) => Math.hypot(rest[i] - 4.3, rest[i + 1] - 0.6, rest[i + 2] - 1);
+    let best = 0;
+    for (let i = 0; i < rest.length; i += 3) if (reach(i) < reach(best)) best = i;
+    return __continua.project(now[best], now[best + 1], now[best + 2]);
+}"""
+"""Where the middle of the bridge's front is on the page."""
+
+
 def studio() -> None:
     """The page of `continua studio bridge`, with the bridge being pulled by the mouse."""
     from playwright.sync_api import sync_playwright
@@ -135,15 +145,17 @@ def studio() -> None:
             browser = play.chromium.launch(
                 executable_path=chromium, args=["--use-gl=angle", "--use-angle=swiftshader", "--no-sandbox"]
             )
-            page = browser.new_page(viewport={"width": 1280, "height": 760})
+            page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.goto(f"http://127.0.0.1:{port}/")
-            box = page.wait_for_selector("canvas").bounding_box()
-            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-            page.wait_for_timeout(8000)
+            page.wait_for_function("() => window.__continua?.frame()?.time > 6")
+            page.keyboard.press(" ")
+            page.wait_for_timeout(1000)
+            x, y = page.evaluate(FRONT)
             page.mouse.move(x, y)
             page.mouse.down()
+            page.keyboard.press(" ")
             page.mouse.move(x + 20, y - 150, steps=20)
-            page.wait_for_timeout(3000)
+            page.wait_for_timeout(8000)  # until the message that it was paused is gone
             page.screenshot(path=IMAGES / "studio.png")
             browser.close()
     finally:

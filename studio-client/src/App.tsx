@@ -4,7 +4,7 @@ import { BodyPanel, SteppingPanel } from "./panel/BodyPanel";
 import { ColorPanel, Legend } from "./panel/ColorPanel";
 import { Overlays } from "./panel/Overlays";
 import { Plots } from "./panel/Plots";
-import { StatusLine } from "./panel/StatusLine";
+import { Notes, StatusLine } from "./panel/StatusLine";
 import { TopBar } from "./panel/TopBar";
 import { WorldPanel } from "./panel/WorldPanel";
 import { useStudio } from "./state/store";
@@ -24,7 +24,10 @@ export function App() {
       <TopBar />
       <main className="stage">
         <Viewport dark={dark} />
-        {scene && <Legend scene={scene} />}
+        <div className="corner">
+          {scene && <Legend scene={scene} />}
+          <Notes />
+        </div>
         {!narrow && plots}
         <Overlays />
       </main>

@@ -29,7 +29,7 @@ def knobs_of(board):
     panel = board.describe()
     groups = [*panel["world"]]
     for body in panel["bodies"]:
-        groups += [*body["materials"], body["damping"], body["stepping"], *body["holds"]]
+        groups += [*body["materials"], *body["others"], body["stepping"], *body["holds"]]
     return {knob["key"]: knob for group in groups for knob in group["knobs"]}
 
 
@@ -130,6 +130,16 @@ def test_another_integrator_brings_its_own_constants():
     assert "beam/integrator/implicit_euler/newton" not in board.values()
     board.turn("beam/integrator", "explicit")
     assert board.values()["beam/integrator/explicit/substeps"] is True
+
+
+def test_plasticity_is_changed_while_it_runs():
+    body = make_body(ct.Corotated(), plasticity=ct.Plasticity(yield_strain=0.2))
+    board = Board(ct.World([body]))
+    board.turn("body/plasticity/yield_strain", 0.05)
+    board.turn("body/plasticity/preserve_volume", True)
+    assert body.plasticity == ct.Plasticity(yield_strain=0.05, preserve_volume=True)
+    with pytest.raises(InputError, match="greater than 1"):
+        board.turn("body/plasticity/limit", 0.5)
 
 
 def test_wind_is_switched_on_and_blows():

@@ -63,18 +63,24 @@ class PlasticFlow:
     """The plastic state of one body.
 
     Attributes:
+        plasticity: Its constants; see `change`.
         strain: Accumulated plastic strain at the points, shape [m, q].
         inverse: Inverse plastic deformation at the points, shape [m, q, 9]; the elements see the same array.
     """
 
     def __init__(self, plasticity: Plasticity, elements: QuadratureTets | NodalElements, label: str) -> None:
-        self.plasticity = plasticity
         self._elements = elements
+        self._label = label
         self.inverse = np.empty((*elements.weights.shape, 9))
         self.strain = np.zeros(elements.weights.shape)
         self.reset()
         elements.plastic = self.inverse
-        self._goal = None if plasticity.goal is None else self._logarithms(plasticity.goal, label)
+        self.change(plasticity)
+
+    def change(self, plasticity: Plasticity) -> None:
+        """Flow by other constants from now on."""
+        self._goal = None if plasticity.goal is None else self._logarithms(plasticity.goal)
+        self.plasticity = plasticity
 
     def reset(self) -> None:
         """Forget all flow."""
@@ -119,9 +125,9 @@ class PlasticFlow:
         )
         return F
 
-    def _logarithms(self, goal: Any, label: str) -> NDArray[np.float64]:
+    def _logarithms(self, goal: Any) -> NDArray[np.float64]:
         """Return the logarithms of the right stretches of a goal shape [m, q, 6]."""
-        elements = self._elements
+        elements, label = self._elements, self._label
         goal = goal(elements.rest_positions) if callable(goal) else goal
         positions = np.asarray(goal, dtype=np.float64)
         if positions.shape != elements.rest_positions.shape or not np.isfinite(positions).all():

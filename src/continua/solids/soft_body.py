@@ -238,6 +238,15 @@ class SoftBody(Attachments):
         if changes or part is not None or damping is not None:
             self._take_materials()
 
+    def set_plasticity(self, plasticity: Plasticity) -> None:
+        """Let the body keep deformations by other constants from now on; what has flown stays.
+
+        A body that was made elastic stays so.
+        """
+        if self._flow is None:
+            raise InputError(f"body '{self.name}' was made without plasticity and cannot get one later")
+        self._flow.change(plasticity)
+
     def keep_shape(self) -> None:
         """Take the present shape as the one without stress: the body stays like this when its loads go.
 

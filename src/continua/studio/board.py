@@ -99,11 +99,11 @@ class Board:
                     "name": body.name,
                     "facts": self._facts(body),
                     "materials": [group.describe() for group in materials],
-                    "damping": damping.describe(),
+                    "others": [group.describe() for group in others],
                     "stepping": stepping.describe(),
                     "holds": [self._describe_hold(hold) for hold in self.holds if hold.body is body],
                 }
-                for body, materials, damping, stepping in self._bodies
+                for body, materials, others, stepping in self._bodies
             ],
             "initial": self._initial,
         }
@@ -133,12 +133,12 @@ class Board:
     def _build(self) -> None:
         self._world_groups = list(self._make_world_groups())
         self._bodies = [
-            (body, list(_materials(body)), _damping(body), self._stepping(body))
+            (body, list(_materials(body)), list(_others(body)), _stepping(body))
             for body in self._world.bodies
         ]
         groups = [*self._world_groups]
-        for _, materials, damping, stepping in self._bodies:
-            groups += [*materials, damping, stepping]
+        for _, materials, others, stepping in self._bodies:
+            groups += [*materials, *others, stepping]
         for group in groups:  # those that stay keep their sliders
             group.knobs[:] = [self._knobs.get(knob.key, knob) for knob in group.knobs]
         knobs = [knob for group in groups for knob in group.knobs]
@@ -194,30 +194,7 @@ class Board:
         knobs = constants("world/wind", lambda: self._wind, change, model) if world.wind is not None else []
         knobs = [replace(knob, label=f"Wind, {knob.label.lower()}") for knob in knobs]
         knobs = [replace(k, scale=Scale("linear", 0.0, 30.0)) if k.kind == "vector" else k for k in knobs]
-        yield Group("Wind", [switch, *knobs])
-
-    def _stepping(self, body: SoftBody) -> Group:
-        models = models_of(integrator_models)
-        options = {name: title_of(models, kind) for name, kind in INTEGRATORS.items()}
-        choice = Knob(
-            f"{body.name}/integrator",
-            "Integrator",
-            lambda: body.integrator.name,
-            body.set_integrator,
-            "choice",
-            help="How the body is advanced in time",
-            options=options,
-            reshapes=True,
-        )
-
-        def change(changes: dict[str, Any]) -> None:
-            body.set_integrator(replace(body.integrator, **changes))
-
-        key = f"{body.name}/integrator/{body.integrator.name}"
-        return Group(
-            "Time and solver",
-            [choice, *constants(key, lambda: body.integrator, change, models.get(body.integrator.name))],
-        )
+        yield Group("", [switch, *knobs])
 
     @staticmethod
     def _facts(body: SoftBody) -> list[str]:
@@ -269,6 +246,45 @@ def _law_knobs(body: SoftBody, part: int | None) -> list[Knob]:
     return [knob for knob in knobs if body.order > 1 or not knob.key.endswith("/rotation")]
 
 
+def _stepping(body: SoftBody) -> Group:
+    """Return the integrator and its constants."""
+    models = models_of(integrator_models)
+    options = {name: title_of(models, kind) for name, kind in INTEGRATORS.items()}
+    choice = Knob(
+        f"{body.name}/integrator",
+        "Integrator",
+        lambda: body.integrator.name,
+        body.set_integrator,
+        "choice",
+        help="How the body is advanced in time",
+        options=options,
+        reshapes=True,
+    )
+
+    def change(changes: dict[str, Any]) -> None:
+        body.set_integrator(replace(body.integrator, **changes))
+
+    key = f"{body.name}/integrator/{body.integrator.name}"
+    return Group(
+        "",
+        [choice, *constants(key, lambda: body.integrator, change, models.get(body.integrator.name))],
+    )
+
+
+def _others(body: SoftBody) -> Iterator[Group]:
+    """Return damping, and plasticity where there is one."""
+    yield _damping(body)
+    if body.plasticity is None:
+        return
+
+    def change(changes: dict[str, Any]) -> None:
+        assert body.plasticity is not None
+        body.set_plasticity(replace(body.plasticity, **changes))
+
+    key = f"{body.name}/plasticity"
+    yield Group("Plasticity", constants(key, lambda: body.plasticity, change, matter_models.Plasticity))
+
+
 def _damping(body: SoftBody) -> Group:
     """Return the two parts of Rayleigh damping."""
     model = matter_models.Damping
@@ -294,4 +310,4 @@ def _damping(body: SoftBody) -> Group:
             scale=Scale("power", 0.0, max(reach, 2.0 * start)),
         )
 
-    return Group("Damping", [knob(0, "mass", 20.0), knob(1, "stiffness", 0.1)])
+    return Group("", [knob(0, "mass", 20.0), knob(1, "stiffness", 0.1)])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formatValue, niceCeiling, parseValue } from "./format";
-import { logScale, powerScale, roundTo } from "./scale";
+import { formatValue, formatVector, niceCeiling, parseValue, refusal } from "./format";
+import { linearScale, logScale, makeScale, powerScale, roundTo } from "./scale";
 
 describe("formatValue", () => {
   it.each([
@@ -41,11 +41,46 @@ describe("parseValue", () => {
   });
 });
 
+describe("formatVector", () => {
+  it.each([
+    [[40.5, 2275.7, -0.04], "N", "(0.04, 2.28, 0.00) kN"],
+    [[0, -150, 250], "N", "(0, -150, 250) N"],
+    [[0, 0, 0], "N", "(0.00, 0.00, 0.00) N"],
+    [[0, -9.81, 0], "m/s²", "(0.00, -9.81, 0.00) m/s²"],
+  ])("writes %s %s as %s", (vector, unit, text) => {
+    expect(formatVector(vector, unit)).toBe(text);
+  });
+});
+
+describe("refusal", () => {
+  const positive = { min: 0, max: 1e13, openMin: true };
+  it.each([
+    ["2 MPa", null],
+    ["soft", "“soft” is not a number; write, for example, 1.00 MPa."],
+    ["0", "Must be greater than 0 Pa."],
+    ["1e20", "Must be at most 10.0 TPa."],
+  ])("answers %s with %s", (text, answer) => {
+    expect(refusal(text, "Pa", positive, 1e6)).toBe(answer);
+  });
+
+  it("wants whole numbers where only those make sense", () => {
+    expect(refusal("2.5", "", { min: 1, max: null }, 3, true)).toBe("Must be a whole number.");
+    expect(refusal("2", "", { min: 1, max: null }, 3, true)).toBeNull();
+  });
+});
+
 describe("scales", () => {
   it("go there and back", () => {
-    for (const scale of [logScale(1e4, 1e8), powerScale(20)]) {
+    for (const scale of [logScale(1e4, 1e8), powerScale(20), linearScale(-2, 3)]) {
       for (const p of [0, 0.2, 0.5, 1]) expect(scale.toPosition(scale.toValue(p))).toBeCloseTo(p, 9);
     }
+  });
+
+  it("a log scale with zero starts there", () => {
+    const scale = makeScale({ kind: "log", low: 1e4, high: 1e8, zero: true });
+    expect(scale.toValue(0)).toBe(0);
+    expect(scale.toPosition(0)).toBe(0);
+    expect(scale.toValue(0.5)).toBeCloseTo(1e6, 3);
   });
 
   it("a log scale has its geometric mean in the middle", () => {

@@ -49,7 +49,8 @@ export interface BodyPanel {
   name: string;
   facts: string[];
   materials: Group[];
-  damping: Group;
+  /** Damping, plasticity and whatever else a body has. */
+  others: Group[];
   stepping: Group;
   holds: HoldInfo[];
 }

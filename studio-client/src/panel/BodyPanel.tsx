@@ -24,7 +24,9 @@ export function BodyPanel({ panel, dark }: { panel: PanelMessage; dark: boolean 
         />
         <p className="note facts">{body.facts.join(" · ")}</p>
         <Material body={body} />
-        <Knobs group={body.damping} />
+        {body.others.map((group, number) => (
+          <Knobs key={number} group={group} titled />
+        ))}
       </Section>
       <Section title="Holds and loads">
         <Holds key={body.name} body={body} dark={dark} />

@@ -108,7 +108,7 @@ export function Legend({ scene }: { scene: LiveScene }) {
   const background = useMemo(() => gradient(scene.colormap), [scene]);
   const info = scene.fields.find(({ name }) => name === field);
   if (!info) return null;
-  const ticks = colored ? ticksOf(info, low, high) : ["…"];
+  const ticks = colored ? ticksOf(info, low, high) : ["being worked out …"];
   return (
     <figure className="legend" aria-label={`${info.label} from ${ticks[0]} to ${ticks[ticks.length - 1]}`}>
       <figcaption>{info.label}</figcaption>

@@ -7,7 +7,7 @@ import { Knob, Switch, useValue } from "./Knob";
 /** What holds and loads a body, with the force that each exerts on it. */
 export function Holds({ body, dark }: { body: BodyPanel; dark: boolean }) {
   const marks = useStudio((s) => s.marks);
-  if (body.holds.length === 0) return <p className="note">Nothing holds or loads this body but gravity.</p>;
+  if (body.holds.length === 0) return <p className="note">Nothing is attached to this body.</p>;
   return (
     <>
       <ul className="holds">

@@ -125,10 +125,11 @@ function VectorKnob({ knob, value, initial, onChange }: VectorProps) {
   );
 }
 
-/** The knobs of a group. */
-export function Knobs({ group }: { group: Group }) {
+/** The knobs of a group, below its title if it has one. */
+export function Knobs({ group, titled = false }: { group: Group; titled?: boolean }) {
   return (
     <>
+      {titled && group.title && <h3>{group.title}</h3>}
       {group.knobs.map((knob) => (
         <Knob key={knob.key} knob={knob} />
       ))}

@@ -1,8 +1,9 @@
+import { useMemo } from "react";
 import { formatValue } from "../lib/format";
 import type { FrameHeader } from "../net/messages";
 import { useStudio } from "../state/store";
 import { stageOf } from "../view/stage";
-import { useMemo } from "react";
+import { Icon } from "./Icon";
 
 interface ItemProps {
   label: string;
@@ -24,6 +25,22 @@ const gridText = (cell: number) =>
 
 const count = (n: number, one: string, many: string) => (n === 1 ? one : many);
 
+/** Warnings of the last steps, in words, over the view. */
+export function Notes() {
+  const header = useStudio((s) => s.header);
+  const notes = header ? warnings(header) : [];
+  return notes.length > 0 ? (
+    <ul className="notes" aria-label="Warnings">
+      {notes.slice(0, 4).map((note) => (
+        <li key={note}>
+          <Icon name="warn" size={14} />
+          {note}
+        </li>
+      ))}
+    </ul>
+  ) : null;
+}
+
 function warnings(header: FrameHeader): string[] {
   const list = [...header.warnings];
   if (!header.converged && list.length === 0) list.push("the solver did not reach its tolerance");
@@ -37,7 +54,6 @@ export function StatusLine() {
   const cell = useMemo(() => (scene ? stageOf(scene).cell : 0), [scene]);
   if (!header || !world) return <footer className="status" />;
   const slow = world.playing && header.rate > 0 && header.rate < 0.95;
-  const notes = warnings(header);
   return (
     <footer className="status" aria-label="Status">
       <span className="item time">
@@ -67,11 +83,6 @@ export function StatusLine() {
         tone={header.inverted ? "warn" : undefined}
       />
       <Item label={count(header.contacts, "contact", "contacts")} value={String(header.contacts)} />
-      {notes.map((note) => (
-        <span key={note} className="item warn note" title={note}>
-          {note}
-        </span>
-      ))}
       {cell > 0 && <span className="item quiet grid-note">grid {gridText(cell)}</span>}
     </footer>
   );

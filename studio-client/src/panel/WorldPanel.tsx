@@ -9,8 +9,8 @@ export function WorldPanel({ panel }: { panel: PanelMessage }) {
   const busy = useStudio((s) => s.world?.busy != null);
   return (
     <Section title="World">
-      {panel.world.map((group) => (
-        <Knobs key={group.title} group={group} />
+      {panel.world.map((group, number) => (
+        <Knobs key={number} group={group} titled />
       ))}
       <button
         type="button"

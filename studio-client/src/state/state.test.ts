@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { History } from "./history";
 import { type LiveScene, scalarExtent } from "./live";
+import { Notes } from "./notes";
 import { AutoRange } from "./range";
 
 const scene = (scalars: Float32Array | null) => ({ bodies: [{ scalars }] }) as unknown as LiveScene;
@@ -33,6 +34,24 @@ describe("AutoRange", () => {
     const [low, high] = new AutoRange().update([-2.4, 1], 0);
     expect(low).toBeLessThanOrEqual(-2.4);
     expect(high).toBeGreaterThanOrEqual(1);
+  });
+
+  it("lies about one where one means nothing, and is no or yes for flags", () => {
+    const [low, high] = new AutoRange().update([0.93, 1.02], 0, "one");
+    expect(low).toBeCloseTo(0.92, 9);
+    expect(high).toBeCloseTo(1.08, 9);
+    expect(new AutoRange().update([1, 1], 0, "one")[1]).toBeGreaterThan(1);
+    expect(new AutoRange().update([0, 0], 0, "flag")).toEqual([0, 1]);
+  });
+});
+
+describe("Notes", () => {
+  it("stay for a while, and are one note when only numbers differ", () => {
+    const notes = new Notes();
+    expect(notes.update(["bar: 3 of 80 elements are inverted"], 0)).toHaveLength(1);
+    expect(notes.update(["bar: 12 of 80 elements are inverted"], 0.1)).toEqual(["bar: 12 of 80 elements are inverted"]);
+    expect(notes.update([], 1)).toHaveLength(1);
+    expect(notes.update([], 5)).toEqual([]);
   });
 });
 

@@ -81,24 +81,27 @@ const DEGREE = Math.PI / 180;
 const UP = new Vector3(0, 1, 0);
 
 /**
- * Where the camera starts: the direction that pictures of a run have, as near as all corners allow.
+ * Where the camera starts: the direction that pictures of a run have, as near as all corners allow. A scene that
+ * says where its camera is has it there, or farther back where panels would hide something.
  *
  * @param reach Tangents of half the angles of view that are free of panels, across and up.
  */
 export function startView(stage: Stage, reach: [number, number]): { eye: Vector3; target: Vector3 } {
   const { camera, center } = stage;
   const target = camera.target ? new Vector3(...camera.target) : center.clone();
-  if (camera.position) return { eye: new Vector3(...camera.position), target };
+  const given = camera.position && new Vector3(...camera.position).sub(target);
   const elevation = (camera.elevation ?? ELEVATION) * DEGREE;
   const azimuth = (camera.azimuth ?? AZIMUTH) * DEGREE;
-  const back = new Vector3(
-    Math.cos(elevation) * Math.sin(azimuth),
-    Math.sin(elevation),
-    Math.cos(elevation) * Math.cos(azimuth),
-  );
+  const back =
+    given?.clone().normalize() ??
+    new Vector3(
+      Math.cos(elevation) * Math.sin(azimuth),
+      Math.sin(elevation),
+      Math.cos(elevation) * Math.cos(azimuth),
+    );
   const right = new Vector3().crossVectors(UP, back).normalize();
   const up = new Vector3().crossVectors(back, right);
-  let distance = 0;
+  let distance = given?.length() ?? 0;
   for (const corner of stage.corners) {
     const offset = corner.clone().sub(target);
     const across = Math.abs(offset.dot(right)) / reach[0];
