@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from continua import mesh
     from continua.contact import Gear, Plane, Sphere
     from continua.frames import BodyFrame, Field, Frame, RunInfo, Sink, StepReport
-    from continua.linalg import PCG
+    from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
     from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
     from continua.motion import Motion
     from continua.numerics import get_threads, set_threads
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "continua.contact": ("Gear", "Plane", "Sphere"),
     "continua.frames": ("BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
-    "continua.linalg": ("PCG",),
+    "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
     "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
     "continua.motion": ("Motion",),
     "continua.numerics": ("get_threads", "set_threads"),
@@ -92,6 +92,7 @@ __all__ = [
     "ContinuaError",
     "Corotated",
     "CustomLaw",
+    "Direct",
     "DivergedError",
     "Explicit",
     "Fibrous",
@@ -103,11 +104,14 @@ __all__ = [
     "ImplicitEuler",
     "InputError",
     "Linear",
+    "MergedPCG",
     "MissingExtraError",
     "MooneyRivlin",
     "Motion",
+    "Multigrid",
     "NeoHookean",
     "Newmark",
+    "PMultigrid",
     "Plane",
     "Plasticity",
     "QuadMesh",

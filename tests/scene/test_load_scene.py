@@ -3,7 +3,7 @@
 import pytest
 
 import continua as ct
-from continua.scene import Scene, parse_scene, shipped_scenes
+from continua.scene import Scene, build, parse_scene, shipped_scenes, solvers
 
 SMALL = "bodies: [{type: soft, name: block, mesh: {type: box}}]\n"
 
@@ -24,7 +24,7 @@ def test_words_stay_words(word):
 def test_defaults_agree_with_the_python_classes():
     """A scene that leaves everything out and a body made in Python without options are the same thing."""
     spec = parse_scene(SMALL).bodies[0]
-    body, law, solver = ct.SoftBody(ct.mesh.box()), ct.Corotated(), ct.PCG()
+    body, law = ct.SoftBody(ct.mesh.box()), ct.Corotated()
     assert (spec.material.young, spec.material.poisson, spec.material.density) == (
         law.young,
         law.poisson,
@@ -32,8 +32,13 @@ def test_defaults_agree_with_the_python_classes():
     )
     assert spec.order == body.order
     assert (spec.damping.mass, spec.damping.stiffness) == body.damping
-    for key in ("rtol", "max_iterations", "preconditioner"):
-        assert getattr(spec.solver, key) == getattr(solver, key)
+    assert spec.solver == "auto"
+    for model in (solvers.Pcg, solvers.MergedPcg, solvers.Multigrid, solvers.PMultigrid, solvers.Direct):
+        (kind,) = model.model_fields["type"].annotation.__args__
+        options = model(type=kind).model_dump(exclude={"type"})
+        made = build._SOLVERS[kind]()
+        for key, value in options.items():
+            assert getattr(made, "kind" if key == "cycle" else key) == value
     world = ct.World([body])
     assert parse_scene(SMALL).gravity == tuple(world.gravity)
     assert parse_scene(SMALL).dt == world.dt

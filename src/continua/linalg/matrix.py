@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.linalg import kernels
+from continua.linalg.geometry import Geometry
 
 __all__ = ["BlockMatrix", "BlockPattern"]
 
@@ -29,6 +30,7 @@ class BlockPattern:
         inc_codes: Incidences as element * corners + corner, shape [m * corners].
         slots: For every incidence and every corner of its element the block's place in the row.
         corners: Nodes an element.
+        geometry: Where the rows are, for solvers that coarsen; None where that is not known.
     """
 
     indptr: NDArray[np.int32]
@@ -38,6 +40,7 @@ class BlockPattern:
     inc_codes: NDArray[np.int32]
     slots: NDArray[np.uint16]
     corners: int
+    geometry: Geometry | None = None
 
     @classmethod
     def from_elements(cls, elements: NDArray[np.int32], node_count: int) -> BlockPattern:
@@ -95,6 +98,24 @@ class BlockMatrix:
 
     def __matmul__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.multiply(x)
+
+    def invert_diagonal(
+        self,
+        fixed: NDArray[np.uint8],
+        projections: NDArray[np.float64] | None,
+        inverse: NDArray[np.float64],
+    ) -> bool:
+        """Set `inverse` to the inverse diagonal blocks of the free directions; see `LinearSolver.update`.
+
+        Returns whether all blocks of free directions are positive definite; the others become zero.
+        """
+        p = self.pattern
+        kernels.invert_diagonal.pick(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
+        if projections is not None:
+            kernels.project_diagonal.pick(p.parallel)(
+                self.blocks, p.diagonal, fixed, projections, 1.0, inverse, np.zeros((0, 6))
+            )
+        return not bool(((inverse[:, 0] + inverse[:, 3] + inverse[:, 5] <= 0.0) & (fixed != 1)).any())
 
     def to_scipy(self) -> sparse.bsr_array:
         """Return a copy of the matrix as a SciPy block-sparse array."""

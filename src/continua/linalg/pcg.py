@@ -49,6 +49,7 @@ class PCG:
         self.max_iterations = int(max_iterations)
         self.preconditioner = preconditioner
         self.relaxation = float(relaxation)
+        self.reason = ""
         self._matrix: BlockMatrix | None = None
         self.last: SolveReport | None = None
 
@@ -119,7 +120,7 @@ class PCG:
             text += f", {3 * self._matrix.pattern.node_count} unknowns"
         if self.last is not None:
             text += f", last solve {self.last.iterations} iterations to {self.last.residual:.1e}"
-        return text
+        return text + (f"; {self.reason}" if self.reason else "")
 
     def __repr__(self) -> str:
         return f"PCG(rtol={self.rtol:g}, max_iterations={self.max_iterations})"

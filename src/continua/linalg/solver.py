@@ -15,11 +15,21 @@ __all__ = ["LinearSolver", "SolveReport"]
 
 @dataclass(frozen=True, slots=True)
 class SolveReport:
-    """How a linear solve went: iterations, relative residual, whether it reached its tolerance."""
+    """How a linear solve went.
+
+    Attributes:
+        iterations: Iterations.
+        residual: Residual in the end, relative to the right-hand side; negative if the solve broke down.
+        converged: Whether it reached its tolerance.
+        error: Estimate of the error in the energy norm, relative to the solution, where the solver makes one.
+        warnings: Sentences on what did not go as planned, such as a solver that another one had to replace.
+    """
 
     iterations: int
     residual: float
     converged: bool
+    error: float | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class LinearSolver(Protocol):

@@ -85,7 +85,8 @@ def refine(mesh: TetMesh) -> Refinement:
     fine = TetMesh._trusted(points, tets, regions)
     parent_of = np.repeat(np.arange(mesh.element_count, dtype=np.int32), 8)
     parent_of.flags.writeable = False
-    return Refinement(fine, mesh, mesh.edges, parent_of)
+    fine.refinement = Refinement(fine, mesh, mesh.edges, parent_of)
+    return fine.refinement
 
 
 def _turned_to_shortest_diagonal(mesh: TetMesh) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

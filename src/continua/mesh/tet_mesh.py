@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from continua.errors import InputError
 from continua.mesh.checks import read_only, some
 from continua.mesh.quality import Quality, tet_quality
 from continua.mesh.volume_mesh import Csr, VolumeMesh
+
+if TYPE_CHECKING:
+    from continua.mesh.refinement import Refinement
 
 __all__ = ["TetMesh", "tet_volumes"]
 
@@ -40,7 +43,10 @@ class TetMesh(VolumeMesh):
     Attributes:
         FACES: Local nodes of the four faces, outward; face i lies opposite node i.
         EDGES: Local nodes of the six edges, in the order of VTK's quadratic tetrahedron.
+        refinement: Where the mesh came from if it was refined; solvers coarsen along it.
     """
+
+    refinement: Refinement | None = None
 
     NAME: ClassVar[str] = "tets"
     WIDTH: ClassVar[int] = 4

@@ -65,26 +65,37 @@ def first4(typing, value):
 
 @intrinsic
 def load4(typing, array, index):
-    """Return `array[index:index + 4]` of a contiguous one-dimensional array of doubles; no bounds are checked."""
+    """Return `array[index:index + 4]` of a contiguous one-dimensional array of doubles; no bounds are checked.
+
+    Numbers of single precision are widened as they are read.
+    """
+    single = array.dtype == types.float32
+    stored = ir.VectorType(ir.FloatType(), 4) if single else _VECTOR
 
     def generate(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        place = builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer())
-        value = builder.load(place, typ=_VECTOR)
-        value.align = 8
-        return value
+        place = builder.bitcast(builder.gep(data, [args[1]]), stored.as_pointer())
+        value = builder.load(place, typ=stored)
+        value.align = 4 if single else 8
+        return builder.fpext(value, _VECTOR) if single else value
 
     return _LANES4(array, index), generate
 
 
 @intrinsic
 def store4(typing, array, index, value):
-    """Set `array[index:index + 4]` of a contiguous one-dimensional array of doubles; no bounds are checked."""
+    """Set `array[index:index + 4]` of a contiguous one-dimensional array of doubles; no bounds are checked.
+
+    Into an array of single precision the numbers are rounded.
+    """
+    single = array.dtype == types.float32
+    stored = ir.VectorType(ir.FloatType(), 4) if single else _VECTOR
 
     def generate(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        place = builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer())
-        builder.store(args[2], place, align=8)
+        place = builder.bitcast(builder.gep(data, [args[1]]), stored.as_pointer())
+        number = builder.fptrunc(args[2], stored) if single else args[2]
+        builder.store(number, place, align=4 if single else 8)
         return context.get_dummy_value()
 
     return types.none(array, index, value), generate

@@ -15,7 +15,7 @@ import continua.mesh as meshes
 from continua import solids
 from continua.contact import Gear, Plane, Shape, Sphere
 from continua.errors import InputError
-from continua.linalg import PCG
+from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.motion import Motion
 from continua.scene import loads, matter, motions, selectors, shapes, surroundings
 from continua.scene.models import Scene
@@ -172,8 +172,19 @@ def _integrator(spec: Any) -> solids.Integrator | str:
     return solids.INTEGRATORS[spec.type](**spec.model_dump(exclude={"type"}))
 
 
-def _solver(spec: matter.Pcg) -> PCG:
-    return PCG(spec.rtol, spec.max_iterations, preconditioner=spec.preconditioner)
+_SOLVERS: dict[str, Any] = {
+    "pcg": PCG,
+    "merged_pcg": MergedPCG,
+    "multigrid": Multigrid,
+    "pmultigrid": PMultigrid,
+    "direct": Direct,
+}
+
+
+def _solver(spec: Any) -> LinearSolver | None:
+    if isinstance(spec, str):
+        return None if spec == "auto" else _SOLVERS[spec]()
+    return _SOLVERS[spec.type](**spec.model_dump(exclude={"type"}))
 
 
 def _soft_body(scene: Scene, number: int) -> solids.SoftBody:

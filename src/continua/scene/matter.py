@@ -12,6 +12,7 @@ from continua.scene.loads import LoadFaces, LoadVolume, Press, Push
 from continua.scene.motions import Drive, Lock, Pin, Pull
 from continua.scene.selectors import Where
 from continua.scene.shapes import Mesh, Transform
+from continua.scene.solvers import Solver
 from continua.scene.types import Color, Count, Flag, Model, Name, Number, Path, Vector, by_type, option
 
 __all__ = [
@@ -21,10 +22,8 @@ __all__ = [
     "Image",
     "Initial",
     "Part",
-    "Pcg",
     "Plasticity",
     "SoftBody",
-    "Solver",
 ]
 
 
@@ -85,20 +84,6 @@ class Damping(Model):
     )
 
 
-class Pcg(Model):
-    """Conjugate gradients with a simple preconditioner."""
-
-    type: Literal["pcg"] = option("Conjugate gradients.")
-    rtol: Number = option("Residual to reach, relative to the right-hand side.", 1e-4, gt=0, lt=1)
-    max_iterations: Count = option("Most iterations in a step.", 2000, ge=1, le=1_000_000)
-    preconditioner: Literal["ssor", "jacobi"] = option(
-        "Symmetric over-relaxation (fewer iterations) or the diagonal blocks only.", "ssor"
-    )
-
-
-Solver = Pcg
-
-
 class Initial(Model):
     """How the body moves at time 0."""
 
@@ -149,7 +134,10 @@ class SoftBody(Model):
         ge=1,
         le=1000,
     )
-    solver: Solver = option("How the linear systems are solved.", Pcg(type="pcg"))
+    solver: Solver = option(
+        "How linear systems are solved: a word, or with options. 'auto' suits the number and order of the nodes.",
+        "auto",
+    )
     color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
     paint: Paint | None = option("A pattern that the body carries; `color: paint` shows it.", None)
     initial: Initial | None = option("Motion at time 0; at rest by default.", None)

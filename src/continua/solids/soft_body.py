@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, frozen
-from continua.linalg import PCG, LinearSolver
+from continua.linalg import LinearSolver
 from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
 from continua.solids import mass_kernels
 from continua.solids.attachments import Attachments
@@ -30,6 +30,7 @@ from continua.solids.selection import Where
 from continua.solids.statics import SettleReport, settle_body
 from continua.solids.stepping import Touch, step_body
 from continua.solids.surface import BodySurface
+from continua.solids.unknowns import choose_solver, give_geometry
 from continua.surroundings import Surroundings, as_vector
 
 __all__ = ["SoftBody"]
@@ -96,7 +97,7 @@ class SoftBody(Attachments):
         integrator: How the body is advanced in time: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
             `SemiImplicit()`, or its name with its usual constants.
         newton: Most Newton iterations a step of an integrator given by name.
-        solver: The linear solver; None takes conjugate gradients.
+        solver: The linear solver; None takes one that suits the number and order of the nodes (`print(body.solver)`).
         color: RGB in 0..1 for plain pictures.
         paint: A pattern that the body carries, to see how it deforms: a number a node, or a function of the rest
             positions [n, 3] that returns them. It is the field "paint" of frames.
@@ -128,6 +129,7 @@ class SoftBody(Attachments):
         self._mass_lumped = mass == "lumped"
         law = material if material is not None else Corotated()
         self._elements = _make_elements(mesh, order, law, plasticity is not None)
+        give_geometry(self._elements)
         self._damper: Damper | None = None
         self._flow = _make_flow(plasticity, self._elements, law, self.name)
         self._x = self._elements.rest_positions.copy()
@@ -144,7 +146,7 @@ class SoftBody(Attachments):
         self._element_size = (6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order
         self._materials = Materials(mesh, law, parts, self.name)
         self._density: NDArray[np.float64] | None = None
-        self._stepper = self.integrator.stepper(self._elements, solver if solver is not None else PCG())
+        self._stepper = self.integrator.stepper(self._elements, solver or choose_solver(self._elements))
         self._set_damping(damping)
         self._take_materials()
 

@@ -128,8 +128,8 @@ def _report(
     residual = max(outcome.solve.residual for outcome in outcomes)
     converged = all(outcome.solve.converged for outcome in outcomes)
     inverted = body._elements.inverted
-    warnings = []
-    if not converged:
+    warnings = list(dict.fromkeys(said for outcome in outcomes for said in outcome.solve.warnings))
+    if not converged and not warnings:
         warnings.append(
             f"the linear solver stopped after {iterations} iterations at a residual of {residual:.1e}"
         )

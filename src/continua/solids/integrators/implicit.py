@@ -156,6 +156,7 @@ class ImplicitStepper(Stepper):
         """Go on from the first solve by Newton increments."""
         w = self.solved
         total, worst, converged = first.iterations, first.residual, first.converged
+        said = first.warnings
         move = np.inf
         potential = land.potential(w)
         start = np.zeros_like(w)
@@ -175,6 +176,7 @@ class ImplicitStepper(Stepper):
             report = self.solver.solve(self.rhs, direction, self.load)
             total += report.iterations
             worst, converged = max(worst, report.residual), converged and report.converged
+            said += report.warnings
             fall = float(np.vdot(self.rhs, direction))
             if not report.residual >= 0.0 or not np.isfinite(fall):
                 return Outcome(
@@ -194,7 +196,9 @@ class ImplicitStepper(Stepper):
         failure = ""
         if move > UNSETTLED * step.size:
             failure = f"Newton's iteration had not settled after {iteration} iterations"
-        return Outcome(SolveReport(total, worst, converged), iteration, len(self.contacts), failure)
+        return Outcome(
+            SolveReport(total, worst, converged, warnings=said), iteration, len(self.contacts), failure
+        )
 
 
 class _Increment:

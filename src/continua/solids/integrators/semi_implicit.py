@@ -95,7 +95,12 @@ class SemiImplicitStepper(LimitedStepper):
             hooks.rub(self.velocities, lost)
         held.impose(self.velocities)
         worst = max(first.residual, second.residual) if first.residual >= 0.0 else first.residual
-        solve = SolveReport(first.iterations + second.iterations, worst, first.converged and second.converged)
+        solve = SolveReport(
+            first.iterations + second.iterations,
+            worst,
+            first.converged and second.converged,
+            warnings=first.warnings + second.warnings,
+        )
         return Outcome(solve, 2, len(hooks))
 
     def reactions(self) -> NDArray[np.float64]:

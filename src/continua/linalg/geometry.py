@@ -1,0 +1,29 @@
+"""Where the unknowns of a matrix are, and the coarser unknowns that are known to interpolate them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+__all__ = ["Geometry"]
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """The places of the block rows of a matrix, and what a solver may use to coarsen them.
+
+    Attributes:
+        points: Position of every block row at rest [m], shape [n, 3].
+        coarser: Returns the interpolation from known coarser unknowns, shape [n, coarse], and their geometry: those of
+            the mesh that was refined, or of the next lower polynomial degree. None where nothing is known; a solver
+            then makes coarser unknowns from `points`.
+        order: Polynomial degree of the unknowns.
+    """
+
+    points: NDArray[np.float64]
+    coarser: Callable[[], tuple[sparse.csr_array, Geometry]] | None = None
+    order: int = 1

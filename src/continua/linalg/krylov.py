@@ -1,0 +1,113 @@
+"""Compiled conjugate gradients around a preconditioner that is applied elsewhere, one iteration a call.
+
+The preconditioner keeps its rows in an order of its own: row i of the matrix is row `rank[i]` there. It reads the
+residual from `b` and leaves its answer in `z`.
+"""
+
+from __future__ import annotations
+
+from numba import prange, uint32, uint64
+
+from continua.linalg.cycle import symmetric_times
+from continua.linalg.kernels import CHUNK, blocks_times
+from continua.numerics import inline, kernel_pair
+
+
+@inline
+def _ordered_sum(partial):
+    total = 0.0
+    for c in range(partial.shape[0]):
+        total += partial[c]
+    return total
+
+
+@inline
+def _filtered(fixed, projections, i, a0, a1, a2):
+    if fixed[i] == 0:
+        return a0, a1, a2
+    if fixed[i] == 1:
+        return 0.0, 0.0, 0.0
+    return symmetric_times(projections, i, a0, a1, a2)
+
+
+@inline
+def _size(inverse, i, a0, a1, a2):
+    """Return the square of a force at row i in the norm of the inverse diagonal block."""
+    z0, z1, z2 = symmetric_times(inverse, i, a0, a1, a2)
+    return a0 * z0 + a1 * z1 + a2 * z2
+
+
+@kernel_pair
+def start(
+    indptr, indices, blocks, fixed, projections, inverse, rank, rhs, load, x, r, b, p, partial, partial2
+):  # fmt: skip
+    """Set r to the residual of x and p to zero; return the squares of its norm and of that of rhs and load."""
+    n = indptr.shape[0] - 1
+    flat = blocks.reshape(-1)
+    for c in prange(partial.shape[0]):
+        total = 0.0
+        scale = 0.0
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
+            r0, r1, r2 = _filtered(fixed, projections, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
+            to = uint32(rank[i])
+            r[i, 0], r[i, 1], r[i, 2] = r0, r1, r2
+            b[to, 0], b[to, 1], b[to, 2] = r0, r1, r2
+            p[i, 0], p[i, 1], p[i, 2] = 0.0, 0.0, 0.0
+            total += _size(inverse, i, r0, r1, r2)
+            scale += _size(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
+            scale += _size(inverse, i, load[i, 0], load[i, 1], load[i, 2])
+        partial[c] = total
+        partial2[c] = scale
+    return _ordered_sum(partial), _ordered_sum(partial2)
+
+
+@kernel_pair
+def iterate(
+    indptr, indices, blocks, fixed, projections, inverse, rank, z, x, r, b, p, q, delta_before, partial
+):  # fmt: skip
+    """Do one iteration, z the preconditioned residual; return (delta = r.z, curvature p.A p, square of the norm)."""
+    n = indptr.shape[0] - 1
+    flat = blocks.reshape(-1)
+    chunks = partial.shape[0]
+    for c in prange(chunks):
+        total = 0.0
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            j = uint32(rank[i])
+            total += r[i, 0] * z[j, 0] + r[i, 1] * z[j, 1] + r[i, 2] * z[j, 2]
+        partial[c] = total
+    delta = _ordered_sum(partial)
+    beta = delta / delta_before
+    for c in prange(chunks):
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            j = uint32(rank[i])
+            p[i, 0] = z[j, 0] + beta * p[i, 0]
+            p[i, 1] = z[j, 1] + beta * p[i, 1]
+            p[i, 2] = z[j, 2] + beta * p[i, 2]
+    for c in prange(chunks):
+        total = 0.0
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            s0, s1, s2 = blocks_times(flat, indices, p, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
+            s0, s1, s2 = _filtered(fixed, projections, i, s0, s1, s2)
+            q[i, 0], q[i, 1], q[i, 2] = s0, s1, s2
+            total += p[i, 0] * s0 + p[i, 1] * s1 + p[i, 2] * s2
+        partial[c] = total
+    curvature = _ordered_sum(partial)
+    if not curvature > 0.0:
+        return delta, curvature, -1.0
+    alpha = delta / curvature
+    for c in prange(chunks):
+        total = 0.0
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            r0 = r[i, 0] - alpha * q[i, 0]
+            r1 = r[i, 1] - alpha * q[i, 1]
+            r2 = r[i, 2] - alpha * q[i, 2]
+            x[i, 0] += alpha * p[i, 0]
+            x[i, 1] += alpha * p[i, 1]
+            x[i, 2] += alpha * p[i, 2]
+            to = uint32(rank[i])
+            r[i, 0], r[i, 1], r[i, 2] = r0, r1, r2
+            b[to, 0], b[to, 1], b[to, 2] = r0, r1, r2
+            total += _size(inverse, i, r0, r1, r2)
+        partial[c] = total
+    return delta, curvature, _ordered_sum(partial)

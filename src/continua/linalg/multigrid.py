@@ -1,0 +1,299 @@
+"""Multigrid: a cycle over coarser and coarser levels inside conjugate gradients, or by itself."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.linalg import kernels, krylov
+from continua.linalg.direct import Direct
+from continua.linalg.hierarchy import Hierarchy
+from continua.linalg.matrix import BlockMatrix
+from continua.linalg.pcg import PCG
+from continua.linalg.solver import SolveReport
+
+__all__ = ["Multigrid", "PMultigrid"]
+
+_NO_PROJECTIONS = np.zeros((0, 6))
+_STUCK = 50  # iterations without a new best residual after which to give up
+_CYCLES = {"v": 1, "w": 2, "full": 1}
+_PRECISIONS = {"single": np.float32, "double": np.float64}
+
+
+class Multigrid:
+    """Multigrid with Galerkin coarse matrices, by default one symmetric V-cycle as preconditioner of CG.
+
+    Levels come from the geometry of the matrix: refined meshes and lattices have nested levels, other meshes get
+    coarser points of their own (see `linalg.transfer`). They are made once a pattern; new values flow through all
+    levels in place. The cycle reads the matrix in single precision, the solution has double precision all the same.
+
+    Args:
+        rtol: Residual at which to stop, relative to the right-hand side, in the norm of the inverse diagonal blocks.
+        max_iterations: Iterations after which to give up.
+        cycle: "v", "w", or "full" (one full multigrid pass from the coarsest level first, then V-cycles).
+        sweeps: Gauss-Seidel sweeps before, and again after, the correction of the coarser level.
+        accelerate: Whether the cycle preconditions conjugate gradients; else it is iterated by itself.
+        coarsest: Nodes of a level that is small enough to be solved directly.
+        precision: "single" or "double": the numbers that the smoother reads.
+        budget_ms: Stop after this time [ms] (checked once an iteration; at least one is done); the report then has the
+            residual, an estimate of the error, and a warning. None for no limit.
+        fallback: Whether to try PCG, then a direct solve, when it does not converge. The report warns of it.
+    """
+
+    _name = "Multigrid"
+
+    def __init__(
+        self,
+        rtol: float = 1e-4,
+        max_iterations: int = 200,
+        cycle: str = "v",
+        sweeps: int = 1,
+        accelerate: bool = True,
+        coarsest: int = 50,
+        precision: str = "single",
+        budget_ms: float | None = None,
+        fallback: bool = True,
+    ) -> None:
+        if not 0.0 < rtol < 1.0:
+            raise InputError(f"rtol must be between 0 and 1, not {rtol}")
+        for name, value in {"max_iterations": max_iterations, "sweeps": sweeps, "coarsest": coarsest}.items():
+            if value < 1:
+                raise InputError(f"{name} must be at least 1, not {value}")
+        if cycle not in _CYCLES:
+            raise InputError(f"cycle must be 'v', 'w' or 'full', not {cycle!r}")
+        if precision not in _PRECISIONS:
+            raise InputError(f"precision must be 'single' or 'double', not {precision!r}")
+        if budget_ms is not None and not budget_ms > 0.0:
+            raise InputError(f"budget_ms must be greater than 0 ms, not {budget_ms}")
+        self.rtol = float(rtol)
+        self.max_iterations = int(max_iterations)
+        self.kind = cycle
+        self.sweeps = int(sweeps)
+        self.accelerate = bool(accelerate)
+        self.coarsest = int(coarsest)
+        self.precision = precision
+        self.budget_ms = budget_ms
+        self.fallback = bool(fallback)
+        self.reason = ""
+        self.last: SolveReport | None = None
+        self.hierarchy: Hierarchy | None = None
+        self.factor: float | None = None
+        self._matrix: BlockMatrix | None = None
+
+    def setup(self, matrix: BlockMatrix) -> None:
+        """Prepare for matrices with this pattern; levels are made when the first one comes."""
+        self.hierarchy = None
+        self._matrix = None
+        self._others: list[PCG | Direct] = []
+
+    def update(
+        self,
+        matrix: BlockMatrix,
+        fixed: NDArray[np.uint8],
+        projections: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Bring all levels up to date; see `LinearSolver.update`."""
+        p = matrix.pattern
+        n = p.node_count
+        if self.hierarchy is None:
+            self.hierarchy = Hierarchy(matrix, p.geometry, self.coarsest, _PRECISIONS[self.precision])
+            self._inverse = np.zeros((n, 6))
+            self._r, self._p, self._q, self._zero = (np.zeros((n, 3)) for _ in range(4))
+            chunks = max(1, (n + kernels.CHUNK - 1) // kernels.CHUNK)
+            self._partial = [np.zeros(chunks) for _ in range(2)]
+        self._matrix = matrix
+        self._held = (fixed, _NO_PROJECTIONS if projections is None else projections)
+        self._definite = matrix.invert_diagonal(fixed, projections, self._inverse)
+        self.hierarchy.update(matrix, *self._held, self._inverse)
+
+    def solve(
+        self, rhs: NDArray[np.float64], x: NDArray[np.float64], load: NDArray[np.float64] | None = None
+    ) -> SolveReport:
+        """Solve A x = rhs in place, starting from x or, if that is worse, from zero."""
+        self._both()
+        begin = perf_counter()
+        scale = self._zero if load is None else load
+        given = x.copy()
+        self._rhs = rhs
+        if not self._definite:
+            self.last = self._give_up(rhs, x, given, load, SolveReport(0, -1.0, False))
+            return self.last
+        square, reference = self._start(rhs, scale, x)
+        if (
+            square > reference > 0.0
+        ):  # a start that is worse than none (Weber 2015: truncated solves can run away)
+            zero = self._without_free_part(x)
+            if self._start(rhs, scale, zero)[0] < square:
+                x[:] = zero
+            square, reference = self._start(rhs, scale, x)
+        if square <= 0.0:
+            self.last = SolveReport(0, 0.0, True, error=0.0)
+            return self.last
+        if not np.isfinite(square):
+            self.last = SolveReport(0, -1.0, False)
+            return self.last
+        reference = reference if reference > 0.0 else square
+        first = square
+        iterations, square, late = self._iterate(x, square, self.rtol**2 * reference, begin)
+        if not np.isfinite(square):
+            square = -1.0
+        residual = float(np.sqrt(square / reference)) if square >= 0.0 else -1.0
+        if iterations and square > 0.0:
+            self.factor = float(np.sqrt(square / first)) ** (1.0 / iterations)
+        converged = 0.0 <= residual <= self.rtol
+        report = SolveReport(iterations, residual, converged)
+        if late and not converged:
+            error = self._error(rhs, x)
+            report = SolveReport(
+                iterations,
+                residual,
+                False,
+                error,
+                (
+                    f"the solver stopped after {iterations} iterations at its budget of {self.budget_ms:g} ms, at a "
+                    f"residual of {residual:.1e} and an error of about {error:.1e} of the solution's energy norm",
+                ),
+            )
+        elif not converged:
+            report = self._give_up(rhs, x, given, load, report)
+        self.last = report
+        return report
+
+    def _both(self) -> tuple[BlockMatrix, Hierarchy]:
+        if self._matrix is None or self.hierarchy is None:
+            raise InputError("call setup() and update() before solve()")
+        return self._matrix, self.hierarchy
+
+    def _start(self, rhs: NDArray, load: NDArray, x: NDArray) -> tuple[float, float]:
+        matrix, h = self._both()
+        p = matrix.pattern
+        return krylov.start.pick(p.parallel)(
+            p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, rhs, load, x,
+            self._r, h.b, self._p, *self._partial,
+        )  # fmt: skip
+
+    def _without_free_part(self, x: NDArray) -> NDArray:
+        """Return x with zeros where it is free; what is held keeps its value."""
+        fixed, projections = self._held
+        held = x.copy()
+        held[fixed == 0] = 0.0
+        partly = np.flatnonzero(fixed == 2)
+        if len(partly):
+            s = projections[partly][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+            held[partly] -= np.einsum("kij,kj->ki", s, x[partly])
+        return held
+
+    def _iterate(self, x: NDArray, square: float, goal: float, begin: float) -> tuple[int, float, bool]:
+        """Iterate until the square of the residual's norm is at most `goal`; return (iterations, square, late)."""
+        matrix, h = self._both()
+        p = matrix.pattern
+        repeats = _CYCLES[self.kind]
+        if self.kind == "full" and square > goal:
+            x += h.full_cycle(matrix, self._r, repeats, self.sweeps)
+            square = self._restart(x)
+        delta, best, since = np.inf, square, 0
+        for iteration in range(self.max_iterations):
+            if not square > goal:  # a number that is none ends it as well
+                return iteration, square, False
+            if iteration and self.budget_ms is not None and 1e3 * (perf_counter() - begin) >= self.budget_ms:
+                return iteration, square, True
+            h.cycle(0, repeats, self.sweeps)
+            if self.accelerate:
+                delta, curvature, square = krylov.iterate.pick(p.parallel)(
+                    p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, h.x,
+                    x, self._r, h.b, self._p, self._q, delta, self._partial[0],
+                )  # fmt: skip
+                if not (curvature > 0.0 and delta > 0.0):
+                    return iteration, -1.0, False
+            else:
+                x += h.x[h.rank]
+                square = self._restart(x)
+            since = 0 if square < best else since + 1
+            best = min(best, square)
+            if since >= _STUCK:
+                return iteration + 1, square, False
+        return self.max_iterations, square, False
+
+    def _restart(self, x: NDArray) -> float:
+        """Work out the residual of x anew; return the square of its norm."""
+        return self._start(self._rhs, self._zero, x)[0]
+
+    def _error(self, rhs: NDArray, x: NDArray) -> float:
+        """Estimate the error in the energy norm, relative to x: the cycle is nearly the inverse of the matrix."""
+        matrix, h = self._both()
+        h.cycle(0, 1, self.sweeps)
+        error = abs(float(np.vdot(self._r, h.x[h.rank])))
+        energy = abs(float(np.vdot(x, matrix.multiply(x))))
+        return float(np.sqrt(error / energy)) if energy > 0.0 else np.inf
+
+    def _give_up(
+        self, rhs: NDArray, x: NDArray, given: NDArray, load: NDArray | None, report: SolveReport
+    ) -> SolveReport:
+        """Let the next solvers try, if that is allowed: PCG, then a direct solve."""
+        assert self._matrix is not None
+        if not self.fallback:
+            return report
+        if not self._others:
+            self._others = [PCG(rtol=self.rtol), Direct()]
+            for solver in self._others:
+                solver.setup(self._matrix)
+        tried, total = [self._name], report.iterations
+        for solver in self._others if self._definite else self._others[1:]:
+            x[:] = given
+            solver.update(self._matrix, *self._held)
+            found = solver.solve(rhs, x, load)
+            total += found.iterations
+            if found.converged:
+                why = f"{' and '.join(tried)} did not converge; {type(solver).__name__} did"
+                return SolveReport(total, found.residual, True, found.error, (why,))
+            tried.append(type(solver).__name__)
+        x[:] = given
+        why = f"{', '.join(tried)} did not converge: the matrix is singular or not positive definite"
+        return SolveReport(total, report.residual, False, None, (why,))
+
+    def __str__(self) -> str:
+        how = "preconditioner of CG" if self.accelerate else "by itself"
+        kind = {"v": "V", "w": "W", "full": "full multigrid and V"}[self.kind]
+        text = f"{self._name}(rtol={self.rtol:g}), {kind} cycle as {how}"
+        if self.hierarchy is not None:
+            h = self.hierarchy
+            text += f", {h.complexity:.2f} operator complexity"
+            text += f"\n  smoother: Gauss-Seidel, {self.sweeps} forward and {self.sweeps} backward"
+            text += f", {self.precision} precision"
+            for number, count in enumerate(h.node_counts):
+                what = f", order {h.orders[number]}" if max(h.orders) > 1 else ""
+                end = ", solved directly" if number + 1 == len(h.node_counts) else ""
+                text += f"\n  level {number}: {3 * count} unknowns{what}{end}"
+        if self.last is not None:
+            text += f"\n  last solve: {self.last.iterations} iterations to {self.last.residual:.1e}"
+            if self.factor is not None:
+                text += f", convergence factor {self.factor:.2f}"
+        return text + (f"\n  {self.reason}" if self.reason else "")
+
+    def __repr__(self) -> str:
+        return f"{self._name}(rtol={self.rtol:g}, cycle={self.kind!r}, sweeps={self.sweeps})"
+
+
+class PMultigrid(Multigrid):
+    """Multigrid for elements of order 2 and 3: lower degrees on the same mesh, then coarser meshes (Weber 2015).
+
+    The transfer between degrees is exact degree elevation and restriction its transpose, so the Galerkin matrix of a
+    lower degree is that of the elements of that degree. Arguments as for `Multigrid`.
+    """
+
+    _name = "PMultigrid"
+
+    def update(
+        self,
+        matrix: BlockMatrix,
+        fixed: NDArray[np.uint8],
+        projections: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Bring all levels up to date; see `LinearSolver.update`."""
+        geometry = matrix.pattern.geometry
+        if geometry is None or geometry.order < 2:
+            raise InputError("PMultigrid is for elements of order 2 or 3; take Multigrid for others")
+        super().update(matrix, fixed, projections)

@@ -1,0 +1,55 @@
+"""Bodies of many shapes and their systems, for tests of solvers."""
+
+import numpy as np
+
+from continua import Corotated, mesh
+from continua.linalg import BlockMatrix
+from continua.solids.bezier import BezierTets
+from continua.solids.elements import LinearTets, System
+from continua.solids.quadrature import NodalElements
+from continua.solids.unknowns import give_geometry
+
+
+def jittered(cells, seed=0, size=(1.0, 1.0, 1.0)):
+    """A box whose nodes are moved off the lattice, inside too, and numbered at random."""
+    box = mesh.box(size, cells)
+    rng = np.random.default_rng(seed)
+    step = np.array(size) / np.array(cells)
+    inside = ((box.points > 1e-9) & (box.points < np.array(size) - 1e-9)).all(axis=1)
+    points = box.points + 0.2 * step * rng.uniform(-1, 1, box.points.shape) * inside[:, None]
+    order = rng.permutation(len(points))
+    rank = np.empty(len(points), np.int64)
+    rank[order] = np.arange(len(points))
+    return mesh.TetMesh(points[order], rank[box.tets])
+
+
+def elements_of(shape, order=1):
+    """Elements with geometry."""
+    if isinstance(shape, mesh.TetMesh):
+        elements = LinearTets(shape) if order == 1 else BezierTets(shape, order)
+    else:
+        elements = NodalElements(shape)
+    give_geometry(elements)
+    return elements
+
+
+def system(shape, *, order=1, young=2e6, poisson=0.3, dt=0.02, contrast=None, seed=0, wobble=0.0, masses=1.0):
+    """Return (matrix, rhs, elements) of one implicit step; `contrast` multiplies E in the half x > mean."""
+    elements = elements_of(shape, order)
+    law = Corotated(young=young, poisson=poisson)
+    constants = law.element_constants(np.arange(elements.element_count))
+    if contrast is not None:
+        centers = shape.points[shape.cells].mean(axis=1)[:, 0]
+        constants = constants.copy()
+        constants[centers > centers.mean(), :2] *= contrast
+    elements.set_law(law, constants)
+    rng = np.random.default_rng(seed)
+    x = elements.rest_positions + wobble * rng.normal(size=elements.rest_positions.shape)
+    elements.update(x)
+    matrix = BlockMatrix(elements.pattern)
+    mass = elements.mass(np.full(elements.element_count, 1000.0), False)
+    load = rng.normal(size=x.shape)
+    rhs = np.zeros_like(x)
+    elements.assemble(System(matrix, rhs, mass, masses, dt * dt, dt, np.zeros_like(x), load))
+    rhs[:] = load
+    return matrix, rhs, elements
