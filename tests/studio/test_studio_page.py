@@ -193,6 +193,9 @@ def test_dragging_moves_the_body_and_it_swings_back(page):
 
 
 def test_dragging_beside_the_body_turns_the_view(page, studio):
+    pause(page)
+    page.keyboard.press("f")
+    page.wait_for_timeout(600)
     camera = page.evaluate("() => __continua.camera()")
     page.mouse.move(120, 250)
     page.mouse.down()

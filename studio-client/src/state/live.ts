@@ -43,18 +43,23 @@ export interface LiveScene {
   camera: CameraHints;
 }
 
-function boundsOf(bodies: LiveBody[]): Bounds {
+/** A box around some points. */
+function boundsOf(points: Float32Array[]): Bounds {
   const min: [number, number, number] = [Infinity, Infinity, Infinity];
   const max: [number, number, number] = [-Infinity, -Infinity, -Infinity];
-  for (const { rest } of bodies) {
-    for (let i = 0; i < rest.length; i++) {
+  for (const list of points) {
+    for (let i = 0; i < list.length; i++) {
       const axis = i % 3;
-      if (rest[i] < min[axis]) min[axis] = rest[i];
-      if (rest[i] > max[axis]) max[axis] = rest[i];
+      if (list[i] < min[axis]) min[axis] = list[i];
+      if (list[i] > max[axis]) max[axis] = list[i];
     }
   }
   return { min, max };
 }
+
+/** A box around all bodies as they are, and as they are at rest. */
+export const presentBounds = (scene: LiveScene) =>
+  boundsOf(scene.bodies.flatMap(({ rest, positions }) => [rest, positions]));
 
 export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveScene {
   const array = (name: string): PackedArray => {
@@ -92,7 +97,7 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
     fields: packet.header.fields,
     colliders: packet.header.colliders,
     colormap: array("colormap") as Uint8Array,
-    bounds: boundsOf(bodies),
+    bounds: boundsOf(bodies.map(({ rest }) => rest)),
     camera: packet.header.camera,
   };
 }

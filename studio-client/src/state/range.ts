@@ -4,6 +4,8 @@ import { niceCeiling } from "../lib/format";
 import type { FieldInfo } from "../net/messages";
 
 const LEAST = 1e-3; // least distance from 1 that a range about 1 shows
+/** Ends of ranges below which there is only rounding, by unit. */
+const NOISE: Record<string, number> = { Pa: 1e-3, "J/m³": 1e-6, m: 1e-9, "m/s": 1e-9 };
 const PATIENCE = 1.5; // s that values must stay below half of the range before it shrinks
 
 export class AutoRange {
@@ -17,16 +19,20 @@ export class AutoRange {
   }
 
   /** Take in the extent of the values at `now` [s] and return the range to use. */
-  update(extent: [number, number] | null, now: number, start: FieldInfo["start"] = "zero"): [number, number] {
+  update(
+    extent: [number, number] | null,
+    now: number,
+    { start, unit }: Pick<FieldInfo, "start" | "unit"> = { start: "zero", unit: "" },
+  ): [number, number] {
     if (start === "flag") return [0, 1];
-    if (start === "zero" || !extent) return this.follow(extent, now);
+    if (!extent) return this.range;
+    if (start === "zero") return this.follow([extent[0], Math.max(extent[1], NOISE[unit] ?? 0)], now);
     const away = Math.max(Math.abs(extent[0] - 1), Math.abs(extent[1] - 1), LEAST);
     const reach = this.follow([0, away], now)[1];
     return [1 - reach, 1 + reach];
   }
 
-  private follow(extent: [number, number] | null, now: number): [number, number] {
-    if (!extent) return this.range;
+  private follow(extent: [number, number], now: number): [number, number] {
     const low = extent[0] < 0 ? -niceCeiling(-extent[0]) : 0;
     const size = Math.max(extent[1], 0);
     const high = niceCeiling(size);

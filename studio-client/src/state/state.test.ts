@@ -37,11 +37,12 @@ describe("AutoRange", () => {
   });
 
   it("lies about one where one means nothing, and is no or yes for flags", () => {
-    const [low, high] = new AutoRange().update([0.93, 1.02], 0, "one");
+    const [low, high] = new AutoRange().update([0.93, 1.02], 0, { start: "one", unit: "" });
     expect(low).toBeCloseTo(0.92, 9);
     expect(high).toBeCloseTo(1.08, 9);
-    expect(new AutoRange().update([1, 1], 0, "one")[1]).toBeGreaterThan(1);
-    expect(new AutoRange().update([0, 0], 0, "flag")).toEqual([0, 1]);
+    expect(new AutoRange().update([1, 1], 0, { start: "one", unit: "" })[1]).toBeGreaterThan(1);
+    expect(new AutoRange().update([0, 0], 0, { start: "flag", unit: "" })).toEqual([0, 1]);
+    expect(new AutoRange().update([0, 1e-10], 0, { start: "zero", unit: "Pa" })).toEqual([0, 1e-3]);
   });
 });
 

@@ -104,8 +104,8 @@ function onPacket(packet: Packet): void {
   const arrived = header.field !== null && header.field === field;
   if (arrived !== colored) useStudio.setState({ colored: arrived });
   if (!rangeFixed && header.field === field) {
-    const start = scene.fields.find(({ name }) => name === field)?.start;
-    const next = autoRange.update(scalarExtent(scene), performance.now() / 1000, start);
+    const info = scene.fields.find(({ name }) => name === field);
+    const next = autoRange.update(scalarExtent(scene), performance.now() / 1000, info);
     if (next[0] !== range[0] || next[1] !== range[1]) useStudio.setState({ range: next });
   }
   header.warnings = notes.update(header.warnings, performance.now() / 1000);

@@ -3,7 +3,7 @@ import { Canvas, useThree } from "@react-three/fiber";
 import { type ComponentRef, useEffect, useMemo, useRef } from "react";
 import { NeutralToneMapping, PerspectiveCamera } from "three";
 import { onRedraw } from "../state/studio";
-import type { LiveScene } from "../state/live";
+import { type LiveScene, presentBounds } from "../state/live";
 import { useStudio } from "../state/store";
 import { Bodies } from "./Bodies";
 import { Colliders } from "./Colliders";
@@ -50,7 +50,7 @@ function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
       <Marks scene={scene} size={stage.radius} dark={dark} />
       <PullTool />
       <OrbitControls makeDefault enableDamping dampingFactor={0.14} zoomSpeed={0.8} />
-      <CameraFit stage={stage} />
+      <CameraFit scene={scene} stage={stage} />
       <Probe />
     </>
   );
@@ -66,7 +66,7 @@ const PLOTS_HEIGHT = 186; // px that the plots cover at the bottom of a wide win
 const LEGEND_HEIGHT = 56;
 
 /** Puts the whole scene into the free part of the view when it is loaded, and when asked. */
-function CameraFit({ stage }: { stage: Stage }) {
+function CameraFit({ scene, stage }: { scene: LiveScene; stage: Stage }) {
   const camera = useThree((s) => s.camera);
   const { width, height } = useThree((s) => s.size);
   const controls = useThree((s) => s.controls) as Controls | null;
@@ -84,14 +84,14 @@ function CameraFit({ stage }: { stage: Stage }) {
 
   useEffect(() => {
     if (!controls || !(camera instanceof PerspectiveCamera)) return undefined;
-    const fit = () => {
+    const fit = (around: Stage) => {
       const { width: w, height: h, covered: c } = free.current;
       controls.enableDamping = false; // a turn that is still fading out must not move the new view
       controls.update();
       camera.fov = stage.camera.fov ?? FOV;
       const up = Math.tan((camera.fov * Math.PI) / 360);
       const share = (h - c - LEGEND_HEIGHT) / Math.max(h, 1);
-      const { eye, target } = startView(stage, [(up * w) / Math.max(h, 1), up * Math.max(share, 0.3)]);
+      const { eye, target } = startView(around, [(up * w) / Math.max(h, 1), up * Math.max(share, 0.3)]);
       camera.position.copy(eye);
       camera.near = 0.01 * stage.radius;
       camera.far = 200 * stage.radius;
@@ -103,8 +103,8 @@ function CameraFit({ stage }: { stage: Stage }) {
       controls.enableDamping = true;
       invalidate();
     };
-    fit();
-    return onFrameAll(fit);
-  }, [stage, camera, controls, invalidate]);
+    fit(stage);
+    return onFrameAll(() => fit(stageOf(scene, presentBounds(scene))));
+  }, [scene, stage, camera, controls, invalidate]);
   return null;
 }

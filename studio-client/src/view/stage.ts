@@ -2,7 +2,7 @@
 
 import { Box3, Matrix4, Sphere, Vector3 } from "three";
 import type { CameraHints, Collider } from "../net/messages";
-import type { LiveScene } from "../state/live";
+import type { Bounds, LiveScene } from "../state/live";
 
 export interface Stage {
   center: Vector3;
@@ -33,8 +33,8 @@ export function setPose(matrix: Matrix4, pose: number[]): Matrix4 {
 const FAR = 3; // sizes of the bodies; what is larger than that is not brought into view as a whole
 
 /** A box around the bodies and the obstacles among them. */
-function boxOf(scene: LiveScene): Box3 {
-  const bodies = new Box3(new Vector3(...scene.bounds.min), new Vector3(...scene.bounds.max));
+function boxOf(scene: LiveScene, bounds: Bounds): Box3 {
+  const bodies = new Box3(new Vector3(...bounds.min), new Vector3(...bounds.max));
   const size = bodies.min.distanceTo(bodies.max);
   const box = bodies.clone();
   scene.colliders.forEach((collider, number) => {
@@ -49,8 +49,9 @@ function boxOf(scene: LiveScene): Box3 {
   return box;
 }
 
-export function stageOf(scene: LiveScene): Stage {
-  const { min, max } = boxOf(scene);
+/** The stage of a scene whose bodies lie within `bounds`; by default, where they are at rest. */
+export function stageOf(scene: LiveScene, bounds: Bounds = scene.bounds): Stage {
+  const { min, max } = boxOf(scene, bounds);
   const size = Math.max(min.distanceTo(max), 1e-6);
   const planes = scene.colliders.filter((c): c is Extract<Collider, { kind: "plane" }> => c.kind === "plane");
   const floors = planes.filter(({ normal }) => normal[1] > 0.9 * Math.hypot(...normal));
