@@ -189,6 +189,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "torsion-orders": lambda: scene_film("torsion-orders", 3.4),
     "hanging-bar": lambda: scene_film("hanging-bar", 3.0),
     "clay": lambda: scene_film("clay", 2.8),
+    "muscle": lambda: scene_film("muscle", 2.8),
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
     "studio": studio,

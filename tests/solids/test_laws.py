@@ -96,7 +96,7 @@ def test_an_inverted_element_is_pushed_back_through_its_nearest_face():
 @pytest.mark.parametrize(
     ("constants", "word"),
     [
-        ({"young": 0.0}, "young"),
+        ({"young": -1.0}, "young"),
         ({"young": float("nan")}, "young"),
         ({"poisson": 0.5}, "poisson"),
         ({"poisson": -1.0}, "poisson"),
