@@ -56,7 +56,7 @@ def test_interpolation_carries_linear_fields_exactly_on_every_level(name):
         P, below = known()
         coarse = below.points
     else:
-        P, coarse = coarsen(points, p.indptr, p.indices)
+        P, coarse, _ = coarsen(points, p.indptr, p.indices)
     assert P.shape[1] < 0.4 * P.shape[0]
     np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-12)
     np.testing.assert_allclose(P @ coarse, points, atol=1e-9)

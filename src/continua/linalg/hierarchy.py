@@ -90,6 +90,7 @@ class Hierarchy:
         """Add levels until one is small, or as long as they become smaller."""
         points = None if geometry is None else geometry.points
         known = None if geometry is None else geometry.coarser
+        edges: NDArray[np.int32] | None = None
         mixed: NDArray[np.int32] | None = None  # how the nodes of this level were renumbered
         n = len(indptr) - 1
         while n > coarsest:
@@ -98,15 +99,17 @@ class Hierarchy:
                 P, geometry = known()
                 P = sparse.csr_array(P if mixed is None else P[mixed])
                 points, known, order = geometry.points, geometry.coarser, geometry.order
+                edges = None
             else:
-                P, points = coarsen(points, indptr, indices)
+                P, points, edges = coarsen(points, indptr, indices, edges)
                 if P.shape[1] > _SLOW * n:
-                    P, points = aggregate(indptr, indices), None
+                    P, points, edges = aggregate(indptr, indices), None, None
             if P.shape[1] > _SLOW * n and order == 1:
                 break
             mixed = self._add_level(indptr, indices, P)
             self.orders.append(order)
             points = None if points is None else points[mixed]
+            edges = None if edges is None else _inverse_of(mixed)[edges]
             level = self.levels[-1]
             indptr, indices, n = level.indptr, level.indices, P.shape[1]
 

@@ -10,6 +10,8 @@ linear fields, and with them all rigid motions, exactly.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
@@ -17,29 +19,61 @@ from scipy.spatial import Delaunay, QhullError, cKDTree
 
 from continua.linalg.graphs import groups_of_neighbours, independent_set
 
-__all__ = ["aggregate", "coarsen", "from_lattice", "from_neighbours"]
+__all__ = ["Coarse", "aggregate", "coarsen", "from_lattice", "from_neighbours"]
 
 _TINY = 1e-9  # weights below are dropped
 _FAR = 2.0  # largest weight of an extrapolation; farther out, near points are averaged
 _STEPS = (0.95, 0.8, 0.6, 0.3, 0.0)  # how much of a point outside the hull is kept on its way in
 
 
+class Coarse(NamedTuple):
+    """Coarser nodes.
+
+    Attributes:
+        interpolation: From the coarser nodes, shape [n, coarse].
+        points: Their positions [m], shape [coarse, 3], or None.
+        edges: Pairs of them that are neighbours in their own mesh, shape [e, 2], or None where the matrix tells.
+    """
+
+    interpolation: sparse.csr_array
+    points: NDArray[np.float64] | None = None
+    edges: NDArray[np.int32] | None = None
+
+
 def coarsen(
-    points: NDArray[np.float64] | None, indptr: NDArray[np.int32], indices: NDArray[np.int32]
-) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
-    """Return the interpolation from coarser nodes, shape [n, coarse], and the positions of those nodes.
+    points: NDArray[np.float64] | None,
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    edges: NDArray[np.int32] | None = None,
+) -> Coarse:
+    """Return coarser nodes and the interpolation from them.
 
     Args:
         points: Positions [m], shape [n, 3], or None.
         indptr: Starts of the rows of the matrix.
-        indices: Neighbours of every node.
+        indices: Nodes that every node couples with.
+        edges: Pairs of nodes that are neighbours, where the matrix couples more than that, shape [e, 2].
     """
     if points is None:
-        return aggregate(indptr, indices), None
+        return Coarse(aggregate(indptr, indices))
     spacing = lattice_spacing(points)
     if spacing is not None:
         return from_lattice(points, 2.0 * spacing)
+    if edges is not None:
+        indptr, indices = _narrowed(indptr, indices, edges)
     return from_neighbours(points, indptr, indices)
+
+
+def _narrowed(
+    indptr: NDArray[np.int32], indices: NDArray[np.int32], edges: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the couplings of a matrix that are edges as well: a Galerkin matrix couples far more than neighbours."""
+    n = len(indptr) - 1
+    coupled = sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
+    both = np.concatenate([edges, edges[:, ::-1], np.repeat(np.arange(n)[:, None], 2, axis=1)])
+    near = sparse.csr_array((np.ones(len(both), np.int8), (both[:, 0], both[:, 1])), shape=(n, n))
+    kept = sparse.csr_array(coupled.multiply(near > 0))
+    return kept.indptr.astype(np.int32), kept.indices.astype(np.int32)
 
 
 def lattice_spacing(points: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -61,9 +95,7 @@ def lattice_spacing(points: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return spacing if cells < 64.0 * len(points) else None
 
 
-def from_lattice(
-    points: NDArray[np.float64], spacing: NDArray[np.float64]
-) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+def from_lattice(points: NDArray[np.float64], spacing: NDArray[np.float64]) -> Coarse:
     """Interpolate linearly in the tetrahedra of a lattice with the given spacing, from its nodes that matter."""
     low = points.min(axis=0)
     width = np.where(spacing > 0.0, spacing, 1.0)
@@ -88,7 +120,7 @@ def from_lattice(
     counts = corner.max(axis=(0, 1)).astype(np.int64) + 1
     slow = np.argsort(
         -counts, kind="stable"
-    )  # the longest axis runs slowest: short rows of the coarse matrix
+    )  # the longest axis runs slowest, so neighbours have near numbers
     number = corner.astype(np.int64) @ _strides(counts, slow)
     nodes, columns = np.unique(number[used], return_inverse=True)
     grid = np.empty((len(nodes), 3))
@@ -97,7 +129,7 @@ def from_lattice(
         rest, grid[:, axis] = np.divmod(rest, counts[axis])
     starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
     matrix = sparse.csr_array((weights[used], columns, starts), shape=(len(points), len(nodes)))
-    return _unit_rows(matrix), low + grid * width
+    return Coarse(_unit_rows(matrix), low + grid * width)
 
 
 def _strides(counts: NDArray[np.int64], slow: NDArray[np.intp]) -> NDArray[np.int64]:
@@ -109,7 +141,7 @@ def _strides(counts: NDArray[np.int64], slow: NDArray[np.intp]) -> NDArray[np.in
 
 def from_neighbours(
     points: NDArray[np.float64], indptr: NDArray[np.int32], indices: NDArray[np.int32]
-) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+) -> Coarse:
     """Keep a maximal set of nodes of which no two are neighbours, and interpolate in its Delaunay tetrahedra."""
     kept = np.flatnonzero(independent_set(indptr, indices))
     coarse = points[kept]
@@ -117,29 +149,28 @@ def from_neighbours(
     _, sizes, axes = np.linalg.svd(coarse - center, full_matrices=False)
     flat = axes[sizes > 1e-8 * max(sizes[0], 1e-300)].T
     if flat.shape[1] < 2 or len(kept) < flat.shape[1] + 2:
-        return _from_near(points, coarse), coarse
+        return Coarse(_from_near(points, coarse), coarse)
     try:
         tets = Delaunay((coarse - center) @ flat)
     except QhullError:
-        return _from_near(points, coarse), coarse
+        return Coarse(_from_near(points, coarse), coarse)
     nodes, weights = _locate(tets, (points - center) @ flat)
     rows = np.repeat(np.arange(len(points)), nodes.shape[1])
-    used = np.abs(weights.ravel()) > _TINY
+    some = np.abs(weights.ravel()) > _TINY
     matrix = sparse.csr_array(
-        (weights.ravel()[used], (rows[used], nodes.ravel()[used])), shape=(len(points), len(kept))
+        (weights.ravel()[some], (rows[some], nodes.ravel()[some])), shape=(len(points), len(kept))
     )
     matrix.sum_duplicates()
-    return _unit_rows(_drop_unused(matrix, kept)), points[kept[_used_columns(matrix)]]
+    used = np.bincount(matrix.indices, minlength=len(kept)) > 0  # coarse nodes that no fine node refers to go
+    number = np.cumsum(used) - 1
+    pairs = np.unique(np.sort(tets.simplices[:, _pairs(flat.shape[1] + 1)].reshape(-1, 2), axis=1), axis=0)
+    pairs = number[pairs[used[pairs].all(axis=1)]].astype(np.int32)
+    return Coarse(_unit_rows(matrix[:, np.flatnonzero(used)]), coarse[used], pairs)
 
 
-def _used_columns(matrix: sparse.csr_array) -> NDArray[np.bool_]:
-    return np.bincount(matrix.indices, minlength=matrix.shape[1]) > 0
-
-
-def _drop_unused(matrix: sparse.csr_array, kept: NDArray[np.intp]) -> sparse.csr_array:
-    """Leave out coarse nodes that no fine node refers to."""
-    used = _used_columns(matrix)
-    return matrix if used.all() else matrix[:, np.flatnonzero(used)]
+def _pairs(count: int) -> NDArray[np.intp]:
+    """Return all pairs of `count` corners."""
+    return np.array([(a, b) for a in range(count) for b in range(a)])
 
 
 def _locate(tets: Delaunay, points: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -18,7 +18,7 @@ from continua.solids.elements import Elements
 
 __all__ = ["choose_solver", "elevation", "give_geometry"]
 
-MULTIGRID_FROM = 6_000
+MULTIGRID_FROM = 4_000
 """Nodes of order 1 from which multigrid is faster than conjugate gradients (`python -m benchmarks solvers`)."""
 
 PMULTIGRID_FROM = 3_000
