@@ -192,7 +192,8 @@ def test_hard_materials_converge_to_the_direct_solution(name, shape):
     x, exact = np.zeros_like(rhs), np.zeros_like(rhs)
     report = ready(matrix, fixed, rtol=1e-10, fallback=False).solve(rhs, x)
     assert report.converged
-    assert report.iterations <= 80
+    # coarse cells of the irregular mesh straddle the jump of stiffness; those of the lattice do not
+    assert report.iterations <= (50 if shape == "lattice" else 100)
     direct = Direct()
     direct.setup(matrix)
     direct.update(matrix, fixed)
