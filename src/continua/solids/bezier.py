@@ -15,7 +15,7 @@ from continua.solids.scatter import Scatter
 
 __all__ = ["BezierTets"]
 
-PARALLEL_FROM = 200
+PARALLEL_FROM = 3000
 """Elements from which a pass over all of them is worth a parallel region."""
 
 

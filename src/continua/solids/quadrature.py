@@ -23,7 +23,7 @@ from continua.solids.scatter import Scatter
 
 __all__ = ["NodalElements", "QuadratureElements", "QuadratureTets"]
 
-PARALLEL_FROM = 200
+PARALLEL_FROM = 3000
 """Elements from which a pass over all of them is worth a parallel region."""
 
 
