@@ -123,6 +123,8 @@ def test_plane_strain_cantilever_bends_as_theory_says():
 def test_orders_a_mesh_lacks_are_refused(case):
     with pytest.raises(ct.InputError, match="order 1 only, not 2"):
         ct.SoftBody(CASES[case][0], order=2)
+    with pytest.raises(ct.InputError, match=r"orders 1, 2 and 3, not 2\.0"):
+        ct.SoftBody(CASES["tets"][0], order=2.0)
 
 
 def test_paint_is_carried_along():

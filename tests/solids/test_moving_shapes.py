@@ -19,6 +19,11 @@ def test_a_moving_shape_is_where_its_motion_puts_it():
         ct.Sphere((0, 0, 0), 1.0, motion=ct.Motion(lambda t, x: (1 + t) * x)).pose(1.0)
 
 
+def test_a_motion_must_be_one():
+    with pytest.raises(ct.InputError, match="a sphere's motion must be a Motion, not int"):
+        ct.Sphere(motion=3)
+
+
 def test_a_lifted_plane_carries_a_block_up():
     """Raised at 0.5 m/s, the block on it rises as fast."""
     block = ct.SoftBody(ct.mesh.box(cells=(2, 2, 2)), material=ct.Corotated(young=1e6), damping=(0, 0.05))

@@ -45,6 +45,8 @@ class Shape:
     motion: Motion | None = None
 
     def _check(self) -> None:
+        if self.motion is not None and not isinstance(self.motion, Motion):
+            raise InputError(f"a {self.kind}'s motion must be a Motion, not {type(self.motion).__name__}")
         for key in ("friction", "stiffness", "damping"):
             value = getattr(self, key)
             if value is not None and not (isfinite(value) and value >= 0.0):

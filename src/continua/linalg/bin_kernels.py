@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.cycle import symmetric_times
+from continua.linalg.kernels import ordered_sum, partly_free, symmetric_times
 from continua.numerics import inline, kernel, kernel_pair
 
 WIDTH = 8  # rows a bin: lanes of a register
@@ -71,21 +71,6 @@ def multiply(starts, columns, values, x, y):
                 y[b * WIDTH + lane, 2] = sums[2, lane]
 
 
-@inline
-def _filtered(fixed, projections, i, a0, a1, a2):
-    if fixed[i] != 2:
-        return a0, a1, a2
-    return symmetric_times(projections, i, a0, a1, a2)
-
-
-@inline
-def _ordered_sum(partial):
-    total = 0.0
-    for c in range(partial.shape[0]):
-        total += partial[c]
-    return total
-
-
 @kernel_pair
 def conjugate_gradients(
     starts, columns, values, fixed, projections, inverse, rhs, load, x, rtol, max_iterations,
@@ -106,7 +91,7 @@ def conjugate_gradients(
             _bin_times(starts, columns, values, x, b, sums)
             for lane in range(min(WIDTH, n - b * WIDTH)):
                 i = b * WIDTH + lane
-                r0, r1, r2 = _filtered(
+                r0, r1, r2 = partly_free(
                     fixed,
                     projections,
                     i,
@@ -124,8 +109,8 @@ def conjugate_gradients(
                 scale += load[i, 0] * z0 + load[i, 1] * z1 + load[i, 2] * z2
         partial[c] = total
         partial2[c] = scale
-    delta = _ordered_sum(partial)
-    reference = _ordered_sum(partial2)
+    delta = ordered_sum(partial)
+    reference = ordered_sum(partial2)
     if reference <= 0.0 and delta <= 0.0:
         return 0, 0.0, 1
     if reference <= 0.0:
@@ -141,11 +126,13 @@ def conjugate_gradients(
                 _bin_times(starts, columns, values, d, b, sums)
                 for lane in range(min(WIDTH, n - b * WIDTH)):
                     i = b * WIDTH + lane
-                    s0, s1, s2 = _filtered(fixed, projections, i, sums[0, lane], sums[1, lane], sums[2, lane])
+                    s0, s1, s2 = partly_free(
+                        fixed, projections, i, sums[0, lane], sums[1, lane], sums[2, lane]
+                    )
                     q[i, 0], q[i, 1], q[i, 2] = s0, s1, s2
                     total += d[i, 0] * s0 + d[i, 1] * s1 + d[i, 2] * s2
             partial[c] = total
-        curvature = _ordered_sum(partial)
+        curvature = ordered_sum(partial)
         if not curvature > 0.0:
             return iteration, -1.0, passes
         alpha = delta / curvature
@@ -163,7 +150,7 @@ def conjugate_gradients(
                 z[i, 0], z[i, 1], z[i, 2] = z0, z1, z2
                 total += r0 * z0 + r1 * z1 + r2 * z2
             partial[c] = total
-        fresh = _ordered_sum(partial)
+        fresh = ordered_sum(partial)
         beta = fresh / delta
         delta = fresh
         for c in prange(chunks):  # third pass: search direction

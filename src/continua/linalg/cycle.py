@@ -12,21 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import CHUNK, blocks_times
+from continua.linalg.kernels import CHUNK, blocks_times, symmetric_times
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.simd import load4, store4
 
 FIRST, LAST, PARTS, PARTS_END, WIDE = range(5)  # columns of the table of levels
-
-
-@inline
-def symmetric_times(block, i, a0, a1, a2):
-    """Apply a symmetric 3x3 block that is kept as six values."""
-    return (
-        block[i, 0] * a0 + block[i, 1] * a1 + block[i, 2] * a2,
-        block[i, 1] * a0 + block[i, 3] * a1 + block[i, 4] * a2,
-        block[i, 2] * a0 + block[i, 4] * a1 + block[i, 5] * a2,
-    )
 
 
 @inline

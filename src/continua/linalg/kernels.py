@@ -240,15 +240,18 @@ def project_diagonal(blocks, diagonal, fixed, projections, relaxation, inverse, 
 
 
 @inline
-def _precondition(inverse, i, r0, r1, r2):
-    z0 = inverse[i, 0] * r0 + inverse[i, 1] * r1 + inverse[i, 2] * r2
-    z1 = inverse[i, 1] * r0 + inverse[i, 3] * r1 + inverse[i, 4] * r2
-    z2 = inverse[i, 2] * r0 + inverse[i, 4] * r1 + inverse[i, 5] * r2
-    return z0, z1, z2
+def symmetric_times(block, i, a0, a1, a2):
+    """Apply a symmetric 3x3 block that is kept as six values (00, 01, 02, 11, 12, 22)."""
+    return (
+        block[i, 0] * a0 + block[i, 1] * a1 + block[i, 2] * a2,
+        block[i, 1] * a0 + block[i, 3] * a1 + block[i, 4] * a2,
+        block[i, 2] * a0 + block[i, 4] * a1 + block[i, 5] * a2,
+    )
 
 
 @inline
-def _ordered_sum(partial):
+def ordered_sum(partial):
+    """Return the sum of partial results, one after the other: the same bits for any number of threads."""
     total = 0.0
     for c in range(partial.shape[0]):
         total += partial[c]
@@ -256,15 +259,11 @@ def _ordered_sum(partial):
 
 
 @inline
-def _filtered(fixed, p, i, a0, a1, a2):
+def partly_free(fixed, projections, i, a0, a1, a2):
     """Return the free part of a vector of node i: what is held would drown in rounding as the rest gets small."""
     if fixed[i] != 2:
         return a0, a1, a2
-    return (
-        p[i, 0] * a0 + p[i, 1] * a1 + p[i, 2] * a2,
-        p[i, 1] * a0 + p[i, 3] * a1 + p[i, 4] * a2,
-        p[i, 2] * a0 + p[i, 4] * a1 + p[i, 5] * a2,
-    )
+    return symmetric_times(projections, i, a0, a1, a2)
 
 
 @kernel_pair
@@ -286,8 +285,8 @@ def conjugate_gradients(
         scale = 0.0
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
             s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
-            r0, r1, r2 = _filtered(fixed, projections, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
-            z0, z1, z2 = _precondition(inverse, i, r0, r1, r2)
+            r0, r1, r2 = partly_free(fixed, projections, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
+            z0, z1, z2 = symmetric_times(inverse, i, r0, r1, r2)
             r[i, 0] = r0
             r[i, 1] = r1
             r[i, 2] = r2
@@ -295,14 +294,14 @@ def conjugate_gradients(
             d[i, 1] = z1
             d[i, 2] = z2
             total += r0 * z0 + r1 * z1 + r2 * z2
-            z0, z1, z2 = _precondition(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
+            z0, z1, z2 = symmetric_times(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
             scale += rhs[i, 0] * z0 + rhs[i, 1] * z1 + rhs[i, 2] * z2
-            z0, z1, z2 = _precondition(inverse, i, load[i, 0], load[i, 1], load[i, 2])
+            z0, z1, z2 = symmetric_times(inverse, i, load[i, 0], load[i, 1], load[i, 2])
             scale += load[i, 0] * z0 + load[i, 1] * z1 + load[i, 2] * z2
         partial[c] = total
         partial2[c] = scale
-    delta = _ordered_sum(partial)
-    reference = _ordered_sum(partial2)
+    delta = ordered_sum(partial)
+    reference = ordered_sum(partial2)
     if reference <= 0.0 and delta <= 0.0:
         return 0, 0.0
     if reference <= 0.0:
@@ -314,13 +313,13 @@ def conjugate_gradients(
             total = 0.0
             for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
                 s0, s1, s2 = blocks_times(flat, indices, d, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
-                s0, s1, s2 = _filtered(fixed, projections, i, s0, s1, s2)
+                s0, s1, s2 = partly_free(fixed, projections, i, s0, s1, s2)
                 q[i, 0] = s0
                 q[i, 1] = s1
                 q[i, 2] = s2
                 total += d[i, 0] * s0 + d[i, 1] * s1 + d[i, 2] * s2
             partial[c] = total
-        curvature = _ordered_sum(partial)
+        curvature = ordered_sum(partial)
         if not curvature > 0.0:  # not positive definite, or not a number
             return iteration, -1.0
         alpha = delta / curvature
@@ -333,7 +332,7 @@ def conjugate_gradients(
                 x[i, 0] += alpha * d[i, 0]
                 x[i, 1] += alpha * d[i, 1]
                 x[i, 2] += alpha * d[i, 2]
-                z0, z1, z2 = _precondition(inverse, i, r0, r1, r2)
+                z0, z1, z2 = symmetric_times(inverse, i, r0, r1, r2)
                 r[i, 0] = r0
                 r[i, 1] = r1
                 r[i, 2] = r2
@@ -342,7 +341,7 @@ def conjugate_gradients(
                 z[i, 2] = z2
                 total += r0 * z0 + r1 * z1 + r2 * z2
             partial[c] = total
-        fresh = _ordered_sum(partial)
+        fresh = ordered_sum(partial)
         beta = fresh / delta
         delta = fresh
         iteration += 1

@@ -8,17 +8,8 @@ from __future__ import annotations
 
 from numba import prange, uint32, uint64
 
-from continua.linalg.cycle import symmetric_times
-from continua.linalg.kernels import CHUNK, blocks_times
+from continua.linalg.kernels import CHUNK, blocks_times, ordered_sum, symmetric_times
 from continua.numerics import inline, kernel_pair
-
-
-@inline
-def _ordered_sum(partial):
-    total = 0.0
-    for c in range(partial.shape[0]):
-        total += partial[c]
-    return total
 
 
 @inline
@@ -59,7 +50,7 @@ def start(
             scale += _size(inverse, i, load[i, 0], load[i, 1], load[i, 2])
         partial[c] = total
         partial2[c] = scale
-    return _ordered_sum(partial), _ordered_sum(partial2)
+    return ordered_sum(partial), ordered_sum(partial2)
 
 
 @kernel_pair
@@ -76,7 +67,7 @@ def iterate(
             j = uint32(rank[i])
             total += r[i, 0] * z[j, 0] + r[i, 1] * z[j, 1] + r[i, 2] * z[j, 2]
         partial[c] = total
-    delta = _ordered_sum(partial)
+    delta = ordered_sum(partial)
     beta = delta / delta_before
     for c in prange(chunks):
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
@@ -92,7 +83,7 @@ def iterate(
             q[i, 0], q[i, 1], q[i, 2] = s0, s1, s2
             total += p[i, 0] * s0 + p[i, 1] * s1 + p[i, 2] * s2
         partial[c] = total
-    curvature = _ordered_sum(partial)
+    curvature = ordered_sum(partial)
     if not curvature > 0.0:
         return delta, curvature, -1.0
     alpha = delta / curvature
@@ -110,4 +101,4 @@ def iterate(
             b[to, 0], b[to, 1], b[to, 2] = r0, r1, r2
             total += _size(inverse, i, r0, r1, r2)
         partial[c] = total
-    return delta, curvature, _ordered_sum(partial)
+    return delta, curvature, ordered_sum(partial)

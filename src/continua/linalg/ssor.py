@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import blocks_times, invert_block
+from continua.linalg.kernels import blocks_times, invert_block, ordered_sum, symmetric_times
 from continua.numerics import inline, kernel_pair
 
 _ROWS_A_PART = 1024
@@ -30,16 +30,6 @@ def part_starts(node_count: int, parallel: bool) -> np.ndarray:
     """Return the first row of each part and the end: one part for small systems."""
     parts = min(_MOST_PARTS, max(1, node_count // _ROWS_A_PART)) if parallel else 1
     return np.linspace(0, node_count, parts + 1).astype(np.int64)
-
-
-@inline
-def _symmetric(block, i, a0, a1, a2):
-    """Apply a symmetric 3x3 block that is kept as six values."""
-    return (
-        block[i, 0] * a0 + block[i, 1] * a1 + block[i, 2] * a2,
-        block[i, 1] * a0 + block[i, 3] * a1 + block[i, 4] * a2,
-        block[i, 2] * a0 + block[i, 4] * a1 + block[i, 5] * a2,
-    )
 
 
 @kernel_pair
@@ -85,24 +75,16 @@ def diagonal_blocks(blocks, diagonal, fixed, relaxation, starts, scaled, inverse
 
 
 @inline
-def _ordered_sum(partial):
-    total = 0.0
-    for c in range(partial.shape[0]):
-        total += partial[c]
-    return total
-
-
-@inline
 def _forward_part(flat, indices, diagonal, inner, inverse, scaled, rhs, y, lo, hi):
     """Solve (D/w + L) y = rhs in one part and return y^T K y."""
     total = 0.0
     for i in range(uint64(lo), uint64(hi)):
         s0, s1, s2 = blocks_times(flat, indices, y, uint32(inner[i, 0]), uint32(diagonal[i]))
-        s0, s1, s2 = _symmetric(inverse, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
+        s0, s1, s2 = symmetric_times(inverse, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
         y[i, 0] = s0
         y[i, 1] = s1
         y[i, 2] = s2
-        z0, z1, z2 = _symmetric(scaled, i, s0, s1, s2)
+        z0, z1, z2 = symmetric_times(scaled, i, s0, s1, s2)
         total += s0 * z0 + s1 * z1 + s2 * z2
     return total
 
@@ -132,20 +114,20 @@ def ssor_conjugate_gradients(
             flat, indices, diagonal, inner, inverse, scaled, load, q, starts[part], starts[part + 1]
         )
         partial[part] = a + b
-    reference = _ordered_sum(partial)
+    reference = ordered_sum(partial)
     for part in prange(parts):
         partial[part] = _forward_part(
             flat, indices, diagonal, inner, inverse, scaled, t, r, starts[part], starts[part + 1]
         )
         for i in range(uint64(starts[part]), uint64(starts[part + 1])):
-            z0, z1, z2 = _symmetric(scaled, i, r[i, 0], r[i, 1], r[i, 2])
+            z0, z1, z2 = symmetric_times(scaled, i, r[i, 0], r[i, 1], r[i, 2])
             z[i, 0] = z0
             z[i, 1] = z1
             z[i, 2] = z2
             p[i, 0] = 0.0
             p[i, 1] = 0.0
             p[i, 2] = 0.0
-    delta = _ordered_sum(partial)
+    delta = ordered_sum(partial)
     if reference <= 0.0 and delta <= 0.0:
         return 0, 0.0
     if reference <= 0.0:
@@ -168,7 +150,7 @@ def ssor_conjugate_gradients(
                 s0, s1, s2 = blocks_times(
                     flat, indices, t, uint32(diagonal[i]) + uint32(1), uint32(inner[i, 1])
                 )
-                s0, s1, s2 = _symmetric(inverse, i, p0 - s0, p1 - s1, p2 - s2)
+                s0, s1, s2 = symmetric_times(inverse, i, p0 - s0, p1 - s1, p2 - s2)
                 t[i, 0] = s0
                 t[i, 1] = s1
                 t[i, 2] = s2
@@ -178,13 +160,13 @@ def ssor_conjugate_gradients(
                 t0 = t[i, 0]
                 t1 = t[i, 1]
                 t2 = t[i, 2]
-                k0, k1, k2 = _symmetric(scaled, i, t0, t1, t2)
+                k0, k1, k2 = symmetric_times(scaled, i, t0, t1, t2)
                 first = uint32(inner[i, 0])
                 last = uint32(inner[i, 1])
                 a0, a1, a2 = blocks_times(flat, indices, t, uint32(indptr[i]), first)
                 b0, b1, b2 = blocks_times(flat, indices, t, last, uint32(indptr[i + uint64(1)]))
                 s0, s1, s2 = blocks_times(flat, indices, q, first, uint32(diagonal[i]))
-                s0, s1, s2 = _symmetric(
+                s0, s1, s2 = symmetric_times(
                     inverse,
                     i,
                     p[i, 0] - k0 + a0 + b0 - s0,
@@ -196,7 +178,7 @@ def ssor_conjugate_gradients(
                 q[i, 2] = s2
                 total += p[i, 0] * (t0 + s0) + p[i, 1] * (t1 + s1) + p[i, 2] * (t2 + s2)
             partial[part] = total
-        curvature = _ordered_sum(partial)
+        curvature = ordered_sum(partial)
         if not curvature > 0.0:  # not positive definite, or not a number
             return iteration, -1.0
         alpha = delta / curvature
@@ -209,7 +191,7 @@ def ssor_conjugate_gradients(
                 x[i, 0] += alpha * t[i, 0]
                 x[i, 1] += alpha * t[i, 1]
                 x[i, 2] += alpha * t[i, 2]
-                z0, z1, z2 = _symmetric(scaled, i, r0, r1, r2)
+                z0, z1, z2 = symmetric_times(scaled, i, r0, r1, r2)
                 r[i, 0] = r0
                 r[i, 1] = r1
                 r[i, 2] = r2
@@ -218,7 +200,7 @@ def ssor_conjugate_gradients(
                 z[i, 2] = z2
                 total += r0 * z0 + r1 * z1 + r2 * z2
             partial[part] = total
-        fresh = _ordered_sum(partial)
+        fresh = ordered_sum(partial)
         beta = fresh / delta
         delta = fresh
         iteration += 1

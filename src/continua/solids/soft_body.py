@@ -53,7 +53,7 @@ def _make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Ele
             "continua.mesh.tetrahedralize turns a closed surface into tetrahedra"
         )
     orders = (1, 2, 3) if isinstance(mesh, TetMesh) else (1,)
-    if order not in orders:
+    if not isinstance(order, int) or order not in orders:
         has = "the orders 1, 2 and 3" if len(orders) > 1 else "order 1 only"
         raise InputError(f"a mesh of {mesh.NAME} has {has}, not {order!r}")
     if not isinstance(mesh, TetMesh):
