@@ -217,3 +217,27 @@ def test_a_collapsed_hexahedron_recovers():
             world.step()
         edges = body.positions[mesh.edges]
         np.testing.assert_allclose(np.linalg.norm(edges[:, 0] - edges[:, 1], axis=1), 1.0, atol=0.01)
+
+
+def test_plastic_matter_has_the_energy_of_its_own_rest_shape():
+    """F = Fe Fp: the energy is that of Fe in a volume det Fp times as large (Irving 2007), and the force its gradient."""
+    rng = np.random.default_rng(8)
+    law = ct.NeoHookean(young=10.0, poisson=0.3)
+    elements = give(QuadratureTets(ct.mesh.box(cells=(1, 1, 1)), 1), law)
+    flow = np.eye(3) + 0.15 * rng.normal(size=(elements.element_count, 3, 3))
+    assert np.abs(np.linalg.det(flow) - 1.0).max() > 0.1
+    elements.plastic = np.linalg.inv(flow).reshape(-1, 1, 9)
+    x = elements.rest_positions + 0.05 * rng.normal(size=elements.rest_positions.shape)
+    _, force = linearised(elements, x)
+    rest, now = elements.rest_positions[elements.elements], x[elements.elements]
+    F = np.swapaxes(now[:, 1:] - now[:, :1], 1, 2) @ np.linalg.inv(
+        np.swapaxes(rest[:, 1:] - rest[:, :1], 1, 2)
+    )
+    volumes = elements.mesh.volumes * np.linalg.det(flow)
+    assert elements.energy() == pytest.approx(volumes @ law.energy(F @ np.linalg.inv(flow)), rel=1e-12)
+    d = rng.normal(size=x.shape)
+    values = []
+    for s in (1e-6, -1e-6):
+        elements.update(x + s * d)
+        values.append(elements.energy())
+    assert np.vdot(force, d) == pytest.approx((values[0] - values[1]) / 2e-6, rel=1e-6)
