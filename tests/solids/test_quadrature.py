@@ -220,7 +220,7 @@ def test_a_collapsed_hexahedron_recovers():
 
 
 def test_plastic_matter_has_the_energy_of_its_own_rest_shape():
-    """F = Fe Fp: the energy is that of Fe in a volume det Fp times as large (Irving 2007), and the force its gradient."""
+    """F = Fe Fp: the energy is that of Fe in a volume det Fp times as large (Irving 2007), the force its gradient."""
     rng = np.random.default_rng(8)
     law = ct.NeoHookean(young=10.0, poisson=0.3)
     elements = give(QuadratureTets(ct.mesh.box(cells=(1, 1, 1)), 1), law)
