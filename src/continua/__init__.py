@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from continua.errors import ContinuaError, DivergedError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from continua import mesh
+    from continua import mesh, sdf
     from continua.contact import Contact, Gear, Plane, Sphere
     from continua.frames import BodyFrame, Field, Frame, RunInfo, Sink, StepReport
     from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
@@ -137,6 +137,7 @@ __all__ = [
     "get_threads",
     "load_scene",
     "mesh",
+    "sdf",
     "set_threads",
 ]
 
@@ -149,8 +150,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: Any = version("continua")
-    elif name == "mesh":
-        value = import_module("continua.mesh")
+    elif name in ("mesh", "sdf"):
+        value = import_module(f"continua.{name}")
     elif name in _ROOM_OF:
         value = getattr(import_module(_ROOM_OF[name]), name)
     else:

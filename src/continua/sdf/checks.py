@@ -1,0 +1,54 @@
+"""Checks of surfaces and queries. Each failure is one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.mesh import SurfaceMesh
+from continua.mesh.checks import some
+
+__all__ = ["as_queries", "check_surface"]
+
+
+def as_queries(points: ArrayLike) -> NDArray[np.float64]:
+    """Return points as a float64 table [n, 3], all finite."""
+    try:
+        queries = np.ascontiguousarray(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("points must be a table of numbers with 3 columns") from None
+    if queries.ndim != 2 or queries.shape[1] != 3:
+        raise InputError(f"points must be a table with 3 columns, not of shape {list(queries.shape)}")
+    bad = np.flatnonzero(~np.isfinite(queries).all(axis=1))
+    if bad.size:
+        raise InputError(f"points must be finite numbers, but rows {some(bad)} are not")
+    if not queries.flags.writeable:
+        queries = queries.copy()  # compiled code has one variant for each kind of array
+    return queries
+
+
+def check_surface(mesh: SurfaceMesh, closed: bool = True) -> SurfaceMesh:
+    """Return the surface if it has an inside, or raise; with `closed=False` it only needs some area."""
+    if not isinstance(mesh, SurfaceMesh):
+        raise InputError(f"a distance needs a surface of triangles (SurfaceMesh), not {type(mesh).__name__}")
+    if not mesh.area > 0.0:
+        raise InputError("all triangles of the surface have zero area, so it has no sides")
+    if not closed:
+        return mesh
+    if len(mesh.open_edges):
+        raise InputError(f"{_holes(mesh)}; close them, or take sign='winding'")
+    if not mesh.is_oriented:
+        raise InputError(
+            "neighbouring triangles of the surface face opposite sides; turn them alike, or mend the surface"
+        )
+    if mesh.volume < 0.0:
+        raise InputError(
+            f"the surface is inside out (its volume is {mesh.volume:.4g} m³); "
+            "turn its triangles around: SurfaceMesh(mesh.points, mesh.triangles[:, ::-1])"
+        )
+    return mesh
+
+
+def _holes(mesh: SurfaceMesh) -> str:
+    return f"the surface is open: {len(mesh.open_edges)} edges belong to one triangle only"

@@ -1,0 +1,122 @@
+"""Exact signed distance to a triangle surface."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.mesh import SurfaceMesh
+from continua.sdf import kernels
+from continua.sdf.checks import as_queries, check_surface
+from continua.sdf.tree import MeshTree, mesh_tree
+
+__all__ = ["Closest", "ExactDistance", "exact"]
+
+_PARALLEL_FROM = 1024  # queries; below, they take less time than starting the threads
+
+
+class Closest(NamedTuple):
+    """What lies nearest to each of n points.
+
+    Attributes:
+        points: The nearest points of the surface [m], shape [n, 3].
+        triangles: The triangles they lie on, numbers in the mesh, shape [n].
+        features: Where on the triangle: 0 inside, 1-3 on its edge 0-1, 1-2, 2-0, 4-6 at its corner 0, 1, 2; [n].
+        distances: Signed distances [m], negative inside, shape [n].
+        gradients: Gradients of the distance, length 1, shape [n, 3].
+    """
+
+    points: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+    features: NDArray[np.int32]
+    distances: NDArray[np.float64]
+    gradients: NDArray[np.float64]
+
+
+class ExactDistance:
+    """Exact signed distance to a surface of triangles: negative inside, positive outside.
+
+    Made by `continua.sdf.exact`. Its tree is built once. Queries that come in bulk are sorted along a space-filling
+    curve, so that each starts from the answer of a near one.
+
+    Attributes:
+        mesh: The surface.
+        sign: "normals" or "winding".
+        tree: The arrays that compiled code reads (`sdf.kernels.closest_on_mesh`).
+        bounds: Smallest and largest coordinates of the surface [m], shape [2, 3].
+    """
+
+    mesh: SurfaceMesh
+    sign: str
+    tree: MeshTree
+
+    def __init__(self, mesh: SurfaceMesh, sign: str = "normals") -> None:
+        if sign != "normals":
+            raise InputError(f"the sign must come from 'normals', not {sign!r}")
+        self.mesh = check_surface(mesh, closed=sign == "normals")
+        self.sign = sign
+        self.tree = mesh_tree(mesh)
+        self.bounds = mesh.bounds
+
+    def __call__(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return signed distances [m] of points [n, 3]; shape [n]."""
+        queries = as_queries(points)
+        return self._find(queries)[1]
+
+    def gradient(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the gradients of the distance at points [n, 3]: length 1, away from the inside; shape [n, 3].
+
+        On the medial axis, where several points of the surface are nearest, it belongs to one of them.
+        """
+        return self.closest(points).gradients
+
+    def closest(self, points: ArrayLike) -> Closest:
+        """Return what lies nearest to points [n, 3]: point, triangle, feature, distance and gradient."""
+        queries = as_queries(points)
+        winners, distances = self._find(queries)
+        n = len(queries)
+        gradients, nearest, features = np.empty((n, 3)), np.empty((n, 3)), np.empty(n, np.int32)
+        fill = kernels.details.pick(n >= _PARALLEL_FROM)
+        fill(self.tree, queries, winners, gradients, nearest, features)
+        return Closest(nearest, self.tree.order[winners], features, distances, gradients)
+
+    def _find(self, queries: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        n = len(queries)
+        winners, distances = np.empty(n, np.int32), np.empty(n)
+        if n:
+            find = kernels.signed_distances.pick(n >= _PARALLEL_FROM)
+            find(self.tree, queries, _visit(queries), winners, distances)
+        return winners, distances
+
+    def __repr__(self) -> str:
+        return f"<ExactDistance: {self.mesh.triangle_count} triangles, sign from {self.sign}>"
+
+
+def _visit(queries: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return the order in which to answer queries: along a space-filling curve if there are many."""
+    n = len(queries)
+    if n < 64:
+        return np.arange(n, dtype=np.int32)
+    lower = queries.min(axis=0)
+    extent = float((queries.max(axis=0) - lower).max())
+    keys = np.empty(n, np.int64)
+    kernels.z_order.pick(n >= 65536)(queries, lower, 1024.0 / extent if extent > 0.0 else 0.0, keys)
+    return np.argsort(keys, kind="stable").astype(np.int32)
+
+
+def exact(mesh: SurfaceMesh, *, sign: str = "normals") -> ExactDistance:
+    """Make the exact signed distance to a triangle surface ready for queries.
+
+    Args:
+        mesh: The surface. With `sign="normals"` it must be closed, manifold and oriented, normals outwards.
+        sign: How inside and outside are told apart: "normals" by pseudo-normals of the nearest feature (Baerentzen and
+            Aanaes 2005), "winding" by the generalised winding number (Jacobson 2013), also for surfaces that have
+            holes or pass through themselves.
+
+    Returns:
+        A function of points with `gradient` and `closest`.
+    """
+    return ExactDistance(mesh, sign)

@@ -1,0 +1,90 @@
+"""Fitted distance fields: polynomials on the cells of an octree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.sdf import kernels
+from continua.sdf.checks import as_queries
+
+__all__ = ["DistanceField", "FieldTable"]
+
+_PARALLEL_FROM = 4096  # queries
+
+
+class FieldTable(NamedTuple):
+    """The arrays that `kernels.value_and_gradient` reads; a kernel may take the tuple as it is.
+
+    Attributes:
+        frame: Lowest corner of the field's box [m] and one over the size of its base cells [1/m], shape [4].
+        grid: Number of base cells along x, y, z, shape [3].
+        nodes: For each node of the octree the first of its eight children (they follow each other; z changes
+            fastest), or -1 minus its leaf; the base cells come first.
+        ends: Where each leaf's coefficients end, shape [leaves].
+        degrees: Degree of each leaf's polynomial, shape [leaves].
+        coefficients: Of x^i y^j z^k, i + j + k <= degree, in lexicographic order, in metres; x, y and z run from
+            -1 to 1 in the cell.
+    """
+
+    frame: NDArray[np.float64]
+    grid: NDArray[np.int32]
+    nodes: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    degrees: NDArray[np.uint8]
+    coefficients: NDArray[np.float32]
+
+
+class DistanceField:
+    """A signed distance as polynomials on the cells of an octree; negative inside.
+
+    Made by `continua.sdf.fit` and `continua.sdf.load`.
+
+    Attributes:
+        table: The arrays that compiled code reads (`sdf.kernels.value_and_gradient`).
+    """
+
+    table: FieldTable
+
+    def __init__(self, table: FieldTable) -> None:
+        self.table = table
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """Lowest and highest corner of the box in which the field is fitted [m], shape [2, 3]."""
+        lower, size = self.table.frame[:3], 1.0 / self.table.frame[3]
+        return np.stack([lower, lower + size * self.table.grid])
+
+    @property
+    def cell_count(self) -> int:
+        """Number of leaf cells."""
+        return len(self.table.ends)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all arrays [bytes]."""
+        return sum(array.nbytes for array in self.table)
+
+    def __call__(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return signed distances [m] of points [n, 3]; shape [n]."""
+        queries = as_queries(points)
+        result = np.empty(len(queries))
+        kernels.field_values.pick(len(queries) >= _PARALLEL_FROM)(self.table, queries, result)
+        return result
+
+    def gradient(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return gradients at points [n, 3], about of length 1; shape [n, 3]."""
+        return self.value_and_gradient(points)[1]
+
+    def value_and_gradient(self, points: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return signed distances [n] [m] and gradients [n, 3] at points [n, 3]."""
+        queries = as_queries(points)
+        values, gradients = np.empty(len(queries)), np.empty((len(queries), 3))
+        fill = kernels.field_gradients.pick(len(queries) >= _PARALLEL_FROM)
+        fill(self.table, queries, values, gradients)
+        return values, gradients
+
+    def __repr__(self) -> str:
+        return f"<DistanceField: {self.cell_count} cells, {self.nbytes / 1e6:.2f} MB>"

@@ -1,0 +1,79 @@
+"""The exact distance equals the slow one, everywhere and at every size."""
+
+import numpy as np
+import pytest
+from brute_force import distance, signed_distance
+
+import continua as ct
+from continua.mesh import SurfaceMesh, surfaces
+
+
+def star(seed, cells=4):
+    """A closed surface with sharp spikes and dents: a sphere whose radius jumps from node to node."""
+    rng = np.random.default_rng(seed)
+    ball = surfaces.sphere(1.0, cells)
+    return SurfaceMesh(ball.points * rng.uniform(0.3, 1.0, (ball.node_count, 1)), ball.triangles)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equals_brute_force_on_random_meshes(seed):
+    mesh = star(seed)
+    points = np.random.default_rng(seed + 100).uniform(-1.3, 1.3, (1500, 3))
+    found = ct.sdf.exact(mesh).closest(points)
+    wanted = signed_distance(points, mesh)
+    np.testing.assert_allclose(found.distances, wanted, rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(np.linalg.norm(points - found.points, axis=1), np.abs(wanted), atol=1e-14)
+    np.testing.assert_allclose(np.linalg.norm(found.gradients, axis=1), 1.0, atol=1e-14)
+    # The nearest point lies on the triangle that is named: its own distance to that triangle is zero.
+    named = mesh.points[mesh.triangles[found.triangles[:50]]]
+    for point, corners in zip(found.points[:50], named, strict=True):
+        assert distance(point[None], SurfaceMesh(corners, [[0, 1, 2]]))[0] < 1e-15
+
+
+def test_a_box_has_its_known_distance_at_faces_edges_corners_and_far_away():
+    mesh = surfaces.box((2.0, 2.0, 2.0), (3, 3, 3), origin=(-1.0, -1.0, -1.0))
+    rng = np.random.default_rng(5)
+    points = np.concatenate([rng.uniform(-2, 2, (4000, 3)), 1e5 * rng.normal(size=(100, 3))])
+    points = np.concatenate([points, np.round(points[:500])])  # exactly at edges, corners, on the medial axis
+    outside = np.maximum(np.abs(points) - 1.0, 0.0)
+    depth = np.abs(points).max(axis=1) - 1.0
+    wanted = np.where(depth > 0.0, np.linalg.norm(outside, axis=1), depth)
+    field = ct.sdf.exact(mesh)
+    np.testing.assert_allclose(field(points), wanted, rtol=1e-13, atol=1e-14)
+
+
+def test_the_gradient_is_that_of_a_sphere():
+    mesh = surfaces.sphere(1.0, 24)
+    points = np.random.default_rng(0).normal(size=(500, 3))
+    gradient = ct.sdf.exact(mesh).gradient(points)
+    cosine = np.einsum("ij,ij->i", gradient, points) / np.linalg.norm(points, axis=1)
+    assert np.quantile(cosine, 0.05) > 0.99
+    assert ct.sdf.exact(mesh).gradient(np.array([[0.0, 0.0, 0.0]])).shape == (1, 3)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_a_mesh_of_any_size_gives_the_scaled_answer(size):
+    mesh = star(7)
+    points = np.random.default_rng(3).uniform(-1.3, 1.3, (2000, 3))
+    small = ct.sdf.exact(mesh)
+    scaled = ct.sdf.exact(mesh.transformed(scale=size))
+    np.testing.assert_allclose(scaled(size * points), size * small(points), rtol=1e-12, atol=1e-15 * size)
+
+
+def test_the_order_of_queries_and_the_threads_do_not_matter():
+    mesh = star(1)
+    points = np.random.default_rng(4).uniform(-1.3, 1.3, (6000, 3))
+    field = ct.sdf.exact(mesh)
+    before = ct.get_threads()
+    try:
+        ct.set_threads(1)
+        one = field.closest(points)
+        ct.set_threads(2)
+        two = field.closest(points)
+    finally:
+        ct.set_threads(before)
+    mixed = np.random.default_rng(0).permutation(len(points))
+    again = field.closest(points[mixed])
+    for first, second, third in zip(one, two, again, strict=True):
+        assert np.array_equal(first, second)
+        assert np.array_equal(first[mixed], third)
