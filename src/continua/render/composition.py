@@ -266,7 +266,7 @@ def compose(
         elif collider["kind"] == "sphere":
             shapes.append(_sphere_shape(collider, look))
         elif collider["kind"] == "mesh":
-            shapes.append(_mesh_shape(collider))
+            shapes.append(_mesh_shape(collider, look))
     return Composition(look, tuple(shapes), tuple(grounds), frame.time)
 
 
@@ -314,14 +314,18 @@ def _pose(collider: Mapping[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.
     return pose[:, :3], pose[:, 3]
 
 
-def _mesh_shape(collider: Mapping[str, Any]) -> Shape:
+def _mesh_shape(collider: Mapping[str, Any], look: Look) -> Shape:
+    """Return the triangles of a collider; of one around everything only those that face the camera."""
     turn, shift = _pose(collider)
     rest, triangles = np.asarray(collider["points"], dtype=float), np.asarray(collider["triangles"])
     surface = SmoothSurface(rest, triangles, crease=35.0)
     points = rest @ turn.T + shift
-    return Shape(
-        "mesh", points[surface.nodes], surface.normals(points), surface.triangles, srgb_to_linear(_NEUTRAL)
-    )
+    shown = surface.triangles
+    if collider.get("inside"):
+        a, b, c = (points[surface.nodes[shown[:, i]]] for i in range(3))
+        towards = np.einsum("ij,ij->i", np.cross(b - a, c - a), np.array(look.camera.position) - a) > 0
+        shown = np.ascontiguousarray(shown[towards])
+    return Shape("mesh", points[surface.nodes], surface.normals(points), shown, srgb_to_linear(_NEUTRAL))
 
 
 def _sphere_shape(collider: Mapping[str, Any], look: Look) -> Shape:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import continua.mesh as meshes
 from continua import solids
-from continua.contact import Gear, Plane, Shape, Sphere
+from continua.contact import Box, Capsule, Cylinder, Gear, Plane, Shape, Sphere
 from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.motion import Motion
@@ -62,7 +62,7 @@ def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
     with scene.at("bodies", number, "transform"):
         return mesh.transformed(
             translate=spec.transform.translate,
-            rotate=None if turn is None else _unit(turn.axis) * math.radians(turn.degrees),
+            rotate=None if turn is None else _turn(turn),
             scale=spec.transform.scale,
         )
 
@@ -414,9 +414,30 @@ def _collider(scene: Scene, number: int) -> Shape:
                 return Plane(spec.point, spec.normal, **answer)
             case surroundings.Sphere():
                 return Sphere(spec.center, spec.radius, spec.inside, **answer)
+            case surroundings.Box():
+                return Box(
+                    spec.center, spec.size, _turn(spec.rotate), spec.rounding, inside=spec.inside, **answer
+                )
+            case surroundings.Cylinder():
+                return Cylinder(
+                    spec.center,
+                    spec.axis,
+                    spec.radius,
+                    spec.height,
+                    spec.rounding,
+                    inside=spec.inside,
+                    **answer,
+                )
+            case surroundings.Capsule():
+                return Capsule(spec.start, spec.end, spec.radius, inside=spec.inside, **answer)
             case surroundings.Gear():
                 return Gear(spec.center, spec.axis, spec.radius, spec.width, spec.teeth, spec.depth, **answer)
     raise TypeError(f"unknown collider {spec!r}")
+
+
+def _turn(spec: shapes.Rotation | None) -> Any:
+    """Return a rotation as axis times angle [rad]."""
+    return np.zeros(3) if spec is None else _unit(spec.axis) * math.radians(spec.degrees)
 
 
 def _wind(scene: Scene) -> Wind | None:

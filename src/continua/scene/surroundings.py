@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Tag
 
 from continua.scene.motions import Motion
+from continua.scene.shapes import Rotation
 from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
 
-__all__ = ["Change", "Collider", "Gear", "Plane", "Sphere", "Wind"]
+__all__ = ["Box", "Capsule", "Change", "Collider", "Cylinder", "Gear", "Plane", "Sphere", "Wind"]
 
 
 class _Obstacle(Model):
@@ -53,9 +54,47 @@ class Gear(_Obstacle):
     depth: Number = option("Height of a tooth from foot to tip.", 0.2, unit="m", gt=0, le=1e6)
 
 
+class Box(_Obstacle):
+    """A block, or a room that holds the bodies inside."""
+
+    type: Literal["box"] = option("A block.")
+    center: Vector = option("Middle.", (0.0, 0.0, 0.0), unit="m")
+    size: Vector = option("Lengths along its own x, y and z.", (1.0, 1.0, 1.0), unit="m")
+    rotate: Rotation | None = option("Turn about its middle.", None)
+    rounding: Number = option("Radius of edges and corners.", 0.0, unit="m", ge=0, le=1e6)
+    inside: Flag = option("Keep bodies inside instead of outside.", False)
+
+
+class Cylinder(_Obstacle):
+    """A round rod with flat ends, or a drum that holds the bodies inside."""
+
+    type: Literal["cylinder"] = option("A round rod with flat ends.")
+    center: Vector = option("Middle.", (0.0, 0.0, 0.0), unit="m")
+    axis: Direction = option("Direction of the axis.", (0.0, 1.0, 0.0))
+    radius: Number = option("Radius.", 0.5, unit="m", gt=0, le=1e6)
+    height: Number = option("Length along the axis.", 1.0, unit="m", gt=0, le=1e6)
+    rounding: Number = option("Radius of the edges at its ends.", 0.0, unit="m", ge=0, le=1e6)
+    inside: Flag = option("Keep bodies inside instead of outside.", False)
+
+
+class Capsule(_Obstacle):
+    """A rod with round ends: all points near a segment."""
+
+    type: Literal["capsule"] = option("A rod with round ends.")
+    start: Vector = option("One end of the segment.", unit="m")
+    end: Vector = option("The other end.", unit="m")
+    radius: Number = option("Distance of the surface from the segment.", unit="m", gt=0, le=1e6)
+    inside: Flag = option("Keep bodies inside instead of outside.", False)
+
+
 Collider = Annotated[
-    Annotated[Plane, Tag("plane")] | Annotated[Sphere, Tag("sphere")] | Annotated[Gear, Tag("gear")],
-    by_type("plane", "sphere", "gear"),
+    Annotated[Plane, Tag("plane")]
+    | Annotated[Sphere, Tag("sphere")]
+    | Annotated[Box, Tag("box")]
+    | Annotated[Cylinder, Tag("cylinder")]
+    | Annotated[Capsule, Tag("capsule")]
+    | Annotated[Gear, Tag("gear")],
+    by_type("plane", "sphere", "box", "cylinder", "capsule", "gear"),
 ]
 
 
