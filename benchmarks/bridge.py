@@ -64,6 +64,28 @@ class Stopwatch:
         return seconds
 
 
+class Products:
+    """Times single products with a matrix between steps, so that both see the same drift of the machine."""
+
+    def __init__(self, matrix: BlockMatrix) -> None:
+        self._matrix = matrix
+        self._x = np.random.default_rng(0).normal(size=(matrix.pattern.node_count, 3))
+        self._out = np.zeros_like(self._x)
+        self.seconds: list[float] = []
+
+    def time(self) -> None:
+        """Time one product; the one before it brings the matrix into the cache, as an iteration would."""
+        self._matrix.multiply(self._x, self._out)
+        start = time.perf_counter()
+        self._matrix.multiply(self._x, self._out)
+        self.seconds.append(time.perf_counter() - start)
+
+    @property
+    def median(self) -> float:
+        """The median seconds."""
+        return float(np.median(self.seconds))
+
+
 def product_time(matrix: BlockMatrix) -> float:
     """Return the least seconds of one float64 product with the matrix."""
     x = np.random.default_rng(0).normal(size=(matrix.pattern.node_count, 3))

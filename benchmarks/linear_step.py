@@ -1,16 +1,14 @@
-"""One step of the bridge with a constant matrix: right-hand side and solve, against one product; and bandwidth."""
+"""One step of a world with the bridge under the linear law, against one product with its matrix; and bandwidth."""
 
 from __future__ import annotations
+
+import time
 
 import numpy as np
 
 import continua as ct
-from benchmarks.bridge import DT, YOUNG, least, left_end, product_time, triad
+from benchmarks.bridge import DT, YOUNG, Products, least, left_end, triad
 from benchmarks.report import Result
-from continua.linalg import BlockMatrix
-from continua.solids import mass_kernels
-from continua.solids.elements import LinearTets, System
-from continua.solids.unknowns import give_geometry
 
 RTOL, STEPS = 1e-3, 60
 
@@ -25,44 +23,24 @@ def main(threads: int | None = None) -> Result:
 
 
 def _case(n: int) -> dict[str, object]:
-    mesh = ct.mesh.bridge(n)
-    elements = LinearTets(mesh)
-    give_geometry(elements)
-    law = ct.Linear(young=YOUNG, poisson=0.3)
-    elements.set_law(law, law.element_constants(np.arange(mesh.element_count)))
-    mass = elements.mass(np.full(mesh.element_count, 1000.0), False)
-    p = elements.pattern
-    A, K = BlockMatrix(p), BlockMatrix(p)
-    rhs, zero = np.zeros_like(mesh.points), np.zeros_like(mesh.points)
-    elements.update(mesh.points)
-    elements.assemble(System(K, rhs, mass, 0.0, 1.0, DT, zero, zero))
-    elements.assemble(System(A, rhs, mass, 1.0, DT * DT, DT, zero, zero))
-    fixed = left_end(mesh.points)
-    load = DT * np.add.reduceat(mass, p.indptr[:-1])[:, None] * np.array([0.0, -9.81, 0.0])
     solver = ct.Multigrid(rtol=RTOL)
-    solver.setup(A)
-    solver.update(A, fixed)
-    u, v, last, w = (np.zeros_like(rhs) for _ in range(4))
-    force, momentum = np.zeros_like(rhs), np.zeros_like(rhs)
-    iterations: list[int] = []
-    times = mass_kernels.mass_times.pick(p.parallel)
-
-    def step() -> None:
-        K.multiply(u, force)
-        times(p.indptr, p.indices, mass, v, momentum)
-        np.multiply(force, -DT, out=rhs)
-        np.add(rhs, momentum, out=rhs)
-        np.add(rhs, load, out=rhs)
-        np.multiply(v, 2.0, out=w)
-        np.subtract(w, last, out=w)
-        w[fixed == 1] = 0.0
-        iterations.append(solver.solve(rhs, w, load).iterations)
-        last[:] = v
-        v[:] = w
-        np.add(u, DT * w, out=u)
-
-    seconds = [least(step, 1) for _ in range(STEPS)][5:]
-    product = product_time(A)
+    law = ct.Linear(young=YOUNG, poisson=0.3, density=1000.0)
+    body = ct.SoftBody(ct.mesh.bridge(n), material=law, solver=solver, name="bridge")
+    body.pin(body.rest_positions[:, 0] < 1e-9)
+    world = ct.World([body], dt=DT)
+    A = body._stepper.matrix
+    products = Products(A)
+    seconds, iterations = [], []
+    for _ in range(STEPS):
+        start = time.perf_counter()
+        world.step()
+        seconds.append(time.perf_counter() - start)
+        iterations.append(body.solver.last.iterations)
+        products.time()
+    seconds = seconds[5:]
+    p = A.pattern
+    fixed = left_end(body.rest_positions)
+    product = products.median
     h = solver.hierarchy
     assert h is not None
     cycle = least(h.cycle)

@@ -12,7 +12,7 @@ from continua.linalg import BlockMatrix, BlockPattern
 from continua.mesh import TetMesh, VolumeMesh
 from continua.numerics import inverse_batch
 from continua.numerics.bernstein import bernstein_tables
-from continua.solids import kernels, mass_kernels
+from continua.solids import kernels, linear_kernels, mass_kernels
 from continua.solids.laws import Law
 
 __all__ = ["Elements", "LinearTets", "System", "TetElements", "rest_geometry"]
@@ -88,6 +88,9 @@ class Elements(Protocol):
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Recompute rotations and stresses for the given coefficients."""
 
+    def count_inverted(self, coefficients: NDArray[np.float64]) -> None:
+        """Set `inverted` for the given coefficients; records of the last update may change or not."""
+
     def assemble(self, system: System) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
 
@@ -129,6 +132,14 @@ class TetElements:
         self.pattern = BlockPattern.from_elements(self.elements, self.node_count)
         self.tables = bernstein_tables(self.order)
         self.inverted = 0
+
+    def update(self, coefficients: NDArray[np.float64]) -> None:
+        """Recompute what depends on the given coefficients."""
+        raise TypeError(f"{type(self).__name__} has no update")
+
+    def count_inverted(self, coefficients: NDArray[np.float64]) -> None:
+        """Set `inverted` for the given coefficients."""
+        self.update(coefficients)
 
     def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:
         """Return the scalar mass [kg] of every block: consistent, or its row sums on the diagonal.
@@ -188,6 +199,12 @@ class LinearTets(TetElements):
             self._inverted,
         )
         self.inverted = int(self._inverted.sum())
+
+    def count_inverted(self, coefficients: NDArray[np.float64]) -> None:
+        """Set `inverted` for the given positions."""
+        counts = np.zeros(linear_kernels.chunk_count(self.element_count), np.int64)
+        linear_kernels.count_inverted.pick(self.parallel)(coefficients, self.elements, counts)
+        self.inverted = int(counts.sum())
 
     def assemble(self, system: System) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""

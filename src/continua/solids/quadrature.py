@@ -83,6 +83,10 @@ class QuadratureElements:
         )
         self.inverted = int(self._inverted.sum())
 
+    def count_inverted(self, coefficients: NDArray[np.float64]) -> None:
+        """Set `inverted` for the given coefficients."""
+        self.update(coefficients)
+
     def assemble(self, system: System) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         p = self.pattern

@@ -194,6 +194,7 @@ def settle_body(
             f"body '{body.name}' has no equilibrium, because nothing holds it along ({along}), "
             "where the loads move it; pin or lock it there"
         )
+    body._stepper.system.forget_matrix()
     land = Balance(
         _exact(body),
         body._stepper.matrix,

@@ -94,6 +94,7 @@ def _step_input(body: SoftBody, time: float, dt: float, touch: Touch | None) -> 
         force=body._force,
         held=body._held,
         follows_rotation=body.material.follows_rotation,
+        constant_stiffness=body.material.constant_stiffness,
         pulls=tuple(body._pulls),
         touch=find,
         slip=0.01 * float(np.linalg.norm(around.gravity)) * dt + 1e-6 * body._size / dt,

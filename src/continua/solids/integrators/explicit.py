@@ -76,6 +76,7 @@ class LimitedStepper(Stepper):
 
     def material_changed(self) -> None:
         """Look for the highest frequency anew."""
+        super().material_changed()
         self._known[:] = 0.0
 
     def limit(self, frequency: float, alpha: float, beta: float) -> float:
@@ -204,10 +205,8 @@ class ExplicitStepper(LimitedStepper):
     def _inner_forces(self, matter: Matter, step: StepInput, x: NDArray[np.float64]) -> None:
         """Fill `_inner` with the forces of elements and springs at x, and the matrices of damping."""
         self._turning = None if self.damper is None else self.damper.at(x)
-        self.elements.update(x)
-        self.elements.assemble(
-            System(self.matrix, self._inner, matter.mass, 0.0, 1.0, 1.0, self._zero, self._zero)
-        )
+        system = System(self.matrix, self._inner, matter.mass, 0.0, 1.0, 1.0, self._zero, self._zero)
+        self.system.fill(system, x, step.constant_stiffness, ())
         add_pull_forces(step.pulls, x, 1.0, self._inner)
 
     def _drag(self, step: StepInput, v: NDArray[np.float64]) -> NDArray[np.float64] | float:

@@ -29,7 +29,6 @@ from continua.solids.integrators.integrator import Integrator, Matter, Outcome, 
 from continua.solids.integrators.supports import (
     add_contacts,
     add_pull_forces,
-    add_pulls,
     contact_impulse,
     pull_energy,
     stiffen_pulls,
@@ -114,8 +113,11 @@ class ImplicitStepper(Stepper):
         """
         self._weight, self._last = weight, self.solved
         step.held.impose(self.solved)
-        self.elements.update(matter.x)
-        self.elements.assemble(self._system(matter, equation, velocities))
+        varying = len(self.contacts) > 0 or self.damper is not None
+        c_spring = step.dt * equation.c_force
+        springs = tuple((p.nodes.tobytes(), p.weights.tobytes(), c_spring * p.stiffness) for p in step.pulls)
+        system = self._system(matter, equation, velocities)
+        fresh = self.system.fill(system, matter.x, step.constant_stiffness, None if varying else springs)
         several = self.newton > 1 and step.follows_rotation
         land = _Increment(self, matter, step, equation, velocities) if several else None
         self.drag = None if self.damper is None else self.damper.at(matter.x)
@@ -126,10 +128,12 @@ class ImplicitStepper(Stepper):
             if land is not None:
                 land.add_drag(self.drag, equation.c_drag)
             self.matrix.blocks += equation.c_drag * self.drag.blocks
-        add_pulls(self.matrix, self.rhs, step.pulls, matter.x, equation.c_force, step.dt * equation.c_force)
+        add_pull_forces(step.pulls, matter.x, equation.c_force, self.rhs)
+        if fresh:
+            stiffen_pulls(self.matrix, step.pulls, c_spring)
         if len(self.contacts):
             add_contacts(self.matrix, self.rhs, self.contacts, velocities, step.dt, step.slip)
-        self.solver.update(self.matrix, step.held.fixed, step.held.projections)
+        self.system.tell_solver(step.held.fixed, step.held.projections)
         report = self.solver.solve(self.rhs, self.solved, self.load)
         if land is None or not report.residual >= 0.0:
             return Outcome(report, contacts=len(self.contacts))
@@ -139,6 +143,17 @@ class ImplicitStepper(Stepper):
         self, matter: Matter, velocities: NDArray[np.float64], step: StepInput, equation: Equation
     ) -> None:
         """Add to `rhs`, which is M v + load - c_force f(x), what else is known at the start."""
+
+    def stiffness_times(
+        self, v: NDArray[np.float64], mass_v: NDArray[np.float64], equation: Equation
+    ) -> NDArray[np.float64]:
+        """Return K v, with M v at hand, before anything is added to the matrix."""
+        if self.system.stiffness is not None:
+            return self.system.stiffness.multiply(v)
+        product = self.matrix.multiply(v)
+        product -= equation.c_mass * mass_v
+        product /= equation.c_stiffness
+        return product
 
     def _system(self, matter: Matter, equation: Equation, velocities: NDArray[np.float64]) -> System:
         return System(

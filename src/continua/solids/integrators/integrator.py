@@ -17,6 +17,7 @@ from continua.solids.constraints import Held
 from continua.solids.damping import Damper
 from continua.solids.elements import Elements
 from continua.solids.handles import Pull
+from continua.solids.integrators.linear_system import LinearSystem
 
 __all__ = ["Integrator", "Matter", "Outcome", "StepInput", "Stepper"]
 
@@ -50,6 +51,7 @@ class StepInput:
         held: What is held, with the mean velocities over the step that held components have to have.
         follows_rotation: Whether the law does not see rotations; a linear one does, and its forces do not depend
             on where the body is linearised.
+        constant_stiffness: Whether the stiffness is the same everywhere and for ever.
         pulls: Springs.
         touch: Finds the nodes that touch something at the start or will in this step with the given velocities.
         slip: Sliding speed [m/s] below which friction grows with it.
@@ -63,6 +65,7 @@ class StepInput:
     force: NDArray[np.float64]
     held: Held
     follows_rotation: bool
+    constant_stiffness: bool
     pulls: tuple[Pull, ...]
     touch: Callable[[NDArray[np.float64]], ContactSet]
     slip: float
@@ -89,6 +92,7 @@ class Stepper:
         memory: What is carried from step to step besides positions and velocities; part of a body's state.
         retries: Whether a step that fails is done again in parts.
         damper: Damping that turns with the elements, or None.
+        system: Fills the matrix and tells the solver.
     """
 
     when: ClassVar[float] = 0.0
@@ -105,12 +109,14 @@ class Stepper:
         self.retries = True
         self.damper: Damper | None = None
         solver.setup(self.matrix)
+        self.system = LinearSystem(elements, self.matrix, solver)
 
     def restart(self, velocities: NDArray[np.float64]) -> None:
         """Forget the past: the body moves with `velocities` now, for another reason than its steps."""
 
     def material_changed(self) -> None:
         """Forget what follows from the material."""
+        self.system.forget()
 
     def stable_dt(self, matter: Matter, damping: tuple[float, float], pulls: Sequence[Pull]) -> float:
         """Return the longest stable step [s]."""

@@ -135,9 +135,7 @@ class NewmarkStepper(ImplicitStepper):
         mass_v = self.mass_times(matter, velocities, self._mass_v)
         drag = step.alpha * mass_v  # C v
         if step.beta > 0.0:
-            stiffness_v = self.matrix.multiply(velocities, self.work)
-            stiffness_v -= equation.c_mass * mass_v
-            drag += (step.beta / equation.c_stiffness) * stiffness_v
+            drag += step.beta * self.stiffness_times(velocities, mass_v, equation)
         if self.drag is not None:
             drag += self.drag.multiply(velocities)
         balance = mass_v + self.load  # to be M a = f_ext - f(x) - C v
@@ -151,9 +149,7 @@ class NewmarkStepper(ImplicitStepper):
             a = self._solve_acceleration(matter, step, balance)
             drag = step.alpha * self.mass_times(matter, a, self.work)
             if step.beta > 0.0:
-                stiffness_a = self.matrix.multiply(a)
-                stiffness_a -= equation.c_mass * self.work
-                drag += (step.beta / equation.c_stiffness) * stiffness_a
+                drag += step.beta * self.stiffness_times(a, self.work, equation)
             if self.drag is not None:
                 drag += self.drag.multiply(a)
             self.rhs -= dt * dt * (beta - 0.5 * gamma) * drag

@@ -118,22 +118,20 @@ class SemiImplicitStepper(LimitedStepper):
     ) -> SolveReport:
         """Fill `_half` with v + dt/2 a(x, half): elastic forces at x, damping by the velocities looked for."""
         part = 0.5 * step.dt
-        self.elements.update(x)
-        self.elements.assemble(
-            System(
-                matrix=self.matrix,
-                rhs=self._rhs,
-                mass=matter.mass,
-                c_mass=1.0 + part * step.alpha,
-                c_stiffness=part * step.beta,
-                dt=part,
-                velocities=v,
-                load=self._load,
-            )
+        system = System(
+            matrix=self.matrix,
+            rhs=self._rhs,
+            mass=matter.mass,
+            c_mass=1.0 + part * step.alpha,
+            c_stiffness=part * step.beta,
+            dt=part,
+            velocities=v,
+            load=self._load,
         )
+        self.system.fill(system, x, step.constant_stiffness, () if self.damper is None else None)
         if self.damper is not None:
             self.matrix.blocks += part * self.damper.at(x).blocks
         add_pull_forces(step.pulls, x, part, self._rhs)
         step.held.impose(self._half)
-        self.solver.update(self.matrix, fixed, projections)
+        self.system.tell_solver(fixed, projections)
         return self.solver.solve(self._rhs, self._half, self._load)

@@ -29,7 +29,8 @@ class Law:
     (see `solids.point_kernels`), and says with `constants` what those kernels need to know of the material.
 
     `small_strain` marks laws that are meant for small strains only; `follows_rotation` tells which frame such a
-    strain is measured in: the element's rotated one, or the rest frame.
+    strain is measured in: the element's rotated one, or the rest frame. `constant_stiffness` marks laws whose force is
+    linear in the displacement, so that the stiffness need not be made anew at every step.
 
     Attributes:
         young: Young's modulus [Pa]; 0 is matter without strength, which falls like dust.
@@ -44,6 +45,7 @@ class Law:
     name: ClassVar[str]
     small_strain: ClassVar[bool] = False
     follows_rotation: ClassVar[bool]
+    constant_stiffness: ClassVar[bool] = False
     points: ClassVar[KernelPair]
 
     def __post_init__(self) -> None:

@@ -56,4 +56,5 @@ class Linear(Law):
     name = "linear"
     small_strain = True
     follows_rotation = False
+    constant_stiffness = True
     points = _points
