@@ -17,7 +17,7 @@ from continua.errors import ContinuaError, DivergedError, InputError, MissingExt
 
 if TYPE_CHECKING:
     from continua import mesh, sdf
-    from continua.contact import Box, Capsule, Contact, Cylinder, Gear, Plane, Sphere
+    from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Sphere
     from continua.frames import BodyFrame, Field, Frame, RunInfo, Sink, StepReport
     from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
     from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 # Where each name comes from. A room is loaded when one of its names is first asked for, so that the command
 # line answers at once and a script loads no more than it uses.
 _ROOMS = {
-    "continua.contact": ("Box", "Capsule", "Contact", "Cylinder", "Gear", "Plane", "Sphere"),
+    "continua.contact": ("Box", "Capsule", "Contact", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"),
     "continua.frames": ("BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
     "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
@@ -109,6 +109,7 @@ __all__ = [
     "InputError",
     "Linear",
     "MergedPCG",
+    "MeshShape",
     "MissingExtraError",
     "MooneyRivlin",
     "Motion",

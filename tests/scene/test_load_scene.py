@@ -65,7 +65,7 @@ def test_every_key_has_a_meaning_and_every_physical_number_a_unit():
             assert field.get("description") or "$ref" in field, key
             kinds = [field, *field.get("anyOf", [])]
             if any(kind.get("type") == "number" for kind in kinds) and key not in pure_numbers:
-                obstacles = {"Box", "Capsule", "Cylinder", "Gear", "Plane", "Sphere"}
+                obstacles = {"Box", "Capsule", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"}
                 unitless = model["title"] in obstacles and key == "damping"
                 assert unitless or field.get("unit"), f"{model['title']}.{key}"
 

@@ -4,6 +4,7 @@ from continua.contact.options import Contact, PairTable
 from continua.contact.penalty import NO_CONTACTS, ContactSet, find_contacts
 from continua.contact.rows import NO_ROWS, ContactRows, contact_rows, join_rows
 from continua.contact.shapes import Gear, Plane, Shape, Sphere
+from continua.contact.shapes_mesh import MeshShape
 from continua.contact.shapes_round import Box, Capsule, Cylinder
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "ContactSet",
     "Cylinder",
     "Gear",
+    "MeshShape",
     "PairTable",
     "Plane",
     "Shape",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import continua.mesh as meshes
 from continua import solids
-from continua.contact import Box, Capsule, Cylinder, Gear, Plane, Shape, Sphere
+from continua.contact import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
 from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.motion import Motion
@@ -430,9 +430,25 @@ def _collider(scene: Scene, number: int) -> Shape:
                 )
             case surroundings.Capsule():
                 return Capsule(spec.start, spec.end, spec.radius, inside=spec.inside, **answer)
+            case surroundings.MeshShape():
+                surface = _surface(spec, scene)
+                return MeshShape(surface, rounding=spec.rounding, inside=spec.inside, **answer)
             case surroundings.Gear():
                 return Gear(spec.center, spec.axis, spec.radius, spec.width, spec.teeth, spec.depth, **answer)
     raise TypeError(f"unknown collider {spec!r}")
+
+
+def _surface(spec: surroundings.MeshShape, scene: Scene) -> meshes.SurfaceMesh | meshes.VolumeMesh:
+    """Return the placed surface of a collider; one from a file needs no tetrahedra."""
+    mesh: meshes.SurfaceMesh | meshes.VolumeMesh
+    if isinstance(spec.mesh, shapes.FileMesh):
+        mesh = meshes.read(scene.file(spec.mesh.path))
+    else:
+        mesh = _shape(spec.mesh, scene)
+    place = spec.transform
+    if place is None:
+        return mesh
+    return mesh.transformed(translate=place.translate, rotate=_turn(place.rotate), scale=place.scale)
 
 
 def _turn(spec: shapes.Rotation | None) -> Any:

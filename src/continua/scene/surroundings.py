@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Tag
 
 from continua.scene.motions import Motion
-from continua.scene.shapes import Rotation
+from continua.scene.shapes import Mesh, Rotation, Transform
 from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
 
-__all__ = ["Box", "Capsule", "Change", "Collider", "Cylinder", "Gear", "Plane", "Sphere", "Wind"]
+__all__ = ["Box", "Capsule", "Change", "Collider", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere", "Wind"]
 
 
 class _Obstacle(Model):
@@ -87,14 +87,25 @@ class Capsule(_Obstacle):
     inside: Flag = option("Keep bodies inside instead of outside.", False)
 
 
+class MeshShape(_Obstacle):
+    """Any closed surface, generated or from a file."""
+
+    type: Literal["mesh"] = option("A closed surface.")
+    mesh: Mesh = option("The surface, or a body whose outside it is.")
+    transform: Transform | None = option("Where it is put.", None)
+    rounding: Number = option("By how much the surface is moved outwards.", 0.0, unit="m", ge=0, le=1e6)
+    inside: Flag = option("Keep bodies inside instead of outside.", False)
+
+
 Collider = Annotated[
     Annotated[Plane, Tag("plane")]
     | Annotated[Sphere, Tag("sphere")]
     | Annotated[Box, Tag("box")]
     | Annotated[Cylinder, Tag("cylinder")]
     | Annotated[Capsule, Tag("capsule")]
+    | Annotated[MeshShape, Tag("mesh")]
     | Annotated[Gear, Tag("gear")],
-    by_type("plane", "sphere", "box", "cylinder", "capsule", "gear"),
+    by_type("plane", "sphere", "box", "cylinder", "capsule", "mesh", "gear"),
 ]
 
 

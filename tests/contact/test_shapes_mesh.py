@@ -1,0 +1,88 @@
+"""Meshes as obstacles: the distance of a box mesh is that of the box (B8), and bad meshes are refused."""
+
+import numpy as np
+import pytest
+
+import continua as ct
+from continua.mesh import surfaces
+from continua.scene import parse_scene
+
+
+def around(count, seed=0):
+    return np.random.default_rng(seed).uniform(-1.5, 1.5, (count, 3))
+
+
+def test_mesh_of_a_cube_has_the_distance_and_normal_of_the_cube_in_all_regions():
+    """Face, edge and corner regions, inside and outside; with a rounding that of the rounded cube outside."""
+    mesh = surfaces.box((1, 1, 1), (3, 2, 1), origin=(-0.5, -0.5, -0.5))
+    points = around(3000)
+    gaps, normals = ct.MeshShape(mesh).distances(points)
+    want, along = ct.Box().distances(points)
+    np.testing.assert_allclose(gaps, want, atol=1e-12)
+    depth = np.sort(0.5 - np.abs(points), axis=1)
+    clear = (want > 0) | (depth[:, 1] - depth[:, 0] > 1e-9)
+    np.testing.assert_allclose(normals[clear], along[clear], atol=1e-9)
+    outer, _ = ct.MeshShape(mesh, rounding=0.1).distances(points)
+    rounded, _ = ct.Box(size=(1.2, 1.2, 1.2), rounding=0.1).distances(points)
+    np.testing.assert_allclose(outer[rounded > -0.1], rounded[rounded > -0.1], atol=1e-12)
+    hollow, _ = ct.MeshShape(mesh, inside=True).distances(points)
+    np.testing.assert_allclose(hollow, -want, atol=1e-12)
+
+
+def test_volume_mesh_counts_as_its_outside_and_a_field_of_ones_own_is_taken():
+    class Ball:
+        def __call__(self, points):
+            return np.linalg.norm(points, axis=1) - 1.0
+
+        def gradient(self, points):
+            return 3.0 * points  # any length
+
+    points = around(200, 1)
+    solid = ct.MeshShape(ct.mesh.box((1, 1, 1), (2, 2, 2)).transformed(translate=(-0.5, -0.5, -0.5)))
+    np.testing.assert_allclose(solid.distances(points)[0], ct.Box().distances(points)[0], atol=1e-12)
+    ball = ct.MeshShape(surfaces.sphere(1.0), field=Ball())
+    gaps, normals = ball.distances(points)
+    want, along = ct.Sphere().distances(points)
+    np.testing.assert_allclose(gaps, want, atol=1e-12)
+    np.testing.assert_allclose(normals, along, atol=1e-12)
+
+
+def test_bad_meshes_are_refused_in_one_sentence():
+    box = surfaces.box()
+    with pytest.raises(ct.InputError, match="open"):
+        ct.MeshShape(ct.SurfaceMesh(box.points, box.triangles[1:]))
+    with pytest.raises(ct.InputError, match="inside out"):
+        ct.MeshShape(ct.SurfaceMesh(box.points, box.triangles[:, ::-1]))
+    with pytest.raises(ct.InputError, match="empty"):
+        ct.MeshShape(ct.SurfaceMesh(box.points, np.zeros((0, 3), int)))
+    with pytest.raises(ct.InputError, match="needs a mesh"):
+        ct.MeshShape("bunny.obj")
+    with pytest.raises(ct.InputError, match="field"):
+        ct.MeshShape(box, field=3)
+    with pytest.raises(ct.InputError, match="rounding"):
+        ct.MeshShape(box, rounding=-1)
+
+
+def test_scene_places_a_mesh(tmp_path):
+    ct.mesh.write(surfaces.box((1, 1, 1), origin=(-0.5, -0.5, -0.5)), tmp_path / "cube.obj")
+    (tmp_path / "scene.yaml").write_text(
+        """
+name: shapes
+bodies: [{type: soft, name: ball, mesh: {type: sphere}, transform: {translate: [5, 0, 0]}}]
+colliders:
+  - {type: mesh, mesh: {type: file, path: cube.obj}, transform: {scale: 2, translate: [0, 1, 0]}}
+  - {type: mesh, mesh: {type: torus}, motion: {type: translate, velocity: [1, 0, 0]}}
+"""
+    )
+    cube, ring = ct.load_scene(tmp_path / "scene.yaml").build().colliders
+    points = around(50, 2)
+    want = ct.Box((0, 1, 0), (2, 2, 2)).distances(points)[0]
+    np.testing.assert_allclose(cube.distances(points)[0], want, atol=1e-12)
+    gaps, _, velocities = ring.meet(np.array([[2.0, 0.0, 0.0]]), 2.0, 0.1)
+    assert 0.0 < gaps[0] < 0.31
+    np.testing.assert_allclose(velocities, [[1, 0, 0]], atol=1e-12)
+
+
+def test_parsed_scene_names_the_types():
+    with pytest.raises(ct.InputError, match="capsule"):
+        parse_scene("name: x\nbodies: []\ncolliders: [{type: cone}]\n")
