@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from continua.body import Body
 from continua.contact import Shape, find_contacts
 from continua.errors import InputError
 from continua.frames import Frame, Sink, StepReport
@@ -42,7 +43,7 @@ class World:
 
     def __init__(
         self,
-        bodies: Iterable[SoftBody],
+        bodies: Iterable[Body],
         *,
         gravity: ArrayLike = (0.0, -9.81, 0.0),
         dt: float = 0.01,
@@ -52,7 +53,8 @@ class World:
         fields: Sequence[str] = (),
         name: str = "world",
     ) -> None:
-        self.bodies = tuple(bodies)
+        self.bodies: tuple[Body, ...] = tuple(bodies)
+        self.soft_bodies = tuple(body for body in self.bodies if isinstance(body, SoftBody))
         self.name = name
         self.dt = _positive(dt, "dt")
         self.colliders = tuple(colliders)
@@ -99,8 +101,8 @@ class World:
     def wind(self, value: Wind | None) -> None:
         self._surroundings.wind = value
 
-    def body(self, name: str) -> SoftBody:
-        """Return the body called `name`."""
+    def body(self, name: str) -> Any:
+        """Return the body called `name`: a `SoftBody` or another kind of body."""
         for body in self.bodies:
             if body.name == name:
                 return body
@@ -139,7 +141,7 @@ class World:
         several = len(self.bodies) > 1
         before = [body.state() for body in self.bodies] if several else []
         try:
-            reports = tuple(body.step(dt, self._touch) for body in self.bodies)
+            reports = tuple(body.step(dt, self._touch) for body in self.soft_bodies)
         except Exception:
             for body, state in zip(self.bodies, before, strict=False):
                 body.restore(state)
@@ -159,7 +161,7 @@ class World:
         before = self.state()
         try:
             return tuple(
-                body.settle(rtol, max_newton, steps=steps, touch=self._touch) for body in self.bodies
+                body.settle(rtol, max_newton, steps=steps, touch=self._touch) for body in self.soft_bodies
             )
         except Exception:
             self.restore(before)
@@ -298,7 +300,7 @@ def _positive(value: float, what: str) -> float:
     return float(value)
 
 
-def _name_bodies(bodies: Sequence[SoftBody], caller: FrameType) -> None:
+def _name_bodies(bodies: Sequence[Body], caller: FrameType) -> None:
     """Give every nameless body the name of the caller's variable, else "body"; make sure names are unique."""
     for body in bodies:
         if not body.name:

@@ -138,6 +138,5 @@ class Results:
 def _geometry(world: World) -> str:
     digest = hashlib.sha256()
     for body in world.bodies:
-        digest.update(body.mesh.points.tobytes())
-        digest.update(body.mesh.cells.tobytes())
+        digest.update(body.shape_bytes())
     return digest.hexdigest()

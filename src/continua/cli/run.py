@@ -116,7 +116,7 @@ class _Run:
         self.progress.phase("building the scene")
         world = self.scene.build()
         for body in world.bodies:
-            for note in body.mesh.notes:
+            for note in body.notes:
                 self.progress.say(f"note: {body.name}: {note}")
         sinks = [make_sink(kind, self.results.folder) for kind in dict.fromkeys(self.scene.output.formats)]
         start = 0
@@ -228,12 +228,7 @@ class _Run:
                     "warnings": tally.warnings,
                 },
                 "bodies": {
-                    body.name: {
-                        "elements": body.element_count,
-                        "nodes": body.node_count,
-                        "order": body.order,
-                        "mass": body.mass_total,
-                    }
+                    body.name: {**body.facts(), "nodes": body.node_count, "mass": body.mass_total}
                     for body in world.bodies
                 },
             }

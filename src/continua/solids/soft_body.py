@@ -222,6 +222,19 @@ class SoftBody(Attachments):
         """The outer surface over the nodes, outward oriented, shape [k, 3]."""
         return self._surface.triangles
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was repaired or remarkable when the mesh was made, one sentence each."""
+        return self.mesh.notes
+
+    def facts(self) -> dict[str, int | str]:
+        """Return the number and order of the elements, for reports."""
+        return {"elements": self.element_count, "order": self.order}
+
+    def shape_bytes(self) -> bytes:
+        """Return the mesh as bytes; a run may only go on with the same."""
+        return self.mesh.points.tobytes() + self.mesh.cells.tobytes()
+
     def set_material(
         self, *, damping: ArrayLike | RotatedDamping | None = None, part: int | None = None, **constants: Any
     ) -> None:

@@ -71,7 +71,7 @@ class Board:
     def __init__(self, world: World) -> None:
         self._world = world
         self._wind = world.wind or _BREEZE
-        self.holds = [hold for body in world.bodies for hold in holds_of(world, body)]
+        self.holds = [hold for body in world.soft_bodies for hold in holds_of(world, body)]
         self.version = 0
         self._knobs: dict[str, Knob] = {}
         self._initial: dict[str, Any] = {}
@@ -111,7 +111,7 @@ class Board:
     def live(self) -> Live:
         """Return what holds and loads do now; call it between two steps."""
         live = Live()
-        for body in self._world.bodies:
+        for body in self._world.soft_bodies:
             mine = [hold for hold in self.holds if hold.body is body]
             reactions = (
                 body.reaction_forces() if any(hold.kind != "load" for hold in mine) else np.zeros((0, 3))
@@ -128,13 +128,13 @@ class Board:
 
     def solvers(self) -> dict[str, str]:
         """Return how the linear solver of each body does, by the body's name."""
-        return {body.name: str(body.solver) for body in self._world.bodies}
+        return {body.name: str(body.solver) for body in self._world.soft_bodies}
 
     def _build(self) -> None:
         self._world_groups = list(self._make_world_groups())
         self._bodies = [
             (body, list(_materials(body)), list(_others(body)), _stepping(body))
-            for body in self._world.bodies
+            for body in self._world.soft_bodies
         ]
         groups = [*self._world_groups]
         for _, materials, others, stepping in self._bodies:
