@@ -1,0 +1,176 @@
+"""Velocities of bodies that touch: hard contact with Coulomb friction, by an augmented Lagrangian.
+
+The velocities V of all bodies minimise 1/2 V.A V - r.V subject to u_n + b >= 0 at every contact, with friction impulses
+of at most mu times the normal one, against the sliding. With g = mu |u_t| added to u_n that is the same as: the
+impulses p lie in Coulomb's cone K, the velocities in its dual, and p.(u + (b + g) n) = 0 (De Saxce and Feng 1998). For
+a known g this is a convex problem. With a guess p of the impulses and rho > 0, the contacts answer a velocity with
+
+    l(V) = P(p - rho (u(V) + (b + g) n)),    P the projection on K,
+
+and A V = r + G^T l(V) is the gradient of a convex function, set to zero by Newton's method with a line search; every
+linear system is the bodies' matrix plus rho G^T H G on what is active, positive definite and hardly worse for the
+solver than the bodies are alone. Then p becomes l(V) and g the new mu |u_t|. In the end u_n + b = 0 and u_t = 0 hold to
+the tolerance where they should, whatever rho is (Alart and Curnier 1991; Cadoux 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact.rows import ContactRows
+from continua.contact.solve_kernels import answer, judge, search
+from continua.contact.systems import Alone, BodySystem, Together
+from continua.linalg import SolveReport
+
+__all__ = ["ContactSolution", "solve_contacts"]
+
+STIFF = 30.0
+"""rho times the compliance of a contact: larger is nearer to the solution after one solve, and harder to solve."""
+
+MOST = 60
+"""Linear solves after which the search ends."""
+
+EARLY = 0.5
+"""Impulses and sliding speeds are renewed when they are more wrong than Newton's iteration, by this factor."""
+
+
+@dataclass(eq=False)
+class ContactSolution:
+    """What the contacts of a solve did.
+
+    Attributes:
+        impulse: Impulses in the contacts' frames [N s], shape [c, 3].
+        hessian: How they resist a change of u: (nn, n1, n2, 11, 12, 22) [kg], shape [c, 6].
+        report: The linear solves together.
+        solves: How many there were.
+        error: Largest error of a relative velocity in the end [m/s].
+        settled: Whether that is below the tolerance.
+    """
+
+    impulse: NDArray[np.float64]
+    hessian: NDArray[np.float64]
+    report: SolveReport
+    solves: int
+    error: float
+    settled: bool
+
+
+def solve_contacts(
+    systems: Sequence[BodySystem],
+    rows: ContactRows,
+    bound: NDArray[np.float64],
+    push: NDArray[np.float64],
+    tolerance: float,
+    rtol: float = 1e-5,
+    most: int = MOST,
+) -> ContactSolution:
+    """Solve the systems of bodies that touch; their `x` become the solution.
+
+    Args:
+        systems: The bodies, one after the other in V.
+        rows: Their contacts.
+        bound: b in u_n + b >= 0 [m/s], shape [c].
+        push: First guess of the impulses [N s], shape [c, 3].
+        tolerance: Relative velocity [m/s] that may be wrong.
+        rtol: Tolerance of the linear solver of a merged system.
+        most: Linear solves after which the search ends.
+    """
+    alone = len(systems) == 1 and bool((np.diff(rows.ptr) == 1).all())
+    land = Alone(systems[0], rows) if alone else Together(systems, rows, rtol)
+    x = np.concatenate([s.x for s in systems])
+    base = np.concatenate([np.zeros_like(s.x) if s.base is None else s.base for s in systems])
+    state = _Impulses(rows, bound, push, land.compliance(), x + base)
+    iterations, worst, converged, solves = 0, 0.0, True, 0
+    said: tuple[str, ...] = ()
+    try:
+        while solves < most and not state.error <= tolerance:
+            out_of_balance = land.rhs - land.multiply(x)
+            free = out_of_balance.copy()
+            rows.spread(state.impulse, free)
+            step, report = land.solve(state.hessian, land.filtered(free))
+            solves += 1
+            iterations += report.iterations
+            said += tuple(s for s in report.warnings if s not in said)
+            worst, converged = report.residual, report.converged
+            if not report.residual >= 0.0 or not np.isfinite(step).all():
+                worst, converged = -1.0, False
+                break
+            x += state.go(step, out_of_balance, land, tolerance) * step
+    finally:
+        land.restore()
+    first = 0
+    for s in systems:
+        s.x[:] = x[first : first + len(s.x)]
+        first += len(s.x)
+    total = SolveReport(iterations, worst, converged, warnings=said)
+    return ContactSolution(state.impulse, state.hessian, total, solves, state.error, state.error <= tolerance)
+
+
+class _Impulses:
+    """The impulses of the contacts in one solve: their guess, and their answer to the velocities.
+
+    Attributes:
+        impulse: The answer to the present velocities [c, 3].
+        hessian: Minus its derivative [c, 6].
+        error: Largest error of a relative velocity [m/s].
+    """
+
+    def __init__(
+        self,
+        rows: ContactRows,
+        bound: NDArray[np.float64],
+        push: NDArray[np.float64],
+        give: NDArray[np.float64],
+        V: NDArray[np.float64],
+    ) -> None:
+        dead = ~(give > 0.0)  # all that it could move is held
+        self.rho = np.where(dead, 0.0, STIFF / np.where(dead, 1.0, give))
+        self.impulse = np.zeros_like(push)
+        self.hessian = np.zeros((len(push), 6))
+        self.error = np.inf
+        self._push, self._rows, self._bound, self._give = push, rows, bound, give
+        self._u = rows.velocities(V)
+        self._slide = self._sliding()
+        self._respond()
+
+    def _sliding(self) -> NDArray[np.float64]:
+        return np.where(
+            self._rows.bilateral == 0, self._rows.friction * np.hypot(self._u[:, 1], self._u[:, 2]), 0.0
+        )
+
+    def _respond(self) -> None:
+        r = self._rows
+        self._law = (self._bound + self._slide, r.friction, r.bilateral, self.rho, self._push)
+        answer(self._u, *self._law, self.impulse, self.hessian)
+
+    def go(
+        self,
+        step: NDArray[np.float64],
+        balance: NDArray[np.float64],
+        land: Alone | Together,
+        tolerance: float,
+    ) -> float:
+        """Go along a Newton step of the velocities and return how far; `balance` is r - A x before it."""
+        zero = np.zeros_like(step)
+        change = self._rows.velocities(step) - self._rows.velocities(zero)
+        linear, square = -float(np.vdot(balance, step)), float(np.vdot(step, land.multiply(step)))
+        length = search(linear, square, self._u, change, *self._law)
+        self._u = self._u + length * change
+        before, slope = self.impulse, self.hessian.copy()
+        self.impulse = np.zeros_like(before)
+        answer(self._u, *self._law, self.impulse, self.hessian)
+        wrong, moved = judge(
+            self._u, change, length, self._slide, self._rows.friction, self.rho, self._give, before, slope,
+            self.impulse, self._push,
+        )  # fmt: skip
+        wrong += (1.0 - length) * float(np.abs(change).max(initial=0.0))
+        self.error = max(wrong, moved)
+        if self.error > tolerance and wrong <= max(tolerance, EARLY * moved):
+            self._push, self._slide = self.impulse, self._sliding()
+            self.impulse = np.zeros_like(before)
+            self._respond()
+        return length

@@ -1,0 +1,290 @@
+"""Compiled functions of the contact solve: the answer of contacts to a velocity, and what it adds to matrices.
+
+Matrices are stored as in `linalg.kernels`: nine values a block, column by column.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from continua.numerics import inline, kernel
+
+
+@inline
+def _inverse_times(blocks, k, a0, a1, a2):
+    """Return the inverse of a symmetric 3x3 block times a vector; zero if the block is singular."""
+    b = blocks[k]
+    c0 = b[4] * b[8] - b[5] * b[5]
+    c1 = b[5] * b[2] - b[1] * b[8]
+    c2 = b[1] * b[5] - b[4] * b[2]
+    det = b[0] * c0 + b[1] * c1 + b[2] * c2
+    if not det > 0.0:
+        return 0.0, 0.0, 0.0
+    c3 = b[0] * b[8] - b[2] * b[2]
+    c4 = b[1] * b[2] - b[0] * b[5]
+    c5 = b[0] * b[4] - b[1] * b[1]
+    return (
+        (c0 * a0 + c1 * a1 + c2 * a2) / det,
+        (c1 * a0 + c3 * a1 + c4 * a2) / det,
+        (c2 * a0 + c4 * a1 + c5 * a2) / det,
+    )
+
+
+@kernel
+def compliance(ptr, row, block, blocks, diagonal, fixed, out):
+    """Set out[c] to the mean of the diagonal of G D^-1 G^T [1/kg], with D the diagonal blocks of the matrix."""
+    for c in range(ptr.shape[0] - 1):
+        total = 0.0
+        for e in range(ptr[c], ptr[c + 1]):
+            i = row[e]
+            if fixed[i] == 1:
+                continue
+            g = block[e]
+            for k in range(3):
+                x, y, z = _inverse_times(blocks, diagonal[i], g[3 * k], g[3 * k + 1], g[3 * k + 2])
+                total += g[3 * k] * x + g[3 * k + 1] * y + g[3 * k + 2] * z
+        out[c] = total / 3.0
+
+
+@inline
+def _project(x0, x1, x2, mu):
+    """Return the point of Coulomb's cone nearest to x, and where that is: 0 at the tip, 1 inside, 2 on the side."""
+    size = np.sqrt(x1 * x1 + x2 * x2)
+    if size <= mu * x0:
+        return x0, x1, x2, 1
+    if mu * size <= -x0:
+        return 0.0, 0.0, 0.0, 0
+    k = (x0 + mu * size) / (1.0 + mu * mu)
+    part = mu * k / size if size > 0.0 else 0.0
+    return k, part * x1, part * x2, 2
+
+
+@inline
+def _answer_one(u0, u1, u2, bound, mu, held, r, push):
+    """Return the impulse that answers a relative velocity, and on which part of the cone it is."""
+    x0 = push[0] - r * (u0 + bound)
+    x1 = push[1] - r * u1
+    x2 = push[2] - r * u2
+    if held:
+        return (x0 if held & 1 else 0.0), (x1 if held & 2 else 0.0), (x2 if held & 4 else 0.0), 1
+    return _project(x0, x1, x2, mu)
+
+
+@kernel
+def answer(u, bound, friction, bilateral, rho, push, impulse, hessian):
+    """Set the impulses that the contacts answer with to relative velocities u, and how these change with u.
+
+    `hessian` [c, 6] is minus the derivative: (nn, n1, n2, 11, 12, 22), with 1 and 2 the tangents.
+    """
+    for c in range(u.shape[0]):
+        r, mu, held = rho[c], friction[c], bilateral[c]
+        h = hessian[c]
+        h[:] = 0.0
+        if r == 0.0:
+            impulse[c, 0], impulse[c, 1], impulse[c, 2] = 0.0, 0.0, 0.0
+            continue
+        p0, p1, p2, where = _answer_one(u[c, 0], u[c, 1], u[c, 2], bound[c], mu, held, r, push[c])
+        impulse[c, 0], impulse[c, 1], impulse[c, 2] = p0, p1, p2
+        if held:
+            h[0] = r if held & 1 else 0.0
+            h[3] = r if held & 2 else 0.0
+            h[5] = r if held & 4 else 0.0
+        elif where == 1:
+            h[0], h[3], h[5] = r, r, r
+        elif where == 2:
+            x1, x2 = push[c, 1] - r * u[c, 1], push[c, 2] - r * u[c, 2]
+            size = np.sqrt(x1 * x1 + x2 * x2)
+            d1, d2 = (x1 / size, x2 / size) if size > 0.0 else (0.0, 0.0)
+            a = r / (1.0 + mu * mu)
+            t = r * mu * p0 / size if size > 0.0 else 0.0
+            h[0], h[1], h[2] = a, a * mu * d1, a * mu * d2
+            h[3] = a * mu * mu * d1 * d1 + t * (1.0 - d1 * d1)
+            h[4] = (a * mu * mu - t) * d1 * d2
+            h[5] = a * mu * mu * d2 * d2 + t * (1.0 - d2 * d2)
+
+
+@inline
+def _slope(length, u, change, bound, friction, bilateral, rho, push):
+    """Return the work of the answers to u + length change along the change."""
+    total = 0.0
+    for c in range(u.shape[0]):
+        if rho[c] == 0.0:
+            continue
+        e0, e1, e2 = change[c, 0], change[c, 1], change[c, 2]
+        u0, u1, u2 = u[c, 0] + length * e0, u[c, 1] + length * e1, u[c, 2] + length * e2
+        p0, p1, p2, _ = _answer_one(u0, u1, u2, bound[c], friction[c], bilateral[c], rho[c], push[c])
+        total += p0 * e0 + p1 * e1 + p2 * e2
+    return total
+
+
+@kernel
+def search(linear, square, u, change, bound, friction, bilateral, rho, push):
+    """Return how far to go along a Newton step: the slope there is linear + length square, less the contacts' work.
+
+    The slope grows with the length, from below zero. A full step is taken unless it goes up at its end.
+    """
+    start = linear - _slope(0.0, u, change, bound, friction, bilateral, rho, push)
+    end = linear + square - _slope(1.0, u, change, bound, friction, bilateral, rho, push)
+    if end <= 0.1 * abs(start) or not start < 0.0:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        value = linear + middle * square - _slope(middle, u, change, bound, friction, bilateral, rho, push)
+        if abs(value) <= 0.1 * abs(start):
+            return middle
+        if value > 0.0:
+            high = middle
+        else:
+            low = middle
+    return 0.5 * (low + high)
+
+
+@kernel
+def judge(u, change, length, slide, friction, rho, give, before, hessian, impulse, push):
+    """Return how wrong a step left the contacts, as relative velocities [m/s].
+
+    The first number is by how much the impulses differ from what the derivative told (counted by the contacts' own
+    give); the second how far impulses and sliding speeds are from those that the step took for granted.
+    """
+    wrong = 0.0
+    moved = 0.0
+    for c in range(u.shape[0]):
+        if rho[c] == 0.0:
+            continue
+        h = hessian[c]
+        e0, e1, e2 = length * change[c, 0], length * change[c, 1], length * change[c, 2]
+        f0 = before[c, 0] - h[0] * e0 - h[1] * e1 - h[2] * e2 - impulse[c, 0]
+        f1 = before[c, 1] - h[1] * e0 - h[3] * e1 - h[4] * e2 - impulse[c, 1]
+        f2 = before[c, 2] - h[2] * e0 - h[4] * e1 - h[5] * e2 - impulse[c, 2]
+        wrong = max(wrong, give[c] * max(abs(f0), max(abs(f1), abs(f2))))
+        g0 = abs(impulse[c, 0] - push[c, 0])
+        g1 = abs(impulse[c, 1] - push[c, 1])
+        g2 = abs(impulse[c, 2] - push[c, 2])
+        moved = max(moved, max(g0, max(g1, g2)) / rho[c])
+        if impulse[c, 0] > 0.0 and friction[c] > 0.0:
+            speed = friction[c] * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+            moved = max(moved, abs(speed - slide[c]))
+    return wrong, moved
+
+
+@inline
+def _couple(g, h, f, out, k):
+    """Add G^T H F to block k of `out`, column by column."""
+    for j in range(3):
+        a0 = h[0] * f[j] + h[1] * f[3 + j] + h[2] * f[6 + j]
+        a1 = h[1] * f[j] + h[3] * f[3 + j] + h[4] * f[6 + j]
+        a2 = h[2] * f[j] + h[4] * f[3 + j] + h[5] * f[6 + j]
+        for i in range(3):
+            out[k, 3 * j + i] += g[i] * a0 + g[3 + i] * a1 + g[6 + i] * a2
+
+
+@kernel
+def add_diagonal(ptr, row, block, hessian, diagonal, blocks):
+    """Add the diagonal blocks of G^T H G to a matrix."""
+    for c in range(ptr.shape[0] - 1):
+        h = hessian[c]
+        if h[0] == 0.0 and h[3] == 0.0 and h[5] == 0.0:
+            continue
+        for e in range(ptr[c], ptr[c + 1]):
+            _couple(block[e], h, block[e], blocks, diagonal[row[e]])
+
+
+@kernel
+def add_all(ptr, row, block, hessian, indptr, indices, blocks):
+    """Add G^T H G to a matrix whose pattern has all couplings of the contacts."""
+    for c in range(ptr.shape[0] - 1):
+        h = hessian[c]
+        if h[0] == 0.0 and h[3] == 0.0 and h[5] == 0.0:
+            continue
+        for e in range(ptr[c], ptr[c + 1]):
+            i = row[e]
+            for f in range(ptr[c], ptr[c + 1]):
+                k = indptr[i] + np.searchsorted(indices[indptr[i] : indptr[i + 1]], row[f])
+                _couple(block[e], h, block[f], blocks, k)
+
+
+@kernel
+def coupling_keys(ptr, row, count, keys):
+    """Write the couplings i != j of the contacts as i * count + j; returns how many."""
+    q = 0
+    for c in range(ptr.shape[0] - 1):
+        for e in range(ptr[c], ptr[c + 1]):
+            for f in range(ptr[c], ptr[c + 1]):
+                if row[e] != row[f]:
+                    keys[q] = np.int64(row[e]) * count + row[f]
+                    q += 1
+    return q
+
+
+@kernel
+def merge_pattern(indptr, indices, keys, merged_indptr, merged_indices, place, diagonal):
+    """Merge sorted extra couplings into a pattern; `place` tells where its blocks go. Returns the number of blocks."""
+    count = np.int64(indptr.shape[0] - 1)
+    q = 0
+    m = 0
+    for i in range(count):
+        k = indptr[i]
+        while True:
+            base = np.int64(indices[k]) if k < indptr[i + 1] else count
+            extra = keys[q] - i * count if q < keys.shape[0] and keys[q] < (i + 1) * count else count
+            if base == count and extra == count:
+                break
+            column = min(base, extra)
+            if column == i:
+                diagonal[i] = m
+            merged_indices[m] = column
+            if base == column:
+                place[k] = m
+                k += 1
+            if extra == column:
+                q += 1
+            m += 1
+        merged_indptr[i + 1] = m
+    return m
+
+
+@kernel
+def sweep_velocities(
+    ptr, row, block, offset, target, bound, friction, inverse, effective, sweeps, impulse, V
+):
+    """Gauss-Seidel for impulses that change velocities by a lumped mass: u_n >= target, and friction.
+
+    Args:
+        inverse: Inverse masses of the rows [N, 9].
+        effective: 1 / (g D^-1 g) of the three directions [c, 3].
+        bound: Where it is not 0 the contact is bilateral in the normal [c].
+        impulse: Impulses, changed in place [c, 3].
+        V: Velocities, changed in place.
+    """
+    for _ in range(sweeps):
+        for c in range(ptr.shape[0] - 1):
+            u0, u1, u2 = offset[c, 0] - target[c], offset[c, 1], offset[c, 2]
+            for e in range(ptr[c], ptr[c + 1]):
+                g = block[e]
+                v0, v1, v2 = V[row[e], 0], V[row[e], 1], V[row[e], 2]
+                u0 += g[0] * v0 + g[1] * v1 + g[2] * v2
+                u1 += g[3] * v0 + g[4] * v1 + g[5] * v2
+                u2 += g[6] * v0 + g[7] * v1 + g[8] * v2
+            p0 = impulse[c, 0] - effective[c, 0] * u0
+            if not bound[c]:
+                p0 = max(0.0, p0)
+            p1 = impulse[c, 1] - effective[c, 1] * u1
+            p2 = impulse[c, 2] - effective[c, 2] * u2
+            size = np.sqrt(p1 * p1 + p2 * p2)
+            most = friction[c] * abs(p0)
+            if size > most:
+                p1 *= most / size
+                p2 *= most / size
+            d0, d1, d2 = p0 - impulse[c, 0], p1 - impulse[c, 1], p2 - impulse[c, 2]
+            impulse[c, 0], impulse[c, 1], impulse[c, 2] = p0, p1, p2
+            for e in range(ptr[c], ptr[c + 1]):
+                g = block[e]
+                i = row[e]
+                w = inverse[i]
+                a0 = g[0] * d0 + g[3] * d1 + g[6] * d2
+                a1 = g[1] * d0 + g[4] * d1 + g[7] * d2
+                a2 = g[2] * d0 + g[5] * d1 + g[8] * d2
+                V[i, 0] += w[0] * a0 + w[3] * a1 + w[6] * a2
+                V[i, 1] += w[1] * a0 + w[4] * a1 + w[7] * a2
+                V[i, 2] += w[2] * a0 + w[5] * a1 + w[8] * a2

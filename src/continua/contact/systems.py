@@ -1,0 +1,199 @@
+"""The linear systems of a contact solve: A + G^T H G, with A the matrices of one or several bodies side by side.
+
+A body that touches obstacles only, each contact with one of its nodes, has contact terms in its diagonal blocks alone:
+they go straight into its matrix, and its own solver does the work. Otherwise the matrices of all bodies that hang
+together are merged into one, with the couplings of the contacts between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact.rows import ContactRows
+from continua.contact.solve_kernels import add_all, add_diagonal, compliance, coupling_keys, merge_pattern
+from continua.linalg import PCG, BlockMatrix, BlockPattern, LinearSolver, SolveReport
+
+__all__ = ["Alone", "BodySystem", "Together"]
+
+_NO_NODES = np.zeros(0, np.int32)
+
+
+@dataclass(eq=False)
+class BodySystem:
+    """The system A x = rhs of one body, in which contacts have a say.
+
+    Attributes:
+        matrix: The matrix of a soft body; for a rigid one, two rows with the mass and the inertia on the diagonal.
+        rhs: Right-hand side [N s], shape [n, 3].
+        x: The first guess, and in the end the solution [m/s], shape [n, 3].
+        load: Sets the scale of the tolerance, like `rhs` [n, 3].
+        fixed: Which rows keep what they have, see `LinearSolver.update`.
+        projections: Free directions of rows that are held in some, or None.
+        solver: The body's own solver.
+        base: What is to be added to x for the velocity, shape [n, 3], when x is an increment; None is nothing.
+        first: Row of V at which the body begins.
+    """
+
+    matrix: BlockMatrix
+    rhs: NDArray[np.float64]
+    x: NDArray[np.float64]
+    load: NDArray[np.float64]
+    fixed: NDArray[np.uint8]
+    projections: NDArray[np.float64] | None
+    solver: LinearSolver
+    base: NDArray[np.float64] | None = None
+    first: int = 0
+
+    @property
+    def rows(self) -> slice:
+        """The body's rows of V."""
+        return slice(self.first, self.first + len(self.rhs))
+
+
+class Alone:
+    """The system of one body whose contacts have one entry each."""
+
+    def __init__(self, system: BodySystem, rows: ContactRows) -> None:
+        """Take over the system; rows count from the body's first one."""
+        self.system, self.rows = system, rows
+        self.rhs = system.rhs
+        p = system.matrix.pattern
+        self._places = np.unique(p.diagonal[rows.row])
+        self._plain = system.matrix.blocks[self._places]
+        self.fixed = system.fixed
+
+    def compliance(self) -> NDArray[np.float64]:
+        """Return how far the contacts give way by their own nodes [1/kg], shape [c]."""
+        out = np.empty(len(self.rows))
+        m, r = self.system.matrix, self.rows
+        compliance(r.ptr, r.row, r.block, m.blocks, m.pattern.diagonal, self.fixed, out)
+        return out
+
+    def multiply(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return A x, without contacts."""
+        self.restore()
+        return self.system.matrix.multiply(x)
+
+    def restore(self) -> None:
+        """Take the contacts out of the matrix."""
+        self.system.matrix.blocks[self._places] = self._plain
+
+    def solve(self, hessian: NDArray[np.float64], rhs: NDArray[np.float64]) -> tuple[NDArray, SolveReport]:
+        """Solve (A + G^T H G) x = rhs."""
+        s, r = self.system, self.rows
+        self.restore()
+        add_diagonal(r.ptr, r.row, r.block, hessian, s.matrix.pattern.diagonal, s.matrix.blocks)
+        s.solver.update(s.matrix, s.fixed, s.projections)
+        x = np.zeros_like(rhs)
+        return x, s.solver.solve(rhs, x, s.rhs)
+
+    def filtered(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values with zeros where the rows are held."""
+        return _filtered(self.system.fixed, self.system.projections, values)
+
+
+class Together:
+    """The merged system of several bodies."""
+
+    def __init__(self, systems: Sequence[BodySystem], rows: ContactRows, rtol: float) -> None:
+        """Merge the systems, which stand one after the other in V and in `rows`."""
+        self.systems, self.rows = systems, rows
+        n = sum(len(s.rhs) for s in systems)
+        self.rhs = np.concatenate([s.rhs for s in systems])
+        self.fixed = np.concatenate([s.fixed for s in systems])
+        self.projections = None
+        if any(s.projections is not None for s in systems):
+            whole = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
+            parts = [
+                np.tile(whole, (len(s.rhs), 1)) if s.projections is None else s.projections for s in systems
+            ]
+            self.projections = np.concatenate(parts)
+        self._merge(n)
+        self.solver = PCG(rtol=rtol)
+        self.solver.setup(self.matrix)
+
+    def _merge(self, n: int) -> None:
+        patterns = [s.matrix.pattern for s in self.systems]
+        firsts = np.cumsum([0] + [p.node_count for p in patterns])
+        blocks = np.cumsum([0] + [p.block_count for p in patterns])
+        indptr = np.concatenate(
+            [[0]] + [p.indptr[1:] + b for p, b in zip(patterns, blocks[:-1], strict=True)]
+        )
+        indices = np.concatenate([p.indices + f for p, f in zip(patterns, firsts[:-1], strict=True)])
+        counts = np.diff(self.rows.ptr).astype(np.int64)
+        keys = np.empty(int((counts * counts).sum()), np.int64)
+        keys = np.unique(keys[: coupling_keys(self.rows.ptr, self.rows.row, n, keys)])
+        total = len(indices) + len(keys)
+        merged_indptr, merged = np.zeros(n + 1, np.int32), np.zeros(total, np.int32)
+        self._place, diagonal = np.zeros(len(indices), np.int32), np.zeros(n, np.int32)
+        count = merge_pattern(
+            indptr.astype(np.int32), indices, keys, merged_indptr, merged, self._place, diagonal
+        )
+        pattern = BlockPattern(
+            merged_indptr,
+            merged[:count].copy(),
+            diagonal,
+            np.zeros(n + 1, np.int32),
+            np.zeros(0, np.int32),
+            np.zeros((0, 1), np.uint16),
+            1,
+        )
+        self.matrix = BlockMatrix(pattern)
+        self._starts = blocks
+        self._plain = np.zeros_like(self.matrix.blocks)
+        self._fill(self._plain)
+
+    def _fill(self, out: NDArray[np.float64]) -> None:
+        for s, start, end in zip(self.systems, self._starts[:-1], self._starts[1:], strict=True):
+            out[self._place[start:end]] = s.matrix.blocks
+
+    def compliance(self) -> NDArray[np.float64]:
+        """Return how far the contacts give way by their own rows [1/kg], shape [c]."""
+        out = np.empty(len(self.rows))
+        p, r = self.matrix.pattern, self.rows
+        compliance(r.ptr, r.row, r.block, self._plain, p.diagonal, self.fixed, out)
+        return out
+
+    def multiply(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return A x, without contacts."""
+        out = np.empty_like(x)
+        first = 0
+        for s in self.systems:
+            rows = slice(first, first + len(s.rhs))
+            s.matrix.multiply(x[rows], out[rows])
+            first = rows.stop
+        return out
+
+    def restore(self) -> None:
+        """Leave the bodies' matrices as they are: they were not changed."""
+
+    def solve(self, hessian: NDArray[np.float64], rhs: NDArray[np.float64]) -> tuple[NDArray, SolveReport]:
+        """Solve (A + G^T H G) x = rhs."""
+        p, r = self.matrix.pattern, self.rows
+        self.matrix.blocks[:] = self._plain
+        add_all(r.ptr, r.row, r.block, hessian, p.indptr, p.indices, self.matrix.blocks)
+        self.solver.update(self.matrix, self.fixed, self.projections)
+        x = np.zeros_like(rhs)
+        return x, self.solver.solve(rhs, x, self.rhs)
+
+    def filtered(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values with zeros where the rows are held."""
+        return _filtered(self.fixed, self.projections, values)
+
+
+def _filtered(
+    fixed: NDArray[np.uint8], projections: NDArray[np.float64] | None, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    if not fixed.any():
+        return values
+    free = values.copy()
+    free[fixed == 1] = 0.0
+    partly = np.flatnonzero(fixed == 2)
+    if len(partly) and projections is not None:
+        s = projections[partly][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+        free[partly] = np.einsum("kij,kj->ki", s, values[partly])
+    return free
