@@ -1,0 +1,375 @@
+"""Compiled continuous collision: the first time on a straight way at which two features meet; and intersections.
+
+A vertex and a triangle, or two edges, meet where F(t, u, v) = D(t) - u E(t) - v G(t) vanishes, with D, E and G linear
+in time. Along any fixed direction F takes its extremes over a box of (t, u, v) at the box's corners, so a box in which
+some direction's range leaves out zero (by more than the separation and the rounding) holds no meeting. Halving boxes
+from the earliest time on therefore never misses one (Snyder 1992; Wang et al. 2021); the directions are the axes and
+the normals at three times, which tell at once that most pairs stay on their side of each other's plane.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+from numba import prange
+
+from continua.contact.distance_kernels import at, minus
+from continua.contact.proximity_kernels import CHUNK
+from continua.contact.tree_kernels import STACK, overlapping
+from continua.numerics import cross3, dot3, inline, kernel, kernel_pair
+
+__all__ = ["crossing_edges", "crossing_faces", "intersections", "meeting_times"]
+
+_DIRECTIONS = 6
+_MOST_BOXES = 20_000
+_ROUNDING = 1e-14
+
+
+@inline
+def _largest(a, most):
+    return max(most, max(abs(a[0]), max(abs(a[1]), abs(a[2]))))
+
+
+@inline
+def _store(table, k, a):
+    table[k, 0], table[k, 1], table[k, 2] = a[0], a[1], a[2]
+
+
+@inline
+def _directions(work, axes):
+    """Fill `axes` [6, 3] with the coordinate axes and the normals E x G at times 0, 1/2 and 1 (or axes again)."""
+    axes[:] = 0.0
+    for k in range(3):
+        axes[k, k] = 1.0
+        e = (
+            work[1, 0] + 0.5 * k * (work[4, 0] - work[1, 0]),
+            work[1, 1] + 0.5 * k * (work[4, 1] - work[1, 1]),
+            work[1, 2] + 0.5 * k * (work[4, 2] - work[1, 2]),
+        )
+        g = (
+            work[2, 0] + 0.5 * k * (work[5, 0] - work[2, 0]),
+            work[2, 1] + 0.5 * k * (work[5, 1] - work[2, 1]),
+            work[2, 2] + 0.5 * k * (work[5, 2] - work[2, 2]),
+        )
+        n = cross3(e, g)
+        size = sqrt(dot3(n, n))
+        if size > 0.0:
+            _store(axes, 3 + k, (n[0] / size, n[1] / size, n[2] / size))
+        else:
+            axes[3 + k, k] = 1.0
+
+
+@inline
+def _excluded(along, t0, t1, u0, u1, v0, v1, slack):
+    """Say whether some direction proves that F stays away from zero in a box; `along` [6, 6] is D, E, G at 0 and 1."""
+    for k in range(_DIRECTIONS):
+        low, high = 1e300, -1e300
+        for side in range(2):
+            t = t0 if side == 0 else t1
+            d = along[k, 0] + t * (along[k, 3] - along[k, 0])
+            e = along[k, 1] + t * (along[k, 4] - along[k, 1])
+            g = along[k, 2] + t * (along[k, 5] - along[k, 2])
+            low = min(low, d - max(u0 * e, u1 * e) - max(v0 * g, v1 * g))
+            high = max(high, d - min(u0 * e, u1 * e) - min(v0 * g, v1 * g))
+        if low > slack or high < -slack:
+            return True
+    return False
+
+
+@inline
+def _first_meeting(work, along, axes, stack, is_triangle, separation, scale):
+    """Return the first time at which D - u E - v G comes within `separation` of zero, and u and v; 2 is never.
+
+    Args:
+        work: D, E and G at the start and at the end, shape [6, 3].
+        along: Room for their parts along the directions, shape [6, 6].
+        axes: Room for the directions, shape [6, 3].
+        stack: Room for boxes, shape [s, 6].
+        is_triangle: Whether u + v <= 1.
+        separation: Distance that counts as a meeting [m].
+        scale: Largest coordinate of the points, for rounding [m].
+    """
+    _directions(work, axes)
+    for k in range(_DIRECTIONS):
+        for j in range(6):
+            along[k, j] = axes[k, 0] * work[j, 0] + axes[k, 1] * work[j, 1] + axes[k, 2] * work[j, 2]
+    size_t = size_u = size_v = 0.0
+    for i in range(3):
+        move = 0.0
+        for j in range(3):
+            move += abs(work[3 + j, i] - work[j, i])
+        size_t = max(size_t, move)
+        size_u = max(size_u, max(abs(work[1, i]), abs(work[4, i])))
+        size_v = max(size_v, max(abs(work[2, i]), abs(work[5, i])))
+    slack = separation + _ROUNDING * scale
+    fine = max(0.25 * separation, 1e-6 * (size_u + size_v) + 4.0 * _ROUNDING * scale)
+    best, best_u, best_v = 2.0, 0.0, 0.0
+    stack[0, 0] = stack[0, 2] = stack[0, 4] = 0.0
+    stack[0, 1] = stack[0, 3] = stack[0, 5] = 1.0
+    depth, boxes = 1, 0
+    while depth > 0:
+        depth -= 1
+        t0, t1 = stack[depth, 0], stack[depth, 1]
+        u0, u1, v0, v1 = stack[depth, 2], stack[depth, 3], stack[depth, 4], stack[depth, 5]
+        if t0 >= best or (is_triangle and u0 + v0 > 1.0):
+            continue
+        boxes += 1
+        if _excluded(along, t0, t1, u0, u1, v0, v1, slack):
+            continue
+        wt, wu, wv = (t1 - t0) * size_t, (u1 - u0) * size_u, (v1 - v0) * size_v
+        if (wt <= fine and wu <= fine and wv <= fine) or boxes > _MOST_BOXES or depth + 2 > stack.shape[0]:
+            best, best_u, best_v = t0, 0.5 * (u0 + u1), 0.5 * (v0 + v1)
+            continue
+        for half in range(2):  # the earlier half of the way on top of the stack
+            row = depth + half
+            stack[row, 0], stack[row, 1], stack[row, 2] = t0, t1, u0
+            stack[row, 3], stack[row, 4], stack[row, 5] = u1, v0, v1
+            if wt >= wu and wt >= wv:
+                stack[row, 0 if half == 0 else 1] = 0.5 * (t0 + t1)
+            elif wu >= wv:
+                stack[row, 2 if half == 0 else 3] = 0.5 * (u0 + u1)
+            else:
+                stack[row, 4 if half == 0 else 5] = 0.5 * (v0 + v1)
+        depth += 2
+    return best, best_u, best_v
+
+
+@inline
+def _set_work(x0, x1, a, b, c, d, is_triangle, work):
+    """Write D, E and G of vertex a and triangle b c d, or of the edges a b and c d; returns the coordinates' size."""
+    scale = 0.0
+    for side in range(2):
+        x = x0 if side == 0 else x1
+        pa, pb, pc, pd = at(x, a), at(x, b), at(x, c), at(x, d)
+        scale = _largest(pd, _largest(pc, _largest(pb, _largest(pa, scale))))
+        if is_triangle:
+            _store(work, 3 * side, minus(pa, pb))
+            _store(work, 3 * side + 1, minus(pc, pb))
+            _store(work, 3 * side + 2, minus(pd, pb))
+        else:
+            _store(work, 3 * side, minus(pa, pc))
+            _store(work, 3 * side + 1, minus(pa, pb))
+            _store(work, 3 * side + 2, minus(pd, pc))
+    return scale
+
+
+@inline
+def _normal_at(work, t, u, v):
+    """Return the unit normal of a meeting, to the side from which it came, and how far apart they were along it."""
+    e = (
+        work[1, 0] + t * (work[4, 0] - work[1, 0]),
+        work[1, 1] + t * (work[4, 1] - work[1, 1]),
+        work[1, 2] + t * (work[4, 2] - work[1, 2]),
+    )
+    g = (
+        work[2, 0] + t * (work[5, 0] - work[2, 0]),
+        work[2, 1] + t * (work[5, 1] - work[2, 1]),
+        work[2, 2] + t * (work[5, 2] - work[2, 2]),
+    )
+    start = (
+        work[0, 0] - u * work[1, 0] - v * work[2, 0],
+        work[0, 1] - u * work[1, 1] - v * work[2, 1],
+        work[0, 2] - u * work[1, 2] - v * work[2, 2],
+    )
+    move = (
+        work[3, 0] - u * work[4, 0] - v * work[5, 0] - start[0],
+        work[3, 1] - u * work[4, 1] - v * work[5, 1] - start[1],
+        work[3, 2] - u * work[4, 2] - v * work[5, 2] - start[2],
+    )
+    n = cross3(e, g)
+    size, speed = sqrt(dot3(n, n)), sqrt(dot3(move, move))
+    if size <= 1e-10 * sqrt(dot3(e, e) * dot3(g, g)) or abs(dot3(n, move)) <= 1e-6 * size * speed:
+        n = start if dot3(start, start) > 1e-24 * dot3(e, e) else (-move[0], -move[1], -move[2])
+        size = sqrt(dot3(n, n))
+        if size == 0.0:
+            return (0.0, 1.0, 0.0), 0.0
+    sign = -1.0 if dot3(n, move) > 0.0 else 1.0
+    n = (sign * n[0] / size, sign * n[1] / size, sign * n[2] / size)
+    return n, dot3(n, start)
+
+
+@kernel
+def meeting_times(x0, x1, quads, is_triangle, separation, times, places):
+    """Find the first meeting of every vertex and triangle, or two edges, of `quads` [c, 4]; 2 is never.
+
+    Args:
+        x0: Positions at the start [m], shape [n, 3].
+        x1: Positions at the end [m], shape [n, 3].
+        quads: Vertex and corners, or the ends of two edges, shape [c, 4].
+        is_triangle: Which of the two.
+        separation: Distance that counts as a meeting [m].
+        times: Receives the parts of the way, shape [c].
+        places: Receives u and v, shape [c, 2].
+    """
+    work, along, axes, stack = np.empty((6, 3)), np.empty((6, 6)), np.empty((6, 3)), np.empty((256, 6))
+    for k in range(quads.shape[0]):
+        scale = _set_work(x0, x1, quads[k, 0], quads[k, 1], quads[k, 2], quads[k, 3], is_triangle, work)
+        times[k], places[k, 0], places[k, 1] = _first_meeting(
+            work, along, axes, stack, is_triangle, separation, scale
+        )
+
+
+@inline
+def _way_box(x0, x1, a, b, widen):
+    """Return the box around the ways of two points."""
+    lx = min(min(x0[a, 0], x1[a, 0]), min(x0[b, 0], x1[b, 0])) - widen
+    ly = min(min(x0[a, 1], x1[a, 1]), min(x0[b, 1], x1[b, 1])) - widen
+    lz = min(min(x0[a, 2], x1[a, 2]), min(x0[b, 2], x1[b, 2])) - widen
+    hx = max(max(x0[a, 0], x1[a, 0]), max(x0[b, 0], x1[b, 0])) + widen
+    hy = max(max(x0[a, 1], x1[a, 1]), max(x0[b, 1], x1[b, 1])) + widen
+    hz = max(max(x0[a, 2], x1[a, 2]), max(x0[b, 2], x1[b, 2])) + widen
+    return lx, ly, lz, hx, hy, hz
+
+
+@kernel_pair
+def crossing_faces(tree, table, x0, x1, ptr, partner, separation, counts, ids, values):
+    """Find the vertices that meet triangles on the way from x0 to x1; see `proximity_kernels.near_faces`.
+
+    Args:
+        separation: Distance of two members that counts as a meeting [m], shape [m, m].
+        values: Receives the corners' weights, the normal, the distance at the start, and the time of the meeting.
+    """
+    for chunk in prange(counts.shape[0]):
+        stack, found = np.empty(STACK, np.int32), np.empty(tree.cells.shape[0], np.int32)
+        work, along, axes, todo = np.empty((6, 3)), np.empty((6, 6)), np.empty((6, 3)), np.empty((256, 6))
+        written = 0
+        for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, table.points.shape[0])):
+            v, m = table.points[i], table.point_member[i]
+            lx, ly, lz, hx, hy, hz = _way_box(x0, x1, v, v, table.radius[m])
+            for j in range(ptr[m], ptr[m + 1]):
+                b = partner[j]
+                total = overlapping(
+                    tree.boxes, tree.first[b], tree.leaves[b], tree.starts, tree.first_leaf[b], tree.order,
+                    lx, ly, lz, hx, hy, hz, stack, found,
+                )  # fmt: skip
+                for k in range(total):
+                    t0, t1, t2 = tree.cells[found[k], 0], tree.cells[found[k], 1], tree.cells[found[k], 2]
+                    if t0 == v or t1 == v or t2 == v:
+                        continue
+                    scale = _set_work(x0, x1, v, t0, t1, t2, True, work)
+                    time, u, w = _first_meeting(work, along, axes, todo, True, separation[m, b], scale)
+                    if time > 1.0:
+                        continue
+                    if written < ids.shape[1]:
+                        n, gap = _normal_at(work, time, u, w)
+                        ids[chunk, written, 0], ids[chunk, written, 1] = v, t0
+                        ids[chunk, written, 2], ids[chunk, written, 3] = t1, t2
+                        ids[chunk, written, 4] = 0
+                        ids[chunk, written, 5], ids[chunk, written, 6] = m, b
+                        values[chunk, written, 0] = 1.0 - u - w
+                        values[chunk, written, 1], values[chunk, written, 2] = u, w
+                        for c in range(3):
+                            values[chunk, written, 3 + c] = n[c]
+                        values[chunk, written, 6] = gap - table.radius[m] - table.radius[b]
+                        values[chunk, written, 7] = time
+                    written += 1
+        counts[chunk] = written
+
+
+@kernel_pair
+def crossing_edges(tree, table, x0, x1, ptr, partner, separation, counts, ids, values):
+    """Find the edges that meet edges on the way from x0 to x1; see `proximity_kernels.near_edges`.
+
+    Args:
+        separation: Distance of two members that counts as a meeting [m], shape [m, m].
+        values: Receives s, t, 0, the normal, the distance at the start, and the time of the meeting.
+    """
+    for chunk in prange(counts.shape[0]):
+        stack, found = np.empty(STACK, np.int32), np.empty(tree.cells.shape[0], np.int32)
+        work, along, axes, todo = np.empty((6, 3)), np.empty((6, 6)), np.empty((6, 3)), np.empty((256, 6))
+        written = 0
+        for e in range(chunk * CHUNK, min((chunk + 1) * CHUNK, tree.cells.shape[0])):
+            m = tree.member[e]
+            a0, a1 = tree.cells[e, 0], tree.cells[e, 1]
+            if ptr[m] == ptr[m + 1]:
+                continue
+            lx, ly, lz, hx, hy, hz = _way_box(x0, x1, a0, a1, table.radius[m])
+            for j in range(ptr[m], ptr[m + 1]):
+                b = partner[j]
+                total = overlapping(
+                    tree.boxes, tree.first[b], tree.leaves[b], tree.starts, tree.first_leaf[b], tree.order,
+                    lx, ly, lz, hx, hy, hz, stack, found,
+                )  # fmt: skip
+                for k in range(total):
+                    b0, b1 = tree.cells[found[k], 0], tree.cells[found[k], 1]
+                    if (m == b and found[k] <= e) or a0 in (b0, b1) or a1 in (b0, b1):
+                        continue
+                    scale = _set_work(x0, x1, a0, a1, b0, b1, False, work)
+                    time, s, t = _first_meeting(work, along, axes, todo, False, separation[m, b], scale)
+                    if time > 1.0:
+                        continue
+                    if written < ids.shape[1]:
+                        n, gap = _normal_at(work, time, s, t)
+                        ids[chunk, written, 0], ids[chunk, written, 1] = a0, a1
+                        ids[chunk, written, 2], ids[chunk, written, 3] = b0, b1
+                        ids[chunk, written, 4] = 3
+                        ids[chunk, written, 5], ids[chunk, written, 6] = m, b
+                        values[chunk, written, 0], values[chunk, written, 1] = s, t
+                        values[chunk, written, 2] = 0.0
+                        for c in range(3):
+                            values[chunk, written, 3 + c] = n[c]
+                        values[chunk, written, 6] = gap - table.radius[m] - table.radius[b]
+                        values[chunk, written, 7] = time
+                    written += 1
+        counts[chunk] = written
+
+
+@inline
+def _volume(a, b, c, d):
+    return dot3(minus(b, a), cross3(minus(c, a), minus(d, a)))
+
+
+@inline
+def _pierces(p, q, a, b, c):
+    """Say whether the segment p q goes through the inside of a triangle."""
+    above, below = _volume(a, b, c, p), _volume(a, b, c, q)
+    if (above > 0.0) == (below > 0.0) or above == 0.0 or below == 0.0:
+        return False
+    one, two, three = _volume(p, q, a, b), _volume(p, q, b, c), _volume(p, q, c, a)
+    return (one > 0.0 and two > 0.0 and three > 0.0) or (one < 0.0 and two < 0.0 and three < 0.0)
+
+
+@kernel_pair
+def intersections(edges, tree, x, ptr, partner, counts, ids, values):
+    """Find edges that go through triangles of which they have no point.
+
+    Args:
+        edges: Trees of the edges.
+        tree: Trees of the triangles, fitted to x.
+        x: Positions [m], shape [n, 3].
+        ptr: Where each member's partners begin.
+        partner: Members whose triangles a member's edges are tested against.
+        counts: Receives the number found in each chunk of edges.
+        ids: Receives edge, triangle, three zeros and the members, shape [chunks, room, 7].
+        values: Not used.
+    """
+    for chunk in prange(counts.shape[0]):
+        stack, found = np.empty(STACK, np.int32), np.empty(tree.cells.shape[0], np.int32)
+        written = 0
+        for e in range(chunk * CHUNK, min((chunk + 1) * CHUNK, edges.cells.shape[0])):
+            m = edges.member[e]
+            a0, a1 = edges.cells[e, 0], edges.cells[e, 1]
+            p, q = at(x, a0), at(x, a1)
+            for j in range(ptr[m], ptr[m + 1]):
+                b = partner[j]
+                total = overlapping(
+                    tree.boxes, tree.first[b], tree.leaves[b], tree.starts, tree.first_leaf[b], tree.order,
+                    min(p[0], q[0]), min(p[1], q[1]), min(p[2], q[2]),
+                    max(p[0], q[0]), max(p[1], q[1]), max(p[2], q[2]), stack, found,
+                )  # fmt: skip
+                for k in range(total):
+                    cell = tree.cells[found[k]]
+                    shared = False
+                    for c in range(3):
+                        if cell[c] == a0 or cell[c] == a1:
+                            shared = True
+                    if shared or not _pierces(p, q, at(x, cell[0]), at(x, cell[1]), at(x, cell[2])):
+                        continue
+                    if written < ids.shape[1]:
+                        ids[chunk, written] = 0
+                        ids[chunk, written, 0], ids[chunk, written, 1] = e, found[k]
+                        ids[chunk, written, 5], ids[chunk, written, 6] = m, b
+                        values[chunk, written] = 0.0
+                    written += 1
+        counts[chunk] = written
