@@ -173,14 +173,15 @@ class ImplicitStepper(Stepper):
         total, worst, converged = first.iterations, first.residual, first.converged
         said = first.warnings
         move = np.inf
-        potential = land.potential(w)
         start = np.zeros_like(w)
         step.held.impose(start)
-        before = land.potential(start) if land.conservative else np.inf
+        before = np.inf
+        if land.conservative:  # the elements still are where the step started
+            before = land.potential(start) if start.any() else land.potential_here(start)
+        potential = land.potential(w)
         if not potential <= before:  # the straight line led up, or nowhere: start where the body is
-            w[:], potential = start, before
-        else:
-            land.potential(w)
+            w[:] = start
+            potential = land.potential(w)
         iteration = 1
         while iteration < self.newton:
             iteration += 1
@@ -234,7 +235,7 @@ class _Increment:
         self.conservative = stepper.elements.conservative
         self._mass_w = np.zeros_like(velocities)
         self._support = np.zeros_like(velocities)
-        self._at = np.zeros_like(velocities)
+        self._at = matter.x.copy()
         self._zero = np.zeros_like(velocities)
         # c_force f(x): what the assembly took from M v + load
         self._first_force = stepper.mass_times(matter, velocities, np.empty_like(velocities))
@@ -269,12 +270,14 @@ class _Increment:
 
     def potential(self, w: NDArray[np.float64]) -> float:
         """Move the elements to x + dt w and return the potential [J] there."""
-        stepper, equation = self.stepper, self.equation
         np.multiply(w, self.step.dt, out=self._at)
         self._at += self.matter.x
-        stepper.elements.update(self._at)
-        if not self.conservative:
-            return 0.0
+        self.stepper.elements.update(self._at)
+        return self.potential_here(w) if self.conservative else 0.0
+
+    def potential_here(self, w: NDArray[np.float64]) -> float:
+        """Return the potential [J] of w, whose elements are at x + dt w already."""
+        stepper, equation = self.stepper, self.equation
         stepper.mass_times(self.matter, w, self._mass_w)
         energy = stepper.elements.energy() + pull_energy(self.step.pulls, self._at)
         value = 0.5 * equation.c_mass * float(np.vdot(w, self._mass_w)) - float(np.vdot(self._known, w))

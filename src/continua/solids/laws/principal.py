@@ -76,6 +76,14 @@ def _pair(fi, fj, gi, gj, hi, hj, hij, definite):
 
 
 @specialised
+def _all_minors_positive(h):
+    """Whether a symmetric matrix (00, 11, 22, 01, 02, 12) is positive definite, by Sylvester: no eigenvalues needed."""
+    minor = h[0] * h[1] - h[3] * h[3]
+    det = h[2] * minor - h[4] * (h[4] * h[1] - h[3] * h[5]) - h[5] * (h[0] * h[5] - h[3] * h[4])
+    return h[0] > 0.0 and minor > 0.0 and det > 0.0
+
+
+@specialised
 def diagonal_tangent(f, g, h, definite):
     """Return the derivative of the stress in the diagonal frame: Hessian (6), a (01, 02, 12) and b (01, 02, 12).
 
@@ -84,7 +92,7 @@ def diagonal_tangent(f, g, h, definite):
     a01, b01 = _pair(f[0], f[1], g[0], g[1], h[0], h[1], h[3], definite)
     a02, b02 = _pair(f[0], f[2], g[0], g[2], h[0], h[2], h[4], definite)
     a12, b12 = _pair(f[1], f[2], g[1], g[2], h[1], h[2], h[5], definite)
-    if definite:
+    if definite and not _all_minors_positive(h):
         w, Q = eigen_symmetric(h[0], h[3], h[4], h[1], h[5], h[2])
         if w[2] < 0.0:
             p, q, r = max(w[0], 0.0), max(w[1], 0.0), max(w[2], 0.0)
