@@ -31,8 +31,9 @@ class StepReport:
 
     `substeps` counts the parts the step was done in: more than 1 if it failed in one piece, or was above the stability
     limit of an explicit integrator. `newton` counts linearisations of the forces; `iterations` and `residual` are
-    those of the linear solves (the residual is relative to the right-hand side); `inverted` counts elements with
-    negative volume; `contacts` counts nodes that touch something.
+    those of the linear solves (the residual is relative to the right-hand side), `error` is an estimate of the error in
+    the energy norm, relative to the solution, where the solver makes one, and `solver` tells which it was and why;
+    `inverted` counts elements with negative volume; `contacts` counts nodes that touch something.
     """
 
     body: str
@@ -48,6 +49,8 @@ class StepReport:
     contacts: int = 0
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
+    solver: str = ""
+    error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Block-sparse matrices and linear solvers: algebra that knows nothing of matter or scenes."""
 
+from continua.linalg.choice import SolverChoice
 from continua.linalg.direct import Direct
 from continua.linalg.geometry import Geometry
 from continua.linalg.matrix import BlockMatrix, BlockPattern
@@ -20,4 +21,5 @@ __all__ = [
     "Multigrid",
     "PMultigrid",
     "SolveReport",
+    "SolverChoice",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, frozen
-from continua.linalg import LinearSolver
+from continua.linalg import LinearSolver, SolverChoice
 from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
 from continua.solids import mass_kernels
 from continua.solids.attachments import Attachments
@@ -97,7 +97,8 @@ class SoftBody(Attachments):
         integrator: How the body is advanced in time: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
             `SemiImplicit()`, or its name with its usual constants.
         newton: Most Newton iterations a step of an integrator given by name.
-        solver: The linear solver; None takes one that suits the number and order of the nodes (`print(body.solver)`).
+        solver: The linear solver; None takes one that suits the number and order of the nodes, and another if that does
+            less work (`print(body.solver)`).
         color: RGB in 0..1 for plain pictures.
         paint: A pattern that the body carries, to see how it deforms: a number a node, or a function of the rest
             positions [n, 3] that returns them. It is the field "paint" of frames.
@@ -180,7 +181,8 @@ class SoftBody(Attachments):
     @property
     def solver(self) -> LinearSolver:
         """The linear solver; `print(body.solver)` tells how it does."""
-        return self._stepper.solver
+        solver = self._stepper.solver
+        return solver.current if isinstance(solver, SolverChoice) else solver
 
     @property
     def stable_dt(self) -> float:
@@ -275,7 +277,7 @@ class SoftBody(Attachments):
     def set_integrator(self, integrator: Integrator | str, newton: int | None = None) -> None:
         """Advance the body by another method from now on; see `SoftBody` for the arguments."""
         self.integrator = choose_integrator(integrator, newton)
-        self._stepper = self.integrator.stepper(self._elements, self.solver)
+        self._stepper = self.integrator.stepper(self._elements, self._stepper.solver)
         self._stepper.restart(self._v)
         self._reactions = None
         self._density = None  # explicit methods have another mass
@@ -404,15 +406,15 @@ class SoftBody(Attachments):
         """Take over a state from `state()`."""
         targets = self._carried()
         for key, target in targets.items():
-            if key not in state:
+            if key not in state and key != "solver":
                 raise InputError(f"the state of body '{self.name}' lacks '{key}'")
-            if np.shape(state[key]) != target.shape:
+            if key in state and np.shape(state[key]) != target.shape:
                 raise InputError(
                     f"the state of body '{self.name}' has {key} of shape {np.shape(state[key])}, "
                     f"but the body has {target.shape}"
                 )
         for key, target in targets.items():
-            target[:] = state[key]
+            target[:] = state.get(key, 0.0)
         self._reactions = None
 
     def reset(self) -> None:
@@ -422,6 +424,7 @@ class SoftBody(Attachments):
         if self._flow is not None:
             self._flow.reset()
         self._stepper.restart(self._v)
+        self._stepper.forget_choice()
         self._reactions = None
 
     def __repr__(self) -> str:

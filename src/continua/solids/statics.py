@@ -205,7 +205,9 @@ def settle_body(
     )
     # a body that nothing holds yet falls by a part of its size in an iteration
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
-    search = Search(land, body.solver, held, 0.0 if held.any else 10.0 * weight / body._size, max_newton)
+    search = Search(
+        land, body._stepper.solver, held, 0.0 if held.any else 10.0 * weight / body._size, max_newton
+    )
     found, done = steps is None and search.run(x, rtol), 0
     if not found:
         x[:] = body._x

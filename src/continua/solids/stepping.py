@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from continua.contact import NO_CONTACTS, ContactSet
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
+from continua.linalg import LinearSolver
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements
 from continua.solids.integrators import Matter, StepInput
@@ -129,6 +130,7 @@ def _report(
     residual = max(outcome.solve.residual for outcome in outcomes)
     converged = all(outcome.solve.converged for outcome in outcomes)
     inverted = body._elements.inverted
+    errors = [outcome.solve.error for outcome in outcomes if outcome.solve.error is not None]
     warnings = list(dict.fromkeys(said for outcome in outcomes for said in outcome.solve.warnings))
     if not converged and not warnings:
         warnings.append(
@@ -154,7 +156,15 @@ def _report(
         contacts=max(outcome.contacts for outcome in outcomes),
         seconds=seconds,
         warnings=tuple(warnings),
+        solver=_named(body.solver),
+        error=max(errors) if errors else None,
     )
+
+
+def _named(solver: LinearSolver) -> str:
+    """Return which solver it is, and why if it was not the user's choice."""
+    reason = getattr(solver, "reason", "")
+    return f"{type(solver).__name__}, {reason}" if reason else type(solver).__name__
 
 
 def _diverged(body: SoftBody, dt: float, parts: int, reason: str) -> DivergedError:

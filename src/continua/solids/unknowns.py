@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from continua.linalg import PCG, Geometry, LinearSolver, Multigrid, PMultigrid
+from continua.linalg import PCG, Geometry, LinearSolver, Multigrid, PMultigrid, SolverChoice
 from continua.mesh import TetMesh, VolumeMesh
 from continua.numerics.bernstein import bernstein_tables
 from continua.solids.bezier_geometry import BezierGeometry
@@ -88,14 +88,11 @@ def elevation(
 
 
 def choose_solver(elements: Elements) -> LinearSolver:
-    """Return the solver that suits the number and the kind of unknowns; its `reason` says why."""
+    """Return a solver that starts from the number and the kind of unknowns, and learns; its `reason` says why."""
     n, order = elements.node_count, elements.order
     least = PMULTIGRID_FROM if order > 1 else MULTIGRID_FROM
-    solver: PCG | Multigrid
-    if n < least:
-        solver = PCG()
-        solver.reason = f"chosen because {n} nodes of order {order} are fewer than {least}"
-    else:
-        solver = PMultigrid() if order > 1 else Multigrid()
-        solver.reason = f"chosen because {n} nodes of order {order} are {least} or more"
-    return solver
+    pcg, multigrid = PCG(), PMultigrid() if order > 1 else Multigrid()
+    solver: PCG | Multigrid = pcg if n < least else multigrid
+    how = f"are fewer than {least}" if n < least else f"are {least} or more"
+    solver.reason = f"chosen because {n} nodes of order {order} {how}"
+    return SolverChoice(pcg, multigrid, solver)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import ContactSet
-from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.linalg import BlockMatrix, LinearSolver, SolverChoice, SolveReport
 from continua.solids import mass_kernels
 from continua.solids.constraints import Held
 from continua.solids.damping import Damper
@@ -106,6 +106,8 @@ class Stepper:
         self.positions = np.zeros((n, 3))
         self.velocities = np.zeros((n, 3))
         self.memory: dict[str, NDArray] = {}
+        if isinstance(solver, SolverChoice):
+            self.memory["solver"] = solver.memory
         self.retries = True
         self.damper: Damper | None = None
         solver.setup(self.matrix)
@@ -113,6 +115,11 @@ class Stepper:
 
     def restart(self, velocities: NDArray[np.float64]) -> None:
         """Forget the past: the body moves with `velocities` now, for another reason than its steps."""
+
+    def forget_choice(self) -> None:
+        """Let an automatic choice of the solver start anew."""
+        if isinstance(self.solver, SolverChoice):
+            self.solver.memory[:] = 0.0
 
     def material_changed(self) -> None:
         """Forget what follows from the material."""
