@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.contact import Contact, PairTable, SurfaceContacts, Touching
+from continua.contact import Contact, PairTable, SurfaceContacts, TouchingBody
 from continua.mesh import surfaces
 
 BALL = surfaces.sphere(0.5, 3)
@@ -18,7 +18,7 @@ def search(bodies, shapes=(), **options):
 
 
 def soft(name, mesh=BALL):
-    return Touching(name, mesh.points, mesh.triangles)
+    return TouchingBody(name, mesh.points, mesh.triangles)
 
 
 def test_impulses_between_soft_bodies_keep_momentum_to_rounding():
@@ -38,7 +38,9 @@ def test_impulses_between_soft_bodies_keep_momentum_to_rounding():
 def test_relative_velocity_is_how_fast_the_surfaces_part():
     """The gap after a small motion is the gap before plus what the rows say, for soft, rigid and moving obstacles."""
     box = ct.Box((0, -0.7, 0), (0.3, 0.4, 0.3), (0.4, 0.2, 0.1), motion=ct.Motion.translate((0.1, 0.3, 0.0)))
-    find = search([soft("a"), Touching("b", BALL.points, BALL.triangles, rigid=True)], [box], thickness=0.03)
+    find = search(
+        [soft("a"), TouchingBody("b", BALL.points, BALL.triangles, rigid=True)], [box], thickness=0.03
+    )
     n = len(BALL.points)
     center = np.array([0.98, 0.02, 0.01])
     start = [BALL.points, BALL.points + center]
@@ -95,7 +97,7 @@ def test_pairs_that_do_not_touch_and_rigid_pairs_are_left_out():
     start = [BALL.points, BALL.points + [0.98, 0.02, 0.01]]
     off = search([soft("a"), soft("b")], thickness=0.03, pairs={("a", "b"): {"touch": False}})
     assert len(off.find(start, start, 0.0, 0.01, np.array([0, 300]))) == 0
-    hard = [Touching(name, BALL.points, BALL.triangles, rigid=True) for name in "ab"]
+    hard = [TouchingBody(name, BALL.points, BALL.triangles, rigid=True) for name in "ab"]
     assert not search(hard).any
 
 

@@ -9,7 +9,7 @@ from continua.contact.rows import NO_ROWS, ContactRows, contact_rows, join_rows
 from continua.contact.shapes import Gear, Plane, Shape, Sphere
 from continua.contact.shapes_mesh import MeshShape
 from continua.contact.shapes_round import Box, Capsule, Cylinder
-from continua.contact.surface_contacts import SurfaceContacts, Touching
+from continua.contact.surface_contacts import SurfaceContacts, TouchingBody
 
 __all__ = [
     "NO_CONTACTS",
@@ -30,7 +30,7 @@ __all__ = [
     "Sphere",
     "SurfaceContacts",
     "Surfaces",
-    "Touching",
+    "TouchingBody",
     "contact_rows",
     "find_contacts",
     "find_crossings",

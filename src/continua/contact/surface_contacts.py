@@ -20,7 +20,7 @@ from continua.contact.proximity import Pairs, find_pairs
 from continua.contact.rows import NO_ROWS, ContactRows, contact_rows
 from continua.contact.shapes import Shape
 
-__all__ = ["SurfaceContacts", "Touching"]
+__all__ = ["SurfaceContacts", "TouchingBody"]
 
 THIN = 0.02
 """Distance that surfaces of meshes keep, as a part of the mean length of their edges."""
@@ -36,7 +36,7 @@ EARLY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Touching:
+class TouchingBody:
     """A body as the search sees it.
 
     Attributes:
@@ -67,7 +67,7 @@ class SurfaceContacts:
     """
 
     def __init__(
-        self, bodies: Sequence[Touching], shapes: Sequence[Shape], contact: Contact, table: PairTable
+        self, bodies: Sequence[TouchingBody], shapes: Sequence[Shape], contact: Contact, table: PairTable
     ) -> None:
         self.bodies = tuple(bodies)
         self.table = table
