@@ -101,9 +101,23 @@ def test_pairs_that_do_not_touch_and_rigid_pairs_are_left_out():
     assert not search(hard).any
 
 
-def test_overlap_at_the_start_is_told_in_one_sentence():
+def test_what_overlaps_at_the_start_is_refused_in_one_sentence():
     find = search([soft("a"), soft("b")])
-    assert find.overlaps([BALL.points, BALL.points + [1.1, 0, 0]], 0.0) == ""
-    said = find.overlaps([BALL.points, BALL.points + [0.6, 0.01, 0.02]], 0.0)
-    assert said.startswith("'a' and 'b' overlap")
-    assert "move them apart" in said
+    find.check_start([BALL.points, BALL.points + [1.1, 0, 0]], 0.0)
+    with pytest.raises(ct.InputError, match=r"'a' and 'b' overlap.*move them apart"):
+        find.check_start([BALL.points, BALL.points + [0.6, 0.01, 0.02]], 0.0)
+    turned_in = BALL.points.copy()
+    turned_in[BALL.points[:, 1] > 0.4, 1] -= 1.5
+    with pytest.raises(ct.InputError, match="'a' goes through itself"):
+        find.check_start([turned_in, BALL.points + [3.1, 0, 0]], 0.0)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [ct.Sphere((0, 0, 0), 0.05), ct.Box((0, 0, 0), (0.1, 0.1, 0.1)), ct.Capsule((0, 0, 0), (0, 2, 0), 0.02)],
+)
+def test_a_collider_that_starts_inside_a_body_is_refused(shape):
+    find = search([soft("ball")], [shape])
+    with pytest.raises(ct.InputError, match=f"collider 1 .{shape.kind}. starts 0.* m inside body 'ball'"):
+        find.check_start([BALL.points], 0.0)
+    find.check_start([BALL.points - [0, 3.0, 0]], 0.0)

@@ -74,20 +74,22 @@ def find_crossings(
     """
     x0, x1 = np.ascontiguousarray(x0), np.ascontiguousarray(x1)
     scale = float(max(np.abs(x0).max(initial=0.0), np.abs(x1).max(initial=0.0)))
-    surfaces.fit(x0, x1, separation.max(axis=1, initial=0.0) + 1e-13 * scale)
     table = surfaces.table
+    margin = separation.max(axis=1, initial=0.0) + 1e-13 * scale
+    surfaces.fit(x0, x1, margin)
+    margin = margin + table.radius
     separation = separation + 0.5 * (table.radius[:, None] + table.radius[None, :])
     ptr, partner = surfaces.partners(surfaces.faces, surfaces.face_pairs)
     look = kernels.crossing_faces.pick(len(table.points) >= _PARALLEL_FROM)
     faces = chunked(
-        lambda *out: look(surfaces.faces, table, x0, x1, ptr, partner, separation, *out),
+        lambda *out: look(surfaces.faces, table, x0, x1, ptr, partner, separation, margin, *out),
         len(table.points) if ptr[-1] else 0,
     )
     edge_ptr, edge_partner = surfaces.partners(surfaces.edges, surfaces.edge_pairs)
     count = len(surfaces.edges.cells)
     search = kernels.crossing_edges.pick(count >= _PARALLEL_FROM)
     edges = chunked(
-        lambda *out: search(surfaces.edges, table, x0, x1, edge_ptr, edge_partner, separation, *out),
+        lambda *out: search(surfaces.edges, table, x0, x1, edge_ptr, edge_partner, separation, margin, *out),
         count if edge_ptr[-1] else 0,
     )
     return as_pairs(faces, edges)

@@ -222,12 +222,35 @@ def _way_box(x0, x1, a, b, widen):
     return lx, ly, lz, hx, hy, hz
 
 
+@inline
+def _misses(x0, x1, a, b, lx, ly, lz, hx, hy, hz):
+    """Say whether the box around the ways of two points lies outside another box."""
+    kx, ky, kz, gx, gy, gz = _way_box(x0, x1, a, b, 0.0)
+    return kx > hx or gx < lx or ky > hy or gy < ly or kz > hz or gz < lz
+
+
+@inline
+def _triangle_misses(x0, x1, a, b, c, lx, ly, lz, hx, hy, hz):
+    """Say whether the box around the way of a triangle lies outside another box."""
+    kx, ky, kz, gx, gy, gz = _way_box(x0, x1, a, b, 0.0)
+    mx, my, mz, nx, ny, nz = _way_box(x0, x1, c, c, 0.0)
+    return (
+        min(kx, mx) > hx
+        or max(gx, nx) < lx
+        or min(ky, my) > hy
+        or max(gy, ny) < ly
+        or min(kz, mz) > hz
+        or max(gz, nz) < lz
+    )
+
+
 @kernel_pair
-def crossing_faces(tree, table, x0, x1, ptr, partner, separation, counts, ids, values):
+def crossing_faces(tree, table, x0, x1, ptr, partner, separation, margin, counts, ids, values):
     """Find the vertices that meet triangles on the way from x0 to x1; see `proximity_kernels.near_faces`.
 
     Args:
         separation: Distance of two members that counts as a meeting [m], shape [m, m].
+        margin: By how much the boxes of each member are widened [m], shape [m].
         values: Receives the corners' weights, the normal, the distance at the start, and the time of the meeting.
     """
     for chunk in prange(counts.shape[0]):
@@ -239,6 +262,7 @@ def crossing_faces(tree, table, x0, x1, ptr, partner, separation, counts, ids, v
             lx, ly, lz, hx, hy, hz = _way_box(x0, x1, v, v, table.radius[m])
             for j in range(ptr[m], ptr[m + 1]):
                 b = partner[j]
+                wide = margin[b]
                 total = overlapping(
                     tree.boxes, tree.first[b], tree.leaves[b], tree.starts, tree.first_leaf[b], tree.order,
                     lx, ly, lz, hx, hy, hz, stack, found,
@@ -246,6 +270,11 @@ def crossing_faces(tree, table, x0, x1, ptr, partner, separation, counts, ids, v
                 for k in range(total):
                     t0, t1, t2 = tree.cells[found[k], 0], tree.cells[found[k], 1], tree.cells[found[k], 2]
                     if t0 == v or t1 == v or t2 == v:
+                        continue
+                    if _triangle_misses(
+                        x0, x1, t0, t1, t2,
+                        lx - wide, ly - wide, lz - wide, hx + wide, hy + wide, hz + wide,
+                    ):  # fmt: skip
                         continue
                     scale = _set_work(x0, x1, v, t0, t1, t2, True, work)
                     time, u, w = _first_meeting(work, along, axes, todo, True, separation[m, b], scale)
@@ -268,11 +297,12 @@ def crossing_faces(tree, table, x0, x1, ptr, partner, separation, counts, ids, v
 
 
 @kernel_pair
-def crossing_edges(tree, table, x0, x1, ptr, partner, separation, counts, ids, values):
+def crossing_edges(tree, table, x0, x1, ptr, partner, separation, margin, counts, ids, values):
     """Find the edges that meet edges on the way from x0 to x1; see `proximity_kernels.near_edges`.
 
     Args:
         separation: Distance of two members that counts as a meeting [m], shape [m, m].
+        margin: By how much the boxes of each member are widened [m], shape [m].
         values: Receives s, t, 0, the normal, the distance at the start, and the time of the meeting.
     """
     for chunk in prange(counts.shape[0]):
@@ -287,6 +317,7 @@ def crossing_edges(tree, table, x0, x1, ptr, partner, separation, counts, ids, v
             lx, ly, lz, hx, hy, hz = _way_box(x0, x1, a0, a1, table.radius[m])
             for j in range(ptr[m], ptr[m + 1]):
                 b = partner[j]
+                wide = margin[b]
                 total = overlapping(
                     tree.boxes, tree.first[b], tree.leaves[b], tree.starts, tree.first_leaf[b], tree.order,
                     lx, ly, lz, hx, hy, hz, stack, found,
@@ -294,6 +325,10 @@ def crossing_edges(tree, table, x0, x1, ptr, partner, separation, counts, ids, v
                 for k in range(total):
                     b0, b1 = tree.cells[found[k], 0], tree.cells[found[k], 1]
                     if (m == b and found[k] <= e) or a0 in (b0, b1) or a1 in (b0, b1):
+                        continue
+                    if _misses(
+                        x0, x1, b0, b1, lx - wide, ly - wide, lz - wide, hx + wide, hy + wide, hz + wide
+                    ):
                         continue
                     scale = _set_work(x0, x1, a0, a1, b0, b1, False, work)
                     time, s, t = _first_meeting(work, along, axes, todo, False, separation[m, b], scale)

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact.broad import Member, Surfaces
-from continua.contact.continuous import describe_overlaps, find_crossings, find_intersections
+from continua.contact.continuous import Intersections, describe_overlaps, find_crossings, find_intersections
 from continua.contact.features import shape_member
 from continua.contact.options import Contact, PairTable
 from continua.contact.proximity import Pairs, find_pairs
 from continua.contact.rows import NO_ROWS, ContactRows, contact_rows
 from continua.contact.shapes import Shape
+from continua.errors import InputError
+from continua.mesh import SurfaceMesh
+from continua.sdf import exact
 
 __all__ = ["SurfaceContacts", "TouchingBody"]
 
@@ -166,10 +169,41 @@ class SurfaceContacts:
         first = float(pairs.times.min(initial=1.0))
         return self._rows(pairs, x0, x1, dt, first_row, centers), first
 
-    def overlaps(self, positions: Sequence[NDArray[np.float64]], time: float) -> str:
-        """Return a sentence about surfaces that go through each other, or an empty one if none does."""
-        found = find_intersections(self.surfaces, self._places(positions, time))
-        return describe_overlaps(found, [member.name for member in self.surfaces.members])
+    def check_start(self, positions: Sequence[NDArray[np.float64]], time: float) -> None:
+        """Raise InputError if bodies go through each other or themselves, or a collider starts inside a body."""
+        x = self._places(positions, time)
+        found = find_intersections(self.surfaces, x)
+        both = ~(self._is_obstacle[found.a] | self._is_obstacle[found.b])
+        said = describe_overlaps(
+            Intersections(*(column[both] for column in found)),
+            [member.name for member in self.surfaces.members],
+        )
+        if said:
+            raise InputError(said)
+        for k in range(len(self.bodies), len(self.surfaces.members)):
+            for i in np.flatnonzero(self.surfaces.face_pairs[k, : len(self.bodies)]):
+                self._refuse_inside(k, int(i), x)
+
+    def _refuse_inside(self, k: int, i: int, x: NDArray[np.float64]) -> None:
+        """Raise if a corner of obstacle k lies deep inside body i."""
+        first, members = self.surfaces.first, self.surfaces.members
+        corners = x[first[k] + np.asarray(members[k].points)]
+        body = x[first[i] : first[i + 1]]
+        skin = body[members[i].triangles.ravel()]
+        near = ((corners > skin.min(axis=0)) & (corners < skin.max(axis=0))).all(axis=1)
+        if not near.any():
+            return
+        used, triangles = np.unique(members[i].triangles, return_inverse=True)
+        surface = SurfaceMesh(body[used], triangles.reshape(-1, 3))
+        if not (surface.is_closed and surface.volume > 0.0):
+            return
+        depth = -exact(surface)(corners[near])
+        if depth.max() > members[i].edge_length:
+            number = self._number[k] - len(self.bodies) + 1
+            raise InputError(
+                f"collider {number} ({members[k].name}) starts {depth.max():.3g} m inside body '{members[i].name}'; "
+                "move one of them away"
+            )
 
     def intersection_count(self, positions: Sequence[NDArray[np.float64]], time: float) -> int:
         """Return how many edges go through triangles."""
