@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from brute_force import distance, signed_distance
+from brute_force import distance, signed_distance, winding
 
 import continua as ct
 from continua.mesh import SurfaceMesh, surfaces
@@ -77,3 +77,87 @@ def test_the_order_of_queries_and_the_threads_do_not_matter():
     for first, second, third in zip(one, two, again, strict=True):
         assert np.array_equal(first, second)
         assert np.array_equal(first[mixed], third)
+
+
+def test_thin_walls_keep_their_sides():
+    mesh = surfaces.box((1.0, 1e-7, 1.0), (4, 1, 4))
+    field = ct.sdf.exact(mesh)
+    rng = np.random.default_rng(0)
+    inside = rng.uniform([0.1, 0.1e-7, 0.1], [0.9, 0.9e-7, 0.9], (500, 3))
+    wanted = -np.minimum(inside[:, 1], 1e-7 - inside[:, 1])
+    np.testing.assert_allclose(field(inside), wanted, atol=1e-18)
+    np.testing.assert_allclose(field(inside + [0.0, 1e-7, 0.0]), inside[:, 1], rtol=1e-6)
+
+
+def test_triangles_without_area_do_no_harm():
+    box = surfaces.box((1.0, 1.0, 1.0))
+    edge = box.edges[0]
+    points = np.vstack([box.points, box.points[edge].mean(axis=0)])
+    middle = len(points) - 1
+    # One side of the edge gets a node in its middle: the gap is closed by a triangle without area.
+    first = np.flatnonzero((box.triangle_edges == 0).any(axis=1))[0]
+    a, b, c = np.roll(box.triangles[first], -int(np.flatnonzero(box.triangle_edges[first] == 0)[0]))
+    others = np.delete(box.triangles, first, axis=0)
+    triangles = np.vstack([others, [[a, middle, c], [middle, b, c], [a, b, middle]]])
+    mesh = SurfaceMesh(points, triangles)
+    assert mesh.is_closed
+    queries = np.random.default_rng(2).uniform(-0.5, 1.5, (3000, 3))
+    np.testing.assert_allclose(ct.sdf.exact(mesh)(queries), ct.sdf.exact(box)(queries), atol=1e-14)
+
+
+def test_winding_numbers_equal_the_sum_of_solid_angles():
+    mesh = star(3)
+    points = np.random.default_rng(6).uniform(-1.3, 1.3, (1000, 3))
+    field = ct.sdf.exact(mesh, sign="winding")
+    np.testing.assert_allclose(field.winding(points), winding(points, mesh), atol=0.02)
+    np.testing.assert_allclose(field(points), ct.sdf.exact(mesh)(points), atol=1e-14)
+    np.testing.assert_allclose(field.gradient(points), ct.sdf.exact(mesh).gradient(points), atol=1e-12)
+
+
+def test_open_and_crossing_surfaces_have_signs_by_winding():
+    ball = surfaces.sphere(1.0, 8)
+    hole = SurfaceMesh(ball.points, ball.triangles[6:])
+    points = np.random.default_rng(6).uniform(-1.3, 1.3, (2000, 3))
+    away = np.linalg.norm(points - ball.points[ball.triangles[:6]].mean(axis=(0, 1)), axis=1) > 0.5
+    found = ct.sdf.exact(hole, sign="winding")(points[away])
+    np.testing.assert_array_equal(found < 0.0, ct.sdf.exact(ball)(points[away]) < 0.0)
+    both = SurfaceMesh(
+        np.vstack([ball.points, ball.points + [0.9, 0.1, 0.05]]),
+        np.vstack([ball.triangles, ball.triangles + ball.node_count]),
+    )
+    field = ct.sdf.exact(both, sign="winding")
+    inside = ct.sdf.exact(ball)(points) < 0.0
+    inside |= ct.sdf.exact(ball)(points - [0.9, 0.1, 0.05]) < 0.0
+    np.testing.assert_array_equal(field(points) < 0.0, inside)
+    assert len(field.crossings) > 10
+    assert len(ct.sdf.exact(ball).crossings) == 0
+
+
+BAD = {
+    "open": (lambda b: SurfaceMesh(b.points, b.triangles[1:]), r"a hole with 3 edges around \("),
+    "inverted": (lambda b: SurfaceMesh(b.points, b.triangles[:, ::-1]), "inside out"),
+    "mixed": (
+        lambda b: SurfaceMesh(b.points, np.vstack([b.triangles[:1, ::-1], b.triangles[1:]])),
+        "opposite sides",
+    ),
+    "flat": (lambda b: SurfaceMesh(b.points * [1.0, 0.0, 0.0], b.triangles), "zero area"),
+    "volume": (lambda b: ct.mesh.box(), "SurfaceMesh"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_mesh_gets_a_sentence(name):
+    make, message = BAD[name]
+    with pytest.raises(ct.InputError, match=message):
+        ct.sdf.exact(make(surfaces.box()))
+
+
+def test_bad_queries_get_a_sentence():
+    field = ct.sdf.exact(surfaces.box())
+    with pytest.raises(ct.InputError, match="rows 1"):
+        field([[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0]])
+    with pytest.raises(ct.InputError, match="3 columns"):
+        field([0.0, 0.0, 0.0])
+    with pytest.raises(ct.InputError, match="'normals' or from 'winding'"):
+        ct.sdf.exact(surfaces.box(), sign="rays")
+    assert field(np.empty((0, 3))).shape == (0,)

@@ -6,6 +6,7 @@ from continua.mesh.checks import compact
 from continua.mesh.embedding import Embedding
 from continua.mesh.files import read, write
 from continua.mesh.hex_mesh import HexMesh
+from continua.mesh.holes import close_holes, holes
 from continua.mesh.implicit import fill
 from continua.mesh.lattice import box, bridge, hex_box
 from continua.mesh.locate import interpolation
@@ -35,10 +36,12 @@ __all__ = [
     "blob",
     "box",
     "bridge",
+    "close_holes",
     "compact",
     "cylinder",
     "fill",
     "hex_box",
+    "holes",
     "interpolation",
     "read",
     "rectangle",

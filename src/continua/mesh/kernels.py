@@ -438,3 +438,84 @@ def improve_nodes(points, tets, indptr, indices, nodes):
         if improved:
             moved += 1
     return moved
+
+
+@inline
+def _fold(points, i, j, k, nx, ny, nz):
+    """Return how far triangle i, j, k turns away from a unit normal: 0 if it goes straight on, 2 if it folds back.
+
+    And twice its area.
+    """
+    ux, uy, uz = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
+    vx, vy, vz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
+    x, y, z = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    area = np.sqrt(x * x + y * y + z * z)
+    if area <= 0.0:
+        return 2.0, 0.0
+    return 1.0 - (x * nx + y * ny + z * nz) / area, area
+
+
+@inline
+def _inner_normal(points, middle, outer, i, k):
+    """Return the unit normal of the triangle on edge i, k of a polygon: outside if k = i + 1, else the chosen one."""
+    if k == i + 1:
+        return outer[i, 0], outer[i, 1], outer[i, 2]
+    j = middle[i, k]
+    ux, uy, uz = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
+    vx, vy, vz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
+    x, y, z = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    length = np.sqrt(x * x + y * y + z * z)
+    if length <= 0.0:
+        return 0.0, 0.0, 0.0
+    return x / length, y / length, z / length
+
+
+@kernel
+def fill_polygon(points, outer):
+    """Join the corners of a closed polygon by triangles that fold as little as they can (Liepa 2003).
+
+    The largest fold counts first, then the area.
+
+    Args:
+        points: Corners, shape [n, 3].
+        outer: Unit normal of the triangle beyond the edge from each corner to the next, shape [n, 3].
+
+    Returns:
+        Triangles, shape [n - 2, 3].
+    """
+    n = points.shape[0]
+    folds, areas = np.zeros((n, n)), np.zeros((n, n))
+    middle = np.zeros((n, n), np.int32)
+    for width in range(2, n):
+        for i in range(n - width):
+            k = i + width
+            folds[i, k], areas[i, k] = np.inf, np.inf
+            for j in range(i + 1, k):
+                ax, ay, az = _inner_normal(points, middle, outer, i, j)
+                bx, by, bz = _inner_normal(points, middle, outer, j, k)
+                fold, area = _fold(points, i, j, k, ax, ay, az)
+                fold = max(fold, _fold(points, i, j, k, bx, by, bz)[0])
+                if width == n - 1:
+                    last = outer[n - 1]
+                    fold = max(fold, _fold(points, i, j, k, last[0], last[1], last[2])[0])
+                fold = max(fold, max(folds[i, j], folds[j, k]))
+                area += areas[i, j] + areas[j, k]
+                if fold < folds[i, k] or (fold == folds[i, k] and area < areas[i, k]):
+                    folds[i, k], areas[i, k] = fold, area
+                    middle[i, k] = j
+    triangles = np.empty((n - 2, 3), np.int32)
+    spans = np.empty((n, 2), np.int32)
+    spans[0, 0], spans[0, 1] = 0, n - 1
+    top, count = 1, 0
+    while top > 0:
+        top -= 1
+        i, k = spans[top, 0], spans[top, 1]
+        if k - i < 2:
+            continue
+        j = middle[i, k]
+        triangles[count, 0], triangles[count, 1], triangles[count, 2] = i, j, k
+        count += 1
+        spans[top, 0], spans[top, 1] = i, j
+        spans[top + 1, 0], spans[top + 1, 1] = j, k
+        top += 2
+    return triangles

@@ -2,7 +2,21 @@
 
 from continua.sdf import kernels
 from continua.sdf.exact import Closest, ExactDistance, exact
-from continua.sdf.field import DistanceField, FieldTable
+from continua.sdf.field import DistanceField, FieldTable, FitReport
+from continua.sdf.file import load, mesh_hash
+from continua.sdf.fit import fit
 from continua.sdf.tree import MeshTree
 
-__all__ = ["Closest", "DistanceField", "ExactDistance", "FieldTable", "MeshTree", "exact", "kernels"]
+__all__ = [
+    "Closest",
+    "DistanceField",
+    "ExactDistance",
+    "FieldTable",
+    "FitReport",
+    "MeshTree",
+    "exact",
+    "fit",
+    "kernels",
+    "load",
+    "mesh_hash",
+]

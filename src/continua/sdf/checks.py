@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.mesh import SurfaceMesh
+from continua.mesh import SurfaceMesh, holes
 from continua.mesh.checks import some
 
 __all__ = ["as_queries", "check_surface"]
@@ -37,7 +37,7 @@ def check_surface(mesh: SurfaceMesh, closed: bool = True) -> SurfaceMesh:
     if not closed:
         return mesh
     if len(mesh.open_edges):
-        raise InputError(f"{_holes(mesh)}; close them, or take sign='winding'")
+        raise InputError(f"{_holes(mesh)}; close it with mesh.close_holes(...), or take sign='winding'")
     if not mesh.is_oriented:
         raise InputError(
             "neighbouring triangles of the surface face opposite sides; turn them alike, or mend the surface"
@@ -51,4 +51,12 @@ def check_surface(mesh: SurfaceMesh, closed: bool = True) -> SurfaceMesh:
 
 
 def _holes(mesh: SurfaceMesh) -> str:
-    return f"the surface is open: {len(mesh.open_edges)} edges belong to one triangle only"
+    """Say which holes a surface has."""
+    try:
+        loops = holes(mesh)
+    except InputError:
+        return f"the surface is open: {len(mesh.open_edges)} edges belong to one triangle only"
+    middle = ", ".join(f"{value:.4g}" for value in mesh.points[loops[0]].mean(axis=0))
+    if len(loops) == 1:
+        return f"the surface has a hole with {len(loops[0])} edges around ({middle})"
+    return f"the surface has {len(loops)} holes, the largest with {len(loops[0])} edges around ({middle})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh
-from continua.sdf import kernels
+from continua.sdf import crossing_kernels, kernels, winding_kernels
 from continua.sdf.checks import as_queries, check_surface
 from continua.sdf.tree import MeshTree, mesh_tree
 
@@ -54,8 +55,8 @@ class ExactDistance:
     tree: MeshTree
 
     def __init__(self, mesh: SurfaceMesh, sign: str = "normals") -> None:
-        if sign != "normals":
-            raise InputError(f"the sign must come from 'normals', not {sign!r}")
+        if sign not in ("normals", "winding"):
+            raise InputError(f"the sign must come from 'normals' or from 'winding', not {sign!r}")
         self.mesh = check_surface(mesh, closed=sign == "normals")
         self.sign = sign
         self.tree = mesh_tree(mesh)
@@ -81,6 +82,9 @@ class ExactDistance:
         gradients, nearest, features = np.empty((n, 3)), np.empty((n, 3)), np.empty(n, np.int32)
         fill = kernels.details.pick(n >= _PARALLEL_FROM)
         fill(self.tree, queries, winners, gradients, nearest, features)
+        if self.sign == "winding":  # the gradients are those of the sign by normals
+            along = np.einsum("ij,ij->i", queries - nearest, gradients)
+            gradients[along * distances < 0.0] *= -1.0
         return Closest(nearest, self.tree.order[winners], features, distances, gradients)
 
     def _find(self, queries: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -89,7 +93,34 @@ class ExactDistance:
         if n:
             find = kernels.signed_distances.pick(n >= _PARALLEL_FROM)
             find(self.tree, queries, _visit(queries), winners, distances)
+            if self.sign == "winding":
+                distances = np.where(self.winding(queries) > 0.5, -1.0, 1.0) * np.abs(distances)
         return winners, distances
+
+    def winding(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return generalised winding numbers of points [n, 3]: 1 inside of a closed surface, 0 outside; shape [n].
+
+        Near holes they lie between. Far parts of the surface are summed to second order: the error is below 0.02.
+        """
+        queries = as_queries(points)
+        result = np.empty(len(queries))
+        fill = winding_kernels.winding_numbers.pick(len(queries) >= _PARALLEL_FROM)
+        fill(self.tree, self._moments, queries, result)
+        return result
+
+    @cached_property
+    def _moments(self) -> NDArray[np.float64]:
+        result = np.empty((len(self.tree.links), 2, winding_kernels.MOMENTS))
+        winding_kernels.moments(self.tree, np.empty((len(self.tree.links), 2)), result)
+        return result
+
+    @cached_property
+    def crossings(self) -> NDArray[np.int32]:
+        """The triangles that pass through others with a higher number; signs from normals fail near them."""
+        found = np.empty(len(self.tree.order), np.int32)
+        slack = 1e-18 * float(np.linalg.norm(self.bounds[1] - self.bounds[0])) ** 3
+        crossing_kernels.count_crossings.pick(len(found) >= _PARALLEL_FROM)(self.tree, slack, found)
+        return np.sort(self.tree.order[found > 0])
 
     def __repr__(self) -> str:
         return f"<ExactDistance: {self.mesh.triangle_count} triangles, sign from {self.sign}>"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.sdf import kernels
 from continua.sdf.checks import as_queries
 
-__all__ = ["DistanceField", "FieldTable"]
+__all__ = ["DistanceField", "FieldTable", "FitReport", "evaluate"]
 
 _PARALLEL_FROM = 4096  # queries
 
@@ -37,6 +39,46 @@ class FieldTable(NamedTuple):
     coefficients: NDArray[np.float32]
 
 
+def evaluate(table: FieldTable, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values [m] of a field at points [n, 3]; shape [n]."""
+    result = np.empty(len(points))
+    kernels.field_values.pick(len(points) >= _PARALLEL_FROM)(table, points, result)
+    return result
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How good a field is, measured against exact distances at random places in every cell.
+
+    Attributes:
+        tolerance: The wanted squared error.
+        near: Nearness weight of the fit.
+        continuity: Weight of the fit against jumps; 0 if they were left.
+        squared_error: Integral of the squared error, weighted by nearness, in units of `scale`.
+        rms_error: Root mean square error over the box [m].
+        max_error: Largest error that was seen [m].
+        near_error: Root mean square error within 0.05 `scale` of the surface [m].
+        scale: Half the longest side of the body [m].
+        samples: Exact distances that the fit took.
+    """
+
+    tolerance: float
+    near: float
+    continuity: float
+    squared_error: float
+    rms_error: float
+    max_error: float
+    near_error: float
+    scale: float
+    samples: int
+
+    def __str__(self) -> str:
+        return (
+            f"squared error {self.squared_error:.3g} of {self.tolerance:g}, rms error {self.rms_error:.3g} m, "
+            f"near the surface {self.near_error:.3g} m, largest {self.max_error:.3g} m"
+        )
+
+
 class DistanceField:
     """A signed distance as polynomials on the cells of an octree; negative inside.
 
@@ -44,12 +86,18 @@ class DistanceField:
 
     Attributes:
         table: The arrays that compiled code reads (`sdf.kernels.value_and_gradient`).
+        report: How good the fit is.
+        source_hash: Hash of the mesh it was fitted to, see `continua.sdf.mesh_hash`; empty for a function.
     """
 
     table: FieldTable
+    report: FitReport
+    source_hash: str
 
-    def __init__(self, table: FieldTable) -> None:
+    def __init__(self, table: FieldTable, report: FitReport, source_hash: str = "") -> None:
         self.table = table
+        self.report = report
+        self.source_hash = source_hash
 
     @property
     def bounds(self) -> NDArray[np.float64]:
@@ -69,10 +117,7 @@ class DistanceField:
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return signed distances [m] of points [n, 3]; shape [n]."""
-        queries = as_queries(points)
-        result = np.empty(len(queries))
-        kernels.field_values.pick(len(queries) >= _PARALLEL_FROM)(self.table, queries, result)
-        return result
+        return evaluate(self.table, as_queries(points))
 
     def gradient(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return gradients at points [n, 3], about of length 1; shape [n, 3]."""
@@ -85,6 +130,12 @@ class DistanceField:
         fill = kernels.field_gradients.pick(len(queries) >= _PARALLEL_FROM)
         fill(self.table, queries, values, gradients)
         return values, gradients
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the field to a file that `continua.sdf.load` reads; its folder must exist."""
+        from continua.sdf.file import save
+
+        save(self, path)
 
     def __repr__(self) -> str:
         return f"<DistanceField: {self.cell_count} cells, {self.nbytes / 1e6:.2f} MB>"

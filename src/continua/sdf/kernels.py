@@ -26,7 +26,7 @@ def _box_distance(box, first, x, y, z):
 
 @inline
 def closest_on_triangle(c, x, y, z):
-    """Find where a triangle with corners c [9] is nearest to a point (Ericson 2005).
+    """Find where a triangle with corners c [9 or more] is nearest to a point (Ericson 2005).
 
     Returns:
         Weights of the second and third corner, the feature (0 face, 1-3 edges 0-1, 1-2, 2-0, 4-6 corners), and
@@ -104,6 +104,10 @@ def closest_from(tree, x, y, z, hint, stack):
             code = -1 - node
             first = code >> COUNT_BITS
             for t in range(first, first + (code & (2**COUNT_BITS - 1))):
+                c = corners[t]
+                height = (x - c[0]) * c[9] + (y - c[1]) * c[10] + (z - c[2]) * c[11]
+                if height * height * (1.0 - 1e-12) > best:
+                    continue  # its whole plane is too far away
                 _, _, _, ox, oy, oz = closest_on_triangle(corners[t], x, y, z)
                 distance = ox * ox + oy * oy + oz * oz
                 if distance < best or (distance == best and t < winner):
@@ -205,7 +209,7 @@ def z_order(points, lower, scale, keys):
 
 
 @inline
-def _find_cell(table, x, y, z):
+def find_cell(table, x, y, z):
     """Return the leaf that holds a point, the point's place in it from -1 to 1 on each axis, and 2 / its size.
 
     The point must lie in the field's box; on a face between two cells the upper one is taken.
@@ -278,7 +282,7 @@ def _polynomial_gradient(c, end, degree, x, y, z):
 
 @inline
 def _inside_value_and_gradient(table, x, y, z):
-    leaf, fx, fy, fz, scale = _find_cell(table, x, y, z)
+    leaf, fx, fy, fz, scale = find_cell(table, x, y, z)
     degree = int(table.degrees[leaf])
     v, gx, gy, gz = _polynomial_gradient(table.coefficients, table.ends[leaf], degree, fx, fy, fz)
     return v, gx * scale, gy * scale, gz * scale
@@ -336,7 +340,7 @@ def value(table, x, y, z):
     cx, cy, cz = _clamp(table, x, y, z)
     if cx != x or cy != y or cz != z:
         return value_and_gradient(table, x, y, z)[0]
-    leaf, fx, fy, fz, _ = _find_cell(table, x, y, z)
+    leaf, fx, fy, fz, _ = find_cell(table, x, y, z)
     return _polynomial(table.coefficients, table.ends[leaf], int(table.degrees[leaf]), fx, fy, fz)
 
 

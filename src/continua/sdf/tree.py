@@ -19,7 +19,7 @@ class MeshTree(NamedTuple):
     Attributes:
         nodes: Bounds of the two children of each inner node [m]: lower, upper, lower, upper; shape [i, 12].
         links: Children of each inner node, see `tree_kernels.build`, shape [i, 2].
-        corners: Corners of each triangle in the order of the tree [m], shape [k, 9].
+        corners: Corners of each triangle in the order of the tree [m], and its unit normal, shape [k, 12].
         order: Number in the mesh of each triangle in the order of the tree, shape [k].
         features: Row in `normals` of each triangle's face, edges 0-1, 1-2, 2-0 and corners 0, 1, 2; [k, 7],
             in the order of the tree.
@@ -48,7 +48,7 @@ def mesh_tree(mesh: SurfaceMesh) -> MeshTree:
     return MeshTree(
         nodes[:count].copy(),
         links[:count].copy(),
-        corners[order].reshape(-1, 9),
+        np.concatenate([corners[order].reshape(-1, 9), normals[used[order]]], axis=1),
         used[order].astype(np.int32),
         np.ascontiguousarray(features[used[order]]),
         normals,

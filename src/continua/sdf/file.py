@@ -1,0 +1,127 @@
+"""The file of a distance field: small, checked, and read in milliseconds.
+
+A file holds, in this order and little-endian: the mark `CONTINUA-SDF`, the version of the format (uint32), the length
+of the header (uint32), the header as JSON, the octree as one bit a node (1 if it is split; base cells first, then
+level by level), the degree of each leaf (uint8), the coefficients (float32), and a CRC-32 of all that (uint32).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import zlib
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.files import atomic_write
+from continua.mesh import SurfaceMesh
+from continua.sdf.field import DistanceField, FieldTable, FitReport
+from continua.sdf.rules import coefficient_count
+
+__all__ = ["load", "mesh_hash", "save"]
+
+_MARK = b"CONTINUA-SDF"
+_VERSION = 1
+
+
+def mesh_hash(mesh: SurfaceMesh) -> str:
+    """Return a hash of a surface's nodes and triangles: the same only for the same mesh."""
+    digest = hashlib.sha256(np.ascontiguousarray(mesh.points, "<f8").tobytes())
+    digest.update(np.ascontiguousarray(mesh.triangles, "<i4").tobytes())
+    return digest.hexdigest()
+
+
+def save(field: DistanceField, path: str | os.PathLike[str]) -> None:
+    """Write a field to `path`; its folder must exist."""
+    table = field.table
+    header = {
+        "frame": table.frame.tolist(),
+        "grid": table.grid.tolist(),
+        "nodes": len(table.nodes),
+        "leaves": len(table.ends),
+        "coefficients": len(table.coefficients),
+        "source": field.source_hash,
+        "report": asdict(field.report),
+    }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    data = b"".join(
+        [
+            _MARK,
+            struct.pack("<II", _VERSION, len(text)),
+            text,
+            np.packbits(table.nodes >= 0).tobytes(),
+            table.degrees.tobytes(),
+            np.ascontiguousarray(table.coefficients, "<f4").tobytes(),
+        ]
+    )
+    goal = Path(path)
+    if not goal.parent.is_dir():
+        raise InputError("there is no such folder", where=str(goal.parent))
+    with atomic_write(goal) as file:
+        file.write(data)
+        file.write(struct.pack("<I", zlib.crc32(data)))
+
+
+def load(path: str | os.PathLike[str], mesh: SurfaceMesh | None = None) -> DistanceField:
+    """Read a field that `DistanceField.save` wrote.
+
+    Args:
+        path: The file.
+        mesh: If given, the file must be the field of this very surface.
+    """
+    label = str(path)
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError("there is no such file", where=label) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=label) from None
+    if data[: len(_MARK)] != _MARK:
+        raise InputError(
+            "is no distance field of Continua; make one with  continua sdf MESH FILE", where=label
+        )
+    begin = len(_MARK) + 8
+    if len(data) < begin + 4 or zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
+        raise InputError("is damaged or cut short; make it again with  continua sdf MESH FILE", where=label)
+    version, length = struct.unpack("<II", data[len(_MARK) : begin])
+    if version != _VERSION:
+        raise InputError(
+            f"has version {version} of the format, and this Continua reads {_VERSION}; make the file again",
+            where=label,
+        )
+    header = json.loads(data[begin : begin + length])
+    if mesh is not None and header["source"] != mesh_hash(mesh):
+        raise InputError("is the field of another mesh; make it again from this one", where=label)
+    table = _table(header, data, begin + length)
+    return DistanceField(table, FitReport(**header["report"]), header["source"])
+
+
+def _table(header: dict, data: bytes, place: int) -> FieldTable:
+    count, leaves = header["nodes"], header["leaves"]
+    bits = np.frombuffer(data, np.uint8, (count + 7) // 8, place)
+    place += len(bits)
+    degrees = np.frombuffer(data, np.uint8, leaves, place).copy()
+    coefficients = np.frombuffer(data, "<f4", header["coefficients"], place + leaves).astype(np.float32)
+    grid = np.array(header["grid"], np.int32)
+    return FieldTable(
+        np.array(header["frame"]),
+        grid,
+        _numbered(np.unpackbits(bits, count=count).astype(bool), int(np.prod(grid))),
+        np.cumsum(coefficient_count(degrees.astype(np.int64))).astype(np.int32),
+        degrees,
+        coefficients,
+    )
+
+
+def _numbered(split: NDArray[np.bool_], roots: int) -> NDArray[np.int32]:
+    """Return the links of nodes that stand level by level: children follow each other in the order of their parents."""
+    links = np.empty(len(split), np.int32)
+    links[split] = roots + 8 * np.arange(int(split.sum()))
+    links[~split] = -1 - np.arange(int((~split).sum()))
+    return links
