@@ -2,7 +2,7 @@
 
 How many iterations a system needs depends on its size, on jumps of stiffness, on Poisson's ratio and on the time step,
 in ways that no rule of thumb foresees. So a choice starts from the size, counts, and changes over when the other solver
-does less. Work is counted in visits to blocks of the matrix and never timed: a run gives the same bits on every machine.
+does less. Work is counted in visits to blocks of the matrix and never timed: a run has the same bits on any machine.
 """
 
 from __future__ import annotations

@@ -122,13 +122,8 @@ class Multigrid:
             self.last = self._give_up(rhs, x, given, load, SolveReport(0, -1.0, False))
             return self.last
         square, reference = self._start(rhs, scale, x)
-        if (
-            square > reference > 0.0
-        ):  # a start that is worse than none (Weber 2015: truncated solves can run away)
-            zero = self._without_free_part(x)
-            if self._start(rhs, scale, zero)[0] < square:
-                x[:] = zero
-            square, reference = self._start(rhs, scale, x)
+        if square > reference > 0.0 or self.budget_ms is not None:
+            square, reference = self._guard_start(rhs, scale, x, square)
         if square <= 0.0:
             self.last = SolveReport(0, 0.0, True, error=0.0)
             return self.last
@@ -174,6 +169,19 @@ class Multigrid:
             p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, rhs, load, x,
             self._r, h.b, self._p, *self._partial,
         )  # fmt: skip
+
+    def _guard_start(self, rhs: NDArray, load: NDArray, x: NDArray, square: float) -> tuple[float, float]:
+        """Start from zero if x is worse, in residual or in energy: truncated solves that start from each other can run
+        away (Weber 2015). With d the free part of x, the energy x.A x / 2 - x.rhs of x less that of zero is
+        -d.(residual of x + residual of zero)/2.
+        """
+        residual = self._r.copy()
+        zero = self._without_free_part(x)
+        better = self._start(rhs, load, zero)[0] < square
+        rise = -float(np.vdot(x - zero, residual + self._r))
+        if better or rise > 0.0:
+            x[:] = zero
+        return self._start(rhs, load, x)
 
     def _without_free_part(self, x: NDArray) -> NDArray:
         """Return x with zeros where it is free; what is held keeps its value."""
