@@ -92,36 +92,33 @@ def _residual(e_ptr, e_cols, e_flat, l_ptr, l_cols, l_flat, diagonal, held, free
 
 
 @inline
-def _gather(ptr, cols, values, source, target, lo, hi):
+def _weighted(ptr, cols, values, q_ptr, q_cols, q_flat, source, i):
+    """Return the sum of rows of source that a transfer takes to row i: numbers times rows, and blocks times rows."""
+    s0, s1, s2 = blocks_times(q_flat, q_cols, source, uint32(q_ptr[i]), uint32(q_ptr[i + uint64(1)]))
+    for k in range(uint64(ptr[i]), uint64(ptr[i + uint64(1)])):
+        j = uint32(cols[k])
+        w = values[k]
+        s0 += w * source[j, 0]
+        s1 += w * source[j, 1]
+        s2 += w * source[j, 2]
+    return s0, s1, s2
+
+
+@inline
+def _gather(ptr, cols, values, q_ptr, q_cols, q_flat, source, target, lo, hi):
     """Set rows lo..hi-1 of target to the weighted sums of rows of source."""
     for i in range(uint64(lo), uint64(hi)):
-        s0 = 0.0
-        s1 = 0.0
-        s2 = 0.0
-        for k in range(uint64(ptr[i]), uint64(ptr[i + uint64(1)])):
-            j = uint32(cols[k])
-            w = values[k]
-            s0 += w * source[j, 0]
-            s1 += w * source[j, 1]
-            s2 += w * source[j, 2]
+        s0, s1, s2 = _weighted(ptr, cols, values, q_ptr, q_cols, q_flat, source, i)
         target[i, 0] = s0
         target[i, 1] = s1
         target[i, 2] = s2
 
 
 @inline
-def _add_interpolated(ptr, cols, values, held, free, x, lo, hi):
+def _add_interpolated(ptr, cols, values, q_ptr, q_cols, q_flat, held, free, x, lo, hi):
     """Add to rows lo..hi-1 of x what the coarser level says."""
     for i in range(uint64(lo), uint64(hi)):
-        s0 = 0.0
-        s1 = 0.0
-        s2 = 0.0
-        for k in range(uint64(ptr[i]), uint64(ptr[i + uint64(1)])):
-            j = uint32(cols[k])
-            w = values[k]
-            s0 += w * x[j, 0]
-            s1 += w * x[j, 1]
-            s2 += w * x[j, 2]
+        s0, s1, s2 = _weighted(ptr, cols, values, q_ptr, q_cols, q_flat, x, i)
         s0, s1, s2 = _free(held, free, i, s0, s1, s2)
         x[i, 0] += s0
         x[i, 1] += s1
@@ -142,7 +139,8 @@ def _coarse_solve(dense, b, x, lo, hi):
 @kernel_pair
 def gauss_seidel_cycle(
     levels, starts, e_ptr, e_cols, e_blocks, l_ptr, l_cols, l_blocks, diagonal, inverse, held, free,
-    p_ptr, p_cols, p_values, r_ptr, r_cols, r_values, dense, b, x, r, top, repeats, sweeps, visits,
+    p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks, r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks,
+    dense, b, x, r, top, repeats, sweeps, visits,
 ):  # fmt: skip
     """Set x on level `top` to one cycle from zero for the right-hand side in b.
 
@@ -151,6 +149,8 @@ def gauss_seidel_cycle(
     """
     e_flat = e_blocks.reshape(-1)
     l_flat = l_blocks.reshape(-1)
+    pb_flat = pb_blocks.reshape(-1)
+    rb_flat = rb_blocks.reshape(-1)
     bottom = levels.shape[0] - 1
     level = top
     visits[:] = 0
@@ -205,7 +205,7 @@ def gauss_seidel_cycle(
                         )
                 for c in prange((below_last - below_first + CHUNK - 1) // CHUNK):
                     lo, hi = below_first + c * CHUNK, min(below_last, below_first + (c + 1) * CHUNK)
-                    _gather(r_ptr, r_cols, r_values, r, b, lo, hi)
+                    _gather(r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_flat, r, b, lo, hi)
             else:
                 if short:
                     _late_residual(l_ptr, l_cols, l_flat, held, free, x, r, first, last)
@@ -226,7 +226,7 @@ def gauss_seidel_cycle(
                         first,
                         last,
                     )
-                _gather(r_ptr, r_cols, r_values, r, b, below_first, below_last)
+                _gather(r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_flat, r, b, below_first, below_last)
             level += 1
             visits[level] = 0
             continue
@@ -234,9 +234,13 @@ def gauss_seidel_cycle(
             if wide:
                 for c in prange(chunks):
                     lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
-                    _add_interpolated(p_ptr, p_cols, p_values, held, free, x, lo, hi)
+                    _add_interpolated(
+                        p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_flat, held, free, x, lo, hi
+                    )
             else:
-                _add_interpolated(p_ptr, p_cols, p_values, held, free, x, first, last)
+                _add_interpolated(
+                    p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_flat, held, free, x, first, last
+                )
             for _sweep in range(sweeps):
                 if wide:
                     for back in range(2):

@@ -1,54 +1,10 @@
-"""Compiled functions on the graph of a matrix: which nodes stay, which go together, in which order rows are swept."""
+"""Compiled functions on the graph of a matrix: how rows are cut into parts, and in which order they are swept."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from continua.numerics import kernel
-
-
-@kernel
-def independent_set(indptr, indices):
-    """Return a mask of nodes, greedily in their order: none has a neighbour in it, and every other node has."""
-    n = indptr.shape[0] - 1
-    state = np.zeros(n, np.uint8)  # 1 kept, 2 has a kept neighbour
-    for i in range(n):
-        if state[i] == 0:
-            state[i] = 1
-            for k in range(indptr[i], indptr[i + 1]):
-                if indices[k] != i:
-                    state[indices[k]] = 2
-    return state == 1
-
-
-@kernel
-def groups_of_neighbours(indptr, indices):
-    """Return the group of every node: whole neighbourhoods first, then what is left joins a group beside it."""
-    n = indptr.shape[0] - 1
-    group = np.full(n, -1, np.int64)
-    count = 0
-    for i in range(n):
-        alone = True
-        for k in range(indptr[i], indptr[i + 1]):
-            if group[indices[k]] >= 0:
-                alone = False
-                break
-        if alone:
-            for k in range(indptr[i], indptr[i + 1]):
-                group[indices[k]] = count
-            group[i] = count
-            count += 1
-    joined = group.copy()
-    for i in range(n):
-        if group[i] < 0:
-            for k in range(indptr[i], indptr[i + 1]):
-                if group[indices[k]] >= 0:
-                    joined[i] = group[indices[k]]
-                    break
-            if joined[i] < 0:
-                joined[i] = count
-                count += 1
-    return joined
 
 
 @kernel

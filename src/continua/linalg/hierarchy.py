@@ -2,57 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from continua.linalg import cycle, galerkin, graphs, kernels
+from continua.linalg import cycle, graphs, kernels
+from continua.linalg.aggregation import Aggregation, Bodies
 from continua.linalg.geometry import Geometry
-from continua.linalg.matrix import PARALLEL_FROM, BlockMatrix
-from continua.linalg.transfer import aggregate, coarsen
+from continua.linalg.interpolated import LEAST_ROWS, Interpolated, near_order
+from continua.linalg.matrix import PARALLEL_FROM, BlockMatrix, blocks_of
+from continua.linalg.transfer import from_lattice, lattice_spacing
 
 __all__ = ["Hierarchy"]
 
-_LEAST_ROWS = 256  # rows of a part that is worth a thread's while
 _SLOW = 0.6  # a coarser level with more than this part of the nodes is not worth having
-
-
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """A level below the first: its pattern, its values and how they come from the level above."""
-
-    indptr: NDArray[np.int32]
-    indices: NDArray[np.int32]
-    diagonal: NDArray[np.int32]
-    blocks: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    sources: NDArray[np.int32]
-    factors: NDArray[np.float64]
-    mirror: NDArray[np.int32]
-    parallel: bool
-
-
-def _blocks(count: int, kind: type = np.float64) -> NDArray:
-    """Return blocks with a little memory behind them, which products read."""
-    return np.zeros((count + 1, 9), kind)[:-1]
-
-
-def _order(indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the order in which to sweep rows: as they are, unless neighbours are far apart."""
-    n = len(indptr) - 1
-    same = np.arange(n, dtype=np.int32)
-    width = graphs.farthest_columns(indptr, indices, same, same) - same
-    if width.max(initial=0) <= max(_LEAST_ROWS, n // 16):
-        return same
-    graph = sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
-    return np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), dtype=np.int32)
 
 
 class Hierarchy:
     """All levels of a matrix, made once a pattern; `update` takes over new values.
+
+    Refined meshes, lattices and lower degrees are interpolated. Where none of these is left, nodes are put together in
+    groups that move as rigid bodies.
 
     Args:
         matrix: The finest matrix.
@@ -65,53 +35,105 @@ class Hierarchy:
         self, matrix: BlockMatrix, geometry: Geometry | None, coarsest: int = 60, precision: type = np.float32
     ) -> None:
         p = matrix.pattern
-        self.interpolations: list[sparse.csr_array] = []
-        self.levels: list[_Level] = []
-        order = _order(p.indptr, p.indices)
-        self._rows = [(p.indptr, p.indices, order)]
-        self.order, self.rank = order, _inverse_of(order)
+        self.levels: list[Interpolated | Aggregation] = []
+        self.order = near_order(p.indptr, p.indices)
+        self.rank = _inverse_of(self.order)
+        self._rows = [(p.indptr, p.indices, self.order)]
         self.orders = [1 if geometry is None else geometry.order]
-        self._coarsen(p.indptr, p.indices, geometry, coarsest)
+        self._points: NDArray[np.float64] | None = None  # of the level that groups are made of, at rest
+        self._anchors: NDArray[np.intp] | None = np.arange(p.node_count)  # its nodes among the finest ones
+        self._coarsen(matrix, geometry, coarsest)
         self._lay_out(precision)
         self.held = np.zeros(self.row_count, np.uint8)
         self.free = np.zeros((0, 6))
         self._fixed: NDArray[np.uint8] | None = None
         self._projected: NDArray[np.float64] | None = None
-        self._masked = [level.factors for level in self.levels[:1]]
-        self._row_of = np.repeat(np.arange(p.node_count, dtype=np.int32), np.diff(p.indptr))
 
-    def _coarsen(
+    def _coarsen(self, matrix: BlockMatrix, geometry: Geometry | None, coarsest: int) -> None:
+        """Add levels until one is small, or as long as they become smaller."""
+        p = matrix.pattern
+        indptr, indices, blocks, diagonal = p.indptr, p.indices, matrix.blocks, p.diagonal
+        n = p.node_count
+        mixed = np.arange(n, dtype=np.int32)  # numbers of the rows in the geometry
+        while n > coarsest:
+            level: Interpolated | Aggregation
+            found = None if geometry is None else self._interpolated(indptr, indices, geometry, mixed)
+            if found is not None:
+                level, geometry = found
+                level.update(blocks)
+                mixed = level.order
+            else:
+                if geometry is not None:
+                    self._points, geometry = geometry.points[mixed], None
+                level = self._grouped(indptr, indices, blocks, diagonal)
+            order = 1 if geometry is None else geometry.order
+            if level.row_count > _SLOW * n and order == 1:
+                break
+            self.levels.append(level)
+            self.orders.append(order)
+            indptr, indices, blocks, diagonal = level.indptr, level.indices, level.blocks, level.diagonal
+            n = level.row_count
+            self._rows.append((indptr, indices, np.arange(n, dtype=np.int32)))
+
+    def _interpolated(
         self,
         indptr: NDArray[np.int32],
         indices: NDArray[np.int32],
-        geometry: Geometry | None,
-        coarsest: int,
-    ) -> None:
-        """Add levels until one is small, or as long as they become smaller."""
-        points = None if geometry is None else geometry.points
-        known = None if geometry is None else geometry.coarser
-        edges: NDArray[np.int32] | None = None
-        mixed: NDArray[np.int32] | None = None  # how the nodes of this level were renumbered
-        n = len(indptr) - 1
-        while n > coarsest:
-            order = 1
-            if known is not None:
-                P, geometry = known()
-                P = sparse.csr_array(P if mixed is None else P[mixed])
-                points, known, order = geometry.points, geometry.coarser, geometry.order
-                edges = None
-            else:
-                P, points, edges = coarsen(points, indptr, indices, edges)
-                if P.shape[1] > _SLOW * n:
-                    P, points, edges = aggregate(indptr, indices), None, None
-            if P.shape[1] > _SLOW * n and order == 1:
-                break
-            mixed = self._add_level(indptr, indices, P)
-            self.orders.append(order)
-            points = None if points is None else points[mixed]
-            edges = None if edges is None else _inverse_of(mixed)[edges]
-            level = self.levels[-1]
-            indptr, indices, n = level.indptr, level.indices, P.shape[1]
+        geometry: Geometry,
+        mixed: NDArray[np.int32],
+    ) -> tuple[Interpolated, Geometry] | None:
+        """Return a level that interpolates and its geometry, or None if there is none that is much smaller."""
+        if geometry.coarser is not None:
+            P, below = geometry.coarser()
+            P = sparse.csr_array(P[mixed])
+        else:
+            spacing = lattice_spacing(geometry.points)
+            if spacing is None:
+                return None
+            P, points = from_lattice(geometry.points[mixed], 2.0 * spacing)
+            below = Geometry(points)
+        if P.shape[1] > _SLOW * P.shape[0] and below.order == 1:
+            return None
+        level = Interpolated(indptr, indices, P)
+        if self._anchors is not None:  # nodes that the level shares with the finest, if it shares all
+            P = level.P
+            same = np.flatnonzero((np.diff(P.indptr) == 1) & (P.data[P.indptr[:-1]] == 1.0))
+            anchors = np.full(P.shape[1], -1)
+            anchors[P.indices[P.indptr[same]]] = self._anchors[same]
+            self._anchors = anchors if (anchors >= 0).all() else None
+        return level, below
+
+    def _grouped(
+        self,
+        indptr: NDArray[np.int32],
+        indices: NDArray[np.int32],
+        blocks: NDArray[np.float64],
+        diagonal: NDArray[np.int32],
+    ) -> Aggregation:
+        """Return a level of groups."""
+        above = self.levels[-1] if self.levels else None
+        paired = isinstance(above, Aggregation) and above.turning
+        level = Aggregation(indptr, indices, blocks, self._rows[-1][2], self._points is not None, paired)
+        inverse = np.zeros((len(diagonal), 6))
+        cycle.take_diagonal.serial(blocks, diagonal, 0, np.zeros_like(inverse), inverse)
+        level.update(blocks, inverse, self._bodies(len(self.levels), None))
+        return level
+
+    def _bodies(self, number: int, positions: NDArray[np.float64] | None) -> Bodies | None:
+        """Return what the rows of a level stand for, the finest nodes being at `positions`."""
+        above = self.levels[number - 1] if number else None
+        if isinstance(above, Aggregation):
+            return above.bodies
+        if self._points is None:
+            return None
+        if positions is None or self._anchors is None:
+            return Bodies(self._points)
+        return Bodies(positions[self._anchors])
+
+    @property
+    def interpolations(self) -> list[sparse.sparray]:
+        """Interpolation to every level from the next: shape [n, coarse], or with blocks [3 n, 3 coarse] from groups."""
+        return [level.interpolation() for level in self.levels]
 
     @property
     def node_counts(self) -> list[int]:
@@ -124,40 +146,6 @@ class Hierarchy:
         counts = [len(self._rows[0][1])] + [len(level.indices) for level in self.levels]
         return sum(counts) / counts[0]
 
-    def _add_level(
-        self, indptr: NDArray[np.int32], indices: NDArray[np.int32], P: sparse.csr_array
-    ) -> NDArray[np.int32]:
-        """Work out the next coarser level; return the order its nodes are numbered in, so that neighbours are near."""
-        graph = sparse.csr_array(
-            (np.ones(len(indices), np.float32), indices, indptr), shape=(P.shape[0],) * 2
-        )
-        pattern = sparse.csr_array(abs(P).astype(np.float32))
-        coupled = sparse.csr_array(pattern.T @ graph @ pattern)
-        coupled.sort_indices()
-        order = _order(coupled.indptr.astype(np.int32), coupled.indices.astype(np.int32))
-        P = sparse.csr_array(P[:, order])
-        P.sort_indices()
-        R = sparse.csr_array(P.T)
-        R.sort_indices()
-        p_arrays = (P.indptr.astype(np.int32), P.indices.astype(np.int32))
-        r_arrays = (R.indptr.astype(np.int32), R.indices.astype(np.int32))
-        c_indptr, c_indices, terms = galerkin.coarse_pattern(
-            indptr, indices, *p_arrays, *r_arrays, P.shape[1]
-        )
-        starts, sources, factors, mirror = galerkin.stream(
-            indptr, indices, *p_arrays, P.data, *r_arrays, R.data, c_indptr, c_indices, terms
-        )
-        diagonal = kernels.diagonal_slots(c_indptr, c_indices)
-        blocks = _blocks(len(c_indices))
-        parallel = terms >= PARALLEL_FROM
-        self.levels.append(
-            _Level(c_indptr, c_indices, diagonal, blocks, starts, sources, factors, mirror, parallel)
-        )
-        same = np.arange(P.shape[1], dtype=np.int32)
-        self._rows.append((c_indptr, c_indices, same))
-        self.interpolations.append(P)
-        return order
-
     def _lay_out(self, precision: type) -> None:
         """Put all levels one behind the other."""
         counts = [len(indptr) - 1 for indptr, _, _ in self._rows]
@@ -168,7 +156,7 @@ class Hierarchy:
         for level, (indptr, indices, order) in enumerate(self._rows):
             rank = _inverse_of(order)
             wide = len(indices) >= PARALLEL_FROM
-            least = _LEAST_ROWS if wide else counts[level]
+            least = LEAST_ROWS if wide else counts[level]
             last = graphs.farthest_columns(indptr, indices, order, rank)
             starts = graphs.part_starts(last, max(1, least))
             split = graphs.sweep_order(indptr, indices, order, rank, starts, firsts[level])
@@ -184,22 +172,23 @@ class Hierarchy:
         self.cuts = np.concatenate(cuts)
         self._early_from, self.early = _joined(early, precision)
         self._late_from, self.late = _joined(late, precision)
-        self.up, self.down = self._transfers(firsts, counts)
+        self.up, self.down = self._transfers(firsts)
+        self.up_blocks, self.down_blocks = self._block_transfers(firsts, precision)
         n = self.row_count
         self.diagonal, self.inverse = np.zeros((n, 6)), np.zeros((n, 6))
         self.b, self.x, self.r = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
         self.dense = np.zeros((3 * counts[-1], 3 * counts[-1]))
         self._visits = np.zeros(len(counts), np.int64)
 
-    def _transfers(self, firsts: NDArray[np.int64], counts: list[int]) -> tuple[tuple, tuple]:
-        """Return the interpolations and their transposes over the rows of all levels as CSR arrays."""
-        big = sparse.coo_array((self.row_count, self.row_count))
+    def _transfers(self, firsts: NDArray[np.int64]) -> tuple[tuple, tuple]:
+        """Return the interpolations by numbers and their transposes over the rows of all levels as CSR arrays."""
         rows, columns, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
-        for level, P in enumerate(self.interpolations):
-            coo = sparse.coo_array(P if level else P[self.order])
-            rows.append(coo.row + firsts[level])
-            columns.append(coo.col + firsts[level + 1])
-            values.append(coo.data)
+        for number, level in enumerate(self.levels):
+            if isinstance(level, Interpolated):
+                coo = sparse.coo_array(level.P if number else level.P[self.order])
+                rows.append(coo.row + firsts[number])
+                columns.append(coo.col + firsts[number + 1])
+                values.append(coo.data)
         big = sparse.csr_array(
             (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
             shape=(self.row_count, self.row_count),
@@ -208,6 +197,41 @@ class Hierarchy:
         for matrix in (big, sparse.csr_array(big.T)):
             matrix.sort_indices()
             both.append((matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data))
+        return both[0], both[1]
+
+    def _block_transfers(self, firsts: NDArray[np.int64], precision: type) -> tuple[tuple, tuple]:
+        """Return the same for the interpolations by blocks, whose values come with every update."""
+        counts = np.zeros((2, self.row_count), np.int64)
+        columns: tuple[list, list] = ([np.zeros(0, np.int32)], [np.zeros(0, np.int32)])
+        self._block_ranges: list[tuple[int, int, NDArray[np.int64] | slice]] = []
+        total = 0
+        for number, level in enumerate(self.levels):
+            if not isinstance(level, Aggregation):
+                self._block_ranges.append((total, total, slice(0)))
+                continue
+            size = len(level.p_indices)
+            lengths = np.diff(level.p_indptr)
+            taken: NDArray[np.int64] | slice = slice(None)
+            fine, up = level.t_indices, level.p_indices
+            if number == 0:  # its rows are in the order of sweeps
+                lengths = lengths[self.order]
+                starts = np.cumsum(lengths) - lengths
+                taken = np.repeat(level.p_indptr[:-1][self.order] - starts, lengths) + np.arange(size)
+                fine, up = self.rank[fine], up[taken]
+            counts[0, firsts[number] : firsts[number + 1]] = lengths
+            counts[1, firsts[number + 1] : firsts[number + 2]] = np.diff(level.t_indptr)
+            columns[0].append(up + np.int32(firsts[number + 1]))
+            columns[1].append(fine + np.int32(firsts[number]))
+            self._block_ranges.append((total, total + size, taken))
+            total += size
+        both = [
+            (
+                np.concatenate([[0], np.cumsum(counts[side])]),
+                np.concatenate(columns[side]).astype(np.int32),
+                blocks_of(total, precision),
+            )
+            for side in range(2)
+        ]
         return both[0], both[1]
 
     def update(
@@ -221,27 +245,31 @@ class Hierarchy:
         p = matrix.pattern
         n = p.node_count
         self._take_constraints(fixed, projections)
-        blocks = matrix.blocks
+        finest = matrix.blocks
         if self._projected is not None:
             cycle.project_blocks.pick(p.parallel)(
-                p.indptr, p.indices, blocks, fixed, projections, self._projected
+                p.indptr, p.indices, finest, fixed, projections, self._projected
             )
-            blocks = self._projected
+            finest = self._projected
+        blocks, parallel = finest, p.parallel
         for number, level in enumerate(self.levels):
-            factors = self._masked[0] if number == 0 else level.factors
-            galerkin.product.pick(level.parallel)(
-                blocks if number == 0 else self.levels[number - 1].blocks,
-                level.starts,
-                level.sources,
-                factors,
-                level.mirror,
-                level.indptr,
-                level.indices,
-                level.blocks,
-            )
-        self._copy(blocks, p.diagonal, p.parallel)
+            if isinstance(level, Interpolated):
+                level.update(blocks)
+            elif number == 0:
+                level.update(blocks, inverse, self._bodies(0, matrix.positions), fixed, projections)
+            else:
+                first, last = self.table[number, :2]
+                level.update(blocks, self.inverse[first:last], self._bodies(number, matrix.positions))
+            if isinstance(level, Aggregation):
+                first, last, taken = self._block_ranges[number]
+                self.up_blocks[2][first:last] = level.up[taken]
+                self.down_blocks[2][first:last] = level.down
+            blocks = level.blocks
+            self._take_diagonal(number + 1, blocks, level.diagonal, parallel)
+        self._take_diagonal(0, finest, p.diagonal[self.order], parallel)
         self.inverse[:n] = inverse[self.order]
-        self._factorise(blocks)
+        self._copy(finest, parallel)
+        self._factorise(finest)
 
     def _take_constraints(self, fixed: NDArray[np.uint8], projections: NDArray[np.float64]) -> None:
         if self._fixed is not None and (self._fixed == fixed).all() and not (fixed == 2).any():
@@ -254,25 +282,23 @@ class Hierarchy:
         if partly:
             self.free = np.ascontiguousarray(projections[self.order])
             if self._projected is None:
-                self._projected = _blocks(len(self._rows[0][1]))
+                self._projected = blocks_of(len(self._rows[0][1]))
         else:
             self._projected = None
-        if self.levels:
-            level = self.levels[0]
-            if self._masked[0] is level.factors and fixed.any():
-                self._masked[0] = level.factors.copy()
-            if fixed.any():
-                galerkin.masked_factors.pick(level.parallel)(
-                    level.sources, level.factors, self._row_of, self._rows[0][1], fixed, self._masked[0]
-                )
-            else:
-                self._masked[0] = level.factors
+        if self.levels and isinstance(level := self.levels[0], Interpolated):
+            level.hold(fixed)
 
-    def _copy(self, blocks: NDArray[np.float64], diagonal: NDArray[np.int32], parallel: bool) -> None:
+    def _take_diagonal(
+        self, number: int, blocks: NDArray[np.float64], diagonal: NDArray[np.int32], parallel: bool
+    ) -> None:
+        """Invert the diagonal blocks of a level."""
+        wide = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
+        cycle.take_diagonal.pick(wide)(blocks, diagonal, self.table[number, 0], self.diagonal, self.inverse)
+
+    def _copy(self, blocks: NDArray[np.float64], parallel: bool) -> None:
         """Copy the blocks of all levels into the order in which the smoother reads them."""
         for number in range(len(self._rows)):
             own = blocks if number == 0 else self.levels[number - 1].blocks
-            at = diagonal[self.order] if number == 0 else self.levels[number - 1].diagonal
             wide = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
             first, last = self.table[number, :2]
             cycle.copy_blocks.pick(wide)(
@@ -286,7 +312,6 @@ class Hierarchy:
                 self._late_from,
                 self.late[2],
             )
-            cycle.take_diagonal.pick(wide)(own, at, first, self.diagonal, self.inverse)
 
     def _factorise(self, blocks: NDArray[np.float64]) -> None:
         """Invert the coarsest matrix, which may be the only one."""
@@ -307,14 +332,13 @@ class Hierarchy:
         self, matrix: BlockMatrix, residual: NDArray[np.float64], repeats: int, sweeps: int
     ) -> NDArray[np.float64]:
         """Return a full multigrid correction for a residual [n, 3]: from the coarsest level up, a cycle on each."""
-        P = self.interpolations
         loads = [residual]
-        for interpolation in P:
-            loads.append(interpolation.T @ loads[-1])
+        for level in self.levels:
+            loads.append(level.restrict(loads[-1]))
         first, last = self.table[-1, :2]
         u = (self.dense @ loads[-1].ravel()).reshape(-1, 3)
-        for number in range(len(P) - 1, -1, -1):
-            u = P[number] @ u
+        for number in range(len(self.levels) - 1, -1, -1):
+            u = self.levels[number].interpolate(u)
             order = self.order if number == 0 else np.arange(len(u))
             self._hold(u, number)
             if number == 0:
@@ -345,7 +369,7 @@ class Hierarchy:
         """Set `x` on level `top` to one cycle from zero for the right-hand side in `b`."""
         cycle.gauss_seidel_cycle.pick(self.wide)(
             self.table, self.cuts, *self.early, *self.late, self.diagonal, self.inverse, self.held, self.free,
-            *self.up, *self.down, self.dense, self.b, self.x, self.r, top, repeats, sweeps, self._visits,
+            *self.up, *self.up_blocks, *self.down, *self.down_blocks, self.dense, self.b, self.x, self.r, top, repeats, sweeps, self._visits,
         )  # fmt: skip
 
 
@@ -367,5 +391,5 @@ def _joined(splits: list[tuple], precision: type) -> tuple[NDArray[np.int32], tu
     return np.concatenate(sources), (
         np.concatenate(pointers),
         np.concatenate(columns),
-        _blocks(total, precision),
+        blocks_of(total, precision),
     )

@@ -18,6 +18,11 @@ PARALLEL_FROM = 60_000
 """Blocks from which a pass over the matrix is worth a parallel region (about 100 us of work)."""
 
 
+def blocks_of(count: int, kind: type = np.float64) -> NDArray:
+    """Return zero blocks with a little memory behind them, which products read."""
+    return np.zeros((count + 1, 9), kind)[:-1]
+
+
 @dataclass(frozen=True, eq=False)
 class BlockPattern:
     """Which nodes couple, and which elements contribute to which block (Weber 2015, mesh-based assembly).
@@ -77,11 +82,14 @@ class BlockMatrix:
     Attributes:
         pattern: The pattern, shared by all matrices of a mesh.
         blocks: Values, nine a block, column by column, shape [nnz, 9]; change them in place.
+        positions: Where its nodes are at present [m], shape [n, 3], for solvers whose coarser levels know rigid motions;
+            None for where they are at rest.
     """
 
     def __init__(self, pattern: BlockPattern) -> None:
         self.pattern = pattern
-        self.blocks = np.zeros((pattern.block_count + 1, 9))[:-1]  # products read a little past the end
+        self.blocks = blocks_of(pattern.block_count)
+        self.positions: NDArray[np.float64] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:

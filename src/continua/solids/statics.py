@@ -152,6 +152,7 @@ class Search:
                 return True
             self.newton += 1
             direction = np.zeros_like(x)
+            land.matrix.positions = x
             self.solver.update(land.matrix, held.fixed, held.projections)
             report = self.solver.solve(land.rhs, direction)
             self.iterations += report.iterations

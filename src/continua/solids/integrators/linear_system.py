@@ -63,6 +63,7 @@ class LinearSystem:
             self.forget()
             elements.update(x)
             elements.assemble(system)
+            system.matrix.positions = x
             return True
         if self._stiffness is None:
             self._stiffness = self._constant_stiffness(system, x)
