@@ -20,6 +20,7 @@ BENCHMARKS = {
     "rotations": "rotations of 3x3 matrices in lanes against one by one and NumPy",
     "solvers": "all solvers over size: where multigrid begins to pay",
     "stiffness": "iterations of multigrid over stiffness, Poisson's ratio and contrast",
+    "surfaces": "iterations of multigrid on meshes of the surfaces in the folder $CONTINUA_SURFACES, at two sizes",
     "startup": "a warm process from start to the end of its first step, and its memory",
 }
 

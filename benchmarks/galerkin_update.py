@@ -8,7 +8,6 @@ import scipy.sparse as sparse
 import continua as ct
 from benchmarks.bridge import irregular, least, product_time, system
 from benchmarks.report import Result
-from continua.linalg import galerkin
 
 
 def main(threads: int | None = None) -> Result:
@@ -24,7 +23,12 @@ def main(threads: int | None = None) -> Result:
         h = solver.hierarchy
         assert h is not None
         A0 = matrix.to_scipy().tocsr()
-        carriers = [sparse.kron(P, sparse.eye_array(3)).tocsr() for P in h.interpolations]
+        carriers, size = [], A0.shape[0]
+        for P in h.interpolations:  # with one number a pair of nodes, or with blocks
+            carriers.append(
+                sparse.csr_array(P if P.shape[0] == size else sparse.kron(P, sparse.eye_array(3)))
+            )
+            size = carriers[-1].shape[1]
 
         def scipy_products(A: sparse.csr_array = A0, carriers: list = carriers) -> None:
             for P in carriers:
@@ -32,10 +36,7 @@ def main(threads: int | None = None) -> Result:
 
         def in_place(h: object = h, blocks: np.ndarray = matrix.blocks) -> None:
             for level in h.levels:  # type: ignore[attr-defined]
-                galerkin.product.pick(level.parallel)(
-                    blocks, level.starts, level.sources, level.factors, level.mirror, level.indptr,
-                    level.indices, level.blocks,
-                )  # fmt: skip
+                level.product(blocks)
                 blocks = level.blocks
 
         ours, theirs = least(in_place), least(scipy_products, 3)
@@ -45,7 +46,7 @@ def main(threads: int | None = None) -> Result:
                 "what": name,
                 "tets": mesh.element_count,
                 "levels": str(h.node_counts),
-                "terms a block": len(h.levels[0].sources) / matrix.pattern.block_count,
+                "complexity": h.complexity,
                 "in place ms": 1e3 * ours,
                 "SciPy ms": 1e3 * theirs,
                 "times": theirs / ours,

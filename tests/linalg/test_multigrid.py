@@ -33,7 +33,7 @@ def apply(solver, r):
     """One cycle as an operator on [n, 3]."""
     h = solver.hierarchy
     h.b[: len(r)] = r[h.order]
-    h.cycle(0, 2 if solver.kind == "w" else 1, solver.sweeps)
+    h.cycle(0, 2 if solver.kind == "w" else 1)
     return h.x[h.rank].copy()
 
 
@@ -76,8 +76,8 @@ def rigid_motion(points, velocity, spin):
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("name", ["irregular", "sphere"])
 def test_groups_carry_rigid_motions_exactly_on_every_level(name, turned):
-    """A matrix without mass has no force against rigid motions, so smoothing keeps them: P (v + w x c, s w) is v + w x x,
-    at rest, and where the body turned by 1.2 rad, too."""
+    """Without mass no force acts against rigid motions, so smoothing keeps them: P (v + w x c, s w) is v + w x x, at
+    rest, and where the body turned by 1.2 rad."""
     shape = SHAPES[name]()
     matrix, _, elements = system(shape, masses=0.0)
     positions = elements.rest_positions
@@ -172,7 +172,16 @@ def test_galerkin_products_in_place_equal_scipy_on_all_levels(name):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("options", [{}, {"cycle": "w"}, {"sweeps": 2}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"cycle": "w"},
+        {"sweeps": 2},
+        {"smoother": "jacobi", "cycle": "w"},
+        {"smoother": "chebyshev", "sweeps": 2},
+    ],
+)
 def test_cycle_is_symmetric_and_positive(name, options):
     """<B x, y> = <x, B y> to 1e-10 (A27), with pins, locks and single precision."""
     shape = SHAPES[name]()
@@ -336,7 +345,7 @@ def test_full_cycle_beats_one_cycle_from_zero():
     solver = ready(matrix, fixed)
     rhs[fixed == 1] = 0.0
     for name, x in {
-        "full": solver.hierarchy.full_cycle(matrix, rhs, 1, 1),
+        "full": solver.hierarchy.full_cycle(matrix, rhs, 1),
         "v": apply(solver, rhs),
     }.items():
         e = (x - exact).ravel()
@@ -356,6 +365,25 @@ def test_same_bits_for_any_number_of_threads():
         ready(matrix, left(elements.rest_positions)).solve(rhs, x)
         results.append(x)
     np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("smoother", ["jacobi", "chebyshev"])
+@pytest.mark.parametrize("shape", ["lattice", "irregular"])
+def test_polynomial_smoothers_converge_with_the_same_bits_for_any_number_of_threads(smoother, shape):
+    matrix, rhs, elements = system(mesh.bridge(8) if shape == "lattice" else jittered((16, 10, 10)))
+    fixed = left(elements.rest_positions)
+    results = []
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(threads)
+        x = np.zeros_like(rhs)
+        report = ready(matrix, fixed, smoother=smoother, sweeps=2, rtol=1e-8, fallback=False).solve(rhs, x)
+        assert report.converged
+        assert report.iterations <= 40
+        results.append(x)
+    np.testing.assert_array_equal(*results)
+    exact = np.zeros_like(rhs)
+    ready(matrix, fixed, rtol=1e-10).solve(rhs, exact)
+    np.testing.assert_allclose(x, exact, atol=1e-6 * np.abs(exact).max())
 
 
 def test_pins_may_change_without_new_levels():
@@ -473,6 +501,7 @@ def test_print_tells_levels_complexity_smoother_and_convergence():
         {"cycle": "x"},
         {"sweeps": 0},
         {"precision": "half"},
+        {"smoother": "x"},
         {"budget_ms": -1.0},
         {"coarsest": 0},
     ],

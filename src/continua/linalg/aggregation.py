@@ -126,6 +126,11 @@ class Aggregation:
             indptr, indices, blocks, inverse, self._order, self._row_group, self._columns, modes, factor,
             self.p_indptr, self.p_indices, self._targets, self.up, self.down,
         )  # fmt: skip
+        self.product(blocks)
+
+    def product(self, blocks: NDArray[np.float64]) -> None:
+        """Work out the matrix of this level, P^T A P, with P as it is."""
+        indptr, indices = self._finer
         compiled.multiply_blocks.pick(self.parallel)(
             indptr, indices, blocks, self._order, self.p_indptr, self.p_indices, self.up, self.m_indptr,
             self.m_indices, self.row_count, self._middle,

@@ -58,7 +58,7 @@ def coupling_strengths(indptr, indices, blocks, width):
 
 @kernel
 def strong_groups(indptr, indices, strengths, least):
-    """Return the group of every node: whole neighbourhoods first, then what is left joins the group it couples with most.
+    """Return the group of every node: whole neighbourhoods first, then what is left joins what it couples with most.
 
     Couplings weaker than `least` do not count, unless a node has no others.
     """
@@ -211,7 +211,7 @@ def _add_product(a0, a1, a2, b, at, stride, target, to):
 
 @inline
 def _put(row, at, coarse, k, m):
-    """Set block k, and its mirror image m, to the padded block of row from `at` on; a diagonal block is made symmetric."""
+    """Set block k, and its mirror image m, to the padded block of row from `at` on; k = m is made symmetric."""
     for c in range(3):
         for a in range(3):
             value = row[at + 4 * a + c] if m == k and a > c else row[at + 4 * c + a]
@@ -223,7 +223,7 @@ def _put(row, at, coarse, k, m):
 def smooth_interpolation(
     indptr, indices, blocks, inverse, order, group, columns, modes, factor, p_indptr, p_indices, t_targets, up, down
 ):  # fmt: skip
-    """Set P = T - factor D^-1 A T, and its transpose; T has the blocks `modes` of every row in the columns of its group.
+    """Set P = T - factor D^-1 A T, and its transpose; row i of T has its `modes` in the columns of its group.
 
     Args:
         indptr, indices, blocks: The matrix A.

@@ -77,7 +77,7 @@ def _sweep_down(e_ptr, e_cols, e_flat, l_ptr, l_cols, l_flat, inverse, b, x, lo,
 
 
 @inline
-def _residual(e_ptr, e_cols, e_flat, l_ptr, l_cols, l_flat, diagonal, held, free, b, x, r, lo, hi):
+def residual_rows(e_ptr, e_cols, e_flat, l_ptr, l_cols, l_flat, diagonal, held, free, b, x, r, lo, hi):
     """Set r = b - A x in rows lo..hi-1."""
     for i in range(uint64(lo), uint64(hi)):
         s0, s1, s2 = blocks_times(e_flat, e_cols, x, uint32(e_ptr[i]), uint32(e_ptr[i + uint64(1)]))
@@ -105,7 +105,7 @@ def _weighted(ptr, cols, values, q_ptr, q_cols, q_flat, source, i):
 
 
 @inline
-def _gather(ptr, cols, values, q_ptr, q_cols, q_flat, source, target, lo, hi):
+def gather_rows(ptr, cols, values, q_ptr, q_cols, q_flat, source, target, lo, hi):
     """Set rows lo..hi-1 of target to the weighted sums of rows of source."""
     for i in range(uint64(lo), uint64(hi)):
         s0, s1, s2 = _weighted(ptr, cols, values, q_ptr, q_cols, q_flat, source, i)
@@ -115,7 +115,7 @@ def _gather(ptr, cols, values, q_ptr, q_cols, q_flat, source, target, lo, hi):
 
 
 @inline
-def _add_interpolated(ptr, cols, values, q_ptr, q_cols, q_flat, held, free, x, lo, hi):
+def add_interpolated(ptr, cols, values, q_ptr, q_cols, q_flat, held, free, x, lo, hi):
     """Add to rows lo..hi-1 of x what the coarser level says."""
     for i in range(uint64(lo), uint64(hi)):
         s0, s1, s2 = _weighted(ptr, cols, values, q_ptr, q_cols, q_flat, x, i)
@@ -187,7 +187,7 @@ def gauss_seidel_cycle(
                     if short:
                         _late_residual(l_ptr, l_cols, l_flat, held, free, x, r, lo, hi)
                     else:
-                        _residual(
+                        residual_rows(
                             e_ptr,
                             e_cols,
                             e_flat,
@@ -205,12 +205,12 @@ def gauss_seidel_cycle(
                         )
                 for c in prange((below_last - below_first + CHUNK - 1) // CHUNK):
                     lo, hi = below_first + c * CHUNK, min(below_last, below_first + (c + 1) * CHUNK)
-                    _gather(r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_flat, r, b, lo, hi)
+                    gather_rows(r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_flat, r, b, lo, hi)
             else:
                 if short:
                     _late_residual(l_ptr, l_cols, l_flat, held, free, x, r, first, last)
                 else:
-                    _residual(
+                    residual_rows(
                         e_ptr,
                         e_cols,
                         e_flat,
@@ -226,7 +226,7 @@ def gauss_seidel_cycle(
                         first,
                         last,
                     )
-                _gather(r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_flat, r, b, below_first, below_last)
+                gather_rows(r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_flat, r, b, below_first, below_last)
             level += 1
             visits[level] = 0
             continue
@@ -234,11 +234,9 @@ def gauss_seidel_cycle(
             if wide:
                 for c in prange(chunks):
                     lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
-                    _add_interpolated(
-                        p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_flat, held, free, x, lo, hi
-                    )
+                    add_interpolated(p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_flat, held, free, x, lo, hi)
             else:
-                _add_interpolated(
+                add_interpolated(
                     p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_flat, held, free, x, first, last
                 )
             for _sweep in range(sweeps):

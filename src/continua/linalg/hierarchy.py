@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from continua.linalg import cycle, graphs, kernels
+from continua.linalg import cycle, graphs, kernels, smoothers
 from continua.linalg.aggregation import Aggregation, Bodies
+from continua.linalg.aggregation_kernels import largest_eigenvalue
 from continua.linalg.geometry import Geometry
 from continua.linalg.interpolated import LEAST_ROWS, Interpolated, near_order
 from continua.linalg.matrix import PARALLEL_FROM, BlockMatrix, blocks_of
@@ -29,11 +30,20 @@ class Hierarchy:
         geometry: Where its unknowns are, or None.
         coarsest: Nodes of a level that is solved directly.
         precision: Type of the numbers that the smoother reads.
+        smoother: One of `smoothers.SMOOTHERS`.
+        sweeps: Sweeps, or steps of a polynomial, before and again after the correction of the coarser level.
     """
 
     def __init__(
-        self, matrix: BlockMatrix, geometry: Geometry | None, coarsest: int = 60, precision: type = np.float32
+        self,
+        matrix: BlockMatrix,
+        geometry: Geometry | None,
+        coarsest: int = 60,
+        precision: type = np.float32,
+        smoother: str = "gauss-seidel",
+        sweeps: int = 1,
     ) -> None:
+        self.smoother, self.sweeps = smoother, sweeps
         p = matrix.pattern
         self.levels: list[Interpolated | Aggregation] = []
         self.order = near_order(p.indptr, p.indices)
@@ -60,7 +70,7 @@ class Hierarchy:
             found = None if geometry is None else self._interpolated(indptr, indices, geometry, mixed)
             if found is not None:
                 level, geometry = found
-                level.update(blocks)
+                level.product(blocks)
                 mixed = level.order
             else:
                 if geometry is not None:
@@ -132,7 +142,7 @@ class Hierarchy:
 
     @property
     def interpolations(self) -> list[sparse.sparray]:
-        """Interpolation to every level from the next: shape [n, coarse], or with blocks [3 n, 3 coarse] from groups."""
+        """Interpolation to every level from the next, shape [n, coarse]; from groups, with blocks, [3 n, 3 coarse]."""
         return [level.interpolation() for level in self.levels]
 
     @property
@@ -177,6 +187,9 @@ class Hierarchy:
         n = self.row_count
         self.diagonal, self.inverse = np.zeros((n, 6)), np.zeros((n, 6))
         self.b, self.x, self.r = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
+        self._d = np.zeros((0 if self.smoother == "gauss-seidel" else n, 3))
+        self._vectors: list[NDArray[np.float64]] = []
+        self._tables: dict[int, NDArray[np.float64]] = {}
         self.dense = np.zeros((3 * counts[-1], 3 * counts[-1]))
         self._visits = np.zeros(len(counts), np.int64)
 
@@ -254,7 +267,7 @@ class Hierarchy:
         blocks, parallel = finest, p.parallel
         for number, level in enumerate(self.levels):
             if isinstance(level, Interpolated):
-                level.update(blocks)
+                level.product(blocks)
             elif number == 0:
                 level.update(blocks, inverse, self._bodies(0, matrix.positions), fixed, projections)
             else:
@@ -270,6 +283,25 @@ class Hierarchy:
         self.inverse[:n] = inverse[self.order]
         self._copy(finest, parallel)
         self._factorise(finest)
+        if self.smoother != "gauss-seidel":
+            self._find_factors(finest, inverse)
+
+    def _find_factors(self, finest: NDArray[np.float64], inverse: NDArray[np.float64]) -> None:
+        """Work out the factors of polynomial smoothers on all levels from the largest eigenvalues of D^-1 A."""
+        fresh = not self._vectors
+        for number, (indptr, indices, _) in enumerate(self._rows[:-1]):
+            first, last = self.table[number, :2]
+            if fresh:
+                self._vectors.append(np.random.default_rng(number).normal(size=(last - first, 3)))
+            largest = largest_eigenvalue(
+                indptr,
+                indices,
+                self.levels[number - 1].blocks if number else finest,
+                self.inverse[first:last] if number else inverse,
+                self._vectors[number],
+                15 if fresh else 3,
+            )
+            self._tables[number] = smoothers.factors(self.smoother, largest, self.sweeps)
 
     def _take_constraints(self, fixed: NDArray[np.uint8], projections: NDArray[np.float64]) -> None:
         if self._fixed is not None and (self._fixed == fixed).all() and not (fixed == 2).any():
@@ -329,7 +361,7 @@ class Hierarchy:
         cycle.invert_dense(self.dense)
 
     def full_cycle(
-        self, matrix: BlockMatrix, residual: NDArray[np.float64], repeats: int, sweeps: int
+        self, matrix: BlockMatrix, residual: NDArray[np.float64], repeats: int
     ) -> NDArray[np.float64]:
         """Return a full multigrid correction for a residual [n, 3]: from the coarsest level up, a cycle on each."""
         loads = [residual]
@@ -350,7 +382,7 @@ class Hierarchy:
                 left = loads[number] - product
             first, last = self.table[number, :2]
             self.b[first:last] = left[order]
-            self.cycle(number, repeats, sweeps)
+            self.cycle(number, repeats)
             u[order] += self.x[first:last]
         return u
 
@@ -365,12 +397,41 @@ class Hierarchy:
             s = self.free[self.rank[partly]][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
             u[partly] = np.einsum("kij,kj->ki", s, u[partly])
 
-    def cycle(self, top: int = 0, repeats: int = 1, sweeps: int = 1) -> None:
+    def cycle(self, top: int = 0, repeats: int = 1) -> None:
         """Set `x` on level `top` to one cycle from zero for the right-hand side in `b`."""
+        if self.smoother != "gauss-seidel":
+            self._polynomial_cycle(top, repeats, True)
+            return
         cycle.gauss_seidel_cycle.pick(self.wide)(
             self.table, self.cuts, *self.early, *self.late, self.diagonal, self.inverse, self.held, self.free,
-            *self.up, *self.up_blocks, *self.down, *self.down_blocks, self.dense, self.b, self.x, self.r, top, repeats, sweeps, self._visits,
+            *self.up, *self.up_blocks, *self.down, *self.down_blocks, self.dense, self.b, self.x, self.r, top,
+            repeats, self.sweeps, self._visits,
         )  # fmt: skip
+
+    def _polynomial_cycle(self, number: int, repeats: int, fresh: bool) -> None:
+        """Do a cycle from level `number` on with a polynomial smoother, from zero if `fresh`."""
+        first, last = (int(row) for row in self.table[number, :2])
+        if number + 1 == len(self.table):
+            self.x[first:last] = (self.dense @ self.b[first:last].ravel()).reshape(-1, 3)
+            return
+        wide = bool(self.table[number, cycle.WIDE])
+        matrix = (*self.early, *self.late, self.diagonal)
+        vectors = (self.b, self.x, self.r)
+        for visit in range(repeats if number else 1):
+            smoothers.relax.pick(wide)(
+                first, last, *matrix, self.inverse, self.held, self.free, self._tables[number],
+                fresh and visit == 0, *vectors, self._d,
+            )  # fmt: skip
+            smoothers.restrict_residual.pick(wide)(
+                first, last, int(self.table[number + 1, 1]), *matrix, self.held, self.free,
+                *self.down, *self.down_blocks, *vectors,
+            )  # fmt: skip
+            self._polynomial_cycle(number + 1, repeats, True)
+            smoothers.correct.pick(wide)(first, last, *self.up, *self.up_blocks, self.held, self.free, self.x)
+            smoothers.relax.pick(wide)(
+                first, last, *matrix, self.inverse, self.held, self.free, self._tables[number], False,
+                *vectors, self._d,
+            )  # fmt: skip
 
 
 def _inverse_of(order: NDArray[np.int32]) -> NDArray[np.int32]:

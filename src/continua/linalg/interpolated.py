@@ -83,7 +83,7 @@ class Interpolated:
             self._sources, self._factors, self._row_of, self._finer_indices, fixed, self._masked
         )
 
-    def update(self, blocks: NDArray[np.float64]) -> None:
+    def product(self, blocks: NDArray[np.float64]) -> None:
         """Work out the matrix of this level from that of the finer one."""
         galerkin.product.pick(self.parallel)(
             blocks,

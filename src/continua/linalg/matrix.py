@@ -82,8 +82,8 @@ class BlockMatrix:
     Attributes:
         pattern: The pattern, shared by all matrices of a mesh.
         blocks: Values, nine a block, column by column, shape [nnz, 9]; change them in place.
-        positions: Where its nodes are at present [m], shape [n, 3], for solvers whose coarser levels know rigid motions;
-            None for where they are at rest.
+        positions: Where its nodes are at present [m], shape [n, 3], for solvers whose coarser levels know rigid
+            motions; None for where they are at rest.
     """
 
     def __init__(self, pattern: BlockPattern) -> None:

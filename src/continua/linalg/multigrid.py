@@ -13,6 +13,7 @@ from continua.linalg.direct import Direct
 from continua.linalg.hierarchy import Hierarchy
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.pcg import PCG
+from continua.linalg.smoothers import SMOOTHERS
 from continua.linalg.solver import SolveReport
 
 __all__ = ["Multigrid", "PMultigrid"]
@@ -27,20 +28,23 @@ class Multigrid:
     """Multigrid with Galerkin coarse matrices, by default one symmetric V-cycle as preconditioner of CG.
 
     Levels come from the geometry of the matrix: refined meshes and lattices have nested levels, other meshes get
-    coarser points of their own (see `linalg.transfer`). They are made once a pattern; new values flow through all
-    levels in place. The cycle reads the matrix in single precision, the solution has double precision all the same.
+    groups of nodes that move as rigid bodies (see `linalg.aggregation`). They are made once a pattern; new values flow
+    through all levels in place. The cycle reads the matrix in single precision, the solution has double precision all
+    the same.
 
     Args:
         rtol: Residual at which to stop, relative to the right-hand side, in the norm of the inverse diagonal blocks.
         max_iterations: Iterations after which to give up.
         cycle: "v", "w", or "full" (one full multigrid pass from the coarsest level first, then V-cycles).
-        sweeps: Gauss-Seidel sweeps before, and again after, the correction of the coarser level.
+        sweeps: Sweeps of the smoother before, and again after, the correction of the coarser level.
         accelerate: Whether the cycle preconditions conjugate gradients; else it is iterated by itself.
         coarsest: Nodes of a level that is small enough to be solved directly.
         precision: "single" or "double": the numbers that the smoother reads.
         budget_ms: Stop after this time [ms] (checked once an iteration; at least one is done); the report then has the
             residual, an estimate of the error, and a warning. None for no limit.
         fallback: Whether to try PCG, then a direct solve, when it does not converge. The report warns of it.
+        smoother: "gauss-seidel", or a polynomial of degree `sweeps` whose steps do not depend on the order of nodes:
+            "jacobi" (damped block Jacobi) or "chebyshev". They need more sweeps, 2 or 3, for the same convergence.
     """
 
     _name = "Multigrid"
@@ -56,6 +60,7 @@ class Multigrid:
         precision: str = "single",
         budget_ms: float | None = None,
         fallback: bool = True,
+        smoother: str = "gauss-seidel",
     ) -> None:
         if not 0.0 < rtol < 1.0:
             raise InputError(f"rtol must be between 0 and 1, not {rtol}")
@@ -66,6 +71,8 @@ class Multigrid:
             raise InputError(f"cycle must be 'v', 'w' or 'full', not {cycle!r}")
         if precision not in _PRECISIONS:
             raise InputError(f"precision must be 'single' or 'double', not {precision!r}")
+        if smoother not in SMOOTHERS:
+            raise InputError(f"smoother must be 'gauss-seidel', 'jacobi' or 'chebyshev', not {smoother!r}")
         if budget_ms is not None and not budget_ms > 0.0:
             raise InputError(f"budget_ms must be greater than 0 ms, not {budget_ms}")
         self.rtol = float(rtol)
@@ -75,6 +82,7 @@ class Multigrid:
         self.accelerate = bool(accelerate)
         self.coarsest = int(coarsest)
         self.precision = precision
+        self.smoother = smoother
         self.budget_ms = budget_ms
         self.fallback = bool(fallback)
         self.reason = ""
@@ -99,7 +107,9 @@ class Multigrid:
         p = matrix.pattern
         n = p.node_count
         if self.hierarchy is None:
-            self.hierarchy = Hierarchy(matrix, p.geometry, self.coarsest, _PRECISIONS[self.precision])
+            self.hierarchy = Hierarchy(
+                matrix, p.geometry, self.coarsest, _PRECISIONS[self.precision], self.smoother, self.sweeps
+            )
             self._inverse = np.zeros((n, 6))
             self._r, self._p, self._q, self._zero = (np.zeros((n, 3)) for _ in range(4))
             chunks = max(1, (n + kernels.CHUNK - 1) // kernels.CHUNK)
@@ -200,7 +210,7 @@ class Multigrid:
         p = matrix.pattern
         repeats = _CYCLES[self.kind]
         if self.kind == "full" and square > goal:
-            x += h.full_cycle(matrix, self._r, repeats, self.sweeps)
+            x += h.full_cycle(matrix, self._r, repeats)
             square = self._restart(x)
         delta, best, since = np.inf, square, 0
         for iteration in range(self.max_iterations):
@@ -208,7 +218,7 @@ class Multigrid:
                 return iteration, square, False
             if iteration and self.budget_ms is not None and 1e3 * (perf_counter() - begin) >= self.budget_ms:
                 return iteration, square, True
-            h.cycle(0, repeats, self.sweeps)
+            h.cycle(0, repeats)
             if self.accelerate:
                 delta, curvature, square = krylov.iterate.pick(p.parallel)(
                     p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, h.x,
@@ -232,7 +242,7 @@ class Multigrid:
     def _error(self, rhs: NDArray, x: NDArray) -> float:
         """Estimate the error in the energy norm, relative to x: the cycle is nearly the inverse of the matrix."""
         matrix, h = self._both()
-        h.cycle(0, 1, self.sweeps)
+        h.cycle(0, 1)
         error = abs(float(np.vdot(self._r, h.x[h.rank])))
         energy = abs(float(np.vdot(x, matrix.multiply(x))))
         return float(np.sqrt(error / energy)) if energy > 0.0 else np.inf
@@ -269,7 +279,12 @@ class Multigrid:
         if self.hierarchy is not None:
             h = self.hierarchy
             text += f", {h.complexity:.2f} operator complexity"
-            text += f"\n  smoother: Gauss-Seidel, {self.sweeps} forward and {self.sweeps} backward"
+            text += f"\n  smoother: {SMOOTHERS[self.smoother]}, {self.sweeps} "
+            text += (
+                f"forward and {self.sweeps} backward"
+                if self.smoother == "gauss-seidel"
+                else "before and after"
+            )
             text += f", {self.precision} precision"
             for number, count in enumerate(h.node_counts):
                 what = f", order {h.orders[number]}" if max(h.orders) > 1 else ""

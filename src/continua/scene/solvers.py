@@ -43,6 +43,10 @@ class _Levels(Model):
     budget_ms: Number | None = option(
         "Time after which a solve stops; the step then warns of its error.", None, unit="ms", gt=0, le=1e6
     )
+    smoother: Literal["gauss-seidel", "jacobi", "chebyshev"] = option(
+        "What removes the errors that change from node to node; the last two want 2 or 3 sweeps.",
+        "gauss-seidel",
+    )
     fallback: Flag = option("Whether other solvers try when it does not converge.", True)
 
 

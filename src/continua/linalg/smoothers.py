@@ -1,0 +1,108 @@
+"""Smoothers that are polynomials of D^-1 A: damped block Jacobi and Chebyshev, and the cycle around them.
+
+Every step reads old values only, so nothing depends on the order of rows or on the number of threads. A polynomial of
+D^-1 A times D^-1 is a symmetric operator by itself: the same steps go before and after the coarser level.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange, uint64
+from numpy.typing import NDArray
+
+from continua.linalg.cycle import add_interpolated, gather_rows, residual_rows
+from continua.linalg.kernels import CHUNK, symmetric_times
+from continua.numerics import kernel_pair
+
+__all__ = ["SMOOTHERS", "correct", "factors", "relax", "restrict_residual"]
+
+SMOOTHERS = {"gauss-seidel": "Gauss-Seidel", "jacobi": "block Jacobi", "chebyshev": "Chebyshev"}
+"""The smoothers of multigrid, and how they are called."""
+
+_LOWEST = 1.0 / 10.0  # part of the largest eigenvalue from which on Chebyshev polynomials are small
+_HIGHEST = 1.1  # the estimate of the largest is from below
+
+
+def factors(kind: str, largest: float, steps: int) -> NDArray[np.float64]:
+    """Return (a, b) of every step: d <- a d + b D^-1 r, x <- x + d.
+
+    Args:
+        kind: "jacobi" or "chebyshev" (Saad 2003, algorithm 12.1).
+        largest: Estimate of the largest eigenvalue of D^-1 A.
+        steps: Number of steps, the degree of the polynomial.
+    """
+    table = np.zeros((steps, 2))
+    if not largest > 0.0:
+        return table
+    top = _HIGHEST * largest
+    if kind == "jacobi":
+        table[:, 1] = 4.0 / (3.0 * top)
+        return table
+    middle, half = 0.5 * top * (1.0 + _LOWEST), 0.5 * top * (1.0 - _LOWEST)
+    table[0, 1] = 1.0 / middle
+    before = half / middle
+    for step in range(1, steps):
+        now = 1.0 / (2.0 * middle / half - before)
+        table[step] = now * before, 2.0 * now / half
+        before = now
+    return table
+
+
+@kernel_pair
+def relax(
+    first, last, e_ptr, e_cols, e_blocks, l_ptr, l_cols, l_blocks, diagonal, inverse, held, free, table, fresh,
+    b, x, r, d,
+):  # fmt: skip
+    """Do the steps of `table` on rows first..last-1, from zero if `fresh`."""
+    e_flat = e_blocks.reshape(-1)
+    l_flat = l_blocks.reshape(-1)
+    chunks = (last - first + CHUNK - 1) // CHUNK
+    for step in range(table.shape[0]):
+        start = fresh and step == 0
+        for c in prange(chunks):
+            lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
+            if start:
+                for i in range(lo, hi):
+                    for a in range(3):
+                        r[i, a] = b[i, a]
+                        x[i, a] = 0.0
+            else:
+                residual_rows(
+                    e_ptr, e_cols, e_flat, l_ptr, l_cols, l_flat, diagonal, held, free, b, x, r, lo, hi
+                )
+        keep, add = table[step, 0], table[step, 1]
+        for c in prange(chunks):
+            for i in range(uint64(first + c * CHUNK), uint64(min(last, first + (c + 1) * CHUNK))):
+                y = symmetric_times(inverse, i, r[i, 0], r[i, 1], r[i, 2])
+                for a in range(3):
+                    value = add * y[a]
+                    if step > 0:
+                        value += keep * d[i, a]
+                    d[i, a] = value
+                    x[i, a] += value
+
+
+@kernel_pair
+def restrict_residual(
+    first, last, below, e_ptr, e_cols, e_blocks, l_ptr, l_cols, l_blocks, diagonal, held, free,
+    r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks, b, x, r,
+):  # fmt: skip
+    """Set b of the next level, rows last..below-1, to the restricted residual of rows first..last-1."""
+    e_flat = e_blocks.reshape(-1)
+    l_flat = l_blocks.reshape(-1)
+    flat = rb_blocks.reshape(-1)
+    for c in prange((last - first + CHUNK - 1) // CHUNK):
+        lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
+        residual_rows(e_ptr, e_cols, e_flat, l_ptr, l_cols, l_flat, diagonal, held, free, b, x, r, lo, hi)
+    for c in prange((below - last + CHUNK - 1) // CHUNK):
+        lo, hi = last + c * CHUNK, min(below, last + (c + 1) * CHUNK)
+        gather_rows(r_ptr, r_cols, r_values, rb_ptr, rb_cols, flat, r, b, lo, hi)
+
+
+@kernel_pair
+def correct(first, last, p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks, held, free, x):
+    """Add to rows first..last-1 of x what the next level says."""
+    flat = pb_blocks.reshape(-1)
+    for c in prange((last - first + CHUNK - 1) // CHUNK):
+        lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
+        add_interpolated(p_ptr, p_cols, p_values, pb_ptr, pb_cols, flat, held, free, x, lo, hi)
