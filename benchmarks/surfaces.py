@@ -42,9 +42,11 @@ def main(threads: int | None = None) -> Result:
     if not files:
         raise InputError("set CONTINUA_SURFACES to a folder with surfaces (.obj)")
     rows: list[dict[str, object]] = []
-    counts = []
+    counts: list[int] = []
     for file in files:
-        surface = closed(ct.mesh.read(file))
+        surface = ct.mesh.read(file)
+        assert isinstance(surface, ct.SurfaceMesh)
+        surface = closed(surface)
         distance = ExactDistance(surface)
         diagonal = float(np.linalg.norm(np.ptp(surface.bounds, axis=0)))
         bounds = surface.bounds + 0.1 * diagonal * np.array([[-1.0], [1.0]])
@@ -62,7 +64,7 @@ def main(threads: int | None = None) -> Result:
             line["free, noise"] = free[2]
             line["update ms"], line["solve ms"] = 1e3 * update, 1e3 * solve
             line["SSOR ms"] = 1e3 * sum(solve_time(ct.PCG(rtol=RTOL), matrix, rhs, held)[:2])
-            counts += [line["iterations"], line["free, noise"]]
+            counts += [line["iterations"], line["free, noise"]]  # type: ignore[list-item]
             rows.append(line)
-    worst = max(MOST + 1 if count < 0 else count for count in counts)  # type: ignore[operator]
+    worst = max(MOST + 1 if count < 0 else count for count in counts)
     return Result("Surfaces: iterations to 1e-6, dt = 20 ms", rows, MOST / worst, 1.0)

@@ -33,8 +33,23 @@ def elements_of(shape, order=1):
     return elements
 
 
-def system(shape, *, order=1, young=2e6, poisson=0.3, dt=0.02, contrast=None, seed=0, wobble=0.0, masses=1.0):
-    """Return (matrix, rhs, elements) of one implicit step; `contrast` multiplies E in the half x > mean."""
+def system(
+    shape,
+    *,
+    order=1,
+    young=2e6,
+    poisson=0.3,
+    dt=0.02,
+    contrast=None,
+    layers=None,
+    seed=0,
+    wobble=0.0,
+    masses=1.0,
+):
+    """Return (matrix, rhs, elements) of one implicit step.
+
+    `contrast` multiplies E in the half x > mean, `layers` [m] that of every element.
+    """
     elements = elements_of(shape, order)
     law = Corotated(young=young, poisson=poisson)
     constants = law.element_constants(np.arange(elements.element_count))
@@ -42,6 +57,9 @@ def system(shape, *, order=1, young=2e6, poisson=0.3, dt=0.02, contrast=None, se
         centers = shape.points[shape.cells].mean(axis=1)[:, 0]
         constants = constants.copy()
         constants[centers > centers.mean(), :2] *= contrast
+    if layers is not None:
+        constants = constants.copy()
+        constants[:, :2] *= layers[:, None]
     elements.set_law(law, constants)
     rng = np.random.default_rng(seed)
     x = elements.rest_positions + wobble * rng.normal(size=elements.rest_positions.shape)

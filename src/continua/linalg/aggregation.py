@@ -21,7 +21,8 @@ from continua.linalg.matrix import PARALLEL_FROM, blocks_of
 
 __all__ = ["Aggregation", "Bodies"]
 
-_LEAST_STRENGTH = 1e-4  # couplings below do not put nodes together
+_LEAST_STRENGTH = 4e-3  # couplings below do not put nodes together, |A_ij|^2 / (|A_ii| |A_jj|)
+_FEW = 0.3  # more groups than this part of the nodes are too many
 _DAMPING = 4.0 / 3.0  # of the Jacobi step, over the largest eigenvalue
 _SAFETY = 1.1  # power steps find the largest eigenvalue from below
 _FLAT = 1e-4  # directions with less than this part of a group's largest moment of inertia do not turn
@@ -67,6 +68,8 @@ class Aggregation:
         self._finer, self._order = (indptr, indices), order
         graph = compiled.coupling_strengths(indptr, indices, blocks, self._width)
         group = compiled.strong_groups(*graph, _LEAST_STRENGTH)
+        if group.max() + 1 > _FEW * len(group):  # hardly anything couples strongly
+            group = compiled.strong_groups(*graph, 0.0)
         self.group = _near_numbers(graph[0], graph[1], group)
         self.group_count = int(self.group.max()) + 1
         count = self.group_count * self._columns
