@@ -18,6 +18,8 @@ BENCHMARKS = {
     "multigrid-vs-amg": "time to 1e-8 against PyAMG with rigid-body modes and sparse Cholesky",
     "pmultigrid": "orders 2 and 3 from 5k to 60k nodes against Jacobi-PCG",
     "rotations": "rotations of 3x3 matrices in lanes against one by one and NumPy",
+    "sdf-exact": "exact signed distance to a surface against Open3D and libigl",
+    "sdf-fit": "hp-adaptive distance fields against a uniform cubic grid: size, error, build, queries",
     "solvers": "all solvers over size: where multigrid begins to pay",
     "stiffness": "iterations of multigrid over stiffness, Poisson's ratio and contrast",
     "surfaces": "iterations of multigrid on meshes of the surfaces in the folder $CONTINUA_SURFACES, at two sizes",

@@ -171,6 +171,49 @@ def mesh(
 
 
 @app.command()
+def sdf(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A closed surface.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, such as bunny.sdf.")],
+    tolerance: Annotated[
+        float, typer.Option(help="Squared error over the box, in units of half the longest side.")
+    ] = 1e-6,
+    near: Annotated[float, typer.Option(help="How much less errors count away from the surface.")] = 0.0,
+    continuity: Annotated[
+        float, typer.Option(help="Weight of the fit against jumps between cells, such as 3; 0 leaves them.")
+    ] = 0.0,
+    winding: Annotated[
+        bool, typer.Option("--winding", help="Signs by winding numbers: for surfaces with flaws.")
+    ] = False,
+    close_holes: Annotated[
+        bool, typer.Option("--close-holes", help="Close the holes of the surface.")
+    ] = False,
+    picture: Annotated[
+        Path | None, typer.Option(help="Picture of slices and cells [default: OUT with .png].")
+    ] = None,
+    threads: Threads = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Fit a distance field to a surface, and draw slices and cells."""
+    if threads is not None:
+        from continua.numerics import set_threads
+
+        set_threads(threads)
+    from continua.cli.sdf import make_field
+
+    make_field(
+        source,
+        target,
+        tolerance=tolerance,
+        near=near,
+        continuity=continuity,
+        winding=winding,
+        close_holes=close_holes,
+        picture=picture,
+        quiet=quiet,
+    )
+
+
+@app.command()
 def studio(
     scene: Annotated[str, typer.Argument(metavar="[SCENE]", help="A scene file or name.")] = "bridge",
     host: Annotated[str, typer.Option(help="Address to listen on; others need a token.")] = "127.0.0.1",

@@ -21,7 +21,7 @@ CHECKPOINTS = {".h5", ".hdf5"}
 
 
 def describe(file: str) -> None:
-    """Print what a mesh, a scene or a checkpoint holds."""
+    """Print what a mesh, a scene, a distance field or a checkpoint holds."""
     from continua.scene import shipped_scenes
 
     suffix = Path(file).suffix.lower()
@@ -29,6 +29,10 @@ def describe(file: str) -> None:
         from continua.scene import load_scene
 
         _describe_scene(load_scene(file))
+    elif suffix == ".sdf":
+        from continua.cli.sdf import describe_field
+
+        describe_field(Path(file))
     elif suffix in CHECKPOINTS:
         _describe_checkpoint(Path(file))
     elif not suffix and not Path(file).exists():

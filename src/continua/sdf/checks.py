@@ -9,7 +9,7 @@ from continua.errors import InputError
 from continua.mesh import SurfaceMesh, holes
 from continua.mesh.checks import some
 
-__all__ = ["as_queries", "check_surface"]
+__all__ = ["as_queries", "check_surface", "hole_text"]
 
 
 def as_queries(points: ArrayLike) -> NDArray[np.float64]:
@@ -37,7 +37,7 @@ def check_surface(mesh: SurfaceMesh, closed: bool = True) -> SurfaceMesh:
     if not closed:
         return mesh
     if len(mesh.open_edges):
-        raise InputError(f"{_holes(mesh)}; close it with mesh.close_holes(...), or take sign='winding'")
+        raise InputError(f"{hole_text(mesh)}; close it with mesh.close_holes(...), or take sign='winding'")
     if not mesh.is_oriented:
         raise InputError(
             "neighbouring triangles of the surface face opposite sides; turn them alike, or mend the surface"
@@ -50,7 +50,7 @@ def check_surface(mesh: SurfaceMesh, closed: bool = True) -> SurfaceMesh:
     return mesh
 
 
-def _holes(mesh: SurfaceMesh) -> str:
+def hole_text(mesh: SurfaceMesh) -> str:
     """Say which holes a surface has."""
     try:
         loops = holes(mesh)

@@ -131,6 +131,13 @@ class DistanceField:
         fill(self.table, queries, values, gradients)
         return values, gradients
 
+    def cells(self, points: ArrayLike) -> NDArray[np.int32]:
+        """Return the number of the leaf cell that holds each of points [n, 3] of the box; shape [n]."""
+        queries = as_queries(points)
+        result = np.empty(len(queries), np.int32)
+        kernels.field_cells(self.table, np.clip(queries, *self.bounds), result)
+        return result
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the field to a file that `continua.sdf.load` reads; its folder must exist."""
         from continua.sdf.file import save

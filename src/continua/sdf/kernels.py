@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from continua.numerics import inline, kernel_pair
+from continua.numerics import inline, kernel, kernel_pair
 from continua.sdf.tree_kernels import COUNT_BITS, STACK
 
 CHUNK = 256  # queries that one thread answers one after the other, each starting from the answer before
@@ -358,3 +358,10 @@ def field_gradients(table, points, values, gradients):
         v, gx, gy, gz = value_and_gradient(table, points[q, 0], points[q, 1], points[q, 2])
         values[q] = v
         gradients[q, 0], gradients[q, 1], gradients[q, 2] = gx, gy, gz
+
+
+@kernel
+def field_cells(table, points, result):
+    """Fill the leaves that hold points [n, 3] of the box."""
+    for q in range(points.shape[0]):
+        result[q] = find_cell(table, points[q, 0], points[q, 1], points[q, 2])[0]
