@@ -99,8 +99,8 @@ def find_intersections(surfaces: Surfaces, x: NDArray[np.float64]) -> Intersecti
     """Return all edges that go through triangles at positions x [n, 3]: none, where contact has done its work."""
     x = np.ascontiguousarray(x)
     surfaces.fit(x, x, np.zeros(len(surfaces.members)))
-    allowed = surfaces.face_pairs | surfaces.face_pairs.T
-    ptr, partner = surfaces.partners(surfaces.faces, allowed)
+
+    ptr, partner = surfaces.partners(surfaces.faces, surfaces.face_pairs)
     count = len(surfaces.edges.cells) if ptr[-1] else 0
     look = kernels.intersections.pick(count >= _PARALLEL_FROM)
     ids, _ = chunked(lambda *out: look(surfaces.edges, surfaces.faces, x, ptr, partner, *out), count)

@@ -47,12 +47,14 @@ class TouchingBody:
         rest: Positions of its points at rest [m], shape [n, 3].
         triangles: Its outer surface, shape [k, 3].
         rigid: Whether it moves as one; its points then have no velocities of their own.
+        number: Its number in the table of pairs; None is its place among the bodies.
     """
 
     name: str
     rest: NDArray[np.float64]
     triangles: NDArray[np.int32]
     rigid: bool = False
+    number: int | None = None
 
 
 class SurfaceContacts:
@@ -62,7 +64,7 @@ class SurfaceContacts:
         bodies: The bodies, in the world's order.
         shapes: The obstacles.
         contact: What the user says; of it only the thickness is read.
-        table: Friction, restitution and who touches whom, over bodies and then obstacles.
+        table: Friction, restitution and who touches whom, over bodies and, as the last, obstacles.
 
     Attributes:
         surfaces: All surfaces; members are the bodies and then those obstacles that have edges or corners.
@@ -74,20 +76,21 @@ class SurfaceContacts:
     ) -> None:
         self.bodies = tuple(bodies)
         self.table = table
+        self._number = [k if body.number is None else body.number for k, body in enumerate(self.bodies)]
         own = np.diagonal(table.touch)
         members = [
             Member(np.asarray(body.rest), body.triangles, name=body.name, own=bool(own[k]) and not body.rigid)
-            for k, body in enumerate(self.bodies)
+            for k, body in zip(self._number, self.bodies, strict=True)
         ]
         lengths = np.array([member.edge_length for member in members])
         soft = [length for length, body in zip(lengths, bodies, strict=True) if not body.rigid]
-        self._number = list(range(len(members)))
+        self._first_collider = len(table.friction) - len(shapes)
         self._shapes: list[Shape | None] = [None] * len(members)
         for k, shape in enumerate(shapes):
             member = shape_member(shape, max(soft, default=0.0)) if soft else None
             if member is not None:
                 members.append(member)
-                self._number.append(len(self.bodies) + k)
+                self._number.append(self._first_collider + k)
                 self._shapes.append(shape)
         self.surfaces = Surfaces(members)
         self._set_distances(contact.thickness, lengths)
@@ -199,7 +202,7 @@ class SurfaceContacts:
             return
         depth = -exact(surface)(corners[near])
         if depth.max() > members[i].edge_length:
-            number = self._number[k] - len(self.bodies) + 1
+            number = self._number[k] - self._first_collider + 1
             raise InputError(
                 f"collider {number} ({members[k].name}) starts {depth.max():.3g} m inside body '{members[i].name}'; "
                 "move one of them away"
