@@ -33,7 +33,8 @@ class StepReport:
     limit of an explicit integrator. `newton` counts linearisations of the forces; `iterations` and `residual` are
     those of the linear solves (the residual is relative to the right-hand side), `error` is an estimate of the error in
     the energy norm, relative to the solution, where the solver makes one, and `solver` tells which it was and why;
-    `inverted` counts elements with negative volume; `contacts` counts nodes that touch something.
+    `inverted` counts elements with negative volume; `contacts` counts the contacts that press on the body,
+    `contact_force` is their sum [N], the mean over the step, and `overlap` how deep a node ended inside something [m].
     """
 
     body: str
@@ -47,6 +48,8 @@ class StepReport:
     converged: bool = True
     inverted: int = 0
     contacts: int = 0
+    contact_force: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    overlap: float = 0.0
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     solver: str = ""

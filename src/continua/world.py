@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from math import ceil, isfinite
 from types import FrameType
 from typing import Any
@@ -13,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.body import Body
-from continua.contact import Shape, find_contacts
+from continua.contact import Contact, Shape
+from continua.coupling import Meeting
 from continua.errors import InputError
 from continua.frames import Frame, Sink, StepReport
 from continua.solids import FIELDS, SettleReport, SoftBody
@@ -34,6 +34,7 @@ class World:
         gravity: Gravity [m/s2]; y is up.
         dt: Longest time step [s].
         colliders: Shapes that bodies can touch, fixed or on a motion of their own.
+        contact: How things touch: friction, restitution, thickness, and what holds for single pairs.
         wind: A wind on all bodies, or None.
         settled: Whether the bodies start, and start again after `reset`, at their static equilibrium instead of
             their rest shape.
@@ -48,6 +49,7 @@ class World:
         gravity: ArrayLike = (0.0, -9.81, 0.0),
         dt: float = 0.01,
         colliders: Sequence[Shape] = (),
+        contact: Contact | None = None,
         wind: Wind | None = None,
         settled: bool = False,
         fields: Sequence[str] = (),
@@ -61,17 +63,25 @@ class World:
         self._surroundings = Surroundings(as_vector(gravity, "gravity"), wind)
         self.fields = _known_fields(fields)
         self._drawn = tuple((shape, shape.description()) for shape in self.colliders)
-        self._touch = partial(find_contacts, self.colliders) if self.colliders else None
+        self.contact = Contact() if contact is None else contact
         self.frame_index = 0
         self.reports: tuple[StepReport, ...] = ()
         _name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
             body.prepare(self._surroundings)
+        self._meeting = self._gather()
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
         self._settled = settled
         if settled:
             self.settle()
+
+    def _gather(self) -> Meeting:
+        """Let bodies and colliders meet."""
+        names = [body.name for body in self.bodies] + [shape.name for shape in self.colliders]
+        things = [*self.bodies, *self.colliders]
+        soft = [(number, body) for number, body in enumerate(self.bodies) if isinstance(body, SoftBody)]
+        return Meeting(soft, self.colliders, self.contact, names, things, self._surroundings)
 
     @property
     def time(self) -> float:
@@ -140,13 +150,15 @@ class World:
         self._happen()
         several = len(self.bodies) > 1
         before = [body.state() for body in self.bodies] if several else []
+        kept = self._meeting.state()
         try:
-            reports = tuple(body.step(dt, self._touch) for body in self.soft_bodies)
+            reports = self._meeting.step(dt)
         except Exception:
             for body, state in zip(self.bodies, before, strict=False):
                 body.restore(state)
+            self._meeting.restore_state(kept["contact_keys"], kept["contact_forces"])
             raise
-        self.reports = reports
+        self.reports = tuple(reports[number] for number in sorted(reports))
         self._surroundings.time += dt
         self._surroundings.step += 1
         return self.reports
@@ -161,7 +173,9 @@ class World:
         before = self.state()
         try:
             return tuple(
-                body.settle(rtol, max_newton, steps=steps, touch=self._touch) for body in self.soft_bodies
+                body.settle(rtol, max_newton, steps=steps, obstacles=self._meeting.obstacles_of(number))
+                for number, body in enumerate(self.bodies)
+                if isinstance(body, SoftBody)
             )
         except Exception:
             self.restore(before)
@@ -246,6 +260,7 @@ class World:
         self.frame_index = 0
         self.reports = ()
         self._due = 0
+        self._meeting.forget()
         for body in self.bodies:
             body.reset()
         if self._settled:
@@ -259,6 +274,7 @@ class World:
             "world/step": self.step_index,
             "world/frame": self.frame_index,
         }
+        state |= {f"world/{key}": value for key, value in self._meeting.state().items()}
         for body in self.bodies:
             for key, value in body.state().items():
                 state[f"{body.name}/{key}"] = value
@@ -277,6 +293,9 @@ class World:
         self._surroundings.time = float(state["world/time"])
         self._surroundings.step = int(state["world/step"])
         self.frame_index = int(state["world/frame"])
+        self._meeting.restore_state(
+            state.get("world/contact_keys", np.zeros(0)), state.get("world/contact_forces", np.zeros((0, 3)))
+        )
         self.reports = ()
         past = sum(time < self.time - _AT_ONCE for time, _ in self._events)
         for _, event in self._events[self._due : past]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.contact import find_contacts
+from continua.contact import Obstacles
 
 
 def test_a_moving_shape_is_where_its_motion_puts_it():
@@ -86,12 +86,10 @@ def test_distance_to_a_gear():
 
 def test_contacts_tell_the_velocity_of_the_obstacle():
     ball = ct.Sphere((0, 0, 0), 1.0, motion=ct.Motion.translate((0, 2, 0)))
-    found = find_contacts(
-        [ball], np.array([7], np.int32), np.array([[0.0, 0.9, 0.0]]), np.zeros((1, 3)), np.ones(1), np.ones(1),
-        1e3, 0.0, 0.1,
-    )  # fmt: skip
-    assert found.nodes.tolist() == [7]
+    found = Obstacles([ball]).look(np.array([[5.0, 0, 0], [0.0, 0.9, 0.0]]), 0.0, 0.1).near(0.01)
+    assert found.which.tolist() == [1]
     np.testing.assert_allclose(found.surface, [[0, 2, 0]])
+    np.testing.assert_allclose(found.gap, [-0.1])
 
 
 def test_a_free_plane_body_stays_in_its_plane_however_it_is_loaded():

@@ -227,21 +227,19 @@ def test_a_body_settles_on_the_floor_and_the_floor_bears_its_weight():
     body = ct.SoftBody(
         ct.mesh.box(size=(0.4, 0.4, 0.4), cells=(4, 4, 4)), material=ct.Corotated(young=1e5), name="b"
     )
-    floor = ct.Plane(point=(0, -0.3, 0), stiffness=1e6)
-    world = ct.World([body], colliders=[floor])
+    world = ct.World([body], colliders=[ct.Plane(point=(0, -0.3, 0))])
     report = world.settle()[0]
     assert report.contacts == 25
     bottom = body.rest_positions[:, 1] < 1e-9
-    depth = -(body.positions[:, 1] + 0.3)
-    pressed = (1e6 * body.contact_surface()["areas"] * np.maximum(depth[body._surface.nodes], 0.0)).sum()
-    assert pressed == pytest.approx(body.mass_total * 9.81, rel=1e-5)
-    assert (depth[bottom] > 0.0).all()
+    np.testing.assert_allclose(body.positions[bottom, 1], -0.3, atol=1e-7)
+    force = world.frame()["b"]["contact_force"]
+    assert force[:, 1].sum() == pytest.approx(body.mass_total * 9.81, rel=1e-5)
+    assert not force[~bottom].any()
     rested = body.positions
     for _ in range(50):
         world.step()
-    np.testing.assert_allclose(
-        body.positions, rested, atol=2e-4
-    )  # in motion, friction may hold a little of it
+    # in motion the floor holds it back a little, as the first step takes all friction from zero
+    np.testing.assert_allclose(body.positions, rested, atol=2e-5)
 
 
 def test_a_cantilever_settles_over_an_obstacle():
@@ -250,7 +248,7 @@ def test_a_cantilever_settles_over_an_obstacle():
     report = world.settle()[0]
     assert report.contacts > 0
     distance = np.linalg.norm(body.positions - [0.6, -0.4, 0.125], axis=1)
-    assert distance.min() > 0.2 - 0.01
+    assert distance.min() > 0.2 - 1e-6
     free = cantilever(ct.Corotated, 1e5)
     ct.World([free]).settle()
     assert body.positions[:, 1].min() > free.positions[:, 1].min() + 0.05

@@ -177,7 +177,8 @@ def join_rows(parts: Sequence[ContactRows]) -> ContactRows:
 def _matrix(rows: NDArray[np.integer] | None, count: int) -> NDArray[np.int32]:
     if rows is None:
         return np.zeros((count, 0), np.int32)
-    return np.ascontiguousarray(np.asarray(rows).reshape(count, -1), np.int32)
+    given = np.asarray(rows)
+    return np.ascontiguousarray(given if given.ndim == 2 else given[:, None], np.int32)
 
 
 def _floats(values: ArrayLike) -> NDArray[np.float64]:

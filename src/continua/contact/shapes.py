@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.contact.options import check_constant
 from continua.errors import InputError
 from continua.motion import Motion
 from continua.surroundings import as_vector
@@ -31,26 +32,23 @@ class Shape:
     """What all shapes share.
 
     Attributes:
-        friction: Coulomb's coefficient.
-        stiffness: Pressure a depth of penetration [Pa/m]; None takes it from the touching body's own
-            stiffness, so that the depth stays small against the size of its elements.
-        damping: Part of the critical damping of the contact that acts while a node comes in.
+        friction: Coulomb's coefficient; None takes the world's, see `Contact`.
+        restitution: Part of the normal speed that a hit gives back; None takes the world's.
+        name: Name by which pairs of `Contact` know the shape.
         motion: How the shape moves, as a rigid body; None leaves it where it is.
     """
 
     kind: ClassVar[str]
-    friction: float = 0.5
-    stiffness: float | None = None
-    damping: float = 0.2
+    friction: float | None = None
+    restitution: float | None = None
+    name: str = ""
     motion: Motion | None = None
 
     def _check(self) -> None:
         if self.motion is not None and not isinstance(self.motion, Motion):
             raise InputError(f"a {self.kind}'s motion must be a Motion, not {type(self.motion).__name__}")
-        for key in ("friction", "stiffness", "damping"):
-            value = getattr(self, key)
-            if value is not None and not (isfinite(value) and value >= 0.0):
-                raise InputError(f"a {self.kind}'s {key} must be a finite number of at least 0, not {value}")
+        check_constant(self.friction, f"a {self.kind}'s friction")
+        check_constant(self.restitution, f"a {self.kind}'s restitution", 1.0)
 
     def pose(self, time: float) -> Pose | None:
         """Return where the shape is at `time` [s], or None if it never moves."""

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.contact.asks import BodySystem
 from continua.contact.rows import ContactRows
 from continua.contact.solve_kernels import answer, judge, search
-from continua.contact.systems import Alone, BodySystem, Together
+from continua.contact.systems import Alone, Together
 from continua.linalg import SolveReport
 
 __all__ = ["ContactSolution", "solve_contacts"]
@@ -43,7 +44,7 @@ class ContactSolution:
     """What the contacts of a solve did.
 
     Attributes:
-        impulse: Impulses in the contacts' frames [N s], shape [c, 3].
+        impulse: Impulses in the contacts' frames [N s], over the longest `weight` of the systems, shape [c, 3].
         hessian: How they resist a change of u: (nn, n1, n2, 11, 12, 22) [kg], shape [c, 6].
         report: The linear solves together.
         solves: How many there were.

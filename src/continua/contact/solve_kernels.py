@@ -245,15 +245,34 @@ def merge_pattern(indptr, indices, keys, merged_indptr, merged_indices, place, d
 
 
 @kernel
-def sweep_velocities(
-    ptr, row, block, offset, target, bound, friction, inverse, effective, sweeps, impulse, V
-):
+def inverse_effective(ptr, row, block, inverse, out):
+    """Set out[c] to the effective masses 1 / (g D^-1 g) [kg] of the three directions; zero where nothing can move."""
+    for c in range(ptr.shape[0] - 1):
+        for k in range(3):
+            total = 0.0
+            for e in range(ptr[c], ptr[c + 1]):
+                w = inverse[row[e]]
+                g0, g1, g2 = block[e, 3 * k], block[e, 3 * k + 1], block[e, 3 * k + 2]
+                total += g0 * (w[0] * g0 + w[3] * g1 + w[6] * g2)
+                total += g1 * (w[1] * g0 + w[4] * g1 + w[7] * g2)
+                total += g2 * (w[2] * g0 + w[5] * g1 + w[8] * g2)
+            out[c, k] = 1.0 / total if total > 0.0 else 0.0
+
+
+@kernel
+def sweep_velocities(ptr, row, block, offset, target, friction, inverse, effective, sweeps, impulse, V):
     """Gauss-Seidel for impulses that change velocities by a lumped mass: u_n >= target, and friction.
 
     Args:
+        ptr: First entries of the contacts, see `ContactRows`.
+        row: Rows.
+        block: Blocks.
+        offset: Offsets.
+        target: Least normal velocity [c].
+        friction: Coulomb's coefficients [c].
         inverse: Inverse masses of the rows [N, 9].
-        effective: 1 / (g D^-1 g) of the three directions [c, 3].
-        bound: Where it is not 0 the contact is bilateral in the normal [c].
+        effective: Effective masses of the three directions [c, 3].
+        sweeps: Sweeps.
         impulse: Impulses, changed in place [c, 3].
         V: Velocities, changed in place.
     """
@@ -266,13 +285,11 @@ def sweep_velocities(
                 u0 += g[0] * v0 + g[1] * v1 + g[2] * v2
                 u1 += g[3] * v0 + g[4] * v1 + g[5] * v2
                 u2 += g[6] * v0 + g[7] * v1 + g[8] * v2
-            p0 = impulse[c, 0] - effective[c, 0] * u0
-            if not bound[c]:
-                p0 = max(0.0, p0)
+            p0 = max(0.0, impulse[c, 0] - effective[c, 0] * u0)
             p1 = impulse[c, 1] - effective[c, 1] * u1
             p2 = impulse[c, 2] - effective[c, 2] * u2
             size = np.sqrt(p1 * p1 + p2 * p2)
-            most = friction[c] * abs(p0)
+            most = friction[c] * p0
             if size > most:
                 p1 *= most / size
                 p2 *= most / size

@@ -8,50 +8,16 @@ together are merged into one, with the couplings of the contacts between them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.contact.asks import BodySystem
 from continua.contact.rows import ContactRows
 from continua.contact.solve_kernels import add_all, add_diagonal, compliance, coupling_keys, merge_pattern
-from continua.linalg import PCG, BlockMatrix, BlockPattern, LinearSolver, SolveReport
+from continua.linalg import PCG, BlockMatrix, BlockPattern, SolveReport
 
-__all__ = ["Alone", "BodySystem", "Together"]
-
-_NO_NODES = np.zeros(0, np.int32)
-
-
-@dataclass(eq=False)
-class BodySystem:
-    """The system A x = rhs of one body, in which contacts have a say.
-
-    Attributes:
-        matrix: The matrix of a soft body; for a rigid one, two rows with the mass and the inertia on the diagonal.
-        rhs: Right-hand side [N s], shape [n, 3].
-        x: The first guess, and in the end the solution [m/s], shape [n, 3].
-        load: Sets the scale of the tolerance, like `rhs` [n, 3].
-        fixed: Which rows keep what they have, see `LinearSolver.update`.
-        projections: Free directions of rows that are held in some, or None.
-        solver: The body's own solver.
-        base: What is to be added to x for the velocity, shape [n, 3], when x is an increment; None is nothing.
-        first: Row of V at which the body begins.
-    """
-
-    matrix: BlockMatrix
-    rhs: NDArray[np.float64]
-    x: NDArray[np.float64]
-    load: NDArray[np.float64]
-    fixed: NDArray[np.uint8]
-    projections: NDArray[np.float64] | None
-    solver: LinearSolver
-    base: NDArray[np.float64] | None = None
-    first: int = 0
-
-    @property
-    def rows(self) -> slice:
-        """The body's rows of V."""
-        return slice(self.first, self.first + len(self.rhs))
+__all__ = ["Alone", "Together"]
 
 
 class Alone:
@@ -89,7 +55,7 @@ class Alone:
         add_diagonal(r.ptr, r.row, r.block, hessian, s.matrix.pattern.diagonal, s.matrix.blocks)
         s.solver.update(s.matrix, s.fixed, s.projections)
         x = np.zeros_like(rhs)
-        return x, s.solver.solve(rhs, x, s.rhs)
+        return x, s.solver.solve(rhs, x, s.rhs if s.scale is None else s.scale)
 
     def filtered(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros where the rows are held."""
@@ -100,10 +66,15 @@ class Together:
     """The merged system of several bodies."""
 
     def __init__(self, systems: Sequence[BodySystem], rows: ContactRows, rtol: float) -> None:
-        """Merge the systems, which stand one after the other in V and in `rows`."""
+        """Merge the systems, which stand one after the other in V and in `rows`.
+
+        Equations in which forces act for a shorter time are made larger, so that impulses mean the same in all.
+        """
         self.systems, self.rows = systems, rows
         n = sum(len(s.rhs) for s in systems)
-        self.rhs = np.concatenate([s.rhs for s in systems])
+        longest = max(s.weight for s in systems)
+        self._scales = [longest / s.weight for s in systems]
+        self.rhs = np.concatenate([k * s.rhs for k, s in zip(self._scales, systems, strict=True)])
         self.fixed = np.concatenate([s.fixed for s in systems])
         self.projections = None
         if any(s.projections is not None for s in systems):
@@ -148,8 +119,9 @@ class Together:
         self._fill(self._plain)
 
     def _fill(self, out: NDArray[np.float64]) -> None:
-        for s, start, end in zip(self.systems, self._starts[:-1], self._starts[1:], strict=True):
-            out[self._place[start:end]] = s.matrix.blocks
+        ends = zip(self.systems, self._scales, self._starts[:-1], self._starts[1:], strict=True)
+        for s, scale, start, end in ends:
+            out[self._place[start:end]] = s.matrix.blocks if scale == 1.0 else scale * s.matrix.blocks
 
     def compliance(self) -> NDArray[np.float64]:
         """Return how far the contacts give way by their own rows [1/kg], shape [c]."""
@@ -162,9 +134,11 @@ class Together:
         """Return A x, without contacts."""
         out = np.empty_like(x)
         first = 0
-        for s in self.systems:
+        for s, scale in zip(self.systems, self._scales, strict=True):
             rows = slice(first, first + len(s.rhs))
             s.matrix.multiply(x[rows], out[rows])
+            if scale != 1.0:
+                out[rows] *= scale
             first = rows.stop
         return out
 

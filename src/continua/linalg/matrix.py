@@ -60,6 +60,16 @@ class BlockPattern:
         diagonal = kernels.diagonal_slots(indptr, indices)
         return cls(indptr, indices, diagonal, inc_indptr, inc_codes, slots, elements.shape[1])
 
+    @classmethod
+    def of_diagonal(cls, node_count: int) -> BlockPattern:
+        """Return the pattern of a matrix that has diagonal blocks only."""
+        each = np.arange(node_count, dtype=np.int32)
+        starts = np.arange(node_count + 1, dtype=np.int32)
+        none = np.zeros(0, np.int32)
+        return cls(
+            starts, each, each, np.zeros(node_count + 1, np.int32), none, np.zeros((0, 1), np.uint16), 1
+        )
+
     @property
     def node_count(self) -> int:
         """Number of block rows."""

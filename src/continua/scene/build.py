@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import continua.mesh as meshes
 from continua import solids
-from continua.contact import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
+from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
 from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.motion import Motion
@@ -42,6 +42,7 @@ def build_world(scene: Scene) -> World:
             gravity=scene.gravity,
             dt=scene.dt,
             colliders=[_collider(scene, number) for number in range(len(scene.colliders))],
+            contact=_contact(scene.contact),
             wind=_wind(scene),
             settled=scene.settled,
             fields=scene.output.fields,
@@ -201,6 +202,8 @@ def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
             name=spec.name,
             mass=spec.mass,
             damping=_damping(spec.damping),
+            friction=spec.friction,
+            restitution=spec.restitution,
             plasticity=_plasticity(spec.plasticity),
             integrator=_integrator(spec.integrator),
             newton=spec.newton,
@@ -404,9 +407,21 @@ def _motion(spec: Any) -> Motion:
     raise TypeError(f"unknown motion {spec!r}")
 
 
+def _contact(spec: surroundings.Contact) -> Contact:
+    pairs = {
+        (pair.between[0], pair.between[1]): pair.model_dump(exclude={"between"}, exclude_none=True)
+        for pair in spec.pairs
+    }
+    return Contact(spec.friction, spec.restitution, spec.thickness, spec.self_contact, pairs)
+
+
 def _collider(scene: Scene, number: int) -> Shape:
     spec = scene.colliders[number]
-    answer: dict[str, Any] = {"friction": spec.friction, "stiffness": spec.stiffness, "damping": spec.damping}
+    answer: dict[str, Any] = {
+        "friction": spec.friction,
+        "restitution": spec.restitution,
+        "name": spec.name or "",
+    }
     with scene.at("colliders", number):
         answer["motion"] = None if spec.motion is None else _motion(spec.motion)
         match spec:

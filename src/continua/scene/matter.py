@@ -124,6 +124,12 @@ class SoftBody(Model):
     order: Literal[1, 2, 3] = option("Polynomial degree of the elements.", 1)
     mass: Literal["consistent", "lumped"] = option("How mass is spread over the nodes.", "consistent")
     damping: Damping = option("How motion dies away.", Damping())
+    friction: Number | None = option(
+        "Coulomb's coefficient of friction; by default that of `contact`.", None, ge=0, le=100
+    )
+    restitution: Number | None = option(
+        "Part of the normal speed that a hit gives back; by default that of `contact`.", None, ge=0, le=1
+    )
     plasticity: Plasticity | None = option("How it keeps a deformation; purely elastic by default.", None)
     integrator: Integrator = option(
         "How it is advanced in time: a word, or with constants of its own.", "implicit_euler"

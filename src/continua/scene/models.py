@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from continua.scene.matter import Body
 from continua.scene.problems import Place, Source, scene_error
-from continua.scene.surroundings import Change, Collider, Wind
+from continua.scene.surroundings import Change, Collider, Contact, Wind
 from continua.scene.types import Count, Model, Name, Number, PictureSize, Text, Vector, option
 from continua.scene.types import Path as PathText
 
@@ -108,6 +108,7 @@ class Scene(Model):
     )
     bodies: list[Body] = option("What is simulated.", min_length=1, max_length=1000)
     colliders: list[Collider] = option("Fixed obstacles.", [], max_length=1000)
+    contact: Contact = option("How things touch: friction, restitution, thickness, pairs.", Contact())
     wind: Wind | None = option("Moving air.", None)
     changes: list[Change] = option("Changes of material while it runs.", [], max_length=100_000)
     output: Output = option("What a run writes.", Output())

@@ -4,24 +4,37 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from annotated_types import Len
 from pydantic import Tag
 
 from continua.scene.motions import Motion
 from continua.scene.shapes import Mesh, Rotation, Transform
 from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
 
-__all__ = ["Box", "Capsule", "Change", "Collider", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere", "Wind"]
+__all__ = [
+    "Box",
+    "Capsule",
+    "Change",
+    "Collider",
+    "Contact",
+    "ContactPair",
+    "Cylinder",
+    "Gear",
+    "MeshShape",
+    "Plane",
+    "Sphere",
+    "Wind",
+]
 
 
 class _Obstacle(Model):
-    friction: Number = option("Coulomb's coefficient of friction.", 0.5, ge=0, le=100)
-    stiffness: Number | None = option(
-        "Pressure for each metre of penetration; by default it suits the touching body.",
-        None,
-        unit="Pa/m",
-        gt=0,
+    name: Name | None = option("Name, for pairs of `contact`.", None)
+    friction: Number | None = option(
+        "Coulomb's coefficient of friction; by default that of `contact`.", None, ge=0, le=100
     )
-    damping: Number = option("Part of the critical damping while a body comes in.", 0.2, ge=0, le=100)
+    restitution: Number | None = option(
+        "Part of the normal speed that a hit gives back; by default that of `contact`.", None, ge=0, le=1
+    )
     motion: Motion | None = option("How it moves; at rest by default.", None)
 
 
@@ -107,6 +120,33 @@ Collider = Annotated[
     | Annotated[Gear, Tag("gear")],
     by_type("plane", "sphere", "box", "cylinder", "capsule", "mesh", "gear"),
 ]
+
+
+class ContactPair(Model):
+    """What holds where two things touch, named by `between`; what is not given follows from the two."""
+
+    between: Annotated[list[Name], Len(2, 2)] = option(
+        "Names of two bodies or colliders; the same twice is self-contact."
+    )
+    friction: Number | None = option("Coulomb's coefficient of friction.", None, ge=0, le=100)
+    restitution: Number | None = option("Part of the normal speed that a hit gives back.", None, ge=0, le=1)
+    touch: Flag | None = option("Whether they touch at all.", None)
+
+
+class Contact(Model):
+    """How things touch. A body's or collider's own values win over these, those of a pair over both."""
+
+    friction: Number = option("Coulomb's coefficient of friction.", 0.5, ge=0, le=100)
+    restitution: Number = option("Part of the normal speed that a hit gives back.", 0.0, ge=0, le=1)
+    thickness: Number | None = option(
+        "Distance that surfaces of meshes keep from each other; by default a small part of their edges' length.",
+        None,
+        unit="m",
+        gt=0,
+        le=1e6,
+    )
+    self_contact: Flag = option("Whether soft bodies touch themselves.", True)
+    pairs: list[ContactPair] = option("What holds for single pairs.", [], max_length=1000)
 
 
 class Wind(Model):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from continua.contact import Obstacles
+from continua.contact.options import check_constant
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, frozen
 from continua.linalg import LinearSolver, SolverChoice
@@ -28,7 +30,7 @@ from continua.solids.plasticity import PlasticFlow, Plasticity
 from continua.solids.quadrature import NodalElements, QuadratureTets
 from continua.solids.selection import Where
 from continua.solids.statics import SettleReport, settle_body
-from continua.solids.stepping import Touch, step_body
+from continua.solids.stepping import step_alone
 from continua.solids.surface import BodySurface
 from continua.solids.unknowns import choose_solver, give_geometry
 from continua.surroundings import Surroundings, as_vector
@@ -93,6 +95,8 @@ class SoftBody(Attachments):
             integrators need it).
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha brakes all motion like
             a medium around the body, beta brakes deformation only. Or a `RotatedDamping`.
+        friction: Coulomb's coefficient where something touches the body; None takes the world's, see `Contact`.
+        restitution: Part of the normal speed that a hit gives back; None takes the world's.
         plasticity: When and how the body keeps a deformation; None is purely elastic.
         integrator: How the body is advanced in time: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
             `SemiImplicit()`, or its name with its usual constants.
@@ -114,6 +118,8 @@ class SoftBody(Attachments):
         name: str | None = None,
         mass: str = "consistent",
         damping: ArrayLike | RotatedDamping = (0.0, 0.0),
+        friction: float | None = None,
+        restitution: float | None = None,
         plasticity: Plasticity | None = None,
         integrator: Integrator | str = "implicit_euler",
         newton: int | None = None,
@@ -125,6 +131,9 @@ class SoftBody(Attachments):
             raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
         self.integrator = choose_integrator(integrator, newton)
         self.name = name or ""
+        check_constant(friction, "the friction of a body")
+        check_constant(restitution, "the restitution of a body", 1.0)
+        self.friction, self.restitution = friction, restitution
         self.color = color
         self.mesh = mesh
         self._mass_lumped = mass == "lumped"
@@ -137,6 +146,7 @@ class SoftBody(Attachments):
         self._v = np.zeros_like(self._x)
         self._initial_v = np.zeros_like(self._x)
         self._force = np.zeros_like(self._x)
+        self._contact_force = np.zeros_like(self._x)
         self._paint = _checked_paint(paint, self._elements.rest_positions)
         self._surroundings = Surroundings()
         self._surface = BodySurface(self._elements)
@@ -298,39 +308,25 @@ class SoftBody(Attachments):
         """Enter a world: gravity, wind and time come from `surroundings` from now on."""
         self._surroundings = surroundings
 
-    def contact_surface(self) -> dict[str, Any]:
-        """Return what a contact search needs to know of the surface (see `contact.find_contacts`)."""
-        nodes, areas = self._surface.nodes, self._surface.areas
+    @property
+    def touching_nodes(self) -> NDArray[np.int32]:
+        """The nodes that obstacles can touch, shape [k]: those on the surface, or all of a body without strength."""
         if self._materials.slack:  # the inside would fall through the skin
-            everything = np.full(self.node_count, areas.mean())
-            everything[nodes] = areas
-            nodes, areas = np.arange(self.node_count, dtype=np.int32), everything
-        return {
-            "nodes": nodes,
-            "positions": self._x[nodes],
-            "velocities": self._v[nodes],
-            "areas": areas,
-            "masses": self._node_mass[nodes],
-            "stiffness": self._contact_stiffness,
-        }
+            return np.arange(self.node_count, dtype=np.int32)
+        return self._surface.nodes
 
-    def step(self, dt: float, touch: Touch | None = None) -> StepReport:
-        """Advance by `dt` [s].
+    def note_contact(self, force: NDArray[np.float64]) -> None:
+        """Hear of the contact forces on the nodes in the last step [N], shape [n, 3]."""
+        self._contact_force = force
+
+    def step(self, dt: float) -> StepReport:
+        """Advance by `dt` [s], touching nothing; `World.step` lets bodies touch.
 
         A step that fails is done again in 2, 4, ... up to 64 parts, and the report says so. If that fails too,
         DivergedError is raised and the body stays at its last good state.
-
-        Args:
-            dt: Time step [s].
-            touch: Finds the nodes that touch something: a function of what `contact_surface` returns, and dt.
         """
-        for handle in self._handles:
-            handle.take()
-        report = step_body(self, dt, touch)
-        self._reactions = self._stepper.reactions
-        for handle in self._handles:
-            handle.publish(self._stepper, dt / report.substeps)
-        return report
+        self._contact_force = np.zeros_like(self._x)
+        return step_alone(self, dt)
 
     def settle(
         self,
@@ -338,7 +334,7 @@ class SoftBody(Attachments):
         max_newton: int = 200,
         *,
         steps: int | None = None,
-        touch: Touch | None = None,
+        obstacles: Obstacles | None = None,
     ) -> SettleReport:
         """Go to the static equilibrium under gravity, wind, pushes and pulls, and rest there.
 
@@ -351,11 +347,11 @@ class SoftBody(Attachments):
             max_newton: Newton iterations after which to give up, in each load step.
             steps: Load steps to begin with; they are halved where one fails. None puts all loads on at once, and
                 turns to load steps if that fails.
-            touch: Finds the nodes that touch something, as in `step`.
+            obstacles: What the body can touch, without friction.
         """
         for handle in self._handles:
             handle.take()
-        report = settle_body(self, rtol, max_newton, steps, touch)
+        report = settle_body(self, rtol, max_newton, steps, obstacles)
         for handle in self._handles:
             handle.publish(self._stepper, 0.0)
         return report
@@ -383,6 +379,7 @@ class SoftBody(Attachments):
             "displacement": Field(frozen(positions - rest), "m"),
             "velocity": Field(frozen(self._elements.values(self._v)), "m/s"),
             "von_mises": Field(frozen(self._elements.von_mises()), "Pa"),
+            "contact_force": Field(frozen(self._contact_force), "N"),
         }
         if self._paint is not None:
             at_hand["paint"] = Field(self._paint, "")
@@ -426,6 +423,7 @@ class SoftBody(Attachments):
         self._stepper.restart(self._v)
         self._stepper.forget_choice()
         self._reactions = None
+        self._contact_force = np.zeros_like(self._x)
 
     def __repr__(self) -> str:
         return (
@@ -463,9 +461,6 @@ class SoftBody(Attachments):
         if self._stepper.damper is not None:
             self._stepper.damper.set_constants(materials.constants, self._damping_time)
         self._stepper.material_changed()
-        # stiff against the body, and enough to carry the weight of a body without strength
-        weight = 9.81 * float(materials.density.mean()) * self.mesh.volume ** (1.0 / 3.0)
-        self._contact_stiffness = max(20.0 * materials.young, 100.0 * weight) / self._element_size
         if self._density is None or (self._density != materials.density).any():
             self._density = materials.density
             lumped = self._mass_lumped or self.integrator.lumped

@@ -12,16 +12,17 @@ r_0 = f - f_int(x_0), so x_0 is at rest under f - r_0; the loads f - (1 - s) r_0
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import NO_CONTACTS, ContactSet
+from continua.contact import BodySystem, ContactRows, Obstacles, contact_rows, solve_contacts
 from continua.errors import DivergedError, InputError
-from continua.linalg import BlockMatrix, LinearSolver
+from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.mesh import TetMesh
 from continua.solids.constraints import Held
 from continua.solids.elements import Elements, LinearTets, System
@@ -31,7 +32,6 @@ from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.integrators.supports import add_pulls, pull_energy
 from continua.solids.laws import Corotated, RotatedLinear
 from continua.solids.newton import search_line
-from continua.solids.stepping import Touch
 
 if TYPE_CHECKING:
     from continua.solids.soft_body import SoftBody
@@ -40,6 +40,10 @@ __all__ = ["SettleReport", "settle_body"]
 
 _SHORTEST = 2.0**-10  # part of the way below which a load step is given up
 _FOLLOWING = 50  # most times that loads are taken anew where the body has got to
+_LEAST_SLACK = 0.02  # part of the mass that a body leans on from the start which stays
+_RTOL = 1e-8  # tolerance of linear solves with contacts
+_CLOSED = 1e-6  # part of an element's size that a contact may be open or closed too far in the end
+_NEAR = 0.25  # part of the body's size within which nodes know of shapes
 _ON_THE_WAY = 1e-3  # unbalanced force that load steps before the last may leave
 
 
@@ -73,7 +77,7 @@ class Balance:
         mass: Scalar masses of the blocks, which keep the matrix regular where the body is slack.
         force: Loads [N], shape [n, 3].
         pulls: Springs.
-        touch: Finds the nodes that are inside a shape at given positions, or None.
+        touch: Finds the nodes that are near a shape at given positions, or None.
 
     Attributes:
         rhs: The unbalanced force [N], shape [n, 3]: at the end the opposite of what holds the body.
@@ -86,24 +90,21 @@ class Balance:
         mass: NDArray[np.float64],
         force: NDArray[np.float64],
         pulls: tuple[Pull, ...] = (),
-        touch: Callable[[NDArray[np.float64]], ContactSet] | None = None,
+        touch: Callable[[NDArray[np.float64]], ContactRows] | None = None,
     ) -> None:
         self.elements, self.matrix, self.mass = elements, matrix, mass
         self.force, self.pulls, self._touch = force, pulls, touch
         self.conservative = elements.conservative
         self.rhs = np.zeros_like(force)
         self.slack = 0.0
-        self.contacts = NO_CONTACTS
+        self.push = np.zeros_like(force)  # of contacts [N], taken for given
         self._zero = np.zeros_like(force)
 
     def potential(self, u: NDArray[np.float64]) -> float:
         """Go to u and return the potential [J] there."""
         self.elements.update(u)
         value = self.elements.energy() - float(np.vdot(self.force, u)) + pull_energy(self.pulls, u)
-        if self._touch is not None:
-            self.contacts = self._touch(u)
-            value += 0.5 * float(self.contacts.stiffness @ self.contacts.gaps**2)
-        return value
+        return value if self._touch is None else value - float(np.vdot(self.push, u))
 
     def linearise(self, u: NDArray[np.float64]) -> None:
         """Fill the matrix and `rhs`, the unbalanced force, at the u of the last `potential`."""
@@ -111,11 +112,12 @@ class Balance:
             System(self.matrix, self.rhs, self.mass, self.slack, 1.0, 1.0, self._zero, self.force)
         )
         add_pulls(self.matrix, self.rhs, self.pulls, u, 1.0, 1.0)
-        c = self.contacts
-        if len(c):
-            np.subtract.at(self.rhs, c.nodes, (c.stiffness * c.gaps)[:, None] * c.normals)
-            blocks = c.stiffness[:, None, None] * c.normals[:, :, None] * c.normals[:, None, :]
-            np.add.at(self.matrix.blocks, self.matrix.pattern.diagonal[c.nodes], blocks.reshape(-1, 9))
+        if self._touch is not None:
+            self.rhs += self.push
+
+    def touching(self, u: NDArray[np.float64]) -> ContactRows | None:
+        """Return the nodes near a shape at u, or None if there are no shapes."""
+        return None if self._touch is None else self._touch(u)
 
 
 class Search:
@@ -127,14 +129,19 @@ class Search:
         held: What is held.
         slack: Mass [1/s2] to lean on from the start: for a body that nothing holds until it touches something.
         max_newton: Newton iterations after which to stop.
+        size: Size of the elements [m].
     """
 
     def __init__(
-        self, land: Balance, solver: LinearSolver, held: Held, slack: float, max_newton: int
+        self, land: Balance, solver: LinearSolver, held: Held, slack: float, max_newton: int, size: float
     ) -> None:
+        self.size = size
         self.land, self.solver, self.held, self.slack, self.max_newton = land, solver, held, slack, max_newton
         self.newton = self.iterations = 0
         self.residual = np.inf
+        self.contacts = 0
+        self._forces: dict[int, float] = {}
+        self._move = 0.0
         self._load = float(np.abs(held.free_part(land.force)).max(initial=0.0))
 
     def run(self, x: NDArray[np.float64], rtol: float) -> bool:
@@ -148,14 +155,21 @@ class Search:
             free = held.free_part(land.rhs)
             scale = self._load or float(np.abs(land.rhs - free).max(initial=0.0))
             self.residual = float(np.abs(free).max(initial=0.0)) / max(scale, 1e-300)
-            if self.residual <= rtol:
+            rows = land.touching(x)
+            if self.residual <= rtol and self._in_place(rows):
                 return True
             self.newton += 1
             direction = np.zeros_like(x)
             land.matrix.positions = x
-            self.solver.update(land.matrix, held.fixed, held.projections)
-            report = self.solver.solve(land.rhs, direction)
+            if rows is None or not len(rows):
+                self.solver.update(land.matrix, held.fixed, held.projections)
+                report = self.solver.solve(land.rhs, direction)
+            else:
+                before = land.push.copy()
+                report = self._solve_touching(rows, direction)
+                potential -= float(np.vdot(land.push - before, x))
             self.iterations += report.iterations
+            self._move = float(np.abs(direction).max(initial=0.0))
             fall = float(np.vdot(land.rhs, direction))  # the direction has no held components
             if not (report.residual >= 0.0 and fall > 0.0 and np.isfinite(fall)):
                 # a collapsed element leaves a direction without stiffness: lean on the mass there
@@ -166,11 +180,50 @@ class Search:
             if length == 0.0:
                 return False
             land.slack *= 0.1 if length == 1.0 else 2.0
+            land.slack = max(land.slack, _LEAST_SLACK * self.slack)
         return False
+
+    def _in_place(self, rows: ContactRows | None) -> bool:
+        """Return whether the contacts that press are closed and no node is inside a shape."""
+        if rows is None or not len(rows):
+            return True
+        force = np.array([self._forces.get(key, 0.0) for key in rows.key.tolist()])
+        off = np.maximum(-rows.gap, np.where(force > 0.0, rows.gap, 0.0))
+        return len(self._forces) == int((force > 0.0).sum()) and float(off.max()) <= _CLOSED * self.size
+
+    def _solve_touching(self, rows: ContactRows, direction: NDArray[np.float64]) -> SolveReport:
+        """Fill Newton's direction with contacts as constraints; `land` gets their forces."""
+        land, held = self.land, self.held
+        bare = land.rhs - land.push
+        system = BodySystem(
+            land.matrix,
+            bare,
+            direction,
+            bare,
+            held.fixed,
+            held.projections,
+            self.solver,
+            _no_answer,
+            scale=np.zeros_like(bare),
+        )
+        push = np.zeros((len(rows), 3))
+        push[:, 0] = [self._forces.get(key, 0.0) for key in rows.key.tolist()]
+        tolerance = max(1e-3 * self._move, 1e-11 * self.size) if self._move else 1e-4 * self.size
+        with _accurate(self.solver):
+            found = solve_contacts([system], rows, rows.gap, push, tolerance)
+        pressing = found.impulse[:, 0] > 0.0
+        self._forces = dict(
+            zip(rows.key[pressing].tolist(), found.impulse[pressing, 0].tolist(), strict=True)
+        )
+        self.contacts = int(pressing.sum())
+        land.push[:] = 0.0
+        rows.spread(found.impulse, land.push)
+        np.add(bare, land.push, out=land.rhs)
+        return found.report
 
 
 def settle_body(
-    body: SoftBody, rtol: float, max_newton: int, steps: int | None, touch: Touch | None
+    body: SoftBody, rtol: float, max_newton: int, steps: int | None, obstacles: Obstacles | None
 ) -> SettleReport:
     """Put a body at its static equilibrium; see `SoftBody.settle`."""
     if steps is not None and steps < 1:
@@ -182,13 +235,13 @@ def settle_body(
             "give it strength first"
         )
     held.place(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
-    if not held.any and not body._pulls and touch is None:
+    if not held.any and not body._pulls and obstacles is None:
         raise InputError(f"body '{body.name}' has no equilibrium, because nothing holds it; pin it somewhere")
     way, still = np.zeros_like(body._x), np.zeros_like(body._x)  # the wind presses on a body at rest
     held.impose(way)
     x = body._x + way
     body._collect_forces(x, still, body._force)
-    loose = held.loose(body._force) if touch is None and not body._pulls else None
+    loose = held.loose(body._force) if obstacles is None and not body._pulls else None
     if loose is not None:
         along = ", ".join(f"{c:.3g}" for c in np.abs(loose))
         raise InputError(
@@ -202,12 +255,17 @@ def settle_body(
         body._mass,
         body._force,
         tuple(body._pulls),
-        _at_rest(body, touch),
+        _at_rest(body, obstacles),
     )
     # a body that nothing holds yet falls by a part of its size in an iteration
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
     search = Search(
-        land, body._stepper.solver, held, 0.0 if held.any else 10.0 * weight / body._size, max_newton
+        land,
+        body._stepper.solver,
+        held,
+        0.0 if held.any else 10.0 * weight / body._size,
+        max_newton,
+        body._element_size,
     )
     found, done = steps is None and search.run(x, rtol), 0
     if not found:
@@ -231,8 +289,9 @@ def settle_body(
     body._v[:] = 0.0
     body._stepper.restart(body._v)
     body._reactions = lambda: -land.rhs
+    body.note_contact(land.push.copy())
     return SettleReport(
-        True, search.newton, search.iterations, search.residual, max(done, 1), len(land.contacts)
+        True, search.newton, search.iterations, search.residual, max(done, 1), search.contacts
     )
 
 
@@ -278,16 +337,42 @@ def _exact(body: SoftBody) -> Elements:
     return elements
 
 
-def _at_rest(body: SoftBody, touch: Touch | None) -> Callable[[NDArray[np.float64]], ContactSet] | None:
-    """Return a function that finds the nodes inside a shape when the body is at x."""
-    if touch is None:
-        return None
-    surface = body.contact_surface()
-    nodes = surface["nodes"]
-    still = np.zeros((len(nodes), 3))
-    time = body._surroundings.time
+@contextmanager
+def _accurate(solver: LinearSolver) -> Iterator[None]:
+    """Let a solver solve more exactly: contact leaves a body loose along the shapes, and that needs it."""
+    before = getattr(solver, "rtol", None)
+    if before is None:
+        yield
+        return
+    solver.rtol = min(before, _RTOL)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        solver.rtol = before  # type: ignore[attr-defined]
 
-    def find(x: NDArray[np.float64]) -> ContactSet:
-        return touch(**{**surface, "positions": x[nodes], "velocities": still}, time=time, dt=0.0)
+
+def _no_answer() -> SolveReport:
+    raise AssertionError("contacts are solved for")
+
+
+def _at_rest(
+    body: SoftBody, obstacles: Obstacles | None
+) -> Callable[[NDArray[np.float64]], ContactRows] | None:
+    """Return a function that finds the nodes near a shape when the body is at x; they slide without friction."""
+    if obstacles is None:
+        return None
+    nodes = body.touching_nodes
+    time, margin = body._surroundings.time, _NEAR * body._size
+
+    def find(x: NDArray[np.float64]) -> ContactRows:
+        met = obstacles.look(x[nodes], time, 0.0).near(margin)
+        node = nodes[met.which].astype(np.int64)
+        return contact_rows(
+            met.normal,
+            met.place,
+            met.gap,
+            soft_rows=node[:, None],
+            key=met.shape.astype(np.int64) * 2**32 + node,
+        )
 
     return find

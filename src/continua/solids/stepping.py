@@ -1,39 +1,32 @@
-"""One step of a body, in one piece or, when that fails, in parts.
+"""One step of a soft body, as `contact.parts` does it: in one piece or, when that fails, in parts.
 
 A step fails when a value is not finite, the linear solver gets nowhere, Newton's iteration does not settle, or nodes
-fly apart. It is then done again in 2, 4, ... parts, up to 64; loads, motions and contacts are those of each part's own
-time. If nothing helps, the body keeps the state it had.
+fly apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
 from math import isfinite
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import NO_CONTACTS, ContactSet
+from continua.contact import ALONE, Conversation, FailedPartError, advance
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
 from continua.linalg import LinearSolver
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements
-from continua.solids.integrators import Matter, StepInput
+from continua.solids.integrators import StepInput
 from continua.solids.integrators.integrator import Outcome
 
 if TYPE_CHECKING:
     from continua.solids.soft_body import SoftBody
 
-__all__ = ["Touch", "step_body"]
+__all__ = ["SoftStep", "step_alone"]
 
-Touch = Callable[..., ContactSet]
-"""Finds contacts: called with what `SoftBody.contact_surface` returns, and dt."""
-
-MOST_PARTS = 64
 FAR = 10.0
 """Sizes of the body that its nodes may move away from each other in one step."""
 
@@ -41,53 +34,72 @@ HOPELESS = 0.5
 """Relative residual from which a linear solve has failed."""
 
 
-class _FailedError(ArithmeticError):
-    """A part of a step failed; the text says why."""
+class SoftStep:
+    """One step of a soft body."""
+
+    def __init__(self, body: SoftBody, dt: float) -> None:
+        """Get ready for a step of `dt` [s]."""
+        if not (isfinite(dt) and dt > 0.0):
+            raise InputError(f"dt must be greater than 0 s, not {dt}")
+        for handle in body._handles:
+            handle.take()
+        self.body = body
+        self.matter = body._matter()
+        self.needed = body._stepper.parts(self.matter, dt, body.damping, body._pulls)
+        self.retries = body._stepper.retries
+        self._outcomes: list[Outcome] = []
+        self._saved: dict[str, Any] | None = None
+
+    def part(self, time: float, dt: float) -> Conversation:
+        """Advance by one part of the step, or raise and change nothing."""
+        body, matter = self.body, self.matter
+        stepper = body._stepper
+        outcome = yield from stepper.solve(matter, _step_input(body, time, dt))
+        residual = outcome.solve.residual
+        if not residual >= 0.0 or (residual > HOPELESS and not outcome.solve.converged):
+            raise FailedPartError("the linear solver found no solution")
+        if outcome.failure:
+            raise FailedPartError(outcome.failure)
+        way = mass_kernels.departure(matter.x, stepper.positions, stepper.velocities)
+        if not way <= FAR * body._size:
+            raise FailedPartError("nodes flew apart" if isfinite(way) else "positions became infinite")
+        stepper.accept(matter)
+        if body._flow is not None:
+            body._flow.advance(matter.x, dt)
+        self._outcomes.append(outcome)
+
+    def save(self) -> None:
+        """Remember the state."""
+        self._saved = self.body.state()
+
+    def restore(self) -> None:
+        """Go back to the state that was saved."""
+        self._outcomes.clear()
+        if self._saved is not None:
+            self.body.restore(self._saved)
+
+    def report(self, dt: float, parts: int, needed: int, reason: str, seconds: float) -> StepReport:
+        """Publish what handles have to know, and tell how the step went."""
+        body = self.body
+        body._reactions = body._stepper.reactions
+        for handle in body._handles:
+            handle.publish(body._stepper, dt / parts)
+        return _report(body, dt, self._outcomes, needed, reason, seconds)
+
+    def diverged(self, dt: float, parts: int, reason: str) -> DivergedError:
+        """Return the error of a step that failed."""
+        return _diverged(self.body, dt, parts, reason)
 
 
-def step_body(body: SoftBody, dt: float, touch: Touch | None = None) -> StepReport:
-    """Advance a body by `dt` [s]; see `SoftBody.step`."""
-    if not (isfinite(dt) and dt > 0.0):
-        raise InputError(f"dt must be greater than 0 s, not {dt}")
-    start = perf_counter()
-    matter = body._matter()
-    around = body._surroundings
-    needed = body._stepper.parts(matter, dt, body.damping, body._pulls)
-    before: dict[str, Any] | None = None
-    reason = ""
-    for more in range(MOST_PARTS.bit_length() if body._stepper.retries else 1):
-        parts = needed << more
-        if parts > 1 and before is None:
-            before = body.state()
-        try:
-            outcomes = [
-                _part(body, matter, around.time + (k * dt) / parts, dt / parts, touch) for k in range(parts)
-            ]
-        except _FailedError as failure:
-            reason = str(failure)
-        except BaseException:
-            if before is not None:
-                body.restore(before)
-            raise
-        else:
-            return _report(body, dt, outcomes, needed, reason, perf_counter() - start)
-        if before is not None:
-            body.restore(before)
-    raise _diverged(body, dt, parts, reason)
+def step_alone(body: SoftBody, dt: float) -> StepReport:
+    """Advance a body by `dt` [s] that touches nothing; see `SoftBody.step`."""
+    return advance([SoftStep(body, dt)], body._surroundings.time, dt, ALONE)[0]
 
 
-def _step_input(body: SoftBody, time: float, dt: float, touch: Touch | None) -> StepInput:
+def _step_input(body: SoftBody, time: float, dt: float) -> StepInput:
     """Return what acts on a body in the part of a step from `time` to `time + dt` [s]."""
-    around = body._surroundings
     body._held.place(body._constraints, time, time + dt, body.rest_positions, body._x, dt, body.name)
     body._collect_forces(body._x, body._v, body._force, time + body._stepper.when * dt)
-
-    def find(velocities: NDArray[np.float64]) -> ContactSet:
-        if touch is None:
-            return NO_CONTACTS
-        surface = body.contact_surface()
-        return touch(**{**surface, "velocities": velocities[surface["nodes"]]}, time=time, dt=dt)
-
     return StepInput(
         dt=dt,
         alpha=body.damping[0],
@@ -97,29 +109,9 @@ def _step_input(body: SoftBody, time: float, dt: float, touch: Touch | None) -> 
         follows_rotation=body.material.follows_rotation,
         constant_stiffness=body.material.constant_stiffness,
         pulls=tuple(body._pulls),
-        touch=find,
-        slip=0.01 * float(np.linalg.norm(around.gravity)) * dt + 1e-6 * body._size / dt,
         settled=1e-5 * body._element_size,
         size=body._element_size,
     )
-
-
-def _part(body: SoftBody, matter: Matter, time: float, dt: float, touch: Touch | None) -> Outcome:
-    """Advance by one part of a step, or raise and change nothing."""
-    stepper = body._stepper
-    outcome = stepper.solve(matter, _step_input(body, time, dt, touch))
-    residual = outcome.solve.residual
-    if not residual >= 0.0 or (residual > HOPELESS and not outcome.solve.converged):
-        raise _FailedError("the linear solver found no solution")
-    if outcome.failure:
-        raise _FailedError(outcome.failure)
-    way = mass_kernels.departure(matter.x, stepper.positions, stepper.velocities)
-    if not way <= FAR * body._size:
-        raise _FailedError("nodes flew apart" if isfinite(way) else "positions became infinite")
-    stepper.accept(matter)
-    if body._flow is not None:
-        body._flow.advance(matter.x, dt)
-    return outcome
 
 
 def _report(

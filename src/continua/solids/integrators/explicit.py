@@ -3,7 +3,8 @@
     v' = v + dt/2 M^-1 F(x, v),     x+ = x + dt v',     v+ = v' + dt/2 M^-1 F(x+, v+),     F = f_ext - f(x) - C v
 
 with lumped mass. Damping by mass is centred as in central differences (G11 in Georgii 2007); damping by stiffness is
-explicit, with v+ in the last force predicted by an explicit half step. Contacts act implicitly, node by node.
+explicit, with v+ in the last force predicted by an explicit half step. Contacts hold v' where it leads into a shape,
+and v+ after the second half.
 
 With a = alpha dt/2 and d = beta omega^2 dt/2 a mode of frequency omega is stable as long as
 
@@ -21,14 +22,13 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import ContactSet
-from continua.contact.kernels import apply_contacts
+from continua.contact import BodySystem, BodyVelocities
 from continua.errors import InputError
-from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.linalg import PCG, BlockMatrix, BlockPattern, LinearSolver, SolveReport
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements, System
 from continua.solids.handles import Pull
-from continua.solids.integrators.integrator import Integrator, Matter, Outcome, StepInput, Stepper
+from continua.solids.integrators.integrator import Integrator, Matter, Outcome, Solving, StepInput, Stepper
 from continua.solids.integrators.stability import highest_frequency
 from continua.solids.integrators.supports import add_pull_forces
 
@@ -142,6 +142,9 @@ class ExplicitStepper(LimitedStepper):
         self._at_start = False
         self._half = np.zeros_like(self.positions)
         self._reaction = np.zeros_like(self.positions)
+        self._lumped = BlockMatrix(BlockPattern.of_diagonal(len(self.positions)))
+        self._lumped_solver = PCG(rtol=1e-12, preconditioner="jacobi")
+        self._lumped_solver.setup(self._lumped)
 
     def limit(self, frequency: float, alpha: float, beta: float) -> float:
         """Return the longest stable step [s] of a body with this highest frequency [rad/s]."""
@@ -166,7 +169,7 @@ class ExplicitStepper(LimitedStepper):
         self._at_start = False
         return super().parts(matter, dt, damping, pulls)
 
-    def solve(self, matter: Matter, step: StepInput) -> Outcome:
+    def solve(self, matter: Matter, step: StepInput) -> Solving:
         """Fill `positions` and `velocities`."""
         dt, mass = step.dt, matter.node_mass[:, None]
         part, keep = 0.5 * dt, 1.0 - 0.5 * dt * step.alpha
@@ -178,11 +181,12 @@ class ExplicitStepper(LimitedStepper):
         force = self._inner + step.force - self._drag(step, matter.v)
         np.add(matter.v, part * force / mass, out=half)
         half /= gain
-        contacts = step.touch(half)
-        if len(contacts):
-            _hold_off(contacts, matter, step, half)
         step.held.impose(half)
+        answer = yield self._ask(matter, step, half)
+        contact = answer.contact
         self._reaction = mass * (gain * half - matter.v) / part - force
+        if contact is not None:
+            self._reaction -= contact.impulse / part
         mass_kernels.move(matter.x, half, dt, self.positions)
         self._inner_forces(matter, step, self.positions)
         force = self._inner + step.force
@@ -191,7 +195,28 @@ class ExplicitStepper(LimitedStepper):
             v = keep * half + part * (force - self._drag(step, v)) / mass
             step.held.impose(v)
         self.velocities[:] = v
-        return Outcome(SolveReport(0, 0.0, True), 1, len(contacts))
+        if contact is not None:
+            yield BodyVelocities(self.velocities, self.inverse_masses(matter, step))
+        count = 0 if contact is None else contact.count
+        return Outcome(SolveReport(0, min(answer.report.residual, 0.0), True), 1, count, answer.failure)
+
+    def _ask(self, matter: Matter, step: StepInput, half: NDArray[np.float64]) -> BodySystem:
+        """Return the system of the half step, whose solution without contacts is known."""
+        gain = 1.0 + 0.5 * step.dt * step.alpha
+        self._lumped.blocks[:, ::4] = (gain * matter.node_mass)[:, None]
+        rhs = gain * matter.node_mass[:, None] * half
+        return BodySystem(
+            self._lumped,
+            rhs,
+            half,
+            rhs,
+            step.held.fixed,
+            step.held.projections,
+            self._lumped_solver,
+            lambda: SolveReport(0, 0.0, True),
+            None,
+            0.5 * step.dt,
+        )
 
     def accept(self, matter: Matter) -> None:
         """Take the step over; its last forces are the first ones of the next part."""
@@ -214,19 +239,3 @@ class ExplicitStepper(LimitedStepper):
         v = np.ascontiguousarray(v)
         force = step.beta * self.matrix.multiply(v) if step.beta > 0.0 else 0.0
         return force if self._turning is None else force + self._turning.multiply(v)
-
-
-def _hold_off(contacts: ContactSet, matter: Matter, step: StepInput, half: NDArray[np.float64]) -> None:
-    """Solve for the velocities of touching nodes with the impulses of their contacts, each node by itself."""
-    nodes, local = np.unique(contacts.nodes, return_inverse=True)
-    gain = 1.0 + 0.5 * step.dt * step.alpha
-    mass = gain * matter.node_mass[nodes]
-    blocks = np.zeros((len(nodes), 9))
-    blocks[:, ::4] = mass[:, None]
-    rhs = mass[:, None] * half[nodes]
-    c = contacts
-    apply_contacts(
-        local.astype(np.int32), c.normals, c.gaps, c.stiffness, c.damping, c.friction, c.surface, matter.v[nodes],
-        step.dt, step.slip, np.arange(len(nodes), dtype=np.int32), blocks, rhs,
-    )  # fmt: skip
-    half[nodes] = np.linalg.solve(blocks.reshape(-1, 3, 3), rhs[:, :, None])[:, :, 0]

@@ -21,15 +21,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import NO_CONTACTS, ContactSet
+from continua.contact import BodyContact, BodySystem
 from continua.errors import InputError
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.solids.elements import Elements, System
-from continua.solids.integrators.integrator import Integrator, Matter, Outcome, StepInput, Stepper
+from continua.solids.integrators.integrator import Integrator, Matter, Outcome, Solving, StepInput, Stepper
 from continua.solids.integrators.supports import (
-    add_contacts,
     add_pull_forces,
-    contact_impulse,
     pull_energy,
     stiffen_pulls,
 )
@@ -79,14 +77,17 @@ class ImplicitStepper(Stepper):
         self.rhs = np.zeros((n, 3))
         self.load = np.zeros((n, 3))
         self.work = np.zeros((n, 3))
-        self.contacts: ContactSet = NO_CONTACTS
+        self.contact: BodyContact | None = None
         self.drag: BlockMatrix | None = None
         self._last = self.solved
         self._weight = 1.0
 
     def reactions(self) -> NDArray[np.float64]:
         """Return the force [N] that held the nodes in the last step, shape [n, 3]: what A w = rhs lacks."""
-        return (self.matrix.multiply(self._last) - self.rhs) / self._weight
+        force = self.matrix.multiply(self._last) - self.rhs
+        if self.contact is not None:
+            force -= self.contact.impulse
+        return force / self._weight
 
     def give(self, load: NDArray[np.float64], dt: float) -> NDArray[np.float64] | None:
         """Return what a small extra load [N] adds to the way of the nodes [m] in the last step: A^-1 of it."""
@@ -101,7 +102,7 @@ class ImplicitStepper(Stepper):
         step: StepInput,
         equation: Equation,
         weight: float,
-    ) -> Outcome:
+    ) -> Solving:
         """Fill `solved`, which holds a first guess, with the mean velocity over the step.
 
         Args:
@@ -113,11 +114,12 @@ class ImplicitStepper(Stepper):
         """
         self._weight, self._last = weight, self.solved
         step.held.impose(self.solved)
-        varying = len(self.contacts) > 0 or self.damper is not None
         c_spring = step.dt * equation.c_force
         springs = tuple((p.nodes.tobytes(), p.weights.tobytes(), c_spring * p.stiffness) for p in step.pulls)
         system = self._system(matter, equation, velocities)
-        fresh = self.system.fill(system, matter.x, step.constant_stiffness, None if varying else springs)
+        fresh = self.system.fill(
+            system, matter.x, step.constant_stiffness, springs if self.damper is None else None
+        )
         several = self.newton > 1 and step.follows_rotation
         land = _Increment(self, matter, step, equation, velocities) if several else None
         self.drag = None if self.damper is None else self.damper.at(matter.x)
@@ -131,13 +133,40 @@ class ImplicitStepper(Stepper):
         add_pull_forces(step.pulls, matter.x, equation.c_force, self.rhs)
         if fresh:
             stiffen_pulls(self.matrix, step.pulls, c_spring)
-        if len(self.contacts):
-            add_contacts(self.matrix, self.rhs, self.contacts, velocities, step.dt, step.slip)
-        self.system.tell_solver(step.held.fixed, step.held.projections)
-        report = self.solver.solve(self.rhs, self.solved, self.load)
-        if land is None or not report.residual >= 0.0:
-            return Outcome(report, contacts=len(self.contacts))
-        return self._refine(land, step, report)
+        answer = yield self._ask(step, self.solved, None)
+        self._hear(answer.contact)
+        if land is None or answer.failure or not answer.report.residual >= 0.0:
+            return self._outcome(answer.report, 1, answer.failure)
+        return (yield from self._refine(land, step, answer.report))
+
+    def _ask(self, step: StepInput, x: NDArray[np.float64], base: NDArray[np.float64] | None) -> BodySystem:
+        """Return the system that is filled now; x holds the first guess."""
+        held = step.held
+
+        def alone() -> SolveReport:
+            self.system.tell_solver(held.fixed, held.projections)
+            return self.solver.solve(self.rhs, x, self.load)
+
+        return BodySystem(
+            self.matrix,
+            self.rhs,
+            x,
+            self.load,
+            held.fixed,
+            held.projections,
+            self.solver,
+            alone,
+            base,
+            self._weight,
+        )
+
+    def _hear(self, contact: BodyContact | None) -> None:
+        self.contact = contact
+        if contact is not None:
+            self.system.forget_solver()
+
+    def _outcome(self, report: SolveReport, newton: int, failure: str = "") -> Outcome:
+        return Outcome(report, newton, 0 if self.contact is None else self.contact.count, failure)
 
     def complete(
         self, matter: Matter, velocities: NDArray[np.float64], step: StepInput, equation: Equation
@@ -167,12 +196,13 @@ class ImplicitStepper(Stepper):
             load=self.load,
         )
 
-    def _refine(self, land: _Increment, step: StepInput, first: SolveReport) -> Outcome:
+    def _refine(self, land: _Increment, step: StepInput, first: SolveReport) -> Solving:
         """Go on from the first solve by Newton increments."""
         w = self.solved
         total, worst, converged = first.iterations, first.residual, first.converged
         said = first.warnings
         move = np.inf
+        land.pushed_by(self.contact)
         start = np.zeros_like(w)
         step.held.impose(start)
         before = np.inf
@@ -182,22 +212,23 @@ class ImplicitStepper(Stepper):
         if not potential <= before:  # the straight line led up, or nowhere: start where the body is
             w[:] = start
             potential = land.potential(w)
-        iteration = 1
+        iteration, failure = 1, ""
         while iteration < self.newton:
             iteration += 1
+            potential += land.pushed_by(None, w)
             land.linearise(w)
             direction = np.zeros_like(w)
             self._last = direction
-            self.solver.update(self.matrix, step.held.fixed, step.held.projections)
-            report = self.solver.solve(self.rhs, direction, self.load)
+            answer = yield self._ask(step, direction, w)
+            self._hear(answer.contact)
+            report, failure = answer.report, answer.failure
+            potential += land.pushed_by(self.contact, w)
             total += report.iterations
             worst, converged = max(worst, report.residual), converged and report.converged
             said += report.warnings
-            fall = float(np.vdot(self.rhs, direction))
-            if not report.residual >= 0.0 or not np.isfinite(fall):
-                return Outcome(
-                    replace(report, residual=-1.0, iterations=total), iteration, len(self.contacts)
-                )
+            fall = float(np.vdot(land.rhs, direction) + np.vdot(land.push, direction))
+            if failure or not report.residual >= 0.0 or not np.isfinite(fall):
+                return self._outcome(replace(report, residual=-1.0, iterations=total), iteration, failure)
             move = step.dt * float(np.abs(direction).max())
             if move <= step.settled or fall <= 0.0:
                 w += direction
@@ -209,12 +240,9 @@ class ImplicitStepper(Stepper):
             if length == 0.0:
                 break
             move *= length
-        failure = ""
         if move > UNSETTLED * step.size:
             failure = f"Newton's iteration had not settled after {iteration} iterations"
-        return Outcome(
-            SolveReport(total, worst, converged, warnings=said), iteration, len(self.contacts), failure
-        )
+        return self._outcome(SolveReport(total, worst, converged, warnings=said), iteration, failure)
 
 
 class _Increment:
@@ -230,7 +258,6 @@ class _Increment:
     ) -> None:
         """Take over what is known once the elements are at x and the system of the first solve is assembled."""
         self.stepper, self.matter, self.step, self.equation = stepper, matter, step, equation
-        self.velocities = velocities
         self.rhs = stepper.rhs
         self.conservative = stepper.elements.conservative
         self._mass_w = np.zeros_like(velocities)
@@ -248,9 +275,7 @@ class _Increment:
             np.multiply(stepper.matrix.blocks, ratio, out=self._stiffness.blocks)
             self._stiffness.blocks[:, ::4] -= ratio * equation.c_mass * matter.mass[:, None]
         self._known = np.zeros_like(velocities)
-        self._offset = np.zeros_like(velocities)
-        if len(stepper.contacts):
-            self._contact_impulse(self._zero, self._offset)
+        self.push = np.zeros_like(velocities)
 
     def add_drag(self, drag: BlockMatrix, factor: float) -> None:
         """Add the damping that turns along; its matrix stays that of the start of the step."""
@@ -263,10 +288,11 @@ class _Increment:
         """Take over b from the right-hand side of the first solve, which is b - c_force f(x)."""
         np.add(rhs, self._first_force, out=self._known)
 
-    def _contact_impulse(self, w: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-        out[:] = 0.0
-        step = self.step
-        contact_impulse(self.stepper.contacts, self.velocities, w, step.dt, step.slip, out)
+    def pushed_by(self, contact: BodyContact | None, w: NDArray[np.float64] | None = None) -> float:
+        """Take the impulses of contacts for given from now on; returns by how much that changes the potential at w."""
+        before = 0.0 if w is None else float(np.vdot(self.push, w))
+        self.push = np.zeros_like(self._known) if contact is None else contact.impulse
+        return 0.0 if w is None else before - float(np.vdot(self.push, w))
 
     def potential(self, w: NDArray[np.float64]) -> float:
         """Move the elements to x + dt w and return the potential [J] there."""
@@ -284,11 +310,7 @@ class _Increment:
         value += equation.c_force / self.step.dt * energy
         if self._stiffness is not None:
             value += 0.5 * float(np.vdot(w, self._stiffness.multiply(w)))
-        if len(stepper.contacts):
-            self._contact_impulse(w, self._support)
-            self._support += self._offset
-            value -= 0.5 * float(np.vdot(w, self._support))
-        return value
+        return value - float(np.vdot(self.push, w))
 
     def linearise(self, w: NDArray[np.float64]) -> None:
         """Fill the matrix and minus the gradient where the elements are."""
@@ -312,8 +334,4 @@ class _Increment:
         if self._stiffness is not None:
             stepper.matrix.blocks += self._stiffness.blocks
             self.rhs -= self._stiffness.multiply(w)
-        if len(stepper.contacts):
-            self._support[:] = 0.0
-            add_contacts(stepper.matrix, self._support, stepper.contacts, self.velocities, dt, step.slip)
-            self._contact_impulse(w, self._support)
-            self.rhs += self._support
+        self.rhs += self.push

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.contact import BodyVelocities
 from continua.linalg import LinearSolver
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements
 from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, ImplicitStepper
-from continua.solids.integrators.integrator import Matter, Outcome, StepInput
+from continua.solids.integrators.integrator import Matter, Solving, StepInput
 from continua.solids.integrators.rigid import rigid_motion
-from continua.solids.integrators.supports import contact_impulse, support_answers
+from continua.solids.integrators.supports import spring_answers
 
 __all__ = ["ImplicitEuler"]
 
@@ -54,34 +55,42 @@ class ImplicitEulerStepper(ImplicitStepper):
         self._before = np.zeros((2, elements.node_count, 3))
         self.memory["velocities_before"] = self._before
         self._impulse = np.zeros((elements.node_count, 3))
+        self._touched = np.zeros(1)  # whether something touched the body in the last step
+        self.memory["touched"] = self._touched
+        self._after = np.zeros((elements.node_count, 3))
 
     def restart(self, velocities: NDArray[np.float64]) -> None:
         """Start solves from these velocities."""
         self._before[:] = velocities
 
-    def solve(self, matter: Matter, step: StepInput) -> Outcome:
+    def solve(self, matter: Matter, step: StepInput) -> Solving:
         """Fill `positions` and `velocities`."""
         dt = step.dt
-        self.contacts = step.touch(matter.v)
         np.multiply(step.force, dt, out=self.load)
         self._extrapolate(matter.v)
         equation = Equation(1.0 + dt * step.alpha, dt * (dt + step.beta), dt, dt * step.beta, dt)
-        outcome = self.solve_motion(matter, matter.v, step, equation, dt)
-        if not step.held.any:
+        outcome = yield from self.solve_motion(matter, matter.v, step, equation, dt)
+        contact = self.contact
+        if not step.held.any and (contact is None or len(contact.points)):
             self._keep_momentum(matter, step)
         mass_kernels.move(matter.x, self.solved, dt, self.positions)
         self.velocities = self.solved
+        if contact is not None and contact.again:
+            self._after[:] = self.solved
+            yield BodyVelocities(self._after, self.inverse_masses(matter, step))
+            self.velocities = self._after
         return outcome
 
     def accept(self, matter: Matter) -> None:
         """Take the step over, and remember the velocities before it."""
         self._before[1] = self._before[0]
         self._before[0] = matter.v
+        self._touched[0] = self.contact is not None
         super().accept(matter)
 
     def _extrapolate(self, v: NDArray[np.float64]) -> None:
         """Start the solve from the last velocities: a parabola through three of them, or a line where things hit."""
-        if len(self.contacts):
+        if self._touched[0]:
             np.multiply(v, 2.0, out=self.solved)
             self.solved -= self._before[0]
         else:
@@ -100,13 +109,13 @@ class ImplicitEulerStepper(ImplicitStepper):
         for pull in step.pulls:
             offset = pull.target - pull.weights @ (x[pull.nodes] + step.dt * self.solved[pull.nodes])
             self._impulse[pull.nodes] -= step.dt * pull.stiffness * np.outer(pull.weights, offset)
-        if len(self.contacts):
-            self.work[:] = 0.0
-            contact_impulse(self.contacts, v, self.solved, step.dt, step.slip, self.work)
-            self._impulse -= self.work
         self.mass_times(matter, x, self.work)
         impulse = step.held.free_part(self._impulse) if step.held.projections is not None else self._impulse
-        points, answers = support_answers(step.pulls, self.contacts, x, v, step.dt, step.slip)
+        points, answers = spring_answers(step.pulls, x, step.dt)
+        if self.contact is not None:
+            impulse = impulse - self.contact.impulse
+            points = np.concatenate([points, self.contact.points])
+            answers = np.concatenate([answers, self.contact.answers])
         self.solved += rigid_motion(
             matter, x, self.work, impulse, gain, step.follows_rotation, points, answers
         )

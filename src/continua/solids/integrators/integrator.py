@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import ContactSet
+from continua.contact import Answer, BodySystem, BodyVelocities
 from continua.linalg import BlockMatrix, LinearSolver, SolverChoice, SolveReport
 from continua.solids import mass_kernels
 from continua.solids.constraints import Held
@@ -19,7 +19,10 @@ from continua.solids.elements import Elements
 from continua.solids.handles import Pull
 from continua.solids.integrators.linear_system import LinearSystem
 
-__all__ = ["Integrator", "Matter", "Outcome", "StepInput", "Stepper"]
+__all__ = ["Integrator", "Matter", "Outcome", "Solving", "StepInput", "Stepper"]
+
+Solving = Generator[BodySystem | BodyVelocities, Answer, "Outcome"]
+"""The solution of a step: asks for what has to be solved, and returns how it went."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +44,7 @@ class Matter:
 
 @dataclass(frozen=True, eq=False)
 class StepInput:
-    """What one step acts on: time step [s], damping, external force [N], what is held, pulls, contacts.
+    """What one step acts on: time step [s], damping, external force [N], what is held, pulls.
 
     Attributes:
         dt: Time step [s].
@@ -53,8 +56,6 @@ class StepInput:
             on where the body is linearised.
         constant_stiffness: Whether the stiffness is the same everywhere and for ever.
         pulls: Springs.
-        touch: Finds the nodes that touch something at the start or will in this step with the given velocities.
-        slip: Sliding speed [m/s] below which friction grows with it.
         settled: Change of positions [m] at which Newton's iteration has arrived.
         size: Size of the elements [m].
     """
@@ -67,8 +68,6 @@ class StepInput:
     follows_rotation: bool
     constant_stiffness: bool
     pulls: tuple[Pull, ...]
-    touch: Callable[[NDArray[np.float64]], ContactSet]
-    slip: float
     settled: float = 0.0
     size: float = 1.0
 
@@ -133,7 +132,7 @@ class Stepper:
         """Return into how many parts stability cuts a step of dt [s]."""
         return 1
 
-    def solve(self, matter: Matter, step: StepInput) -> Outcome:
+    def solve(self, matter: Matter, step: StepInput) -> Solving:
         """Fill `positions` and `velocities`; nothing else that counts changes before `accept`."""
         raise TypeError(f"{type(self).__name__} has no step")
 
@@ -152,6 +151,17 @@ class Stepper:
         None if the method does not know.
         """
         return None
+
+    def inverse_masses(self, matter: Matter, step: StepInput) -> NDArray[np.float64]:
+        """Return the inverse lumped masses [1/kg] of what is free, shape [n, 9]."""
+        inverse = np.zeros((len(matter.x), 9))
+        inverse[:, ::4] = (1.0 / matter.node_mass)[:, None]
+        inverse[step.held.fixed == 1] = 0.0
+        partly = np.flatnonzero(step.held.fixed == 2)
+        if len(partly) and step.held.projections is not None:
+            free = step.held.projections[partly][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]]
+            inverse[partly] = free / matter.node_mass[partly, None]
+        return inverse
 
     def mass_times(
         self, matter: Matter, x: NDArray[np.float64], out: NDArray[np.float64]

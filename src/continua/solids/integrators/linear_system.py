@@ -49,6 +49,10 @@ class LinearSystem:
         """Somebody else has filled the matrix or told the solver something."""
         self._filled = self._told = None
 
+    def forget_solver(self) -> None:
+        """Somebody else has told the solver something; the matrix is as it was."""
+        self._told = None
+
     def fill(self, system: System, x: NDArray[np.float64], constant: bool, addition: Hashable | None) -> bool:
         """Fill the system of elements at x; returns whether its matrix is new and lacks the addition.
 

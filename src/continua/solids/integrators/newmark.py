@@ -20,14 +20,15 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.contact import BodyVelocities
 from continua.errors import InputError
 from continua.linalg import PCG, BlockMatrix, LinearSolver
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements
 from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, ImplicitStepper
-from continua.solids.integrators.integrator import Matter, Outcome, StepInput
+from continua.solids.integrators.integrator import Matter, Solving, StepInput
 from continua.solids.integrators.rigid import rigid_motion
-from continua.solids.integrators.supports import add_pull_forces, share_contacts
+from continua.solids.integrators.supports import add_pull_forces
 
 __all__ = ["Newmark"]
 
@@ -85,13 +86,12 @@ class NewmarkStepper(ImplicitStepper):
         """Start solves from these velocities."""
         self._before[:] = velocities
 
-    def solve(self, matter: Matter, step: StepInput) -> Outcome:
+    def solve(self, matter: Matter, step: StepInput) -> Solving:
         """Fill `positions` and `velocities`."""
         dt, beta, gamma = step.dt, self.beta, self.gamma
         self._v[:] = matter.v
         if step.held.any:
             self._start_driven(step)
-        self.contacts = share_contacts(step.touch(matter.v), 0.5)
         np.multiply(step.force, beta * dt, out=self.load)
         np.subtract(self._before[0], self._before[1], out=self.solved)
         self.solved *= 0.5
@@ -100,9 +100,11 @@ class NewmarkStepper(ImplicitStepper):
         equation = Equation(
             1.0 + gamma * dt * step.alpha, beta * dt * dt + damping, beta * dt, damping, gamma * dt
         )
-        outcome = self.solve_motion(matter, self._v, step, equation, 0.5 * dt)
+        outcome = yield from self.solve_motion(matter, self._v, step, equation, 0.5 * dt)
         self._finish(step)
-        if not step.held.any and not step.pulls and not len(self.contacts):
+        if self.contact is not None:
+            yield self._meet_again(matter, step)
+        elif not step.held.any and not step.pulls:
             for _ in range(2):  # the correction moves the middle of the step, about which it counts torque
                 self._keep_momentum(matter, step)
         mass_kernels.move(matter.x, self.solved, dt, self.positions)
@@ -179,10 +181,17 @@ class NewmarkStepper(ImplicitStepper):
         if self._needs_acceleration:
             v += step.dt * (1.0 - 0.5 * ratio) * self._acceleration
         step.held.impose(v)
-        c = self.contacts
-        if len(c):  # what hits stays there instead of bouncing with all its speed
-            gain = np.einsum("ij,ij->i", self.solved[c.nodes] - self._v[c.nodes], c.normals)
-            np.subtract.at(v, c.nodes, np.maximum(gain, 0.0)[:, None] * c.normals)
+
+    def _meet_again(self, matter: Matter, step: StepInput) -> BodyVelocities:
+        """Ask contacts about the velocities: what they did to w acts in the second half only as far as it has to.
+
+        A node that hits stays there instead of bouncing with all its speed.
+        """
+        assert self.contact is not None
+        inverse = self.inverse_masses(matter, step)
+        factor = self.gamma / self.beta - 1.0
+        self.velocities -= factor * np.einsum("nij,nj->ni", inverse.reshape(-1, 3, 3), self.contact.impulse)
+        return BodyVelocities(self.velocities, inverse)
 
     def _keep_momentum(self, matter: Matter, step: StepInput) -> None:
         """Add the rigid motion that leaves the elastic forces without net force and torque over the step.

@@ -1,15 +1,16 @@
-"""Irving's integrator (2007): elastic forces explicit, damping implicit, contact between the two halves.
+"""Irving's integrator (2007): elastic forces explicit, damping implicit, in two halves.
 
-    1.  v' = v + dt/2 a(x, v')                  a half step of implicit Euler, without contact
-    3.  x' = x + dt v'
-    4.  collisions make x+ of x' and v* of v
-    5.  v'' = v* + dt/2 a((x + x+)/2, v'')       another one, with the normal velocities of colliding nodes held
-    6.  v+ = 2 v'' - v*                          both together are the trapezoidal rule
-    7.  friction acts on v+
+    v' = v + dt/2 a(x, v')                   a half step of implicit Euler, with contact
+    x+ = x + dt v'
+    v'' = v + dt/2 a((x + x+)/2, v'')        another one, pushed by the same contacts
+    v+ = 2 v'' - v                           both together are the trapezoidal rule
+    contacts hold v+ where it leads into a shape, with friction
 
-(Steps 2 and 8 are for self-collision.) Constant acceleration is exact, and without damping it is the scheme of central
-differences: energy is kept on average up to omega dt = 2, with omega the highest frequency. Damping c = alpha + beta
-omega^2 only makes that limit longer: dt = (c + sqrt(c^2 + 4 omega^2))/omega^2. Mass is lumped, as in the thesis.
+In the thesis contact acts between the two solves, node by node; here the first solve has it as a constraint, so that
+nodes that touch feel each other through the body. Constant acceleration is exact, and without damping it is the scheme
+of central differences: energy is kept on average up to omega dt = 2, with omega the highest frequency. Damping c =
+alpha + beta omega^2 only makes that limit longer: dt = (c + sqrt(c^2 + 4 omega^2))/omega^2. Mass is lumped, as in the
+thesis.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.contact import Answer, BodySystem, BodyVelocities
 from continua.linalg import LinearSolver, SolveReport
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements, System
-from continua.solids.integrators.contact_hooks import ContactHooks
 from continua.solids.integrators.explicit import LimitedIntegrator, LimitedStepper
-from continua.solids.integrators.integrator import Matter, Outcome, StepInput
+from continua.solids.integrators.integrator import Matter, Outcome, Solving, StepInput
 from continua.solids.integrators.supports import add_pull_forces
 
 __all__ = ["SemiImplicit"]
@@ -35,8 +36,7 @@ __all__ = ["SemiImplicit"]
 class SemiImplicit(LimitedIntegrator):
     """The integrator of Irving (2007): elastic forces explicit, damping implicit, exact friction on fixed shapes.
 
-    For bodies that are strongly damped and slide or stick on obstacles. Contact keeps nodes out of shapes altogether
-    instead of pushing them back with a penalty.
+    For bodies that are strongly damped and slide or stick on obstacles.
 
     Attributes:
         substeps: Whether a step above the stability limit is cut into parts below it; otherwise it is done as it
@@ -68,7 +68,7 @@ class SemiImplicitStepper(LimitedStepper):
         damping = alpha + beta * square
         return (damping + sqrt(damping * damping + 4.0 * square)) / square
 
-    def solve(self, matter: Matter, step: StepInput) -> Outcome:
+    def solve(self, matter: Matter, step: StepInput) -> Solving:
         """Fill `positions` and `velocities`."""
         dt, held = step.dt, step.held
         self._dt = dt
@@ -80,28 +80,27 @@ class SemiImplicitStepper(LimitedStepper):
         start *= 0.5  # the velocity of a driven node at the start: the mean of those before and after
         half = self._half
         half[:] = start
-        first = self._half_step(matter, step, matter.x, start, held.fixed, held.projections)
-        hooks = ContactHooks(step.touch(half), held)
+        first = yield self._half_step(matter, step, matter.x, start, None)
         mass_kernels.move(matter.x, half, dt, self.positions)
-        if len(hooks):
-            hooks.collide(matter.x, dt, self.positions, start)
+        contact = first.contact
         middle = 0.5 * (matter.x + self.positions)
         half[:] = start
-        second = self._half_step(matter, step, middle, start, *hooks.constrain(held))
+        second = yield self._half_step(matter, step, middle, start, first)
         np.multiply(half, 2.0, out=self.velocities)
         self.velocities -= start
-        if len(hooks):
-            lost = (self._rhs - self.matrix.multiply(half)) / matter.node_mass[:, None]
-            hooks.rub(self.velocities, lost)
         held.impose(self.velocities)
-        worst = max(first.residual, second.residual) if first.residual >= 0.0 else first.residual
+        if contact is not None:
+            inverse = self.inverse_masses(matter, step)
+            self.velocities -= np.einsum("nij,nj->ni", inverse.reshape(-1, 3, 3), contact.impulse)
+            yield BodyVelocities(self.velocities, inverse)
+        one, other = first.report, second.report
         solve = SolveReport(
-            first.iterations + second.iterations,
-            worst,
-            first.converged and second.converged,
-            warnings=first.warnings + second.warnings,
+            one.iterations + other.iterations,
+            max(one.residual, other.residual) if one.residual >= 0.0 else one.residual,
+            one.converged and other.converged,
+            warnings=one.warnings + other.warnings,
         )
-        return Outcome(solve, 2, len(hooks))
+        return Outcome(solve, 2, 0 if contact is None else contact.count, first.failure)
 
     def reactions(self) -> NDArray[np.float64]:
         """Return the force [N] that held the nodes in the last step, shape [n, 3]."""
@@ -113,10 +112,12 @@ class SemiImplicitStepper(LimitedStepper):
         step: StepInput,
         x: NDArray[np.float64],
         v: NDArray[np.float64],
-        fixed: NDArray[np.uint8],
-        projections: NDArray[np.float64] | None,
-    ) -> SolveReport:
-        """Fill `_half` with v + dt/2 a(x, half): elastic forces at x, damping by the velocities looked for."""
+        met: Answer | None,
+    ) -> BodySystem:
+        """Ask for `_half` = v + dt/2 a(x, half): elastic forces at x, damping by the velocities looked for.
+
+        Contacts that were `met` in the first half push the same in the second.
+        """
         part = 0.5 * step.dt
         system = System(
             matrix=self.matrix,
@@ -133,5 +134,25 @@ class SemiImplicitStepper(LimitedStepper):
             self.matrix.blocks += part * self.damper.at(x).blocks
         add_pull_forces(step.pulls, x, part, self._rhs)
         step.held.impose(self._half)
-        self.system.tell_solver(fixed, projections)
-        return self.solver.solve(self._rhs, self._half, self._load)
+        held = step.held
+        if met is not None and met.contact is not None:
+            self._rhs += met.contact.impulse
+            self.system.forget_solver()
+
+        def alone() -> SolveReport:
+            self.system.tell_solver(held.fixed, held.projections)
+            return self.solver.solve(self._rhs, self._half, self._load)
+
+        return BodySystem(
+            self.matrix,
+            self._rhs,
+            self._half,
+            self._load,
+            held.fixed,
+            held.projections,
+            self.solver,
+            alone,
+            None,
+            part,
+            met is None,
+        )

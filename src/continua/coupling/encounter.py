@@ -1,0 +1,287 @@
+"""One part of a step of bodies that may touch: finding contacts, solving with them, and looking again.
+
+V holds the velocities of all bodies of the group, one after the other. After a solve the ways of all points are looked
+at; where one goes through something, a contact is added and the bodies concerned are solved again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import (
+    NO_ROWS,
+    Answer,
+    BodyContact,
+    BodySystem,
+    BodyVelocities,
+    ContactRows,
+    contact_rows,
+    join_rows,
+    solve_contacts,
+)
+from continua.contact.obstacles import Look, Touching
+from continua.contact.solve import ContactSolution
+from continua.contact.sweep import settle_velocities
+from continua.coupling.islands import find_islands, localise
+from continua.coupling.members import Member
+from continua.linalg import SolveReport
+
+if TYPE_CHECKING:
+    from continua.coupling.meeting import Meeting
+
+__all__ = ["Encounter"]
+
+NEAR = 0.1
+"""Part of an element's size within which a node counts as near a shape from the start."""
+
+DEPTH = 1e-3
+"""Part of an element's size that a node may end inside a shape."""
+
+RECOVERY = 0.1
+"""Part of an element's size by which a node that starts inside is put out in a step."""
+
+ACCURATE = 1e-5
+"""Relative velocity that may be wrong, as a part of the speed of things."""
+
+ROUNDS = 8
+"""Times that contacts are added before nodes are stopped by force."""
+
+
+class Encounter:
+    """A group of bodies in one part of a step.
+
+    Args:
+        group: The bodies.
+        meeting: Knows obstacles, pairs and the contacts of the last step.
+        time: Time at the start [s].
+        dt: Time step [s].
+    """
+
+    def __init__(self, group: Sequence[Member], meeting: Meeting, time: float, dt: float) -> None:
+        self.group, self.meeting, self.time, self.dt = group, meeting, time, dt
+        self.starts = np.cumsum([0] + [member.row_count for member in group])
+        self.V = np.concatenate([member.velocities for member in group])
+        self._before = self.V.copy()
+        self.rows: ContactRows = NO_ROWS
+        self.force = np.zeros((0, 3))  # of every contact, in its frame [N]
+        self.found = False
+        self._late = np.zeros((0, 3))
+        self._again = False
+
+    def _slice(self, i: int) -> slice:
+        return slice(self.starts[i], self.starts[i + 1])
+
+    def answer(self, asked: Mapping[int, BodySystem | BodyVelocities]) -> dict[int, Answer]:
+        """Answer what some bodies ask for; bodies that ask for the last word on velocities wait for all others."""
+        simple = {i: ask for i, ask in asked.items() if isinstance(ask, BodySystem) and not ask.touches}
+        if simple:
+            return {i: Answer(ask.alone()) for i, ask in simple.items()}
+        systems = {i: ask for i, ask in asked.items() if isinstance(ask, BodySystem)}
+        if systems:
+            return self._solve(systems)
+        last = {i: ask for i, ask in asked.items() if isinstance(ask, BodyVelocities)}
+        self._last_word(last)
+        return {i: Answer(SolveReport(0, 0.0, True)) for i in last}
+
+    # --- finding ----------------------------------------------------------------------------------------
+
+    def _find(self) -> None:
+        """Find what is near at the start."""
+        self.found = True
+        self._looks: list[tuple[int, NDArray[np.int32], Look]] = []
+        parts = []
+        for i, member in enumerate(self.group):
+            nodes, points = member.touching
+            touch = self.meeting.table.touch[member.number, self.meeting._first_collider :]
+            only = np.flatnonzero(touch).tolist()
+            if not len(nodes) or not only:
+                continue
+            look = self.meeting.obstacles.look(points, self.time, self.dt, only)
+            self._looks.append((i, nodes, look))
+            parts.append(self._obstacle_rows(i, nodes, look.near(NEAR * member.size), 0))
+        self._add(join_rows(parts))
+
+    def _obstacle_rows(self, i: int, nodes: NDArray[np.int32], met: Touching, again: int) -> ContactRows:
+        if not len(met):
+            return NO_ROWS
+        number, table = self.group[i].number, self.meeting.table
+        other = self.meeting.collider_number(met.shape.astype(np.int64))
+        node = nodes[met.which].astype(np.int64)
+        key = (number * len(table.friction) + other) * 2**32 + node
+        key += np.where(np.isin(key, self.rows.key), again * 2**56, 0)  # another plane for the same two
+        return contact_rows(
+            met.normal,
+            met.place,
+            met.gap,
+            soft_rows=(self.starts[i] + node)[:, None],
+            surface=met.surface,
+            friction=table.friction[number, other],
+            restitution=table.restitution[number, other],
+            key=key,
+            a=number,
+            b=other,
+        )
+
+    def _add(self, rows: ContactRows) -> None:
+        """Add contacts; those that were there in the last step begin with the forces that they had."""
+        if len(rows):
+            self.rows = join_rows([self.rows, rows])
+            self.force = np.concatenate([self.force, self.meeting.recall(rows.key)])
+
+    def _look_again(self, asked: Mapping[int, BodySystem], round_: int) -> ContactRows:
+        """Return contacts for points that go through something on the ways that V gives them."""
+        parts = []
+        for i, nodes, look in self._looks:
+            if i not in asked:
+                continue
+            member = self.group[i]
+            _, points = member.touching
+            v = self.V[self._slice(i)][nodes]
+            met = look.crossed(points + self.dt * v, NEAR * member.size, DEPTH * member.size)
+            free = asked[i].fixed[nodes[met.which]] != 1
+            met = Touching(*(column[free] for column in met))
+            parts.append(self._obstacle_rows(i, nodes, met, round_))
+        return join_rows(parts)
+
+    # --- solving ----------------------------------------------------------------------------------------
+
+    def _solve(self, asked: dict[int, BodySystem]) -> dict[int, Answer]:
+        """Solve the systems of all bodies that ask, those that touch together."""
+        if not self.found:
+            self._find()
+        reports: dict[int, SolveReport] = {}
+        contacts: dict[int, BodyContact] = {}
+        todo = set(asked)
+        failure, said = "", ""
+        for round_ in range(1, ROUNDS + 2):
+            islands = find_islands(self.rows, self.starts, sorted(asked))
+            for bodies, which in islands:
+                if not todo & set(bodies):
+                    continue
+                if len(which) == 0:
+                    for i in bodies:
+                        reports[i] = _plus(reports.get(i), asked[i].alone())
+                        self._take(i, asked[i])
+                    continue
+                solution = self._solve_island(asked, bodies, which, contacts)
+                for i in bodies:
+                    reports[i] = _plus(reports.get(i), solution.report)
+                if not solution.settled and solution.report.residual >= 0.0:
+                    said = (
+                        f"contact forces were not found to the tolerance in {solution.solves} solves "
+                        f"(error {solution.error:.1e} m/s)"
+                    )
+            if any(not r.residual >= 0.0 for r in reports.values()):
+                break
+            new = self._look_again(asked, round_)
+            if not len(new):
+                break
+            if round_ > ROUNDS:
+                failure = "nodes could not be kept out of what they touch"
+                break
+            before = len(self.rows)
+            self._add(new)
+            body = np.searchsorted(self.starts, self.rows.row[self.rows.ptr[before] :], side="right") - 1
+            todo = set(body.tolist())
+        if said:
+            reports = {i: _saying(r, said) if i in contacts else r for i, r in reports.items()}
+        return {i: Answer(reports[i], contacts.get(i), failure) for i in asked}
+
+    def _take(self, i: int, ask: BodySystem) -> None:
+        self.V[self._slice(i)] = ask.x if ask.base is None else ask.base + ask.x
+
+    def _solve_island(
+        self,
+        asked: Mapping[int, BodySystem],
+        bodies: Sequence[int],
+        which: NDArray[np.int64],
+        contacts: dict[int, BodyContact],
+    ) -> ContactSolution:
+        """Solve bodies that hang together by the contacts `which`."""
+        systems = [asked[i] for i in bodies]
+        rows = localise(self.rows, which, self.starts, bodies, self.V)
+        weight = max(s.weight for s in systems)
+        size = np.array([self.group[i].size for i in bodies]).min()
+        bound = np.maximum(rows.gap / self.dt, -RECOVERY * size / self.dt)
+        speed = self.meeting.speed_scale(self.dt) + float(np.abs(self._before).max(initial=0.0))
+        speed += 1e-6 * size / self.dt
+        solution = solve_contacts(systems, rows, bound, weight * self.force[which], ACCURATE * speed)
+        self.force[which] = solution.impulse / weight
+        single = len(bodies) == 1 and bool((np.diff(rows.ptr) == 1).all())
+        rest = rows.restitution > 0.0
+        again = bool(rest.any()) or any(s.weight != self.dt for s in systems)
+        total = np.zeros((sum(len(s.rhs) for s in systems), 3))
+        rows.spread(solution.impulse, total)
+        first = 0
+        for i, s in zip(bodies, systems, strict=True):
+            self._take(i, s)
+            mine = slice(first, first + len(s.rhs))
+            first = mine.stop
+            own = self.group[i].number
+            pressing = (solution.impulse[:, 0] > 0.0) & ((rows.a == own) | (rows.b == own))
+            points, answers = np.zeros((0, 3)), np.zeros((0, 3, 3))
+            if single:
+                points, answers = rows.point[pressing], _answers(rows, solution.hessian, pressing)
+            contacts[i] = BodyContact(
+                (s.weight / weight) * total[mine], int(pressing.sum()), points, answers, again
+            )
+        return solution
+
+    # --- the end ----------------------------------------------------------------------------------------
+
+    def _last_word(self, asked: Mapping[int, BodyVelocities]) -> None:
+        """Let contacts act on the velocities at the end of the step."""
+        which = np.flatnonzero((self.force[:, 0] > 0.0) & (self.rows.bilateral == 0))
+        rows = self.rows.take(which)
+        end = self.V.copy()
+        inverse = np.zeros((len(end), 9))
+        for i, ask in asked.items():
+            end[self._slice(i)] = ask.velocities
+            inverse[self._slice(i)] = ask.inverse
+        came = rows.velocities(self._before)[:, 0]
+        slow = 2.0 * self.meeting.speed_scale(self.dt)
+        target = np.where(came < -slow, -rows.restitution * came, 0.0)
+        impulse = settle_velocities(rows, target, inverse, end)
+        for i, ask in asked.items():
+            ask.velocities[:] = end[self._slice(i)]
+        self._late = np.zeros_like(self.force)
+        self._late[which] = impulse / self.dt
+        self._halves = any(np.any(ask.inverse) for ask in asked.values())
+
+    def finish(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Tell all bodies what pressed on them, and return the keys and forces of the contacts, in order."""
+        total = np.zeros_like(self.V)
+        if len(self.rows):
+            self.rows.spread(self.force, total)
+        depth = np.zeros(len(self.group))
+        for i, member in enumerate(self.group):
+            member.pressed(total[self._slice(i)], 0, float(depth[i]), self.dt)
+        keep = self.force.any(axis=1)
+        order = np.argsort(self.rows.key[keep], kind="stable")
+        return self.rows.key[keep][order], self.force[keep][order]
+
+
+def _answers(
+    rows: ContactRows, hessian: NDArray[np.float64], which: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return C^T H C of some contacts, shape [k, 3, 3]."""
+    C = rows.frame[which].reshape(-1, 3, 3)
+    H = hessian[which][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+    return np.einsum("kai,kab,kbj->kij", C, H, C)
+
+
+def _plus(one: SolveReport | None, other: SolveReport) -> SolveReport:
+    if one is None:
+        return other
+    said = one.warnings + tuple(s for s in other.warnings if s not in one.warnings)
+    return SolveReport(one.iterations + other.iterations, other.residual, other.converged, warnings=said)
+
+
+def _saying(report: SolveReport, sentence: str) -> SolveReport:
+    return SolveReport(
+        report.iterations, report.residual, report.converged, warnings=(*report.warnings, sentence)
+    )

@@ -1,0 +1,95 @@
+"""Bodies as the meeting sees them: rows of V, places that can touch, and steps to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import BodyStep
+from continua.frames import StepReport
+from continua.solids import SoftBody
+from continua.solids.stepping import SoftStep
+
+__all__ = ["Member", "SoftMember"]
+
+
+class Member(Protocol):
+    """A body that takes part in the meeting.
+
+    Attributes:
+        number: Its number in the world.
+        size: Length [m] that counts as a small piece of it.
+    """
+
+    number: int
+    size: float
+
+    @property
+    def row_count(self) -> int:
+        """Number of its rows of V."""
+
+    @property
+    def velocities(self) -> NDArray[np.float64]:
+        """Its rows of V at the start of a step [row_count, 3]."""
+
+    @property
+    def touching(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Rows that are points which obstacles can touch, and their places [m], shape [k, 3]."""
+
+    def begin(self, dt: float) -> BodyStep:
+        """Begin a step of `dt` [s]."""
+
+    def pressed(self, force: NDArray[np.float64], count: int, depth: float, time: float) -> None:
+        """Hear of the contact forces on its rows [N] over a part of a step of `time` [s]."""
+
+    def complete(self, report: StepReport) -> StepReport:
+        """Add what contacts did to the report of a step."""
+
+
+class SoftMember:
+    """A soft body in the meeting."""
+
+    def __init__(self, body: SoftBody, number: int) -> None:
+        """Take over the body and its number in the world."""
+        self.body, self.number = body, number
+        self.size = body._element_size
+
+    @property
+    def row_count(self) -> int:
+        """Number of its rows of V."""
+        return self.body.node_count
+
+    @property
+    def velocities(self) -> NDArray[np.float64]:
+        """Velocities at the start of a step [n, 3]."""
+        return self.body._v
+
+    @property
+    def touching(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Nodes that obstacles can touch, and where they are."""
+        nodes = self.body.touching_nodes
+        return nodes, self.body._x[nodes]
+
+    def begin(self, dt: float) -> BodyStep:
+        """Begin a step of `dt` [s]."""
+        self._force = np.zeros((self.row_count, 3))
+        self._time, self._depth = 0.0, 0.0
+        return SoftStep(self.body, dt)
+
+    def pressed(self, force: NDArray[np.float64], count: int, depth: float, time: float) -> None:
+        """Hear of the contact forces on the nodes [N] over a part of a step of `time` [s]."""
+        self._force += time * force
+        self._time += time
+        self._depth = max(self._depth, depth)
+
+    def complete(self, report: StepReport) -> StepReport:
+        """Add what contacts did to the report of a step."""
+        force = self._force / self._time if self._time > 0.0 else self._force
+        self.body.note_contact(force)
+        total = force.sum(axis=0)
+        return replace(
+            report, contact_force=(float(total[0]), float(total[1]), float(total[2])), overlap=self._depth
+        )
