@@ -186,7 +186,7 @@ def test_warm_impulses_take_one_solve():
     system, _ = _body(rng, 30)
     rows = _obstacle_contacts(rng, 30, 20, 0.3)
     first = _solve([system], rows)
-    again = solve_contacts([system], rows, np.zeros(20), first.impulse, 1e-9)
+    again = solve_contacts([system], rows, np.zeros(20), first.impulse, 1e-4)
     assert first.solves > 1
     assert again.solves == 1
 

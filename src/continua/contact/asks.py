@@ -33,7 +33,7 @@ class BodySystem:
         base: What is to be added to x for the velocity, shape [n, 3], when x is an increment; None is nothing.
         weight: Time [s] over which a force acts in the equation.
         touches: Whether contacts have a say; without, the system is solved as it is.
-        scale: What sets the scale of the tolerance with contacts, shape [n, 3]; None is `rhs`.
+        scale: What sets the scale of the tolerance with contacts, shape [n, 3]; None is `load`.
     """
 
     matrix: BlockMatrix

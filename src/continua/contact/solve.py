@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from continua.contact.asks import BodySystem
 from continua.contact.rows import ContactRows
-from continua.contact.solve_kernels import answer, judge, search
+from continua.contact.solve_kernels import answer, close_exactly, judge, search
 from continua.contact.systems import Alone, Together
 from continua.linalg import SolveReport
 
@@ -34,6 +34,9 @@ STIFF = 30.0
 
 MOST = 60
 """Linear solves after which the search ends."""
+
+EXACT = 1e-5
+"""Part of the tolerance at which nothing is left to gain; it is reached where linear solves are exact."""
 
 EARLY = 0.5
 """Impulses and sliding speeds are renewed when they are more wrong than Newton's iteration, by this factor."""
@@ -88,7 +91,9 @@ def solve_contacts(
     iterations, worst, converged, solves = 0, 0.0, True, 0
     said: tuple[str, ...] = ()
     try:
-        while solves < most and not state.error <= tolerance:
+        before = np.inf
+        while solves < most and not _good(state.error, before, tolerance):
+            before = state.error
             out_of_balance = land.rhs - land.multiply(x)
             free = out_of_balance.copy()
             rows.spread(state.impulse, free)
@@ -103,19 +108,30 @@ def solve_contacts(
             x += state.go(step, out_of_balance, land, tolerance) * step
     finally:
         land.restore()
+    if alone and converged:
+        s = systems[0]
+        close_exactly(
+            rows.row, rows.frame, rows.offset, bound, rows.friction, rows.bilateral, s.fixed, state.final, base, x
+        )  # fmt: skip
     first = 0
     for s in systems:
         s.x[:] = x[first : first + len(s.x)]
         first += len(s.x)
     total = SolveReport(iterations, worst, converged, warnings=said)
-    return ContactSolution(state.impulse, state.hessian, total, solves, state.error, state.error <= tolerance)
+    return ContactSolution(state.final, state.hessian, total, solves, state.error, state.error <= tolerance)
+
+
+def _good(error: float, before: float, tolerance: float) -> bool:
+    """Return whether to stop: far below the tolerance, or below it and the linear solver gives no more."""
+    return error <= EXACT * tolerance or (error <= tolerance and error > 0.3 * before)
 
 
 class _Impulses:
     """The impulses of the contacts in one solve: their guess, and their answer to the velocities.
 
     Attributes:
-        impulse: The answer to the present velocities [c, 3].
+        impulse: The answer to the present velocities [c, 3], with the newest guess.
+        final: The answer with the guess that the last solve took.
         hessian: Minus its derivative [c, 6].
         error: Largest error of a relative velocity [m/s].
     """
@@ -133,6 +149,7 @@ class _Impulses:
         self.impulse = np.zeros_like(push)
         self.hessian = np.zeros((len(push), 6))
         self.error = np.inf
+        self.final = push
         self._push, self._rows, self._bound, self._give = push, rows, bound, give
         self._u = rows.velocities(V)
         self._slide = self._sliding()
@@ -170,8 +187,9 @@ class _Impulses:
         )  # fmt: skip
         wrong += (1.0 - length) * float(np.abs(change).max(initial=0.0))
         self.error = max(wrong, moved)
-        if self.error > tolerance and wrong <= max(tolerance, EARLY * moved):
-            self._push, self._slide = self.impulse, self._sliding()
+        self.final = self.impulse
+        if wrong <= max(EXACT * tolerance, EARLY * moved):
+            self._push, self._slide = self.final, self._sliding()
             self.impulse = np.zeros_like(before)
             self._respond()
         return length

@@ -30,6 +30,7 @@ class Alone:
         p = system.matrix.pattern
         self._places = np.unique(p.diagonal[rows.row])
         self._plain = system.matrix.blocks[self._places]
+        self._known: NDArray[np.float64] | None = None  # the H that the solver has
         self.fixed = system.fixed
 
     def compliance(self) -> NDArray[np.float64]:
@@ -53,9 +54,11 @@ class Alone:
         s, r = self.system, self.rows
         self.restore()
         add_diagonal(r.ptr, r.row, r.block, hessian, s.matrix.pattern.diagonal, s.matrix.blocks)
-        s.solver.update(s.matrix, s.fixed, s.projections)
+        if self._known is None or not np.array_equal(hessian, self._known):
+            s.solver.update(s.matrix, s.fixed, s.projections)
+            self._known = hessian.copy()
         x = np.zeros_like(rhs)
-        return x, s.solver.solve(rhs, x, s.rhs if s.scale is None else s.scale)
+        return x, s.solver.solve(rhs, x, s.load if s.scale is None else s.scale)
 
     def filtered(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros where the rows are held."""
@@ -75,6 +78,7 @@ class Together:
         longest = max(s.weight for s in systems)
         self._scales = [longest / s.weight for s in systems]
         self.rhs = np.concatenate([k * s.rhs for k, s in zip(self._scales, systems, strict=True)])
+        self.load = np.concatenate([k * s.load for k, s in zip(self._scales, systems, strict=True)])
         self.fixed = np.concatenate([s.fixed for s in systems])
         self.projections = None
         if any(s.projections is not None for s in systems):
@@ -83,6 +87,7 @@ class Together:
                 np.tile(whole, (len(s.rhs), 1)) if s.projections is None else s.projections for s in systems
             ]
             self.projections = np.concatenate(parts)
+        self._known: NDArray[np.float64] | None = None  # the H that the solver has
         self._merge(n)
         self.solver = PCG(rtol=rtol)
         self.solver.setup(self.matrix)
@@ -148,11 +153,13 @@ class Together:
     def solve(self, hessian: NDArray[np.float64], rhs: NDArray[np.float64]) -> tuple[NDArray, SolveReport]:
         """Solve (A + G^T H G) x = rhs."""
         p, r = self.matrix.pattern, self.rows
-        self.matrix.blocks[:] = self._plain
-        add_all(r.ptr, r.row, r.block, hessian, p.indptr, p.indices, self.matrix.blocks)
-        self.solver.update(self.matrix, self.fixed, self.projections)
+        if self._known is None or not np.array_equal(hessian, self._known):
+            self.matrix.blocks[:] = self._plain
+            add_all(r.ptr, r.row, r.block, hessian, p.indptr, p.indices, self.matrix.blocks)
+            self.solver.update(self.matrix, self.fixed, self.projections)
+            self._known = hessian.copy()
         x = np.zeros_like(rhs)
-        return x, self.solver.solve(rhs, x, self.rhs)
+        return x, self.solver.solve(rhs, x, self.load)
 
     def filtered(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros where the rows are held."""

@@ -162,10 +162,7 @@ class Encounter:
             for bodies, which in islands:
                 if not todo & set(bodies):
                     continue
-                if len(which) == 0:
-                    for i in bodies:
-                        reports[i] = _plus(reports.get(i), asked[i].alone())
-                        self._take(i, asked[i])
+                if self._apart(asked, bodies, which, reports):
                     continue
                 solution = self._solve_island(asked, bodies, which, contacts)
                 for i in bodies:
@@ -190,6 +187,31 @@ class Encounter:
         if said:
             reports = {i: _saying(r, said) if i in contacts else r for i, r in reports.items()}
         return {i: Answer(reports[i], contacts.get(i), failure) for i in asked}
+
+    def _apart(
+        self,
+        asked: Mapping[int, BodySystem],
+        bodies: Sequence[int],
+        which: NDArray[np.int64],
+        reports: dict[int, SolveReport],
+    ) -> bool:
+        """Solve bodies each by itself if nothing presses on them; returns whether nothing does afterwards, too."""
+        if len(which):
+            for i in bodies:
+                self._take(i, asked[i])
+            if self.force[which].any() or self._close(which):
+                return False
+        for i in bodies:
+            reports[i] = _plus(reports.get(i), asked[i].alone())
+            self._take(i, asked[i])
+        return not (len(which) and self._close(which))
+
+    def _close(self, which: NDArray[np.int64]) -> bool:
+        """Return whether the velocities V close one of the contacts, or hold one that is to be held."""
+        rows = self.rows.take(which)
+        if rows.bilateral.any():
+            return True
+        return bool((rows.gap + self.dt * rows.velocities(self.V)[:, 0] < 0.0).any())
 
     def _take(self, i: int, ask: BodySystem) -> None:
         self.V[self._slice(i)] = ask.x if ask.base is None else ask.base + ask.x

@@ -52,6 +52,7 @@ class SolverChoice:
     """
 
     def __init__(self, pcg: PCG, multigrid: Multigrid, start_with: PCG | Multigrid) -> None:
+        self.pcg, self.multigrid = pcg, multigrid
         self._solvers: tuple[PCG, Multigrid] = (pcg, multigrid)
         self._first = 0 if start_with is pcg else 1
         self._why = start_with.reason

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from continua.contact import BodySystem, ContactRows, Obstacles, contact_rows, solve_contacts
 from continua.errors import DivergedError, InputError
-from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.linalg import PCG, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolverChoice, SolveReport
 from continua.mesh import TetMesh
 from continua.solids.constraints import Held
 from continua.solids.elements import Elements, LinearTets, System
@@ -340,15 +340,15 @@ def _exact(body: SoftBody) -> Elements:
 @contextmanager
 def _accurate(solver: LinearSolver) -> Iterator[None]:
     """Let a solver solve more exactly: contact leaves a body loose along the shapes, and that needs it."""
-    before = getattr(solver, "rtol", None)
-    if before is None:
-        yield
-        return
-    solver.rtol = min(before, _RTOL)  # type: ignore[attr-defined]
+    kinds = (solver.pcg, solver.multigrid) if isinstance(solver, SolverChoice) else (solver,)
+    given = [(kind, kind.rtol) for kind in kinds if isinstance(kind, PCG | Multigrid | MergedPCG)]
+    for kind, rtol in given:
+        kind.rtol = min(rtol, _RTOL)
     try:
         yield
     finally:
-        solver.rtol = before  # type: ignore[attr-defined]
+        for kind, rtol in given:
+            kind.rtol = rtol
 
 
 def _no_answer() -> SolveReport:
