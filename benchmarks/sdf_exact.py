@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 import continua as ct
-from benchmarks.report import Result
 from benchmarks.detailed_surface import detailed_surface
+from benchmarks.report import Result
 
 
 def _rate(

@@ -9,8 +9,8 @@ import numpy as np
 from numba import prange
 
 import continua as ct
-from benchmarks.report import Result
 from benchmarks.detailed_surface import detailed_surface
+from benchmarks.report import Result
 from continua.numerics import kernel_pair
 
 
