@@ -16,24 +16,6 @@ from continua.sdf import ExactDistance
 RTOL, MOST = 1e-6, 25
 
 
-def closed(surface: ct.SurfaceMesh) -> ct.SurfaceMesh:
-    """Return the surface with a fan of triangles in every hole."""
-    surface = surface if surface.is_closed else surface.welded()
-    points, triangles = [surface.points], [surface.triangles]
-    holes = {(min(edge), max(edge)) for edge in surface.open_edges.tolist()}
-    sides = surface.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2).tolist()
-    after = {b: a for a, b in sides if (min(a, b), max(a, b)) in holes}
-    while after:
-        start = next(iter(after))
-        loop = [start]
-        while (following := after.pop(loop[-1])) != start:
-            loop.append(following)
-        center = sum(len(block) for block in points)
-        points.append(surface.points[loop].mean(axis=0)[None])
-        triangles.append(np.array([(a, b, center) for a, b in zip(loop, loop[1:] + loop[:1], strict=True)]))
-    return ct.SurfaceMesh(np.concatenate(points), np.concatenate(triangles))
-
-
 def main(threads: int | None = None) -> Result:
     """Fill every surface with cells of a twentieth and a 45th of its diagonal, and solve a step of 20 ms."""
     ct.set_threads(threads if threads is not None else 2)
@@ -46,7 +28,7 @@ def main(threads: int | None = None) -> Result:
     for file in files:
         surface = ct.mesh.read(file)
         assert isinstance(surface, ct.SurfaceMesh)
-        surface = closed(surface)
+        surface = ct.mesh.close_holes(surface if surface.is_closed else surface.welded())
         distance = ExactDistance(surface)
         diagonal = float(np.linalg.norm(np.ptp(surface.bounds, axis=0)))
         bounds = surface.bounds + 0.1 * diagonal * np.array([[-1.0], [1.0]])
