@@ -162,4 +162,7 @@ def describe_overlaps(found: Intersections, names: Sequence[str]) -> str:
     a, b = pairs[0]
     who = f"'{names[a]}' goes through itself" if a == b else f"'{names[a]}' and '{names[b]}' overlap"
     more = f" (and {len(pairs) - 1} more pairs)" if len(pairs) > 1 else ""
-    return f"{who}{more}: {len(found)} edges go through triangles; move them apart"
+    return (
+        f"{who}{more} at the start, where {len(found)} edges go through triangles, and will not touch each other; "
+        "move them apart"
+    )

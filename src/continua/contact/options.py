@@ -35,7 +35,7 @@ class Contact:
         restitution: Part of the normal speed that a hit gives back where neither side has its own.
         thickness: Distance [m] that surfaces of meshes keep from each other; None takes a small part of the length
             of their edges.
-        self_contact: Whether soft bodies touch themselves.
+        self_contact: Whether soft bodies touch themselves; a search that bodies which do not fold can do without.
         pairs: What holds for single pairs, by the two names: any of `friction`, `restitution`, and `touch` (False
             lets the two go through each other).
     """
@@ -43,7 +43,7 @@ class Contact:
     friction: float = 0.5
     restitution: float = 0.0
     thickness: float | None = None
-    self_contact: bool = True
+    self_contact: bool = False
     pairs: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

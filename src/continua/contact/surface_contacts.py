@@ -172,20 +172,22 @@ class SurfaceContacts:
         first = float(pairs.times.min(initial=1.0))
         return self._rows(pairs, x0, x1, dt, first_row, centers), first
 
-    def check_start(self, positions: Sequence[NDArray[np.float64]], time: float) -> None:
-        """Raise InputError if bodies go through each other or themselves, or a collider starts inside a body."""
+    def check_start(self, positions: Sequence[NDArray[np.float64]], time: float) -> str:
+        """Look at the start: return a warning about bodies that go through each other, or nothing.
+
+        Contact cannot know how such bodies are to come apart; they do not touch each other from now on. A collider
+        that starts inside a body raises InputError.
+        """
         x = self._places(positions, time)
         found = find_intersections(self.surfaces, x)
         both = ~(self._is_obstacle[found.a] | self._is_obstacle[found.b])
-        said = describe_overlaps(
-            Intersections(*(column[both] for column in found)),
-            [member.name for member in self.surfaces.members],
-        )
-        if said:
-            raise InputError(said)
+        found = Intersections(*(column[both] for column in found))
+        for pairs in (self.surfaces.face_pairs, self.surfaces.edge_pairs):
+            pairs[found.a, found.b] = pairs[found.b, found.a] = False
         for k in range(len(self.bodies), len(self.surfaces.members)):
             for i in np.flatnonzero(self.surfaces.face_pairs[k, : len(self.bodies)]):
                 self._refuse_inside(k, int(i), x)
+        return describe_overlaps(found, [member.name for member in self.surfaces.members])
 
     def _refuse_inside(self, k: int, i: int, x: NDArray[np.float64]) -> None:
         """Raise if a corner of obstacle k lies deep inside body i."""

@@ -103,7 +103,17 @@ class Encounter:
             look = self.meeting.obstacles.look(points, self.time, self.dt, only)
             self._looks.append((i, nodes, look))
             parts.append(self._obstacle_rows(i, nodes, look.near(NEAR * member.size), 0))
+        search = self.meeting.surfaces
+        if search.any:
+            start, end = self._ways(self._before)
+            parts.append(search.find(start, end, self.time, self.dt, self.starts[:-1]))
         self._add(join_rows(parts))
+
+    def _ways(self, V: NDArray[np.float64]) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+        """Return where all surfaces are at the start, and at the end if V are the velocities."""
+        start = [member.places for member in self.group]
+        end = [member.moved(V[self._slice(i)], self.dt) for i, member in enumerate(self.group)]
+        return start, end
 
     def _obstacle_rows(self, i: int, nodes: NDArray[np.int32], met: Touching, again: int) -> ContactRows:
         if not len(met):
@@ -145,7 +155,24 @@ class Encounter:
             free = asked[i].fixed[nodes[met.which]] != 1
             met = Touching(*(column[free] for column in met))
             parts.append(self._obstacle_rows(i, nodes, met, round_))
+        parts.append(self._crossing_rows(round_))
         return join_rows(parts)
+
+    def _crossing_rows(self, round_: int) -> ContactRows:
+        """Return contacts for surfaces that cross on the ways that V gives them."""
+        search = self.meeting.surfaces
+        if not search.any:
+            return NO_ROWS
+        start, end = self._ways(self.V)
+        crossed, _ = search.crossings(start, end, self.time, self.dt, self.starts[:-1])
+        if not len(crossed):
+            return NO_ROWS
+        near = search.find(
+            start, end, self.time, self.dt, self.starts[:-1]
+        )  # what will be too near is not far off
+        near = near.take(~np.isin(near.key, self.rows.key) & ~np.isin(near.key, crossed.key))
+        crossed.key = crossed.key + np.where(np.isin(crossed.key, self.rows.key), round_, 0)
+        return join_rows([near, crossed])
 
     # --- solving ----------------------------------------------------------------------------------------
 

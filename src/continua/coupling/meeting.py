@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from continua.contact import (
     Obstacles,
     PairTable,
     Shape,
+    SurfaceContacts,
     advance,
 )
 from continua.contact.row_kernels import match_keys
@@ -71,6 +73,12 @@ class Meeting:
         self._surroundings = surroundings
         self._first_collider = len(things) - len(shapes)
         self.members: list[Member] = [SoftMember(body, number) for number, body in bodies]
+        self.surfaces = SurfaceContacts(
+            [member.surface for member in self.members], shapes, contact, self.table
+        )
+        said = self.surfaces.check_start([member.places for member in self.members], surroundings.time)
+        if said:
+            warnings.warn(said, stacklevel=4)
         self._memory, self._saved = _nothing(), _nothing()
         self._fresh: list[Encounter] = []
         self.failing: BodyStep | None = None
@@ -96,7 +104,7 @@ class Meeting:
 
     def _groups(self, dt: float) -> list[list[Member]]:
         """Return the bodies in groups that cannot reach each other in a step."""
-        return [[member] for member in self.members]
+        return [self.members] if self.members else []
 
     # --- the driver of a group's step ---------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import BodyStep
+from continua.contact import BodyStep, TouchingBody
 from continua.frames import StepReport
 from continua.solids import SoftBody
 from continua.solids.stepping import SoftStep
@@ -38,6 +38,17 @@ class Member(Protocol):
     @property
     def touching(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Rows that are points which obstacles can touch, and their places [m], shape [k, 3]."""
+
+    @property
+    def surface(self) -> TouchingBody:
+        """Its surface, as the search for contacts sees it."""
+
+    @property
+    def places(self) -> NDArray[np.float64]:
+        """Where the points of its surface are [m], shape [n, 3]."""
+
+    def moved(self, V: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
+        """Return where the points of its surface are after `dt` [s] with its rows of V [m]."""
 
     def begin(self, dt: float) -> BodyStep:
         """Begin a step of `dt` [s]."""
@@ -72,6 +83,21 @@ class SoftMember:
         """Nodes that obstacles can touch, and where they are."""
         nodes = self.body.touching_nodes
         return nodes, self.body._x[nodes]
+
+    @property
+    def surface(self) -> TouchingBody:
+        """Its surface, as the search for contacts sees it."""
+        body = self.body
+        return TouchingBody(body.name, body._elements.rest_positions, body.triangles, number=self.number)
+
+    @property
+    def places(self) -> NDArray[np.float64]:
+        """Where the points of its surface are [m]."""
+        return self.body._x
+
+    def moved(self, V: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
+        """Return where the points of its surface are after `dt` [s] with its rows of V [m]."""
+        return self.body._x + dt * V
 
     def begin(self, dt: float) -> BodyStep:
         """Begin a step of `dt` [s]."""

@@ -145,7 +145,7 @@ class Contact(Model):
         gt=0,
         le=1e6,
     )
-    self_contact: Flag = option("Whether soft bodies touch themselves.", True)
+    self_contact: Flag = option("Whether soft bodies touch themselves.", False)
     pairs: list[ContactPair] = option("What holds for single pairs.", [], max_length=1000)
 
 
