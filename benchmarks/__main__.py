@@ -18,6 +18,7 @@ BENCHMARKS = {
     "linear-step": "a step with a constant matrix in matrix-vector products, and the bandwidth kernels reach",
     "multigrid-vs-amg": "time to 1e-8 against PyAMG with rigid-body modes and sparse Cholesky",
     "pmultigrid": "orders 2 and 3 from 5k to 60k nodes against Jacobi-PCG",
+    "rigid-pile": "800 rigid bodies in a bin and on 64 poles against PyBullet and MuJoCo",
     "rotations": "rotations of 3x3 matrices in lanes against one by one and NumPy",
     "sdf-exact": "exact signed distance to a surface against Open3D and libigl",
     "sdf-fit": "hp-adaptive distance fields against a uniform cubic grid: size, error, build, queries",

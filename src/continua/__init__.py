@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
     from continua.motion import Motion
     from continua.numerics import get_threads, set_threads
+    from continua.rigid import RigidBody, RigidGroup, joints
     from continua.scene import Scene, load_scene
     from continua.solids import (
         Corotated,
@@ -59,6 +60,7 @@ _ROOMS = {
     "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
     "continua.motion": ("Motion",),
     "continua.numerics": ("get_threads", "set_threads"),
+    "continua.rigid": ("RigidBody", "RigidGroup", "joints"),
     "continua.scene": ("Scene", "load_scene"),
     "continua.solids": (
         "Corotated",
@@ -120,6 +122,8 @@ __all__ = [
     "Plane",
     "Plasticity",
     "QuadMesh",
+    "RigidBody",
+    "RigidGroup",
     "RotatedDamping",
     "RotatedLinear",
     "RunInfo",
@@ -140,6 +144,7 @@ __all__ = [
     "World",
     "__version__",
     "get_threads",
+    "joints",
     "load_scene",
     "mesh",
     "sdf",

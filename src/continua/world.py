@@ -16,6 +16,8 @@ from continua.contact import Contact, Shape
 from continua.coupling import Meeting
 from continua.errors import InputError
 from continua.frames import Frame, Sink, StepReport
+from continua.rigid import RigidGroup, RigidSystem
+from continua.rigid.joints import Joint, Motor
 from continua.solids import FIELDS, SettleReport, SoftBody
 from continua.surroundings import Surroundings, Wind, as_vector
 
@@ -35,6 +37,7 @@ class World:
         dt: Longest time step [s].
         colliders: Shapes that bodies can touch, fixed or on a motion of their own.
         contact: How things touch: friction, restitution, thickness, and what holds for single pairs.
+        joints: What joins rigid bodies to each other or to the world, from `continua.joints`.
         wind: A wind on all bodies, or None.
         settled: Whether the bodies start, and start again after `reset`, at their static equilibrium instead of
             their rest shape.
@@ -50,6 +53,7 @@ class World:
         dt: float = 0.01,
         colliders: Sequence[Shape] = (),
         contact: Contact | None = None,
+        joints: Sequence[Joint | Motor] = (),
         wind: Wind | None = None,
         settled: bool = False,
         fields: Sequence[str] = (),
@@ -57,6 +61,8 @@ class World:
     ) -> None:
         self.bodies: tuple[Body, ...] = tuple(bodies)
         self.soft_bodies = tuple(body for body in self.bodies if isinstance(body, SoftBody))
+        self.rigid_bodies = tuple(body for body in self.bodies if isinstance(body, RigidGroup))
+        self.joints = tuple(joints)
         self.name = name
         self.dt = _positive(dt, "dt")
         self.colliders = tuple(colliders)
@@ -70,6 +76,7 @@ class World:
         for body in self.bodies:
             body.prepare(self._surroundings)
         self._meeting = self._gather()
+        self._rigid = self._gather_rigid()
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
         self._settled = settled
@@ -82,6 +89,20 @@ class World:
         things = [*self.bodies, *self.colliders]
         soft = [(number, body) for number, body in enumerate(self.bodies) if isinstance(body, SoftBody)]
         return Meeting(soft, self.colliders, self.contact, names, things, self._surroundings)
+
+    def _gather_rigid(self) -> RigidSystem | None:
+        """Bring rigid bodies, colliders and joints together."""
+        if not self.rigid_bodies and not self.joints:
+            return None
+        names = [getattr(shape, "name", "") for shape in self.colliders]
+        return RigidSystem(
+            self.rigid_bodies, self.colliders, self.contact, self._surroundings, self.joints, names
+        )
+
+    @property
+    def rigid(self) -> RigidSystem | None:
+        """The system of all rigid bodies with their contacts and joints, or None if there are none."""
+        return self._rigid
 
     @property
     def time(self) -> float:
@@ -148,17 +169,20 @@ class World:
         """
         dt = self.dt if dt is None else _positive(dt, "dt")
         self._happen()
-        several = len(self.bodies) > 1
-        before = [body.state() for body in self.bodies] if several else []
+        several = len(self.soft_bodies) > 1 or self._rigid is not None
+        before = [body.state() for body in self.soft_bodies] if several else []
         kept = self._meeting.state()
         try:
-            reports = self._meeting.step(dt)
+            reports = list(self._meeting.step(dt).values())
+            if self._rigid is not None:
+                reports += self._rigid.step(dt)
         except Exception:
-            for body, state in zip(self.bodies, before, strict=False):
+            for body, state in zip(self.soft_bodies, before, strict=False):
                 body.restore(state)
             self._meeting.restore_state(kept["contact_keys"], kept["contact_forces"])
             raise
-        self.reports = tuple(reports[number] for number in sorted(reports))
+        by_name = {report.body: report for report in reports}
+        self.reports = tuple(by_name[body.name] for body in self.bodies)
         self._surroundings.time += dt
         self._surroundings.step += 1
         return self.reports
@@ -263,6 +287,8 @@ class World:
         self._meeting.forget()
         for body in self.bodies:
             body.reset()
+        if self._rigid is not None:
+            self._rigid.reset()
         if self._settled:
             self._happen()  # what holds from time 0 on holds for the equilibrium too
             self.settle()
@@ -275,6 +301,8 @@ class World:
             "world/frame": self.frame_index,
         }
         state |= {f"world/{key}": value for key, value in self._meeting.state().items()}
+        if self._rigid is not None:
+            state |= {f"world/rigid/{key}": value for key, value in self._rigid.state().items()}
         for body in self.bodies:
             for key, value in body.state().items():
                 state[f"{body.name}/{key}"] = value
@@ -296,6 +324,9 @@ class World:
         self._meeting.restore_state(
             state.get("world/contact_keys", np.zeros(0)), state.get("world/contact_forces", np.zeros((0, 3)))
         )
+        if self._rigid is not None:
+            start = "world/rigid/"
+            self._rigid.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
         self.reports = ()
         past = sum(time < self.time - _AT_ONCE for time, _ in self._events)
         for _, event in self._events[self._due : past]:

@@ -106,12 +106,21 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
 def _describe_scene(scene: Scene) -> None:
     from continua.mesh import TetMesh
     from continua.scene.build import build_mesh
+    from continua.scene.matter import SoftBody
     from continua.solids.bezier_geometry import bezier_node_count
 
-    meshes = [build_mesh(scene, number) for number in range(len(scene.bodies))]
     rows = []
     dofs, memory = 0, 0.0
-    for body, mesh in zip(scene.bodies, meshes, strict=True):
+    for number, body in enumerate(scene.bodies):
+        if not isinstance(body, SoftBody):
+            copies = math.prod(body.grid.counts) if body.grid is not None else max(1, len(body.places))
+            weight = f"{body.mass:g} kg" if body.mass is not None else f"{body.density or 1000.0:g} kg/m³"
+            dofs += 6 * copies
+            rows.append(
+                (body.name, f"{copies:,} rigid", "-", f"{6 * copies:,}", f"{body.shape.type}, {weight}")
+            )
+            continue
+        mesh = build_mesh(scene, number)
         nodes = bezier_node_count(mesh, body.order) if isinstance(mesh, TetMesh) else mesh.node_count
         dofs += 3 * nodes
         memory += _memory(nodes, mesh.element_count, body.order)

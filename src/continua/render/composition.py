@@ -150,6 +150,11 @@ def field_values(body: BodyFrame, name: str) -> NDArray[np.float64]:
     return body.scalars(name)
 
 
+def shows(body: BodyFrame, name: str) -> bool:
+    """Tell whether a field colours a body: rigid bodies have no stress and stay plain."""
+    return body.kind != "rigid" or name in body.fields
+
+
 class _Survey:
     """Finds where the bodies of a sequence are and which values they take."""
 
@@ -168,7 +173,7 @@ class _Survey:
         if not np.isfinite(points).all():
             raise InputError(f'body "{body.name}" cannot be drawn: its positions are not finite')
         self.outer = _outermost(np.vstack([self.outer, points]))
-        if color != "plain":
+        if color != "plain" and shows(body, color):
             values = field_values(body, color)[nodes]
             if not np.isfinite(values).all():
                 raise InputError(f'body "{body.name}" cannot be coloured: its {color} is not finite')
@@ -286,7 +291,7 @@ def plain_color(body: BodyFrame, number: int) -> NDArray[np.float64]:
 
 def body_colors(body: BodyFrame, number: int, color: str, legend: Legend | None) -> NDArray[np.float64]:
     """Return the sRGB colour of each node, shape [n, 3]."""
-    if legend is None:
+    if legend is None or not shows(body, color):
         return np.broadcast_to(plain_color(body, number), body.positions.shape)
     return map_colors(field_values(body, color), legend.low, legend.high)
 
@@ -295,7 +300,7 @@ def _body_shape(body: BodyFrame, number: int, look: Look, surfaces: dict) -> Sha
     surface = smooth_surface(body, surfaces)
     positions = np.asarray(body.positions, dtype=float)
     values = None
-    if look.legend is not None:
+    if look.legend is not None and shows(body, look.color):
         low, high = look.legend.low, look.legend.high
         values = np.clip((field_values(body, look.color)[surface.nodes] - low) / (high - low), 0.0, 1.0)
     return Shape(

@@ -17,7 +17,9 @@ from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, P
 from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.motion import Motion
+from continua.rigid import RigidGroup
 from continua.scene import loads, matter, motions, selectors, shapes, surroundings
+from continua.scene.build_rigid import build_joints, build_rigid
 from continua.scene.models import Scene
 from continua.scene.problems import Place
 from continua.solids.materials import changed
@@ -35,7 +37,8 @@ def build_world(scene: Scene) -> World:
     Raises:
         InputError: Something in the scene cannot be used; the message names file, line and key.
     """
-    bodies = [_soft_body(scene, number) for number in range(len(scene.bodies))]
+    bodies = [_body(scene, number) for number in range(len(scene.bodies))]
+    joints = build_joints(scene, bodies)
     with scene.at():
         world = World(
             bodies,
@@ -43,6 +46,7 @@ def build_world(scene: Scene) -> World:
             dt=scene.dt,
             colliders=[_collider(scene, number) for number in range(len(scene.colliders))],
             contact=_contact(scene.contact),
+            joints=joints,
             wind=_wind(scene),
             settled=scene.settled,
             fields=scene.output.fields,
@@ -52,9 +56,21 @@ def build_world(scene: Scene) -> World:
     return world
 
 
-def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
-    """Return the placed mesh of body `number` of the scene."""
+def _soft_spec(scene: Scene, number: int) -> matter.SoftBody:
     spec = scene.bodies[number]
+    assert isinstance(spec, matter.SoftBody)
+    return spec
+
+
+def _body(scene: Scene, number: int) -> solids.SoftBody | RigidGroup:
+    if isinstance(scene.bodies[number], matter.SoftBody):
+        return _soft_body(scene, number)
+    return build_rigid(scene, number, _motion, _rgb)
+
+
+def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
+    """Return the placed mesh of the soft body `number` of the scene."""
+    spec = _soft_spec(scene, number)
     with scene.at("bodies", number, "mesh"):
         mesh = _shape(spec.mesh, scene)
     if spec.transform is None:
@@ -189,7 +205,7 @@ def _solver(spec: Any) -> LinearSolver | None:
 
 
 def _soft_body(scene: Scene, number: int) -> solids.SoftBody:
-    spec = scene.bodies[number]
+    spec = _soft_spec(scene, number)
     mesh = build_mesh(scene, number)
     with scene.at("bodies", number, "material"):
         material = _law(spec.material)
@@ -239,7 +255,7 @@ def _plasticity(spec: matter.Plasticity | None) -> solids.Plasticity | None:
 def _part(
     scene: Scene, number: int, index: int, mesh: meshes.VolumeMesh, material: solids.Law
 ) -> tuple[NDArray[np.intp] | str, solids.Law]:
-    spec = scene.bodies[number].parts[index]
+    spec = _soft_spec(scene, number).parts[index]
     key = ("bodies", number, "parts", index, "where")
     chosen = _centers(scene, key, spec.where, mesh, mesh.points[mesh.cells].mean(axis=1), "element")
     changes = spec.model_dump(exclude={"where"}, exclude_none=True)
@@ -249,7 +265,7 @@ def _part(
 
 def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:
     """Pin, drive, lock, load and pull as the scene says."""
-    spec = scene.bodies[number]
+    spec = _soft_spec(scene, number)
     for kind in ("pin", "drive", "lock", "push"):
         for index, action in enumerate(getattr(spec, kind)):
             place = scene.at("bodies", number, kind, index)
@@ -273,7 +289,7 @@ def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.So
 
 def _area_and_volume_loads(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:
     """Press and load as the scene says."""
-    spec = scene.bodies[number]
+    spec = _soft_spec(scene, number)
     for kind in ("press", "load_faces", "load_volume"):
         volume = kind == "load_volume"
         for index, load in enumerate(getattr(spec, kind)):
@@ -351,7 +367,9 @@ def _schedule(scene: Scene, world: World) -> None:
     for index, change in enumerate(scene.changes):
         with scene.at("changes", index, "body"):
             body = world.body(change.body)
-        spec = scene.bodies[world.bodies.index(body)]
+            spec = scene.bodies[world.bodies.index(body)]
+            if not isinstance(spec, matter.SoftBody):
+                raise InputError(f"body '{change.body}' is rigid and has no material to change")
         with scene.at("changes", index, "part"):
             if change.part is not None and change.part >= len(spec.parts):
                 raise InputError(

@@ -16,7 +16,6 @@ from continua.scene.solvers import Solver
 from continua.scene.types import Color, Count, Flag, Model, Name, Number, Path, Vector, by_type, option
 
 __all__ = [
-    "Body",
     "Checker",
     "Damping",
     "Image",
@@ -155,6 +154,3 @@ class SoftBody(Model):
     load_faces: list[LoadFaces] = option("Traction on faces.", [])
     load_volume: list[LoadVolume] = option("Forces on the matter.", [])
     pull: list[Pull] = option("Springs to fixed targets.", [])
-
-
-Body = SoftBody

@@ -8,13 +8,14 @@ from collections import Counter
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, PrivateAttr, ValidationError, model_validator
+from pydantic import AfterValidator, PrivateAttr, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from continua.scene.matter import Body
+from continua.scene.matter import SoftBody
 from continua.scene.problems import Place, Source, scene_error
+from continua.scene.rigid import Joint, RigidBody
 from continua.scene.surroundings import Change, Collider, Contact, Wind
-from continua.scene.types import Count, Model, Name, Number, PictureSize, Text, Vector, option
+from continua.scene.types import Count, Model, Name, Number, PictureSize, Text, Vector, by_type, option
 from continua.scene.types import Path as PathText
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Camera", "Output", "Picture", "Scene"]
 
 MAX_STEPS = 10_000_000
+
+Body = Annotated[
+    Annotated[SoftBody, Tag("soft")] | Annotated[RigidBody, Tag("rigid")], by_type("soft", "rigid")
+]
 
 
 def _stays_inside(value: str) -> str:
@@ -107,6 +112,9 @@ class Scene(Model):
         False,
     )
     bodies: list[Body] = option("What is simulated.", min_length=1, max_length=1000)
+    joints: list[Joint] = option(
+        "What joins rigid bodies to each other or to the world.", [], max_length=100_000
+    )
     colliders: list[Collider] = option("Fixed obstacles.", [], max_length=1000)
     contact: Contact = option("How things touch: friction, restitution, thickness, pairs.", Contact())
     wind: Wind | None = option("Moving air.", None)
@@ -204,6 +212,7 @@ class Scene(Model):
         data = self.model_dump(mode="json", exclude={"description", "seconds", "output"})
         digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode())
         for body in self.bodies:
-            if body.mesh.type == "file" and self.file(body.mesh.path).is_file():
-                digest.update(self.file(body.mesh.path).read_bytes())
+            shape = body.mesh if isinstance(body, SoftBody) else body.shape
+            if shape.type == "file" and self.file(shape.path).is_file():
+                digest.update(self.file(shape.path).read_bytes())
         return digest.hexdigest()

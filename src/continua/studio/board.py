@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.rigid import RigidGroup
 from continua.scene import integrators as integrator_models
 from continua.scene import laws as law_models
 from continua.scene import matter as matter_models
@@ -132,10 +133,11 @@ class Board:
 
     def _build(self) -> None:
         self._world_groups = list(self._make_world_groups())
-        self._bodies = [
+        self._bodies: list[tuple[Any, list[Group], list[Group], Group]] = [
             (body, list(_materials(body)), list(_others(body)), _stepping(body))
             for body in self._world.soft_bodies
         ]
+        self._bodies += [(body, [_rigid(body)], [], Group("", [])) for body in self._world.rigid_bodies]
         groups = [*self._world_groups]
         for _, materials, others, stepping in self._bodies:
             groups += [*materials, *others, stepping]
@@ -197,7 +199,10 @@ class Board:
         yield Group("", [switch, *knobs])
 
     @staticmethod
-    def _facts(body: SoftBody) -> list[str]:
+    def _facts(body: SoftBody | RigidGroup) -> list[str]:
+        if isinstance(body, RigidGroup):
+            copies = "Rigid body" if body.count == 1 else f"{body.count:,} rigid copies"
+            return [copies, f"{body.mass_each:.4g} kg each" if body.count > 1 else f"{body.mass_each:.4g} kg"]
         kind = _CELLS.get(body.mesh.NAME, body.mesh.NAME)
         return [
             title_of(models_of(law_models), body.material),
@@ -231,6 +236,32 @@ def _materials(body: SoftBody) -> Iterator[Group]:
         name = regions.get(elements.astype(np.int32).tobytes(), f"Part {number + 1}")
         note = f"{len(elements):,} elements"
         yield Group(name, _law_knobs(body, number), note)
+
+
+def _rigid(body: RigidGroup) -> Group:
+    """Return friction and restitution of a rigid body."""
+
+    def knob(name: str, label: str, help: str, most: float) -> Knob:
+        def put(value: float) -> None:
+            setattr(body, name, value)
+
+        return Knob(
+            f"{body.name}/{name}",
+            label,
+            lambda: float(getattr(body, name) or 0.0),
+            put,
+            help=help,
+            limits=Limits(0.0, most),
+            scale=Scale("linear", 0.0, 1.0),
+        )
+
+    return Group(
+        "Body",
+        [
+            knob("friction", "Friction", "Coulomb's coefficient of its surface", 100.0),
+            knob("restitution", "Restitution", "Part of the speed that a hit gives back", 1.0),
+        ],
+    )
 
 
 def _law_knobs(body: SoftBody, part: int | None) -> list[Knob]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,8 @@ from continua.frames import BodyFrame
 from continua.studio.spread import spread
 
 if TYPE_CHECKING:
-    from continua.solids import SoftBody
+    from continua.rigid import RigidGroup, RigidPull
+    from continua.solids import Pull, SoftBody
 
 __all__ = ["Hand"]
 
@@ -27,7 +28,7 @@ class Hand:
     shares the same spring constant among up to ten points, the nearer ones getting more of it.
 
     Args:
-        body: The body to hold.
+        body: The body to hold; a rigid one is held by one spring.
         frame: A snapshot of it, for its surface.
         triangle: The surface triangle under the cursor.
         weights: Barycentric weights of the point under the cursor.
@@ -35,7 +36,12 @@ class Hand:
     """
 
     def __init__(
-        self, body: SoftBody, frame: BodyFrame, triangle: int, weights: ArrayLike, target: ArrayLike
+        self,
+        body: SoftBody | RigidGroup,
+        frame: BodyFrame,
+        triangle: int,
+        weights: ArrayLike,
+        target: ArrayLike,
     ) -> None:
         if not 0 <= triangle < len(frame.triangles):
             raise InputError(f"the surface has triangles 0 to {len(frame.triangles) - 1}, not {triangle}")
@@ -43,13 +49,20 @@ class Hand:
         if own.min() < -1e-3 or not own.sum() > 0.0:
             raise InputError("the weights of a held point must be at least 0 and not all 0")
         own = np.maximum(own, 0.0) / np.maximum(own, 0.0).sum()
-        others, shares = _patch(frame, triangle, own, _REACH * body.mesh.volume ** (1.0 / 3.0))
-        stiffness = body.pull_stiffness * shares
-        self._pulls = [body.pull_face(triangle, own, stiffness=float(stiffness[0]))]
-        for other, share in zip(others, stiffness[1:], strict=True):
-            self._pulls.append(body.pull_face(int(other), np.full(3, 1.0 / 3.0), stiffness=float(share)))
+        self._pulls: list[Pull | RigidPull] = []
+        if frame.kind == "rigid":  # one spring cannot draw a thorn out of it
+            self._pulls.append(body.pull_face(triangle, own))
+        else:
+            self._pull_patch(body, frame, triangle, own)
         self._start = np.stack([pull.target for pull in self._pulls])
         self.target = target
+
+    def _pull_patch(self, body: Any, frame: BodyFrame, triangle: int, own: NDArray[np.float64]) -> None:
+        others, shares = _patch(frame, triangle, own, _REACH * body.mesh.volume ** (1.0 / 3.0))
+        stiffness = body.pull_stiffness * shares
+        self._pulls.append(body.pull_face(triangle, own, stiffness=float(stiffness[0])))
+        for other, share in zip(others, stiffness[1:], strict=True):
+            self._pulls.append(body.pull_face(int(other), np.full(3, 1.0 / 3.0), stiffness=float(share)))
 
     @property
     def target(self) -> NDArray[np.float64]:

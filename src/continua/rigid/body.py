@@ -1,0 +1,364 @@
+"""Rigid bodies: one, or many copies of one shape that are simulated, drawn and saved together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from math import isfinite
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.contact import Shape
+from continua.contact.options import check_constant
+from continua.errors import InputError
+from continua.frames import BodyFields, BodyFrame, Field, frozen
+from continua.mesh import SurfaceMesh, VolumeMesh
+from continua.motion import Motion
+from continua.rigid.pull import RigidPull
+from continua.rigid.solid import solid_of
+from continua.rigid.turning import as_matrix, from_quaternions, to_quaternion
+from continua.surroundings import Surroundings, as_vector
+
+__all__ = ["RigidBody", "RigidGroup"]
+
+_CORNERS = np.vstack([np.zeros(3), np.eye(3)])
+
+
+class RigidGroup:
+    """Copies of one solid that move on their own: a heap of marbles, a wall of bricks.
+
+    Args:
+        shape: A `Sphere`, `Box`, `Capsule` or `Cylinder`, or a closed mesh. Mass, centre and inertia come from it.
+        places: Where the copies stand [m], shape [k, 3]: how far each is moved from where the shape is.
+        rotations: How each is turned about its centre of mass: rotation vectors [rad], shape [k, 3].
+        density: Density [kg/m3].
+        mass: Mass of each copy [kg], instead of a density.
+        friction: Coulomb's coefficient of its own; None takes the world's.
+        restitution: Part of the normal speed that a hit gives back, of its own; None takes the world's.
+        velocity: Velocity at the start [m/s], one for all [3] or one each [k, 3].
+        spin: Angular velocity at the start [rad/s], likewise.
+        motion: A prescribed rigid motion: the copies push others and nothing moves them.
+        color: RGB in 0..1 for plain pictures.
+        name: Name, unique in a world.
+    """
+
+    def __init__(
+        self,
+        shape: Shape | SurfaceMesh | VolumeMesh,
+        places: ArrayLike,
+        *,
+        rotations: ArrayLike | None = None,
+        density: float | None = None,
+        mass: float | None = None,
+        friction: float | None = None,
+        restitution: float | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        spin: ArrayLike = (0.0, 0.0, 0.0),
+        motion: Motion | None = None,
+        color: tuple[float, float, float] | None = None,
+        name: str = "",
+    ) -> None:
+        self.name = name
+        self.color = color
+        check_constant(friction, "the friction of a rigid body")
+        check_constant(restitution, "the restitution of a rigid body", 1.0)
+        self.friction, self.restitution = friction, restitution
+        if motion is not None and not isinstance(motion, Motion):
+            raise InputError(f"a rigid body's motion must be a Motion, not {type(motion).__name__}")
+        self.motion = motion
+        self.solid = solid_of(shape)
+        self.mass_each = _mass(density, mass, self.solid.volume)
+        shifts = _table(places, "places")
+        count = len(shifts)
+        self._rest_x = self.solid.center + shifts
+        turns = np.zeros((count, 3)) if rotations is None else _table(rotations, "rotations", count)
+        self._rest_q = np.stack([to_quaternion(as_matrix(turn) @ self.solid.turn) for turn in turns])
+        self._start_v = np.concatenate(
+            [_table(velocity, "velocity", count), _table(spin, "spin", count)], axis=1
+        )
+        self._x, self._q, self._v = self._rest_x.copy(), self._rest_q.copy(), self._start_v.copy()
+        self._load = np.zeros((count, 6))  # forces and torques
+        self._pulls: list[RigidPull] = []
+        self._surroundings = Surroundings()
+
+    # --- what it is -------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """Number of copies."""
+        return len(self._rest_x)
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes of all surfaces."""
+        return self.count * self.solid.surface.node_count
+
+    @property
+    def mass_total(self) -> float:
+        """Mass of all copies [kg]."""
+        return self.count * self.mass_each
+
+    @property
+    def inertia(self) -> NDArray[np.float64]:
+        """Principal moments of inertia of one copy [kg m2], shape [3]."""
+        return self.mass_each * self.solid.inertia
+
+    @property
+    def centers(self) -> NDArray[np.float64]:
+        """Centres of mass [m], shape [k, 3]; a copy."""
+        return self._x.copy()
+
+    @property
+    def rotations(self) -> NDArray[np.float64]:
+        """Rotations from the start, shape [k, 3, 3]."""
+        return from_quaternions(self._q) @ np.swapaxes(from_quaternions(self._rest_q), 1, 2)
+
+    @property
+    def center_velocities(self) -> NDArray[np.float64]:
+        """Velocities of the centres [m/s], shape [k, 3]; a copy."""
+        return self._v[:, :3].copy()
+
+    @property
+    def spins(self) -> NDArray[np.float64]:
+        """Angular velocities [rad/s], shape [k, 3]; a copy."""
+        return self._v[:, 3:].copy()
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Positions of the surfaces' nodes [m], shape [n, 3]."""
+        return self._placed(self._x, self._q)
+
+    @cached_property
+    def rest_positions(self) -> NDArray[np.float64]:
+        """The same nodes at the start [m], shape [n, 3]."""
+        return frozen(self._placed(self._rest_x, self._rest_q))
+
+    @cached_property
+    def triangles(self) -> NDArray[np.int32]:
+        """The surfaces of all copies over the nodes, outward oriented, shape [m, 3]."""
+        one = self.solid.surface
+        starts = one.node_count * np.arange(self.count, dtype=np.int32)
+        return frozen((one.triangles[None] + starts[:, None, None]).reshape(-1, 3).astype(np.int32))
+
+    @property
+    def velocities(self) -> NDArray[np.float64]:
+        """Velocities of the surfaces' nodes [m/s], shape [n, 3]."""
+        arms = self.positions.reshape(self.count, -1, 3) - self._x[:, None]
+        return (self._v[:, None, :3] + np.cross(self._v[:, None, 3:], arms)).reshape(-1, 3)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was repaired or remarkable when the mesh was made, one sentence each."""
+        return self.solid.notes
+
+    def facts(self) -> dict[str, int | str]:
+        """Return the number of copies, for reports."""
+        return {"kind": "rigid", "copies": self.count}
+
+    def shape_bytes(self) -> bytes:
+        """Return the geometry as bytes; a run may only go on with the same."""
+        return self.solid.surface.points.tobytes() + self._rest_x.tobytes() + self._rest_q.tobytes()
+
+    # --- what acts on it --------------------------------------------------------------------------------
+
+    def set_velocity(self, velocity: ArrayLike = (0, 0, 0), spin: ArrayLike = (0, 0, 0)) -> None:
+        """Start, now and after `reset`, with velocities [m/s] and spins [rad/s], for all [3] or each [k, 3]."""
+        self._start_v[:, :3] = _table(velocity, "velocity", self.count)
+        self._start_v[:, 3:] = _table(spin, "spin", self.count)
+        self._v[:] = self._start_v
+
+    def push(self, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
+        """Load the centres with forces [N] and torques [N m] from now on, for all [3] or each [k, 3]."""
+        self._load[:, :3] = _table(force, "force", self.count)
+        self._load[:, 3:] = _table(torque, "torque", self.count)
+
+    def pull(
+        self, point: ArrayLike, target: ArrayLike, stiffness: float | None = None, *, copy: int = 0
+    ) -> RigidPull:
+        """Draw a point of a copy to a target by a damped spring.
+
+        Args:
+            point: The point where it is now [m].
+            target: Where it is drawn to [m].
+            stiffness: Of the spring [N/m]; None suits the mass.
+            copy: Number of the copy.
+        """
+        turn = from_quaternions(self._q[copy : copy + 1])[0]
+        own = (as_vector(point, "the point of a pull") - self._x[copy]) @ turn
+        pull = RigidPull(self, copy, own, target, self.pull_stiffness if stiffness is None else stiffness)
+        self._pulls.append(pull)
+        return pull
+
+    @property
+    def pull_stiffness(self) -> float:
+        """Stiffness of a pull that suits the mass [N/m]: a swing of a quarter of a second."""
+        return self.mass_each * (2.0 * np.pi / 0.25) ** 2
+
+    def pull_face(self, triangle: int, weights: ArrayLike, stiffness: float | None = None) -> RigidPull:
+        """Pull at a point of a surface triangle; the target starts there."""
+        nodes = self.triangles[triangle]
+        point = np.asarray(weights, dtype=np.float64) @ self.positions[nodes]
+        return self.pull(point, point, stiffness, copy=int(nodes[0]) // self.solid.surface.node_count)
+
+    # --- the body in a world ------------------------------------------------------------------------------
+
+    def prepare(self, surroundings: Surroundings) -> None:
+        """Enter a world: gravity and time come from `surroundings` from now on."""
+        self._surroundings = surroundings
+
+    def pose_at(self, time: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where a prescribed motion puts the copies at `time` [s]: centres [k, 3] and quaternions [k, 4]."""
+        assert self.motion is not None
+        corners = self.motion.at(time, _CORNERS)
+        turn = (corners[1:] - corners[0]).T
+        if not np.allclose(turn.T @ turn, np.eye(3), atol=1e-6):
+            raise InputError(
+                f"the motion of '{self.name}' must keep its shape; at t = {time:g} s it does not"
+            )
+        rest = from_quaternions(self._rest_q)
+        return self._rest_x @ turn.T + corners[0], np.stack([to_quaternion(turn @ one) for one in rest])
+
+    def energy(self) -> dict[str, float]:
+        """Return kinetic and gravitational energy [J]; the latter is zero at the start."""
+        if self.motion is not None:
+            return {"kinetic": 0.0, "elastic": 0.0, "gravity": 0.0}
+        own = np.einsum("kji,kj->ki", from_quaternions(self._q), self._v[:, 3:])
+        kinetic = 0.5 * self.mass_each * float((self._v[:, :3] ** 2).sum()) + 0.5 * float(
+            (own**2 @ self.inertia).sum()
+        )
+        fall = float(((self._x - self._rest_x) @ self._surroundings.gravity).sum())
+        return {"kinetic": kinetic, "elastic": 0.0, "gravity": -self.mass_each * fall}
+
+    def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
+        """Return an immutable snapshot."""
+        positions = frozen(self.positions)
+        at_hand = {
+            "displacement": Field(frozen(positions - self.rest_positions), "m"),
+            "velocity": Field(frozen(self.velocities), "m/s"),
+        }
+        return BodyFrame(
+            name=self.name,
+            kind="rigid",
+            positions=positions,
+            rest_positions=self.rest_positions,
+            cells=MappingProxyType({}),
+            triangles=self.triangles,
+            fields=BodyFields(at_hand),
+            color=self.color,
+            energy=MappingProxyType(self.energy()),
+        )
+
+    def state(self) -> dict[str, NDArray]:
+        """Return everything that a bit-equal restart needs, besides the world's contacts."""
+        return {"centers": self._x.copy(), "quaternions": self._q.copy(), "velocities": self._v.copy()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a state from `state()`."""
+        targets = {"centers": self._x, "quaternions": self._q, "velocities": self._v}
+        for key, target in targets.items():
+            if key not in state:
+                raise InputError(f"the state of body '{self.name}' lacks '{key}'")
+            if np.shape(state[key]) != target.shape:
+                raise InputError(
+                    f"the state of body '{self.name}' has {key} of shape {np.shape(state[key])}, "
+                    f"but the body has {target.shape}"
+                )
+        for key, target in targets.items():
+            target[:] = state[key]
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        self._x[:], self._q[:], self._v[:] = self._rest_x, self._rest_q, self._start_v
+
+    def __repr__(self) -> str:
+        return f"RigidGroup({self.name!r}, {self.count} copies of {self.mass_each:g} kg)"
+
+    # --- inside -------------------------------------------------------------------------------------------
+
+    def _placed(self, x: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+        points = self.solid.surface.points
+        return (np.einsum("kij,pj->kpi", from_quaternions(q), points) + x[:, None]).reshape(-1, 3)
+
+
+class RigidBody(RigidGroup):
+    """One rigid body.
+
+    Args:
+        shape: A `Sphere`, `Box`, `Capsule` or `Cylinder`, or a closed mesh, where it stands at the start.
+        **options: `density` or `mass`, `friction`, `restitution`, `velocity`, `spin`, `motion`, `color` and `name`,
+            as for `RigidGroup`.
+    """
+
+    def __init__(self, shape: Shape | SurfaceMesh | VolumeMesh, **options: Any) -> None:
+        super().__init__(shape, np.zeros((1, 3)), **options)
+
+    @property
+    def mass(self) -> float:
+        """Mass [kg]."""
+        return self.mass_each
+
+    @property
+    def center(self) -> NDArray[np.float64]:
+        """Centre of mass [m], shape [3]; a copy."""
+        return self._x[0].copy()
+
+    @property
+    def rotation(self) -> NDArray[np.float64]:
+        """Rotation from the start, shape [3, 3]."""
+        return self.rotations[0]
+
+    @property
+    def velocity(self) -> NDArray[np.float64]:
+        """Velocity of the centre [m/s], shape [3]; set it at any time."""
+        return self._v[0, :3].copy()
+
+    @velocity.setter
+    def velocity(self, value: ArrayLike) -> None:
+        self._v[0, :3] = as_vector(value, "velocity")
+
+    @property
+    def spin(self) -> NDArray[np.float64]:
+        """Angular velocity [rad/s], shape [3]; set it at any time."""
+        return self._v[0, 3:].copy()
+
+    @spin.setter
+    def spin(self, value: ArrayLike) -> None:
+        self._v[0, 3:] = as_vector(value, "spin")
+
+    def facts(self) -> dict[str, int | str]:
+        """Return what it is, for reports."""
+        return {"kind": "rigid"}
+
+    def __repr__(self) -> str:
+        return f"RigidBody({self.name!r}, {self.mass_each:g} kg)"
+
+
+def _mass(density: float | None, mass: float | None, volume: float) -> float:
+    if (density is None) == (mass is None):
+        raise InputError("a rigid body needs either a density or a mass")
+    name, value = ("density", density) if mass is None else ("mass", mass)
+    assert value is not None
+    if not (isfinite(value) and value > 0.0):
+        raise InputError(
+            f"a rigid body's {name} must be a finite number greater than 0, not {value}; one that nothing moves gets "
+            "a motion instead"
+        )
+    return float(value) * volume if mass is None else float(value)
+
+
+def _table(values: ArrayLike, what: str, count: int | None = None) -> NDArray[np.float64]:
+    """Return one row of three finite numbers for each copy."""
+    try:
+        table = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.zeros(0)
+    if count is not None and table.shape == (3,):
+        table = np.tile(table, (count, 1))
+    right = table.ndim == 2 and table.shape[1] == 3 and len(table) == (len(table) if count is None else count)
+    if not right or len(table) == 0 or not np.isfinite(table).all():
+        rows = "rows" if count is None else f"{count} rows"
+        raise InputError(f"{what} of a rigid body must be {rows} of three finite numbers")
+    return table
