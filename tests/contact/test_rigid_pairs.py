@@ -57,7 +57,7 @@ def _random(rng, kind):
 @pytest.mark.parametrize("kinds", [(BALL, BALL), (BALL, BOX), (BALL, ROD), (ROD, ROD), (BOX, ROD)])
 def test_gaps_of_round_pairs_are_distances(kinds):
     rng = np.random.default_rng(7)
-    for _ in range(200):
+    for _ in range(60):
         sizes = [_random(rng, kind) for kind in kinds]
         turns = [Rotation.random(random_state=rng).as_matrix() for _ in kinds]
         positions = [np.zeros(3), rng.normal(size=3) * 1.2]
@@ -73,7 +73,7 @@ def test_gaps_of_round_pairs_are_distances(kinds):
 
 def test_boxes_report_an_overlap_exactly_when_they_overlap():
     rng = np.random.default_rng(3)
-    for _ in range(300):
+    for _ in range(60):
         sizes = [_random(rng, BOX), _random(rng, BOX)]
         turns = [Rotation.random(random_state=rng).as_matrix() for _ in range(2)]
         positions = [np.zeros(3), rng.normal(size=3)]
@@ -87,7 +87,7 @@ def test_boxes_report_an_overlap_exactly_when_they_overlap():
 
 def test_overlapping_boxes_part_along_their_normal():
     rng = np.random.default_rng(4)
-    for _ in range(200):
+    for _ in range(60):
         sizes = [_random(rng, BOX), _random(rng, BOX)]
         turns = [Rotation.random(random_state=rng).as_matrix() for _ in range(2)]
         positions = [np.zeros(3), 0.5 * rng.normal(size=3)]
