@@ -193,6 +193,8 @@ PICTURES: dict[str, Callable[[], None]] = {
     "domino": lambda: scene_film("domino", 4.0),
     "newton-cradle": lambda: scene_film("newton-cradle", 4.0),
     "marbles": lambda: scene_film("marbles", 4.0, fps=12.0),
+    "stairs": lambda: scene_film("stairs", 2.8, fps=10.0),
+    "tori-pile": lambda: scene_film("tori-pile", 1.6, fps=12.0),
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
     "studio": studio,
