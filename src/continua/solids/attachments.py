@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.mesh import PlaneMesh, VolumeMesh
 from continua.motion import Motion
+from continua.solids import mass_kernels
 from continua.solids.constraints import Held, refuse_contradiction
 from continua.solids.elements import Elements
 from continua.solids.faces import Faces
@@ -295,7 +296,8 @@ class Attachments:
         """
         around = self._surroundings
         now = around.time if time is None else time
-        np.multiply(self._node_mass[:, None], around.gravity, out=force)
+        parallel = self._elements.pattern.parallel
+        mass_kernels.weigh.pick(parallel)(self._node_mass, tuple(around.gravity.tolist()), force)
         for load in self._loads:
             if now < load.until:
                 load.add(now, x, force)

@@ -8,6 +8,8 @@ from numba import prange, uint32, uint64
 from continua.numerics import kernel, kernel_pair
 from continua.solids.kernels import CHUNK
 
+_LONG = 4096  # rows a chunk of passes that only add and copy
+
 
 @kernel_pair
 def mass_times(indptr, indices, mass, x, y):
@@ -56,28 +58,73 @@ def gather_tables(inc_indptr, inc_codes, slots, corners, tables, indptr, lumped,
                 mass[k] += tables[e, a, b]
 
 
-@kernel
+@kernel_pair
+def weigh(node_mass, gravity, force):
+    """Set force = mass times gravity."""
+    n = node_mass.shape[0]
+    for c in prange((n + _LONG - 1) // _LONG):
+        for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
+            for a in range(3):
+                force[i, a] = node_mass[i] * gravity[a]
+
+
+@kernel_pair
+def extrapolate(now, before, factors, guess):
+    """Set guess to the sum of `now` [n, 3] and the two states `before` [2, n, 3] it, times three factors."""
+    n = now.shape[0]
+    f0, f1, f2 = factors
+    for c in prange((n + _LONG - 1) // _LONG):
+        for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
+            for a in range(3):
+                guess[i, a] = f0 * now[i, a] + f1 * before[0, i, a] + f2 * before[1, i, a]
+
+
+@kernel_pair
+def take_over(positions, velocities, before, x, v):
+    """Set x and v to what a step has found, and move v and what was before it back by one."""
+    n = x.shape[0]
+    for c in prange((n + _LONG - 1) // _LONG):
+        for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
+            for a in range(3):
+                before[1, i, a] = before[0, i, a]
+                before[0, i, a] = v[i, a]
+                x[i, a] = positions[i, a]
+                v[i, a] = velocities[i, a]
+
+
+@kernel_pair
 def move(positions, velocities, dt, moved):
     """Set moved = positions + dt velocities."""
-    for i in range(positions.shape[0]):
-        for c in range(3):
-            moved[i, c] = positions[i, c] + dt * velocities[i, c]
+    n = positions.shape[0]
+    for c in prange((n + _LONG - 1) // _LONG):
+        for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
+            for a in range(3):
+                moved[i, a] = positions[i, a] + dt * velocities[i, a]
 
 
-@kernel
+@kernel_pair
 def departure(positions, moved, velocities):
     """Return the longest way that any node goes as seen from the first one; infinite if anything is not finite."""
-    longest = 0.0
-    for i in range(positions.shape[0]):
-        square = 0.0
-        for c in range(3):
-            way = (moved[i, c] - positions[i, c]) - (moved[0, c] - positions[0, c])
-            square += way * way
-            if not np.isfinite(moved[i, c]) or not np.isfinite(velocities[i, c]):
-                return np.inf
-        if not square <= longest:
-            longest = square
-    return np.sqrt(longest)
+    n = positions.shape[0]
+    chunks = (n + _LONG - 1) // _LONG
+    longest = np.zeros(chunks)
+    for c in prange(chunks):
+        most = 0.0
+        for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
+            square = 0.0
+            for a in range(3):
+                way = (moved[i, a] - positions[i, a]) - (moved[0, a] - positions[0, a])
+                square += way * way
+                if not np.isfinite(moved[i, a]) or not np.isfinite(velocities[i, a]):
+                    square = np.inf
+            if not square <= most:
+                most = square
+        longest[c] = most
+    result = 0.0
+    for c in range(chunks):
+        if not longest[c] <= result:
+            result = longest[c]
+    return np.sqrt(result)
 
 
 @kernel

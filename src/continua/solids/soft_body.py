@@ -351,7 +351,11 @@ class SoftBody(Attachments):
         """
         for handle in self._handles:
             handle.take()
-        report = settle_body(self, rtol, max_newton, steps, obstacles)
+        learnt = self._stepper.learnt()
+        try:
+            report = settle_body(self, rtol, max_newton, steps, obstacles)
+        finally:
+            self._stepper.unlearn(learnt)  # steps are other systems
         for handle in self._handles:
             handle.publish(self._stepper, 0.0)
         return report
@@ -421,7 +425,7 @@ class SoftBody(Attachments):
         if self._flow is not None:
             self._flow.reset()
         self._stepper.restart(self._v)
-        self._stepper.forget_choice()
+        self._stepper.unlearn()
         self._reactions = None
         self._contact_force = np.zeros_like(self._x)
 

@@ -49,6 +49,7 @@ class SoftStep:
         self.retries = body._stepper.retries
         self._outcomes: list[Outcome] = []
         self._saved: dict[str, Any] | None = None
+        self._learnt = body._stepper.learnt()
 
     def part(self, time: float, dt: float) -> Conversation:
         """Advance by one part of the step, or raise and change nothing."""
@@ -60,7 +61,8 @@ class SoftStep:
             raise FailedPartError("the linear solver found no solution")
         if outcome.failure:
             raise FailedPartError(outcome.failure)
-        way = mass_kernels.departure(matter.x, stepper.positions, stepper.velocities)
+        away = mass_kernels.departure.pick(body._elements.pattern.parallel)
+        way = away(matter.x, stepper.positions, stepper.velocities)
         if not way <= FAR * body._size:
             raise FailedPartError("nodes flew apart" if isfinite(way) else "positions became infinite")
         stepper.accept(matter)
@@ -75,6 +77,7 @@ class SoftStep:
     def restore(self) -> None:
         """Go back to the state that was saved."""
         self._outcomes.clear()
+        self.body._stepper.unlearn(self._learnt)
         if self._saved is not None:
             self.body.restore(self._saved)
 

@@ -187,7 +187,7 @@ class ExplicitStepper(LimitedStepper):
         self._reaction = mass * (gain * half - matter.v) / part - force
         if contact is not None:
             self._reaction -= contact.impulse / part
-        mass_kernels.move(matter.x, half, dt, self.positions)
+        mass_kernels.move.pick(self.matrix.pattern.parallel)(matter.x, half, dt, self.positions)
         self._inner_forces(matter, step, self.positions)
         force = self._inner + step.force
         v = half  # what damping by stiffness acts on: first the half step's velocities, then the predicted ones

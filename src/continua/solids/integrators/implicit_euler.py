@@ -73,7 +73,7 @@ class ImplicitEulerStepper(ImplicitStepper):
         contact = self.contact
         if not step.held.any and (contact is None or len(contact.points)):
             self._keep_momentum(matter, step)
-        mass_kernels.move(matter.x, self.solved, dt, self.positions)
+        mass_kernels.move.pick(self.matrix.pattern.parallel)(matter.x, self.solved, dt, self.positions)
         self.velocities = self.solved
         if contact is not None and contact.again:
             self._after[:] = self.solved
@@ -83,20 +83,15 @@ class ImplicitEulerStepper(ImplicitStepper):
 
     def accept(self, matter: Matter) -> None:
         """Take the step over, and remember the velocities before it."""
-        self._before[1] = self._before[0]
-        self._before[0] = matter.v
         self._touched[0] = self.contact is not None
-        super().accept(matter)
+        mass_kernels.take_over.pick(self.matrix.pattern.parallel)(
+            self.positions, self.velocities, self._before, matter.x, matter.v
+        )
 
     def _extrapolate(self, v: NDArray[np.float64]) -> None:
         """Start the solve from the last velocities: a parabola through three of them, or a line where things hit."""
-        if self._touched[0]:
-            np.multiply(v, 2.0, out=self.solved)
-            self.solved -= self._before[0]
-        else:
-            np.subtract(v, self._before[0], out=self.solved)
-            self.solved *= 3.0
-            self.solved += self._before[1]
+        factors = (2.0, -1.0, 0.0) if self._touched[0] else (3.0, -3.0, 1.0)
+        mass_kernels.extrapolate.pick(self.matrix.pattern.parallel)(v, self._before, factors, self.solved)
 
     def _keep_momentum(self, matter: Matter, step: StepInput) -> None:
         """Add the rigid motion that leaves the elastic forces without net force and torque."""

@@ -115,10 +115,14 @@ class Stepper:
     def restart(self, velocities: NDArray[np.float64]) -> None:
         """Forget the past: the body moves with `velocities` now, for another reason than its steps."""
 
-    def forget_choice(self) -> None:
-        """Let an automatic choice of the solver start anew."""
-        if isinstance(self.solver, SolverChoice):
-            self.solver.memory[:] = 0.0
+    def learnt(self) -> NDArray[np.float64] | None:
+        """Return what an automatic choice of the solver has learnt, to give to `unlearn`."""
+        return self.solver.memory.copy() if isinstance(self.solver, SolverChoice) else None
+
+    def unlearn(self, learnt: NDArray[np.float64] | float | None = 0.0) -> None:
+        """Let an automatic choice of the solver know no more than this; without it, start anew."""
+        if isinstance(self.solver, SolverChoice) and learnt is not None:
+            self.solver.memory[:] = learnt
 
     def material_changed(self) -> None:
         """Forget what follows from the material."""

@@ -107,7 +107,7 @@ class NewmarkStepper(ImplicitStepper):
         elif not step.held.any and not step.pulls:
             for _ in range(2):  # the correction moves the middle of the step, about which it counts torque
                 self._keep_momentum(matter, step)
-        mass_kernels.move(matter.x, self.solved, dt, self.positions)
+        mass_kernels.move.pick(self.matrix.pattern.parallel)(matter.x, self.solved, dt, self.positions)
         return outcome
 
     def _start_driven(self, step: StepInput) -> None:

@@ -81,7 +81,7 @@ class SemiImplicitStepper(LimitedStepper):
         half = self._half
         half[:] = start
         first = yield self._half_step(matter, step, matter.x, start, None)
-        mass_kernels.move(matter.x, half, dt, self.positions)
+        mass_kernels.move.pick(self.matrix.pattern.parallel)(matter.x, half, dt, self.positions)
         contact = first.contact
         middle = 0.5 * (matter.x + self.positions)
         half[:] = start
