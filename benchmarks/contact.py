@@ -43,7 +43,7 @@ def _pile(touching: bool) -> ct.World:
 def _bunny() -> ct.SurfaceMesh:
     path = os.environ.get("CONTINUA_BUNNY")
     if path:
-        mesh = ct.mesh.read(path)
+        mesh = ct.mesh.close_holes(ct.mesh.read(path))
         size = float(np.ptp(mesh.points, axis=0).max())
         return mesh.transformed(scale=0.5 / size).transformed(translate=-0.5 / size * mesh.bounds[0])
     limbs = [
