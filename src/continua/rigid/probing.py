@@ -27,6 +27,9 @@ def probe_pairs(
     found: _Found,
 ) -> None:
     """Find the touching points of the pairs `numbers`, at least one side of which is a mesh or another obstacle."""
+    balls = (pieces.kind[pairs[numbers, 0]] == BALL) & (pieces.kind[pairs[numbers, 1]] == OTHER)
+    _balls(pieces, pairs, reach, numbers[balls], found)
+    numbers = numbers[~balls]
     tasks = _Tasks(pieces)
     for p in numbers:
         a, b = (int(i) for i in pairs[p])
@@ -50,6 +53,21 @@ def probe_pairs(
         counts[p] = count
         places[p, :count], out_normals[p, :count] = points[kept], normals[kept]
         out_gaps[p, :count], out_features[p, :count] = gaps[kept], features[kept]
+
+
+def _balls(pieces: Pieces, pairs: NDArray, reach: NDArray, numbers: NDArray[np.intp], found: _Found) -> None:
+    """Meet balls with obstacles of any shape: one point each, all of an obstacle together."""
+    counts, places, normals, gaps, features = found
+    for target in np.unique(pairs[numbers, 1]):
+        own = numbers[pairs[numbers, 1] == target]
+        ball = pairs[own, 0]
+        turn = pieces.R[target].reshape(3, 3)
+        local = (pieces.X[ball] - pieces.X[target]) @ turn
+        distances, directions = pieces.colliders[target - pieces.count].distances(np.ascontiguousarray(local))
+        gap, normal = np.asarray(distances) - pieces.size[ball, 0], np.asarray(directions) @ turn.T
+        counts[own] = gap < reach[own]
+        places[own, 0] = pieces.X[ball] - (pieces.size[ball, 0] + 0.5 * gap)[:, None] * normal
+        normals[own, 0], gaps[own, 0], features[own, 0] = normal, gap, 0
 
 
 class _Tasks:
