@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.linalg.aggregation import Aggregation
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.multigrid import Multigrid
 from continua.linalg.pcg import PCG
@@ -19,9 +20,10 @@ __all__ = ["SolverChoice"]
 
 # Visits to blocks, fitted to times on one core from 2,000 to 500,000 blocks. An iteration of conjugate gradients visits
 # each block once. One of multigrid goes with the blocks of all levels, bringing them up to date with a power of those
-# that shows how they fill, and with the cube of the unknowns of the coarsest.
+# that shows how they fill, with the blocks that levels of groups are made of, whose interpolation is made anew, and with
+# the cube of the unknowns of the coarsest.
 _CYCLE, _CYCLE_START = 2.0, 4_000
-_UPDATE, _FILL, _DENSE = 2.1, 3, 0.055
+_UPDATE, _FILL, _GROUPS, _DENSE = 2.1, 3, 42.0, 0.055
 _EXPECTED, _COMPLEXITY, _COARSEST = (
     6,
     1.3,
@@ -151,7 +153,15 @@ class SolverChoice:
         complexity = _COMPLEXITY if h is None else h.complexity
         coarsest = _COARSEST if h is None else h.node_counts[-1]
         work = blocks + iterations * (_CYCLE * complexity * blocks + _CYCLE_START)
-        return work + (_UPDATE * complexity**_FILL * blocks + _DENSE * (3 * coarsest) ** 3 if update else 0.0)
+        if not update:
+            return work
+        above = [] if h is None else [blocks, *(len(level.indices) for level in h.levels)]
+        grouped = sum(
+            count
+            for count, level in zip(above, [] if h is None else h.levels, strict=False)
+            if isinstance(level, Aggregation)
+        )
+        return work + _UPDATE * complexity**_FILL * blocks + _GROUPS * grouped + _DENSE * (3 * coarsest) ** 3
 
     def _learn(self, which: int, work: float) -> None:
         mean = self.memory[_WORK + which]
