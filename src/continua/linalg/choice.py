@@ -20,8 +20,8 @@ __all__ = ["SolverChoice"]
 
 # Visits to blocks, fitted to times on one core from 2,000 to 500,000 blocks. An iteration of conjugate gradients visits
 # each block once. One of multigrid goes with the blocks of all levels, bringing them up to date with a power of those
-# that shows how they fill, with the blocks that levels of groups are made of, whose interpolation is made anew, and with
-# the cube of the unknowns of the coarsest.
+# that shows how they fill, with the blocks that levels of groups are made of, whose interpolation is made anew, and
+# with the cube of the unknowns of the coarsest.
 _CYCLE, _CYCLE_START = 2.0, 4_000
 _UPDATE, _FILL, _GROUPS, _DENSE = 2.1, 3, 42.0, 0.055
 _EXPECTED, _COMPLEXITY, _COARSEST = (
