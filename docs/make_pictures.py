@@ -62,7 +62,7 @@ def scene_film(name: str, seconds: float, fps: float = 15.0) -> None:
     frames = list(scene.build().run(seconds, fps))
     picture = scene.output.picture
     camera = None if picture.camera is None else picture.camera.model_dump(exclude_none=True)
-    look = make_look(frames, size=(560, 315), color=picture.color, camera=camera)
+    look = make_look(frames, size=(560, 315), color=picture.color, camera=camera, fluid="surface")
     painter = Painter(look)
     save_film((painter.paint(frame) for frame in frames), name, fps)
 
@@ -195,6 +195,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "stairs": lambda: scene_film("stairs", 2.8, fps=10.0),
     "tori-pile": lambda: scene_film("tori-pile", 1.6, fps=12.0),
     "marbles": lambda: scene_film("marbles", 2.4, fps=10.0),
+    "dam-break": lambda: scene_film("dam-break", 1.6),
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
     "studio": studio,

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         StableNeoHookean,
         StVenantKirchhoff,
     )
+    from continua.sph import DFSPH, IISPH, PBF, PCISPH, Drain, Emitter, Fluid
     from continua.surroundings import Wind
     from continua.world import World
 
@@ -83,13 +84,18 @@ _ROOMS = {
         "StVenantKirchhoff",
         "StableNeoHookean",
     ),
+    "continua.sph": ("DFSPH", "IISPH", "PBF", "PCISPH", "Drain", "Emitter", "Fluid"),
     "continua.surroundings": ("Wind",),
     "continua.world": ("World",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "DFSPH",
+    "IISPH",
+    "PBF",
     "PCG",
+    "PCISPH",
     "BodyFrame",
     "Box",
     "Capsule",
@@ -100,9 +106,12 @@ __all__ = [
     "Cylinder",
     "Direct",
     "DivergedError",
+    "Drain",
+    "Emitter",
     "Explicit",
     "Fibrous",
     "Field",
+    "Fluid",
     "ForceField",
     "Frame",
     "Gear",

@@ -15,7 +15,7 @@ __all__ = ["Body"]
 
 
 class Body(Protocol):
-    """A body of a world: soft or rigid.
+    """A body of a world: soft, rigid or fluid.
 
     How it is stepped is not part of this: bodies of a kind are advanced together (see `World.step`).
     """

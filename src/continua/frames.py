@@ -120,18 +120,19 @@ class BodyFrame:
 
     Attributes:
         name: The body's name, unique in its world.
-        kind: What it is made of: "soft" for a soft body.
+        kind: What it is made of: "soft" for a soft body, "fluid" for particles.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
         cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then
             the mid-edge nodes in VTK order), "tetra20" [m, 20] (VTK's Lagrange tetrahedron of order 3),
-            "hexahedron" [m, 8]; indices into `positions`.
+            "hexahedron" [m, 8], "vertex" [m, 1] for particles; indices into `positions`.
         triangles: Outer surface, outward oriented, shape [k, 3]; indices into `positions`.
         fields: Quantities by name; every soft body has "displacement" [m], "velocity" [m/s] and
             "von_mises" [Pa], all on points. More can be asked for by name, such as "stress" on cells (see
             `continua.solids.FIELDS`).
         color: RGB in 0..1 for plain pictures, or None for the default.
         energy: Energies [J] by name: "kinetic", "elastic", "gravity".
+        point_radius: Radius of particles [m]; None for a body that has a surface.
     """
 
     name: str
@@ -143,6 +144,7 @@ class BodyFrame:
     fields: BodyFields
     color: tuple[float, float, float] | None = None
     energy: Mapping[str, float] = field(default_factory=dict)
+    point_radius: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):

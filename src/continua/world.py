@@ -19,6 +19,7 @@ from continua.frames import Frame, Sink, StepReport
 from continua.rigid import RigidGroup, RigidSystem
 from continua.rigid.joints import Joint, Motor
 from continua.solids import FIELDS, SettleReport, SoftBody
+from continua.sph import Fluid, FluidSystem
 from continua.surroundings import Surroundings, Wind, as_vector
 
 __all__ = ["World"]
@@ -77,6 +78,8 @@ class World:
             body.prepare(self._surroundings)
         self._meeting = self._gather()
         self._rigid = self._gather_rigid()
+        fluids = tuple(body for body in self.bodies if isinstance(body, Fluid))
+        self.fluid_system = FluidSystem(fluids, self.colliders, self._surroundings) if fluids else None
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
         self._settled = settled
@@ -169,15 +172,19 @@ class World:
         """
         dt = self.dt if dt is None else _positive(dt, "dt")
         self._happen()
-        several = len(self.soft_bodies) > 1 or self._rigid is not None
-        before = [body.state() for body in self.soft_bodies] if several else []
+        wet = () if self.fluid_system is None else tuple(self.fluid_system.fluids)
+        several = len(self.soft_bodies) + len(wet) > 1 or self._rigid is not None
+        kin: tuple[Body, ...] = (*self.soft_bodies, *wet)
+        before = [body.state() for body in kin] if several else []
         kept = self._meeting.state()
         try:
-            reports = list(self._meeting.step(dt).values())
+            # first: the fluid keeps its own state if it fails
+            reports = [] if self.fluid_system is None else self.fluid_system.step(dt)
+            reports += self._meeting.step(dt).values()
             if self._rigid is not None:
                 reports += self._rigid.step(dt)
         except Exception:
-            for body, state in zip(self.soft_bodies, before, strict=False):
+            for body, state in zip(kin, before, strict=False):
                 body.restore(state)
             self._meeting.restore_state(kept["contact_keys"], kept["contact_forces"])
             raise

@@ -105,14 +105,23 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
 
 def _describe_scene(scene: Scene) -> None:
     from continua.mesh import TetMesh
-    from continua.scene.build import build_mesh
-    from continua.scene.matter import SoftBody
+    from continua.scene.build import build_body, build_mesh
+    from continua.scene.fluids import Fluid
+    from continua.scene.rigid import RigidBody
     from continua.solids.bezier_geometry import bezier_node_count
+    from continua.sph import BYTES_PER_PARTICLE
 
     rows = []
     dofs, memory = 0, 0.0
     for number, body in enumerate(scene.bodies):
-        if not isinstance(body, SoftBody):
+        if isinstance(body, Fluid):
+            count = build_body(scene, number).node_count
+            dofs += 3 * count
+            memory += count * BYTES_PER_PARTICLE
+            law = f"fluid, {body.viscosity:g} Pa s, {body.density:g} kg/m³"
+            rows.append((body.name, f"{count:,} particles", "-", f"{3 * count:,}", law))
+            continue
+        if isinstance(body, RigidBody):
             copies = math.prod(body.grid.counts) if body.grid is not None else max(1, len(body.places))
             weight = f"{body.mass:g} kg" if body.mass is not None else f"{body.density or 1000.0:g} kg/m³"
             dofs += 6 * copies
@@ -124,14 +133,15 @@ def _describe_scene(scene: Scene) -> None:
         nodes = bezier_node_count(mesh, body.order) if isinstance(mesh, TetMesh) else mesh.node_count
         dofs += 3 * nodes
         memory += _memory(nodes, mesh.element_count, body.order)
-        law = body.material
+        stuff = body.material
         rows.append(
             (
                 body.name,
                 f"{mesh.element_count:,}",
                 str(body.order),
                 f"{3 * nodes:,}",
-                f"{law.type}, E = {law.young:.3g} Pa, nu = {getattr(law, 'poisson', 0.0):g}, {law.density:g} kg/m³",
+                f"{stuff.type}, E = {stuff.young:.3g} Pa, nu = {getattr(stuff, 'poisson', 0.0):g}, "
+                f"{stuff.density:g} kg/m³",
             )
         )
     frames, steps_per_frame, dt = _plan(scene)

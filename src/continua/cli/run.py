@@ -165,7 +165,8 @@ class _Run:
 
     def _info(self) -> RunInfo:
         scene = self.scene
-        view: dict[str, object] = {"color": scene.output.picture.color, "size": scene.output.picture.size}
+        shown = scene.output.picture
+        view: dict[str, object] = {"color": shown.color, "size": shown.size, "fluid": shown.fluid}
         if scene.output.picture.camera is not None:
             view["camera"] = scene.output.picture.camera.model_dump(exclude_none=True)
         return RunInfo(

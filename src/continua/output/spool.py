@@ -80,15 +80,24 @@ class Spool:
         arrays: dict[str, NDArray] = {}
         bodies = []
         for i, body in enumerate(frame):
-            nodes = np.arange(len(body.positions)) if self.volume else np.unique(body.triangles)
+            whole = self.volume or body.point_radius is not None
+            nodes = np.arange(len(body.positions)) if whole else np.unique(body.triangles)
             arrays[f"positions{i}"] = np.asarray(body.positions)[nodes].astype(np.float32)
             unit = ""
             if self.color != "plain":
                 unit = body.fields[self.color].unit if self.color in body.fields else ""
-                arrays[f"values{i}"] = field_values(body, self.color)[nodes].astype(np.float32)
+                if self.color in body.fields or body.kind != "fluid":
+                    arrays[f"values{i}"] = field_values(body, self.color)[nodes].astype(np.float32)
             fixed = self._keep_fixed(body, nodes)
             bodies.append(
-                {"name": body.name, "kind": body.kind, "color": body.color, "unit": unit, "fixed": fixed}
+                {
+                    "name": body.name,
+                    "kind": body.kind,
+                    "color": body.color,
+                    "unit": unit,
+                    "fixed": fixed,
+                    "point_radius": body.point_radius,
+                }
             )
         about = {
             "color": self.color,
@@ -171,6 +180,7 @@ class Spool:
             triangles=fixed["triangles"],
             fields=BodyFields({} if values is None else {self.color: Field(values, item["unit"])}),
             color=item["color"],
+            point_radius=item.get("point_radius"),
         )
 
     def frames(self) -> Iterator[Frame]:

@@ -13,6 +13,7 @@ from continua.files import atomic_write
 from continua.frames import BodyFrame, Frame
 from continua.output.sequence import SequenceSink
 from continua.render.composition import smooth_surface
+from continua.render.fluid_surface import surfaced
 from continua.render.surface import SmoothSurface
 
 __all__ = ["ObjSink", "PlySink"]
@@ -28,6 +29,7 @@ class PlySink(SequenceSink):
 
     def write_body(self, path: Path, body: BodyFrame, frame: Frame) -> None:
         """Write one PLY file."""
+        body = surfaced(body)
         nodes, triangles = np.unique(body.triangles, return_inverse=True)
         triangles = triangles.reshape(-1, 3)
         smooth = SmoothSurface(body.rest_positions[nodes], triangles, crease=180.0)
@@ -77,6 +79,7 @@ class ObjSink(SequenceSink):
 
     def write_body(self, path: Path, body: BodyFrame, frame: Frame) -> None:
         """Write one OBJ file."""
+        body = surfaced(body)
         smooth = smooth_surface(body, self._surfaces)
         nodes, triangles = np.unique(body.triangles, return_inverse=True)
         triangles = triangles.reshape(-1, 3)

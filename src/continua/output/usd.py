@@ -15,6 +15,7 @@ from continua.frames import BodyFrame
 from continua.output.files import file_names
 from continua.output.whole import WholeRunSink
 from continua.render.composition import Legend, body_colors, make_look, smooth_surface
+from continua.render.fluid_surface import surfaced
 from continua.render.surface import SmoothSurface
 
 __all__ = ["UsdSink"]
@@ -68,7 +69,7 @@ class UsdSink(WholeRunSink):
             for number, body in enumerate(frame):
                 if body.name not in bodies:
                     bodies[body.name] = _UsdBody(self._modules, stage, names[body.name], body.name, number)
-                bodies[body.name].add(body, frame.index, self.color, legend)
+                bodies[body.name].add(surfaced(body), frame.index, self.color, legend)
             self.tell(frame.index + 1)
         with atomic_path(self.path) as aside:
             layer.Export(str(aside))

@@ -24,7 +24,15 @@ from continua.output.sequence import SequenceSink
 
 __all__ = ["VtuSink"]
 
-_VTK_KIND = {"triangle": 5, "quad": 9, "tetra": 10, "hexahedron": 12, "tetra10": 24, "tetra20": 71}
+_VTK_KIND = {
+    "vertex": 1,
+    "triangle": 5,
+    "quad": 9,
+    "tetra": 10,
+    "hexahedron": 12,
+    "tetra10": 24,
+    "tetra20": 71,
+}
 _VTK_TYPE = {"f4": "Float32", "f8": "Float64", "i4": "Int32", "i8": "Int64", "u1": "UInt8"}
 _BLOCK = 1 << 20  # bytes that are compressed at a time
 

@@ -17,9 +17,11 @@ from continua.errors import InputError
 from continua.frames import BodyFrame, Frame
 from continua.render.camera import Camera
 from continua.render.colors import PALETTE, map_colors, srgb_to_linear
+from continua.render.fluid_surface import surfaced
 from continua.render.surface import SmoothSurface
 
 __all__ = [
+    "Cloud",
     "Composition",
     "Ground",
     "Legend",
@@ -73,6 +75,7 @@ class Look:
         low: Lower corner of all that moves in the sequence [m].
         high: Upper corner of all that moves in the sequence [m].
         show_time: Whether the simulated time is written in the corner.
+        fluid: Whether fluids are drawn as "points" or as a reconstructed "surface".
     """
 
     size: tuple[int, int]
@@ -82,6 +85,7 @@ class Look:
     low: tuple[float, float, float]
     high: tuple[float, float, float]
     show_time: bool = True
+    fluid: str = "points"
 
     @property
     def center(self) -> NDArray[np.float64]:
@@ -111,6 +115,17 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
+class Cloud:
+    """Particles: positions [m], their radius [m], and a colour or values as a `Shape` has them."""
+
+    name: str
+    positions: NDArray[np.float64]
+    radius: float
+    color: NDArray[np.float64]
+    values: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Composition:
     """One frame, ready to be drawn."""
 
@@ -118,6 +133,7 @@ class Composition:
     shapes: tuple[Shape, ...]
     grounds: tuple[Ground, ...]
     time: float
+    clouds: tuple[Cloud, ...] = ()
 
 
 def nice(value: float, *, up: bool) -> float:
@@ -151,8 +167,8 @@ def field_values(body: BodyFrame, name: str) -> NDArray[np.float64]:
 
 
 def shows(body: BodyFrame, name: str) -> bool:
-    """Tell whether a field colours a body: rigid bodies have no stress and stay plain."""
-    return body.kind != "rigid" or name in body.fields
+    """Tell whether a field colours a body: rigid bodies and fluids have no stress and stay plain."""
+    return body.kind not in ("rigid", "fluid") or name in body.fields
 
 
 class _Survey:
@@ -166,7 +182,7 @@ class _Survey:
 
     def add(self, body: BodyFrame, index: int, color: str) -> None:
         """Take one body of the frame number `index` into account."""
-        nodes = np.unique(body.triangles)
+        nodes = np.unique(body.triangles) if body.point_radius is None else np.arange(len(body.positions))
         if not len(nodes):
             return
         points = body.positions[nodes]
@@ -211,6 +227,7 @@ def make_look(
     camera: Camera | Mapping[str, Any] | None = None,
     value_range: tuple[float, float] | None = None,
     show_time: bool = True,
+    fluid: str = "points",
 ) -> Look:
     """Choose camera and value range so that they suit all of `frames`.
 
@@ -222,7 +239,10 @@ def make_look(
         value_range: Lowest and highest value of the colour map, in the field's SI unit; by default from
             zero to a round number near the largest values.
         show_time: Write the simulated time in the corner.
+        fluid: Draw fluids as "points", or as a "surface" (needs the "fluid" extra).
     """
+    if fluid not in ("points", "surface"):
+        raise InputError(f'fluids are drawn as "points" or as "surface", not "{fluid}"')
     width, height = (int(side) for side in size)
     if not (16 <= width <= 16384 and 16 <= height <= 16384):
         raise InputError(f"a picture must be from 16 to 16384 pixels wide and high, not {width} x {height}")
@@ -239,6 +259,7 @@ def make_look(
         low=tuple(outer.min(axis=0)),
         high=tuple(outer.max(axis=0)),
         show_time=show_time,
+        fluid=fluid,
     )
 
 
@@ -260,9 +281,12 @@ def compose(
         surfaces: Surfaces of earlier frames by body; filled and used again while the triangles stay the same.
     """
     surfaces = {} if surfaces is None else surfaces
-    shapes = []
-    for number, body in enumerate(frame):
-        if len(body.triangles):
+    shapes, clouds = [], []
+    for number, found in enumerate(frame):
+        body = surfaced(found) if look.fluid == "surface" else found
+        if body.point_radius is not None:
+            clouds.append(_cloud(body, number, look))
+        elif len(body.triangles):
             shapes.append(_body_shape(body, number, look, surfaces))
     grounds = []
     for collider in frame.colliders:
@@ -272,7 +296,7 @@ def compose(
             shapes.append(_sphere_shape(collider, look))
         elif collider["kind"] == "mesh":
             shapes.append(_mesh_shape(collider, look))
-    return Composition(look, tuple(shapes), tuple(grounds), frame.time)
+    return Composition(look, tuple(shapes), tuple(grounds), frame.time, tuple(clouds))
 
 
 def smooth_surface(body: BodyFrame, surfaces: dict[str, tuple[Any, SmoothSurface]]) -> SmoothSurface:
@@ -296,13 +320,27 @@ def body_colors(body: BodyFrame, number: int, color: str, legend: Legend | None)
     return map_colors(field_values(body, color), legend.low, legend.high)
 
 
+def _on_scale(body: BodyFrame, look: Look) -> NDArray[np.float64] | None:
+    """Return the nodes' values as parts of the range, or None for a body that keeps its own colour."""
+    if look.legend is None or not shows(body, look.color):
+        return None
+    low, high = look.legend.low, look.legend.high
+    return np.clip((field_values(body, look.color) - low) / (high - low), 0.0, 1.0)
+
+
+def _cloud(body: BodyFrame, number: int, look: Look) -> Cloud:
+    assert body.point_radius is not None
+    positions = np.asarray(body.positions, dtype=float)
+    color = srgb_to_linear(plain_color(body, number))
+    return Cloud(body.name, positions, body.point_radius, color, _on_scale(body, look))
+
+
 def _body_shape(body: BodyFrame, number: int, look: Look, surfaces: dict) -> Shape:
     surface = smooth_surface(body, surfaces)
     positions = np.asarray(body.positions, dtype=float)
-    values = None
-    if look.legend is not None and shows(body, look.color):
-        low, high = look.legend.low, look.legend.high
-        values = np.clip((field_values(body, look.color)[surface.nodes] - low) / (high - low), 0.0, 1.0)
+    values = _on_scale(body, look)
+    if values is not None:
+        values = values[surface.nodes]
     return Shape(
         body.name,
         positions[surface.nodes],

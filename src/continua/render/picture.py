@@ -64,6 +64,7 @@ def picture(
     camera: Camera | Mapping[str, Any] | None = None,
     backend: str = "auto",
     value_range: tuple[float, float] | None = None,
+    fluid: str = "points",
 ) -> NDArray[np.uint8]:
     """Draw a frame.
 
@@ -76,11 +77,12 @@ def picture(
             [degrees]; by default a three-quarter view that shows all bodies.
         backend: "raster" (software, always there), "pyvista" (needs the "render" extra), or "auto".
         value_range: Lowest and highest value of the colour map in the field's SI unit.
+        fluid: Draw fluids as "points", or as a "surface" (needs the "fluid" extra).
 
     Returns:
         sRGB bytes, shape [height, width, 3].
     """
-    look = make_look([frame], size=size, color=color, camera=camera, value_range=value_range)
+    look = make_look([frame], size=size, color=color, camera=camera, value_range=value_range, fluid=fluid)
     pixels = Painter(look, backend).paint(frame)
     if path is not None:
         save_png(pixels, path)

@@ -15,7 +15,7 @@ from scipy.ndimage import map_coordinates
 from continua.errors import ContinuaError, MissingExtraError
 from continua.render.camera import Camera
 from continua.render.colors import color_map, linear_to_srgb
-from continua.render.composition import Composition, Ground, Shape
+from continua.render.composition import Cloud, Composition, Ground, Shape
 from continua.render.lighting import backdrop, light_up
 
 __all__ = ["draw", "probe"]
@@ -75,6 +75,17 @@ def _add_shape(pyvista: Any, plotter: Any, shape: Shape) -> None:
     plotter.add_mesh(mesh, smooth_shading=True, **paint, **finish)
 
 
+def _add_cloud(pyvista: Any, plotter: Any, cloud: Cloud) -> None:
+    ball = pyvista.Sphere(radius=1.25 * cloud.radius, theta_resolution=10, phi_resolution=8)
+    points = pyvista.PolyData(cloud.positions)
+    paint: dict[str, Any] = {"color": tuple(_bytes(cloud.color) / 255)}
+    if cloud.values is not None:
+        points["value"] = cloud.values
+        table = pyvista.LookupTable(values=_bytes_rgba(color_map()), scalar_range=(0.0, 1.0))
+        paint = {"scalars": "value", "cmap": table, "show_scalar_bar": False}
+    plotter.add_mesh(points.glyph(geom=ball, scale=False, orient=False), smooth_shading=True, **paint)
+
+
 def _bytes_rgba(srgb: NDArray) -> NDArray[np.uint8]:
     return np.rint(255 * np.column_stack([srgb, np.ones(len(srgb))])).astype(np.uint8)
 
@@ -132,6 +143,8 @@ def draw(composition: Composition) -> NDArray[np.uint8]:
                     _add_ground(pyvista, plotter, ground, row, table)
             for shape in composition.shapes:
                 _add_shape(pyvista, plotter, shape)
+            for cloud in composition.clouds:
+                _add_cloud(pyvista, plotter, cloud)
             lamp = look.center + 10 * look.radius * lit.lamp
             plotter.add_light(pyvista.Light(position=lamp, focal_point=look.center, intensity=0.9))
             plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.25))

@@ -9,6 +9,7 @@ from continua.render import kernels
 from continua.render.colors import color_map, srgb_to_linear
 from continua.render.composition import Composition
 from continua.render.lighting import backdrop, light_up
+from continua.render.splats import draw_clouds
 
 __all__ = ["draw"]
 
@@ -39,4 +40,6 @@ def draw(composition: Composition) -> NDArray[np.uint8]:
         view, lit.lamp, _OFFSETS, lit.positions, lit.normals, lit.colors, lit.values, ramp, lit.sky, lit.triangles,
         edges, boxes, lit.axes, lit.center, lit.scale, lit.maps, lit.planes, lit.tables, backdrop(height), picture,
     )  # fmt: skip
+    if composition.clouds:
+        return draw_clouds(picture, look, composition.clouds, lit.lamp, (edges, boxes, lit.planes, view))
     return picture

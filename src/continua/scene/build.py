@@ -18,15 +18,17 @@ from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.motion import Motion
 from continua.rigid import RigidGroup
-from continua.scene import loads, matter, motions, selectors, shapes, surroundings
+from continua.scene import fluids, loads, matter, motions, selectors, shapes, surroundings
+from continua.scene.build_fluid import build_fluid
 from continua.scene.build_rigid import build_joints, build_rigid
 from continua.scene.models import Scene
 from continua.scene.problems import Place
 from continua.solids.materials import changed
+from continua.sph import Fluid
 from continua.surroundings import Wind
 from continua.world import World
 
-__all__ = ["build_mesh", "build_world", "select"]
+__all__ = ["build_body", "build_mesh", "build_world", "select"]
 
 _SIDES = {"left": (0, 0), "right": (0, 1), "bottom": (1, 0), "top": (1, 1), "back": (2, 0), "front": (2, 1)}
 
@@ -37,7 +39,7 @@ def build_world(scene: Scene) -> World:
     Raises:
         InputError: Something in the scene cannot be used; the message names file, line and key.
     """
-    bodies = [_body(scene, number) for number in range(len(scene.bodies))]
+    bodies = [build_body(scene, number) for number in range(len(scene.bodies))]
     joints = build_joints(scene, bodies)
     with scene.at():
         world = World(
@@ -62,15 +64,23 @@ def _soft_spec(scene: Scene, number: int) -> matter.SoftBody:
     return spec
 
 
-def _body(scene: Scene, number: int) -> solids.SoftBody | RigidGroup:
-    if isinstance(scene.bodies[number], matter.SoftBody):
-        return _soft_body(scene, number)
+def build_body(scene: Scene, number: int) -> solids.SoftBody | RigidGroup | Fluid:
+    """Return body `number` of the scene."""
+    match scene.bodies[number]:
+        case matter.SoftBody():
+            return _soft_body(scene, number)
+        case fluids.Fluid() as spec:
+            mesh = None if spec.mesh is None else _placed(scene, number, spec)
+            return build_fluid(scene, number, mesh, None if spec.color is None else _rgb(spec.color))
     return build_rigid(scene, number, _motion, _rgb)
 
 
 def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
     """Return the placed mesh of the soft body `number` of the scene."""
-    spec = _soft_spec(scene, number)
+    return _placed(scene, number, _soft_spec(scene, number))
+
+
+def _placed(scene: Scene, number: int, spec: Any) -> meshes.VolumeMesh:
     with scene.at("bodies", number, "mesh"):
         mesh = _shape(spec.mesh, scene)
     if spec.transform is None:
@@ -369,7 +379,7 @@ def _schedule(scene: Scene, world: World) -> None:
             body = world.body(change.body)
             spec = scene.bodies[world.bodies.index(body)]
             if not isinstance(spec, matter.SoftBody):
-                raise InputError(f"body '{change.body}' is rigid and has no material to change")
+                raise InputError(f"body '{change.body}' is no soft body and has no material to change")
         with scene.at("changes", index, "part"):
             if change.part is not None and change.part >= len(spec.parts):
                 raise InputError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import AfterValidator, PrivateAttr, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from continua.scene.fluids import Fluid
 from continua.scene.matter import SoftBody
 from continua.scene.problems import Place, Source, scene_error
 from continua.scene.rigid import Joint, RigidBody
@@ -26,7 +27,8 @@ __all__ = ["Camera", "Output", "Picture", "Scene"]
 MAX_STEPS = 10_000_000
 
 Body = Annotated[
-    Annotated[SoftBody, Tag("soft")] | Annotated[RigidBody, Tag("rigid")], by_type("soft", "rigid")
+    Annotated[SoftBody, Tag("soft")] | Annotated[RigidBody, Tag("rigid")] | Annotated[Fluid, Tag("fluid")],
+    by_type("soft", "rigid", "fluid"),
 ]
 
 
@@ -72,8 +74,11 @@ class Picture(Model):
 
     color: Literal[
         "von_mises", "displacement", "velocity", "stress", "stretch", "energy_density", "plastic_strain",
-        "inverted", "paint", "plain",
+        "inverted", "paint", "pressure", "density_error", "plain",
     ] = option("What the colours of the bodies show.", "von_mises")  # fmt: skip
+    fluid: Literal["points", "surface"] = option(
+        "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra.", "points"
+    )
     size: PictureSize = option("Width and height.", (1280, 720), unit="px")
     camera: Camera | None = option("Where pictures are taken from.", None)
 
@@ -212,7 +217,7 @@ class Scene(Model):
         data = self.model_dump(mode="json", exclude={"description", "seconds", "output"})
         digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode())
         for body in self.bodies:
-            shape = body.mesh if isinstance(body, SoftBody) else body.shape
-            if shape.type == "file" and self.file(shape.path).is_file():
+            shape = body.shape if isinstance(body, RigidBody) else body.mesh
+            if shape is not None and shape.type == "file" and self.file(shape.path).is_file():
                 digest.update(self.file(shape.path).read_bytes())
         return digest.hexdigest()

@@ -1,0 +1,48 @@
+"""Particles of a fluid as a body with a surface, for pictures and files that know triangles only."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from continua.frames import BodyFields, BodyFrame, Field
+from continua.sph.surface import reconstruct
+
+__all__ = ["surfaced"]
+
+_NEAREST = 4  # particles whose values a point of the surface takes, weighted by nearness
+
+
+def surfaced(body: BodyFrame) -> BodyFrame:
+    """Return the body with a surface: itself if it has one, else one reconstructed around its particles.
+
+    The fields at hand are carried over from the particles nearest to each point of the surface.
+
+    Raises:
+        MissingExtraError: The body is a fluid and pysplashsurf is not installed.
+    """
+    if body.point_radius is None or not len(body.positions):
+        return body
+    mesh = reconstruct(body.positions, body.point_radius)
+    points = np.asarray(mesh.points)
+    near = min(_NEAREST, len(body.positions))
+    distances, who = cKDTree(body.positions).query(points, k=near)
+    distances, who = distances.reshape(len(points), near), who.reshape(len(points), near)
+    weights = 1.0 / np.maximum(distances, 1e-3 * body.point_radius)
+    weights /= weights.sum(axis=1, keepdims=True)
+    fields = {}
+    for name in body.fields:
+        field = body.fields[name]
+        values = np.asarray(field.values, dtype=np.float64)[who]
+        fields[name] = Field(np.einsum("ij,ij...->i...", weights, values).astype(np.float32), field.unit)
+    return BodyFrame(
+        name=body.name,
+        kind=body.kind,
+        positions=points,
+        rest_positions=points,
+        cells={},
+        triangles=mesh.triangles,
+        fields=BodyFields(fields),
+        color=body.color,
+        energy=body.energy,
+    )

@@ -1,0 +1,42 @@
+"""Fluids of a scene."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from continua import sph
+from continua.mesh import VolumeMesh
+from continua.scene import fluids
+from continua.scene.models import Scene
+
+__all__ = ["build_fluid"]
+
+_SOLVERS: dict[str, Any] = {"dfsph": sph.DFSPH, "iisph": sph.IISPH, "pcisph": sph.PCISPH, "pbf": sph.PBF}
+_SAME = (
+    "name", "particle_radius", "density", "viscosity", "surface_tension", "velocity", "boundary", "max_dt", "cfl",
+    "xsph", "max_particles",
+)  # fmt: skip
+
+
+def build_fluid(
+    scene: Scene, number: int, mesh: VolumeMesh | None, color: tuple[float, float, float] | None
+) -> sph.Fluid:
+    """Return the fluid that is body `number` of the scene; `mesh` is its placed shape, if it has one."""
+    spec = scene.bodies[number]
+    assert isinstance(spec, fluids.Fluid)
+    with scene.at("bodies", number):
+        return sph.Fluid(
+            None if spec.block is None else (spec.block.min, spec.block.max),
+            mesh=mesh,
+            emitters=[
+                sph.Emitter(
+                    e.center, e.direction, e.radius, e.speed, e.start, math.inf if e.stop is None else e.stop
+                )
+                for e in spec.emitters
+            ],
+            drains=[sph.Drain(drain.min, drain.max) for drain in spec.drains],
+            solver=_SOLVERS[spec.solver.type](**spec.solver.model_dump(exclude={"type"})),
+            color=color,
+            **{key: getattr(spec, key) for key in _SAME},
+        )

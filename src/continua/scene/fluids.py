@@ -1,0 +1,134 @@
+"""Fluids of a scene."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from continua.scene.shapes import Mesh, Transform
+from continua.scene.types import (
+    Color,
+    Count,
+    Direction,
+    Flag,
+    Model,
+    Moment,
+    Name,
+    Number,
+    Vector,
+    by_type,
+    option,
+)
+
+__all__ = ["Block", "Drain", "Emitter", "Fluid", "FluidSolver"]
+
+
+class Block(Model):
+    """A block of fluid between two opposite corners."""
+
+    min: Vector = option("Smallest coordinates.", unit="m")
+    max: Vector = option("Largest coordinates.", unit="m")
+
+
+class Emitter(Model):
+    """A round nozzle that lets out fluid."""
+
+    center: Vector = option("Middle of the opening.", unit="m")
+    direction: Direction = option("Where the fluid goes.")
+    radius: Number = option("Radius of the opening.", unit="m", gt=0, le=1e6)
+    speed: Number = option("Speed of the fluid.", unit="m/s", gt=0, le=1e4)
+    start: Moment = option("When it opens.", 0.0, unit="s")
+    stop: Moment | None = option("When it closes; never by default.", None, unit="s")
+
+
+class Drain(Model):
+    """A box in which fluid vanishes."""
+
+    min: Vector = option("Smallest coordinates.", unit="m")
+    max: Vector = option("Largest coordinates.", unit="m")
+
+
+class Dfsph(Model):
+    """Divergence-free SPH: constant density and velocities without divergence."""
+
+    type: Literal["dfsph"] = option("Divergence-free SPH.")
+    density_error: Number = option("Mean density error, relative to rest.", 1e-4, gt=0, lt=1)
+    divergence_error: Number = option(
+        "Mean density error that the divergence may cause in a sub-step.", 1e-3, gt=0, lt=1
+    )
+    divergence: Flag = option("Whether velocities are made free of divergence.", True)
+    warm: Flag = option("Whether a solve starts from the last pressures.", True)
+    max_iterations: Count = option("Most iterations of a solve.", 100, ge=2, le=100_000)
+
+
+class _Other(Model):
+    density_error: Number = option("Mean density error, relative to rest.", 1e-4, gt=0, lt=1)
+    max_iterations: Count = option("Most iterations of a solve.", 1000, ge=2, le=100_000)
+
+
+class Iisph(_Other):
+    """Implicit incompressible SPH, for comparison."""
+
+    type: Literal["iisph"] = option("Implicit incompressible SPH.")
+
+
+class Pcisph(_Other):
+    """Predictive-corrective incompressible SPH, for comparison."""
+
+    type: Literal["pcisph"] = option("Predictive-corrective incompressible SPH.")
+
+
+class Pbf(_Other):
+    """Position based fluids, for comparison."""
+
+    type: Literal["pbf"] = option("Position based fluids.")
+
+
+FluidSolver = Annotated[
+    Annotated[Dfsph, Tag("dfsph")]
+    | Annotated[Iisph, Tag("iisph")]
+    | Annotated[Pcisph, Tag("pcisph")]
+    | Annotated[Pbf, Tag("pbf")],
+    by_type("dfsph", "iisph", "pcisph", "pbf"),
+]
+
+
+class Fluid(Model):
+    """A liquid made of particles; several in one scene push each other."""
+
+    type: Literal["fluid"] = option("A liquid made of particles.")
+    name: Name = option("Name of the body, different from all others.")
+    block: Block | None = option("A block to fill.", None)
+    mesh: Mesh | None = option("A shape to fill.", None)
+    transform: Transform | None = option("Where the shape is put.", None)
+    particle_radius: Number = option(
+        "Half the distance of particles; the same for all fluids of a scene.", 0.0125, unit="m", gt=0, le=1e6
+    )
+    density: Number = option("Mass per volume at rest.", 1000.0, unit="kg/m³", gt=0, le=1e6)
+    viscosity: Number = option(
+        "Dynamic viscosity: 0.001 is water, 10 honey.", 0.001, unit="Pa·s", ge=0, le=1e9
+    )
+    surface_tension: Number = option(
+        "Coefficient of cohesion and curvature; about 1 for water.", 0.0, ge=0, le=1e6
+    )
+    velocity: Vector = option("Velocity at time 0.", (0.0, 0.0, 0.0), unit="m/s")
+    emitters: list[Emitter] = option("Where fluid comes from.", [], max_length=100)
+    drains: list[Drain] = option("Where fluid goes.", [], max_length=100)
+    solver: FluidSolver = option("How incompressibility is kept.", Dfsph(type="dfsph"))
+    boundary: Literal["particles"] = option("How walls are modelled.", "particles")
+    max_dt: Number = option("Longest sub-step.", 0.005, unit="s", gt=0, le=1)
+    cfl: Number = option(
+        "Part of a particle diameter that the fastest particle moves in a sub-step.", 0.4, gt=0, le=2
+    )
+    xsph: Number = option("Part by which velocities are smoothed each sub-step.", 0.0, ge=0, le=1)
+    max_particles: Count | None = option("How many particles there may be.", None, ge=1)
+    color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Self:
+        given = (self.block is not None) + (self.mesh is not None)
+        if given > 1 or (given == 0 and not self.emitters):
+            raise PydanticCustomError("no_place", "needs one of 'block' and 'mesh', or emitters")
+        return self

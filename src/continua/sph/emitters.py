@@ -1,0 +1,93 @@
+"""Where fluid comes from and goes to while a simulation runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.surroundings import as_vector
+
+__all__ = ["Drain", "Emitter"]
+
+
+@dataclass(frozen=True)
+class Emitter:
+    """A round nozzle that lets out fluid at a steady speed.
+
+    Attributes:
+        center: Middle of the opening [m].
+        direction: Where the fluid goes.
+        radius: Of the opening [m].
+        speed: Of the fluid [m/s].
+        start: When it opens [s].
+        stop: When it closes [s].
+    """
+
+    center: tuple[float, float, float]
+    direction: tuple[float, float, float]
+    radius: float
+    speed: float
+    start: float = 0.0
+    stop: float = inf
+
+    def __post_init__(self) -> None:
+        as_vector(self.center, "an emitter's center")
+        if not np.any(as_vector(self.direction, "an emitter's direction")):
+            raise InputError("an emitter's direction must not be zero")
+        for key in ("radius", "speed"):
+            value = getattr(self, key)
+            if not (isfinite(value) and value > 0.0):
+                raise InputError(f"an emitter's {key} must be a finite number greater than 0, not {value}")
+        if not (isfinite(self.start) and self.start >= 0.0 and self.stop > self.start):
+            raise InputError("an emitter must start at 0 s or later, and stop after that")
+
+    def layer(self, diameter: float) -> NDArray[np.float64]:
+        """Return one layer of particles in the opening [m], shape [k, 3]."""
+        axis = as_vector(self.direction, "an emitter's direction")
+        axis = axis / np.linalg.norm(axis)
+        first = np.cross(np.eye(3)[np.abs(axis).argmin()], axis)
+        first /= np.linalg.norm(first)
+        second = np.cross(axis, first)
+        reach = int(self.radius / diameter) + 1
+        steps = diameter * np.arange(-reach, reach + 1)
+        u, v = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
+        inside = np.hypot(u, v) <= max(self.radius - 0.5 * diameter, 0.0) + 1e-9 * diameter
+        u, v = u[inside], v[inside]
+        return np.asarray(self.center) + u[:, None] * first + v[:, None] * second
+
+    def due(self, time: float, diameter: float) -> int:
+        """Return how many layers have left the opening before or at `time` [s]."""
+        open_for = min(time, self.stop) - self.start
+        return int(np.floor(open_for * self.speed / diameter + 1e-6)) + 1 if open_for >= 0.0 else 0
+
+    def velocity(self) -> NDArray[np.float64]:
+        """Return the velocity of the fluid [m/s], shape [3]."""
+        axis = as_vector(self.direction, "an emitter's direction")
+        return self.speed * axis / np.linalg.norm(axis)
+
+
+@dataclass(frozen=True)
+class Drain:
+    """A box in which fluid vanishes.
+
+    Attributes:
+        low: Smallest coordinates [m].
+        high: Largest coordinates [m].
+    """
+
+    low: tuple[float, float, float]
+    high: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        low, high = as_vector(self.low, "a drain's low corner"), as_vector(self.high, "a drain's high corner")
+        if not (low < high).all():
+            raise InputError("a drain's high corner must lie above its low corner along every axis")
+
+    def takes(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which points [n, 3] vanish."""
+        within = (points >= np.asarray(self.low)) & (points <= np.asarray(self.high))
+        return np.asarray(within.all(axis=1))

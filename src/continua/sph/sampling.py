@@ -1,0 +1,122 @@
+"""Points on surfaces and in volumes: samples of walls, and the particles a fluid starts with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import Box, Shape
+from continua.sph.grid import CellGrid, NeighbourLists
+from continua.sph.sampling_kernels import thin
+
+__all__ = ["block_points", "fill_points", "sample_shape", "sample_surface"]
+
+
+def sample_shape(shape: Shape, spacing: float, depth: float) -> NDArray[np.float64]:
+    """Return points `depth` [m] below the surface of a shape at rest, about `spacing` [m] apart, shape [n, 3].
+
+    The sides of a plain box get square lattices; other surfaces are strewn evenly, the same way every time.
+    """
+    deeper = depth if getattr(shape, "inside", False) else -depth
+    if isinstance(shape, Box) and shape.rounding == 0.0:
+        local = _box_lattice(np.maximum(np.asarray(shape.size) + 2.0 * deeper, 1e-3 * spacing), spacing)
+        return local @ shape._frame + shape._center
+    about: Any = shape.description()
+    if about["kind"] == "sphere":
+        radius = max(float(about["radius"]) + deeper, 1e-3 * spacing)
+        return np.asarray(about["center"]) + _ball(radius, spacing)
+    return sample_surface(np.asarray(about["points"]), np.asarray(about["triangles"]), spacing, depth)
+
+
+def sample_surface(
+    points: NDArray[np.float64], triangles: NDArray[np.int32], spacing: float, depth: float = 0.0
+) -> NDArray[np.float64]:
+    """Return points spread `depth` below triangles, no two closer than about `spacing` [m]; shape [n, 3].
+
+    Many random points are thinned out in random order until there is no room for more (Poisson-disk sampling by dart
+    throwing).
+    """
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    areas = np.linalg.norm(normals, axis=1)
+    normals = normals / np.maximum(areas, 1e-300)[:, None]
+    total = float(areas.sum())
+    random = np.random.default_rng(2012)
+    count = int(np.ceil(6.0 * total / spacing**2)) + 16
+    which = np.searchsorted(np.cumsum(areas) / total, random.random(count)).clip(max=len(areas) - 1)
+    u, v = random.random((2, count))
+    fold = u + v > 1.0
+    u, v = np.where(fold, 1.0 - u, u), np.where(fold, 1.0 - v, v)
+    darts = a[which] + u[:, None] * (b - a)[which] + v[:, None] * (c - a)[which] - depth * normals[which]
+    return darts[_thinned(darts, 0.9 * spacing)]
+
+
+def _thinned(points: NDArray[np.float64], distance: float) -> NDArray[np.intp]:
+    """Return a largest set of points, taken in order, no two closer than `distance`."""
+    middle = points.mean(axis=0)
+    rows = np.zeros((len(points), 4), np.float32)
+    rows[:, :3] = points - middle
+    grid, lists = CellGrid(distance), NeighbourLists()
+    order = grid.sort(rows.ravel()).copy()
+    lists.update(grid, np.ascontiguousarray(rows[order]).ravel())
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    kept = np.zeros(len(points), np.uint8)
+    thin(place, lists.begin, lists.end, lists.neighbours, kept)
+    return np.flatnonzero(kept[place])
+
+
+def _box_lattice(size: NDArray[np.float64], spacing: float) -> NDArray[np.float64]:
+    """Return lattice points on all sides of a box around the origin, each once."""
+    counts = np.maximum(np.round(size / spacing).astype(int), 1)
+    axes = [np.linspace(-0.5 * s, 0.5 * s, n + 1) for s, n in zip(size, counts)]
+    parts = []
+    for axis in range(3):
+        one, two = (axis + 1) % 3, (axis + 2) % 3
+        # the sides of earlier axes have taken the edges already
+        first = axes[one] if one > axis else axes[one][1:-1]
+        second = axes[two] if two > axis else axes[two][1:-1]
+        for end in (-0.5, 0.5):
+            grid = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 2)
+            side = np.empty((len(grid), 3))
+            side[:, axis], side[:, one], side[:, two] = end * size[axis], grid[:, 0], grid[:, 1]
+            parts.append(side)
+    return np.concatenate(parts)
+
+
+def _ball(radius: float, spacing: float) -> NDArray[np.float64]:
+    """Return evenly spread points on a sphere around the origin (a Fibonacci spiral)."""
+    count = max(12, int(np.ceil(4.0 * np.pi * radius**2 / spacing**2)))
+    height = 1.0 - (2.0 * np.arange(count) + 1.0) / count
+    turn = np.arange(count) * np.pi * (3.0 - np.sqrt(5.0))
+    across = np.sqrt(1.0 - height**2)
+    return radius * np.stack([across * np.cos(turn), height, across * np.sin(turn)], axis=1)
+
+
+def block_points(low: NDArray[np.float64], high: NDArray[np.float64], spacing: float) -> NDArray[np.float64]:
+    """Return the points of a cubic lattice that fills a block evenly, half a spacing from its sides; shape [n, 3]."""
+    counts = np.maximum(np.round((high - low) / spacing).astype(int), 1)
+    margin = 0.5 * ((high - low) - counts * spacing)
+    axes = [low[k] + margin[k] + (np.arange(counts[k]) + 0.5) * spacing for k in range(3)]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def fill_points(
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    spacing: float,
+    distance: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """Return the points of a cubic lattice that are at least half a spacing inside a closed surface, shape [n, 3].
+
+    Args:
+        low: Smallest coordinates of the surface [m].
+        high: Largest coordinates [m].
+        spacing: Of the lattice [m].
+        distance: Signed distance of points [n, 3] to the surface, negative inside.
+    """
+    points = block_points(low, high, spacing)
+    return points[distance(points) <= -0.5 * spacing * (1.0 - 1e-6)]

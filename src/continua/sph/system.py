@@ -1,0 +1,379 @@
+"""All fluids of a world as one system of particles, advanced by sub-steps."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import Box, Shape
+from continua.errors import DivergedError, InputError
+from continua.frames import StepReport
+from continua.numerics import all_finite
+from continua.sph import motion_kernels
+from continua.sph.boundary import Boundary, motion_of
+from continua.sph.emitters import Emitter
+from continua.sph.fluid import Fluid
+from continua.sph.grid import CellGrid, NeighbourLists
+from continua.sph.particles import Particles
+from continua.sph.sampled import sampled_wall
+from continua.sph.solvers import SolveFacts
+from continua.sph.tension import add_tension
+from continua.sph.viscosity import accelerate, needs_implicit, smooth, solve_viscosity
+from continua.surroundings import Surroundings
+
+__all__ = ["FluidSystem", "SubStep"]
+
+_NEAR_WALL = 0.35  # share of a particle's density from walls above which it is watched for leaving
+_SHORTEST = 1e-4  # of the longest sub-step; speeds that need shorter ones are those of an explosion
+_OVERLAP = 0.35  # of the diameter: particles that start nearer to each other overlap
+
+
+@dataclass
+class SubStep:
+    """What one sub-step did: its length [s], the two solves, viscosity iterations, and particles put back."""
+
+    dt: float
+    density: SolveFacts
+    divergence: SolveFacts
+    viscous: int = 0
+    returned: int = 0
+
+
+@dataclass
+class FluidSystem:
+    """The particles of several fluids, the walls around them, and how they are stepped.
+
+    Attributes:
+        fluids: The fluids.
+        colliders: Shapes that act as walls.
+        surroundings: Gravity and time.
+        walls: The models of the shapes.
+        particles: The particles, sorted.
+        history: The sub-steps of the last step.
+    """
+
+    fluids: Sequence[Fluid]
+    colliders: Sequence[Shape]
+    surroundings: Surroundings
+    walls: list[Boundary] = field(init=False)
+    particles: Particles = field(init=False)
+    history: list[SubStep] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        first = self.fluids[0]
+        for other in self.fluids[1:]:
+            for key in ("particle_radius", "solver", "boundary", "max_dt", "cfl", "xsph"):
+                if getattr(other, key) != getattr(first, key):
+                    raise InputError(
+                        f"fluids of one world must have the same {key}: '{first.name}' has {getattr(first, key)}, "
+                        f"'{other.name}' has {getattr(other, key)}"
+                    )
+        self.diameter = first.diameter
+        self.radius = 2.0 * self.diameter
+        starts = np.concatenate([fluid.positions for fluid in self.fluids])
+        self._check_start(starts)
+        middle = 0.5 * (starts.min(axis=0) + starts.max(axis=0)) if len(starts) else self._nozzle()
+        self.origin = self.radius * np.round(middle / self.radius)
+        self.walls = [
+            sampled_wall(shape, self.radius, self.diameter, self.origin) for shape in self.colliders
+        ]
+        self._take_over()
+
+    def _nozzle(self) -> NDArray[np.float64]:
+        return np.array(next(e for fluid in self.fluids for e in fluid.emitters).center, dtype=np.float64)
+
+    # the start
+
+    def _check_start(self, points: NDArray[np.float64]) -> None:
+        """Refuse fluid inside walls and fluid that overlaps fluid."""
+        for shape in self.colliders:
+            if isinstance(shape, Box) and shape.inside and min(shape.size) < 2.0 * self.diameter:
+                raise InputError(
+                    f"particles of radius {0.5 * self.diameter:g} m are too large for a box of size "
+                    f"{list(shape.size)} m; use a smaller particle_radius"
+                )
+            for fluid in self.fluids:
+                gaps = shape.meet(fluid.positions, 0.0, 0.0)[0] if fluid.node_count else np.zeros(0)
+                inside = int((gaps < -1e-6 * self.diameter).sum())
+                if inside:
+                    raise InputError(
+                        f"{inside} of {fluid.node_count} particles of '{fluid.name}' start inside a {shape.kind}; "
+                        "move the fluid or the collider apart"
+                    )
+        if len(points) > 1:
+            rows = np.zeros((len(points), 4), np.float32)
+            rows[:, :3] = points - points.mean(axis=0)
+            grid, lists = CellGrid(_OVERLAP * self.diameter), NeighbourLists()
+            order = grid.sort(rows.ravel())
+            lists.update(grid, np.ascontiguousarray(rows[order]).ravel())
+            close = int((lists.counts > 0).sum())
+            if close:
+                names = " and ".join(f"'{fluid.name}'" for fluid in self.fluids)
+                raise InputError(
+                    f"{close} particles of {names} overlap: they start nearer than {_OVERLAP:g} particle diameters to "
+                    "another; move the fluids apart or space the points by a diameter"
+                )
+
+    def _take_over(self) -> None:
+        """Make the sorted particles from the arrays of the fluids."""
+        solver = self.fluids[0].solver
+        order = np.argsort(np.concatenate([fluid.arrays["order"] for fluid in self.fluids]), kind="stable")
+        n = len(order)
+        rows, velocities = np.zeros((n, 4), np.float32), np.zeros((n, 4), np.float32)
+        parts = [fluid.arrays.get("local", fluid.arrays["positions"] - self.origin) for fluid in self.fluids]
+        rows[:, :3] = np.concatenate(parts)[order]
+        velocities[:, :3] = np.concatenate([fluid.arrays["velocities"] for fluid in self.fluids])[order]
+        number = np.repeat(np.arange(len(self.fluids), dtype=np.uint8), [f.node_count for f in self.fluids])
+        self.particles = Particles(
+            self.radius,
+            self.diameter**3,
+            np.array([fluid.density for fluid in self.fluids]),
+            np.array([fluid.viscosity for fluid in self.fluids]),
+            rows.ravel(),
+            velocities.ravel(),
+            number[order],
+            np.concatenate([fluid.arrays["ids"] for fluid in self.fluids])[order],
+        )
+        nothing = np.zeros(0, np.float32)
+        for name in solver.carries:
+            parts = [
+                fluid.arrays.get(f"carried_{name}", np.zeros(fluid.node_count, np.float32))
+                for fluid in self.fluids
+            ]
+            self.particles.carried[name] = np.concatenate([nothing, *parts])[order].astype(np.float32)
+        self._dt = float(self.fluids[0].arrays.get("dt", np.array(self.fluids[0].max_dt)))
+        self._layers = [fluid.arrays["layers"].copy() for fluid in self.fluids]
+        for fluid in self.fluids:
+            fluid.changed = False
+
+    def _hand_back(self) -> None:
+        """Give every fluid its particles, in the order of their numbers."""
+        p, solver = self.particles, self.fluids[0].solver
+        pressure = np.asarray(solver.pressure(p, self._dt))
+        everything = self.origin + p.rows.reshape(-1, 4)[:, :3].astype(np.float64)
+        for number, fluid in enumerate(self.fluids):
+            mine = np.flatnonzero(p.fluid == number)
+            mine = mine[np.argsort(p.ids[mine], kind="stable")]
+            fluid.arrays = {
+                "positions": everything[mine],
+                "local": p.rows.reshape(-1, 4)[mine, :3],
+                "velocities": p.velocities.reshape(-1, 4)[mine, :3],
+                "ids": p.ids[mine],
+                "order": mine.astype(np.int64),
+                "layers": self._layers[number].copy(),
+                "dt": np.array(self._dt),
+                "pressure": pressure[mine].astype(np.float32),
+                "density_error": p.density[mine] - np.float32(1.0),
+            }
+            for name, values in p.carried.items():
+                fluid.arrays[f"carried_{name}"] = values[mine]
+            fluid.changed = False
+
+    # stepping
+
+    def step(self, dt: float) -> list[StepReport]:
+        """Advance by `dt` [s] in as many sub-steps as the speeds ask for; return a report for each fluid.
+
+        If the fluid explodes, DivergedError is raised and the fluids are as they were before.
+        """
+        started = clock.perf_counter()
+        if any(fluid.changed for fluid in self.fluids):
+            self._take_over()
+        self.history = []
+        done = 0.0
+        try:
+            while done < dt * (1.0 - 1e-9):
+                sub = self._sub_step(self.surroundings.time + done, dt - done)
+                self.history.append(sub)
+                done += sub.dt
+        except DivergedError:
+            for fluid in self.fluids:
+                fluid.changed = True
+            raise
+        self._hand_back()
+        seconds = (clock.perf_counter() - started) / len(self.fluids)
+        return [self._report(fluid, dt, seconds) for fluid in self.fluids]
+
+    def _report(self, fluid: Fluid, dt: float, seconds: float) -> StepReport:
+        steps, most = self.history, fluid.solver.max_iterations
+        capped = sum(max(s.density.iterations, s.divergence.iterations) >= most for s in steps)
+        warnings = []
+        if capped:
+            warnings.append(f"{capped} of {len(steps)} sub-steps reached {most} pressure iterations")
+        returned = sum(s.returned for s in steps)
+        if returned:
+            warnings.append(f"{returned} times a particle was put back that had entered a wall")
+        return StepReport(
+            body=fluid.name,
+            step=self.surroundings.step,
+            time=self.surroundings.time + dt,
+            dt=dt,
+            substeps=len(steps),
+            iterations=sum(s.density.iterations + s.divergence.iterations for s in steps),
+            residual=max((s.density.error for s in steps), default=0.0),
+            converged=not capped,
+            contacts=int((self.particles.walls.density > 0.0).sum()),
+            seconds=seconds,
+            warnings=tuple(warnings),
+        )
+
+    def _sub_step(self, time: float, left: float) -> SubStep:
+        p, fluid = self.particles, self.fluids[0]
+        self._renew(time)
+        if p.count == 0:
+            return SubStep(min(left, fluid.max_dt), SolveFacts(0, 0.0), SolveFacts(0, 0.0))
+        p.sort()
+        p.find()
+        p.walls.clear(p.count)
+        for wall in self.walls:
+            wall.add_to(p.walls, p.rows, time, self._dt)
+        p.weigh()
+        divergence = fluid.solver.free_of_divergence(p, self._dt)
+        if divergence.iterations:
+            motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.pushes, 1.0)
+        implicit = self._forces()
+        dt = self._choose(time, left)
+        motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.accelerations, dt)
+        viscous = solve_viscosity(p, dt).iterations if implicit else 0
+        density = fluid.solver.keep_density(p, dt)
+        motion_kernels.push_and_move.pick(p.parallel)(p.rows, p.velocities, p.pushes, dt)
+        self._dt = dt
+        returned = self._put_back(time + dt)
+        return SubStep(dt, density, divergence, viscous, returned)
+
+    def _forces(self) -> bool:
+        """Set the accelerations of all but pressure; return whether viscosity is left to an implicit solve."""
+        p, first = self.particles, self.fluids[0]
+        implicit = any(needs_implicit(f.viscosity, f.density, self.diameter, f.max_dt) for f in self.fluids)
+        viscous = any(fluid.viscosity > 0.0 for fluid in self.fluids)
+        if first.xsph > 0.0:
+            smooth(p, first.xsph)
+        accelerate(p, self.surroundings.gravity, viscous and not implicit)
+        tension = np.array([fluid.surface_tension for fluid in self.fluids])
+        if tension.any():
+            add_tension(p, tension)
+        return implicit
+
+    def _choose(self, time: float, left: float) -> float:
+        """Return the length of the sub-step [s]: by speed, at most `max_dt`, and evenly into what is left."""
+        p, fluid = self.particles, self.fluids[0]
+        speed = float(motion_kernels.fastest.pick(p.parallel)(p.velocities, p.accelerations, self._dt))
+        if not isfinite(speed):
+            raise self._exploded("it has speeds that are not numbers")
+        speed = p.speed = max(speed, self._wall_speed(time))
+        dt = fluid.max_dt if speed == 0.0 else min(fluid.max_dt, fluid.cfl * self.diameter / speed)
+        if dt < _SHORTEST * fluid.max_dt:
+            raise self._exploded(f"it reaches {speed:.3g} m/s")
+        return left / ceil(left / dt - 1e-9) if left < 2.0 * dt else dt
+
+    def _exploded(self, why: str) -> DivergedError:
+        names = ", ".join(f"'{fluid.name}'" for fluid in self.fluids)
+        return DivergedError(
+            f"the fluid {names} exploded: {why}; use a smaller max_dt or look at how it starts",
+            body=self.fluids[0].name,
+            step=self.surroundings.step,
+        )
+
+    def _wall_speed(self, time: float) -> float:
+        """Return the largest speed of moving walls at the corners of the fluid [m/s]."""
+        low, high = (np.zeros(3), np.zeros(3))
+        fastest = 0.0
+        for shape in self.colliders:
+            motion = motion_of(shape, self.origin, time, self._dt)
+            if motion is None:
+                continue
+            rows = self.particles.rows.reshape(-1, 4)[:, :3]
+            low, high = rows.min(axis=0), rows.max(axis=0)
+            corners = np.array([[(low, high)[(k >> axis) & 1][axis] for axis in range(3)] for k in range(8)])
+            matrix = motion.reshape(3, 4).astype(np.float64)
+            velocity = corners @ matrix[:, :3].T + matrix[:, 3]
+            fastest = max(fastest, float(np.linalg.norm(velocity, axis=1).max()))
+        return fastest
+
+    def _put_back(self, time: float) -> int:
+        """Move particles that have entered a shape back to its surface; return how many there were."""
+        p = self.particles
+        near = np.flatnonzero(p.walls.density > _NEAR_WALL)
+        if len(near) == 0:
+            return 0
+        rows, velocities = p.rows.reshape(-1, 4), p.velocities.reshape(-1, 4)
+        points = self.origin + rows[near, :3].astype(np.float64)
+        if not all_finite(points):
+            raise self._exploded("it has positions that are not numbers")
+        count = 0
+        for shape in self.colliders:
+            gaps, normals, speeds = shape.meet(points, time, self._dt)
+            inside = np.flatnonzero(gaps < 0.0)
+            if len(inside) == 0:
+                continue
+            count += len(inside)
+            who, n = near[inside], normals[inside]
+            points[inside] += (1e-3 * self.diameter - gaps[inside])[:, None] * n
+            rows[who, :3] = points[inside] - self.origin
+            into = np.minimum(np.einsum("ij,ij->i", velocities[who, :3] - speeds[inside], n), 0.0)
+            velocities[who, :3] -= into[:, None] * n
+        return count
+
+    # emitters and drains
+
+    def _renew(self, time: float) -> None:
+        """Let fluid out of emitters and into drains."""
+        p = self.particles
+        points: list[NDArray] = []
+        speeds: list[NDArray] = []
+        fluids: list[NDArray] = []
+        ids: list[NDArray] = []
+        for number, fluid in enumerate(self.fluids):
+            for which, emitter in enumerate(fluid.emitters):
+                new = self._let_out(emitter, int(self._layers[number][which]), time)
+                room = fluid.max_particles - p.count - sum(len(part) for part in points)
+                if new is None or len(new) > room:
+                    continue
+                self._layers[number][which] = emitter.due(time, self.diameter)
+                points.append(new)
+                speeds.append(np.broadcast_to(emitter.velocity(), new.shape))
+                fluids.append(np.full(len(new), number, np.uint8))
+                ids.append(fluid.added(new))
+        gone = np.zeros(p.count, bool)
+        for number, fluid in enumerate(self.fluids):
+            for drain in fluid.drains:
+                here = self.origin + p.rows.reshape(-1, 4)[:, :3].astype(np.float64)
+                gone |= (p.fluid == number) & drain.takes(here)
+        if points or gone.any():
+            keep = np.flatnonzero(~gone)
+            new_rows = np.concatenate([*points, np.zeros((0, 3))]) - self.origin
+            new_speeds = np.concatenate([*speeds, np.zeros((0, 3))])
+            p.rows = _joined(p.rows, keep, new_rows)
+            p.velocities = _joined(p.velocities, keep, new_speeds)
+            p.fluid = np.concatenate([p.fluid[keep], *fluids])
+            p.ids = np.concatenate([p.ids[keep], *ids])
+            blank = np.zeros(len(new_rows), np.float32)
+            p.carried = {name: np.concatenate([value[keep], blank]) for name, value in p.carried.items()}
+            p.fit()
+
+    def _let_out(self, emitter: Emitter, layers: int, time: float) -> NDArray[np.float64] | None:
+        """Return the particles of the layers that are due [m], moved on since they left the opening."""
+        due = emitter.due(time, self.diameter)
+        if due <= layers:
+            return None
+        base = emitter.layer(self.diameter)
+        gone = [time - (emitter.start + k * self.diameter / emitter.speed) for k in range(layers, due)]
+        return np.concatenate([base + max(t, 0.0) * emitter.velocity() for t in gone])
+
+    def nbytes(self) -> int:
+        """Return the memory of particles and lists, walls left out [bytes]."""
+        return self.particles.nbytes()
+
+
+def _joined(
+    rows: NDArray[np.float32], keep: NDArray[np.intp], new: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """Return the kept rows of four, and after them new vectors."""
+    fresh = np.zeros((len(new), 4), np.float32)
+    fresh[:, :3] = new
+    return np.concatenate([rows.reshape(-1, 4)[keep], fresh]).ravel()
