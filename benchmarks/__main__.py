@@ -26,6 +26,10 @@ BENCHMARKS = {
     "stiffness": "iterations of multigrid over stiffness, Poisson's ratio and contrast",
     "surfaces": "iterations of multigrid on meshes of the surfaces in the folder $CONTINUA_SURFACES, at two sizes",
     "startup": "a warm process from start to the end of its first step, and its memory",
+    "dam-break": "dam break of 59,319 particles against SPlisHSPlasH",
+    "dfsph-table": "DFSPH, IISPH, PBF and PCISPH on one dam break",
+    "neighbours": "neighbour search against SPlisHSPlasH's",
+    "sph-scale": "particle fluids from 60 thousand to a million particles",
 }
 
 
