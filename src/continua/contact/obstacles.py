@@ -88,12 +88,16 @@ class Look:
             local = points if now is None else (points - now.shift) @ now.turn
             gaps, normals = shape.distances(local)
             self._met.append((number, shape, now, then, local, gaps, normals))
+        self._kept = {
+            number: np.zeros(len(points), np.bool_) for number in numbers
+        }  # have a plane of the shape
 
     def near(self, margin: float) -> Touching:
         """Return the points that are within `margin` [m] of a shape, or inside."""
         found = []
         for number, _, now, then, local, gaps, normals in self._met:
             which = np.flatnonzero(gaps <= margin)
+            self._kept[number][which] = True
             if not len(which):
                 continue
             normal = normals[which] if now is None else normals[which] @ now.turn.T
@@ -105,12 +109,13 @@ class Look:
             found.append((which, np.full(len(which), number), gaps[which], normal, surface, place))
         return _joined(found)
 
-    def crossed(self, ends: NDArray[np.float64], margin: float, tolerance: float) -> Touching:
+    def crossed(self, ends: NDArray[np.float64], tolerance: float) -> Touching:
         """Return where points go through shapes on their way to `ends` [n, 3].
+
+        Points that have a plane of a shape already are kept on its side by that; only their ends count.
 
         Args:
             ends: Where the points are at the end of the step [m].
-            margin: Points that start within this of a shape [m] are kept out by their plane; only their ends count.
             tolerance: Depth [m] that is none.
         """
         found = []
@@ -121,7 +126,7 @@ class Look:
             if not len(maybe):
                 continue
             a, b = local[maybe], to[maybe]
-            share = _first_hit(shape, a, b, np.maximum(gaps[maybe], 0.0), gaps[maybe] > margin, tolerance)
+            share = _first_hit(shape, a, b, gaps[maybe], ~self._kept[number][maybe], tolerance)
             hits = np.flatnonzero(share <= 1.0)
             if not len(hits):
                 continue
@@ -133,6 +138,7 @@ class Look:
             normal = normal if then is None else normal @ then.turn.T
             surface = (end - start) / self._dt
             which = maybe[hits]
+            self._kept[number][which] = True
             gap = np.einsum("ki,ki->k", normal, self._points[which] - start)
             found.append((which, np.full(len(which), number), gap, normal, surface, start))
         return _joined(found)

@@ -151,7 +151,7 @@ class Encounter:
             member = self.group[i]
             _, points = member.touching
             v = self.V[self._slice(i)][nodes]
-            met = look.crossed(points + self.dt * v, NEAR * member.size, DEPTH * member.size)
+            met = look.crossed(points + self.dt * v, DEPTH * member.size)
             free = asked[i].fixed[nodes[met.which]] != 1
             met = Touching(*(column[free] for column in met))
             parts.append(self._obstacle_rows(i, nodes, met, round_))
