@@ -165,18 +165,19 @@ def _first_hit(
 ) -> NDArray[np.float64]:
     """Return the part of the way from a to b at which points meet a shape, above 1 if they do not.
 
-    Points that are not `free` at the start are looked at where they end only.
+    Points that are not `free` at the start are looked at where they end only; those that start inside may stay so.
     """
     length = np.linalg.norm(b - a, axis=1)
     share = np.full(len(a), 2.0)
-    at = np.where(free, _SAFE * gaps / np.maximum(length, 1e-300), 1.0)
+    deepest = np.minimum(gaps, 0.0) - tolerance
+    at = np.where(free, _SAFE * np.maximum(gaps, 0.0) / np.maximum(length, 1e-300), 1.0)
     going = np.arange(len(a))
     least = 0.5 * tolerance
     for look in range(_LOOKS):
         at[going] = np.minimum(at[going], 1.0)
         depth, _ = shape.distances(a[going] + at[going, None] * (b[going] - a[going]))
         over = at[going] >= 1.0
-        touching = np.where(over, depth < -tolerance, depth <= least)
+        touching = np.where(over, depth < deepest[going], depth <= least)
         if look == _LOOKS - 1:
             touching |= ~over
         share[going[touching]] = at[going[touching]]

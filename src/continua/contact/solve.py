@@ -35,6 +35,9 @@ STIFF = 30.0
 MOST = 60
 """Linear solves after which the search ends."""
 
+STUCK = 8
+"""Solves without a better error after which the linear solver gives no more, within a hundred tolerances."""
+
 EXACT = 1e-5
 """Part of the tolerance at which nothing is left to gain; it is reached where linear solves are exact."""
 
@@ -52,7 +55,7 @@ class ContactSolution:
         report: The linear solves together.
         solves: How many there were.
         error: Largest error of a relative velocity in the end [m/s].
-        settled: Whether that is below the tolerance.
+        settled: Whether that is below the tolerance, or as small as the linear solver lets it become.
     """
 
     impulse: NDArray[np.float64]
@@ -91,9 +94,11 @@ def solve_contacts(
     iterations, worst, converged, solves = 0, 0.0, True, 0
     said: tuple[str, ...] = ()
     try:
-        before = np.inf
-        while solves < most and not _good(state.error, before, tolerance):
+        before, best, since = np.inf, np.inf, 0
+        while solves < most and not _good(state.error, before, tolerance) and since < STUCK:
             before = state.error
+            since = 0 if before < 0.7 * best or before > 100.0 * tolerance else since + 1
+            best = min(best, before)
             out_of_balance = land.rhs - land.multiply(x)
             free = out_of_balance.copy()
             rows.spread(state.impulse, free)
@@ -117,8 +122,9 @@ def solve_contacts(
     for s in systems:
         s.x[:] = x[first : first + len(s.x)]
         first += len(s.x)
+    settled = state.error <= tolerance or (since >= STUCK and state.error <= 100.0 * tolerance)
     total = SolveReport(iterations, worst, converged, warnings=said)
-    return ContactSolution(state.final, state.hessian, total, solves, state.error, state.error <= tolerance)
+    return ContactSolution(state.final, state.hessian, total, solves, state.error, settled)
 
 
 def _good(error: float, before: float, tolerance: float) -> bool:

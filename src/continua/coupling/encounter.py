@@ -256,7 +256,7 @@ class Encounter:
         weight = max(s.weight for s in systems)
         size = np.array([self.group[i].size for i in bodies]).min()
         bound = np.maximum(rows.gap / self.dt, -RECOVERY * size / self.dt)
-        speed = self.meeting.speed_scale(self.dt) + float(np.abs(self._before).max(initial=0.0))
+        speed = 10.0 * self.meeting.speed_scale(self.dt) + float(np.abs(self._before).max(initial=0.0))
         speed += 1e-6 * size / self.dt
         solution = solve_contacts(systems, rows, bound, weight * self.force[which], ACCURATE * speed)
         self.force[which] = solution.impulse / weight
