@@ -34,7 +34,8 @@ class StepReport:
     those of the linear solves (the residual is relative to the right-hand side), `error` is an estimate of the error in
     the energy norm, relative to the solution, where the solver makes one, and `solver` tells which it was and why;
     `inverted` counts elements with negative volume; `contacts` counts the contacts that press on the body,
-    `contact_force` is their sum [N], the mean over the step, and `overlap` how deep a node ended inside something [m].
+    `contact_force` is their sum [N], the mean over the step, and `overlap` by how much something ended nearer than the
+    distance that is kept [m].
     """
 
     body: str

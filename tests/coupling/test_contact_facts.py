@@ -38,10 +38,12 @@ def test_nothing_tunnels_in_a_thousand_throws(seed):
     world = ct.World([body], colliders=shapes, dt=0.02, contact=ct.Contact(friction=0.2))
     touched = 0
     for _ in range(5):
-        touched += world.step()[0].contacts
+        (report,) = world.step()
+        touched += report.contacts
         x = body.positions
         depth = max(-shape.meet(x, world.time, 0.0)[0].min() for shape in shapes)
         assert depth < 1e-3 * body._element_size
+        assert report.overlap < 0.01 * body._element_size  # with the distance that edges keep
         assert (x[:, 1] > 0.1).all()  # all began above the plate
     assert touched > 50
 

@@ -69,8 +69,6 @@ class Encounter:
         self.rows: ContactRows = NO_ROWS
         self.force = np.zeros((0, 3))  # of every contact, in its frame [N]
         self.found = False
-        self._late = np.zeros((0, 3))
-        self._again = False
 
     def _slice(self, i: int) -> slice:
         return slice(self.starts[i], self.starts[i + 1])
@@ -294,21 +292,21 @@ class Encounter:
         came = rows.velocities(self._before)[:, 0]
         slow = 2.0 * self.meeting.speed_scale(self.dt)
         target = np.where(came < -slow, -rows.restitution * came, 0.0)
-        impulse = settle_velocities(rows, target, inverse, end)
+        settle_velocities(rows, target, inverse, end)
         for i, ask in asked.items():
             ask.velocities[:] = end[self._slice(i)]
-        self._late = np.zeros_like(self.force)
-        self._late[which] = impulse / self.dt
-        self._halves = any(np.any(ask.inverse) for ask in asked.values())
 
     def finish(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Tell all bodies what pressed on them, and return the keys and forces of the contacts, in order."""
         total = np.zeros_like(self.V)
         if len(self.rows):
             self.rows.spread(self.force, total)
-        depth = np.zeros(len(self.group))
+        rows = self.rows
+        gap = np.where(rows.bilateral == 0, rows.gap + self.dt * rows.velocities(self.V)[:, 0], 0.0)
         for i, member in enumerate(self.group):
-            member.pressed(total[self._slice(i)], 0, float(depth[i]), self.dt)
+            mine = (rows.a == member.number) | (rows.b == member.number)
+            depth = max(0.0, -float(gap[mine].min(initial=0.0)))
+            member.pressed(total[self._slice(i)], depth, self.dt)
         keep = self.force.any(axis=1)
         order = np.argsort(self.rows.key[keep], kind="stable")
         return self.rows.key[keep][order], self.force[keep][order]

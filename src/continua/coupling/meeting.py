@@ -80,7 +80,6 @@ class Meeting:
         if said:
             warnings.warn(said, stacklevel=4)
         self._memory, self._saved = _nothing(), _nothing()
-        self._fresh: list[Encounter] = []
         self.failing: BodyStep | None = None
 
     def step(self, dt: float) -> dict[int, StepReport]:

@@ -53,8 +53,8 @@ class Member(Protocol):
     def begin(self, dt: float) -> BodyStep:
         """Begin a step of `dt` [s]."""
 
-    def pressed(self, force: NDArray[np.float64], count: int, depth: float, time: float) -> None:
-        """Hear of the contact forces on its rows [N] over a part of a step of `time` [s]."""
+    def pressed(self, force: NDArray[np.float64], depth: float, time: float) -> None:
+        """Hear of the contact forces on its rows [N] over a part of `time` [s], and of the depth [m] at its end."""
 
     def complete(self, report: StepReport) -> StepReport:
         """Add what contacts did to the report of a step."""
@@ -105,7 +105,7 @@ class SoftMember:
         self._time, self._depth = 0.0, 0.0
         return SoftStep(self.body, dt)
 
-    def pressed(self, force: NDArray[np.float64], count: int, depth: float, time: float) -> None:
+    def pressed(self, force: NDArray[np.float64], depth: float, time: float) -> None:
         """Hear of the contact forces on the nodes [N] over a part of a step of `time` [s]."""
         self._force += time * force
         self._time += time
