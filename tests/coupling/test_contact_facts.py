@@ -172,3 +172,29 @@ def test_a_hit_gives_back_its_speed_by_the_restitution(integrator):
     for _ in range(10):
         world.step()
     np.testing.assert_allclose(body._v, np.tile([0.5, 1.2, 0.0], (4, 1)), atol=1e-6)
+
+
+@pytest.mark.parametrize(("angle", "friction", "speed"), [(0.5, 0.2, 0.0), (0.3, 0.6, 3.0)])
+@pytest.mark.parametrize("integrator", ["implicit_euler", "newmark", "semi_implicit"])
+def test_an_elastic_tetrahedron_slides_as_the_formula_says(integrator, angle, friction, speed):
+    """B3 and B4 with every integrator: g (sin - mu cos), accelerating and braking, and rest after it."""
+    points = 0.1 * np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1], [0.3, 1, 0.3]])
+    body = ct.SoftBody(
+        ct.TetMesh(points, np.array([[0, 2, 1, 3]])), material=ct.Corotated(young=1e6), damping=(0.0, 0.01),
+        integrator=integrator, solver=ct.PCG(rtol=1e-13), name="tet",
+    )  # fmt: skip
+    dt, down = 1 / 96, 9.81 * np.array([np.sin(angle), -np.cos(angle), 0.0])
+    world = ct.World([body], gravity=down, colliders=[ct.Plane(friction=friction)], dt=dt)
+    body.set_velocity((speed, 0, 0))
+    a = 9.81 * (np.sin(angle) - friction * np.cos(angle))
+    start = body._node_mass @ body._x[:, 0] / body.mass_total
+    for step in range(1, 145):
+        world.step()
+        t = min(step * dt, -speed / a if a < 0.0 else np.inf)
+        way = speed * t + 0.5 * a * t * t
+        if integrator == "implicit_euler":  # its positions go with the velocity at the end of each step
+            way += 0.5 * a * dt * t
+        moved = body._node_mass @ body._x[:, 0] / body.mass_total - start
+        assert moved == pytest.approx(way, abs=1e-4 * 1.65)
+    v = body._node_mass @ body._v[:, 0] / body.mass_total
+    assert v == pytest.approx(max(speed + a * 1.5, 0.0), abs=1e-4)
