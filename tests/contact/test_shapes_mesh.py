@@ -49,7 +49,7 @@ def test_volume_mesh_counts_as_its_outside_and_a_field_of_ones_own_is_taken():
 
 def test_bad_meshes_are_refused_in_one_sentence():
     box = surfaces.box()
-    with pytest.raises(ct.InputError, match="open"):
+    with pytest.raises(ct.InputError, match="hole"):
         ct.MeshShape(ct.SurfaceMesh(box.points, box.triangles[1:]))
     with pytest.raises(ct.InputError, match="inside out"):
         ct.MeshShape(ct.SurfaceMesh(box.points, box.triangles[:, ::-1]))

@@ -147,7 +147,7 @@ bodies: [{type: soft, name: ball, mesh: {type: sphere}}]
 colliders:
   - {type: box, center: [1, 2, 3], size: [1, 2, 0.5], rotate: {axis: [0, 0, 1], degrees: 90}, rounding: 0.1}
   - {type: cylinder, radius: 2, height: 3, inside: true}
-  - {type: capsule, start: [0, 0, 0], end: [1, 0, 0], radius: 0.1, friction: 0.2}
+  - {type: capsule, start: [0, 5, 0], end: [1, 5, 0], radius: 0.1, friction: 0.2}
 """
     )
     box, drum, rod = scene.build().colliders
@@ -155,4 +155,4 @@ colliders:
     expected = ct.Box((1, 2, 3), (2, 1, 0.5), rounding=0.1)
     np.testing.assert_allclose(box.distances(points)[0], expected.distances(points)[0], atol=1e-12)
     assert drum == ct.Cylinder(radius=2.0, height=3.0, inside=True)
-    assert rod == ct.Capsule((0, 0, 0), (1, 0, 0), 0.1, friction=0.2)
+    assert rod == ct.Capsule((0, 5, 0), (1, 5, 0), 0.1, friction=0.2)

@@ -44,7 +44,7 @@ def test_defaults_agree_with_the_python_classes():
     assert parse_scene(SMALL).dt == world.dt
     plane = ct.Plane()
     floor = parse_scene(SMALL + "colliders: [{type: plane}]").colliders[0]
-    for key in ("point", "normal", "friction", "stiffness", "damping"):
+    for key in ("point", "normal", "friction", "restitution"):
         assert getattr(floor, key) == getattr(plane, key)
     wind = ct.Wind((1, 0, 0))
     air = parse_scene(SMALL + "wind: {velocity: [1, 0, 0]}").wind
@@ -53,11 +53,12 @@ def test_defaults_agree_with_the_python_classes():
 
 def test_every_key_has_a_meaning_and_every_physical_number_a_unit():
     schema = Scene.model_json_schema()
-    pure_numbers = {"poisson", "rtol", "friction", "gust", "scale"}
+    pure_numbers = {"poisson", "rtol", "friction", "restitution", "gust", "scale"}
     pure_numbers |= {"hardening_strain", "hardening", "compression_strain", "compression_hardening"}
     pure_numbers |= {"yield_strain", "limit"}
     pure_numbers |= {"second_invariant", "activation", "optimum", "shear"}
     pure_numbers |= {"beta", "gamma"}
+    pure_numbers |= {"density_error", "divergence_error", "surface_tension", "cfl", "xsph"}
     for model in [schema, *schema["$defs"].values()]:
         assert model["additionalProperties"] is False
         assert model["description"]
@@ -65,9 +66,7 @@ def test_every_key_has_a_meaning_and_every_physical_number_a_unit():
             assert field.get("description") or "$ref" in field, key
             kinds = [field, *field.get("anyOf", [])]
             if any(kind.get("type") == "number" for kind in kinds) and key not in pure_numbers:
-                obstacles = {"Box", "Capsule", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"}
-                unitless = model["title"] in obstacles and key == "damping"
-                assert unitless or field.get("unit"), f"{model['title']}.{key}"
+                assert field.get("unit"), f"{model['title']}.{key}"
 
 
 @pytest.mark.parametrize("name", shipped_scenes())

@@ -63,7 +63,14 @@ def test_inverted_elements_are_marked():
     _, frame = deformed("hexes", ct.Corotated, np.diag([1.0, -0.5, 1.0]))
     assert frame["inverted"].all()
     assert (frame["stretch"][:, 2] < 0).all()
-    assert list(frame.fields) == ["displacement", "velocity", "von_mises", "stress", "inverted"]
+    assert list(frame.fields) == [
+        "displacement",
+        "velocity",
+        "von_mises",
+        "contact_force",
+        "stress",
+        "inverted",
+    ]
     assert "stretch" in frame.fields
     assert frame.fields.units["energy_density"] == "J/m³"
 

@@ -17,6 +17,7 @@ def beam(**options):
     return body
 
 
+@pytest.mark.filterwarnings("ignore:.*overlap")
 def test_bodies_take_the_names_of_variables():
     left, right = beam(), beam()
     world = ct.World([left, right, beam(), beam(), beam(name="given")])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -154,15 +154,12 @@ def find_shape_crossings(
     return ShapeHits(points, np.ascontiguousarray(normals), gaps, times)
 
 
-def describe_overlaps(found: Intersections, names: Sequence[str]) -> str:
+def describe_overlaps(overlaps: Collection[tuple[int, int]], names: Sequence[str]) -> str:
     """Return a sentence that tells which members go through each other, or an empty one."""
-    if not len(found):
+    if not overlaps:
         return ""
-    pairs = sorted({(min(a, b), max(a, b)) for a, b in zip(found.a.tolist(), found.b.tolist(), strict=True)})
+    pairs = sorted({(min(a, b), max(a, b)) for a, b in overlaps})
     a, b = pairs[0]
     who = f"'{names[a]}' goes through itself" if a == b else f"'{names[a]}' and '{names[b]}' overlap"
     more = f" (and {len(pairs) - 1} more pairs)" if len(pairs) > 1 else ""
-    return (
-        f"{who}{more} at the start, where {len(found)} edges go through triangles, and will not touch each other; "
-        "move them apart"
-    )
+    return f"{who}{more} at the start and will not touch each other; move them apart"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact.broad import Member, Surfaces
-from continua.contact.continuous import Intersections, describe_overlaps, find_crossings, find_intersections
+from continua.contact.continuous import describe_overlaps, find_crossings, find_intersections
 from continua.contact.features import shape_member
 from continua.contact.options import Contact, PairTable
 from continua.contact.proximity import Pairs, find_pairs
@@ -181,25 +181,48 @@ class SurfaceContacts:
         x = self._places(positions, time)
         found = find_intersections(self.surfaces, x)
         both = ~(self._is_obstacle[found.a] | self._is_obstacle[found.b])
-        found = Intersections(*(column[both] for column in found))
+        overlaps = {(int(a), int(b)) for a, b in zip(found.a[both], found.b[both], strict=True)}
+        for i in range(len(self.bodies)):
+            for j in range(i + 1, len(self.bodies)):
+                if self.surfaces.face_pairs[i, j] and (self._inside(i, j, x) or self._inside(j, i, x)):
+                    overlaps.add((i, j))
         for pairs in (self.surfaces.face_pairs, self.surfaces.edge_pairs):
-            pairs[found.a, found.b] = pairs[found.b, found.a] = False
+            for i, j in overlaps:
+                pairs[i, j] = pairs[j, i] = False
         for k in range(len(self.bodies), len(self.surfaces.members)):
-            for i in np.flatnonzero(self.surfaces.face_pairs[k, : len(self.bodies)]):
-                self._refuse_inside(k, int(i), x)
-        return describe_overlaps(found, [member.name for member in self.surfaces.members])
+            for i in np.flatnonzero(self.surfaces.face_pairs[k, : len(self.bodies)]).tolist():
+                self._refuse_inside(k, i, x)
+        return describe_overlaps(overlaps, [member.name for member in self.surfaces.members])
+
+    def _skin(self, i: int, x: NDArray[np.float64]) -> SurfaceMesh:
+        """Return the surface of body i."""
+        first = self.surfaces.first
+        used, triangles = np.unique(self.surfaces.members[i].triangles, return_inverse=True)
+        return SurfaceMesh(x[first[i] : first[i + 1]][used], triangles.reshape(-1, 3))
+
+    def _inside(self, i: int, j: int, x: NDArray[np.float64]) -> bool:
+        """Return whether matter just below the surface of body i lies inside body j."""
+        one, other = self._skin(i, x), self._skin(j, x)
+        if (one.bounds[1] < other.bounds[0]).any() or (one.bounds[0] > other.bounds[1]).any():
+            return False
+        if not (other.is_closed and other.volume > 0.0):
+            return False
+        below = 1e-3 * min(self.surfaces.members[k].edge_length for k in (i, j))
+        corners = one.points[one.triangles]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
+        inner = corners.mean(axis=1) - below * normals
+        near = ((inner > other.bounds[0]) & (inner < other.bounds[1])).all(axis=1)
+        return bool(near.any() and (exact(other)(inner[near]) < -0.5 * below).any())
 
     def _refuse_inside(self, k: int, i: int, x: NDArray[np.float64]) -> None:
         """Raise if a corner of obstacle k lies deep inside body i."""
         first, members = self.surfaces.first, self.surfaces.members
         corners = x[first[k] + np.asarray(members[k].points)]
-        body = x[first[i] : first[i + 1]]
-        skin = body[members[i].triangles.ravel()]
-        near = ((corners > skin.min(axis=0)) & (corners < skin.max(axis=0))).all(axis=1)
+        surface = self._skin(i, x)
+        near = ((corners > surface.bounds[0]) & (corners < surface.bounds[1])).all(axis=1)
         if not near.any():
             return
-        used, triangles = np.unique(members[i].triangles, return_inverse=True)
-        surface = SurfaceMesh(body[used], triangles.reshape(-1, 3))
         if not (surface.is_closed and surface.volume > 0.0):
             return
         depth = -exact(surface)(corners[near])
