@@ -14,6 +14,7 @@ from typing import Protocol
 from continua.contact.asks import Answer, BodySystem, Conversation
 from continua.errors import DivergedError
 from continua.frames import StepReport
+from continua.linalg import SolveReport
 
 __all__ = ["ALONE", "BodyStep", "Driver", "FailedPartError", "advance"]
 
@@ -79,8 +80,7 @@ class _Alone:
                     ask = talk.send(answer) if answer is not None else next(talk)
                 except StopIteration:
                     break
-                assert isinstance(ask, BodySystem)
-                answer = Answer(ask.alone())
+                answer = Answer(ask.alone() if isinstance(ask, BodySystem) else SolveReport(0, 0.0, True))
 
     def save(self) -> None:
         pass

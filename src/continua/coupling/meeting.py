@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import (
+    ALONE,
     Answer,
     BodyStep,
     BodySystem,
@@ -73,10 +74,12 @@ class Meeting:
         self._surroundings = surroundings
         self._first_collider = len(things) - len(shapes)
         self.members: list[Member] = [SoftMember(body, number) for number, body in bodies]
+        self._alone = [member for member in self.members if not self._can_touch(member)]
+        self._group = [member for member in self.members if member not in self._alone]
         self.surfaces = SurfaceContacts(
-            [member.surface for member in self.members], shapes, contact, self.table
+            [member.surface for member in self._group], shapes, contact, self.table
         )
-        said = self.surfaces.check_start([member.places for member in self.members], surroundings.time)
+        said = self.surfaces.check_start([member.places for member in self._group], surroundings.time)
         if said:
             warnings.warn(said, stacklevel=4)
         self._memory, self._saved = _nothing(), _nothing()
@@ -85,25 +88,20 @@ class Meeting:
     def step(self, dt: float) -> dict[int, StepReport]:
         """Advance all bodies by `dt` [s]; returns the reports by the bodies' numbers."""
         time = self._surroundings.time
-        kept, found = self._memory, []
         reports: dict[int, StepReport] = {}
-        for group in self._groups(dt):
-            self._group = group
-            steps = [member.begin(dt) for member in group]
-            told = advance(steps, time, dt, self)
-            found.append(self._memory)
-            self._memory = kept
-            for member, report in zip(group, told, strict=True):
+        for member in self._alone:
+            (reports[member.number],) = advance([member.begin(dt)], time, dt, ALONE)
+        if self._group:
+            told = advance([member.begin(dt) for member in self._group], time, dt, self)
+            for member, report in zip(self._group, told, strict=True):
                 reports[member.number] = member.complete(report)
-        keys = np.concatenate([m.keys for m in found]) if found else np.zeros(0, np.int64)
-        order = np.argsort(keys, kind="stable")
-        forces = np.concatenate([m.forces for m in found]) if found else np.zeros((0, 3))
-        self._memory = _Memory(keys[order], forces[order])
         return reports
 
-    def _groups(self, dt: float) -> list[list[Member]]:
-        """Return the bodies in groups that cannot reach each other in a step."""
-        return [self.members] if self.members else []
+    def _can_touch(self, member: Member) -> bool:
+        """Return whether a body can touch a collider, another soft body, or itself."""
+        touch = self.table.touch[member.number]
+        others = [other.number for other in self.members]
+        return bool(touch[others].any() or touch[self._first_collider :].any())
 
     # --- the driver of a group's step ---------------------------------------------------------------------
 
