@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import ceil, isfinite
 from types import FrameType
@@ -80,6 +81,13 @@ class World:
         self._rigid = self._gather_rigid()
         fluids = tuple(body for body in self.bodies if isinstance(body, Fluid))
         self.fluid_system = FluidSystem(fluids, self.colliders, self._surroundings) if fluids else None
+        kinds = [("soft", self.soft_bodies), ("rigid", self.rigid_bodies), ("fluid", fluids)]
+        there = [kind for kind, members in kinds if members]
+        if len(there) > 1:
+            warnings.warn(
+                f"bodies of different kinds ({', '.join(there)}) do not touch each other yet; all of them touch colliders",
+                stacklevel=2,
+            )
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
         self._settled = settled

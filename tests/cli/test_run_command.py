@@ -242,3 +242,15 @@ def test_ctrl_c_saves_and_says_how_to_go_on(folder, uninterrupted):
     assert "\x1b" not in said
     run("--resume")
     assert contents(place) == uninterrupted
+
+
+def test_a_warning_is_one_sentence(folder):
+    (folder / "two.yaml").write_text(
+        "name: two\nseconds: 0.01\nbodies:\n"
+        "  - {type: soft, name: a, mesh: {type: box, cells: [1, 1, 1]}}\n"
+        "  - {type: soft, name: b, mesh: {type: box, cells: [1, 1, 1]}}\n"
+    )
+    words = [sys.executable, "-c", "from continua.cli import main; main()", "run", "two.yaml"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=folder)
+    assert "continua: 'a' and 'b' overlap at the start" in done.stderr
+    assert "UserWarning" not in done.stderr

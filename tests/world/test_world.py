@@ -197,3 +197,9 @@ def test_the_lines_of_the_package_docstring_run():
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, timeout=120
     )
     assert len(done.stdout.splitlines()) == 7
+
+
+def test_kinds_that_go_through_each_other_are_told():
+    brick = ct.RigidBody(ct.Box((0, 5, 0), (1, 1, 1)))
+    with pytest.warns(UserWarning, match="soft, rigid.*do not touch"):
+        ct.World([beam(), brick])

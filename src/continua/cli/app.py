@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -55,7 +56,20 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
+    warnings.showwarning = _tell
     app()
+
+
+def _tell(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning as one sentence, without the line of code that raised it."""
+    print(f"continua: {message}", file=sys.stderr)
 
 
 def _version(wanted: bool) -> None:

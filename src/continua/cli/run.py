@@ -237,10 +237,14 @@ class _Run:
 
     def _what_was_written(self, world: World, files: list[Path]) -> list[str]:
         place, tally = self.results.folder, self.tally
-        seconds = max(self.clock["steps"] - compile_stats()[1], 1e-9)
+        seconds = self.clock["steps"] - compile_stats()[1]
         lines = [
             f"done: {world.time:g} s in {world.step_index} steps, {world.frame_index + 1} frames"
-            + (f" ({tally.steps / seconds:.0f} steps/s, {time_text(seconds)})" if tally.steps else ""),
+            + (
+                f" ({tally.steps / seconds:.0f} steps/s, {time_text(seconds)})"
+                if tally.steps and seconds > 0.0
+                else ""
+            ),
             f"  {place / PICTURE}  the last frame",
             *(f"  {path}  {_HOW[path.suffix]}" for path in files if path.suffix in _HOW),
             f"  {place / CHECKPOINT}  to go on: add --resume and a longer --seconds",

@@ -157,6 +157,11 @@ class Encoder:
         warnings = dict.fromkeys(
             f"{report.body}: {warning}" for report in frame.reports for warning in report.warnings
         )
+        unseen = [
+            f"{body.name}: fluids are not drawn here yet, only in pictures and films"
+            for body in frame
+            if body.kind == "fluid"
+        ]
         return {
             "seq": snapshot.seq,
             "epoch": snapshot.epoch,
@@ -170,7 +175,7 @@ class Encoder:
             "converged": all(report.converged for report in frame.reports),
             "inverted": sum(report.inverted for report in frame.reports),
             "contacts": sum(report.contacts for report in frame.reports),
-            "warnings": list(warnings)[:5],
+            "warnings": [*unseen, *warnings][:5],
             "reports": {
                 report.body: {
                     "parts": report.substeps,
