@@ -85,7 +85,7 @@ class World:
         there = [kind for kind, members in kinds if members]
         if len(there) > 1:
             warnings.warn(
-                f"bodies of different kinds ({', '.join(there)}) do not touch each other yet; all of them touch colliders",
+                f"bodies of different kinds ({', '.join(there)}) do not touch each other yet, only colliders",
                 stacklevel=2,
             )
         self._events: list[tuple[float, Callable[[World], Any]]] = []

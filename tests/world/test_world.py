@@ -200,6 +200,6 @@ def test_the_lines_of_the_package_docstring_run():
 
 
 def test_kinds_that_go_through_each_other_are_told():
-    brick = ct.RigidBody(ct.Box((0, 5, 0), (1, 1, 1)))
+    brick = ct.RigidBody(ct.Box((0, 5, 0), (1, 1, 1)), density=1000.0)
     with pytest.warns(UserWarning, match="soft, rigid.*do not touch"):
         ct.World([beam(), brick])
