@@ -90,6 +90,7 @@ class World:
             )
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
+        self._exchanges: list[Callable[[float], Any]] = []
         self._settled = settled
         if settled:
             self.settle()
@@ -167,6 +168,16 @@ class World:
             self._due += 1  # it is too late for it
             event(self)
 
+    def exchange(self, give: Callable[[float], Any]) -> None:
+        """Call `give(dt)` before every step of `dt` [s]: it may add forces to bodies with their `add_force`.
+
+        Forces that are added then, or while the fluids of the world are stepped (they come first), act on soft and
+        rigid bodies during this step alone.
+        """
+        if not callable(give):
+            raise InputError("an exchange is a function of the time step")
+        self._exchanges.append(give)
+
     def _happen(self) -> None:
         """Do what is due now."""
         while self._due < len(self._events) and self._events[self._due][0] <= self.time + _AT_ONCE:
@@ -186,6 +197,8 @@ class World:
         before = [body.state() for body in kin] if several else []
         kept = self._meeting.state()
         try:
+            for give in self._exchanges:
+                give(dt)
             # first: the fluid keeps its own state if it fails
             reports = [] if self.fluid_system is None else self.fluid_system.step(dt)
             reports += self._meeting.step(dt).values()
@@ -196,6 +209,9 @@ class World:
                 body.restore(state)
             self._meeting.restore_state(kept["contact_keys"], kept["contact_forces"])
             raise
+        finally:
+            for solid in (*self.soft_bodies, *self.rigid_bodies):
+                solid.forget_added()
         by_name = {report.body: report for report in reports}
         self.reports = tuple(by_name[body.name] for body in self.bodies)
         self._surroundings.time += dt

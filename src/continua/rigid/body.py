@@ -81,6 +81,7 @@ class RigidGroup:
         )
         self._x, self._q, self._v = self._rest_x.copy(), self._rest_q.copy(), self._start_v.copy()
         self._load = np.zeros((count, 6))  # forces and torques
+        self._passing: NDArray[np.float64] | None = None  # those of the next step alone
         self._pulls: list[RigidPull] = []
         self._surroundings = Surroundings()
 
@@ -174,6 +175,25 @@ class RigidGroup:
         """Load the centres with forces [N] and torques [N m] from now on, for all [3] or each [k, 3]."""
         self._load[:, :3] = _table(force, "force", self.count)
         self._load[:, 3:] = _table(torque, "torque", self.count)
+
+    def add_force(self, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
+        """Add forces [N] at the centres and torques [N m], for all [3] or each [k, 3], for the next step alone.
+
+        This is how other parts of a world, such as a fluid, act on a body; see `World.exchange`.
+        """
+        if self._passing is None:
+            self._passing = np.zeros((self.count, 6))
+        self._passing[:, :3] += np.asarray(force)
+        self._passing[:, 3:] += np.asarray(torque)
+
+    def forget_added(self) -> None:
+        """Take back what `add_force` added."""
+        self._passing = None
+
+    @property
+    def _loads(self) -> NDArray[np.float64]:
+        """All forces [N] and torques [N m] of the next step, shape [k, 6]."""
+        return self._load if self._passing is None else self._load + self._passing
 
     def pull(
         self, point: ArrayLike, target: ArrayLike, stiffness: float | None = None, *, copy: int = 0

@@ -268,11 +268,12 @@ class RigidSystem:
         A = np.zeros((len(p.X), 6))
         A[: p.count, :3] = self._surroundings.gravity * p.moves[: p.count, None]
         for number, body in enumerate(p.bodies):
-            if body._load.any() and body.motion is None:
+            load = body._loads
+            if load.any() and body.motion is None:
                 rows = slice(p.starts[number], p.starts[number + 1])
-                A[rows, :3] += body._load[:, :3] / body.mass_each
+                A[rows, :3] += load[:, :3] / body.mass_each
                 turns = p.R[rows].reshape(-1, 3, 3)
-                own = np.einsum("kji,kj->ki", turns, body._load[:, 3:]) / body.inertia
+                own = np.einsum("kji,kj->ki", turns, load[:, 3:]) / body.inertia
                 A[rows, 3:] += np.einsum("kij,kj->ki", turns, own)
         return A
 

@@ -56,6 +56,7 @@ class Attachments:
         self._loads: list[Load] = []
         self._pulls: list[Pull] = []
         self._handles: list[Handle] = []
+        self._passing: NDArray[np.float64] | None = None  # forces of the next step alone
         self._reactions: Callable[[], NDArray[np.float64]] | None = None  # asked for after a step or `settle`
 
     def pin(self, where: Where, *, until: float = inf) -> Constraint:
@@ -303,6 +304,21 @@ class Attachments:
                 load.add(now, x, force)
         if around.wind is not None:
             self._faces.add_wind(x, v, around.wind.at(now), around.wind.density, force)
+        if self._passing is not None:
+            force += self._passing
+
+    def add_force(self, force: NDArray[np.float64]) -> None:
+        """Add forces on the nodes [N], shape [n, 3], that act during the world's next step alone.
+
+        This is how other parts of a world, such as a fluid, act on a body; see `World.exchange`.
+        """
+        if self._passing is None:
+            self._passing = np.zeros((self._elements.node_count, 3))
+        self._passing += force
+
+    def forget_added(self) -> None:
+        """Take back what `add_force` added."""
+        self._passing = None
 
     def _pull(
         self,
