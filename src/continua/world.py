@@ -210,8 +210,10 @@ class World:
             self._meeting.restore_state(kept["contact_keys"], kept["contact_forces"])
             raise
         finally:
-            for solid in (*self.soft_bodies, *self.rigid_bodies):
-                solid.forget_added()
+            for soft in self.soft_bodies:
+                soft.forget_added()
+            for rigid in self.rigid_bodies:
+                rigid.forget_added()
         by_name = {report.body: report for report in reports}
         self.reports = tuple(by_name[body.name] for body in self.bodies)
         self._surroundings.time += dt
