@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.mesh import kernels
+from continua.mesh import locate_kernels as kernels
 from continua.mesh.box_tree import BoxTree, box_tree
 from continua.mesh.checks import as_points
 from continua.mesh.surface_mesh import SurfaceMesh
