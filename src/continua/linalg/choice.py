@@ -97,18 +97,22 @@ class SolverChoice:
         self._fresh = [True, True]
 
     def solve(
-        self, rhs: NDArray[np.float64], x: NDArray[np.float64], load: NDArray[np.float64] | None = None
+        self,
+        rhs: NDArray[np.float64],
+        x: NDArray[np.float64],
+        load: NDArray[np.float64] | None = None,
+        ways: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
         if self._time_to_try():
             return self._try(rhs, x, load)
         now = self._now
         given = x.copy() if now == 0 else x
-        report, work = self._run(now, rhs, x, load)
+        report, work = self._run(now, rhs, x, load, ways)
         if now == 0 and not report.converged:
             tried = report.iterations
             x[:] = given
-            report, _ = self._run(1, rhs, x, load)
+            report, _ = self._run(1, rhs, x, load, ways)
             said = f"PCG did not converge in {tried} iterations; {type(self._solvers[1]).__name__} took over"
             report = SolveReport(
                 tried + report.iterations,
@@ -132,7 +136,12 @@ class SolverChoice:
         return self._matrix.pattern.block_count
 
     def _run(
-        self, which: int, rhs: NDArray[np.float64], x: NDArray[np.float64], load: NDArray[np.float64] | None
+        self,
+        which: int,
+        rhs: NDArray[np.float64],
+        x: NDArray[np.float64],
+        load: NDArray[np.float64] | None,
+        ways: NDArray[np.float64] | None = None,
     ) -> tuple[SolveReport, float]:
         """Solve by one of the two; return its report and its work."""
         assert self._matrix is not None
@@ -141,7 +150,7 @@ class SolverChoice:
         if update:
             solver.update(self._matrix, *self._held)
             self._fresh[which] = False
-        report = solver.solve(rhs, x, load)
+        report = solver.solve(rhs, x, load, ways)
         return report, self._work(which, report.iterations, update)
 
     def _work(self, which: int, iterations: float, update: bool) -> float:

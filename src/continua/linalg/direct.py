@@ -72,7 +72,11 @@ class Direct:
             self._factor = None
 
     def solve(
-        self, rhs: NDArray[np.float64], x: NDArray[np.float64], load: NDArray[np.float64] | None = None
+        self,
+        rhs: NDArray[np.float64],
+        x: NDArray[np.float64],
+        load: NDArray[np.float64] | None = None,
+        ways: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place; held components of x keep their values."""
         if self._matrix is None:

@@ -103,6 +103,16 @@ def diagonal_slots(indptr, indices):
 
 
 @inline
+def add_columns(a, b, c):
+    """Return the three components of the sum of three registers."""
+    return (
+        lane4(a, 0) + lane4(b, 0) + lane4(c, 0),
+        lane4(a, 1) + lane4(b, 1) + lane4(c, 1),
+        lane4(a, 2) + lane4(b, 2) + lane4(c, 2),
+    )
+
+
+@inline
 def blocks_times(flat, indices, x, first, last):
     """Return the three components of the sum of blocks first..last-1 times their columns of x.
 
@@ -117,11 +127,7 @@ def blocks_times(flat, indices, x, first, last):
         a = fma4(load4(flat, at), x[j, 0], a)
         b = fma4(load4(flat, at + uint64(3)), x[j, 1], b)
         c = fma4(load4(flat, at + uint64(6)), x[j, 2], c)
-    return (
-        lane4(a, 0) + lane4(b, 0) + lane4(c, 0),
-        lane4(a, 1) + lane4(b, 1) + lane4(c, 1),
-        lane4(a, 2) + lane4(b, 2) + lane4(c, 2),
-    )
+    return add_columns(a, b, c)
 
 
 @kernel_pair

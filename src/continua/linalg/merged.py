@@ -122,7 +122,11 @@ class MergedPCG:
         self._parallel, self._ready = p.parallel, True
 
     def solve(
-        self, rhs: NDArray[np.float64], x: NDArray[np.float64], load: NDArray[np.float64] | None = None
+        self,
+        rhs: NDArray[np.float64],
+        x: NDArray[np.float64],
+        load: NDArray[np.float64] | None = None,
+        ways: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
         if not self._ready or self._bins is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from time import perf_counter
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = ["Multigrid", "PMultigrid"]
 
 _NO_PROJECTIONS = np.zeros((0, 6))
 _STUCK = 50  # iterations without a new best residual after which to give up
+_SAME = 1e-8  # square of the sine of the angle below which two ways are one
 _CYCLES = {"v": 1, "w": 2, "full": 1}
 _PRECISIONS = {"single": np.float32, "double": np.float64}
 
@@ -90,6 +92,7 @@ class Multigrid:
         self.hierarchy: Hierarchy | None = None
         self.factor: float | None = None
         self._matrix: BlockMatrix | None = None
+        self._products: NDArray[np.float64] | None = None  # with the matrix, of the ways of a solve
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Prepare for matrices with this pattern; levels are made when the first one comes."""
@@ -114,15 +117,20 @@ class Multigrid:
             self._r, self._p, self._q, self._zero = (np.zeros((n, 3)) for _ in range(4))
             chunks = max(1, (n + kernels.CHUNK - 1) // kernels.CHUNK)
             self._partial = [np.zeros(chunks) for _ in range(2)]
+            self._sums, self._products = np.zeros((chunks, 7)), None
         self._matrix = matrix
         self._held = (fixed, _NO_PROJECTIONS if projections is None else projections)
         self._definite = matrix.invert_diagonal(fixed, projections, self._inverse)
         self.hierarchy.update(matrix, *self._held, self._inverse)
 
     def solve(
-        self, rhs: NDArray[np.float64], x: NDArray[np.float64], load: NDArray[np.float64] | None = None
+        self,
+        rhs: NDArray[np.float64],
+        x: NDArray[np.float64],
+        load: NDArray[np.float64] | None = None,
+        ways: NDArray[np.float64] | None = None,
     ) -> SolveReport:
-        """Solve A x = rhs in place, starting from x or, if that is worse, from zero."""
+        """Solve A x = rhs in place, starting from the best x along the ways or, if that is worse, from zero."""
         self._both()
         begin = perf_counter()
         scale = self._zero if load is None else load
@@ -131,7 +139,7 @@ class Multigrid:
         if not self._definite:
             self.last = self._give_up(rhs, x, given, load, SolveReport(0, -1.0, False))
             return self.last
-        square, reference = self._start(rhs, scale, x)
+        square, reference = self._start(rhs, scale, x) if ways is None else self._along(rhs, scale, x, ways)
         if square > reference > 0.0 or self.budget_ms is not None:
             square, reference = self._guard_start(rhs, scale, x, square)
         if square <= 0.0:
@@ -179,6 +187,31 @@ class Multigrid:
             p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, rhs, load, x,
             self._r, h.b, self._p, *self._partial,
         )  # fmt: skip
+
+    def _along(self, rhs: NDArray, load: NDArray, x: NDArray, ways: NDArray) -> tuple[float, float]:
+        """Start where the residual is the smallest of all x plus multiples of two ways."""
+        matrix, h = self._both()
+        p = matrix.pattern
+        if self._products is None:
+            self._products = np.zeros_like(ways)
+        sums = krylov.start_along.pick(p.parallel)(
+            p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, rhs, load, x, *ways,
+            self._r, *self._products, self._sums,
+        )  # fmt: skip
+        factors = _nearest(*sums[2:].tolist())
+        square = krylov.shift.pick(p.parallel)(
+            self._inverse,
+            h.rank,
+            *factors,
+            *ways,
+            *self._products,
+            x,
+            self._r,
+            h.b,
+            self._p,
+            self._partial[0],
+        )
+        return square, float(sums[1])
 
     def _guard_start(self, rhs: NDArray, load: NDArray, x: NDArray, square: float) -> tuple[float, float]:
         """Start from zero if x is worse, in residual or in energy: truncated solves that start from each other can run
@@ -298,6 +331,15 @@ class Multigrid:
 
     def __repr__(self) -> str:
         return f"{self._name}(rtol={self.rtol:g}, cycle={self.kind!r}, sweeps={self.sweeps})"
+
+
+def _nearest(ra: float, rb: float, aa: float, ab: float, bb: float) -> tuple[float, float]:
+    """Return the f and g for which |r - f a - g b| is the smallest; ra is the inner product of r and a, and so on."""
+    if not all(map(isfinite, (ra, rb, aa, ab, bb))) or not aa > 0.0:
+        return 0.0, 0.0
+    left = bb - ab * ab / aa  # the square of b without its part along a
+    g = (rb - ab * ra / aa) / left if left > _SAME * bb else 0.0
+    return (ra - g * ab) / aa, g
 
 
 class PMultigrid(Multigrid):

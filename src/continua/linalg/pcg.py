@@ -95,7 +95,11 @@ class PCG:
         self._matrix = matrix
 
     def solve(
-        self, rhs: NDArray[np.float64], x: NDArray[np.float64], load: NDArray[np.float64] | None = None
+        self,
+        rhs: NDArray[np.float64],
+        x: NDArray[np.float64],
+        load: NDArray[np.float64] | None = None,
+        ways: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
         if self._matrix is None:

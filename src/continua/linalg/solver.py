@@ -55,6 +55,18 @@ class LinearSolver(Protocol):
         """
 
     def solve(
-        self, rhs: NDArray[np.float64], x: NDArray[np.float64], load: NDArray[np.float64] | None = None
+        self,
+        rhs: NDArray[np.float64],
+        x: NDArray[np.float64],
+        load: NDArray[np.float64] | None = None,
+        ways: NDArray[np.float64] | None = None,
     ) -> SolveReport:
-        """Solve A x = rhs in place, starting from x; `load` sets the scale of the tolerance."""
+        """Solve A x = rhs in place, starting from x.
+
+        Args:
+            rhs: Right-hand side, shape [n, 3].
+            x: First guess, and the solution.
+            load: Sets the scale of the tolerance together with rhs.
+            ways: Two directions along which a better guess may lie, shape [2, n, 3], zero where x is held. A solver
+                for which a product with the matrix is cheap starts from the best guess along them.
+        """

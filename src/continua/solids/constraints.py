@@ -106,10 +106,14 @@ class Held:
     def free_part(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return `values` [n, 3] without their held components."""
         free = values.copy()
-        free[self._whole] = 0.0
-        if len(self._partly):
-            free[self._partly] = np.einsum("kij,kj->ki", self._free, values[self._partly])
+        self.release(free)
         return free
+
+    def release(self, values: NDArray[np.float64]) -> None:
+        """Take the held components out of `values` [n, 3]."""
+        values[self._whole] = 0.0
+        if len(self._partly):
+            values[self._partly] = np.einsum("kij,kj->ki", self._free, values[self._partly])
 
     def loose(self, force: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the direction in which a net `force` moves the body because no node is held along it, or None."""

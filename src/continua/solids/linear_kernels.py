@@ -4,37 +4,46 @@ from __future__ import annotations
 
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import CHUNK, blocks_times
+from continua.linalg.kernels import CHUNK, add_columns
 from continua.numerics import kernel_pair
+from continua.numerics.simd import fma4, lane4, load4, zero4
 
 _TETS = 4096  # tetrahedra a chunk
 
 
 @kernel_pair
-def momentum(indptr, indices, stiffness, mass, x, rest, moved, velocities, load, dt, rhs):
-    """Set rhs = M v + load - dt K (x - rest); `moved` [n, 3] is work space."""
+def momentum(indptr, indices, stiffness, mass, x, rest, both, velocities, load, dt, rhs):
+    """Set rhs = M v + load - dt K (x - rest).
+
+    `both` [n, 8] is work space: displacements and velocities side by side, four numbers each, so that one coupling
+    reads one line of memory.
+    """
     n = indptr.shape[0] - 1
     chunks = (n + CHUNK - 1) // CHUNK
     flat = stiffness.reshape(-1)
+    pairs = both.reshape(-1)
     for c in prange(chunks):
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
             for a in range(3):
-                moved[i, a] = x[i, a] - rest[i, a]
+                both[i, a] = x[i, a] - rest[i, a]
+                both[i, 4 + a] = velocities[i, a]
     for c in prange(chunks):
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-            first, last = uint32(indptr[i]), uint32(indptr[i + uint64(1)])
-            s0, s1, s2 = blocks_times(flat, indices, moved, first, last)
-            m0 = 0.0
-            m1 = 0.0
-            m2 = 0.0
-            for k in range(first, last):
-                j = uint32(indices[k])
-                m0 += mass[k] * velocities[j, 0]
-                m1 += mass[k] * velocities[j, 1]
-                m2 += mass[k] * velocities[j, 2]
-            rhs[i, 0] = m0 + load[i, 0] - dt * s0
-            rhs[i, 1] = m1 + load[i, 1] - dt * s1
-            rhs[i, 2] = m2 + load[i, 2] - dt * s2
+            s = zero4()
+            t = zero4()
+            u = zero4()
+            m = zero4()
+            for k in range(uint32(indptr[i]), uint32(indptr[i + uint64(1)])):
+                j = uint64(8) * uint64(uint32(indices[k]))
+                at = uint64(9) * uint64(k)
+                s = fma4(load4(flat, at), pairs[j], s)
+                t = fma4(load4(flat, at + uint64(3)), pairs[j + uint64(1)], t)
+                u = fma4(load4(flat, at + uint64(6)), pairs[j + uint64(2)], u)
+                m = fma4(load4(pairs, j + uint64(4)), mass[k], m)
+            s0, s1, s2 = add_columns(s, t, u)
+            rhs[i, 0] = lane4(m, 0) + load[i, 0] - dt * s0
+            rhs[i, 1] = lane4(m, 1) + load[i, 1] - dt * s1
+            rhs[i, 2] = lane4(m, 2) + load[i, 2] - dt * s2
 
 
 @kernel_pair

@@ -69,14 +69,20 @@ def weigh(node_mass, gravity, force):
 
 
 @kernel_pair
-def extrapolate(now, before, factors, guess):
-    """Set guess to the sum of `now` [n, 3] and the two states `before` [2, n, 3] it, times three factors."""
+def extrapolate(now, before, curved, guess, ways):
+    """Set guess to the line through `now` [n, 3] and the state `before` it, plus `curved` times what bends it.
+
+    `before` [3, n, 3] are three states. `ways` [2, n, 3] become the second and the third difference of all four.
+    """
     n = now.shape[0]
-    f0, f1, f2 = factors
     for c in prange((n + _LONG - 1) // _LONG):
         for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
             for a in range(3):
-                guess[i, a] = f0 * now[i, a] + f1 * before[0, i, a] + f2 * before[1, i, a]
+                first = now[i, a] - before[0, i, a]
+                second = first - (before[0, i, a] - before[1, i, a])
+                guess[i, a] = now[i, a] + first + curved * second
+                ways[0, i, a] = second
+                ways[1, i, a] = second - (before[0, i, a] - 2.0 * before[1, i, a] + before[2, i, a])
 
 
 @kernel_pair
@@ -86,6 +92,7 @@ def take_over(positions, velocities, before, x, v):
     for c in prange((n + _LONG - 1) // _LONG):
         for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
             for a in range(3):
+                before[2, i, a] = before[1, i, a]
                 before[1, i, a] = before[0, i, a]
                 before[0, i, a] = v[i, a]
                 x[i, a] = positions[i, a]

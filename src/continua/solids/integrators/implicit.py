@@ -77,6 +77,7 @@ class ImplicitStepper(Stepper):
         self.rhs = np.zeros((n, 3))
         self.load = np.zeros((n, 3))
         self.work = np.zeros((n, 3))
+        self.ways: NDArray[np.float64] | None = None  # along which a better guess may lie
         self.contact: BodyContact | None = None
         self.drag: BlockMatrix | None = None
         self._last = self.solved
@@ -114,6 +115,9 @@ class ImplicitStepper(Stepper):
         """
         self._weight, self._last = weight, self.solved
         step.held.impose(self.solved)
+        if self.ways is not None:
+            for way in self.ways:
+                step.held.release(way)
         c_spring = step.dt * equation.c_force
         springs = tuple((p.nodes.tobytes(), p.weights.tobytes(), c_spring * p.stiffness) for p in step.pulls)
         system = self._system(matter, equation, velocities)
@@ -133,19 +137,25 @@ class ImplicitStepper(Stepper):
         add_pull_forces(step.pulls, matter.x, equation.c_force, self.rhs)
         if fresh:
             stiffen_pulls(self.matrix, step.pulls, c_spring)
-        answer = yield self._ask(step, self.solved, None)
+        answer = yield self._ask(step, self.solved, None, self.ways)
         self._hear(answer.contact)
         if land is None or answer.failure or not answer.report.residual >= 0.0:
             return self._outcome(answer.report, 1, answer.failure)
         return (yield from self._refine(land, step, answer.report))
 
-    def _ask(self, step: StepInput, x: NDArray[np.float64], base: NDArray[np.float64] | None) -> BodySystem:
-        """Return the system that is filled now; x holds the first guess."""
+    def _ask(
+        self,
+        step: StepInput,
+        x: NDArray[np.float64],
+        base: NDArray[np.float64] | None,
+        ways: NDArray[np.float64] | None = None,
+    ) -> BodySystem:
+        """Return the system that is filled now; x holds the first guess, for ways see `LinearSolver.solve`."""
         held = step.held
 
         def alone() -> SolveReport:
             self.system.tell_solver(held.fixed, held.projections)
-            return self.solver.solve(self.rhs, x, self.load)
+            return self.solver.solve(self.rhs, x, self.load, ways)
 
         return BodySystem(
             self.matrix,

@@ -48,12 +48,13 @@ class ImplicitEuler(ImplicitIntegrator):
 
 
 class ImplicitEulerStepper(ImplicitStepper):
-    """One body's implicit Euler; remembers the velocities of the last two steps to start solves from."""
+    """One body's implicit Euler; remembers the velocities of the last three steps to start solves from."""
 
     def __init__(self, elements: Elements, solver: LinearSolver, newton: int) -> None:
         super().__init__(elements, solver, newton)
-        self._before = np.zeros((2, elements.node_count, 3))
+        self._before = np.zeros((3, elements.node_count, 3))
         self.memory["velocities_before"] = self._before
+        self.ways = np.zeros((2, elements.node_count, 3))
         self._impulse = np.zeros((elements.node_count, 3))
         self._touched = np.zeros(1)  # whether something touched the body in the last step
         self.memory["touched"] = self._touched
@@ -89,9 +90,15 @@ class ImplicitEulerStepper(ImplicitStepper):
         )
 
     def _extrapolate(self, v: NDArray[np.float64]) -> None:
-        """Start the solve from the last velocities: a parabola through three of them, or a line where things hit."""
-        factors = (2.0, -1.0, 0.0) if self._touched[0] else (3.0, -3.0, 1.0)
-        mass_kernels.extrapolate.pick(self.matrix.pattern.parallel)(v, self._before, factors, self.solved)
+        """Start the solve from the last velocities: a parabola through three of them, or a line where things hit.
+
+        Velocities of inexact solves are rough, and a parabola makes that seven times worse. How much of the curve to
+        believe, the solver finds out: it may go along the second and third differences.
+        """
+        curved = 0.0 if self._touched[0] else 1.0
+        mass_kernels.extrapolate.pick(self.matrix.pattern.parallel)(
+            v, self._before, curved, self.solved, self.ways
+        )
 
     def _keep_momentum(self, matter: Matter, step: StepInput) -> None:
         """Add the rigid motion that leaves the elastic forces without net force and torque."""

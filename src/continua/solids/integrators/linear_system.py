@@ -33,7 +33,7 @@ class LinearSystem:
         self._stiffness: BlockMatrix | None = None
         self._filled: Hashable | None = None  # what the matrix holds; None where that may change at any time
         self._told: tuple[NDArray[np.uint8], NDArray[np.float64] | None] | None = None
-        self._moved = np.zeros((0, 3))
+        self._both = np.zeros((0, 8))
 
     @property
     def stiffness(self) -> BlockMatrix | None:
@@ -75,7 +75,7 @@ class LinearSystem:
             elements.count_inverted(x)
         p = elements.pattern
         linear_kernels.momentum.pick(p.parallel)(
-            p.indptr, p.indices, self._stiffness.blocks, system.mass, x, elements.rest_positions, self._moved,
+            p.indptr, p.indices, self._stiffness.blocks, system.mass, x, elements.rest_positions, self._both,
             system.velocities, system.load, system.dt, system.rhs,
         )  # fmt: skip
         contents = None if addition is None else (system.c_mass, system.c_stiffness, addition)
@@ -103,8 +103,8 @@ class LinearSystem:
 
     def _constant_stiffness(self, system: System, x: NDArray[np.float64]) -> BlockMatrix:
         stiffness = BlockMatrix(self._elements.pattern)
-        self._moved = np.zeros_like(x)
+        self._both = np.zeros((len(x), 8))
         zero = np.zeros_like(x)
         self._elements.update(x)
-        self._elements.assemble(System(stiffness, self._moved, system.mass, 0.0, 1.0, 0.0, zero, zero))
+        self._elements.assemble(System(stiffness, zero.copy(), system.mass, 0.0, 1.0, 0.0, zero, zero))
         return stiffness
