@@ -1,0 +1,280 @@
+"""One incompressible flow on a grid: its state and its step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import DivergedError
+from continua.eulerian import advection_kernels, cut_kernels, flow_kernels
+from continua.eulerian.advection import Advection
+from continua.eulerian.cutcells import CutCells
+from continua.eulerian.grid import Grid
+from continua.eulerian.multigrid import Multigrid, Solve
+from continua.eulerian.sides import Side, SideWish, check_balance, make_sides
+from continua.eulerian.viscosity import Viscosity
+
+__all__ = ["Flow", "FlowStep"]
+
+_PARALLEL_FROM = 16384
+_LAYERS = 3  # of samples behind walls that get a velocity
+_MOST_PARTS = 1000  # sub-steps of a step; speeds that need more are those of an explosion
+
+
+@dataclass
+class FlowStep:
+    """What a sub-step did: its length [s], the pressure solve, and the viscosity solves."""
+
+    dt: float
+    pressure: Solve
+    viscous: list[Solve] = field(default_factory=list)
+
+
+class Flow:
+    """Velocity and pressure of an incompressible fluid on a staggered grid with cut cells.
+
+    A step carries the velocity along itself, adds forces, spreads momentum by viscosity, and takes off the gradient of
+    the pressure that makes it free of divergence.
+
+    Args:
+        grid: The grid.
+        sides: What the sides do: "slip", "no-slip", "open", or a velocity [m/s], by name; "slip" by default.
+        obstacles: Shapes or closed meshes in the flow.
+        density: Density [kg/m3].
+        viscosity: Dynamic viscosity [Pa s].
+        advection: How quantities are carried along.
+        slip: Whether obstacles let the fluid glide along; by default they do if it has no viscosity.
+        rtol: Residual of the pressure, relative to the divergence before.
+        smoothing: Sweeps of the multigrid before and after each coarse correction.
+        dtype: `numpy.float32` or `numpy.float64`.
+        voxels: Close whole cells instead of cutting them, for comparison.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        sides: Mapping[str, SideWish] | None = None,
+        obstacles: Iterable[Any] = (),
+        *,
+        density: float = 1.2,
+        viscosity: float = 0.0,
+        advection: Advection | None = None,
+        slip: bool | None = None,
+        rtol: float = 1e-4,
+        smoothing: int = 2,
+        dtype: Any = np.float32,
+        voxels: bool = False,
+    ) -> None:
+        self.grid, self.density, self.viscosity = grid, density, viscosity
+        self.advection = Advection() if advection is None else advection
+        self.slip = viscosity == 0.0 if slip is None else slip
+        self.rtol, self.smoothing = rtol, smoothing
+        self.dtype = np.dtype(dtype)
+        self.cut = CutCells(grid, obstacles, self.dtype, voxels=voxels)
+        self.sides: tuple[Side, ...] = make_sides(grid, sides or {})
+        check_balance(self.sides, self.cut.parts)
+        self.velocity = [np.zeros(grid.faces_shape(a), self.dtype) for a in range(3)]
+        self._spare = [np.zeros_like(u) for u in self.velocity]
+        self.potential = np.zeros(grid.shape)
+        self.pressure_unit = 0.0
+        self.cells: dict[str, NDArray] = {}
+        self._b = np.zeros(grid.shape, self.dtype)
+        self._viscosity: tuple[float, Viscosity] | None = None
+        self.recut()
+        self.hold_sides()
+
+    # geometry
+
+    def recut(self) -> None:
+        """Make the equations of pressure anew, after the cut cells changed."""
+        grid = self.grid
+        weights = [part.copy() for part in self.cut.parts]
+        fixed = np.zeros(grid.shape, self.dtype)
+        for side in self.sides:
+            if side.kind == "open":
+                fixed[side.layer()] += 2 * weights[side.axis][side.layer()]
+            weights[side.axis][side.layer()] = 0
+        self.solver = Multigrid(weights, fixed, smoothing=self.smoothing)
+        self._states = [self._layered(self.cut.parts[a] > 0) if a in grid.axes else None for a in range(3)]
+        closed = np.ones(grid.shape, bool)
+        for a in grid.axes:
+            part = np.moveaxis(self.cut.parts[a], a, 0)
+            closed &= np.moveaxis((part[:-1] == 0) & (part[1:] == 0), 0, a)
+        self.closed = closed
+        self._cell_state = self._layered(~closed)
+        self._viscosity = None
+
+    def _layered(self, known: NDArray[np.bool_]) -> NDArray[np.uint8] | None:
+        """Number the samples behind walls by layers, 0 for known ones; None if all are known."""
+        if known.all():
+            return None
+        state = np.where(known, 0, 255).astype(np.uint8)
+        for number in range(1, _LAYERS + 1):
+            cut_kernels.layers.pick(state.size >= _PARALLEL_FROM)(state, number)
+        return state
+
+    def change_obstacles(self, obstacles: Sequence[Any], time: float = 0.0) -> None:
+        """Put other obstacles into the running flow."""
+        self.cut.replace(obstacles, time)
+        self.recut()
+
+    # parts of a step
+
+    def hold_sides(self) -> None:
+        """Give the faces of walls and inlets their velocity."""
+        for side in self.sides:
+            if side.kind != "open":
+                value = side.velocity[side.axis] if side.kind == "velocity" else 0.0
+                self.velocity[side.axis][side.layer()] = value
+
+    def carry(self, s: float) -> None:
+        """Carry velocity and quantities of cells along the flow; `s` is the time over the spacing [s/m]."""
+        old, new = self.velocity, self._spare
+        for axis in self.grid.axes:
+            offset = [0.0 if a == axis else 0.5 for a in range(3)]
+            self.advection(old[axis], offset, old, s, new[axis])
+        for name, q in self.cells.items():
+            self.cells[name] = self.advection(q, (0.5, 0.5, 0.5), old, s)
+        self.velocity, self._spare = new, old
+        self.hold_sides()
+
+    def wall_velocities(self, time: float, dt: float) -> list[NDArray]:
+        """Return the velocity of moving obstacles at all faces, along the array axes, or empty arrays."""
+        grid = self.grid
+        if not self.cut.moves:
+            return [np.zeros((0, 0, 0), self.dtype)] * 3
+        result = [np.zeros(grid.faces_shape(a), self.dtype) for a in range(3)]
+        for axis in grid.axes:
+            points = None
+            for obstacle in self.cut.obstacles:
+                if not obstacle.moves or not obstacle.distances.size:
+                    continue
+                low = obstacle.low
+                high = low + np.array(obstacle.distances.shape)
+                window = tuple(
+                    slice(int(a), int(max(b, a + 1))) for a, b in zip(low, np.minimum(high, result[axis].shape))
+                )
+                shape = [s.stop - s.start for s in window]
+                offset = [w.start + (0.0 if a == axis else 0.5) for a, w in enumerate(window)]
+                points = grid.points(shape, offset)
+                speed = obstacle.velocity(points, time, dt)[:, axis - grid.first].reshape(shape)
+                touched = self.cut.parts[axis][window] < 1
+                result[axis][window] = np.where(touched, speed, result[axis][window])
+        return result
+
+    def diffuse(self, dt: float) -> list[Solve]:
+        """Spread momentum by viscosity over `dt` [s]."""
+        if self.viscosity == 0.0:
+            return []
+        number = self.viscosity / self.density * dt / self.grid.spacing**2
+        if self._viscosity is None or self._viscosity[0] != number:
+            self._viscosity = (number, Viscosity(self.cut, self.sides, number, slip=self.slip))
+        return self._viscosity[1].solve(self.velocity)
+
+    def project(self, dt: float, walls: Sequence[NDArray] | None = None) -> Solve:
+        """Take off the gradient of the pressure that makes the velocity free of divergence."""
+        if walls is None:
+            walls = [np.zeros((0, 0, 0), self.dtype)] * 3
+        u, parts = self.velocity, self.cut.parts
+        parallel = self._b.size >= _PARALLEL_FROM
+        for axis in self.grid.axes:
+            shut = parts[axis] == 0
+            if walls[axis].size:
+                u[axis][shut] = walls[axis][shut]
+            elif self._states[axis] is not None:
+                u[axis][shut] = 0
+        flow_kernels.sources_of_pressure.pick(parallel)(*u, *parts, *walls, self._b)
+        unit = self.density * self.grid.spacing / dt
+        if self.pressure_unit not in (0.0, unit):
+            self.potential *= self.pressure_unit / unit  # the last pressure is the first guess
+        self.pressure_unit = unit
+        solve = self.solver.solve(self._b, self.potential, rtol=self.rtol)
+        for axis in self.grid.axes:
+            flow_kernels.subtract_gradient.pick(parallel)(u[axis], self.potential, parts[axis], axis)
+        for side in self.sides:
+            if side.kind == "open":
+                gradient = 2.0 * side.inward * self.potential[side.layer()]
+                u[side.axis][side.layer()] -= np.where(parts[side.axis][side.layer()] > 0, gradient, 0.0)
+        return solve
+
+    def extrapolate(self) -> None:
+        """Continue velocity, where obstacles let the fluid glide, and quantities of cells behind walls."""
+        for axis in self.grid.axes if self.slip else ():
+            _fill(self.velocity[axis], self._states[axis], True)
+        for q in self.cells.values():
+            _fill(q, self._cell_state, False)
+
+    def step(
+        self, dt: float, time: float = 0.0, forces: Callable[[float], None] | None = None
+    ) -> FlowStep:
+        """Advance by `dt` [s] in one piece; `forces(dt)` may change the velocity after it was carried along."""
+        self.carry(dt / self.grid.spacing)
+        walls = self.wall_velocities(time, dt)
+        if self.cut.moves:
+            self.cut.move(time + dt)
+            self.recut()
+        if forces is not None:
+            forces(dt)
+        viscous = self.diffuse(dt)
+        solve = self.project(dt, walls)
+        self.extrapolate()
+        return FlowStep(dt, solve, viscous)
+
+    def parts_of(self, dt: float, cfl: float) -> int:
+        """Return in how many sub-steps the fastest fluid moves at most `cfl` cells each."""
+        speed = self.top_speed()
+        if not isfinite(speed):
+            raise DivergedError("the velocity of the grid fluid is not finite")
+        count = max(1, ceil(speed * dt / (cfl * self.grid.spacing) - 1e-9))
+        if count > _MOST_PARTS:
+            raise DivergedError(f"the grid fluid reached {speed:g} m/s; use a smaller dt")
+        return count
+
+    # what it tells
+
+    def top_speed(self) -> float:
+        """Return the largest velocity component on any face [m/s]."""
+        return max(flow_kernels.largest(u) for u in self.velocity)
+
+    def divergence(self) -> NDArray:
+        """Return the volume that leaves each cell per time, over that of the cell [1/s]."""
+        none = [np.zeros((0, 0, 0), self.dtype)] * 3
+        b = np.empty_like(self._b)
+        flow_kernels.sources_of_pressure.pick(b.size >= _PARALLEL_FROM)(
+            *self.velocity, *self.cut.parts, *none, b
+        )
+        return -b / self.grid.spacing
+
+    @property
+    def pressure(self) -> NDArray[np.float64]:
+        """Pressure in the cells [Pa], of the last step."""
+        return self.potential * self.pressure_unit
+
+    def center_velocity(self) -> NDArray:
+        """Return the velocity in the middles of the cells along x, y and z [m/s], shape [..., 3]."""
+        v = np.empty((*self.grid.shape, 3), self.dtype)
+        flow_kernels.at_centers.pick(self._b.size >= _PARALLEL_FROM)(*self.velocity, v)
+        v[self.closed] = 0
+        return v if self.grid.dim == 3 else v[..., [1, 2, 0]]
+
+    def vorticity(self) -> NDArray:
+        """Return the curl of the velocity along the array axes [1/s], shape [..., 3]; along z it is first in a plane."""
+        v = np.empty((*self.grid.shape, 3), self.dtype)
+        parallel = self._b.size >= _PARALLEL_FROM
+        flow_kernels.at_centers.pick(parallel)(*self.velocity, v)
+        w = np.empty_like(v)
+        flow_kernels.vorticity.pick(parallel)(v, 0.5 / self.grid.spacing, w)
+        w[self.closed] = 0
+        return w
+
+
+def _fill(q: NDArray, state: NDArray[np.uint8] | None, linear: bool) -> None:
+    if state is None:
+        return
+    for number in range(1, _LAYERS + 1):
+        advection_kernels.fill_layer.pick(q.size >= _PARALLEL_FROM)(q, state, number, linear)

@@ -1,0 +1,291 @@
+"""Compiled parts of the pressure solver: the matrix is never stored, only the weights of the faces.
+
+The equation of cell c is `d_c x_c - sum_f w_f x_nb = b_c`, where `w_f` is the open part of the face between c and its
+neighbour (0 at the sides of the box), and `d_c` the sum of these weights plus what fixes the value (open sides, a free
+surface). A cell without open faces has d = 1 and b = 0, so that x = 0 without a test. Rows along the last axis are
+contiguous; the loops over them vectorise. A half sweep computes both colours and keeps one: cells of one colour only
+read the other, so this costs nothing but arithmetic, which hides behind the memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from continua.numerics import inline, kernel, kernel_pair
+
+__all__ = [
+    "apply", "coarse_cells", "coarse_faces", "coarsest", "diagonal", "dots", "half_sweep", "refined", "restrict",
+    "start_sweep", "step_along", "true_residual", "turn_direction",
+]  # fmt: skip
+
+CHUNK = 16  # rows of one task
+
+
+@inline
+def _neighbours(x, w0, w1, w2, i, j, acc):
+    """Add the weighted neighbours of row (i, j) to `acc`."""
+    n0, n1, n2 = x.shape
+    row = x[i, j]
+    jm, jp = max(j - 1, 0), min(j + 1, n1 - 1)
+    below, above, wb, wa = x[i, jm], x[i, jp], w1[i, j], w1[i, j + 1]
+    if n0 > 1:
+        im, ip = max(i - 1, 0), min(i + 1, n0 - 1)
+        left, right, wl, wr = x[im, j], x[ip, j], w0[i, j], w0[i + 1, j]
+        for k in range(n2):
+            acc[k] += wl[k] * left[k] + wr[k] * right[k] + wb[k] * below[k] + wa[k] * above[k]
+    else:
+        for k in range(n2):
+            acc[k] += wb[k] * below[k] + wa[k] * above[k]
+    along = w2[i, j, 1:n2]
+    before, after, later = row[: n2 - 1], row[1:], acc[1:]
+    for k in range(n2 - 1):
+        later[k] += along[k] * before[k]
+    for k in range(n2 - 1):
+        acc[k] += along[k] * after[k]
+
+
+@kernel_pair
+def half_sweep(x, b, w0, w1, w2, d, colour):
+    """One half of a red-black Gauss-Seidel sweep: relax the cells with (i + j + k) % 2 == colour."""
+    n0, n1, n2 = x.shape
+    rows = n0 * n1
+    for c in prange((rows + CHUNK - 1) // CHUNK):
+        acc = np.empty(n2, x.dtype)
+        for r in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+            i, j = r // n1, r % n1
+            row, known, weight = x[i, j], b[i, j], d[i, j]
+            for k in range(n2):
+                acc[k] = known[k]
+            _neighbours(x, w0, w1, w2, i, j, acc)
+            mine = (colour + i + j) & 1
+            for k in range(n2):
+                fresh = acc[k] / weight[k]
+                row[k] = fresh if (k & 1) == mine else row[k]
+
+
+@kernel_pair
+def start_sweep(x, b, d, colour):
+    """The first half sweep from x = 0: cells of `colour` get b / d, others 0."""
+    n0, n1, n2 = x.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        row, known, weight = x[i, j], b[i, j], d[i, j]
+        mine = (colour + i + j) & 1
+        for k in range(n2):
+            fresh = known[k] / weight[k]
+            row[k] = fresh if (k & 1) == mine else known[k] * 0
+
+
+@kernel_pair
+def apply(x, w0, w1, w2, d, y, parts):
+    """Set y = A x; `parts` receives x . y of each chunk of rows, in double precision."""
+    n0, n1, n2 = x.shape
+    rows = n0 * n1
+    for c in prange((rows + CHUNK - 1) // CHUNK):
+        total = 0.0
+        acc = np.empty(n2, x.dtype)
+        for r in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+            i, j = r // n1, r % n1
+            row, weight, out = x[i, j], d[i, j], y[i, j]
+            acc[:] = 0
+            _neighbours(x, w0, w1, w2, i, j, acc)
+            for k in range(n2):
+                out[k] = weight[k] * row[k] - acc[k]
+            for k in range(n2):
+                total += np.float64(row[k]) * np.float64(out[k])
+        parts[c] = total
+
+
+@kernel_pair
+def true_residual(x, b, w0, w1, w2, d, r_out, parts):
+    """Set r = b - A x with x in double precision; `parts` receives r . r of each chunk of rows."""
+    n0, n1, n2 = x.shape
+    rows = n0 * n1
+    for c in prange((rows + CHUNK - 1) // CHUNK):
+        total = 0.0
+        acc = np.empty(n2)
+        for r in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+            i, j = r // n1, r % n1
+            row, weight, out, known = x[i, j], d[i, j], r_out[i, j], b[i, j]
+            acc[:] = 0.0
+            _neighbours(x, w0, w1, w2, i, j, acc)
+            for k in range(n2):
+                value = known[k] - (weight[k] * row[k] - acc[k])
+                out[k] = value
+                total += value * value
+        parts[c] = total
+
+
+@kernel_pair
+def restrict(x, b, w0, w1, w2, d, coarse):
+    """Sum the residual b - A x over the children of each coarse cell."""
+    n0, n1, n2 = x.shape
+    m0, m1, m2 = coarse.shape
+    step0 = 1 if n0 == 1 else 2
+    for c in prange(m0 * m1):
+        ci, cj = c // m1, c % m1
+        target = coarse[ci, cj]
+        acc = np.empty(n2 + 1, x.dtype)
+        both = np.zeros(2 * m2, x.dtype)
+        for i in range(step0 * ci, min(n0, step0 * (ci + 1))):
+            for j in range(2 * cj, min(n1, 2 * cj + 2)):
+                row, known, weight = x[i, j], b[i, j], d[i, j]
+                for k in range(n2):
+                    acc[k] = known[k] - weight[k] * row[k]
+                _neighbours(x, w0, w1, w2, i, j, acc[:n2])
+                for k in range(n2):
+                    both[k] += acc[k]
+        for k in range(m2):
+            target[k] = both[2 * k] + both[2 * k + 1]
+
+
+@kernel_pair
+def refined(coarse, x):
+    """Add to x the value of the coarse cell above it; cells without open faces lose it at the next half sweep."""
+    n0, n1, n2 = x.shape
+    step0 = 1 if n0 == 1 else 2
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        above, row = coarse[i // step0, j // 2], x[i, j]
+        for k in range(n2 // 2):
+            row[2 * k] += above[k]
+            row[2 * k + 1] += above[k]
+        if n2 % 2 == 1:
+            row[n2 - 1] += above[n2 // 2]
+
+
+@kernel
+def coarse_faces(w, axis, flat, coarse):
+    """Every second face along `axis`, the children summed and halved: areas over twice the spacing."""
+    n0, n1, n2 = w.shape
+    m0, m1, m2 = coarse.shape
+    s0 = 1 if flat else 2
+    for i in range(m0):
+        for j in range(m1):
+            for k in range(m2):
+                total = 0.0
+                for a in range(1 if axis == 0 else s0):
+                    for b in range(1 if axis == 1 else 2):
+                        for c in range(1 if axis == 2 else 2):
+                            p, q, r = s0 * i + a, 2 * j + b, 2 * k + c
+                            if p < n0 and q < n1 and r < n2:
+                                total += w[p, q, r]
+                coarse[i, j, k] = 0.5 * total
+
+
+@kernel
+def coarse_cells(values, factor, flat, coarse):
+    """Sum of the children of each coarse cell times `factor`."""
+    n0, n1, n2 = values.shape
+    m0, m1, m2 = coarse.shape
+    s0 = 1 if flat else 2
+    for i in range(m0):
+        for j in range(m1):
+            for k in range(m2):
+                total = 0.0
+                for p in range(s0 * i, min(n0, s0 * (i + 1))):
+                    for q in range(2 * j, min(n1, 2 * j + 2)):
+                        for r in range(2 * k, min(n2, 2 * k + 2)):
+                            total += values[p, q, r]
+                coarse[i, j, k] = factor * total
+
+
+@kernel_pair
+def diagonal(w0, w1, w2, fixed, d):
+    """Sum of the weights around each cell and of what fixes it; 1 where that is zero."""
+    n0, n1, n2 = d.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1] + fixed[i, j, k]
+            if n0 > 1:
+                total += w0[i, j, k] + w0[i + 1, j, k]
+            d[i, j, k] = total if total > 0.0 else 1.0
+
+
+@kernel_pair
+def dots(x, y, parts):
+    """`parts` receives x . y of each chunk of rows, in double precision."""
+    n0, n1, n2 = x.shape
+    rows = n0 * n1
+    for c in prange((rows + CHUNK - 1) // CHUNK):
+        total = 0.0
+        for r in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+            one, two = x[r // n1, r % n1], y[r // n1, r % n1]
+            for k in range(n2):
+                total += np.float64(one[k]) * np.float64(two[k])
+        parts[c] = total
+
+
+@kernel_pair
+def step_along(x, r_in, p, q, alpha, parts):
+    """x += alpha p (x in double precision), r -= alpha q; `parts` receives r . r of each chunk of rows."""
+    n0, n1, n2 = x.shape
+    rows = n0 * n1
+    for c in prange((rows + CHUNK - 1) // CHUNK):
+        total = 0.0
+        for r in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+            i, j = r // n1, r % n1
+            xr, rr, pr, qr = x[i, j], r_in[i, j], p[i, j], q[i, j]
+            for k in range(n2):
+                xr[k] += alpha * pr[k]
+            for k in range(n2):
+                left = rr[k] - alpha * qr[k]
+                rr[k] = left
+                total += np.float64(left) * np.float64(left)
+        parts[c] = total
+
+
+@kernel_pair
+def turn_direction(p, z, beta):
+    """P = z + beta p."""
+    n0, n1, n2 = p.shape
+    for r in prange(n0 * n1):
+        one, two = p[r // n1, r % n1], z[r // n1, r % n1]
+        for k in range(n2):
+            one[k] = two[k] + beta * one[k]
+
+
+@kernel
+def coarsest(x, b, w0, w1, w2, d, rtol, most):
+    """Solve the smallest level by Jacobi-preconditioned conjugate gradients; a singular one as far as it goes."""
+    shape = x.shape
+    r, p, q = np.empty(shape), np.empty(shape), np.empty(shape)
+    n0, n1, n2 = shape
+    acc = np.empty(n2)
+    x[:] = 0
+    best = rho = 0.0
+    for i in range(n0):
+        for j in range(n1):
+            for k in range(n2):
+                r[i, j, k] = b[i, j, k]
+                p[i, j, k] = r[i, j, k] / d[i, j, k]
+                rho += r[i, j, k] * p[i, j, k]
+    best = rho
+    for _ in range(most):
+        if rho <= rtol * rtol * best or rho <= 0.0:
+            break
+        curve = 0.0
+        for i in range(n0):
+            for j in range(n1):
+                acc[:] = 0.0
+                _neighbours(p, w0, w1, w2, i, j, acc)
+                for k in range(n2):
+                    q[i, j, k] = d[i, j, k] * p[i, j, k] - acc[k]
+                    curve += q[i, j, k] * p[i, j, k]
+        if curve <= 0.0:
+            break
+        alpha = rho / curve
+        before, rho = rho, 0.0
+        for i in range(n0):
+            for j in range(n1):
+                for k in range(n2):
+                    x[i, j, k] += alpha * p[i, j, k]
+                    r[i, j, k] -= alpha * q[i, j, k]
+                    rho += r[i, j, k] * r[i, j, k] / d[i, j, k]
+        beta = rho / before
+        for i in range(n0):
+            for j in range(n1):
+                for k in range(n2):
+                    p[i, j, k] = r[i, j, k] / d[i, j, k] + beta * p[i, j, k]

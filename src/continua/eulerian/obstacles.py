@@ -1,0 +1,183 @@
+"""Distances of obstacles at the corners of a grid, worked out only where a surface is near."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import MeshShape, Shape
+from continua.errors import InputError
+from continua.eulerian.grid import Grid
+from continua.mesh import SurfaceMesh, VolumeMesh
+
+__all__ = ["FAR", "Obstacle", "as_obstacle"]
+
+FAR = 1e30  # a distance where no obstacle is
+_BLOCK = 4  # cells of one block of the search for surfaces
+_MARGIN = 3  # cells around an obstacle where its distance is kept
+_OPPOSED = -0.5  # cosine between normals of two corners of a cell, with a thin wall between them
+_THICKEN = 0.75  # cells by which a thin wall grows on either side
+
+
+class Obstacle:
+    """A shape in a flow and its distances at the corners of a grid.
+
+    Attributes:
+        shape: The shape.
+        low: First corner of the part of the grid where the distances are kept, along the array axes.
+        distances: Distances there [m].
+        thickened: Whether the shape was thin against the cells and made thicker.
+    """
+
+    def __init__(self, shape: Shape, grid: Grid) -> None:
+        self.shape = shape
+        self.grid = grid
+        self.low = np.zeros(3, np.int64)
+        self.distances = np.zeros((0, 0, 0))
+        self.thickened = False
+
+    @property
+    def moves(self) -> bool:
+        """Whether it has a motion."""
+        return self.shape.motion is not None
+
+    def place(self, time: float, *, check: bool = False) -> None:
+        """Work out the distances for `time` [s]; with `check`, thicken what is thinner than the cells."""
+        grid = self.grid
+        self.low, high = self._box(time)
+        counts = high - self.low + 1
+        if (counts < 1).any():
+            self.distances = np.zeros((0, 0, 0))
+            return
+        evaluate = _evaluator(self.shape, time)
+        self.distances, near, normals = _banded(evaluate, grid, self.low, counts)
+        if check and not self.thickened and _is_thin(self.distances, near, normals, counts, grid):
+            self.thickened = True
+            name = f"'{self.shape.name}'" if self.shape.name else f"a {self.shape.kind}"
+            warnings.warn(
+                f"the obstacle {name} has walls thinner than the cells of {grid.spacing:g} m; it was made thicker "
+                f"by {_THICKEN * grid.spacing:g} m on either side, use more cells to resolve it",
+                stacklevel=2,
+            )
+        if self.thickened:
+            self.distances = self.distances - _THICKEN * grid.spacing
+
+    def _box(self, time: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the first and the last corner of the part of the grid where the obstacle can be."""
+        grid = self.grid
+        first, last = np.zeros(3, np.int64), np.array(grid.corners_shape) - 1
+        bounds = _bounds(self.shape, time)
+        if bounds is None:
+            return first, last
+        for d in range(grid.dim):
+            a = grid.first + d
+            ends = (bounds[:, d] - grid.origin[d]) / grid.spacing
+            first[a] = int(np.clip(np.floor(ends[0]) - _MARGIN, 0, last[a] + 1))
+            last[a] = int(np.clip(np.ceil(ends[1]) + _MARGIN, -1, last[a]))
+        if grid.dim == 2 and (bounds[0, 2] > 0.0 or bounds[1, 2] < 0.0):
+            last[grid.first] = first[grid.first] - 1
+        return first, last
+
+    def velocity(self, points: NDArray[np.float64], time: float, dt: float) -> NDArray[np.float64]:
+        """Return how fast the obstacle moves [m/s] at points [n, 3], the mean over the next `dt` [s]."""
+        now, then = self.shape.pose(time), self.shape.pose(time + dt)
+        if now is None or then is None or dt <= 0.0:
+            return np.zeros_like(points)
+        local = (points - now.shift) @ now.turn
+        return (local @ then.turn.T + then.shift - points) / dt
+
+
+def as_obstacle(given: Any, grid: Grid) -> Obstacle:
+    """Return an obstacle from a shape, a closed surface or a volume mesh."""
+    if isinstance(given, SurfaceMesh | VolumeMesh):
+        given = MeshShape(given)
+    if not isinstance(given, Shape):
+        raise InputError(f"an obstacle must be a shape or a closed mesh, not {type(given).__name__}")
+    return Obstacle(given, grid)
+
+
+def _bounds(shape: Shape, time: float) -> NDArray[np.float64] | None:
+    """Return the box around a shape [m], shape [2, 3], or None if it has none."""
+    own = getattr(shape, "bounds", None)
+    box = own() if callable(own) else None
+    if box is None and shape.kind == "sphere" and not getattr(shape, "inside", False):
+        center, radius = np.array(shape.center), shape.radius  # type: ignore[attr-defined]
+        box = np.stack([center - radius, center + radius])
+    if box is None:
+        return None
+    pose = shape.pose(time)
+    if pose is None:
+        return np.asarray(box)
+    ends = np.array(np.meshgrid(*np.asarray(box).T, indexing="ij")).reshape(3, -1).T @ pose.turn.T + pose.shift
+    return np.stack([ends.min(axis=0), ends.max(axis=0)])
+
+
+Evaluate = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+
+def _evaluator(shape: Shape, time: float) -> Evaluate:
+    def evaluate(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        gaps, normals, _ = shape.meet(points, time, 0.0)
+        return gaps, normals
+
+    return evaluate
+
+
+def _banded(
+    evaluate: Evaluate, grid: Grid, low: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+    """Return distances, which of them are exact, and normals of the exact ones.
+
+    Blocks of corners whose middle is farther from the surface than they reach take the distance of the middle.
+    """
+    h, first = grid.spacing, grid.first
+    blocks = [1 if a < first else -(-int(counts[a]) // _BLOCK) for a in range(3)]
+    middle = [0.0 if a < first else low[a] + 0.5 * (_BLOCK - 1) for a in range(3)]
+    index = np.stack(np.meshgrid(*[np.arange(n) for n in blocks], indexing="ij"), axis=-1).reshape(-1, 3)
+    places = np.zeros((len(index), 3))
+    for d in range(grid.dim):
+        a = first + d
+        places[:, d] = grid.origin[d] + h * (middle[a] + _BLOCK * index[:, a])
+    rough, _ = evaluate(places)
+    reach = (0.5 * (_BLOCK - 1) * np.sqrt(grid.dim) + 2.0) * h
+    coarse = (np.asarray(rough).reshape(blocks), (np.abs(rough) < reach).reshape(blocks))
+    wide = []
+    for values in coarse:
+        for a in range(first, 3):
+            values = np.repeat(values, _BLOCK, axis=a)
+        wide.append(np.ascontiguousarray(values[: counts[0], : counts[1], : counts[2]]))
+    distances, near = wide[0].astype(np.float64), wide[1]
+    chosen = np.argwhere(near)
+    points = np.zeros((len(chosen), 3))
+    for d in range(grid.dim):
+        a = first + d
+        points[:, d] = grid.origin[d] + h * (low[a] + chosen[:, a])
+    gaps, normals = evaluate(points) if len(points) else (np.zeros(0), np.zeros((0, 3)))
+    distances[near] = gaps
+    return distances, near, np.asarray(normals)
+
+
+def _is_thin(
+    distances: NDArray[np.float64],
+    near: NDArray[np.bool_],
+    normals: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    grid: Grid,
+) -> bool:
+    """Tell whether a surface passes between corners that are all open: they look at it from opposite sides."""
+    number = np.cumsum(near.ravel()).reshape(near.shape) - 1
+    for a in grid.axes:
+        one = [slice(None)] * 3
+        two = [slice(None)] * 3
+        one[a], two[a] = slice(None, -1), slice(1, None)
+        first, second = tuple(one), tuple(two)
+        both = near[first] & near[second] & (distances[first] > 0.0) & (distances[second] > 0.0)
+        both &= distances[first] + distances[second] < grid.spacing
+        cosine = np.einsum("ij,ij->i", normals[number[first][both]], normals[number[second][both]])
+        if (cosine < _OPPOSED).any():
+            return True
+    return False

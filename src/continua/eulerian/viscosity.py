@@ -1,0 +1,111 @@
+"""Implicit viscosity: (1 - dt nu Laplace) u = u*, one equation for each velocity component on its own samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.eulerian.cutcells import CutCells
+from continua.eulerian.multigrid import Multigrid, Solve
+from continua.eulerian.sides import Side
+
+__all__ = ["Viscosity"]
+
+_NEAREST = 0.05  # of the spacing: a wall is never taken to be nearer to a sample than that
+
+
+@dataclass
+class _Component:
+    """The equations of one velocity component.
+
+    Attributes:
+        solver: The solver.
+        free: Which samples are unknown.
+        constant: What sides add to the right-hand side.
+        target: Unknown samples beside known ones, as places in the flat array.
+        source: The known ones.
+        pull: One over their distances, in spacings.
+    """
+
+    solver: Multigrid
+    free: NDArray[np.bool_]
+    constant: NDArray
+    target: NDArray[np.intp]
+    source: NDArray[np.intp]
+    pull: NDArray
+
+
+class Viscosity:
+    """Spreads momentum by viscosity, for one length of the time step and one set of cut cells.
+
+    Samples on closed faces have the velocity of the wall. How far the wall is from the samples beside comes from the
+    distances at both, taken as linear in between, so that it acts where it is. With `slip` it does not act at all.
+
+    Args:
+        cut: The cut cells.
+        sides: The sides of the grid.
+        number: Kinematic viscosity times dt over the squared spacing.
+        slip: Whether obstacles let the fluid glide along.
+    """
+
+    def __init__(self, cut: CutCells, sides: Sequence[Side], number: float, *, slip: bool = False) -> None:
+        self.cut, self.sides, self.slip = cut, sides, slip
+        self.mass = 1.0 / number
+        self._components = {axis: self._component(axis) for axis in cut.grid.axes}
+
+    def _component(self, axis: int) -> _Component:
+        grid, part = self.cut.grid, self.cut.parts[axis]
+        free = part > 0.0
+        for side in self.sides:
+            if side.axis == axis and side.kind != "open":
+                free[side.layer()] = False
+        phi = self._distances(axis)
+        fixed, constant = np.zeros_like(part), np.zeros_like(part)
+        places = np.arange(part.size).reshape(part.shape)
+        weights, known = [], []
+        for a in range(3):
+            weight = np.zeros([n + (b == a) for b, n in enumerate(part.shape)], part.dtype)
+            weights.append(weight)
+            if a not in grid.axes:
+                continue
+            f, p, at = (np.moveaxis(array, a, 0) for array in (free, phi, places))
+            np.moveaxis(weight, a, 0)[1:-1] = f[:-1] & f[1:]
+            for mine, other in ((slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))):
+                wall = p[other] <= 0.0
+                edge = f[mine] & ~f[other] & ~(wall & self.slip)
+                near, far = np.maximum(p[mine][edge], 0.0), np.minimum(p[other][edge], 0.0)
+                theta = np.where(far < 0.0, near / np.where(far < 0.0, near - far, 1.0), 1.0)
+                known.append((at[mine][edge], at[other][edge], 1.0 / np.maximum(theta, _NEAREST)))
+        for side in self.sides:
+            if side.axis != axis and side.kind == "velocity":
+                fixed[side.layer()] += 2.0 * free[side.layer()]
+                constant[side.layer()] += 2.0 * free[side.layer()] * side.velocity[axis]
+        target, source, pull = (np.concatenate(lists) for lists in zip(*known))
+        np.add.at(fixed.reshape(-1), target, pull.astype(part.dtype))
+        mass = np.where(free, self.mass, 1.0).astype(part.dtype)
+        solver = Multigrid(weights, fixed, mass=mass, smoothing=1)
+        return _Component(solver, free, constant, target, source, pull)
+
+    def _distances(self, axis: int) -> NDArray[np.float64]:
+        """Return the distance of the middles of faces to the nearest obstacle [m]."""
+        phi = self.cut.corners
+        for a in self.cut.grid.axes:
+            if a != axis:
+                phi = np.moveaxis(phi, a, 0)
+                phi = np.moveaxis(0.5 * (phi[:-1] + phi[1:]), 0, a)
+        return phi
+
+    def solve(self, velocity: Sequence[NDArray], rtol: float = 1e-6) -> list[Solve]:
+        """Replace the velocity on unknown faces by what viscosity makes of it in the step."""
+        solves = []
+        for axis, part in self._components.items():
+            u = velocity[axis]
+            b = np.where(part.free, self.mass * u, 0.0) + part.constant
+            np.add.at(b.reshape(-1), part.target, part.pull * u.reshape(-1)[part.source])
+            x = np.where(part.free, u, 0.0).astype(np.float64)
+            solves.append(part.solver.solve(b, x, rtol=rtol))
+            u[part.free] = x[part.free]
+        return solves
