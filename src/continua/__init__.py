@@ -18,6 +18,7 @@ from continua.errors import ContinuaError, DivergedError, InputError, MissingExt
 if TYPE_CHECKING:
     from continua import mesh, sdf
     from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Sphere
+    from continua.eulerian import Inflow, Polygon, Smoke, WindTunnel
     from continua.frames import BodyFrame, Field, Frame, RunInfo, Sink, StepReport
     from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
     from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 # line answers at once and a script loads no more than it uses.
 _ROOMS = {
     "continua.contact": ("Box", "Capsule", "Contact", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"),
+    "continua.eulerian": ("Inflow", "Polygon", "Smoke", "WindTunnel"),
     "continua.frames": ("BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
     "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
@@ -117,6 +119,7 @@ __all__ = [
     "Gear",
     "HexMesh",
     "ImplicitEuler",
+    "Inflow",
     "InputError",
     "Linear",
     "MergedPCG",
@@ -130,6 +133,7 @@ __all__ = [
     "PMultigrid",
     "Plane",
     "Plasticity",
+    "Polygon",
     "QuadMesh",
     "RigidBody",
     "RigidGroup",
@@ -140,6 +144,7 @@ __all__ = [
     "SemiImplicit",
     "ShapeKeeping",
     "Sink",
+    "Smoke",
     "SoftBody",
     "Sphere",
     "Spline",
@@ -150,6 +155,7 @@ __all__ = [
     "TetMesh",
     "TriMesh",
     "Wind",
+    "WindTunnel",
     "World",
     "__version__",
     "get_threads",

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BodyFields", "BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport", "frozen"]
+__all__ = ["BodyFields", "BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport", "Volume", "frozen"]
 
 
 def frozen(array: NDArray) -> NDArray:
@@ -116,12 +116,33 @@ class BodyFields(Mapping[str, Field]):
 
 
 @dataclass(frozen=True, slots=True)
+class Volume:
+    """Quantities on a regular grid of cubic cells.
+
+    Attributes:
+        origin: Corner with the smallest coordinates [m].
+        spacing: Edge length of a cell [m].
+        fields: Quantities by name, values in the middles of cells, shape [nx, ny, nz] or [nx, ny, nz, 3].
+    """
+
+    origin: tuple[float, float, float]
+    spacing: float
+    fields: Mapping[str, Field]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Number of cells along x, y and z."""
+        n = next(iter(self.fields.values())).values.shape
+        return n[0], n[1], n[2]
+
+
+@dataclass(frozen=True, slots=True)
 class BodyFrame:
     """A body at one moment.
 
     Attributes:
         name: The body's name, unique in its world.
-        kind: What it is made of: "soft" for a soft body, "fluid" for particles.
+        kind: What it is made of: "soft" for a soft body, "fluid" for particles, "grid" for a fluid on a grid.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
         cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then
@@ -134,6 +155,7 @@ class BodyFrame:
         color: RGB in 0..1 for plain pictures, or None for the default.
         energy: Energies [J] by name: "kinetic", "elastic", "gravity".
         point_radius: Radius of particles [m]; None for a body that has a surface.
+        volume: Quantities of a fluid on a grid, or None. Its `triangles` are a sheet through the middle.
     """
 
     name: str
@@ -146,6 +168,7 @@ class BodyFrame:
     color: tuple[float, float, float] | None = None
     energy: Mapping[str, float] = field(default_factory=dict)
     point_radius: float | None = None
+    volume: Volume | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):

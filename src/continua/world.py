@@ -16,6 +16,7 @@ from continua.body import Body
 from continua.contact import Contact, Shape
 from continua.coupling import Meeting
 from continua.errors import InputError
+from continua.eulerian import GridFluid
 from continua.frames import Frame, Sink, StepReport
 from continua.rigid import RigidGroup, RigidSystem
 from continua.rigid.joints import Joint, Motor
@@ -64,6 +65,7 @@ class World:
         self.bodies: tuple[Body, ...] = tuple(bodies)
         self.soft_bodies = tuple(body for body in self.bodies if isinstance(body, SoftBody))
         self.rigid_bodies = tuple(body for body in self.bodies if isinstance(body, RigidGroup))
+        self.grid_fluids = tuple(body for body in self.bodies if isinstance(body, GridFluid))
         self.joints = tuple(joints)
         self.name = name
         self.dt = _positive(dt, "dt")
@@ -71,6 +73,7 @@ class World:
         self._surroundings = Surroundings(as_vector(gravity, "gravity"), wind)
         self.fields = _known_fields(fields)
         self._drawn = tuple((shape, shape.description()) for shape in self.colliders)
+        self._flow_shapes: list[tuple[Shape, Mapping[str, object]]] = []
         self.contact = Contact() if contact is None else contact
         self.frame_index = 0
         self.reports: tuple[StepReport, ...] = ()
@@ -82,6 +85,7 @@ class World:
         fluids = tuple(body for body in self.bodies if isinstance(body, Fluid))
         self.fluid_system = FluidSystem(fluids, self.colliders, self._surroundings) if fluids else None
         kinds = [("soft", self.soft_bodies), ("rigid", self.rigid_bodies), ("fluid", fluids)]
+        kinds.append(("grid fluid", self.grid_fluids))
         there = [kind for kind, members in kinds if members]
         if len(there) > 1:
             warnings.warn(
@@ -192,8 +196,8 @@ class World:
         dt = self.dt if dt is None else _positive(dt, "dt")
         self._happen()
         wet = () if self.fluid_system is None else tuple(self.fluid_system.fluids)
-        several = len(self.soft_bodies) + len(wet) > 1 or self._rigid is not None
-        kin: tuple[Body, ...] = (*self.soft_bodies, *wet)
+        kin: tuple[Body, ...] = (*self.soft_bodies, *wet, *self.grid_fluids)
+        several = len(kin) > 1 or self._rigid is not None
         before = [body.state() for body in kin] if several else []
         kept = self._meeting.state()
         try:
@@ -204,6 +208,7 @@ class World:
             reports += self._meeting.step(dt).values()
             if self._rigid is not None:
                 reports += self._rigid.step(dt)
+            reports += [fluid.step(dt) for fluid in self.grid_fluids]
         except Exception:
             for body, state in zip(kin, before, strict=False):
                 body.restore(state)
@@ -292,8 +297,15 @@ class World:
             time=self.time,
             bodies={body.name: body.frame(self.fields) for body in self.bodies},
             reports=self.reports,
-            colliders=tuple(self._placed(shape, about) for shape, about in self._drawn),
+            colliders=tuple(self._placed(shape, about) for shape, about in (*self._drawn, *self._in_flows())),
         )
+
+    def _in_flows(self) -> list[tuple[Shape, Mapping[str, object]]]:
+        """Return the obstacles of fluids on grids with their descriptions."""
+        shapes = [shape for fluid in self.grid_fluids for shape in fluid.obstacles]
+        known = {id(shape): about for shape, about in self._flow_shapes}
+        self._flow_shapes = [(shape, known.get(id(shape)) or shape.description()) for shape in shapes]
+        return self._flow_shapes
 
     def _placed(self, shape: Shape, about: Mapping[str, object]) -> Mapping[str, object]:
         """Return the description of a shape with its pose, if it moves."""

@@ -10,7 +10,7 @@ from numba import prange
 
 from continua.numerics import inline, kernel_pair
 
-__all__ = ["advect", "advect_at", "correct", "fill_layer", "over_correct", "value_at"]
+__all__ = ["advect", "clamp_to", "correct", "fill_layer", "over_correct", "value_at"]
 
 
 @inline
@@ -70,19 +70,15 @@ def _velocity(u0, u1, u2, x, y, z):
 @inline
 def trace(u0, u1, u2, x, y, z, s, order):
     """Follow the flow back for the time s [cells per velocity] with Euler's, the midpoint or Ralston's third rule."""
-    a0, a1, a2 = _velocity(u0, u1, u2, x, y, z)
-    if order == 1:
-        return x - s * a0, y - s * a1, z - s * a2
-    b0, b1, b2 = _velocity(u0, u1, u2, x - 0.5 * s * a0, y - 0.5 * s * a1, z - 0.5 * s * a2)
-    if order == 2:
-        return x - s * b0, y - s * b1, z - s * b2
-    c0, c1, c2 = _velocity(u0, u1, u2, x - 0.75 * s * b0, y - 0.75 * s * b1, z - 0.75 * s * b2)
-    t = s / 9.0
-    return (
-        x - t * (2.0 * a0 + 3.0 * b0 + 4.0 * c0),
-        y - t * (2.0 * a1 + 3.0 * b1 + 4.0 * c1),
-        z - t * (2.0 * a2 + 3.0 * b2 + 4.0 * c2),
-    )
+    px, py, pz = x, y, z
+    sx = sy = sz = 0.0
+    for stage in range(order):  # a loop, because every copy of the interpolation is long
+        vx, vy, vz = _velocity(u0, u1, u2, px, py, pz)
+        share = (2.0 + stage) / 9.0 if order == 3 else (1.0 if stage == order - 1 else 0.0)
+        sx, sy, sz = sx + share * vx, sy + share * vy, sz + share * vz
+        reach = s * (0.5 if stage == 0 else 0.75)
+        px, py, pz = x - reach * vx, y - reach * vy, z - reach * vz
+    return x - s * sx, y - s * sy, z - s * sz
 
 
 @kernel_pair
@@ -97,15 +93,6 @@ def advect(q, o0, o1, o2, u0, u1, u2, s, order, out, low, high):
             out[i, j, k] = value_at(q, x - o0, y - o1, z - o2)
             if limits:
                 low[i, j, k], high[i, j, k] = _range_at(q, x - o0, y - o1, z - o2)
-
-
-@kernel_pair
-def advect_at(q, o0, o1, o2, u0, u1, u2, s, order, index, shift, out):
-    """Semi-Lagrangian step of the samples `index` [m, 3] only, from starts moved by `shift` [m, 3] cells."""
-    for m in prange(len(index)):
-        i, j, k = index[m, 0], index[m, 1], index[m, 2]
-        x, y, z = trace(u0, u1, u2, i + o0 + shift[m, 0], j + o1 + shift[m, 1], k + o2 + shift[m, 2], s, order)
-        out[i, j, k] = value_at(q, x - o0, y - o1, z - o2)
 
 
 @kernel_pair
@@ -132,39 +119,35 @@ def over_correct(q, o0, o1, o2, u0, u1, u2, s, order, once, out):
             out[i, j, k] = q[i, j, k] + 0.5 * (q[i, j, k] - value_at(once, x - o0, y - o1, z - o2))
 
 
-@inline
-def _beyond(q, state, i, j, k, di, dj, dk, number, linear):
-    """Return the value that the samples in direction (di, dj, dk) continue with, and whether there is one."""
-    n0, n1, n2 = q.shape
-    a, b, c = i + di, j + dj, k + dk
-    if a < 0 or b < 0 or c < 0 or a >= n0 or b >= n1 or c >= n2 or state[a, b, c] >= number:
-        return 0.0, 0.0
-    near = q[a, b, c]
-    a, b, c = a + di, b + dj, c + dk
-    if not linear or a < 0 or b < 0 or c < 0 or a >= n0 or b >= n1 or c >= n2 or state[a, b, c] >= number:
-        return near, 1.0
-    return 2.0 * near - q[a, b, c], 1.0
-
-
 @kernel_pair
-def fill_layer(q, state, number, linear):
-    """Give samples in layer `number` the mean of what their neighbours in lower layers continue with."""
+def fill_layer(q, state, number):
+    """Give samples in layer `number` the mean of their neighbours along the axes in lower layers."""
     n0, n1, n2 = q.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
         for k in range(n2):
             if state[i, j, k] != number:
                 continue
-            total = count = 0.0
-            for way in range(6):
-                step = 1 - 2 * (way % 2)
-                axis = way // 2
-                value, found = _beyond(
-                    q, state, i, j, k,
-                    step if axis == 0 else 0, step if axis == 1 else 0, step if axis == 2 else 0, number, linear,
-                )  # fmt: skip
-                total += value
-                count += found
+            total = 0.0
+            count = 0
+            if i > 0 and state[i - 1, j, k] < number:
+                total += q[i - 1, j, k]
+                count += 1
+            if i < n0 - 1 and state[i + 1, j, k] < number:
+                total += q[i + 1, j, k]
+                count += 1
+            if j > 0 and state[i, j - 1, k] < number:
+                total += q[i, j - 1, k]
+                count += 1
+            if j < n1 - 1 and state[i, j + 1, k] < number:
+                total += q[i, j + 1, k]
+                count += 1
+            if k > 0 and state[i, j, k - 1] < number:
+                total += q[i, j, k - 1]
+                count += 1
+            if k < n2 - 1 and state[i, j, k + 1] < number:
+                total += q[i, j, k + 1]
+                count += 1
             q[i, j, k] = total / count
 
 

@@ -71,11 +71,17 @@ def face_parts(phi, low, high, a0, a1, a2):
                     a2[i, j, k] = edge_part(phi[i, j, k], phi[i, j + 1, k])
                 continue
             if inside1 and inside2:
-                a0[i, j, k] = square_part(phi[i, j, k], phi[i, j + 1, k], phi[i, j + 1, k + 1], phi[i, j, k + 1])
+                a0[i, j, k] = square_part(
+                    phi[i, j, k], phi[i, j + 1, k], phi[i, j + 1, k + 1], phi[i, j, k + 1]
+                )
             if inside0 and inside2:
-                a1[i, j, k] = square_part(phi[i, j, k], phi[i + 1, j, k], phi[i + 1, j, k + 1], phi[i, j, k + 1])
+                a1[i, j, k] = square_part(
+                    phi[i, j, k], phi[i + 1, j, k], phi[i + 1, j, k + 1], phi[i, j, k + 1]
+                )
             if inside0 and inside1:
-                a2[i, j, k] = square_part(phi[i, j, k], phi[i + 1, j, k], phi[i + 1, j + 1, k], phi[i, j + 1, k])
+                a2[i, j, k] = square_part(
+                    phi[i, j, k], phi[i + 1, j, k], phi[i + 1, j + 1, k], phi[i, j + 1, k]
+                )
 
 
 @kernel_pair

@@ -33,7 +33,9 @@ class CutCells:
         parts: Open parts of the faces across the three array axes.
     """
 
-    def __init__(self, grid: Grid, obstacles: Iterable[Any] = (), dtype: Any = np.float32, *, voxels: bool = False) -> None:
+    def __init__(
+        self, grid: Grid, obstacles: Iterable[Any] = (), dtype: Any = np.float32, *, voxels: bool = False
+    ) -> None:
         self.grid = grid
         self.voxels = voxels
         self.obstacles: list[Obstacle] = [as_obstacle(given, grid) for given in obstacles]
@@ -100,7 +102,9 @@ class CutCells:
             if (last <= first).any():
                 continue
             cut = tuple(slice(int(a), int(b)) for a, b in zip(first - obstacle.low, last - obstacle.low))
-            kernels.nearest_of.pick(parallel)(phi, np.ascontiguousarray(obstacle.distances[cut]), first - start)
+            kernels.nearest_of.pick(parallel)(
+                phi, np.ascontiguousarray(obstacle.distances[cut]), first - start
+            )
         kernels.snap_corners.pick(parallel)(phi, _SLIVER * self.grid.spacing)
         self.corners[window] = phi
         if self.voxels:

@@ -17,7 +17,7 @@ from continua.eulerian.cutcells import CutCells
 from continua.eulerian.grid import Grid
 from continua.eulerian.multigrid import Multigrid, Solve
 from continua.eulerian.sides import Side, SideWish, check_balance, make_sides
-from continua.eulerian.viscosity import Viscosity
+from continua.eulerian.viscosity import NARROW, Viscosity
 
 __all__ = ["Flow", "FlowStep"]
 
@@ -85,6 +85,7 @@ class Flow:
         self.cells: dict[str, NDArray] = {}
         self._b = np.zeros(grid.shape, self.dtype)
         self._viscosity: tuple[float, Viscosity] | None = None
+        self._placed: float | None = None
         self.recut()
         self.hold_sides()
 
@@ -100,13 +101,18 @@ class Flow:
                 fixed[side.layer()] += 2 * weights[side.axis][side.layer()]
             weights[side.axis][side.layer()] = 0
         self.solver = Multigrid(weights, fixed, smoothing=self.smoothing)
-        self._states = [self._layered(self.cut.parts[a] > 0) if a in grid.axes else None for a in range(3)]
+        self._states = [
+            self._layered(self.cut.parts[a] >= NARROW) if a in grid.axes else None for a in range(3)
+        ]
         closed = np.ones(grid.shape, bool)
         for a in grid.axes:
             part = np.moveaxis(self.cut.parts[a], a, 0)
             closed &= np.moveaxis((part[:-1] == 0) & (part[1:] == 0), 0, a)
         self.closed = closed
         self._cell_state = self._layered(~closed)
+        areas = self.cut.wall_areas().reshape(-1, 3)
+        self._wall_cells = np.flatnonzero((areas != 0.0).any(axis=1) & ~closed.ravel())
+        self._wall_areas = areas[self._wall_cells]
         self._viscosity = None
 
     def _layered(self, known: NDArray[np.bool_]) -> NDArray[np.uint8] | None:
@@ -157,7 +163,8 @@ class Flow:
                 low = obstacle.low
                 high = low + np.array(obstacle.distances.shape)
                 window = tuple(
-                    slice(int(a), int(max(b, a + 1))) for a, b in zip(low, np.minimum(high, result[axis].shape))
+                    slice(int(a), int(max(b, a + 1)))
+                    for a, b in zip(low, np.minimum(high, result[axis].shape))
                 )
                 shape = [s.stop - s.start for s in window]
                 offset = [w.start + (0.0 if a == axis else 0.5) for a, w in enumerate(window)]
@@ -184,10 +191,8 @@ class Flow:
         parallel = self._b.size >= _PARALLEL_FROM
         for axis in self.grid.axes:
             shut = parts[axis] == 0
-            if walls[axis].size:
-                u[axis][shut] = walls[axis][shut]
-            elif self._states[axis] is not None:
-                u[axis][shut] = 0
+            if self._states[axis] is not None:
+                u[axis][shut] = walls[axis][shut] if walls[axis].size else 0
         flow_kernels.sources_of_pressure.pick(parallel)(*u, *parts, *walls, self._b)
         unit = self.density * self.grid.spacing / dt
         if self.pressure_unit not in (0.0, unit):
@@ -202,27 +207,53 @@ class Flow:
                 u[side.axis][side.layer()] -= np.where(parts[side.axis][side.layer()] > 0, gradient, 0.0)
         return solve
 
-    def extrapolate(self) -> None:
-        """Continue velocity, where obstacles let the fluid glide, and quantities of cells behind walls."""
-        for axis in self.grid.axes if self.slip else ():
-            _fill(self.velocity[axis], self._states[axis], True)
-        for q in self.cells.values():
-            _fill(q, self._cell_state, False)
+    def confine(self, strength: float, dt: float) -> None:
+        """Push vortices to keep them alive (vorticity confinement) for `dt` [s]."""
+        v = np.empty((*self.grid.shape, 3), self.dtype)
+        parallel = self._b.size >= _PARALLEL_FROM
+        flow_kernels.at_centers.pick(parallel)(*self.velocity, v)
+        w = np.empty_like(v)
+        flow_kernels.vorticity.pick(parallel)(v, 0.5 / self.grid.spacing, w)
+        w[self.closed] = 0
+        force = [np.empty(self.grid.shape, self.dtype) for _ in range(3)]
+        real = self.dtype.type
+        flow_kernels.confine.pick(parallel)(w, real(strength * self.grid.spacing), *force)
+        for axis in self.grid.axes:
+            flow_kernels.push_faces.pick(parallel)(
+                self.velocity[axis], axis, force[axis], real(0.5 * dt), force[axis], real(0.0)
+            )
 
-    def step(
-        self, dt: float, time: float = 0.0, forces: Callable[[float], None] | None = None
-    ) -> FlowStep:
+    def extrapolate(self, walls: Sequence[NDArray] | None = None) -> None:
+        """Continue the flow behind walls; where it sticks to them it has their velocity there."""
+        for axis in self.grid.axes:
+            state, u = self._states[axis], self.velocity[axis]
+            if state is None:
+                continue
+            if self.slip:
+                _fill(u, state)
+            elif walls is not None and walls[axis].size:
+                u[state > 0] = walls[axis][state > 0]
+            else:
+                u[state > 0] = 0
+        for q in self.cells.values():
+            _fill(q, self._cell_state)
+
+    def step(self, dt: float, time: float = 0.0, forces: Callable[[float], None] | None = None) -> FlowStep:
         """Advance by `dt` [s] in one piece; `forces(dt)` may change the velocity after it was carried along."""
-        self.carry(dt / self.grid.spacing)
+        if self.cut.moves and self._placed != time:
+            self.cut.move(time)
+            self.recut()
         walls = self.wall_velocities(time, dt)
+        self.extrapolate(walls)
+        self.carry(dt / self.grid.spacing)
         if self.cut.moves:
             self.cut.move(time + dt)
+            self._placed = time + dt
             self.recut()
         if forces is not None:
             forces(dt)
         viscous = self.diffuse(dt)
         solve = self.project(dt, walls)
-        self.extrapolate()
         return FlowStep(dt, solve, viscous)
 
     def parts_of(self, dt: float, cfl: float) -> int:
@@ -235,7 +266,19 @@ class Flow:
             raise DivergedError(f"the grid fluid reached {speed:g} m/s; use a smaller dt")
         return count
 
+    def forget_time(self) -> None:
+        """Forget what was made for a time: obstacles are placed anew at the next step."""
+        self._placed = None
+
     # what it tells
+
+    def wall_force(self) -> tuple[float, float, float]:
+        """Return the force on all obstacles by pressure and friction [N]; per metre of depth in a plane."""
+        area = self.grid.spacing ** (self.grid.dim - 1)
+        force = area * (self.pressure.ravel()[self._wall_cells] @ self._wall_areas)
+        if self._viscosity is not None and not self.slip:
+            force += self._viscosity[1].wall_force(self.velocity, self.viscosity)
+        return float(force[0]), float(force[1]), float(force[2])
 
     def top_speed(self) -> float:
         """Return the largest velocity component on any face [m/s]."""
@@ -263,7 +306,7 @@ class Flow:
         return v if self.grid.dim == 3 else v[..., [1, 2, 0]]
 
     def vorticity(self) -> NDArray:
-        """Return the curl of the velocity along the array axes [1/s], shape [..., 3]; along z it is first in a plane."""
+        """Return the curl of the velocity along the array axes [1/s], shape [..., 3]; in a plane the first is z."""
         v = np.empty((*self.grid.shape, 3), self.dtype)
         parallel = self._b.size >= _PARALLEL_FROM
         flow_kernels.at_centers.pick(parallel)(*self.velocity, v)
@@ -273,8 +316,8 @@ class Flow:
         return w
 
 
-def _fill(q: NDArray, state: NDArray[np.uint8] | None, linear: bool) -> None:
+def _fill(q: NDArray, state: NDArray[np.uint8] | None) -> None:
     if state is None:
         return
     for number in range(1, _LAYERS + 1):
-        advection_kernels.fill_layer.pick(q.size >= _PARALLEL_FROM)(q, state, number, linear)
+        advection_kernels.fill_layer.pick(q.size >= _PARALLEL_FROM)(q, state, number)

@@ -8,12 +8,20 @@ from numba import prange
 
 from continua.numerics import inline, kernel, kernel_pair
 
-__all__ = ["at_centers", "confine", "largest", "push_faces", "sources_of_pressure", "subtract_gradient", "vorticity"]
+__all__ = [
+    "at_centers",
+    "confine",
+    "largest",
+    "push_faces",
+    "sources_of_pressure",
+    "subtract_gradient",
+    "vorticity",
+]
 
 
 @kernel_pair
 def sources_of_pressure(u0, u1, u2, a0, a1, a2, s0, s1, s2, b):
-    """Set b to what flows into each cell, in faces times velocity; walls move with s0, s1, s2 unless these are empty."""
+    """Set b to what flows into each cell, in faces times velocity; walls move with s0, s1, s2, if not empty."""
     n0, n1, n2 = b.shape
     moving = s1.size > 0
     for r in prange(n0 * n1):

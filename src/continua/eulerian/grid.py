@@ -121,7 +121,9 @@ def make_grid(
     if any(not isfinite(s) or s <= 0.0 for s in size):
         raise InputError(f"a {what}'s size must be lengths greater than 0 m, not {list(size)}")
     if any(int(n) != n or n < 4 for n in cells):
-        raise InputError(f"a {what} needs at least 4 cells along each axis for its multigrid, not {list(cells)}")
+        raise InputError(
+            f"a {what} needs at least 4 cells along each axis for its multigrid, not {list(cells)}"
+        )
     lengths = [s / n for s, n in zip(size, cells)]
     if max(lengths) > min(lengths) * (1.0 + 1e-6):
         fitting = [max(4, round(s / max(lengths))) for s in size]

@@ -112,7 +112,9 @@ def _bounds(shape: Shape, time: float) -> NDArray[np.float64] | None:
     pose = shape.pose(time)
     if pose is None:
         return np.asarray(box)
-    ends = np.array(np.meshgrid(*np.asarray(box).T, indexing="ij")).reshape(3, -1).T @ pose.turn.T + pose.shift
+    ends = (
+        np.array(np.meshgrid(*np.asarray(box).T, indexing="ij")).reshape(3, -1).T @ pose.turn.T + pose.shift
+    )
     return np.stack([ends.min(axis=0), ends.max(axis=0)])
 
 

@@ -12,8 +12,12 @@ from continua.eulerian.cutcells import CutCells
 from continua.eulerian.multigrid import Multigrid, Solve
 from continua.eulerian.sides import Side
 
-__all__ = ["Viscosity"]
+__all__ = ["NARROW", "Viscosity"]
 
+NARROW = (
+    0.1  # open part of a face below which its velocity is not carried along: little flows there, but fast
+)
+_HEAVY = 0.5  # one over the viscous number above which one grid does
 _NEAREST = 0.05  # of the spacing: a wall is never taken to be nearer to a sample than that
 
 
@@ -28,6 +32,7 @@ class _Component:
         target: Unknown samples beside known ones, as places in the flat array.
         source: The known ones.
         pull: One over their distances, in spacings.
+        wall: Which of the known ones lie in obstacles.
     """
 
     solver: Multigrid
@@ -36,6 +41,7 @@ class _Component:
     target: NDArray[np.intp]
     source: NDArray[np.intp]
     pull: NDArray
+    wall: NDArray[np.bool_]
 
 
 class Viscosity:
@@ -58,7 +64,7 @@ class Viscosity:
 
     def _component(self, axis: int) -> _Component:
         grid, part = self.cut.grid, self.cut.parts[axis]
-        free = part > 0.0
+        free = part >= NARROW
         for side in self.sides:
             if side.axis == axis and side.kind != "open":
                 free[side.layer()] = False
@@ -71,23 +77,23 @@ class Viscosity:
             weights.append(weight)
             if a not in grid.axes:
                 continue
-            f, p, at = (np.moveaxis(array, a, 0) for array in (free, phi, places))
+            f, p, at = np.moveaxis(free, a, 0), np.moveaxis(phi, a, 0), np.moveaxis(places, a, 0)
             np.moveaxis(weight, a, 0)[1:-1] = f[:-1] & f[1:]
             for mine, other in ((slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))):
                 wall = p[other] <= 0.0
                 edge = f[mine] & ~f[other] & ~(wall & self.slip)
                 near, far = np.maximum(p[mine][edge], 0.0), np.minimum(p[other][edge], 0.0)
                 theta = np.where(far < 0.0, near / np.where(far < 0.0, near - far, 1.0), 1.0)
-                known.append((at[mine][edge], at[other][edge], 1.0 / np.maximum(theta, _NEAREST)))
+                known.append((at[mine][edge], at[other][edge], 1.0 / np.maximum(theta, _NEAREST), wall[edge]))
         for side in self.sides:
             if side.axis != axis and side.kind == "velocity":
                 fixed[side.layer()] += 2.0 * free[side.layer()]
                 constant[side.layer()] += 2.0 * free[side.layer()] * side.velocity[axis]
-        target, source, pull = (np.concatenate(lists) for lists in zip(*known))
+        target, source, pull, wall = (np.concatenate(lists) for lists in zip(*known))
         np.add.at(fixed.reshape(-1), target, pull.astype(part.dtype))
         mass = np.where(free, self.mass, 1.0).astype(part.dtype)
-        solver = Multigrid(weights, fixed, mass=mass, smoothing=1)
-        return _Component(solver, free, constant, target, source, pull)
+        solver = Multigrid(weights, fixed, mass=mass, smoothing=1, levels=1 if self.mass > _HEAVY else 32)
+        return _Component(solver, free, constant, target, source, pull, wall)
 
     def _distances(self, axis: int) -> NDArray[np.float64]:
         """Return the distance of the middles of faces to the nearest obstacle [m]."""
@@ -109,3 +115,15 @@ class Viscosity:
             solves.append(part.solver.solve(b, x, rtol=rtol))
             u[part.free] = x[part.free]
         return solves
+
+    def wall_force(self, velocity: Sequence[NDArray], viscosity: float) -> NDArray[np.float64]:
+        """Return the friction on obstacles along x, y and z [N], for the dynamic viscosity [Pa s]."""
+        grid = self.cut.grid
+        force = np.zeros(3)
+        for axis, part in self._components.items():
+            u = velocity[axis].reshape(-1).astype(np.float64)
+            drop = part.pull * (u[part.target] - u[part.source])
+            force[axis - grid.first] = (
+                viscosity * grid.spacing ** (grid.dim - 2) * float(drop[part.wall].sum())
+            )
+        return force
