@@ -196,6 +196,8 @@ PICTURES: dict[str, Callable[[], None]] = {
     "tori-pile": lambda: scene_film("tori-pile", 1.6, fps=12.0),
     "marbles": lambda: scene_film("marbles", 2.4, fps=10.0),
     "dam-break": lambda: scene_film("dam-break", 1.6),
+    "double-dam": lambda: scene_film("double-dam", 2.4, fps=12.0),
+    "honey": lambda: scene_film("honey", 4.5, fps=10.0),
     "incline": lambda: scene_film("incline", 1.5),
     "squeeze": lambda: scene_film("squeeze", 2.6),
     "linear_and_corotated": linear_and_corotated,

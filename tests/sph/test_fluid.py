@@ -149,6 +149,22 @@ def test_emitter_lets_out_the_flow_it_says_and_a_drain_takes_it():
     assert drained.node_count == len(state["drained/ids"])
 
 
+def test_a_nozzle_holds_its_thread():
+    """Honey hangs on its nozzle: the thread leaves at the nozzle's speed, and does not fall freely."""
+    nozzle = ct.Emitter((0, 0, 0), (0, -1, 0), radius=0.01, speed=0.2)
+    honey = ct.Fluid(emitters=[nozzle], particle_radius=0.002, viscosity=200.0, density=1400.0, max_dt=0.002)
+    world = ct.World([honey])
+    while world.time < 0.15:
+        world.step(0.01)
+    x, v = honey.positions, honey.velocities
+    np.testing.assert_allclose(
+        v[np.abs(x[:, 1]) < 0.004], [[0.0, -0.2, 0.0]] * int((np.abs(x[:, 1]) < 0.004).sum()), atol=1e-6
+    )
+    assert -x[:, 1].min() < 0.2 * 0.15 + 0.2 * (0.5 * 9.81 * 0.15**2)  # a fifth of a free fall further
+    layers = np.sort(np.unique(np.round(x[:, 1] / 0.004, 1)))
+    assert np.diff(layers).max() < 1.5  # no gap in the thread
+
+
 def test_frame_has_points_and_fields():
     water = block()
     world = ct.World([water], colliders=[TANK], dt=0.01)

@@ -64,6 +64,16 @@ class Emitter:
         open_for = min(time, self.stop) - self.start
         return int(np.floor(open_for * self.speed / diameter + 1e-6)) + 1 if open_for >= 0.0 else 0
 
+    def holds(self, points: NDArray[np.float64], time: float, diameter: float) -> NDArray[np.bool_]:
+        """Return which points [n, 3] are still in the nozzle at `time` [s], which alone says how fast they are."""
+        if not self.start <= time < self.stop:
+            return np.zeros(len(points), bool)
+        axis = self.velocity() / self.speed
+        offset = points - np.asarray(self.center)
+        along = offset @ axis
+        across = np.einsum("ij,ij->i", offset, offset) - along**2
+        return (np.abs(along - 0.5 * diameter) <= diameter) & (across <= (self.radius + 0.5 * diameter) ** 2)
+
     def velocity(self) -> NDArray[np.float64]:
         """Return the velocity of the fluid [m/s], shape [3]."""
         axis = as_vector(self.direction, "an emitter's direction")

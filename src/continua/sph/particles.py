@@ -13,7 +13,7 @@ from continua.sph.grid import CellGrid, NeighbourLists
 
 __all__ = ["PARALLEL_FROM", "Particles"]
 
-_LET_OUT = 0.02  # part of the density that a step may let out of a fluid at rest
+_LET_OUT = 0.02  # part of the density that the longest step may let out of a fluid at rest, shorter ones less
 _LET_OUT_MOVING = 0.05  # the same, more, for each diameter that the fastest particle moves in the step
 PARALLEL_FROM = 8192  # particles; below, a pass takes less time than starting the threads
 _LEAST_SLOPE = 1e-6  # of (1/radius)^2: particles with fewer neighbours than that feel no pressure
@@ -37,6 +37,7 @@ class Particles:
         alpha: Inverse diagonal of the pressure system, shape [n].
         walls: What particles feel of walls.
         speed: Largest speed at the start of the step [m/s].
+        longest: The longest step there may be [s].
     """
 
     radius: float
@@ -52,6 +53,7 @@ class Particles:
     grid: CellGrid = field(init=False)
     lists: NeighbourLists = field(default_factory=NeighbourLists)
     speed: float = 0.0
+    longest: float = 0.0
 
     def __post_init__(self) -> None:
         self.grid = CellGrid(self.radius)
@@ -116,10 +118,13 @@ class Particles:
     def excess(self, dt: float) -> NDArray[np.float32]:
         """Return what a step of `dt` [s] shall take away of each relative density; below 0 where there is room.
 
-        A fluid that starts too dense is let out over several steps. In one it would burst with a speed that grows as
-        the step, which must follow the speed, shrinks. Fluid in motion may be let out faster, as it must after impacts.
+        A fluid that starts too dense is let out over several steps, at a rate that does not depend on their length.
+        In one step it would burst with a speed that grows as the step, which must follow the speed, shrinks. Fluid in
+        motion may be let out faster, as it must after impacts.
         """
-        most = _LET_OUT + _LET_OUT_MOVING * dt * self.speed / np.cbrt(self.volume)
+        most = _LET_OUT * dt / max(self.longest, dt) + _LET_OUT_MOVING * dt * self.speed / np.cbrt(
+            self.volume
+        )
         return np.minimum(self.density - np.float32(1.0), np.float32(most))
 
     def rates(self, vectors: NDArray[np.float32], result: NDArray[np.float32]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError, MissingExtraError
 from continua.mesh import SurfaceMesh
 
-__all__ = ["reconstruct"]
+__all__ = ["check_surfaces", "reconstruct"]
+
+
+def check_surfaces() -> None:
+    """Raise MissingExtraError if surfaces cannot be made."""
+    if find_spec("pysplashsurf") is None:
+        raise MissingExtraError("the surface of a fluid", "fluid")
 
 
 def reconstruct(
@@ -34,10 +41,9 @@ def reconstruct(
     points = np.ascontiguousarray(positions, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0:
         raise InputError("a surface needs positions of particles of shape [n, 3], at least one")
-    try:
-        import pysplashsurf
-    except ImportError:
-        raise MissingExtraError("the surface of a fluid", "fluid") from None
+    check_surfaces()
+    import pysplashsurf
+
     found: Any
     found, _ = pysplashsurf.reconstruction_pipeline(
         points,

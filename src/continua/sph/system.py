@@ -138,6 +138,7 @@ class FluidSystem:
             velocities.ravel(),
             number[order],
             np.concatenate([fluid.arrays["ids"] for fluid in self.fluids])[order],
+            longest=self.fluids[0].max_dt,
         )
         nothing = np.zeros(0, np.float32)
         for name in solver.carries:
@@ -239,8 +240,12 @@ class FluidSystem:
         implicit = self._forces()
         dt = self._choose(time, left)
         motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.accelerations, dt)
-        viscous = solve_viscosity(p, dt).iterations if implicit else 0
+        held = self._hold(time)
+        viscous = solve_viscosity(p, dt, held).iterations if implicit else 0
         density = fluid.solver.keep_density(p, dt)
+        if len(held):
+            p.pushes.reshape(-1, 4)[held] = 0.0
+            self._hold(time)
         motion_kernels.push_and_move.pick(p.parallel)(p.rows, p.velocities, p.pushes, dt)
         self._dt = dt
         returned = self._put_back(time + dt)
@@ -355,6 +360,18 @@ class FluidSystem:
             blank = np.zeros(len(new_rows), np.float32)
             p.carried = {name: np.concatenate([value[keep], blank]) for name, value in p.carried.items()}
             p.fit()
+
+    def _hold(self, time: float) -> NDArray[np.intp]:
+        """Give particles that are still in a nozzle its speed; return their numbers."""
+        p = self.particles
+        held: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
+        for number, fluid in enumerate(self.fluids):
+            for emitter in fluid.emitters:
+                points = p.rows.reshape(-1, 4)[:, :3] + self.origin
+                mine = (p.fluid == number) & emitter.holds(points, time, self.diameter)
+                held.append(np.flatnonzero(mine))
+                p.velocities.reshape(-1, 4)[held[-1], :3] = emitter.velocity()
+        return np.concatenate(held)
 
     def _let_out(self, emitter: Emitter, layers: int, time: float) -> NDArray[np.float64] | None:
         """Return the particles of the layers that are due [m], moved on since they left the opening."""

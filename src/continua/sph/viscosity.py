@@ -17,6 +17,7 @@ _SOFTEN = 0.01  # of the kernel radius squared, in the denominator of the viscou
 _EXPLICIT_LIMIT = 0.1  # of nu dt / d^2; beyond, an explicit step overshoots
 _RTOL = 1e-3  # of the residual that the velocities before have: viscosity itself is that exact
 _MOST = 200
+_HELD = 300.0  # how much heavier than they are particles in a nozzle seem to be
 
 
 class ViscousFacts(NamedTuple):
@@ -55,22 +56,31 @@ def smooth(p: Particles, strength: float) -> None:
     p.velocities[:] = p.pushes
 
 
-def solve_viscosity(p: Particles, dt: float) -> ViscousFacts:
+def solve_viscosity(p: Particles, dt: float, held: NDArray[np.intp] | None = None) -> ViscousFacts:
     """Replace the velocities u* by the u of (rho - dt D) u = rho u*, D the viscous force (Weiler and others 2018).
 
     The system is symmetric and positive definite; conjugate gradients without a matrix, vectors in single
     precision and inner products in double. A wall drags the layer of particles at it as if the fluid stuck to it.
+
+    Args:
+        p: The particles.
+        dt: The step [s].
+        held: Numbers of particles whose velocity is given: to the others they are as heavy as can be.
     """
     groups = (p.count + kernels.GROUP - 1) // kernels.GROUP
     parts = np.zeros(groups)
     diameter = 0.5 * p.radius
     stick = np.float32(4.0 / diameter**2)
-    mass = np.repeat(np.float32(1.0) / p.light, 4)
+    light = p.light
+    if held is not None and len(held):
+        light = light.copy()
+        light[held] /= np.float32(_HELD)
+    mass = np.repeat(np.float32(1.0) / light, 4)
     u, product = p.velocities, p.pushes
 
     def apply(vectors: NDArray[np.float32]) -> float:
         kernels.viscous_product.pick(p.parallel)(
-            p.rows, vectors, *p.links, p.viscosity, p.light, _soften(p), np.float32(dt), p.walls.density, stick,
+            p.rows, vectors, *p.links, p.viscosity, light, _soften(p), np.float32(dt), p.walls.density, stick,
             product, parts,
         )  # fmt: skip
         return total(parts)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from continua.frames import BodyFrame, Frame
 from continua.render.colors import PALETTE, color_map
+from continua.render.fluid_surface import surfaced
+from continua.sph.surface import check_surfaces
 from continua.studio.protocol import Kind, pack
 from continua.studio.session import Snapshot
 
@@ -22,12 +24,15 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "von_mises": ("Stress and energy", "Von Mises stress", "zero"),
     "stress": ("Stress and energy", "Von Mises stress, by elements", "zero"),
     "energy_density": ("Stress and energy", "Energy density", "zero"),
+    "pressure": ("Fluid", "Pressure", "zero"),
+    "density_error": ("Fluid", "Density above rest", "zero"),
     "stretch": ("Shape", "Stretch, the farthest from 1", "one"),
     "plastic_strain": ("Shape", "Plastic strain", "zero"),
     "inverted": ("Shape", "Inverted elements", "flag"),
 }
 """Group and label of fields, and where their range begins: at 0, about 1, or no and yes."""
 
+_ABOVE_ZERO = frozenset({"density_error"})  # below rest a fluid is at its surface, which is no error
 _ENERGIES = ("kinetic", "elastic", "gravity")
 
 
@@ -54,6 +59,8 @@ class _Surface:
 
     @classmethod
     def of(cls, body: BodyFrame) -> _Surface:
+        if body.point_radius is not None:  # a fluid: all particles
+            return cls(np.arange(len(body.positions)), np.zeros((0, 3), np.uint32))
         nodes, corners = np.unique(body.triangles, return_inverse=True)
         return cls(nodes, corners.reshape(-1, 3).astype(np.uint32))
 
@@ -66,14 +73,16 @@ class Encoder:
 
     Attributes:
         field: The field whose values the page wants, or None; the scene's own at first.
+        fluid: How the page draws fluids: "points" or "surface".
     """
 
     def __init__(self, client: int = 0) -> None:
         self._client = client
         self.field: str | None = None
+        self.fluid = "points"
         self.epoch = 0
         self._surfaces: list[_Surface] = []
-        self._sent: dict[str, NDArray[np.float32]] = {}
+        self._sent: dict[str, NDArray] = {}
         self._sampled = -1
 
     def topology(self, snapshot: Snapshot) -> bytes:
@@ -94,6 +103,7 @@ class Encoder:
                     "name": body.name,
                     "kind": body.kind,
                     "color": body.color or PALETTE[number % len(PALETTE)],
+                    "radius": body.point_radius,
                     "nodes": len(body.positions),
                     "cells": {kind: len(cells) for kind, cells in body.cells.items()},
                 }
@@ -116,12 +126,15 @@ class Encoder:
         frame = snapshot.frame
         arrays: dict[str, NDArray] = {}
         for number, (body, surface) in enumerate(zip(frame, self._surfaces)):
-            wanted = {f"{number}/positions": body.positions[surface.nodes].astype(np.float32)}
-            if self.field is not None and self.field in body.fields:
-                values = body.scalars(self.field)[surface.nodes]
-                if _FIELDS.get(self.field, ("", "", ""))[2] == "flag":  # one marked cell marks all its nodes
-                    values = np.sign(values)
-                wanted[f"{number}/{self.field}"] = values.astype(np.float32)
+            if body.point_radius is None:
+                wanted: dict[str, NDArray] = {
+                    f"{number}/positions": body.positions[surface.nodes].astype(np.float32)
+                }
+                values = self._values(body)
+                if values is not None:
+                    wanted[f"{number}/{self.field}"] = values[surface.nodes].astype(np.float32)
+            else:
+                wanted = self._fluid(number, body)
             self._add(wanted, arrays)
         live = snapshot.live
         self._add({f"{key}/arrows": values for key, values in live.arrows.items()}, arrays)
@@ -129,7 +142,28 @@ class Encoder:
         arrays["samples"] = self._new_samples(snapshot)
         return pack(Kind.FRAME, self._frame_header(snapshot), arrays)
 
-    def _add(self, wanted: Mapping[str, NDArray[np.float32]], arrays: dict[str, NDArray]) -> None:
+    def _values(self, body: BodyFrame) -> NDArray | None:
+        """Return the values of the chosen field at a body's points, or None if it has none."""
+        if self.field is None or self.field not in body.fields:
+            return None
+        values = body.scalars(self.field)
+        if _FIELDS.get(self.field, ("", "", ""))[2] == "flag":  # one marked cell marks all its nodes
+            values = np.sign(values)
+        return np.maximum(values, 0.0) if self.field in _ABOVE_ZERO else values
+
+    def _fluid(self, number: int, body: BodyFrame) -> dict[str, NDArray]:
+        """Return the particles of a fluid, which come and go, or the surface around them."""
+        shown = surfaced(body) if self.fluid == "surface" else body
+        wanted: dict[str, NDArray] = {
+            f"{number}/positions": shown.positions.astype(np.float32),
+            f"{number}/triangles": shown.triangles.astype(np.uint32),
+        }
+        values = self._values(shown)
+        if values is not None:
+            wanted[f"{number}/{self.field}"] = values.astype(np.float32)
+        return wanted
+
+    def _add(self, wanted: Mapping[str, NDArray], arrays: dict[str, NDArray]) -> None:
         """Add those arrays that the page does not have yet."""
         for name, values in wanted.items():
             before = self._sent.get(name)
@@ -149,19 +183,24 @@ class Encoder:
     def choose(self, field: str | None) -> None:
         """Send another field from now on."""
         self.field = field
-        kept = ("/positions", "/arrows", "/spring")
+        kept = ("/positions", "/triangles", "/arrows", "/spring")
         self._sent = {name: values for name, values in self._sent.items() if name.endswith(kept)}
+
+    def draw_fluids(self, look: str) -> None:
+        """Send fluids as "points" or as a "surface" from now on.
+
+        Raises:
+            MissingExtraError: Surfaces need pysplashsurf, which is not installed.
+        """
+        if look == "surface":
+            check_surfaces()
+        self.fluid = look
 
     def _frame_header(self, snapshot: Snapshot) -> dict[str, Any]:
         frame, stats = snapshot.frame, snapshot.stats
         warnings = dict.fromkeys(
             f"{report.body}: {warning}" for report in frame.reports for warning in report.warnings
         )
-        unseen = [
-            f"{body.name}: fluids are not drawn here yet, only in pictures and films"
-            for body in frame
-            if body.kind == "fluid"
-        ]
         return {
             "seq": snapshot.seq,
             "epoch": snapshot.epoch,
@@ -175,7 +214,8 @@ class Encoder:
             "converged": all(report.converged for report in frame.reports),
             "inverted": sum(report.inverted for report in frame.reports),
             "contacts": sum(report.contacts for report in frame.reports),
-            "warnings": [*unseen, *warnings][:5],
+            "warnings": [*warnings][:5],
+            "fluid": self.fluid,
             "reports": {
                 report.body: {
                     "parts": report.substeps,

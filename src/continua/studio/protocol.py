@@ -26,6 +26,7 @@ __all__ = [
     "Ack",
     "Color",
     "Command",
+    "Fluid",
     "Kind",
     "LoadScene",
     "Pause",
@@ -41,7 +42,7 @@ __all__ = [
     "parse_command",
 ]
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Version of the messages; the page reloads itself when it meets another."""
 
 MAX_MESSAGE = 16 * 1024
@@ -161,6 +162,13 @@ class Color(_Command):
     field: Name | None
 
 
+class Fluid(_Command):
+    """Choose how fluids are drawn on this page: as particles, or as a surface around them."""
+
+    type: Literal["fluid"]
+    look: Literal["points", "surface"]
+
+
 class Ack(_Command):
     """The page has shown the frame `seq`; only then it gets more."""
 
@@ -169,7 +177,19 @@ class Ack(_Command):
 
 
 Command = (
-    Play | Pause | Step | Reset | LoadScene | PullBegin | PullMove | PullEnd | Set | Settle | Color | Ack
+    Play
+    | Pause
+    | Step
+    | Reset
+    | LoadScene
+    | PullBegin
+    | PullMove
+    | PullEnd
+    | Set
+    | Settle
+    | Color
+    | Fluid
+    | Ack
 )
 
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(Annotated[Command, Field(discriminator="type")])

@@ -15,6 +15,7 @@ import traceback
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +27,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 import continua
-from continua.errors import InputError
+from continua.errors import InputError, MissingExtraError
 from continua.studio.catalog import open_session
 from continua.studio.encode import Encoder
 from continua.studio.guard import Guard, Policy, is_loopback
-from continua.studio.protocol import PROTOCOL, Ack, Color, parse_command
+from continua.studio.protocol import PROTOCOL, Ack, Color, Fluid, parse_command
 from continua.studio.session import Listener, Session
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class _Connection:
         self._failures: list[tuple[str, str]] = []
         self._state_version = -1
         self._panel_version = -1
-        self._colors: list[str | None] = []
+        self._changes: list[Callable[[], None]] = []  # of what the page wants to see
         self._sent_seq = -1
         self._unacked: list[int] = []
 
@@ -106,7 +107,10 @@ class _Connection:
             self._unacked = [seq for seq in self._unacked if seq > command.seq]
             self._news.set()
         elif isinstance(command, Color):
-            self._colors.append(command.field)
+            self._changes.append(partial(self._encoder.choose, command.field))
+            self._news.set()
+        elif isinstance(command, Fluid):
+            self._changes.append(partial(self._encoder.draw_fluids, command.look))
             self._news.set()
         else:
             self._session.submit(self._number, command)
@@ -139,10 +143,13 @@ class _Connection:
                 self._unacked.clear()
                 self._sent_seq = -1
                 await self._socket.send_bytes(self._encoder.topology(snapshot))
-            fresh = snapshot.seq != self._sent_seq or self._colors
+            fresh = snapshot.seq != self._sent_seq or self._changes
             if fresh and len(self._unacked) < _IN_FLIGHT:
-                while self._colors:
-                    self._encoder.choose(self._colors.pop(0))
+                while self._changes:
+                    try:
+                        self._changes.pop(0)()
+                    except MissingExtraError as error:
+                        self._fail(str(error))
                 self._sent_seq = snapshot.seq
                 self._unacked.append(snapshot.seq)
                 # some fields are worked out only now, and may take a while

@@ -1,6 +1,6 @@
 // The messages of the studio, as the server sends and reads them.
 
-export const PROTOCOL = 2;
+export const PROTOCOL = 3;
 
 export type Vector = [number, number, number];
 
@@ -109,6 +109,8 @@ export interface BodyInfo {
   name: string;
   kind: string;
   color: Vector | null;
+  /** Radius of the particles of a fluid [m]; null for bodies with a surface of their own. */
+  radius: number | null;
   nodes: number;
   cells: Record<string, number>;
 }
@@ -162,6 +164,8 @@ export interface FrameHeader {
   inverted: number;
   contacts: number;
   warnings: string[];
+  /** How the fluids of this frame are drawn. */
+  fluid: FluidLook;
   reports: Record<string, BodyReport>;
   solvers: Record<string, string>;
   /** Total force [N] of each hold and load that acts. */
@@ -172,6 +176,9 @@ export interface FrameHeader {
   hands: Record<number, Vector>;
   poses: Poses;
 }
+
+/** How fluids are drawn. */
+export type FluidLook = "points" | "surface";
 
 export type Command =
   | { type: "play" | "pause" | "step" | "reset" }
@@ -189,4 +196,5 @@ export type Command =
   | { type: "set"; key: string; value: Value }
   | { type: "settle" }
   | { type: "color"; field: string | null }
+  | { type: "fluid"; look: FluidLook }
   | { type: "ack"; seq: number };

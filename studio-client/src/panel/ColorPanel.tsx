@@ -1,8 +1,8 @@
 import { useMemo } from "react";
 import { formatValue } from "../lib/format";
-import type { FieldInfo } from "../net/messages";
+import type { FieldInfo, FluidLook } from "../net/messages";
 import type { LiveScene } from "../state/live";
-import { chooseField } from "../state/studio";
+import { chooseField, chooseFluid } from "../state/studio";
 import { useStudio } from "../state/store";
 import { Section } from "./Section";
 import { Problem, TypedValue } from "./TypedValue";
@@ -35,7 +35,24 @@ export function ColorPanel({ scene }: { scene: LiveScene }) {
         ))}
       </select>
       {info && info.start !== "flag" && <Range info={info} />}
+      {scene.bodies.some(({ info: { radius } }) => radius !== null) && <FluidLooks />}
     </Section>
+  );
+}
+
+/** Whether fluids are shown as balls or as a surface. */
+function FluidLooks() {
+  const look = useStudio((s) => s.fluid);
+  return (
+    <select
+      className="wide"
+      aria-label="Draw fluids as"
+      value={look}
+      onChange={(event) => chooseFluid(event.target.value as FluidLook)}
+    >
+      <option value="points">Fluids as particles</option>
+      <option value="surface">Fluids as a surface</option>
+    </select>
   );
 }
 

@@ -54,7 +54,7 @@ function boundsOf(points: Float32Array[]): Bounds {
       if (list[i] > max[axis]) max[axis] = list[i];
     }
   }
-  return { min, max };
+  return min[0] <= max[0] ? { min, max } : { min: [-0.5, -0.5, -0.5], max: [0.5, 0.5, 0.5] }; // a fluid yet to come
 }
 
 /** A box around all bodies as they are, and as they are at rest. */
@@ -117,10 +117,12 @@ export function applyFrame(
   scene.bodies.forEach((body, number) => {
     const positions = arrays.get(`${number}/positions`) as Float32Array | undefined;
     const scalars = arrays.get(`${number}/${header.field}`) as Float32Array | undefined;
+    const triangles = arrays.get(`${number}/triangles`) as Uint32Array | undefined;
+    if (triangles) body.triangles = triangles;
     if (positions) body.positions = positions;
     if (header.field === null) body.scalars = null;
     else if (scalars) body.scalars = scalars;
-    if (positions || scalars || header.field === null) body.version++;
+    if (positions || scalars || triangles || header.field === null) body.version++;
   });
   scene.poses = header.poses;
   takeAll(arrays, "/arrows").forEach((values, key) => scene.arrows.set(key, values as Float32Array));

@@ -2,7 +2,7 @@
 
 import { create } from "zustand";
 import type { LinkStatus } from "../net/connection";
-import type { FrameHeader, HelloMessage, PanelMessage, StateMessage } from "../net/messages";
+import type { FluidLook, FrameHeader, HelloMessage, PanelMessage, StateMessage } from "../net/messages";
 import type { LiveScene } from "./live";
 
 export type Theme = "auto" | "light" | "dark";
@@ -27,6 +27,8 @@ export interface StudioState {
   range: [number, number];
   rangeFixed: boolean;
   wireframe: boolean;
+  /** How fluids are drawn, as the newest frame says. */
+  fluid: FluidLook;
   /** Whether holds and loads are drawn. */
   marks: boolean;
   theme: Theme;
@@ -65,6 +67,7 @@ export const useStudio = create<StudioState>(() => ({
   range: [0, 0],
   rangeFixed: false,
   wireframe: false,
+  fluid: "points",
   marks: true,
   theme: "auto",
   body: null,

@@ -1,7 +1,7 @@
 // Ties the connection, the live scene and the store together.
 
 import { Connection, socketAddress } from "../net/connection";
-import { type Command, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
+import { type Command, type FluidLook, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
 import type { Packet } from "../net/decode";
 import { History } from "./history";
 import { applyFrame, makeScene, scalarExtent } from "./live";
@@ -101,6 +101,7 @@ function onPacket(packet: Packet): void {
   newest = header;
   unacknowledged = header.seq;
   history.add((packet.arrays.get("samples") ?? new Float32Array()) as Float32Array);
+  if (header.fluid !== useStudio.getState().fluid) useStudio.setState({ fluid: header.fluid });
   const arrived = header.field !== null && header.field === field;
   if (arrived !== colored) useStudio.setState({ colored: arrived });
   if (!rangeFixed && header.field === field) {
@@ -136,6 +137,10 @@ export function chooseField(field: string | null): void {
   chosen = { scene: useStudio.getState().world?.scene ?? "", field };
   useStudio.setState({ field, colored: false, rangeFixed: false, range: [0, 0] });
   send({ type: "color", field });
+}
+
+export function chooseFluid(look: FluidLook): void {
+  send({ type: "fluid", look });
 }
 
 export function togglePlay(): void {

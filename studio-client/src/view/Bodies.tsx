@@ -4,6 +4,7 @@ import { Color, LineBasicMaterial } from "three";
 import { acknowledge } from "../state/studio";
 import { useStudio } from "../state/store";
 import type { LiveScene } from "../state/live";
+import { Fluid } from "./Fluid";
 import { bodyMaterial, tableTexture } from "./material";
 import { Surface } from "./surface";
 import { setSurfaces } from "./surfaces";
@@ -20,7 +21,7 @@ export function Bodies({ scene, dark }: Props) {
   const wireframe = useStudio((s) => s.wireframe);
   const invalidate = useThree((s) => s.invalidate);
 
-  const surfaces = useMemo(() => scene.bodies.map((body) => new Surface(body)), [scene]);
+  const surfaces = useMemo(() => scene.bodies.map((body) => (body.info.radius === null ? new Surface(body) : null)), [scene]);
   const table = useMemo(() => tableTexture(scene.colormap), [scene]);
   const materials = useMemo(() => scene.bodies.map(() => bodyMaterial(table)), [scene, table]);
   const lines = useMemo(() => new LineBasicMaterial({ transparent: true }), []);
@@ -29,7 +30,7 @@ export function Bodies({ scene, dark }: Props) {
     setSurfaces(surfaces);
     return () => {
       setSurfaces([]);
-      surfaces.forEach((surface) => surface.dispose());
+      surfaces.forEach((surface) => surface?.dispose());
     };
   }, [surfaces]);
 
@@ -49,7 +50,7 @@ export function Bodies({ scene, dark }: Props) {
 
   useFrame(() => {
     scene.bodies.forEach((body, number) => {
-      surfaces[number].update();
+      surfaces[number]?.update();
       const plain = new Color().setRGB(...(body.info.color ?? [0.5, 0.5, 0.5]), "srgb");
       materials[number].setColoring(colored && body.scalars ? range : null, plain);
     });
@@ -60,18 +61,22 @@ export function Bodies({ scene, dark }: Props) {
 
   return (
     <>
-      {surfaces.map((surface, number) => (
-        <group key={scene.bodies[number].info.name}>
-          <mesh
-            geometry={surface.drawn}
-            material={materials[number].material}
-            castShadow
-            receiveShadow
-            frustumCulled={false}
-          />
-          {wireframe && <lineSegments geometry={surface.wire} material={lines} frustumCulled={false} />}
-        </group>
-      ))}
+      {surfaces.map((surface, number) =>
+        surface === null ? (
+          <Fluid key={scene.bodies[number].info.name} body={scene.bodies[number]} table={table} />
+        ) : (
+          <group key={scene.bodies[number].info.name}>
+            <mesh
+              geometry={surface.drawn}
+              material={materials[number].material}
+              castShadow
+              receiveShadow
+              frustumCulled={false}
+            />
+            {wireframe && <lineSegments geometry={surface.wire} material={lines} frustumCulled={false} />}
+          </group>
+        ),
+      )}
     </>
   );
 }

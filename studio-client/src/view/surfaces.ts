@@ -3,19 +3,20 @@
 import type { Ray } from "three";
 import type { Surface, SurfaceHit } from "./surface";
 
-let surfaces: Surface[] = [];
+let surfaces: (Surface | null)[] = [];
 
-export function setSurfaces(next: Surface[]): void {
+/** Set the surfaces in the order of the bodies; a fluid has none that could be held. */
+export function setSurfaces(next: (Surface | null)[]): void {
   surfaces = next;
 }
 
-export const surfaceOf = (body: number): Surface | undefined => surfaces[body];
+export const surfaceOf = (body: number): Surface | undefined => surfaces[body] ?? undefined;
 
 /** The nearest point of any body along a ray. */
 export function pick(ray: Ray): (SurfaceHit & { body: number }) | null {
   let best: (SurfaceHit & { body: number }) | null = null;
   surfaces.forEach((surface, body) => {
-    const hit = surface.hit(ray);
+    const hit = surface?.hit(ray);
     if (hit && (!best || hit.distance < best.distance)) best = { ...hit, body };
   });
   return best;
