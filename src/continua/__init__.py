@@ -47,7 +47,18 @@ if TYPE_CHECKING:
         StableNeoHookean,
         StVenantKirchhoff,
     )
-    from continua.sph import DFSPH, IISPH, PBF, PCISPH, Drain, Emitter, Fluid
+    from continua.sph import (
+        DFSPH,
+        IISPH,
+        PBF,
+        PCISPH,
+        DensityMap,
+        Drain,
+        Emitter,
+        Fluid,
+        VolumeMap,
+        WallParticles,
+    )
     from continua.surroundings import Wind
     from continua.world import World
 
@@ -86,7 +97,18 @@ _ROOMS = {
         "StVenantKirchhoff",
         "StableNeoHookean",
     ),
-    "continua.sph": ("DFSPH", "IISPH", "PBF", "PCISPH", "Drain", "Emitter", "Fluid"),
+    "continua.sph": (
+        "DFSPH",
+        "IISPH",
+        "PBF",
+        "PCISPH",
+        "DensityMap",
+        "Drain",
+        "Emitter",
+        "Fluid",
+        "VolumeMap",
+        "WallParticles",
+    ),
     "continua.surroundings": ("Wind",),
     "continua.world": ("World",),
 }
@@ -106,6 +128,7 @@ __all__ = [
     "Corotated",
     "CustomLaw",
     "Cylinder",
+    "DensityMap",
     "Direct",
     "DivergedError",
     "Drain",
@@ -154,6 +177,8 @@ __all__ = [
     "SurfaceMesh",
     "TetMesh",
     "TriMesh",
+    "VolumeMap",
+    "WallParticles",
     "Wind",
     "WindTunnel",
     "World",

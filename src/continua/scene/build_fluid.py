@@ -15,7 +15,7 @@ __all__ = ["build_fluid"]
 _SOLVERS: dict[str, Any] = {"dfsph": sph.DFSPH, "iisph": sph.IISPH, "pcisph": sph.PCISPH, "pbf": sph.PBF}
 _SAME = (
     "name", "particle_radius", "density", "viscosity", "surface_tension", "velocity", "boundary", "max_dt", "cfl",
-    "xsph", "max_particles",
+    "xsph", "wall_friction", "wall_drag", "max_particles",
 )  # fmt: skip
 
 

@@ -117,7 +117,13 @@ class Fluid(Model):
     emitters: list[Emitter] = option("Where fluid comes from.", [], max_length=100)
     drains: list[Drain] = option("Where fluid goes.", [], max_length=100)
     solver: FluidSolver = option("How incompressibility is kept.", Dfsph(type="dfsph"))
-    boundary: Literal["particles"] = option("How walls are modelled.", "particles")
+    boundary: Literal["particles", "density_map", "volume_map"] = option(
+        "How walls are modelled: by particles, or by maps of the density or the volume they add.", "particles"
+    )
+    wall_friction: Number = option(
+        "Coulomb's coefficient of walls and bodies against the fluid.", 0.0, ge=0, le=1e3
+    )
+    wall_drag: Number = option("Friction that grows with the speed of slip.", 0.0, unit="s/m", ge=0, le=1e6)
     max_dt: Number = option("Longest sub-step.", 0.005, unit="s", gt=0, le=1)
     cfl: Number = option(
         "Part of a particle diameter that the fastest particle moves in a sub-step.", 0.4, gt=0, le=2

@@ -1,4 +1,4 @@
-"""Walls as the pressure solvers see them.
+"""Walls as the pressure solvers see them, and the models that a fluid can choose from.
 
 Whatever a wall is made of, it answers one question a step: for every particle near it, how much does the wall add to
 its relative density, what is the gradient of that, and how fast does it change by the wall's own motion. Models of
@@ -8,14 +8,75 @@ walls (samples, density maps, ...) add their answers into one `WallSums`; solver
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from math import isfinite
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Shape
+from continua.errors import InputError
 
-__all__ = ["Boundary", "WallSums", "motion_of"]
+__all__ = [
+    "BOUNDARIES",
+    "BoundaryModel",
+    "DensityMap",
+    "Place",
+    "VolumeMap",
+    "WallModel",
+    "WallParticles",
+    "WallSums",
+]
+
+
+@dataclass(frozen=True)
+class DensityMap:
+    """Walls by density maps (Koschier and Bender 2017): the wall's part of the density is an integral, kept on a grid.
+
+    Attributes:
+        extension: How far outside the surface the wall still weighs, in kernel radii; 1 in the paper.
+        inset: How far below the surface the wall begins, in kernel radii. None lets fluid at rest end at the surface;
+            with 0, as in the paper, it stands off: by half a kernel radius with an extension of 1.
+    """
+
+    extension: float = 0.125
+    inset: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.extension) and 0.05 <= self.extension <= 2.0):
+            raise InputError(f"a density map's extension must lie between 0.05 and 2, not {self.extension}")
+        _check_inset(self.inset)
+
+
+@dataclass(frozen=True)
+class VolumeMap:
+    """Walls by volume maps (Bender and others 2019): the wall's volume near a particle, put at the nearest point.
+
+    Attributes:
+        inset: How far below the surface the wall begins, in kernel radii; None lets fluid at rest end at the surface.
+    """
+
+    inset: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_inset(self.inset)
+
+
+@dataclass(frozen=True)
+class WallParticles:
+    """Walls made of particles (Akinci and others 2012)."""
+
+
+def _check_inset(inset: float | None) -> None:
+    if inset is not None and not (isfinite(inset) and -1.0 <= inset <= 1.0):
+        raise InputError(f"a map's inset must lie between -1 and 1 kernel radii, not {inset}")
+
+
+BoundaryModel = DensityMap | VolumeMap | WallParticles
+BOUNDARIES: dict[str, type[BoundaryModel]] = {
+    "particles": WallParticles,
+    "density_map": DensityMap,
+    "volume_map": VolumeMap,
+}
 
 
 @dataclass
@@ -54,35 +115,41 @@ class WallSums:
         self.drift.reshape(-1, 4)[near, :3] += (self.density - before)[near, None] * velocity
 
 
-class Boundary(Protocol):
-    """A model of the walls that one shape makes."""
+class Place(NamedTuple):
+    """Where a wall is and how it moves, measured from the fluid's origin.
 
-    shape: Shape
+    Attributes:
+        turn: Rotation from the wall's own axes, shape [3, 3].
+        shift: Where the origin of these axes is [m], shape [3].
+        motion: Velocity of the wall's points over the step, rows [m/s]: motion[4 r : 4 r + 3] . x + motion[4 r + 3];
+            shape [12], or None at rest.
+    """
 
-    def add_to(self, walls: WallSums, rows: NDArray[np.float32], time: float, dt: float) -> None:
-        """Add what particles feel of this shape.
+    turn: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    motion: NDArray[np.float32] | None
+
+
+class WallModel(Protocol):
+    """What a wall is made of, in axes of its own."""
+
+    def add_to(self, walls: WallSums, rows: NDArray[np.float32], place: Place) -> None:
+        """Add what particles feel of the wall.
 
         Args:
             walls: The sums.
             rows: Particles sorted along the curve: positions relative to the fluid's origin [m] and one number more,
                 shape [4 n].
-            time: At the start of the step [s].
-            dt: The step over which the shape's motion is taken [s].
+            place: Where the wall is.
         """
 
+    def suspects(
+        self, walls: WallSums, rows: NDArray[np.float32], place: Place, margin: float
+    ) -> NDArray[np.intp]:
+        """Return the particles that may be nearer than `margin` [m] to the wall's surface, or behind it.
 
-def motion_of(
-    shape: Shape, origin: NDArray[np.float64], time: float, dt: float
-) -> NDArray[np.float32] | None:
-    """Return the mean velocity of a shape's points over the next `dt` [s], or None if it rests.
+        `walls` are the sums at the start of the step, `rows` and `place` those at its end.
+        """
 
-    The result M, shape [12], gives the velocity of the point that is at x, measured from `origin`, by rows
-    M[4 r : 4 r + 3] . x + M[4 r + 3].
-    """
-    now, then = shape.pose(time), shape.pose(time + dt)
-    if now is None or then is None or dt <= 0.0:
-        return None
-    turn = then.turn @ now.turn.T
-    shift = turn @ (origin - now.shift) + then.shift - origin
-    matrix = np.column_stack([turn - np.eye(3), shift]) / dt
-    return matrix.astype(np.float32).ravel() if np.any(matrix) else None
+    def nbytes(self) -> int:
+        """Return the memory of the model [bytes]."""

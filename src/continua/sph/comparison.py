@@ -19,6 +19,8 @@ from continua.sph.spline import spline_slope
 
 __all__ = ["IISPH", "PBF", "PCISPH"]
 
+_PBF_RELAX = 0.5  # part of each correction of positions that is made
+
 
 @dataclass(frozen=True)
 class _DensityOnly:
@@ -85,6 +87,7 @@ class IISPH(_DensityOnly):
             done += 1
             error = total(parts) / p.count * dt
             if self._done(done, error):
+                p.rows[3::4] = last
                 p.carried["pressure"] = last / np.float32(dt)
                 return SolveFacts(done, error)
 
@@ -121,6 +124,7 @@ class PCISPH(_DensityOnly):
             done += 1
             error = total(parts) / p.count
             if self._done(done, error):
+                p.rows[3::4] = last
                 p.carried["pressure"] = last / np.float32(dt)
                 return SolveFacts(done, error)
 
@@ -137,6 +141,7 @@ class PBF(_DensityOnly):
         wall_density = p.walls.density + np.float32(dt) * p.walls.rate
         p.rows[3::4] = 0.0
         points, parts, done = p.rows.copy(), self._groups(p), 0
+        multipliers = np.zeros(p.count, np.float32)
         motion_kernels.add_scaled.pick(p.parallel)(points, p.velocities, dt)
         start = points.copy()
         least = np.float32(1e-6 / p.radius**2)
@@ -151,11 +156,15 @@ class PBF(_DensityOnly):
                 break
             kernels.position_moves.pick(p.parallel)(
                 points, begin, end, neighbours, 1.0 / p.radius, p.volume, p.walls.gradient, p.scratch,
-                np.float32(0.5), p.pushes,
+                np.float32(_PBF_RELAX), p.pushes,
             )  # fmt: skip
             points += p.pushes
+            multipliers += p.scratch
         np.subtract(points, start, out=p.pushes)
         p.pushes *= np.float32(1.0 / dt)
+        p.rows[3::4] = (
+            np.float32(-_PBF_RELAX / dt) * multipliers / p.light
+        )  # pressures times time that do the same
         return SolveFacts(done, error)
 
 

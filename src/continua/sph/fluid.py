@@ -14,6 +14,7 @@ from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, Field, frozen
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import exact
+from continua.sph.boundary import BOUNDARIES, BoundaryModel
 from continua.sph.dfsph import DFSPH
 from continua.sph.emitters import Drain, Emitter
 from continua.sph.sampling import block_points, fill_points
@@ -24,7 +25,6 @@ __all__ = ["BYTES_PER_PARTICLE", "Fluid"]
 
 BYTES_PER_PARTICLE = 800  # state, scratch and neighbour lists, with room to spare
 _MEMORY_SHARE = 0.8  # of the machine's memory that particles may take
-BOUNDARIES = ("particles",)
 
 
 class Fluid:
@@ -32,7 +32,7 @@ class Fluid:
 
     Give it a place with one of `block`, `mesh` and `points`, or let it come from emitters. All fluids of a
     world are one system of particles: they push each other, and must agree in `particle_radius`, `solver`, `boundary`,
-    `max_dt`, `cfl` and `xsph`.
+    `max_dt`, `cfl`, `xsph`, `wall_friction` and `wall_drag`.
 
     Args:
         block: Two opposite corners of a block to fill [m].
@@ -47,7 +47,10 @@ class Fluid:
         emitters: Where fluid comes from.
         drains: Where fluid goes.
         solver: How incompressibility is kept: `DFSPH`, `IISPH`, `PCISPH` or `PBF`.
-        boundary: How walls are modelled: "particles".
+        boundary: How walls are modelled: "density_map", "volume_map" or "particles", or a `DensityMap`, a `VolumeMap`
+            or `WallParticles` with options.
+        wall_friction: Coulomb's coefficient of walls and bodies against the fluid; 0 lets it slip freely.
+        wall_drag: Friction that grows with the speed of slip [s/m]: the coefficient is wall_drag times the speed.
         max_dt: Longest sub-step [s].
         cfl: Part of a particle diameter that the fastest particle moves in a sub-step.
         xsph: Part by which velocities are smoothed each sub-step, from 0 to 1.
@@ -70,7 +73,9 @@ class Fluid:
         emitters: Sequence[Emitter] = (),
         drains: Sequence[Drain] = (),
         solver: PressureSolver | None = None,
-        boundary: str = "particles",
+        boundary: str | BoundaryModel = "particles",
+        wall_friction: float = 0.0,
+        wall_drag: float = 0.0,
         max_dt: float = 0.005,
         cfl: float = 0.4,
         xsph: float = 0.0,
@@ -85,10 +90,10 @@ class Fluid:
         self.surface_tension = _from_zero(surface_tension, "surface_tension")
         self.max_dt, self.cfl = _above_zero(max_dt, "max_dt"), _above_zero(cfl, "cfl")
         self.xsph = _from_zero(xsph, "xsph")
-        if boundary not in BOUNDARIES:
-            raise InputError(f"a fluid's boundary must be one of {', '.join(BOUNDARIES)}, not '{boundary}'")
+        self.wall_friction = _from_zero(wall_friction, "wall_friction")
+        self.wall_drag = _from_zero(wall_drag, "wall_drag")
         self.solver = DFSPH() if solver is None else solver
-        self.boundary = boundary
+        self.boundary = _boundary(boundary)
         self.emitters, self.drains = tuple(emitters), tuple(drains)
         self.max_particles = _most_particles(max_particles)
         self._start = self._place(block, mesh, points)
@@ -303,6 +308,14 @@ class Fluid:
 
     def __repr__(self) -> str:
         return f"Fluid({self.name!r}, {self.node_count} particles)"
+
+
+def _boundary(given: str | BoundaryModel) -> BoundaryModel:
+    if isinstance(given, str) and given in BOUNDARIES:
+        return BOUNDARIES[given]()
+    if not isinstance(given, BoundaryModel):
+        raise InputError(f"a fluid's boundary must be one of {', '.join(BOUNDARIES)}, not '{given}'")
+    return given
 
 
 def _above_zero(value: float, what: str) -> float:

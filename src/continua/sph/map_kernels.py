@@ -111,7 +111,9 @@ def classify(wanted, counts, places, nodes, ends, spacing, ceiling, floor, toler
             for j in range(COARSE):
                 start = (i * COARSE + j) * COARSE
                 copy_run(bi + i, bj + j, bk, COARSE, 2, counts, places, nodes, ends, flat, start)
-        kinds[m] = flat_piece(flat.reshape((COARSE, COARSE, COARSE)), spacing, ceiling, floor, tolerance, plane)
+        kinds[m] = flat_piece(
+            flat.reshape((COARSE, COARSE, COARSE)), spacing, ceiling, floor, tolerance, plane
+        )
         for c in range(4):
             planes[m, c] = plane[c]
 

@@ -89,7 +89,11 @@ def at_distance(volume, distance, table):
 @inline
 def brick_of(x, y, z, table):
     """Return where a point lies: the brick's mark, and cells from the brick's corner along x, y and z."""
-    u, v, w = (x - table.low_x) * table.cells, (y - table.low_y) * table.cells, (z - table.low_z) * table.cells
+    u, v, w = (
+        (x - table.low_x) * table.cells,
+        (y - table.low_y) * table.cells,
+        (z - table.low_z) * table.cells,
+    )
     eighth = np.float32(0.125)
     i, j, k = int(np.floor(u * eighth)), int(np.floor(v * eighth)), int(np.floor(w * eighth))
     if i < 0 or j < 0 or k < 0 or i >= table.counts[0] or j >= table.counts[1] or k >= table.counts[2]:
@@ -126,6 +130,22 @@ def map_at(x, y, z, table):
         slope = slope / max(length, np.float32(1e-3))
         return value, slope * nx, slope * ny, slope * nz
     return value, gx, gy, gz
+
+
+@inline
+def distance_at(x, y, z, table):
+    """Return the distance to the wall's (inset) surface at a point of its own axes [m]; far from it a large number."""
+    mark, u, v, w = brick_of(x, y, z, table)
+    large = np.float32(1e30)
+    if mark == -1:
+        return large
+    if mark == -2:
+        return -large
+    if mark < 0:
+        p = 4 * (-3 - mark)
+        return table.planes[p] * x + table.planes[p + 1] * y + table.planes[p + 2] * z + table.planes[p + 3]
+    distance, _, _, _ = spline_at(table.distances, 1331 * mark, u, v, w, table.cells)
+    return distance
 
 
 @inline
@@ -202,3 +222,28 @@ def add_map(rows, low, high, pose, table, motion, moving, gradient, density, rat
                 drift[4 * i] += value * vx
                 drift[4 * i + 1] += value * vy
                 drift[4 * i + 2] += value * vz
+
+
+@kernel_pair
+def find_inside(rows, low, high, pose, table, density, watched, limit, found):
+    """Mark the particles whose distance to the map's surface is below `limit` [m].
+
+    Only particles are looked at that felt more than `watched` of walls at the start of the step. The other arguments
+    are those of `add_map`.
+    """
+    n = density.shape[0]
+    for group in prange((n + GROUP - 1) // GROUP):
+        for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
+            x, y, z = rows[4 * i], rows[4 * i + 1], rows[4 * i + 2]
+            if density[i] <= watched or x < low[0] or y < low[1] or z < low[2]:
+                continue
+            if x > high[0] or y > high[1] or z > high[2]:
+                continue
+            x, y, z = x - pose[9], y - pose[10], z - pose[11]
+            distance = distance_at(
+                pose[0] * x + pose[3] * y + pose[6] * z,
+                pose[1] * x + pose[4] * y + pose[7] * z,
+                pose[2] * x + pose[5] * y + pose[8] * z,
+                table,
+            )
+            found[i] = distance < limit

@@ -1,9 +1,9 @@
 """Boundary maps: what a wall adds to the density of a fluid, kept on a sparse grid around its surface.
 
 A map is a convolution: the kernel over gamma(Phi), with Phi the signed distance to the wall. The distance is taken at
-nodes a quarter of a kernel radius apart, in bricks of 8 x 8 x 8 cells near the surface. Bricks in whose reach the wall is flat keep
-its plane, and the integral there has a closed form. All others keep a cubic spline, C2, of the sums over the nodes
-around (see `continua.sph.profile.smoothed` for why these are exact to fourth order).
+nodes a quarter of a kernel radius apart, in bricks of 8 x 8 x 8 cells near the surface. Bricks in whose reach the wall
+is flat keep its plane, and the integral there has a closed form. All others keep a cubic spline, C2, of the
+sums over the nodes around (see `continua.sph.profile.smoothed` for why these are exact to fourth order).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from continua.sph import mapped_kernels
 from continua.sph.profile import PER_RADIUS, profile, rest_inset, sampled, smoothed
 from continua.sph.spline import spline
 
-__all__ = ["BoundaryMap", "MapTable", "build_map"]
+__all__ = ["BoundaryMap", "MapTable", "build_map", "flat_map"]
 
 _DEPTH = 1.0  # how far inside a map goes, in kernel radii
 _MORE = 2.25  # how much deeper distances are taken
@@ -64,7 +64,6 @@ class BoundaryMap:
         radius: Radius of the kernel [m].
         inset: How far below the surface the wall begins [m].
         reach: Beyond this distance from the surface the wall is not felt [m].
-        at_surface: The value at the surface of a flat wall.
         bounds: The box of the map [m], shape [2, 3].
         flat_count: Bricks that keep a plane.
         spline_count: Bricks that keep a spline.
@@ -74,7 +73,6 @@ class BoundaryMap:
     radius: float
     inset: float
     reach: float
-    at_surface: float
     bounds: NDArray[np.float64]
     flat_count: int
     spline_count: int
@@ -99,7 +97,7 @@ def build_map(
     radius: float,
     *,
     model: str = "density",
-    extension: float = 0.25,
+    extension: float = 0.125,
     inset: float | None = None,
     hollow: bool = False,
 ) -> BoundaryMap:
@@ -123,7 +121,7 @@ def build_map(
     counts = np.maximum(np.ceil((bounds[1] + margin - low) / width).astype(np.int64), 1)
     if counts.prod() > _MOST_BRICKS:
         raise InputError(
-            f"a wall of {np.round(bounds[1] - bounds[0], 3).tolist()} m is too large for a map with particles of radius "
+            f"a wall of {np.round(bounds[1] - bounds[0], 3).tolist()} m is too large for a map with particle_radius "
             f"{0.25 * radius:g} m; use larger particles or boundary 'particles'"
         )
     ceiling = extension if model == "density" else 1.0
@@ -134,39 +132,68 @@ def build_map(
     kinds, planes = sampling.classified(wanted)
     table_planes = planes[kinds == kernels.FLAT].astype(np.float64)
     splines, more = sampling.splines(wanted[kinds == kernels.SPLINE], model, extension)
-    flat = np.ravel_multi_index(wanted.T, counts)
+    flat = np.asarray(np.ravel_multi_index(tuple(wanted.T), tuple(counts)))
     marks[flat[kinds == kernels.EMPTY]] = -1
     marks[flat[kinds == kernels.FLAT]] = -3 - np.arange(len(table_planes))
     marks[flat[kinds == kernels.SPLINE]] = np.arange((kinds == kernels.SPLINE).sum())
     corner = low + (wanted[kinds == kernels.FLAT] - 1) * width
-    table_planes[:, 3] -= (corner * table_planes[:, :3]).sum(axis=1)  # the distance at the first node, moved to 0
-    end = ceiling + 1.0
+    table_planes[:, 3] -= (corner * table_planes[:, :3]).sum(
+        axis=1
+    )  # the distance at the first node, moved to 0
+    box = np.stack([low, low + counts * width])
+    bricks = (counts, marks, table_planes.astype(np.float32).ravel(), splines, more)
+    return _finished(model, extension, inset, radius, box, -2 if hollow else -1, bricks)
+
+
+def flat_map(
+    normal: NDArray[np.float64],
+    offset: float,
+    radius: float,
+    *,
+    model: str = "density",
+    extension: float = 0.125,
+    inset: float | None = None,
+) -> BoundaryMap:
+    """Make the map of an endless plane, which needs no grid: the wall is where normal . x + offset [m] < 0."""
+    extension = extension if model == "density" else 1.0
+    inset = rest_inset(model, extension) if inset is None else inset
+    plane = np.array([*normal, offset + inset * radius], np.float32)
+    nothing = np.zeros(4, np.float32)
+    bricks = (np.zeros(3, np.int64), np.zeros(1, np.int32), plane, nothing, nothing)
+    box = np.stack([np.full(3, -np.inf), np.full(3, np.inf)])
+    return _finished(model, extension, inset, radius, box, -3, bricks)
+
+
+def _finished(
+    model: str, extension: float, inset: float, radius: float, box: NDArray, beyond: int, bricks: tuple
+) -> BoundaryMap:  # fmt: skip
+    counts, marks, planes, splines, more = bricks
+    end = (extension if model == "density" else 1.0) + 1.0
     curve = sampled(model, extension, end, _DEPTH)
     if model == "volume":
         curve = curve * np.float32(radius**3)
+    low = np.where(np.isfinite(box[0]), box[0], 0.0).astype(np.float32)
     table = MapTable(
-        *low.astype(np.float32),
-        np.float32(1.0 / spacing),
+        low[0],
+        low[1],
+        low[2],
+        np.float32(kernels.PER_RADIUS / radius),
         np.float32(1.0 / radius),
         np.float32(_DEPTH),
         np.float32(PER_RADIUS),
         np.float32(len(curve) // 2 - 1),
         np.float32(profile(model, np.array([-_DEPTH]), extension)[0]),
-        -2 if hollow else -1,
+        beyond,
         model == "volume",
         counts,
         marks,
-        table_planes.astype(np.float32).ravel(),
+        planes,
         curve,
         splines,
         more,
     )
-    reach = ceiling + 1.0 - inset
-    value = float(profile(model, np.array([inset]), extension)[0])
-    box = np.stack([low, low + counts * width])
-    return BoundaryMap(
-        table, radius, inset * radius, reach * radius, value, box, len(table_planes), len(splines) // 1331
-    )
+    reach = (end - inset) * radius
+    return BoundaryMap(table, radius, inset * radius, reach, box, len(planes) // 4, len(splines) // 1331)
 
 
 @dataclass
@@ -192,12 +219,16 @@ class _Sampling:
 
     def taken(self, points: NDArray[np.float64]) -> NDArray[np.float32]:
         """Return distances, asked for in batches."""
-        parts = [self.distance(points[k : k + _BATCH]).astype(np.float32) for k in range(0, len(points), _BATCH)]
+        parts = [
+            self.distance(points[k : k + _BATCH]).astype(np.float32) for k in range(0, len(points), _BATCH)
+        ]
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
     def candidates(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the bricks that may feel the wall, shape [m, 3], and the marks of all bricks as if none did."""
-        at = np.stack(np.meshgrid(*(np.arange(c) for c in self.counts), indexing="ij"), axis=-1).reshape(-1, 3)
+        at = np.stack(np.meshgrid(*(np.arange(c) for c in self.counts), indexing="ij"), axis=-1).reshape(
+            -1, 3
+        )
         width = kernels.BRICK * self.spacing
         middle = self.taken(self.low + (at + 0.5) * width)
         half = 0.5 * np.sqrt(3.0) * width
@@ -250,7 +281,7 @@ class _Sampling:
     def splines(
         self, wanted: NDArray[np.int64], model: str, extension: float
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the coefficients of bricks, and those of the distance if the model needs them."""
+        """Return the coefficients of bricks, and those of the distance."""
         bricks, places, nodes = self.around(wanted, 1)
         r, step, depth = self.radius, 1.0 / kernels.PER_RADIUS, 4.0
         scale, deep = np.float32(PER_RADIUS / r), np.float32(depth * r)
@@ -278,9 +309,8 @@ class _Sampling:
         offsets, weights = _ball(model, step)
         rows = result[:-4].reshape(-1, size)
         kernels.splines.pick(parallel)(wanted, self.counts, places, heavy, empty, offsets, weights, rows)
-        if model == "density":
-            return result, np.zeros(4, np.float32)
-        result *= np.float32(r**3)
+        if model == "volume":
+            result *= np.float32(r**3)
         more = np.zeros_like(result)
         kernels.distance_splines.pick(parallel)(
             wanted, self.counts, places, nodes, self.ends, np.float32(2.5 * r), more[:-4].reshape(-1, size)

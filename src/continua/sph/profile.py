@@ -1,15 +1,16 @@
 """What a flat wall adds to the density of a particle, as a function of its distance alone.
 
-The part of a wall in a particle's density is an integral over the kernel's ball, rho_B(x) = int gamma(Phi(y)) K(|x - y|)
-dy, with Phi the signed distance to the wall (Koschier and Bender 2017). Where the wall is flat the integral has one
-dimension: K is summed over planes first. Kernel and gamma are polynomials between a few breaks, so that Gauss's rule
-between these is exact.
+The part of a wall in a particle's density is an integral over the kernel's ball, rho_B(x) = int gamma(Phi(y))
+K(|x - y|) dy, with Phi the signed distance to the wall (Koschier and Bender 2017). Where the wall is flat the integral
+has one dimension: K is summed over planes first. Kernel and gamma are polynomials between a few breaks, so that
+Gauss's rule between these is exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -28,8 +29,8 @@ Weight = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 def weight(model: str, extension: float) -> tuple[Weight, tuple[float, ...]]:
     """Return gamma over the distance in kernel radii, and the distances where its formula changes.
 
-    The density map's gamma(s) = 1 - s/extension up to `extension`, then 0. The volume map's (Bender and others 2019) is 1
-    inside and falls like the kernel outside.
+    The density map's gamma(s) = 1 - s/extension up to `extension`, then 0. The volume map's (Bender and others 2019) is
+    1 inside and falls like the kernel outside.
     """
     if model == "density":
         return (lambda s: np.maximum(1.0 - s / extension, 0.0)), (extension,)
@@ -58,7 +59,7 @@ def _planar(model: str, distances: NDArray[np.float64], extension: float) -> NDA
     fixed = [np.full_like(distances, c) for c in (-1.0, -0.5, 0.0, 0.5, 1.0)]
     edges = np.sort([*fixed, *(np.clip(b - distances, -1.0, 1.0) for b in breaks)], axis=0)
     total = np.zeros_like(distances)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         half = 0.5 * (high - low)
         u = (low + half)[:, None] + half[:, None] * _NODES
         total += half * ((section(u) * gamma(distances[:, None] + u)) @ _WEIGHTS)
@@ -101,7 +102,10 @@ def rest_inset(model: str, extension: float) -> float:
     lattice = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
     lengths = np.linalg.norm(lattice[lattice[:, 2] < -0.1], axis=1)
     missing = float(spline(lengths, 1.0).sum() / 8.0)
-    excess: Callable[[float], float] = lambda o: float(profile(model, np.array([0.25 + o]), extension)[0]) - missing  # noqa: E731
+
+    def excess(inset: float) -> float:
+        return float(profile(model, np.array([0.25 + inset]), extension)[0]) - missing
+
     return float(brentq(excess, 0.05 - 0.25, 1.5))
 
 
@@ -118,9 +122,7 @@ def sampled(model: str, extension: float, reach: float, depth: float) -> NDArray
     return np.stack([values, slopes / PER_RADIUS], axis=1).astype(np.float32).ravel()
 
 
-def smoothed(
-    model: str, extension: float, spacing: float, reach: float, depth: float
-) -> NDArray[np.float32]:
+def smoothed(model: str, extension: float, spacing: float, reach: float, depth: float) -> NDArray[np.float32]:
     """Return gamma for sums over a lattice: its kinks are smoothed over the lattice's spacing, without bias.
 
     A kink that is parallel to the lattice makes sums wrong to second order in the spacing. Gamma is therefore convolved
@@ -144,7 +146,7 @@ def smoothed(
     edges = np.sort(
         [*(np.full(count, c) for c in cuts), *(np.clip((b - x) / spacing, -2.0, 2.0) for b in breaks)], axis=0
     )
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         half = 0.5 * (high - low)
         t = (low + half)[:, None] + half[:, None] * _NODES
         bump = _cubic(t) - (_hat(t + 1.0) - 2.0 * _hat(t) + _hat(t - 1.0)) / 6.0
@@ -159,5 +161,3 @@ def _hat(t: NDArray[np.float64]) -> NDArray[np.float64]:
 def _cubic(t: NDArray[np.float64]) -> NDArray[np.float64]:
     outer, inner = np.maximum(2.0 - np.abs(t), 0.0), np.maximum(1.0 - np.abs(t), 0.0)
     return outer**3 / 6.0 - 4.0 * inner**3 / 6.0
-
-

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import Plane, Shape
 from continua.sph import wall_kernels
-from continua.sph.boundary import WallSums, motion_of
+from continua.sph.boundary import Place, WallSums
 from continua.sph.grid import CellGrid, NeighbourLists
 from continua.sph.sampling import sample_shape
 from continua.sph.spline import spline
@@ -19,6 +17,7 @@ __all__ = ["SampledPlane", "SampledWall", "sampled_wall"]
 _SPACING = 0.75  # distance of samples in particle diameters; wider lets particles sink in between
 _DEPTH = 0.59  # how far below the surface samples are, in diameters: fluid at rest density then ends at the surface
 _PARALLEL_FROM = 8192
+_NEAR_WALL = 0.35  # share of a particle's density from walls above which it is watched for leaving
 _REST = np.zeros(12, np.float32)
 
 
@@ -29,20 +28,16 @@ class SampledWall:
     does not depend on how densely it is sampled.
 
     Attributes:
-        shape: The shape.
-        samples: Positions of the samples at rest [m], shape [m, 3].
+        samples: Positions of the samples in the wall's own axes [m], shape [m, 3].
         volumes: Volume of each [m3], shape [m].
     """
 
-    def __init__(self, shape: Shape, radius: float, diameter: float, origin: NDArray[np.float64]) -> None:
-        self.shape = shape
+    def __init__(self, shape: Shape, radius: float, diameter: float) -> None:
         self.samples = sample_shape(shape, _SPACING * diameter, _DEPTH * diameter)
-        self._origin = origin
         self._grid = CellGrid(radius)
-        self._moment: float | None = None
+        self._placed: tuple[bytes, bytes] | None = None
         self._rows = np.zeros(0, np.float32)
         self.volumes = self._volumes(radius)
-        self._place(0.0)
 
     @property
     def sample_count(self) -> int:
@@ -51,7 +46,7 @@ class SampledWall:
 
     def _volumes(self, radius: float) -> NDArray[np.float32]:
         rows = np.zeros((len(self.samples), 4), np.float32)
-        rows[:, :3] = self.samples - self._origin
+        rows[:, :3] = self.samples - self.samples.mean(axis=0)
         order = self._grid.sort(rows.ravel()).copy()
         lists = NeighbourLists()
         sorted_rows = np.ascontiguousarray(rows[order]).ravel()
@@ -65,31 +60,34 @@ class SampledWall:
         volumes[order] = 1.0 / sums
         return volumes
 
-    def _place(self, time: float) -> None:
-        """Put the samples where the shape is at `time` [s], sorted."""
-        pose = self.shape.pose(time)
-        moment = time if pose is not None else 0.0
-        if self._moment == moment:
+    def _put(self, place: Place) -> None:
+        """Put the samples where the wall is, sorted."""
+        here = place.turn.tobytes(), place.shift.tobytes()
+        if self._placed == here:
             return
-        points = self.samples if pose is None else self.samples @ pose.turn.T + pose.shift
-        rows = np.empty((len(points), 4), np.float32)
-        rows[:, :3], rows[:, 3] = points - self._origin, self.volumes
+        rows = np.empty((len(self.samples), 4), np.float32)
+        rows[:, :3], rows[:, 3] = self.samples @ place.turn.T + place.shift, self.volumes
         order = self._grid.sort(rows.ravel())
         self._rows = np.ascontiguousarray(rows[order]).ravel()
-        self._moment = moment
+        self._placed = here
 
-    def add_to(self, walls: WallSums, rows: NDArray[np.float32], time: float, dt: float) -> None:
+    def add_to(self, walls: WallSums, rows: NDArray[np.float32], place: Place) -> None:
         """Add what particles feel of the samples."""
-        self._place(time)
-        motion = motion_of(self.shape, self._origin, time, dt)
-        moving = motion is not None
-        before = walls.density.copy() if moving else walls.density
+        self._put(place)
+        motion = place.motion
+        before = walls.density.copy() if motion is not None else walls.density
         wall_kernels.add_samples.pick(len(walls.density) >= _PARALLEL_FROM)(
             rows, self._grid.inverse, *self._grid.tables, self._grid.starts, self._rows,
-            motion if motion is not None else _REST, moving, walls.gradient, walls.density, walls.rate,
+            motion if motion is not None else _REST, motion is not None, walls.gradient, walls.density, walls.rate,
         )  # fmt: skip
         if motion is not None:
             walls.carry(before, rows, motion)
+
+    def suspects(
+        self, walls: WallSums, rows: NDArray[np.float32], place: Place, margin: float
+    ) -> NDArray[np.intp]:
+        """Return the particles that walls weigh much for."""
+        return np.flatnonzero(walls.density > _NEAR_WALL)
 
     def nbytes(self) -> int:
         """Return the memory of the samples [bytes]."""
@@ -99,9 +97,8 @@ class SampledWall:
 class SampledPlane:
     """An endless plane as a square lattice of particles, made where fluid is near."""
 
-    def __init__(self, shape: Plane, radius: float, diameter: float, origin: NDArray[np.float64]) -> None:
-        self.shape = shape
-        self._origin = origin
+    def __init__(self, shape: Plane, radius: float, diameter: float) -> None:
+        self._point = np.asarray(shape.point)
         self._inverse = np.float32(1.0 / radius)
         self._spacing = _SPACING * diameter
         self._depth = _DEPTH * diameter
@@ -119,36 +116,38 @@ class SampledPlane:
         """Number of samples that are stored: none."""
         return 0
 
-    def add_to(self, walls: WallSums, rows: NDArray[np.float32], time: float, dt: float) -> None:
+    def add_to(self, walls: WallSums, rows: NDArray[np.float32], place: Place) -> None:
         """Add what particles feel of the lattice."""
-        pose = self.shape.pose(time)
-        frame = self._frame
-        point = np.asarray(self.shape.point) - self._depth * frame[0]
-        if pose is not None:
-            point, frame = pose.turn @ point + pose.shift, frame @ pose.turn.T
-        motion = motion_of(self.shape, self._origin, time, dt)
+        point = place.turn @ (self._point - self._depth * self._frame[0]) + place.shift
+        frame, motion = self._frame @ place.turn.T, place.motion
         before = walls.density.copy() if motion is not None else walls.density
         wall_kernels.add_plane.pick(len(walls.density) >= _PARALLEL_FROM)(
-            rows, self._inverse, (point - self._origin).astype(np.float32), np.ascontiguousarray(frame, np.float32),
+            rows, self._inverse, point.astype(np.float32), np.ascontiguousarray(frame, np.float32),
             np.float32(self._spacing), np.float32(self.volume), motion if motion is not None else _REST,
             motion is not None, walls.gradient, walls.density, walls.rate,
         )  # fmt: skip
         if motion is not None:
             walls.carry(before, rows, motion)
 
+    def suspects(
+        self, walls: WallSums, rows: NDArray[np.float32], place: Place, margin: float
+    ) -> NDArray[np.intp]:
+        """Return the particles that walls weigh much for."""
+        return np.flatnonzero(walls.density > _NEAR_WALL)
+
     def nbytes(self) -> int:
         """Return the memory of the samples [bytes]."""
         return 0
 
 
-def sampled_wall(shape: Shape, radius: float, diameter: float, origin: NDArray[np.float64]) -> Any:
+def sampled_wall(shape: Shape, radius: float, diameter: float) -> SampledPlane | SampledWall:
     """Return the walls of a shape as particles.
 
     Args:
         shape: The shape.
         radius: Radius of the kernel [m].
         diameter: Diameter of fluid particles [m].
-        origin: What positions of particles are measured from [m].
     """
-    kind = SampledPlane if isinstance(shape, Plane) else SampledWall
-    return kind(shape, radius, diameter, origin)  # type: ignore[arg-type]
+    if isinstance(shape, Plane):
+        return SampledPlane(shape, radius, diameter)
+    return SampledWall(shape, radius, diameter)

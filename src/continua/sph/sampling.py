@@ -12,7 +12,7 @@ from continua.contact import Box, Shape
 from continua.sph.grid import CellGrid, NeighbourLists
 from continua.sph.sampling_kernels import thin
 
-__all__ = ["block_points", "fill_points", "sample_shape", "sample_surface"]
+__all__ = ["below", "block_points", "fill_points", "sample_shape", "sample_surface", "strew"]
 
 
 def sample_shape(shape: Shape, spacing: float, depth: float) -> NDArray[np.float64]:
@@ -34,15 +34,35 @@ def sample_shape(shape: Shape, spacing: float, depth: float) -> NDArray[np.float
 def sample_surface(
     points: NDArray[np.float64], triangles: NDArray[np.int32], spacing: float, depth: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return points spread `depth` below triangles, no two closer than about `spacing` [m]; shape [n, 3].
+    """Return points spread `depth` below triangles, no two closer than about `spacing` [m]; shape [n, 3]."""
+    which, weights = strew(points, triangles, spacing, depth)
+    return below(points, triangles, which, weights, depth)
+
+
+def below(
+    points: NDArray[np.float64],
+    triangles: NDArray[np.int32],
+    which: NDArray[np.intp],
+    weights: NDArray[np.float64],
+    depth: float,
+) -> NDArray[np.float64]:
+    """Return the places [k, 3] at weighted corners of triangles `which`, `depth` [m] below them."""
+    a, b, c = (points[triangles[which, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
+    return weights[:, :1] * a + weights[:, 1:2] * b + weights[:, 2:] * c - depth * normals
+
+
+def strew(
+    points: NDArray[np.float64], triangles: NDArray[np.int32], spacing: float, depth: float
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return where samples lie: triangles [k] and weights of their corners [k, 3].
 
     Many random points are thinned out in random order until there is no room for more (Poisson-disk sampling by dart
     throwing).
     """
     a, b, c = (points[triangles[:, k]] for k in range(3))
-    normals = np.cross(b - a, c - a)
-    areas = np.linalg.norm(normals, axis=1)
-    normals = normals / np.maximum(areas, 1e-300)[:, None]
+    areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     total = float(areas.sum())
     random = np.random.default_rng(2012)
     count = int(np.ceil(6.0 * total / spacing**2)) + 16
@@ -50,8 +70,9 @@ def sample_surface(
     u, v = random.random((2, count))
     fold = u + v > 1.0
     u, v = np.where(fold, 1.0 - u, u), np.where(fold, 1.0 - v, v)
-    darts = a[which] + u[:, None] * (b - a)[which] + v[:, None] * (c - a)[which] - depth * normals[which]
-    return darts[_thinned(darts, 0.9 * spacing)]
+    weights = np.stack([1.0 - u - v, u, v], axis=1)
+    kept = _thinned(below(points, triangles, which, weights, depth), 0.9 * spacing)
+    return which[kept], weights[kept]
 
 
 def _thinned(points: NDArray[np.float64], distance: float) -> NDArray[np.intp]:

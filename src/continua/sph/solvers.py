@@ -17,7 +17,10 @@ class SolveFacts(NamedTuple):
 
 
 class PressureSolver(Protocol):
-    """Keeps a fluid incompressible. Both methods leave the changes of velocity in `particles.pushes`.
+    """Keeps a fluid incompressible.
+
+    Both methods leave the changes of velocity in `particles.pushes`, and the pressures times time that made them in the
+    last lane of `particles.rows`, from which walls and bodies learn what they have to bear.
 
     Attributes:
         carries: Names of the arrays [n] that it carries from step to step.

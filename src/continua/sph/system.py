@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Box, Shape
+from continua.contact import Shape
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
 from continua.numerics import all_finite
 from continua.sph import motion_kernels
-from continua.sph.boundary import Boundary, motion_of
+from continua.sph.boundary import WallSums
 from continua.sph.emitters import Emitter
 from continua.sph.fluid import Fluid
 from continua.sph.grid import CellGrid, NeighbourLists
 from continua.sph.particles import Particles
-from continua.sph.sampled import sampled_wall
 from continua.sph.solvers import SolveFacts
 from continua.sph.tension import add_tension
-from continua.sph.viscosity import accelerate, needs_implicit, smooth, solve_viscosity
+from continua.sph.viscosity import accelerate, needs_implicit, smooth, solve_viscosity, stickiness
+from continua.sph.walls import Pressing, ShapeWall, Wall, check_room, check_start, wall_model
 from continua.surroundings import Surroundings
 
 __all__ = ["FluidSystem", "SubStep"]
 
-_NEAR_WALL = 0.35  # share of a particle's density from walls above which it is watched for leaving
 _SHORTEST = 1e-4  # of the longest sub-step; speeds that need shorter ones are those of an explosion
 _OVERLAP = 0.35  # of the diameter: particles that start nearer to each other overlap
 
@@ -52,7 +51,7 @@ class FluidSystem:
         fluids: The fluids.
         colliders: Shapes that act as walls.
         surroundings: Gravity and time.
-        walls: The models of the shapes.
+        walls: The walls: first the colliders, then bodies.
         particles: The particles, sorted.
         history: The sub-steps of the last step.
     """
@@ -60,14 +59,23 @@ class FluidSystem:
     fluids: Sequence[Fluid]
     colliders: Sequence[Shape]
     surroundings: Surroundings
-    walls: list[Boundary] = field(init=False)
+    walls: list[Wall] = field(init=False)
     particles: Particles = field(init=False)
     history: list[SubStep] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         first = self.fluids[0]
         for other in self.fluids[1:]:
-            for key in ("particle_radius", "solver", "boundary", "max_dt", "cfl", "xsph"):
+            for key in (
+                "particle_radius",
+                "solver",
+                "boundary",
+                "max_dt",
+                "cfl",
+                "xsph",
+                "wall_friction",
+                "wall_drag",
+            ):
                 if getattr(other, key) != getattr(first, key):
                     raise InputError(
                         f"fluids of one world must have the same {key}: '{first.name}' has {getattr(first, key)}, "
@@ -76,35 +84,32 @@ class FluidSystem:
         self.diameter = first.diameter
         self.radius = 2.0 * self.diameter
         starts = np.concatenate([fluid.positions for fluid in self.fluids])
+        for shape in self.colliders:
+            check_room(shape, self.diameter)
+        self.walls = [
+            ShapeWall(shape, wall_model(shape, self.radius, first.boundary)) for shape in self.colliders
+        ]
         self._check_start(starts)
         middle = 0.5 * (starts.min(axis=0) + starts.max(axis=0)) if len(starts) else self._nozzle()
         self.origin = self.radius * np.round(middle / self.radius)
-        self.walls = [
-            sampled_wall(shape, self.radius, self.diameter, self.origin) for shape in self.colliders
-        ]
+        self._scratch = WallSums()
         self._take_over()
 
     def _nozzle(self) -> NDArray[np.float64]:
         return np.array(next(e for fluid in self.fluids for e in fluid.emitters).center, dtype=np.float64)
 
+    def meet(self, wall: Wall) -> None:
+        """Let a body be a wall, too."""
+        for fluid in self.fluids:
+            check_start([wall], fluid.name, fluid.positions, self.diameter, self.surroundings.time)
+        self.walls.append(wall)
+
     # the start
 
     def _check_start(self, points: NDArray[np.float64]) -> None:
         """Refuse fluid inside walls and fluid that overlaps fluid."""
-        for shape in self.colliders:
-            if isinstance(shape, Box) and shape.inside and min(shape.size) < 2.0 * self.diameter:
-                raise InputError(
-                    f"particles of radius {0.5 * self.diameter:g} m are too large for a box of size "
-                    f"{list(shape.size)} m; use a smaller particle_radius"
-                )
-            for fluid in self.fluids:
-                gaps = shape.meet(fluid.positions, 0.0, 0.0)[0] if fluid.node_count else np.zeros(0)
-                inside = int((gaps < -1e-6 * self.diameter).sum())
-                if inside:
-                    raise InputError(
-                        f"{inside} of {fluid.node_count} particles of '{fluid.name}' start inside a {shape.kind}; "
-                        "move the fluid or the collider apart"
-                    )
+        for fluid in self.fluids:
+            check_start(self.walls, fluid.name, fluid.positions, self.diameter, self.surroundings.time)
         if len(points) > 1:
             rows = np.zeros((len(points), 4), np.float32)
             rows[:, :3] = points - points.mean(axis=0)
@@ -177,8 +182,11 @@ class FluidSystem:
 
     # stepping
 
-    def step(self, dt: float) -> list[StepReport]:
+    def step(self, dt: float, follow: Callable[[float, float], None] | None = None) -> list[StepReport]:
         """Advance by `dt` [s] in as many sub-steps as the speeds ask for; return a report for each fluid.
+
+        `follow(done, sub)` is called after each sub-step, `done` [s] after the start and `sub` [s] long, so that
+        bodies can keep pace.
 
         If the fluid explodes, DivergedError is raised and the fluids are as they were before.
         """
@@ -191,8 +199,10 @@ class FluidSystem:
             while done < dt * (1.0 - 1e-9):
                 sub = self._sub_step(self.surroundings.time + done, dt - done)
                 self.history.append(sub)
+                if follow is not None:
+                    follow(done, sub.dt)
                 done += sub.dt
-        except DivergedError:
+        except Exception:
             for fluid in self.fluids:
                 fluid.changed = True
             raise
@@ -232,20 +242,28 @@ class FluidSystem:
         p.find()
         p.walls.clear(p.count)
         for wall in self.walls:
-            wall.add_to(p.walls, p.rows, time, self._dt)
+            wall.add_to(p.walls, p.rows, self.origin, time, self._dt)
         p.weigh()
+        felt = [wall for wall in self.walls if wall.wants_pressing(self._rough)]
+        pressures = np.zeros(p.count if felt else 0, np.float32)
         divergence = fluid.solver.free_of_divergence(p, self._dt)
         if divergence.iterations:
+            if felt:
+                pressures += p.rows[3::4]
             motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.pushes, 1.0)
         implicit = self._forces()
         dt = self._choose(time, left)
         motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.accelerations, dt)
         held = self._hold(time)
         viscous = solve_viscosity(p, dt, held).iterations if implicit else 0
+        sticky = (stickiness(p, dt), p.velocities.copy()) if implicit and felt else None
         density = fluid.solver.keep_density(p, dt)
         if len(held):
             p.pushes.reshape(-1, 4)[held] = 0.0
             self._hold(time)
+        if felt:
+            pressures += p.rows[3::4]
+            self._press(felt, pressures, sticky, time)
         motion_kernels.push_and_move.pick(p.parallel)(p.rows, p.velocities, p.pushes, dt)
         self._dt = dt
         returned = self._put_back(time + dt)
@@ -284,45 +302,43 @@ class FluidSystem:
             step=self.surroundings.step,
         )
 
+    @property
+    def _rough(self) -> bool:
+        return self.fluids[0].wall_friction > 0.0 or self.fluids[0].wall_drag > 0.0
+
+    def _pressing(self, pressures: NDArray, sticky: tuple[NDArray, NDArray] | None = None) -> Pressing:
+        p, first = self.particles, self.fluids[0]
+        masses = p.volume / p.light.astype(np.float64)
+        return Pressing(
+            p.rows, p.velocities, pressures, masses, p.volume, first.wall_friction, first.wall_drag, sticky
+        )
+
+    def _press(
+        self, felt: list[Wall], pressures: NDArray, sticky: tuple[NDArray, NDArray] | None, time: float
+    ) -> None:
+        """Let walls feel the pressures, and rub the fluid; the pushes become part of the velocities."""
+        p = self.particles
+        motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.pushes, 1.0)
+        p.pushes[:] = 0.0
+        for wall in felt:
+            wall.press(self._pressing(pressures, sticky), self._scratch, self.origin, time, self._dt)
+
     def _wall_speed(self, time: float) -> float:
         """Return the largest speed of moving walls at the corners of the fluid [m/s]."""
-        low, high = (np.zeros(3), np.zeros(3))
-        fastest = 0.0
-        for shape in self.colliders:
-            motion = motion_of(shape, self.origin, time, self._dt)
-            if motion is None:
-                continue
-            rows = self.particles.rows.reshape(-1, 4)[:, :3]
-            low, high = rows.min(axis=0), rows.max(axis=0)
-            corners = np.array([[(low, high)[(k >> axis) & 1][axis] for axis in range(3)] for k in range(8)])
-            matrix = motion.reshape(3, 4).astype(np.float64)
-            velocity = corners @ matrix[:, :3].T + matrix[:, 3]
-            fastest = max(fastest, float(np.linalg.norm(velocity, axis=1).max()))
-        return fastest
+        rows = self.particles.rows.reshape(-1, 4)[:, :3]
+        ends = np.stack([rows.min(axis=0), rows.max(axis=0)]).astype(np.float64) + self.origin
+        corners = np.stack(np.meshgrid(*ends.T, indexing="ij"), axis=-1).reshape(-1, 3)
+        return max((wall.speed(corners, time, self._dt) for wall in self.walls), default=0.0)
 
     def _put_back(self, time: float) -> int:
-        """Move particles that have entered a shape back to its surface; return how many there were."""
+        """Move particles that have entered a wall back to its surface; return how many there were."""
         p = self.particles
-        near = np.flatnonzero(p.walls.density > _NEAR_WALL)
-        if len(near) == 0:
-            return 0
-        rows, velocities = p.rows.reshape(-1, 4), p.velocities.reshape(-1, 4)
-        points = self.origin + rows[near, :3].astype(np.float64)
-        if not all_finite(points):
+        if not all_finite(p.rows):
             raise self._exploded("it has positions that are not numbers")
-        count = 0
-        for shape in self.colliders:
-            gaps, normals, speeds = shape.meet(points, time, self._dt)
-            inside = np.flatnonzero(gaps < 0.0)
-            if len(inside) == 0:
-                continue
-            count += len(inside)
-            who, n = near[inside], normals[inside]
-            points[inside] += (1e-3 * self.diameter - gaps[inside])[:, None] * n
-            rows[who, :3] = points[inside] - self.origin
-            into = np.minimum(np.einsum("ij,ij->i", velocities[who, :3] - speeds[inside], n), 0.0)
-            velocities[who, :3] -= into[:, None] * n
-        return count
+        fluid = self._pressing(p.source)
+        return sum(
+            wall.put_back(fluid, p.walls, self.origin, time, self._dt, self.diameter) for wall in self.walls
+        )
 
     # emitters and drains
 

@@ -11,7 +11,7 @@ from continua.numerics import dot, total
 from continua.sph import viscosity_kernels as kernels
 from continua.sph.particles import Particles
 
-__all__ = ["ViscousFacts", "accelerate", "needs_implicit", "smooth", "solve_viscosity"]
+__all__ = ["ViscousFacts", "accelerate", "needs_implicit", "smooth", "solve_viscosity", "stickiness"]
 
 _SOFTEN = 0.01  # of the kernel radius squared, in the denominator of the viscous force
 _EXPLICIT_LIMIT = 0.1  # of nu dt / d^2; beyond, an explicit step overshoots
@@ -54,6 +54,11 @@ def smooth(p: Particles, strength: float) -> None:
         p.rows, p.velocities, begin, end, neighbours, p.density, p.volume, 1.0 / p.radius, strength, p.pushes
     )
     p.velocities[:] = p.pushes
+
+
+def stickiness(p: Particles, dt: float) -> NDArray[np.float32]:
+    """Return what an implicit step of `dt` [s] gives walls of momentum for each unit of density and speed [kg], [n]."""
+    return np.float32(4.0 * dt * p.volume / (0.5 * p.radius) ** 2) * p.viscosity
 
 
 def solve_viscosity(p: Particles, dt: float, held: NDArray[np.intp] | None = None) -> ViscousFacts:
