@@ -80,13 +80,13 @@ class World:
         _name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
             body.prepare(self._surroundings)
-        self._meeting = self._gather()
         self._rigid = self._gather_rigid()
+        self._meeting = self._gather()
         fluids = tuple(body for body in self.bodies if isinstance(body, Fluid))
         self.fluid_system = FluidSystem(fluids, self.colliders, self._surroundings) if fluids else None
-        kinds = [("soft", self.soft_bodies), ("rigid", self.rigid_bodies), ("fluid", fluids)]
-        kinds.append(("grid fluid", self.grid_fluids))
-        there = [kind for kind, members in kinds if members]
+        solid = bool(self.soft_bodies or self.rigid_bodies)
+        kinds = {"soft or rigid": solid, "fluid": bool(fluids), "grid fluid": bool(self.grid_fluids)}
+        there = [kind for kind, any_of in kinds.items() if any_of]
         if len(there) > 1:
             warnings.warn(
                 f"bodies of different kinds ({', '.join(there)}) do not touch each other yet, only colliders",
@@ -104,7 +104,7 @@ class World:
         names = [body.name for body in self.bodies] + [shape.name for shape in self.colliders]
         things = [*self.bodies, *self.colliders]
         soft = [(number, body) for number, body in enumerate(self.bodies) if isinstance(body, SoftBody)]
-        return Meeting(soft, self.colliders, self.contact, names, things, self._surroundings)
+        return Meeting(soft, self.colliders, self.contact, names, things, self._surroundings, self._rigid)
 
     def _gather_rigid(self) -> RigidSystem | None:
         """Bring rigid bodies, colliders and joints together."""
@@ -196,23 +196,18 @@ class World:
         dt = self.dt if dt is None else _positive(dt, "dt")
         self._happen()
         wet = () if self.fluid_system is None else tuple(self.fluid_system.fluids)
-        kin: tuple[Body, ...] = (*self.soft_bodies, *wet, *self.grid_fluids)
-        several = len(kin) > 1 or self._rigid is not None
-        before = [body.state() for body in kin] if several else []
-        kept = self._meeting.state()
+        kin: tuple[Body, ...] = (*wet, *self.grid_fluids)
+        before = [body.state() for body in kin] if len(self.bodies) > 1 else []
         try:
             for give in self._exchanges:
                 give(dt)
             # first: the fluid keeps its own state if it fails
             reports = [] if self.fluid_system is None else self.fluid_system.step(dt)
-            reports += self._meeting.step(dt).values()
-            if self._rigid is not None:
-                reports += self._rigid.step(dt)
             reports += [fluid.step(dt) for fluid in self.grid_fluids]
+            reports += self._meeting.step(dt).values()  # these keep their own, too
         except Exception:
             for body, state in zip(kin, before, strict=False):
                 body.restore(state)
-            self._meeting.restore_state(kept["contact_keys"], kept["contact_forces"])
             raise
         finally:
             for soft in self.soft_bodies:

@@ -34,6 +34,7 @@ class BodySystem:
         weight: Time [s] over which a force acts in the equation.
         touches: Whether contacts have a say; without, the system is solved as it is.
         scale: What sets the scale of the tolerance with contacts, shape [n, 3]; None is `load`.
+        patient: Whether it is solved as often as others ask, and answered when none does any more.
     """
 
     matrix: BlockMatrix
@@ -48,6 +49,7 @@ class BodySystem:
     weight: float = 1.0
     touches: bool = True
     scale: NDArray[np.float64] | None = None
+    patient: bool = False
 
 
 @dataclass(eq=False)

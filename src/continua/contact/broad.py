@@ -20,6 +20,7 @@ from continua.mesh.box_tree import box_tree
 __all__ = ["CellTree", "Member", "SurfaceTable", "Surfaces"]
 
 _PARALLEL_FROM = 2000  # leaves
+_FLAT = 1e-3  # sine of the angle between triangles in one plane
 
 
 @dataclass(eq=False)
@@ -35,6 +36,8 @@ class Member:
         name: For messages.
         own: Whether it may touch itself.
         moves: Whether it takes part in the solve; two members that both do not are never tested.
+        flat: Whether edges between triangles in one plane count; those of an obstacle meet nothing that its faces
+            do not meet.
         edge_triangles: The two triangles of each edge, or -1, shape [e, 2].
         triangle_edges: The edges of each triangle, shape [k, 3].
     """
@@ -47,6 +50,7 @@ class Member:
     name: str = ""
     own: bool = False
     moves: bool = True
+    flat: bool = True
 
     edge_triangles: NDArray[np.int32] = field(init=False)
     triangle_edges: NDArray[np.int32] = field(init=False)
@@ -73,6 +77,23 @@ class Member:
             self.edge_triangles[flat, 1] = owner  # the last
             alone = np.bincount(flat, minlength=len(self.edges)) != 2
             self.edge_triangles[alone, 1] = -1
+        if not self.flat:
+            self._drop_flat_edges()
+
+    def _drop_flat_edges(self) -> None:
+        """Leave out edges between triangles in one plane."""
+        assert self.edges is not None
+        if not len(self.triangles):
+            return
+        a, b, c = (self.rest[self.triangles[:, k]] for k in range(3))
+        normals = np.cross(b - a, c - a)
+        normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
+        one, other = normals[self.edge_triangles[:, 0]], normals[self.edge_triangles[:, 1]]
+        bent = np.linalg.norm(np.cross(one, other), axis=1) > _FLAT
+        keep = bent | (self.edge_triangles < 0).any(axis=1) | (np.einsum("ij,ij->i", one, other) < 0.0)
+        number = np.cumsum(keep) - 1
+        self.triangle_edges = np.where(keep, number, -1)[self.triangle_edges].astype(np.int32)
+        self.edges, self.edge_triangles = self.edges[keep], self.edge_triangles[keep]
 
     @property
     def edge_length(self) -> float:

@@ -27,25 +27,37 @@ def shape_member(shape: Shape, edge_length: float) -> Member | None:
         return None
     if isinstance(shape, MeshShape):
         surface = shape.surface
-        return Member(surface.points, surface.triangles, radius=shape.rounding, name=name, moves=False)
+        return Member(
+            surface.points, surface.triangles, radius=shape.rounding, name=name, moves=False, flat=False
+        )
     if isinstance(shape, Box):
         half = 0.5 * np.asarray(shape.size) - shape.rounding
         corner = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
         points = (corner * half) @ shape._frame + shape._center
-        return Member(points, _BOX, radius=shape.rounding, name=name, moves=False)
+        return Member(points, _BOX, radius=shape.rounding, name=name, moves=False, flat=False)
     if isinstance(shape, Cylinder):
         radius, end = shape.radius - shape.rounding, 0.5 * shape.height - shape.rounding
         points, triangles = revolved(np.array([[radius, -end], [radius, end]]), 32)
         points = points @ shape._frame + shape._center
         ring = np.arange(64, dtype=np.int32)  # without the middles of its ends
-        return Member(points, triangles, points=ring, radius=shape.rounding, name=name, moves=False)
+        return Member(
+            points, triangles, points=ring, radius=shape.rounding, name=name, moves=False, flat=False
+        )
     if isinstance(shape, Capsule) and shape.radius < _SMALL * edge_length:
         ends = np.array([shape.start, shape.end])
         edge = np.array([[0, 1]], np.int32)
-        return Member(ends, none, edges=edge, radius=shape.radius, name=name, moves=False)
+        return Member(ends, none, edges=edge, radius=shape.radius, name=name, moves=False, flat=False)
     if isinstance(shape, Sphere) and shape.radius < _SMALL * edge_length:
         middle = np.array([shape.center])
-        return Member(middle, none, points=np.zeros(1, np.int32), radius=shape.radius, name=name, moves=False)
+        return Member(
+            middle,
+            none,
+            points=np.zeros(1, np.int32),
+            radius=shape.radius,
+            name=name,
+            moves=False,
+            flat=False,
+        )
     return None
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from continua.contact.shapes import Pose, Shape
 
-__all__ = ["Look", "Obstacles", "Touching"]
+__all__ = ["Look", "Obstacles", "Touching", "first_hit"]
 
 _SAFE = 0.9  # part of the distance that a point may go without looking again
 _LOOKS = 200  # steps along the way after which a point counts as touching
@@ -126,7 +126,7 @@ class Look:
             if not len(maybe):
                 continue
             a, b = local[maybe], to[maybe]
-            share = _first_hit(shape, a, b, gaps[maybe], ~self._kept[number][maybe], tolerance)
+            share = first_hit(shape, a, b, gaps[maybe], ~self._kept[number][maybe], tolerance)
             hits = np.flatnonzero(share <= 1.0)
             if not len(hits):
                 continue
@@ -155,7 +155,7 @@ def _joined(parts: list) -> Touching:
     return Touching(which.astype(np.int32), shape.astype(np.int32), *rest)
 
 
-def _first_hit(
+def first_hit(
     shape: Shape,
     a: NDArray[np.float64],
     b: NDArray[np.float64],

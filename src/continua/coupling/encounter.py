@@ -27,11 +27,15 @@ from continua.contact.obstacles import Look, Touching
 from continua.contact.solve import ContactSolution
 from continua.contact.sweep import settle_velocities
 from continua.coupling.islands import find_islands, localise
-from continua.coupling.members import Member
+from continua.coupling.members import SoftMember
+from continua.coupling.rigid_member import RigidMember
+from continua.coupling.solid_search import SolidSearch, kept_apart
+from continua.coupling.solids import Poses
 from continua.linalg import SolveReport
+from continua.rigid.shared import SharedPieces
 
 if TYPE_CHECKING:
-    from continua.coupling.meeting import Meeting
+    from continua.coupling.gathering import Gathering
 
 __all__ = ["Encounter"]
 
@@ -48,27 +52,39 @@ ACCURATE = 1e-5
 """Relative velocity that may be wrong, as a part of the speed of things."""
 
 ROUNDS = 8
-"""Times that contacts are added before nodes are stopped by force."""
+"""Times that contacts are added before a step has failed."""
+
+FITTING = 3
+"""Times that joints are corrected for how they turn in a step."""
+
+SHARP = 1e-8
+"""Tolerance of linear solves with rigid bodies, which have few rows and much mass."""
 
 
 class Encounter:
     """A group of bodies in one part of a step.
 
     Args:
-        group: The bodies.
-        meeting: Knows obstacles, pairs and the contacts of the last step.
+        host: The bodies, and the contacts that they had before.
         time: Time at the start [s].
         dt: Time step [s].
     """
 
-    def __init__(self, group: Sequence[Member], meeting: Meeting, time: float, dt: float) -> None:
-        self.group, self.meeting, self.time, self.dt = group, meeting, time, dt
-        self.starts = np.cumsum([0] + [member.row_count for member in group])
-        self.V = np.concatenate([member.velocities for member in group])
+    def __init__(self, host: Gathering, time: float, dt: float) -> None:
+        self.host, self.meeting, self.time, self.dt = host, host.meeting, time, dt
+        self.soft, self.rigid = host.soft, host.rigid
+        self.group: list[SoftMember | RigidMember] = [*self.soft]
+        if self.rigid is not None:
+            self.group.append(self.rigid)
+        self.starts = np.cumsum([0] + [member.row_count for member in self.group])
+        self.V = np.concatenate([member.velocities for member in self.group])
         self._before = self.V.copy()
         self.rows: ContactRows = NO_ROWS
         self.force = np.zeros((0, 3))  # of every contact, in its frame [N]
         self.found = False
+        self._solids: SolidSearch | None = None
+        self._spent: list[tuple[int, float]] = []  # motors at the end of their strength, and their forces
+        self._waiting: dict[int, Answer] = {}
 
     def _slice(self, i: int) -> slice:
         return slice(self.starts[i], self.starts[i + 1])
@@ -79,8 +95,13 @@ class Encounter:
         if simple:
             return {i: Answer(ask.alone()) for i, ask in simple.items()}
         systems = {i: ask for i, ask in asked.items() if isinstance(ask, BodySystem)}
+        eager = [i for i, ask in systems.items() if not ask.patient]
+        if eager or any(i not in self._waiting for i in systems):
+            self._waiting = self._solve(systems)
         if systems:
-            return self._solve(systems)
+            if not eager and self.rigid is not None:
+                self.rigid.know(self.rows, int(self.starts[len(self.soft)]))
+            return {i: self._waiting[i] for i in eager or systems}
         last = {i: ask for i, ask in asked.items() if isinstance(ask, BodyVelocities)}
         self._last_word(last)
         return {i: Answer(SolveReport(0, 0.0, True)) for i in last}
@@ -92,7 +113,7 @@ class Encounter:
         self.found = True
         self._looks: list[tuple[int, NDArray[np.int32], Look]] = []
         parts = []
-        for i, member in enumerate(self.group):
+        for i, member in enumerate(self.soft):
             nodes, points = member.touching
             touch = self.meeting.table.touch[member.number, self.meeting._first_collider :]
             only = np.flatnonzero(touch).tolist()
@@ -102,21 +123,54 @@ class Encounter:
             self._looks.append((i, nodes, look))
             parts.append(self._obstacle_rows(i, nodes, look.near(NEAR * member.size), 0))
         search = self.meeting.surfaces
-        if search.any:
-            start, end = self._ways(self._before)
-            parts.append(search.find(start, end, self.time, self.dt, self.starts[:-1]))
+        if self.meeting.choose(self.soft):
+            start, end, first = self._ways(self._before)
+            parts.append(search.find(start, end, self.time, self.dt, first))
+        if self.meeting.solids is not None:
+            self._find_solids(parts)
         self._add(join_rows(parts))
 
-    def _ways(self, V: NDArray[np.float64]) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
-        """Return where all surfaces are at the start, and at the end if V are the velocities."""
-        start = [member.places for member in self.group]
-        end = [member.moved(V[self._slice(i)], self.dt) for i, member in enumerate(self.group)]
-        return start, end
+    def _find_solids(self, parts: list[ContactRows]) -> None:
+        """Find what soft bodies touch of rigid ones, and these among themselves."""
+        solids = self.meeting.solids
+        assert solids is not None
+        pieces = solids.system.pieces
+        first = int(self.starts[len(self.soft)])
+        none = np.zeros(0, np.int64)
+        self._shared = SharedPieces(solids.system, none) if self.rigid is None else self.rigid.shared
+        row = np.full(len(pieces.X), -1, np.int64)
+        if self.rigid is not None:
+            row = self.rigid.rows_of_pieces(first)
+            parts.append(self.rigid.own_rows(first))
+        takes = (row >= 0) | ~pieces.moves
+        self._solids = SolidSearch(
+            solids, self.soft, self.starts[: len(self.soft)].tolist(), row, takes, self.dt
+        )
+        ends, then = self._trial(self._before)
+        parts.append(self._solids.near([NEAR * member.size for member in self.soft], ends, then))
+
+    def _trial(self, V: NDArray[np.float64]) -> tuple[list[NDArray[np.float64]], Poses]:
+        """Return where the soft bodies of the group and all rigid pieces are at the end if V are the velocities."""
+        ends = [member.moved(V[self._slice(i)], self.dt) for i, member in enumerate(self.soft)]
+        X, _, R, _ = self._shared.trial(V[self.starts[len(self.soft)] :].reshape(-1, 6), self.dt)
+        return ends, Poses.of(X, R)
+
+    def _ways(
+        self, V: NDArray[np.float64]
+    ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]], NDArray[np.int64]]:
+        """Return where all surfaces are at the start, and at the end if V are the velocities, and their first rows."""
+        everyone = self.meeting.touchable
+        start = [member.places for member in everyone]
+        end, first = list(start), np.zeros(len(everyone), np.int64)
+        for i, member in enumerate(self.soft):
+            k = everyone.index(member)
+            end[k], first[k] = member.moved(V[self._slice(i)], self.dt), self.starts[i]
+        return start, end, first
 
     def _obstacle_rows(self, i: int, nodes: NDArray[np.int32], met: Touching, again: int) -> ContactRows:
         if not len(met):
             return NO_ROWS
-        number, table = self.group[i].number, self.meeting.table
+        number, table = self.soft[i].number, self.meeting.table
         other = self.meeting.collider_number(met.shape.astype(np.int64))
         node = nodes[met.which].astype(np.int64)
         key = (number * len(table.friction) + other) * 2**32 + node
@@ -138,7 +192,7 @@ class Encounter:
         """Add contacts; those that were there in the last step begin with the forces that they had."""
         if len(rows):
             self.rows = join_rows([self.rows, rows])
-            self.force = np.concatenate([self.force, self.meeting.recall(rows.key)])
+            self.force = np.concatenate([self.force, self.host.recall(rows.key)])
 
     def _look_again(self, asked: Mapping[int, BodySystem], round_: int) -> ContactRows:
         """Return contacts for points that go through something on the ways that V gives them."""
@@ -146,7 +200,7 @@ class Encounter:
         for i, nodes, look in self._looks:
             if i not in asked:
                 continue
-            member = self.group[i]
+            member = self.soft[i]
             _, points = member.touching
             v = self.V[self._slice(i)][nodes]
             met = look.crossed(points + self.dt * v, DEPTH * member.size)
@@ -154,20 +208,45 @@ class Encounter:
             met = Touching(*(column[free] for column in met))
             parts.append(self._obstacle_rows(i, nodes, met, round_))
         parts.append(self._crossing_rows(round_))
+        if self._solids is not None:
+            ends, then = self._trial(self.V)
+            held = [
+                asked[i].fixed == 1 if i in asked else np.ones(member.row_count, np.bool_)
+                for i, member in enumerate(self.soft)
+            ]
+            depths = [DEPTH * member.size for member in self.soft]
+            parts.append(self._solids.crossed(ends, then, depths, held, self.V, self.rows, round_))
         return join_rows(parts)
+
+    def _look_at_joints(self, asked: Mapping[int, BodySystem], round_: int) -> bool:
+        """Correct joints for where V leads, and motors for what they can give; returns whether something changed."""
+        last = len(self.soft)
+        if self.rigid is None or last not in asked:
+            return False
+        beyond = self.rigid.motors_beyond(self.rows, self.force)
+        if len(beyond):
+            given = np.zeros_like(self.V)
+            some = self.rows.take(beyond)
+            some.spread(self.force[beyond], given)
+            asked[last].rhs[:] += asked[last].weight * given[self._slice(last)]
+            self._spent += list(zip(beyond.tolist(), self.force[beyond, 0].tolist(), strict=True))
+            self.rows.bilateral[beyond], self.rows.gap[beyond] = 0, 1e30
+            self.force[beyond] = 0.0
+        fits = round_ > FITTING or self.rigid.fit_joints(self.rows, self.V[self._slice(last)])
+        return bool(len(beyond)) or not fits
 
     def _crossing_rows(self, round_: int) -> ContactRows:
         """Return contacts for surfaces that cross on the ways that V gives them."""
         search = self.meeting.surfaces
-        if not search.any:
+        if not self.meeting.choose(self.soft):
             return NO_ROWS
-        start, end = self._ways(self.V)
-        crossed, _ = search.crossings(start, end, self.time, self.dt, self.starts[:-1])
+        start, end, first = self._ways(self.V)
+        crossed, _ = search.crossings(start, end, self.time, self.dt, first)
+        depth = DEPTH * min(member.size for member in self.soft)
+        crossed = crossed.take(~kept_apart(crossed, self.rows, self.V, self.dt, depth))
         if not len(crossed):
             return NO_ROWS
-        near = search.find(
-            start, end, self.time, self.dt, self.starts[:-1]
-        )  # what will be too near is not far off
+        near = search.find(start, end, self.time, self.dt, first)  # what will be too near is not far off
         near = near.take(~np.isin(near.key, self.rows.key) & ~np.isin(near.key, crossed.key))
         crossed.key = crossed.key + np.where(np.isin(crossed.key, self.rows.key), round_, 0)
         return join_rows([near, crossed])
@@ -200,7 +279,8 @@ class Encounter:
             if any(not r.residual >= 0.0 for r in reports.values()):
                 break
             new = self._look_again(asked, round_)
-            if not len(new):
+            turned = self._look_at_joints(asked, round_)
+            if not len(new) and not turned:
                 break
             if round_ > ROUNDS:
                 failure = "nodes could not be kept out of what they touch"
@@ -208,7 +288,7 @@ class Encounter:
             before = len(self.rows)
             self._add(new)
             body = np.searchsorted(self.starts, self.rows.row[self.rows.ptr[before] :], side="right") - 1
-            todo = set(body.tolist())
+            todo = set(body.tolist()) | ({len(self.soft)} if turned else set())
         if said:
             reports = {i: _saying(r, said) if i in contacts else r for i, r in reports.items()}
         return {i: Answer(reports[i], contacts.get(i), failure) for i in asked}
@@ -256,7 +336,12 @@ class Encounter:
         bound = np.maximum(rows.gap / self.dt, -RECOVERY * size / self.dt)
         speed = 10.0 * self.meeting.speed_scale(self.dt) + float(np.abs(self._before).max(initial=0.0))
         speed += 1e-6 * size / self.dt
-        solution = solve_contacts(systems, rows, bound, weight * self.force[which], ACCURATE * speed)
+        hard = len(self.soft) in bodies
+        push = weight * self.force[which]
+        if hard:
+            solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, SHARP)
+        else:
+            solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed)
         self.force[which] = solution.impulse / weight
         single = len(bodies) == 1 and bool((np.diff(rows.ptr) == 1).all())
         rest = rows.restitution > 0.0
@@ -265,11 +350,14 @@ class Encounter:
         rows.spread(solution.impulse, total)
         first = 0
         for i, s in zip(bodies, systems, strict=True):
-            self._take(i, s)
             mine = slice(first, first + len(s.rhs))
             first = mine.stop
-            own = self.group[i].number
+            member = self.group[i]
+            own = -1 if isinstance(member, RigidMember) else member.number
             pressing = (solution.impulse[:, 0] > 0.0) & ((rows.a == own) | (rows.b == own))
+            if hard or len(bodies) > 1:
+                member.make_exact(s, (s.weight / weight) * total[mine])
+            self._take(i, s)
             points, answers = np.zeros((0, 3)), np.zeros((0, 3, 3))
             if single:
                 points, answers = rows.point[pressing], _answers(rows, solution.hessian, pressing)
@@ -298,15 +386,18 @@ class Encounter:
 
     def finish(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Tell all bodies what pressed on them, and return the keys and forces of the contacts, in order."""
-        total = np.zeros_like(self.V)
-        if len(self.rows):
-            self.rows.spread(self.force, total)
         rows = self.rows
+        total = np.zeros_like(self.V)
+        rows.spread(self.force, total)
         gap = np.where(rows.bilateral == 0, rows.gap + self.dt * rows.velocities(self.V)[:, 0], 0.0)
-        for i, member in enumerate(self.group):
+        for i, member in enumerate(self.soft):
             mine = (rows.a == member.number) | (rows.b == member.number)
             depth = max(0.0, -float(gap[mine].min(initial=0.0)))
             member.pressed(total[self._slice(i)], depth, self.dt)
+        if self.rigid is not None:
+            for number, value in self._spent:
+                self.force[number, 0] = value
+            self.rigid.pressed(rows, self.force, int(self.starts[len(self.soft)]), self.V, self.dt)
         keep = self.force.any(axis=1)
         order = np.argsort(self.rows.key[keep], kind="stable")
         return self.rows.key[keep][order], self.force[keep][order]

@@ -3,61 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import BodyStep, TouchingBody
+from continua.contact import BodyStep, BodySystem, TouchingBody
 from continua.frames import StepReport
 from continua.solids import SoftBody
 from continua.solids.stepping import SoftStep
 
-__all__ = ["Member", "SoftMember"]
-
-
-class Member(Protocol):
-    """A body that takes part in the meeting.
-
-    Attributes:
-        number: Its number in the world.
-        size: Length [m] that counts as a small piece of it.
-    """
-
-    number: int
-    size: float
-
-    @property
-    def row_count(self) -> int:
-        """Number of its rows of V."""
-
-    @property
-    def velocities(self) -> NDArray[np.float64]:
-        """Its rows of V at the start of a step [row_count, 3]."""
-
-    @property
-    def touching(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Rows that are points which obstacles can touch, and their places [m], shape [k, 3]."""
-
-    @property
-    def surface(self) -> TouchingBody:
-        """Its surface, as the search for contacts sees it."""
-
-    @property
-    def places(self) -> NDArray[np.float64]:
-        """Where the points of its surface are [m], shape [n, 3]."""
-
-    def moved(self, V: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
-        """Return where the points of its surface are after `dt` [s] with its rows of V [m]."""
-
-    def begin(self, dt: float) -> BodyStep:
-        """Begin a step of `dt` [s]."""
-
-    def pressed(self, force: NDArray[np.float64], depth: float, time: float) -> None:
-        """Hear of the contact forces on its rows [N] over a part of `time` [s], and of the depth [m] at its end."""
-
-    def complete(self, report: StepReport) -> StepReport:
-        """Add what contacts did to the report of a step."""
+__all__ = ["SoftMember"]
 
 
 class SoftMember:
@@ -104,6 +59,14 @@ class SoftMember:
         self._force = np.zeros((self.row_count, 3))
         self._time, self._depth = 0.0, 0.0
         return SoftStep(self.body, dt)
+
+    def make_exact(self, system: BodySystem, impulse: NDArray[np.float64]) -> None:
+        """Move a body that nothing holds as a whole so that it has the momentum that the impulses give it."""
+        if system.fixed.any():
+            return
+        lacking = (system.rhs + impulse - system.matrix.multiply(system.x)).sum(axis=0)
+        whole = system.matrix.blocks.sum(axis=0).reshape(3, 3)
+        system.x += np.linalg.solve(whole, lacking)
 
     def pressed(self, force: NDArray[np.float64], depth: float, time: float) -> None:
         """Hear of the contact forces on the nodes [N] over a part of a step of `time` [s]."""

@@ -104,17 +104,20 @@ class Detector:
         self._old_first = np.array(state["first"], np.int32)
         self._memory = np.array(state["memory"], np.float64).reshape(-1, 8)
 
-    def find(self, dt: float, h: float, fall: float) -> Touching:
+    def find(self, dt: float, h: float, fall: float, only: NDArray[np.bool_] | None = None) -> Touching:
         """Return what touches, or will within `dt` [s]; small steps are `h` [s] long.
 
         Args:
             dt: Time to look ahead [s].
             h: Length of a small step [s].
             fall: Way of a free fall in that time [m].
+            only: The pieces that count, of those that can be moved [n]; None is all.
         """
         p = self._pieces
         self._take_constants()
-        pairs = self._near(dt, fall)
+        pairs = self.near(dt, fall)
+        if only is not None:
+            pairs = pairs[(only | ~p.moves)[pairs].all(axis=1)]
         m = len(pairs)
         counts, gaps = np.zeros(m, np.int32), np.empty((m, SLOTS))
         places, normals = np.empty((m, SLOTS, 3)), np.empty((m, SLOTS, 3))
@@ -137,7 +140,12 @@ class Detector:
             self._pieces.X, self._pieces.R, touching.AB, touching.C, touching.features, h, self._memory
         )
 
-    def _near(self, dt: float, fall: float) -> NDArray[np.int32]:
+    @property
+    def boxes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper ends of the pieces' boxes [m], shape [n, 3] each, as the last search had them."""
+        return self._low, self._high
+
+    def near(self, dt: float, fall: float) -> NDArray[np.int32]:
         """Return the pairs whose boxes overlap, sorted."""
         p = self._pieces
         n = len(p.X)

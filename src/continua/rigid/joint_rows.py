@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,10 +55,44 @@ class JointRows:
         self._strength = np.zeros(len(rows))
         self.forces = np.zeros(len(rows))
         self._scratch = np.zeros((1, 12))
+        self._whole: tuple[JointRows, NDArray[np.intp]] | None = None  # of which these are some rows
         self.links = self._ends
         self.ends = np.unique(self._ends)
         free = [number for number, joint in enumerate(held) if not joint.collide]
         self.barred: list[tuple[int, int]] = [(int(self._ends[i, 0]), int(self._ends[i, 1])) for i in free]
+
+    def among(self, pieces: NDArray[np.bool_]) -> JointRows:
+        """Return the rows of the joints that hold some of the pieces, by a mask [n]."""
+        return self._some(np.asarray(pieces[self._ends].any(axis=1)))
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """Numbers of the rows among those of all joints."""
+        return np.arange(self.row_count) if self._whole is None else self._whole[1]
+
+    def take_forces(self, rows: NDArray[np.intp], forces: NDArray[np.float64]) -> None:
+        """Take over the forces of some rows from another solve."""
+        self.forces[rows] = forces
+        if self._whole is not None:
+            self._whole[0].forces[self._whole[1]] = self.forces
+
+    def without(self, pieces: NDArray[np.bool_]) -> JointRows:
+        """Return the rows of the joints that hold none of the pieces, by a mask [n]."""
+        return self._some(np.asarray(~pieces[self._ends].any(axis=1)))
+
+    def _some(self, joints: NDArray[np.bool_]) -> JointRows:
+        if joints.all():
+            return self
+        self._take_motors()
+        rows = np.flatnonzero(joints[self._joint])
+        some = copy(self)
+        for name in ("_kind", "_part", "_value", "_joint", "_strength", "forces"):
+            setattr(some, name, getattr(self, name)[rows])
+        some._motors = []
+        some.links = self._ends[joints]
+        some.ends = np.unique(some.links)
+        some._whole = (self, rows)
+        return some
 
     @property
     def row_count(self) -> int:
@@ -103,13 +138,16 @@ class JointRows:
         self, X: NDArray, R: NDArray, h: float, ab: NDArray, J: NDArray, row: NDArray, first: int
     ) -> None:
         """Write all rows from row `first` on; see `contact.direct`."""
-        for number, motor in enumerate(self._motors):
-            self._value[self._motor_rows + number] = motor.speed
-            self._strength[self._motor_rows + number] = motor.strength
+        self._take_motors()
         kernels.write_rows(
             X, R, h, self._kind, self._part, self._joint, self._ends, self._D, self._value, self._strength,
             self.forces, first, ab, J, row,
         )  # fmt: skip
+
+    def _take_motors(self) -> None:
+        for number, motor in enumerate(self._motors):
+            self._value[self._motor_rows + number] = motor.speed
+            self._strength[self._motor_rows + number] = motor.strength
 
     def correct(self, X: NDArray, R: NDArray, h: float, row: NDArray, first: int) -> float:
         """Add what would be wrong at trial places to the biases; return the largest error [m or rad]."""
@@ -122,6 +160,9 @@ class JointRows:
     def keep(self, row: NDArray, first: int, h: float) -> None:
         """Remember the forces for the next small step."""
         self.forces[:] = row[first:, LAMBDA] / h
+        if self._whole is not None:
+            whole, rows = self._whole
+            whole.forces[rows] = self.forces
 
     def _piece(self, joint: Joint, starts: dict[int, int]) -> tuple[int, int]:
         numbers = []

@@ -76,6 +76,10 @@ class RigidSystem:
         names = [body.name for body in bodies] + (list(collider_names) or [""] * len(colliders))
         self.joints = JointRows(joints, self.pieces)
         self._detector = Detector(self.pieces, contact, names, self.joints.barred)
+        # a search without a memory, for pieces that are solved for elsewhere
+        self.other_detector = Detector(self.pieces, contact, names, self.joints.barred)
+        self._busy: NDArray[np.bool_] | None = None
+        self._held = self.joints
         n = len(self.pieces.X)
         self._free = np.zeros(n, np.bool_)
         self._shift = np.zeros_like(self.pieces.V)
@@ -85,13 +89,16 @@ class RigidSystem:
 
     # --- one step -----------------------------------------------------------------------------------------
 
-    def step(self, dt: float) -> tuple[StepReport, ...]:
+    def step(self, dt: float, busy: NDArray[np.bool_] | None = None) -> tuple[StepReport, ...]:
         """Advance all rigid bodies by `dt` [s] and return a report for each.
 
-        Pieces that move far against their own size make the step be done in several parts, each with contacts of its
-        own. DivergedError is raised if velocities are no longer finite.
+        Pieces that are `busy` [n] have been moved already, with other bodies that they touch. Pieces that move far
+        against their own size make the step be done in several parts, each with contacts of its own. DivergedError is
+        raised if velocities are no longer finite.
         """
         start = perf_counter()
+        self._busy = busy
+        self._held = self.joints if busy is None else self.joints.without(busy)
         p = self.pieces
         before = (p.X.copy(), p.Q.copy(), p.V.copy())
         try:
@@ -110,6 +117,8 @@ class RigidSystem:
         p = self.pieces
         p.refresh()
         fast = np.sqrt((p.V[: p.count, :3] ** 2).sum(axis=1)) * dt / (_FAR * p.thin[: p.count])
+        if self._busy is not None:
+            fast = fast[~self._busy[: p.count]]
         parts = int(min(8, max(1, ceil(fast.max(initial=0.0) * (1.0 - 1e-9)))))
         small = 0
         for part in range(parts):
@@ -122,14 +131,14 @@ class RigidSystem:
         p = self.pieces
         p.drive(time, dt)
         steps, few = (max(2, ceil(dt / small - 1e-9)) for small in (_SMALL, _DIRECT))
-        few = min(64, max(few, ceil(dt * self.joints.fastest())))
+        few = min(64, max(few, ceil(dt * self._held.fastest())))
         h, g = dt / few, float(np.linalg.norm(self._surroundings.gravity))
-        touching = self._detector.find(dt, h, g * dt * dt)
-        self._direct = choose_direct(
-            p.moves, touching.AB[touching.first[:-1]], self.joints.links, self._direct
-        )
-        A, springs = self._accelerations(), self._springs()
-        mine = np.where(p.moves, FREE, LED).astype(np.int8)
+        own = None if self._busy is None else ~self._busy
+        moves = p.moves if own is None else p.moves & own
+        touching = self._detector.find(dt, h, g * dt * dt, own)
+        self._direct = choose_direct(moves, touching.AB[touching.first[:-1]], self._held.links, self._direct)
+        A, springs = self._accelerations(), self._springs(own)
+        mine = np.where(moves, FREE, np.where(p.moves, NOT_MINE, LED)).astype(np.int8)
         chosen: NDArray = np.zeros(len(touching), np.bool_)
         if self._direct is not None:
             inside = self._direct.node >= 0
@@ -179,23 +188,24 @@ class RigidSystem:
     ) -> None:
         p, d = self.pieces, self._direct
         assert d is not None
-        mine[self.joints.ends[mine[self.joints.ends] == FREE]] = JOINED
+        joints = self._held
+        mine[joints.ends[mine[joints.ends] == FREE]] = JOINED
         mine[~p.moves] = LED
         AB, C, first = _some(touching, which)
         contacts = np.arange(len(C))
-        count = 3 * len(C) + self.joints.row_count
+        count = 3 * len(C) + joints.row_count
         J, ab, row = np.zeros((count, 12)), np.zeros((count, 2), np.int32), np.zeros((count, ROW))
         slow = 4.0 * h * float(np.linalg.norm(self._surroundings.gravity))
         bouncy = bool((C[:, RESTITUTION] > 0.0).any())
         for _ in range(steps):
             begin_small(p.X, p.R, p.V, p.M, A, AB, C, first, springs[0], springs[1], mine, h, slow, bouncy)
             contact_rows_of(C, AB, contacts, h, ab, J, row)
-            self.joints.write(p.X, p.R, h, ab, J, row, 3 * len(C))
+            joints.write(p.X, p.R, h, ab, J, row, 3 * len(C))
             V0 = p.V.copy()
             self._solve(V0, p.V, J, ab, row, len(C), True)
             self._hold_joints(V0, J, ab, row, len(C), mine, h)
             take_impulses(C, contacts, row)
-            self.joints.keep(row, 3 * len(C), h)
+            joints.keep(row, 3 * len(C), h)
             self._take_overlaps(C, J, ab, row, h)
             end_small(p.X, p.Q, p.R, p.V, self._shift, p.M, p.J, A, AB, C, mine, h, self._free)
         if not which.all():
@@ -235,13 +245,13 @@ class RigidSystem:
     ) -> None:
         """Correct the velocities until the joints fit where these lead, not only to first order (SHAKE)."""
         p = self.pieces
-        if not self.joints.row_count:
+        if not self._held.row_count:
             return
         for _ in range(_ROUNDS):
             X, Q, R, V = self._trial
             try_move(p.X, p.Q, p.R, p.V, p.M, p.J, mine, h, X, Q, R, V)
             known, speeds = row.copy(), p.V.copy()
-            if self.joints.correct(X, R, h, row, 3 * contacts) < _JOINT_ERROR:
+            if self._held.correct(X, R, h, row, 3 * contacts) < _JOINT_ERROR:
                 return
             self._solve(V0, p.V, J, ab, row, contacts, False)
             # where a loop locks, a tiny error would ask for a huge speed: leave it for later
@@ -277,10 +287,15 @@ class RigidSystem:
                 A[rows, 3:] += np.einsum("kij,kj->ki", turns, own)
         return A
 
-    def _springs(self) -> tuple[NDArray[np.int32], NDArray[np.float64], list[Any]]:
+    def _springs(
+        self, only: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], list[Any]]:
         p = self.pieces
         pulls = [
-            (start, pull) for start, body in zip(p.starts, p.bodies, strict=False) for pull in body._pulls
+            (start, pull)
+            for start, body in zip(p.starts, p.bodies, strict=False)
+            for pull in body._pulls
+            if only is None or only[start + pull.copy]
         ]
         P = np.zeros((len(pulls), 11))
         for row, (_, pull) in zip(P, pulls, strict=True):

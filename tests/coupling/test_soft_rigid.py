@@ -1,0 +1,161 @@
+"""Facts of soft bodies against rigid ones: weight, rest, momentum, friction, corners, speed, masses, joints."""
+
+import numpy as np
+import pytest
+
+import continua as ct
+
+
+def _block(name="block", *, size=(0.4, 0.2, 0.4), cells=(6, 3, 6), young=5e4, move=(0, 0, 0), **options):
+    mesh = ct.mesh.box(size=size, cells=cells).transformed(translate=move)
+    return ct.SoftBody(mesh, material=ct.Corotated(young=young), name=name, **options)
+
+
+def _pinned(**options):
+    block = _block(**options)
+    block.pin(lambda x: x[:, 1] < 1e-6)
+    return block
+
+
+def _momentum(soft, rigid):
+    """Momentum, and angular momentum about the origin, of a soft body with lumped mass and a rigid body."""
+    m = soft._node_mass[:, None]
+    x, v = soft.positions, soft.velocities
+    turn = rigid.rotation @ rigid.solid.turn
+    spin = turn @ (rigid.inertia * (turn.T @ rigid.spin))
+    linear = (m * v).sum(axis=0) + rigid.mass * rigid.velocity
+    return linear, (m * np.cross(x, v)).sum(axis=0) + rigid.mass * np.cross(
+        rigid.center, rigid.velocity
+    ) + spin
+
+
+@pytest.mark.parametrize("shape", ["box", "cylinder"])
+def test_a_rigid_body_rests_on_a_soft_block_with_its_weight(shape):
+    block = _pinned(damping=(5.0, 0.01))
+    shapes = {
+        "box": ct.Box((0.2, 0.26, 0.2), (0.15, 0.1, 0.15)),
+        "cylinder": ct.Cylinder((0.2, 0.26, 0.2), (0, 1, 0), 0.1, 0.1),
+    }
+    brick = ct.RigidBody(shapes[shape], density=1000.0, name="brick")
+    world = ct.World([block, brick], dt=0.01)
+    for _ in range(150):
+        reports = world.step()
+    force = np.array(reports[1].contact_force)
+    np.testing.assert_allclose(force, [0, 9.81 * brick.mass, 0], atol=1e-6 * 9.81 * brick.mass)
+    np.testing.assert_allclose(reports[0].contact_force, -force, atol=1e-12 * 9.81 * brick.mass)
+    here = brick.center
+    for _ in range(50):
+        world.step()
+    assert world.energy()["kinetic"] < 1e-9 * 9.81 * brick.mass * 0.1
+    np.testing.assert_allclose(brick.center, here, atol=1e-6)
+    corners = brick.positions
+    assert block.positions[:, 1].max() < 0.2 + 1e-3
+    assert corners[:, 1].min() > 0.15  # its corners did not sink in
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 1.0, 1e3])
+def test_a_free_pair_keeps_its_momentum_whatever_the_masses(ratio):
+    block = _block(size=(0.2, 0.2, 0.2), cells=(3, 3, 3), young=1e5, mass="lumped")
+    ball = ct.RigidBody(ct.Sphere((0.35, 0.13, 0.12), 0.1), mass=ratio * block.mass_total, name="ball")
+    ball.set_velocity((-2.0, 0, 0), (0, 0, 5.0))
+    world = ct.World([block, ball], gravity=(0, 0, 0), dt=0.01)
+    before, turning = _momentum(block, ball)
+    energy, pushed = sum(world.energy().values()), 0.0
+    for _ in range(40):
+        one, other = (np.array(report.contact_force) for report in world.step())
+        np.testing.assert_allclose(one, -other, atol=1e-12 * (1.0 + np.abs(one).max()))
+        pushed = max(pushed, float(np.abs(one).max()))
+        now = sum(world.energy().values())
+        assert now <= energy * (1.0 + 1e-6)
+        energy = now
+    assert pushed > 0.0
+    after, turned = _momentum(block, ball)
+    scale = np.abs(before).max()
+    np.testing.assert_allclose(after, before, atol=1e-10 * scale)
+    np.testing.assert_allclose(turned, turning, atol=0.02 * 0.2 * scale)
+    assert block.velocities[:, 0].mean() < ball.velocity[0]  # they part
+
+
+@pytest.mark.parametrize("friction", [0.2, 0.8])
+def test_a_soft_cube_on_a_tilted_rigid_slab_obeys_coulomb(friction):
+    """On a slope of 30 degrees it slides with g (sin - mu cos), or stays."""
+    angle = np.pi / 6
+    slab = ct.RigidBody(
+        ct.Box((0, -0.05, 0), (4, 0.1, 2)), density=1000.0, motion=ct.Motion.translate((0, 0, 0)), name="slab"
+    )
+    cube = _block("cube", size=(0.1, 0.1, 0.1), cells=(2, 2, 2), young=1e6, move=(0, 0.0, 0), mass="lumped")
+    down = 9.81 * np.array([np.sin(angle), -np.cos(angle), 0.0])
+    world = ct.World([cube, slab], gravity=down, dt=0.01, contact=ct.Contact(friction=friction))
+    for _ in range(60):
+        world.step()
+    first = cube._node_mass @ cube.velocities / cube.mass_total
+    for _ in range(40):
+        world.step()
+    gained = (cube._node_mass @ cube.velocities / cube.mass_total - first)[0] / 0.4
+    expected = max(0.0, 9.81 * (np.sin(angle) - friction * np.cos(angle)))
+    assert gained == pytest.approx(expected, abs=2e-4 * 9.81)
+    assert cube.positions[:, 1].min() > -1e-6
+
+
+def test_a_free_slab_takes_up_the_friction_of_a_soft_cube():
+    """A cube thrown along a free slab: both end at the common velocity of their momentum."""
+    slab = ct.RigidBody(ct.Box((0, -0.051, 0), (4, 0.1, 2)), mass=3.0, name="slab")
+    cube = _block("cube", size=(0.1, 0.1, 0.1), cells=(2, 2, 2), young=1e6, mass="lumped")
+    cube.set_velocity((1.0, 0, 0))
+    slide = ct.joints.Slider(slab, point=(0, 0, 0), axis=(1, 0, 0))
+    world = ct.World([cube, slab], joints=[slide], dt=0.01, contact=ct.Contact(friction=0.5))
+    for _ in range(60):
+        world.step()
+    assert slab.velocity[0] == pytest.approx(0.25, abs=1e-4)
+    assert (cube._node_mass @ cube.velocities / cube.mass_total)[0] == pytest.approx(0.25, abs=1e-4)
+    assert abs(slab.velocity[1]) < 1e-6  # the slider holds it
+    assert world.rigid.joints.error < 1e-6
+
+
+@pytest.mark.parametrize("dt", [0.01, 0.02])
+@pytest.mark.parametrize("radius", [0.01, 0.05])
+def test_a_bullet_does_not_go_through_a_thin_plate(dt, radius):
+    """50 m/s against a plate of 1 cm: in a step the bullet would be half a metre or more behind it."""
+    plate = _block("plate", size=(0.6, 0.01, 0.6), cells=(6, 1, 6), young=1e6, damping=(1.0, 0.0))
+    plate.pin(lambda x: (np.abs(x[:, [0, 2]] - 0.3) > 0.299).any(axis=1))
+    bullet = ct.RigidBody(
+        ct.Sphere((0.33, 0.2, 0.28), radius), density=1000.0, velocity=(0, -50, 0), name="bullet"
+    )
+    world = ct.World([plate, bullet], dt=dt)
+    energy = sum(world.energy().values())
+    for _ in range(8):
+        world.step()
+        sheet = plate.positions.reshape(-1, 3)
+        near = np.argsort(np.hypot(*(sheet - bullet.center)[:, [0, 2]].T))[:4]
+        assert bullet.center[1] > sheet[near, 1].min() - 0.005
+    assert sum(world.energy().values()) < energy
+
+
+def _scene(turn):
+    """A box that hits a soft block at an angle, in a world turned by `turn`; returns all turned back."""
+    mesh = ct.mesh.box(size=(0.3, 0.1, 0.3), cells=(4, 2, 4))
+    mesh = ct.TetMesh(mesh.points @ turn.T, mesh.tets)
+    block = ct.SoftBody(mesh, material=ct.Corotated(young=1e5), solver=ct.PCG(rtol=1e-10), name="block")
+    block.pin(lambda x: (x @ turn)[:, 1] < 1e-6)
+    half = ct.mesh.surfaces.box((0.1, 0.06, 0.08), origin=(0.12, 0.12, 0.1))
+    brick = ct.RigidBody(ct.SurfaceMesh(half.points @ turn.T, half.triangles), density=800.0, name="brick")
+    brick.set_velocity(turn @ [0.5, -1.0, 0.1], turn @ [1.0, 0.5, 2.0])
+    world = ct.World([block, brick], gravity=turn @ [0, -9.81, 0], dt=0.01)
+    for _ in range(25):
+        world.step()
+    return block.positions @ turn, brick.center @ turn
+
+
+def test_turned_scenes_agree():
+    q, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))
+    turn = q * np.sign(np.linalg.det(q))
+    for one, other in zip(_scene(np.eye(3)), _scene(turn), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_bodies_that_lie_in_each_other_are_refused_in_one_sentence():
+    ball = ct.RigidBody(ct.Sphere((0.2, 0.1, 0.2), 0.08), density=1000.0, name="ball")
+    with pytest.raises(ct.InputError, match="'ball' and body 'block' lie in each other at the start"):
+        ct.World([_block(), ball])
+    apart = ct.Contact(pairs={("ball", "block"): {"touch": False}})
+    ct.World([_block(), ball], contact=apart).step()  # they may go through each other
