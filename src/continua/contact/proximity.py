@@ -123,6 +123,7 @@ def find_pairs(
     *,
     limit: NDArray[np.float64] | None = None,
     edges: bool = True,
+    flat: float = _FLAT,
 ) -> Pairs:
     """Return the pairs that are nearer than they should be, or will be if every point moves on along its `way`.
 
@@ -133,6 +134,7 @@ def find_pairs(
         keep: Distance that two members keep from each other [m], shape [m, m].
         limit: Largest distance of a pair of two members [m], shape [m, m]; None is no limit.
         edges: Whether pairs of edges are looked for.
+        flat: Sine of the angle below which edges are hardly bent and left out.
     """
     x = np.ascontiguousarray(x)
     way = np.ascontiguousarray(way)
@@ -148,7 +150,7 @@ def find_pairs(
         lambda *out: look(tree, table, x, way, ptr, partner, keep, _SLACK, limit, normals, *out),
         len(table.points) if ptr[-1] else 0,
     )
-    return as_pairs(faces, _edge_pairs(surfaces, x, way, keep, limit) if edges else NONE)
+    return as_pairs(faces, _edge_pairs(surfaces, x, way, keep, limit, flat) if edges else NONE)
 
 
 NONE = (np.zeros((0, 7), np.int32), np.zeros((0, 8)))
@@ -160,6 +162,7 @@ def _edge_pairs(
     way: NDArray[np.float64],
     keep: NDArray[np.float64],
     limit: NDArray[np.float64],
+    flat: float,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     table, tree = surfaces.table, surfaces.edges
     count = len(tree.cells)
@@ -168,7 +171,7 @@ def _edge_pairs(
         return NONE
     outward, sharp = np.empty((count, 3)), np.empty(count, np.uint8)
     kernels.edge_frames.pick(count >= 4 * _PARALLEL_FROM)(
-        tree.cells, surfaces.faces.cells, table.edge_triangles, x, _FLAT, outward, sharp
+        tree.cells, surfaces.faces.cells, table.edge_triangles, x, flat, outward, sharp
     )
     look = kernels.near_edges.pick(count >= _PARALLEL_FROM)
     return chunked(

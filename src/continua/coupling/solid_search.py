@@ -24,6 +24,7 @@ __all__ = ["SolidSearch", "kept_apart"]
 _NODE = 2**61
 _AGAIN = 2**56
 _WIDE = 2.0  # distances that are kept, within which pairs are known from the start
+_FLAT = 1e-6  # edges of soft bodies are bent by what they touch: any bend counts, so that none comes and goes
 _LITTLE = 0.01  # part of the distance that is kept by which a pair may end too near
 
 
@@ -213,7 +214,7 @@ class SolidSearch:
     def _find(self, ends: Sequence[NDArray[np.float64]], then: Poses) -> Pairs:
         x0, x1 = self._ways(ends, then)
         s = self.solids
-        return find_pairs(s.surfaces, x0, x1 - x0, _WIDE * s.keep, limit=s.limit)
+        return find_pairs(s.surfaces, x0, x1 - x0, _WIDE * s.keep, limit=s.limit, flat=_FLAT)
 
     def _crossing_pairs(
         self,
