@@ -33,7 +33,7 @@ def apply(solver, r):
     """One cycle as an operator on [n, 3]."""
     h = solver.hierarchy
     h.b[: len(r)] = r[h.order]
-    h.cycle(0, 2 if solver.kind == "w" else 1)
+    h.cycle()
     return h.x[h.rank].copy()
 
 
@@ -205,6 +205,52 @@ def test_cycle_is_symmetric_and_positive(name, options):
     assert np.vdot(bx, x) > 0.0
     assert not bx[fixed == 1].any()  # constraints hold in the correction of all levels
     assert np.abs(np.einsum("ni,ni->n", bx, direction)[fixed == 2]).max() < 1e-12 * np.abs(bx).max()
+
+
+def test_a_cycle_forgets_the_one_before_in_few_parts_as_in_many(monkeypatch):
+    """From zero means from zero, also on a level that is cut into parts but swept by one thread."""
+    monkeypatch.setattr("continua.linalg.hierarchy.PARALLEL_FROM", 1)
+    matrix, rhs, elements = system(mesh.box((2, 1, 1), (12, 6, 6)))
+    other = np.random.default_rng(6).normal(size=rhs.shape)
+    parts = set()
+    for least in (50, 150, 250, 350):
+        monkeypatch.setattr("continua.linalg.hierarchy.LEAST_ROWS", least)
+        solver = ready(matrix, left(elements.rest_positions))
+        parts.add(int(solver.hierarchy.table[0, 3] - solver.hierarchy.table[0, 2]))
+        first = apply(solver, rhs)
+        apply(solver, other)
+        np.testing.assert_array_equal(apply(solver, rhs), first)
+        free = (left(elements.rest_positions) == 0)[:, None]
+        a, b = apply(solver, rhs * free), apply(solver, other * free)
+        assert abs(np.vdot(a, other * free) - np.vdot(b, rhs * free)) < 1e-10 * np.linalg.norm(
+            a
+        ) * np.linalg.norm(other)
+    assert min(parts) <= 3 < max(parts)
+
+
+def test_slow_solves_go_over_to_w_cycles():
+    """A slender beam that bends and hardly has mass: V-cycles are slow, since coarse tetrahedra bend too little."""
+    matrix, rhs, elements = system(mesh.bridge(4), young=1e11)
+    fixed = left(elements.rest_positions)
+    counts, results = {}, []
+    for kind in ("v", "auto"):
+        x = np.zeros_like(rhs)
+        report = ready(matrix, fixed, cycle=kind, rtol=1e-8, fallback=False).solve(rhs, x)
+        assert report.converged
+        counts[kind] = report.iterations
+        results.append(x)
+    assert counts["auto"] < counts["v"]
+    np.testing.assert_allclose(*results, atol=1e-5 * np.abs(results[0]).max())
+    easy, rhs, elements = system(mesh.bridge(4), young=1e5)
+    assert (
+        len(
+            {
+                ready(easy, fixed, cycle=kind).solve(rhs, np.zeros_like(rhs)).iterations
+                for kind in ("v", "auto")
+            }
+        )
+        == 1
+    )
 
 
 def test_plain_cycles_contract_and_energy_falls_monotonously():
@@ -381,7 +427,7 @@ def test_full_cycle_beats_one_cycle_from_zero():
     solver = ready(matrix, fixed)
     rhs[fixed == 1] = 0.0
     for name, x in {
-        "full": solver.hierarchy.full_cycle(matrix, rhs, 1),
+        "full": solver.hierarchy.full_cycle(matrix, rhs),
         "v": apply(solver, rhs),
     }.items():
         e = (x - exact).ravel()

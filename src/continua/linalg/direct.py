@@ -8,7 +8,7 @@ import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import cycle
+from continua.linalg import levels
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.solver import SolveReport
 
@@ -51,7 +51,7 @@ class Direct:
         p = matrix.pattern
         filtered = BlockMatrix(p)
         free = np.zeros((0, 6)) if projections is None else projections
-        cycle.project_blocks.pick(p.parallel)(
+        levels.project_blocks.pick(p.parallel)(
             p.indptr, p.indices, matrix.blocks, fixed, free, filtered.blocks
         )
         size = float(np.abs(matrix.blocks[p.diagonal][:, ::4]).mean()) or 1.0

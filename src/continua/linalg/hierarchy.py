@@ -6,12 +6,13 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from continua.linalg import cycle, graphs, kernels, smoothers
+from continua.linalg import cycle, graphs, kernels, levels, smoothers
 from continua.linalg.aggregation import Aggregation, Bodies
 from continua.linalg.aggregation_kernels import largest_eigenvalue
 from continua.linalg.geometry import Geometry
 from continua.linalg.interpolated import LEAST_ROWS, Interpolated, near_order
 from continua.linalg.matrix import PARALLEL_FROM, BlockMatrix, blocks_of
+from continua.linalg.swept import SweptBlocks
 from continua.linalg.transfer import from_lattice, lattice_spacing
 
 __all__ = ["Hierarchy"]
@@ -32,6 +33,8 @@ class Hierarchy:
         precision: Type of the numbers that the smoother reads.
         smoother: One of `smoothers.SMOOTHERS`.
         sweeps: Sweeps, or steps of a polynomial, before and again after the correction of the coarser level.
+        visits: How often a cycle visits each level for one visit of the level above it. More than once needs the
+            levels below the finest in double precision, where materials are very different.
     """
 
     def __init__(
@@ -42,8 +45,9 @@ class Hierarchy:
         precision: type = np.float32,
         smoother: str = "gauss-seidel",
         sweeps: int = 1,
+        visits: int = 1,
     ) -> None:
-        self.smoother, self.sweeps = smoother, sweeps
+        self.smoother, self.sweeps, self._often = smoother, sweeps, visits > 1
         p = matrix.pattern
         self.levels: list[Interpolated | Aggregation] = []
         self.order = near_order(p.indptr, p.indices)
@@ -54,6 +58,7 @@ class Hierarchy:
         self._anchors: NDArray[np.intp] | None = np.arange(p.node_count)  # its nodes among the finest ones
         self._coarsen(matrix, geometry, coarsest)
         self._lay_out(precision)
+        self.visit(visits)
         self.held = np.zeros(self.row_count, np.uint8)
         self.free = np.zeros((0, 6))
         self._fixed: NDArray[np.uint8] | None = None
@@ -125,7 +130,7 @@ class Hierarchy:
         paired = isinstance(above, Aggregation) and above.turning
         level = Aggregation(indptr, indices, blocks, self._rows[-1][2], self._points is not None, paired)
         inverse = np.zeros((len(diagonal), 6))
-        cycle.take_diagonal.serial(blocks, diagonal, 0, np.zeros_like(inverse), inverse)
+        levels.take_diagonal.serial(blocks, diagonal, 0, np.zeros_like(inverse), inverse)
         level.update(blocks, inverse, self._bodies(len(self.levels), None))
         return level
 
@@ -161,7 +166,9 @@ class Hierarchy:
         counts = [len(indptr) - 1 for indptr, _, _ in self._rows]
         firsts = np.concatenate([[0], np.cumsum(counts)])
         self.row_count = int(firsts[-1])
-        table, cuts, early, late = [], [np.zeros(0, np.int64)], [], []
+        table, cuts = [], [np.zeros(0, np.int64)]
+        early: list[tuple] = []
+        late: list[tuple] = []
         parts = 0
         for level, (indptr, indices, order) in enumerate(self._rows):
             rank = _inverse_of(order)
@@ -173,15 +180,16 @@ class Hierarchy:
             early.append(split[:3])
             late.append(split[3:])
             cuts.append(starts + firsts[level])
-            table.append(
-                [firsts[level], firsts[level + 1], parts, parts + len(starts) - 1, wide and len(starts) > 4]
-            )
+            end = parts + len(starts) - 1
+            table.append([firsts[level], firsts[level + 1], parts, end, wide and len(starts) > 4, 1])
             parts += len(starts)
         self.table = np.array(table, np.int64)
         self.wide = bool(self.table[0, cycle.WIDE])
+        self._coarse_wide = bool(self.table[1:, cycle.WIDE].any())
         self.cuts = np.concatenate(cuts)
-        self._early_from, self.early = _joined(early, precision)
-        self._late_from, self.late = _joined(late, precision)
+        n = counts[0]
+        self.finest = SweptBlocks(early[:1], late[:1], 0, precision)
+        self.coarser = SweptBlocks(early[1:], late[1:], n, np.float64 if self._often else precision)
         self.up, self.down = self._transfers(firsts)
         self.up_blocks, self.down_blocks = self._block_transfers(firsts, precision)
         n = self.row_count
@@ -260,7 +268,7 @@ class Hierarchy:
         self._take_constraints(fixed, projections)
         finest = matrix.blocks
         if self._projected is not None:
-            cycle.project_blocks.pick(p.parallel)(
+            levels.project_blocks.pick(p.parallel)(
                 p.indptr, p.indices, finest, fixed, projections, self._projected
             )
             finest = self._projected
@@ -325,7 +333,7 @@ class Hierarchy:
     ) -> None:
         """Invert the diagonal blocks of a level."""
         wide = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
-        cycle.take_diagonal.pick(wide)(blocks, diagonal, self.table[number, 0], self.diagonal, self.inverse)
+        levels.take_diagonal.pick(wide)(blocks, diagonal, self.table[number, 0], self.diagonal, self.inverse)
 
     def _copy(self, blocks: NDArray[np.float64], parallel: bool) -> None:
         """Copy the blocks of all levels into the order in which the smoother reads them."""
@@ -333,36 +341,27 @@ class Hierarchy:
             own = blocks if number == 0 else self.levels[number - 1].blocks
             wide = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
             first, last = self.table[number, :2]
-            cycle.copy_blocks.pick(wide)(
-                own,
-                first,
-                last,
-                self.early[0],
-                self._early_from,
-                self.early[2],
-                self.late[0],
-                self._late_from,
-                self.late[2],
-            )
+            self._swept(number).take(own, first, last, wide)
+
+    def _swept(self, number: int) -> SweptBlocks:
+        return self.coarser if number else self.finest
 
     def _factorise(self, blocks: NDArray[np.float64]) -> None:
         """Invert the coarsest matrix, which may be the only one."""
         if self.levels:
             level = self.levels[-1]
-            cycle.dense_matrix(level.indptr, level.indices, level.blocks, self.dense)
+            levels.dense_matrix(level.indptr, level.indices, level.blocks, self.dense)
         else:
             indptr, indices, order = self._rows[0]
-            cycle.dense_matrix(indptr, indices, blocks, self.dense)
+            levels.dense_matrix(indptr, indices, blocks, self.dense)
             fixed = np.repeat(self.held[self.rank] == 1, 3)
             self.dense[fixed] = 0.0
             self.dense[:, fixed] = 0.0
             place = (3 * order[:, None] + np.arange(3)).ravel()
             self.dense[:] = self.dense[np.ix_(place, place)]
-        cycle.invert_dense(self.dense)
+        levels.invert_dense(self.dense)
 
-    def full_cycle(
-        self, matrix: BlockMatrix, residual: NDArray[np.float64], repeats: int
-    ) -> NDArray[np.float64]:
+    def full_cycle(self, matrix: BlockMatrix, residual: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a full multigrid correction for a residual [n, 3]: from the coarsest level up, a cycle on each."""
         loads = [residual]
         for level in self.levels:
@@ -382,7 +381,7 @@ class Hierarchy:
                 left = loads[number] - product
             first, last = self.table[number, :2]
             self.b[first:last] = left[order]
-            self.cycle(number, repeats)
+            self.cycle(number)
             u[order] += self.x[first:last]
         return u
 
@@ -397,27 +396,43 @@ class Hierarchy:
             s = self.free[self.rank[partly]][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
             u[partly] = np.einsum("kij,kj->ki", s, u[partly])
 
-    def cycle(self, top: int = 0, repeats: int = 1) -> None:
+    def visit(self, times: int) -> None:
+        """Let cycles visit every level so many times for one visit of the level above it."""
+        self.table[1:, cycle.VISITS] = times
+
+    def cycle(self, top: int = 0) -> None:
         """Set `x` on level `top` to one cycle from zero for the right-hand side in `b`."""
         if self.smoother != "gauss-seidel":
-            self._polynomial_cycle(top, repeats, True)
+            self._polynomial_cycle(top, True)
             return
-        cycle.gauss_seidel_cycle.pick(self.wide)(
-            self.table, self.cuts, *self.early, *self.late, self.diagonal, self.inverse, self.held, self.free,
-            *self.up, *self.up_blocks, *self.down, *self.down_blocks, self.dense, self.b, self.x, self.r, top,
-            repeats, self.sweeps, self._visits,
+        more = top == 0 and len(self.levels) > 0
+        where = (self.table, self.cuts)
+        if more:
+            cycle.descend.pick(self.wide)(
+                *where, *self.finest.arrays, self.diagonal, self.inverse, self.held, self.free,
+                *self.down, *self.down_blocks, self.b, self.x, self.r, self.sweeps,
+            )  # fmt: skip
+        cycle.gauss_seidel_cycle.pick(self._coarse_wide)(
+            *where, *self.coarser.arrays, self.diagonal, self.inverse, self.held, self.free, *self.up,
+            *self.up_blocks, *self.down, *self.down_blocks, self.dense, self.b, self.x, self.r, top + more,
+            self.table[1, cycle.VISITS] if more else 1, self.sweeps, self._visits,
         )  # fmt: skip
+        if more:
+            cycle.ascend.pick(self.wide)(
+                *where, *self.finest.arrays, self.inverse, self.held, self.free, *self.up, *self.up_blocks,
+                self.b, self.x, self.sweeps,
+            )  # fmt: skip
 
-    def _polynomial_cycle(self, number: int, repeats: int, fresh: bool) -> None:
+    def _polynomial_cycle(self, number: int, fresh: bool) -> None:
         """Do a cycle from level `number` on with a polynomial smoother, from zero if `fresh`."""
         first, last = (int(row) for row in self.table[number, :2])
         if number + 1 == len(self.table):
             self.x[first:last] = (self.dense @ self.b[first:last].ravel()).reshape(-1, 3)
             return
         wide = bool(self.table[number, cycle.WIDE])
-        matrix = (*self.early, *self.late, self.diagonal)
+        matrix = (*self._swept(number).arrays, self.diagonal)
         vectors = (self.b, self.x, self.r)
-        for visit in range(repeats if number else 1):
+        for visit in range(self.table[number, cycle.VISITS]):
             smoothers.relax.pick(wide)(
                 first, last, *matrix, self.inverse, self.held, self.free, self._tables[number],
                 fresh and visit == 0, *vectors, self._d,
@@ -426,7 +441,7 @@ class Hierarchy:
                 first, last, int(self.table[number + 1, 1]), *matrix, self.held, self.free,
                 *self.down, *self.down_blocks, *vectors,
             )  # fmt: skip
-            self._polynomial_cycle(number + 1, repeats, True)
+            self._polynomial_cycle(number + 1, True)
             smoothers.correct.pick(wide)(first, last, *self.up, *self.up_blocks, self.held, self.free, self.x)
             smoothers.relax.pick(wide)(
                 first, last, *matrix, self.inverse, self.held, self.free, self._tables[number], False,
@@ -438,19 +453,3 @@ def _inverse_of(order: NDArray[np.int32]) -> NDArray[np.int32]:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order), dtype=order.dtype)
     return rank
-
-
-def _joined(splits: list[tuple], precision: type) -> tuple[NDArray[np.int32], tuple]:
-    """Join the (pointers, columns, sources) of all levels; return the sources, and the arrays of the cycle."""
-    pointers, columns, sources = [np.zeros(1, np.int64)], [], []
-    total = 0
-    for ptr, cols, source in splits:
-        pointers.append(ptr[1:] + total)
-        columns.append(cols)
-        sources.append(source)
-        total += len(cols)
-    return np.concatenate(sources), (
-        np.concatenate(pointers),
-        np.concatenate(columns),
-        blocks_of(total, precision),
-    )

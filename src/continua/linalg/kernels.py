@@ -265,6 +265,16 @@ def ordered_sum(partial):
 
 
 @inline
+def free_part(fixed, projections, i, a0, a1, a2):
+    """Return the part of a vector of row i that constraints leave."""
+    if fixed[i] == 0:
+        return a0, a1, a2
+    if fixed[i] == 1:
+        return 0.0, 0.0, 0.0
+    return symmetric_times(projections, i, a0, a1, a2)
+
+
+@inline
 def partly_free(fixed, projections, i, a0, a1, a2):
     """Return the free part of a vector of node i: what is held would drown in rounding as the rest gets small."""
     if fixed[i] != 2:

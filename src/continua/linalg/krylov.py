@@ -9,18 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import CHUNK, add_columns, blocks_times, ordered_sum, symmetric_times
+from continua.linalg.kernels import CHUNK, add_columns, blocks_times, free_part, ordered_sum, symmetric_times
 from continua.numerics import inline, kernel_pair
 from continua.numerics.simd import fma4, load4, zero4
-
-
-@inline
-def _filtered(fixed, projections, i, a0, a1, a2):
-    if fixed[i] == 0:
-        return a0, a1, a2
-    if fixed[i] == 1:
-        return 0.0, 0.0, 0.0
-    return symmetric_times(projections, i, a0, a1, a2)
 
 
 @inline
@@ -42,7 +33,7 @@ def start(
         scale = 0.0
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
             s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
-            r0, r1, r2 = _filtered(fixed, projections, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
+            r0, r1, r2 = free_part(fixed, projections, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
             to = uint32(rank[i])
             r[i, 0], r[i, 1], r[i, 2] = r0, r1, r2
             b[to, 0], b[to, 1], b[to, 2] = r0, r1, r2
@@ -88,9 +79,9 @@ def start_along(
         s = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
             a, b, d = _product(flat, indices, x, u, v, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
-            a = _filtered(fixed, projections, i, rhs[i, 0] - a[0], rhs[i, 1] - a[1], rhs[i, 2] - a[2])
-            b = _filtered(fixed, projections, i, b[0], b[1], b[2])
-            d = _filtered(fixed, projections, i, d[0], d[1], d[2])
+            a = free_part(fixed, projections, i, rhs[i, 0] - a[0], rhs[i, 1] - a[1], rhs[i, 2] - a[2])
+            b = free_part(fixed, projections, i, b[0], b[1], b[2])
+            d = free_part(fixed, projections, i, d[0], d[1], d[2])
             r[i, 0], r[i, 1], r[i, 2] = a
             au[i, 0], au[i, 1], au[i, 2] = b
             av[i, 0], av[i, 1], av[i, 2] = d
@@ -163,7 +154,7 @@ def iterate(
         total = 0.0
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
             s0, s1, s2 = blocks_times(flat, indices, p, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
-            s0, s1, s2 = _filtered(fixed, projections, i, s0, s1, s2)
+            s0, s1, s2 = free_part(fixed, projections, i, s0, s1, s2)
             q[i, 0], q[i, 1], q[i, 2] = s0, s1, s2
             total += p[i, 0] * s0 + p[i, 1] * s1 + p[i, 2] * s2
         partial[c] = total

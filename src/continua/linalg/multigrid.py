@@ -22,7 +22,9 @@ __all__ = ["Multigrid", "PMultigrid"]
 _NO_PROJECTIONS = np.zeros((0, 6))
 _STUCK = 50  # iterations without a new best residual after which to give up
 _SAME = 1e-8  # square of the sine of the angle below which two ways are one
-_CYCLES = {"v": 1, "w": 2, "full": 1}
+_CYCLES = {"auto": 1, "v": 1, "w": 2, "full": 1}  # visits of a level for each of the one above
+_SLOW = 0.42  # mean factor an iteration, from which on W-cycles pay
+_TRIED = 5  # iterations that tell
 _PRECISIONS = {"single": np.float32, "double": np.float64}
 
 
@@ -37,7 +39,8 @@ class Multigrid:
     Args:
         rtol: Residual at which to stop, relative to the right-hand side, in the norm of the inverse diagonal blocks.
         max_iterations: Iterations after which to give up.
-        cycle: "v", "w", or "full" (one full multigrid pass from the coarsest level first, then V-cycles).
+        cycle: "v", "w", "full" (one full multigrid pass from the coarsest level first, then V-cycles), or "auto":
+            V-cycles, and W-cycles for the rest of a solve that turns out to be hard.
         sweeps: Sweeps of the smoother before, and again after, the correction of the coarser level.
         accelerate: Whether the cycle preconditions conjugate gradients; else it is iterated by itself.
         coarsest: Nodes of a level that is small enough to be solved directly.
@@ -55,7 +58,7 @@ class Multigrid:
         self,
         rtol: float = 1e-4,
         max_iterations: int = 200,
-        cycle: str = "v",
+        cycle: str = "auto",
         sweeps: int = 1,
         accelerate: bool = True,
         coarsest: int = 50,
@@ -70,7 +73,7 @@ class Multigrid:
             if value < 1:
                 raise InputError(f"{name} must be at least 1, not {value}")
         if cycle not in _CYCLES:
-            raise InputError(f"cycle must be 'v', 'w' or 'full', not {cycle!r}")
+            raise InputError(f"cycle must be 'auto', 'v', 'w' or 'full', not {cycle!r}")
         if precision not in _PRECISIONS:
             raise InputError(f"precision must be 'single' or 'double', not {precision!r}")
         if smoother not in SMOOTHERS:
@@ -111,8 +114,9 @@ class Multigrid:
         n = p.node_count
         if self.hierarchy is None:
             self.hierarchy = Hierarchy(
-                matrix, p.geometry, self.coarsest, _PRECISIONS[self.precision], self.smoother, self.sweeps
-            )
+                matrix, p.geometry, self.coarsest, _PRECISIONS[self.precision], self.smoother, self.sweeps,
+                _CYCLES[self.kind],
+            )  # fmt: skip
             self._inverse = np.zeros((n, 6))
             self._r, self._p, self._q, self._zero = (np.zeros((n, 3)) for _ in range(4))
             chunks = max(1, (n + kernels.CHUNK - 1) // kernels.CHUNK)
@@ -241,17 +245,20 @@ class Multigrid:
         """Iterate until the square of the residual's norm is at most `goal`; return (iterations, square, late)."""
         matrix, h = self._both()
         p = matrix.pattern
-        repeats = _CYCLES[self.kind]
         if self.kind == "full" and square > goal:
-            x += h.full_cycle(matrix, self._r, repeats)
+            x += h.full_cycle(matrix, self._r)
             square = self._restart(x)
-        delta, best, since = np.inf, square, 0
+        delta, first, best, since = np.inf, square, square, 0
+        h.visit(_CYCLES[self.kind])
         for iteration in range(self.max_iterations):
             if not square > goal:  # a number that is none ends it as well
                 return iteration, square, False
             if iteration and self.budget_ms is not None and 1e3 * (perf_counter() - begin) >= self.budget_ms:
                 return iteration, square, True
-            h.cycle(0, repeats)
+            if self.kind == "auto" and iteration == _TRIED and square > _SLOW ** (2 * _TRIED) * first:
+                h.visit(_CYCLES["w"])
+                delta = np.inf  # another preconditioner: conjugate gradients start anew
+            h.cycle()
             if self.accelerate:
                 delta, curvature, square = krylov.iterate.pick(p.parallel)(
                     p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, h.x,
@@ -275,7 +282,7 @@ class Multigrid:
     def _error(self, rhs: NDArray, x: NDArray) -> float:
         """Estimate the error in the energy norm, relative to x: the cycle is nearly the inverse of the matrix."""
         matrix, h = self._both()
-        h.cycle(0, 1)
+        h.cycle()
         error = abs(float(np.vdot(self._r, h.x[h.rank])))
         energy = abs(float(np.vdot(x, matrix.multiply(x))))
         return float(np.sqrt(error / energy)) if energy > 0.0 else np.inf
@@ -307,7 +314,7 @@ class Multigrid:
 
     def __str__(self) -> str:
         how = "preconditioner of CG" if self.accelerate else "by itself"
-        kind = {"v": "V", "w": "W", "full": "full multigrid and V"}[self.kind]
+        kind = {"auto": "V or W", "v": "V", "w": "W", "full": "full multigrid and V"}[self.kind]
         text = f"{self._name}(rtol={self.rtol:g}), {kind} cycle as {how}"
         if self.hierarchy is not None:
             h = self.hierarchy

@@ -54,8 +54,7 @@ def relax(
     b, x, r, d,
 ):  # fmt: skip
     """Do the steps of `table` on rows first..last-1, from zero if `fresh`."""
-    e_flat = e_blocks.reshape(-1)
-    l_flat = l_blocks.reshape(-1)
+    matrix = (e_ptr, e_cols, e_blocks.reshape(-1), l_ptr, l_cols, l_blocks.reshape(-1))
     chunks = (last - first + CHUNK - 1) // CHUNK
     for step in range(table.shape[0]):
         start = fresh and step == 0
@@ -67,9 +66,7 @@ def relax(
                         r[i, a] = b[i, a]
                         x[i, a] = 0.0
             else:
-                residual_rows(
-                    e_ptr, e_cols, e_flat, l_ptr, l_cols, l_flat, diagonal, held, free, b, x, r, lo, hi
-                )
+                residual_rows(matrix, diagonal, held, free, b, x, r, lo, hi)
         keep, add = table[step, 0], table[step, 1]
         for c in prange(chunks):
             for i in range(uint64(first + c * CHUNK), uint64(min(last, first + (c + 1) * CHUNK))):
@@ -88,21 +85,20 @@ def restrict_residual(
     r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks, b, x, r,
 ):  # fmt: skip
     """Set b of the next level, rows last..below-1, to the restricted residual of rows first..last-1."""
-    e_flat = e_blocks.reshape(-1)
-    l_flat = l_blocks.reshape(-1)
-    flat = rb_blocks.reshape(-1)
+    matrix = (e_ptr, e_cols, e_blocks.reshape(-1), l_ptr, l_cols, l_blocks.reshape(-1))
+    down = (r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks.reshape(-1))
     for c in prange((last - first + CHUNK - 1) // CHUNK):
         lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
-        residual_rows(e_ptr, e_cols, e_flat, l_ptr, l_cols, l_flat, diagonal, held, free, b, x, r, lo, hi)
+        residual_rows(matrix, diagonal, held, free, b, x, r, lo, hi)
     for c in prange((below - last + CHUNK - 1) // CHUNK):
         lo, hi = last + c * CHUNK, min(below, last + (c + 1) * CHUNK)
-        gather_rows(r_ptr, r_cols, r_values, rb_ptr, rb_cols, flat, r, b, lo, hi)
+        gather_rows(down, r, b, lo, hi)
 
 
 @kernel_pair
 def correct(first, last, p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks, held, free, x):
     """Add to rows first..last-1 of x what the next level says."""
-    flat = pb_blocks.reshape(-1)
+    up = (p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks.reshape(-1))
     for c in prange((last - first + CHUNK - 1) // CHUNK):
         lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
-        add_interpolated(p_ptr, p_cols, p_values, pb_ptr, pb_cols, flat, held, free, x, lo, hi)
+        add_interpolated(up, held, free, x, lo, hi)

@@ -35,7 +35,9 @@ class MergedPcg(Model):
 class _Levels(Model):
     rtol: Number = option(_RTOL, 1e-4, gt=0, lt=1)
     max_iterations: Count = option("Most iterations in a step.", 200, ge=1, le=1_000_000)
-    cycle: Literal["v", "w", "full"] = option("How levels are visited.", "v")
+    cycle: Literal["auto", "v", "w", "full"] = option(
+        "How levels are visited; auto: V-cycles, and W-cycles where those are slow.", "auto"
+    )
     sweeps: Count = option("Sweeps before and after the correction of the coarser level.", 1, ge=1, le=100)
     accelerate: Flag = option("Whether the cycle preconditions conjugate gradients.", True)
     coarsest: Count = option("Nodes of the level that is solved directly.", 50, ge=1, le=2000)
