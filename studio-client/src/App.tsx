@@ -2,10 +2,14 @@ import { useDark, useMedia } from "./lib/hooks";
 import { useKeys } from "./lib/keys";
 import { BodyPanel, SteppingPanel } from "./panel/BodyPanel";
 import { ColorPanel, Legend } from "./panel/ColorPanel";
+import { EditPanel } from "./panel/EditPanel";
 import { Overlays } from "./panel/Overlays";
 import { Plots } from "./panel/Plots";
 import { Notes, StatusLine } from "./panel/StatusLine";
+import { SolvePanel } from "./panel/SolvePanel";
 import { TopBar } from "./panel/TopBar";
+import { Tree } from "./panel/Tree";
+import { ViewTools } from "./panel/ViewTools";
 import { WorldPanel } from "./panel/WorldPanel";
 import { useStudio } from "./state/store";
 import { Viewport } from "./view/Viewport";
@@ -17,13 +21,18 @@ export function App() {
   const panel = useStudio((s) => s.panel);
   const panelOpen = useStudio((s) => s.panelOpen);
   const plotsOpen = useStudio((s) => s.plotsOpen);
+  const editable = useStudio((s) => Boolean(s.paper?.data));
+  const tab = useStudio((s) => s.tab);
+  const live = !editable || tab === "live";
   useKeys();
   const plots = plotsOpen && scene && <Plots dark={dark} />;
   return (
-    <div className={panelOpen ? "app with-panel" : "app"}>
+    <div className={`app${panelOpen ? " with-panel" : ""}${editable ? " with-tree" : ""}`}>
       <TopBar />
+      {editable && <Tree />}
       <main className="stage">
         <Viewport dark={dark} />
+        {editable && <ViewTools />}
         <div className="corner">
           {scene && <Legend scene={scene} />}
           <Notes />
@@ -33,14 +42,43 @@ export function App() {
       </main>
       {panelOpen && (
         <aside className="panel" aria-label="Settings">
-          {scene && <ColorPanel scene={scene} />}
-          {panel && <BodyPanel panel={panel} dark={dark} />}
-          {panel && <WorldPanel panel={panel} />}
-          {panel && <SteppingPanel panel={panel} />}
+          {editable && <PanelTabs />}
+          {editable && tab === "edit" && <EditPanel />}
+          {editable && tab === "solve" && <SolvePanel />}
+          {live && scene && <ColorPanel scene={scene} />}
+          {live && panel && <BodyPanel panel={panel} dark={dark} />}
+          {live && panel && <WorldPanel panel={panel} />}
+          {live && panel && <SteppingPanel panel={panel} />}
           {narrow && plots}
         </aside>
       )}
       <StatusLine />
+    </div>
+  );
+}
+
+const TABS = [
+  ["edit", "Edit", "The selected part of the scene"],
+  ["solve", "Solve", "Time, solvers, and how it goes"],
+  ["live", "Live", "Colours, sliders and forces while it runs"],
+] as const;
+
+function PanelTabs() {
+  const tab = useStudio((s) => s.tab);
+  return (
+    <div className="panel-tabs" role="tablist" aria-label="Panel">
+      {TABS.map(([key, label, title]) => (
+        <button
+          key={key}
+          type="button"
+          role="tab"
+          title={title}
+          aria-selected={tab === key}
+          onClick={() => useStudio.setState({ tab: key })}
+        >
+          {label}
+        </button>
+      ))}
     </div>
   );
 }

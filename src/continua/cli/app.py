@@ -229,17 +229,19 @@ def sdf(
 
 @app.command()
 def studio(
-    scene: Annotated[str, typer.Argument(metavar="[SCENE]", help="A scene file or name.")] = "bridge",
+    scene: Annotated[
+        str | None, typer.Argument(metavar="[SCENE]", help="A scene file or name; an empty scene without.")
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; others need a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8787,
     token: Annotated[str | None, typer.Option(help="Secret that the page must know.")] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
     threads: Threads = None,
 ) -> None:
-    """Open a scene in the browser: pull it with the mouse, change it while it runs."""
+    """Open a scene in the browser: put it together, run it, pull it with the mouse."""
     from continua.scene import load_scene
 
-    loaded = load_scene(scene)
+    loaded = None if scene is None else load_scene(scene)
     if threads is not None:
         from continua.numerics import set_threads
 

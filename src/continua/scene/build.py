@@ -33,13 +33,23 @@ __all__ = ["build_body", "build_mesh", "build_world", "select"]
 _SIDES = {"left": (0, 0), "right": (0, 1), "bottom": (1, 0), "top": (1, 1), "back": (2, 0), "front": (2, 1)}
 
 
-def build_world(scene: Scene) -> World:
+def build_world(scene: Scene, progress: Callable[[int], None] | None = None) -> World:
     """Return the world that `scene` describes.
+
+    Args:
+        scene: What to build.
+        progress: Called with the number of each body before it is made, and of bodies at the end; may raise to stop.
 
     Raises:
         InputError: Something in the scene cannot be used; the message names file, line and key.
     """
-    bodies = [build_body(scene, number) for number in range(len(scene.bodies))]
+    bodies = []
+    for number in range(len(scene.bodies)):
+        if progress is not None:
+            progress(number)
+        bodies.append(build_body(scene, number))
+    if progress is not None:
+        progress(len(bodies))
     joints = build_joints(scene, bodies)
     with scene.at():
         world = World(

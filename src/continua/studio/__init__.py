@@ -1,4 +1,4 @@
-"""The studio: a page in the browser that shows a running world and lets the mouse pull it.
+"""The studio: a page in the browser in which a scene is put together, run, and pulled with the mouse.
 
 It needs the `studio` extra. A server on this machine sends the page what it draws through one WebSocket;
 the simulation runs in a thread of its own and waits for nobody.
@@ -19,17 +19,17 @@ __all__ = ["serve"]
 
 
 def serve(
-    scene: Scene | World | str | Path,
+    scene: Scene | World | str | Path | None = None,
     *,
     host: str = "127.0.0.1",
     port: int = 8787,
     token: str | None = None,
     open_browser: bool = True,
 ) -> None:
-    """Show a scene in the browser, live, until Ctrl-C.
+    """Edit and run a scene in the browser until Ctrl-C.
 
     Args:
-        scene: A scene, the name of a shipped one, the path of a scene file, or a world.
+        scene: A scene, the name of a shipped one, the path of a scene file, or a world; an empty scene by default.
         host: Address to listen on. Anything but this machine itself needs a token.
         port: Port to listen on; 0 picks a free one.
         token: Secret that every request must carry; made up and printed if `host` needs one.

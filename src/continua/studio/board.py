@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.mesh import TetMesh
 from continua.rigid import RigidGroup
 from continua.scene import integrators as integrator_models
 from continua.scene import laws as law_models
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Board", "Live"]
 
 _BREEZE = Wind((5.0, 0.0, 0.0))
+_MOST_MEASURED = 300_000  # tets; more would hold up the page
 _CELLS = {"tets": "tetrahedra", "hexes": "hexahedra"}
 
 
@@ -74,6 +76,7 @@ class Board:
         self._wind = world.wind or _BREEZE
         self.holds = [hold for body in world.soft_bodies for hold in holds_of(world, body)]
         self.version = 0
+        self._meshes = {body.name: _mesh_facts(body) for body in world.soft_bodies}
         self._knobs: dict[str, Knob] = {}
         self._initial: dict[str, Any] = {}
         self._build()
@@ -103,6 +106,7 @@ class Board:
                     "others": [group.describe() for group in others],
                     "stepping": stepping.describe(),
                     "holds": [self._describe_hold(hold) for hold in self.holds if hold.body is body],
+                    "mesh": self._meshes.get(body.name),
                 }
                 for body, materials, others, stepping in self._bodies
             ],
@@ -214,6 +218,27 @@ class Board:
     def _describe_hold(hold: Hold) -> dict[str, Any]:
         group = Group(hold.title, hold.knobs, hold.note)
         return {"key": hold.key, "kind": hold.kind, "direction": hold.direction, **group.describe()}
+
+
+def _mesh_facts(body: SoftBody) -> dict[str, Any]:
+    """Return the counts of a body's mesh, and the angles between the faces of its tetrahedra."""
+    mesh = body.mesh
+    angles = None
+    if isinstance(mesh, TetMesh) and len(mesh.cells) <= _MOST_MEASURED:
+        found = mesh.quality()
+        angles = {
+            "bins": found.histogram.tolist(),
+            "min": float(found.min_dihedral),
+            "max": float(found.max_dihedral),
+        }
+    return {
+        "nodes": int(body.node_count),
+        "elements": int(body.element_count),
+        "kind": _CELLS.get(mesh.NAME, mesh.NAME),
+        "triangles": len(body.triangles),
+        "angles": angles,
+        "volume": float(mesh.volume),
+    }
 
 
 def _look_at(hold: Hold, reactions: NDArray[np.float64], live: Live) -> None:

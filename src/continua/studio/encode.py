@@ -97,6 +97,7 @@ class Encoder:
         bodies = []
         for number, (body, surface) in enumerate(zip(frame, self._surfaces)):
             arrays[f"{number}/triangles"] = surface.triangles
+            arrays[f"{number}/nodes"] = surface.nodes.astype(np.uint32)
             arrays[f"{number}/rest"] = body.rest_positions[surface.nodes].astype(np.float32)
             bodies.append(
                 {
@@ -112,6 +113,7 @@ class Encoder:
             arrays[f"{key}/marks"] = np.searchsorted(self._surfaces[owner].nodes, nodes).astype(np.uint32)
         header = {
             "epoch": snapshot.epoch,
+            "view": snapshot.view,
             "field": self.field,
             "camera": dict(snapshot.opening.camera),
             "bodies": bodies,
@@ -210,6 +212,7 @@ class Encoder:
             "stepMs": stats.step_ms,
             "stepsPerSecond": stats.steps_per_second,
             "rate": stats.rate,
+            "shares": dict(stats.shares),
             "iterations": sum(report.iterations for report in frame.reports),
             "converged": all(report.converged for report in frame.reports),
             "inverted": sum(report.inverted for report in frame.reports),

@@ -60,7 +60,8 @@ class Policy:
         # name was made to point at this machine (DNS rebinding): its Origin and Host would agree.
         if self.token is None and not is_loopback(_host_name(host)):
             return "the studio answers only to localhost; use --host with --token to open it to others"
-        if scope["type"] == "websocket" and (origin := headers.get("origin")) is not None:
+        talks = scope["type"] == "websocket" or scope.get("method") not in ("GET", "HEAD")
+        if talks and (origin := headers.get("origin")) is not None:
             try:
                 same = urlsplit(origin).netloc.lower() == host.lower()
             except ValueError:

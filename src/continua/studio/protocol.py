@@ -24,20 +24,32 @@ __all__ = [
     "MAX_MESSAGE",
     "PROTOCOL",
     "Ack",
+    "Add",
+    "Build",
+    "Cancel",
     "Color",
     "Command",
+    "EditScene",
     "Fluid",
     "Kind",
+    "Limit",
     "LoadScene",
+    "NewScene",
+    "Pace",
     "Pause",
     "Play",
     "PullBegin",
     "PullEnd",
     "PullMove",
+    "Recover",
+    "Redo",
+    "ReplaceScene",
     "Reset",
+    "Save",
     "Set",
     "Settle",
     "Step",
+    "Undo",
     "pack",
     "parse_command",
 ]
@@ -45,8 +57,8 @@ __all__ = [
 PROTOCOL = 3
 """Version of the messages; the page reloads itself when it meets another."""
 
-MAX_MESSAGE = 16 * 1024
-"""Longest command the server reads, in characters. The longest honest one has about 300."""
+MAX_MESSAGE = 512 * 1024
+"""Longest command the server reads, in characters: a list of many nodes, or the text of a scene."""
 
 _DTYPES = {"float32": "f4", "uint32": "u4", "uint8": "u1"}
 
@@ -176,21 +188,104 @@ class Ack(_Command):
     seq: Annotated[int, Field(ge=0)]
 
 
+class Change(_Command):
+    """One change of the document: where, and what."""
+
+    op: Literal["set", "add", "remove"]
+    path: Annotated[list[Name | Annotated[int, Field(ge=0, le=10**6)]], Field(max_length=40)]
+    value: Any = None
+
+
+class EditScene(_Command):
+    """Change the document; all changes count, or none.
+
+    `label` is what undo calls it, edits in a row with the same `merge` are taken back together, and `field` is told
+    what is wrong.
+    """
+
+    type: Literal["edit"]
+    changes: Annotated[list[Change], Field(min_length=1, max_length=1000)]
+    label: Annotated[str, Field(max_length=200)] = "edit"
+    merge: Annotated[str, Field(max_length=500)] = ""
+    field: Annotated[str, Field(max_length=500)] = ""
+
+
+class Add(_Command):
+    """Add a primitive shape to the scene, as a body or an obstacle."""
+
+    type: Literal["add"]
+    kind: Name
+    shape: Name
+
+
+class Undo(_Command):
+    """Take the last edit back."""
+
+    type: Literal["undo"]
+
+
+class Redo(_Command):
+    """Do again what was taken back."""
+
+    type: Literal["redo"]
+
+
+class Save(_Command):
+    """Write the document into its file, or into another in its folder."""
+
+    type: Literal["save"]
+    file: Name | None = None
+
+
+class Recover(_Command):
+    """Take over the edits that a studio left behind when it was killed."""
+
+    type: Literal["recover"]
+
+
+class NewScene(_Command):
+    """Begin with an empty scene."""
+
+    type: Literal["new"]
+
+
+class ReplaceScene(_Command):
+    """Take over the text of a scene file."""
+
+    type: Literal["replace"]
+    text: Annotated[str, Field(max_length=MAX_MESSAGE)]
+
+
+class Build(_Command):
+    """Make the world anew from the document, at its start."""
+
+    type: Literal["build"]
+
+
+class Cancel(_Command):
+    """End the build at hand as soon as that is possible."""
+
+    type: Literal["cancel"]
+
+
+class Limit(_Command):
+    """Stop at the time that the scene says, or go on."""
+
+    type: Literal["limit"]
+    on: Annotated[bool, Strict()]
+
+
+class Pace(_Command):
+    """Run as fast as the machine can instead of in real time."""
+
+    type: Literal["pace"]
+    fast: Annotated[bool, Strict()]
+
+
 Command = (
-    Play
-    | Pause
-    | Step
-    | Reset
-    | LoadScene
-    | PullBegin
-    | PullMove
-    | PullEnd
-    | Set
-    | Settle
-    | Color
-    | Fluid
-    | Ack
-)
+    Play | Pause | Step | Reset | LoadScene | PullBegin | PullMove | PullEnd | Set | Settle | Color | Fluid | Ack
+    | EditScene | Add | Undo | Redo | Save | Recover | NewScene | ReplaceScene | Build | Cancel | Limit | Pace
+)  # fmt: skip
 
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(Annotated[Command, Field(discriminator="type")])
 

@@ -22,20 +22,24 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import Mount, WebSocketRoute
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 import continua
 from continua.errors import InputError, MissingExtraError
+from continua.scene import Scene
 from continua.studio.catalog import open_session
 from continua.studio.encode import Encoder
 from continua.studio.guard import Guard, Policy, is_loopback
+from continua.studio.palette import palette
 from continua.studio.protocol import PROTOCOL, Ack, Color, Fluid, parse_command
 from continua.studio.session import Listener, Session
+from continua.studio.uploads import MAX_UPLOAD, take_upload
 
 if TYPE_CHECKING:
-    from continua.scene import Scene
     from continua.world import World
 
 __all__ = ["create_app", "run"]
@@ -60,6 +64,7 @@ class _Connection:
         self._failures: list[tuple[str, str]] = []
         self._state_version = -1
         self._panel_version = -1
+        self._paper: tuple[Any, int] = (None, -1)
         self._changes: list[Callable[[], None]] = []  # of what the page wants to see
         self._sent_seq = -1
         self._unacked: list[int] = []
@@ -135,6 +140,10 @@ class _Connection:
             if self._session.panel_version != self._panel_version:
                 self._panel_version = self._session.panel_version
                 await self._send_json(self._session.panel)
+            shop = self._session.workshop
+            if (paper := (shop, shop.version if shop is not None else 0)) != self._paper:
+                self._paper = paper
+                await self._send_json(shop.paper if shop is not None else {"type": "document", "data": None})
             if self._session.state_version != self._state_version:
                 self._state_version = self._session.state_version
                 await self._send_json(self._session.state)
@@ -170,7 +179,14 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
     """
     numbers = itertools.count(1)
     connected: set[int] = set()
-    hello = {"type": "hello", "protocol": PROTOCOL, "version": continua.__version__, "scenes": scenes}
+    hello = {
+        "type": "hello",
+        "protocol": PROTOCOL,
+        "version": continua.__version__,
+        "scenes": scenes,
+        "schema": Scene.model_json_schema(),
+        "palette": palette(),
+    }
 
     async def endpoint(websocket: WebSocket) -> None:
         await websocket.accept()
@@ -184,6 +200,34 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
         finally:
             connected.discard(number)
 
+    async def text(request: Request) -> Response:
+        shop = session.workshop
+        if shop is None:
+            return PlainTextResponse("this world was made in Python", status_code=404)
+        as_yaml = request.url.path.endswith(".yaml")
+        return PlainTextResponse(shop.document.yaml() if as_yaml else shop.document.python())
+
+    async def upload(request: Request) -> Response:
+        shop = session.workshop
+        try:
+            if shop is None:
+                raise InputError("this world was made in Python; only scenes can be edited")
+            content = bytearray()
+            async for chunk in request.stream():
+                content += chunk
+                if len(content) > MAX_UPLOAD:
+                    raise InputError(f"the file is too large; at most {MAX_UPLOAD // 2**20} MB are taken")
+            name, kind = request.query_params.get("name", ""), request.query_params.get("kind", "soft")
+            document = shop.document
+            entry = await asyncio.to_thread(
+                take_upload, bytes(content), name, kind, document.folder, document.data
+            )
+        except InputError as error:
+            return JSONResponse(
+                {"message": str(error)}
+            )  # a status of 400 would be logged as a fault of the page
+        return JSONResponse(entry)
+
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         session.start()
@@ -192,7 +236,13 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
         finally:
             await asyncio.to_thread(session.stop)
 
-    routes = [WebSocketRoute("/ws", endpoint), Mount("/", StaticFiles(directory=PAGE, html=True))]
+    routes = [
+        WebSocketRoute("/ws", endpoint),
+        Route("/scene.yaml", text),
+        Route("/scene.py", text),
+        Route("/upload", upload, methods=["POST"]),
+        Mount("/", StaticFiles(directory=PAGE, html=True)),
+    ]
     return Starlette(routes=routes, middleware=[Middleware(Guard, policy=policy)], lifespan=lifespan)
 
 
@@ -223,7 +273,7 @@ def _check_token(host: str, token: str | None) -> str | None:
 
 
 def run(
-    scene: Scene | World | str | Path, *, host: str, port: int, token: str | None, open_browser: bool
+    scene: Scene | World | str | Path | None, *, host: str, port: int, token: str | None, open_browser: bool
 ) -> None:
     """Show a scene in the browser until Ctrl-C; see `continua.studio.serve`."""
     token = _check_token(host, token)

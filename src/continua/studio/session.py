@@ -28,18 +28,31 @@ from continua.studio.board import Board, Live
 from continua.studio.clock import Clock
 from continua.studio.hand import Hand
 from continua.studio.protocol import (
+    Add,
+    Build,
+    Cancel,
     Command,
+    EditScene,
+    Limit,
     LoadScene,
+    NewScene,
+    Pace,
     Pause,
     Play,
     PullBegin,
     PullEnd,
     PullMove,
+    Recover,
+    Redo,
+    ReplaceScene,
     Reset,
+    Save,
     Set,
     Settle,
     Step,
+    Undo,
 )
+from continua.studio.workshop import Workshop
 
 if TYPE_CHECKING:
     from continua.world import World
@@ -65,11 +78,13 @@ class Stats:
         step_ms: Mean time of a step since the last snapshot [ms].
         steps_per_second: Steps done in a second of real time, over the last second.
         rate: Simulated seconds in a second of real time, over the last second; 1 is real time.
+        shares: Milliseconds of the stages of an update, by name.
     """
 
     step_ms: float = 0.0
     steps_per_second: float = 0.0
     rate: float = 0.0
+    shares: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +95,15 @@ class Opening:
         world: The world, at its start.
         color: The field that colours the bodies at first, or None for plain.
         camera: Angles or places of the camera, where the scene gives any.
+        workshop: Where the scene is edited; None for a world that was made in Python.
+        play: Whether it starts to run at once.
     """
 
     world: World
     color: str | None = "displacement"
     camera: Mapping[str, Any] = field(default_factory=dict)
+    workshop: Workshop | None = None
+    play: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +112,8 @@ class Snapshot:
 
     Attributes:
         seq: Counts snapshots.
-        epoch: Counts scenes; it changes whenever meshes may have changed.
+        epoch: Counts worlds; it changes whenever meshes may have changed.
+        view: Counts scenes; a world that is built anew from the same scene is looked at as before.
         frame: The world.
         stats: How the simulation keeps up.
         opening: How the scene was opened.
@@ -115,6 +135,7 @@ class Snapshot:
     live: Live = field(default_factory=Live)
     hands: Mapping[tuple[int, int], list[float]] = field(default_factory=dict)
     solvers: Mapping[str, str] = field(default_factory=dict)
+    view: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +181,10 @@ class Session:
         self._lock = threading.Lock()
         self._watched = threading.Event()
         self._clock = Clock()
-        self._playing = True
+        self._playing = opening.play
+        self._fast = self._limit = False
+        self._cancelled = threading.Event()
+        self.workshop = opening.workshop
         self._error: str | None = None
         self._busy: str | None = None
         self._settled: str | None = None
@@ -193,6 +217,8 @@ class Session:
         if self._thread.is_alive():
             self._wake()
             self._thread.join(timeout=10.0)
+        if self.workshop is not None:
+            self.workshop.keep(at_once=True)
 
     def listen(self, client: int, listener: Listener) -> None:
         """Tell a client what happens from now on. The simulation runs only while somebody listens."""
@@ -212,6 +238,9 @@ class Session:
 
     def submit(self, client: int, command: Command) -> None:
         """Queue a command; raise `InputError` if far too many are waiting."""
+        if isinstance(command, Cancel):  # it cannot wait for what it is to end
+            self._cancelled.set()
+            return
         try:
             self._commands.put_nowait((client, command))
         except queue.Full:
@@ -228,14 +257,30 @@ class Session:
             self._clock.restart(self._world.time)
             while not self._stop.is_set():
                 running = self._playing and self._watched.is_set()
-                wait = self._clock.wait(self._world.time + self._world.dt) if running else 0.5
-                self._obey(wait)
+                self._obey(self._until_due() if running else 0.5)
+                self._tend_document()
                 running = self._playing and self._watched.is_set() and not self._stop.is_set()
-                if running and self._clock.wait(self._world.time + self._world.dt) <= 0.0:
+                if running and self._until_due() <= 0.0:
                     self._step()
+                    self._stop_in_time()
                 if not running:
                     self._clock.restart(self._world.time)
                 self._publish(force=not running)
+
+    def _until_due(self) -> float:
+        """Return the seconds until the next step may be done."""
+        wait = self._clock.wait(self._world.time + self._world.dt)
+        return 0.0 if self._fast else wait
+
+    def _stop_in_time(self) -> None:
+        """Pause when the time limit is reached."""
+        if self._limit and self._ended():
+            self._playing = False
+            self._tell_state()
+
+    def _ended(self) -> bool:
+        shop = self.workshop
+        return shop is not None and self._world.time > shop.seconds - 0.5 * self._world.dt
 
     def _obey(self, wait: float) -> None:
         """Carry out the waiting commands; if there is none, wait for the first."""
@@ -263,8 +308,7 @@ class Session:
         world = self._world
         match command:
             case Play():
-                self._playing = self._error is None
-                self._clock.restart(world.time)
+                self._play()
             case Pause():
                 self._playing = False
             case Step():
@@ -278,8 +322,20 @@ class Session:
             case Set(key=key, value=value):
                 self.board.turn(key, value)
                 self._dirty = True
+                self._note_turn(key, value)
             case Settle():
                 self._settle()
+            case Limit(on=on):
+                self._limit = on
+            case Pace(fast=fast):
+                self._fast = fast
+                self._clock.restart(world.time)
+            case Build():
+                self._build()
+            case NewScene():
+                self._open("")
+            case EditScene() | Add() | Undo() | Redo() | Save() | Recover() | ReplaceScene():
+                self._edit(command)
             case PullBegin():
                 self._begin_pull(client, command)
                 return
@@ -294,6 +350,64 @@ class Session:
             case _:
                 return
         self._tell_state()
+
+    def _play(self) -> None:
+        shop = self.workshop
+        if shop is not None and shop.stale and self._world.step_index == 0:
+            self._build()
+            if shop.problem:
+                return
+        if self._limit and self._ended():
+            raise InputError("the time limit is reached; go back to the start, or take the limit off")
+        self._playing = self._error is None
+        self._clock.restart(self._world.time)
+
+    def _edit(self, command: Command) -> None:
+        """Change the document, and what of it can be changed in the running world at once."""
+        if self.workshop is None:
+            raise InputError("this world was made in Python; only scenes can be edited")
+        try:
+            self.workshop.edit(command, self._world, self.board)
+        finally:
+            self._dirty = True
+            self._tell_state()
+
+    def _note_turn(self, key: str, value: Any) -> None:
+        if self.workshop is not None:
+            self.workshop.note_turn(key, value, self._world)
+
+    def _tend_document(self) -> None:
+        """Keep edits aside, and while nothing has moved yet, let the world follow its document."""
+        shop = self.workshop
+        if shop is None:
+            return
+        if shop.keep():
+            self._tell_state()
+        if shop.changed and not self._playing and self._world.step_index == 0 and not shop.tried:
+            self._build()
+            self._tell_state()
+
+    def _build(self) -> None:
+        """Make the world anew from the document; if that fails the old one stays, and the reason is told."""
+        shop = self.workshop
+        if shop is None:
+            self._reset()
+            return
+        self._cancelled.clear()
+        self._playing = False
+
+        def progress(text: str) -> None:
+            self._busy = text
+            self._tell_state()
+            if self._cancelled.is_set():
+                raise InputError("the build was cancelled")
+
+        try:
+            opening = shop.build(progress)
+        finally:
+            self._busy = None
+        if opening is not None:
+            self._take(opening, same=True)
 
     def _begin_pull(self, client: int, command: PullBegin) -> None:
         key = (client, command.id)
@@ -311,6 +425,11 @@ class Session:
 
     def _reset(self) -> None:
         self._release(None)
+        if self.workshop is not None:
+            self._playing = False
+            if self.workshop.changed:
+                self._build()
+                return
         self._world.reset()
         self._error = self._settled = None
         self._reports = ()
@@ -347,17 +466,26 @@ class Session:
         finally:
             self._busy = None
             self._tell_state()
+        if self.workshop is not None:
+            self.workshop.keep(at_once=True)
+        self._scene = name or opening.world.name
+        self.workshop = opening.workshop
+        self._take(opening)
+        self._playing = opening.play
+        self._tell_state()
+        self._forget_old_commands()
+        gc.collect()  # worlds hold large arrays in reference cycles
+
+    def _take(self, opening: Opening, same: bool = False) -> None:
+        """Show another world; one of the same scene is looked at as before."""
         self._release(None)
-        world = opening.world
-        self._world, self._scene = world, name
+        world = self._world = opening.world
         self.board = Board(world)
-        self._playing, self._error, self._settled, self._reports = True, None, None, ()
+        self._error, self._settled, self._reports = None, None, ()
         self._times.clear()
         self._samples.clear()
         self._clock.restart(world.time)
-        self._publish(force=True, opening=opening)
-        self._forget_old_commands()
-        gc.collect()  # worlds hold large arrays in reference cycles
+        self._publish(force=True, opening=opening, same=same)
 
     def _forget_old_commands(self) -> None:
         """Drop what was sent while the scene was loading: it was meant for the bodies before."""
@@ -366,7 +494,7 @@ class Session:
             while True:
                 waiting.append(self._commands.get_nowait())
         for item in waiting:
-            if item is None or not isinstance(item[1], Set | Settle | PullBegin):
+            if item is None or not isinstance(item[1], Set | Settle | PullBegin | EditScene):
                 with suppress(queue.Full):
                     self._commands.put_nowait(item)
 
@@ -404,7 +532,7 @@ class Session:
             print("continua: compiling kernels (once) ...", flush=True)
             self._tell_state()
 
-    def _publish(self, *, force: bool, opening: Opening | None = None) -> None:
+    def _publish(self, *, force: bool, opening: Opening | None = None, same: bool = False) -> None:
         now = time.perf_counter()
         if opening is None and not (self._dirty and (now >= self._next_publish or force)):
             return
@@ -414,6 +542,9 @@ class Session:
         self._times.clear()
         before = self.snapshot
         frame = self._world.frame()
+        look_ms = 1e3 * (time.perf_counter() - now)
+        bodies_ms = min(1e3 * sum(report.seconds for report in frame.reports), step_ms)
+        shares = {"bodies": bodies_ms, "contact and rest of a step": step_ms - bodies_ms, "looking": look_ms}
         # Steps come in whole time steps, so the pauses between snapshots differ; their mean counts. Large
         # bodies take long to look at (stresses, energies); at most a third of the time goes into that.
         pause = max(0.5 / MAX_RATE, 3.0 * (time.perf_counter() - now))
@@ -422,9 +553,10 @@ class Session:
         self.snapshot = Snapshot(
             seq=before.seq + 1,
             epoch=before.epoch + (opening is not None),
+            view=before.view + (opening is not None and not same),
             frame=frame,
             samples=tuple(self._samples),
-            stats=Stats(step_ms, steps, rate),
+            stats=Stats(step_ms, steps, rate, shares),
             opening=opening or before.opening,
             marks=self.board.marks(),
             live=self.board.live(),
@@ -442,6 +574,7 @@ class Session:
             self.panel = {"type": "panel", **self.board.describe()}
             self.panel_version += 1
         self._values = self.board.values()
+        shop = self.workshop
         self.state_version += 1
         self.state = {
             "type": "state",
@@ -452,6 +585,11 @@ class Session:
             "settled": self._settled,
             "dt": float(self._world.dt),
             "values": self._values,
+            "fast": self._fast,
+            "limit": self._limit,
+            "stale": shop is not None and shop.stale,
+            "problem": shop.problem if shop is not None else None,
+            "notes": shop.notes if shop is not None else [],
         }
         self._tell_change()
 
@@ -465,4 +603,5 @@ class Session:
         with self._lock:
             listener = self._listeners.get(client)
         if listener is not None:
-            listener.failed(message, command.key if isinstance(command, Set) else "")
+            field = command.field if isinstance(command, EditScene) else ""
+            listener.failed(message, command.key if isinstance(command, Set) else field)

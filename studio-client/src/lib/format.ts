@@ -41,6 +41,19 @@ export function formatValue(value: number, unit: string, significant = 3): strin
   return `${digits(value / factor, significant)} ${prefix}${unit}`;
 }
 
+/** Write a number as short as it can be without losing what matters: `0.25`, `1e-7`. */
+export function plainNumber(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}
+
+/** Write a value with its unit and prefix, with as many digits as it has: `300 Pa`, `1.25 kPa`. */
+export function formatExact(value: number, unit: string): string {
+  if (!PREFIXED.has(unit) || !Number.isFinite(value) || value === 0) return unit ? `${plainNumber(value)} ${unit}` : plainNumber(value);
+  const size = Math.abs(value);
+  const [factor, prefix] = PREFIXES.find(([f]) => size >= f * 0.999999) ?? PREFIXES[PREFIXES.length - 1];
+  return `${plainNumber(value / factor)} ${prefix}${unit}`;
+}
+
 /** Write a vector with the prefix that suits its length: `(0.00, 2.28, 0.04) kN`. */
 export function formatVector(vector: readonly number[], unit: string): string {
   const size = Math.hypot(...vector);

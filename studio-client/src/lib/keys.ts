@@ -1,17 +1,26 @@
 import { useEffect } from "react";
 import { send, togglePlay } from "../state/studio";
-import { remember, useStudio } from "../state/store";
-import { frameAll } from "../view/events";
+import { edit, selectedEntry } from "../state/document";
+import { remember, useStudio, type ViewTool } from "../state/store";
+import { frameAll, lookFrom, type Side } from "../view/events";
 
 export const KEYS: { key: string; label: string; help: string }[] = [
   { key: " ", label: "Space", help: "Play or pause" },
   { key: ".", label: ".", help: "Pause and do one step" },
   { key: "r", label: "R", help: "Back to the start" },
   { key: "f", label: "F", help: "Bring everything into view" },
+  { key: "1", label: "1 2 3 0", help: "Look from the front, the right, the top, the corner" },
   { key: "w", label: "W", help: "Show or hide the mesh" },
   { key: "l", label: "L", help: "Show or hide holds and loads" },
+  { key: "g", label: "G T S", help: "Move, turn, size what is selected" },
+  { key: "n", label: "N", help: "Choose nodes with a box" },
+  { key: "delete", label: "Del", help: "Remove what is selected" },
+  { key: "z", label: "Ctrl Z Y", help: "Undo, redo" },
   { key: "?", label: "?", help: "Show or hide this help" },
 ];
+
+const LOOKS: Record<string, Side> = { 1: "front", 2: "right", 3: "top", 0: "corner" };
+const TOOLS: Record<string, ViewTool> = { g: "move", t: "turn", s: "size", n: "nodes", p: "press" };
 
 function act(key: string): boolean {
   switch (key) {
@@ -27,17 +36,37 @@ function act(key: string): boolean {
     case "f":
       frameAll();
       return true;
+    case "1":
+    case "2":
+    case "3":
+    case "0":
+      lookFrom(LOOKS[key]);
+      return true;
     case "w":
       remember({ wireframe: !useStudio.getState().wireframe });
       return true;
     case "l":
       remember({ marks: !useStudio.getState().marks });
       return true;
+    case "g":
+    case "t":
+    case "s":
+    case "n":
+    case "p":
+      if (!useStudio.getState().paper?.data) return false;
+      useStudio.setState({ viewTool: TOOLS[key] });
+      return true;
+    case "delete": {
+      const found = selectedEntry();
+      if (!found) return false;
+      edit([{ op: "remove", path: [found.list, found.number] }], `removing ${String(found.entry.name ?? found.list)}`);
+      return true;
+    }
     case "?":
       useStudio.setState(({ helpOpen }) => ({ helpOpen: !helpOpen }));
       return true;
     case "escape":
-      useStudio.setState({ helpOpen: false });
+      useStudio.setState({ helpOpen: false, chosen: null });
       return true;
     default:
       return false;
@@ -50,6 +79,15 @@ export function useKeys(): void {
       const target = event.target as HTMLElement;
       const typing = target.matches("input:not([type=range]), select, textarea");
       // Space presses a focused button; it must not do two things at once.
+      if (!typing && (event.ctrlKey || event.metaKey) && useStudio.getState().paper?.data) {
+        const key = event.key.toLowerCase();
+        const word = key === "y" || (key === "z" && event.shiftKey) ? "redo" : key === "z" ? "undo" : null;
+        if (word) send({ type: word });
+        else if (key === "s") send({ type: "save", file: null });
+        else return;
+        event.preventDefault();
+        return;
+      }
       const pressing = event.key === " " && target.matches("button, summary");
       if (typing || pressing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
       if (act(event.key.toLowerCase())) event.preventDefault();

@@ -53,6 +53,18 @@ export interface BodyPanel {
   others: Group[];
   stepping: Group;
   holds: HoldInfo[];
+  mesh: MeshFacts | null;
+}
+
+/** Counts of a mesh, and how well its elements are shaped. */
+export interface MeshFacts {
+  nodes: number;
+  elements: number;
+  kind: string;
+  triangles: number;
+  /** Angles between faces [degrees]: how many in each of equal bins from 0 to 180, the smallest and the largest. */
+  angles: { bins: number[]; min: number; max: number } | null;
+  volume: number;
 }
 
 /** What can be changed in a scene; the values are in the state. */
@@ -73,6 +85,70 @@ export interface HelloMessage {
   protocol: number;
   version: string;
   scenes: SceneEntry[];
+  /** The JSON schema of scenes; forms are made from it. */
+  schema: Schema;
+  palette: Palette;
+}
+
+/** What a JSON schema says about a value, as far as forms need it. */
+export interface Schema {
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+  type?: string;
+  title?: string;
+  description?: string;
+  unit?: string;
+  format?: string;
+  const?: unknown;
+  default?: unknown;
+  enum?: (string | number)[];
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  minLength?: number;
+  prefixItems?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  oneOf?: Schema[];
+  anyOf?: Schema[];
+}
+
+/** What can be added with a click. */
+export interface Palette {
+  shapes: Record<string, string>;
+  kinds: Record<string, string>;
+  /** For each kind the shapes that it can have. */
+  offers: Record<string, string[]>;
+  /** Materials by the name of the matter. */
+  matter: Record<string, Record<string, unknown>>;
+}
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Entry = { [key: string]: Json };
+export type Path = (string | number)[];
+
+/** The scene that is edited; no data for a world that was made in Python. */
+export interface DocumentMessage {
+  type: "document";
+  data: Entry | null;
+  version: number;
+  file: string | null;
+  files: string[];
+  changed: boolean;
+  undo: string | null;
+  redo: string | null;
+  recoverable: boolean;
+  trouble: string;
+}
+
+export interface Change {
+  op: "set" | "add" | "remove";
+  path: Path;
+  value?: Json;
 }
 
 export interface StateMessage {
@@ -85,6 +161,15 @@ export interface StateMessage {
   settled: string | null;
   dt: number;
   values: Record<string, Value>;
+  /** Whether it runs as fast as it can, and whether it stops at the scene's own time. */
+  fast: boolean;
+  limit: boolean;
+  /** Whether the document has changed in something that only a build can show. */
+  stale: boolean;
+  /** Why the document could not be built. */
+  problem: string | null;
+  /** What the last build had to say, in sentences. */
+  notes: string[];
 }
 
 export interface ErrorMessage {
@@ -94,7 +179,7 @@ export interface ErrorMessage {
   key: string;
 }
 
-export type TextMessage = HelloMessage | PanelMessage | StateMessage | ErrorMessage;
+export type TextMessage = HelloMessage | PanelMessage | StateMessage | DocumentMessage | ErrorMessage;
 
 export interface FieldInfo {
   name: string;
@@ -134,6 +219,8 @@ export interface CameraHints {
 
 export interface TopologyHeader {
   epoch: number;
+  /** Changes with the scene; a scene that was built anew is looked at as before. */
+  view: number;
   field: string | null;
   camera: CameraHints;
   bodies: BodyInfo[];
@@ -167,6 +254,8 @@ export interface FrameHeader {
   /** How the fluids of this frame are drawn. */
   fluid: FluidLook;
   reports: Record<string, BodyReport>;
+  /** Milliseconds of the stages of an update. */
+  shares: Record<string, number>;
   solvers: Record<string, string>;
   /** Total force [N] of each hold and load that acts. */
   forces: Record<string, Vector>;
@@ -194,7 +283,13 @@ export type Command =
   | { type: "pull_move"; id: number; target: Vector }
   | { type: "pull_end"; id: number }
   | { type: "set"; key: string; value: Value }
-  | { type: "settle" }
+  | { type: "settle" | "undo" | "redo" | "build" | "cancel" | "new" | "recover" }
+  | { type: "edit"; changes: Change[]; label: string; merge: string; field: string }
+  | { type: "add"; kind: string; shape: string }
+  | { type: "save"; file: string | null }
+  | { type: "replace"; text: string }
+  | { type: "limit"; on: boolean }
+  | { type: "pace"; fast: boolean }
   | { type: "color"; field: string | null }
   | { type: "fluid"; look: FluidLook }
   | { type: "ack"; seq: number };

@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { formatValue } from "../lib/format";
 import type { FieldInfo, FluidLook } from "../net/messages";
 import type { LiveScene } from "../state/live";
+import { editing } from "../state/document";
 import { chooseField, chooseFluid } from "../state/studio";
 import { useStudio } from "../state/store";
 import { Section } from "./Section";
@@ -124,7 +125,8 @@ export function Legend({ scene }: { scene: LiveScene }) {
   const [low, high] = useStudio((s) => s.range);
   const background = useMemo(() => gradient(scene.colormap), [scene]);
   const info = scene.fields.find(({ name }) => name === field);
-  if (!info) return null;
+  const drafting = useStudio(editing);
+  if (!info || drafting) return null;
   const ticks = colored ? ticksOf(info, low, high) : ["being worked out …"];
   return (
     <figure className="legend" aria-label={`${info.label} from ${ticks[0]} to ${ticks[ticks.length - 1]}`}>

@@ -10,6 +10,7 @@ export function Overlays() {
   const world = useStudio((s) => s.world);
   const toasts = useStudio((s) => s.toasts);
   const helpOpen = useStudio((s) => s.helpOpen);
+  const recoverable = useStudio((s) => Boolean(s.paper?.recoverable && s.paper.version === 0));
   return (
     <>
       {world?.error && link === "open" && (
@@ -21,10 +22,32 @@ export function Overlays() {
           </button>
         </div>
       )}
+      {world?.problem && !world.error && link === "open" && (
+        <div className="banner" role="alert">
+          <Icon name="warn" size={22} />
+          <p>{world.problem}</p>
+          <button type="button" className="action" onClick={() => send({ type: "build" })}>
+            Try again
+          </button>
+        </div>
+      )}
+      {recoverable && link === "open" && (
+        <div className="banner calm" role="alert">
+          <p>Edits of this scene were not saved when the studio ended.</p>
+          <button type="button" className="action" onClick={() => send({ type: "recover" })}>
+            Recover them
+          </button>
+        </div>
+      )}
       {world?.busy && link === "open" && (
         <div className="busy" role="status">
           <i className="spinner" />
           {world.busy.charAt(0).toUpperCase() + world.busy.slice(1)} …
+          {world.busy.startsWith("building") && (
+            <button type="button" className="set-it" onClick={() => send({ type: "cancel" })}>
+              cancel
+            </button>
+          )}
         </div>
       )}
       <div className="toasts" aria-live="polite">
@@ -53,6 +76,7 @@ export function Overlays() {
 
 const MOUSE: [string, string][] = [
   ["Drag a body", "pull it; let go and it swings back"],
+  ["Click a body", "select it, while nothing runs"],
   ["Drag beside it", "turn the view"],
   ["Right drag", "move the view (also Shift + drag)"],
   ["Wheel", "nearer or farther"],

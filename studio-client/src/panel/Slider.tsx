@@ -116,3 +116,14 @@ export function useOwn<T>(value: T, onChange: (value: T) => void): { shown: T; c
   };
   return { shown: own ? own.value : value, change };
 }
+
+/** A tick that shows at once what a click has chosen, before the server says so too. */
+export function Check({ label, title, value, onChange }: { label: string; title?: string; value: boolean; onChange(value: boolean): void }) {
+  const { shown, change } = useOwn(value, onChange);
+  return (
+    <label className="check row" title={title}>
+      <input type="checkbox" checked={shown} onChange={(event) => change(event.target.checked)} />
+      {label}
+    </label>
+  );
+}

@@ -28,7 +28,8 @@ const count = (n: number, one: string, many: string) => (n === 1 ? one : many);
 /** Warnings of the last steps, in words, over the view. */
 export function Notes() {
   const header = useStudio((s) => s.header);
-  const notes = header ? warnings(header) : [];
+  const said = useStudio((s) => s.world?.notes) ?? [];
+  const notes = [...new Set([...said, ...(header ? warnings(header) : [])])];
   return notes.length > 0 ? (
     <ul className="notes" aria-label="Warnings">
       {notes.slice(0, 4).map((note) => (

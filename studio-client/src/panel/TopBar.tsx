@@ -1,6 +1,7 @@
 import { send, togglePlay } from "../state/studio";
 import { remember, type Theme, useStudio } from "../state/store";
 import { frameAll } from "../view/events";
+import { FileMenu } from "./FileMenu";
 import { Icon, type IconName } from "./Icon";
 
 interface ToolProps {
@@ -36,6 +37,50 @@ export function Tool({ icon, label, keys, onClick, pressed, disabled, className 
 const THEMES: Theme[] = ["auto", "light", "dark"];
 const THEME_ICON: Record<Theme, IconName> = { auto: "auto", light: "sun", dark: "moon" };
 
+/** The gallery: scenes that are shipped, and those in the folder. */
+function ScenePicker() {
+  const hello = useStudio((s) => s.hello);
+  const world = useStudio((s) => s.world);
+  const files = useStudio((s) => s.paper?.files) ?? [];
+  const editable = useStudio((s) => Boolean(s.paper?.data));
+  if (!hello || !world) return null;
+  const names = hello.scenes.map(({ name }) => name);
+  const fresh = !names.includes(world.scene) && !files.includes(world.scene);
+  const shipped = hello.scenes.map(({ name, description }) => (
+    <option key={name} value={name} title={description}>
+      {name}
+    </option>
+  ));
+  return (
+    <select
+      className="scene-picker"
+      aria-label="Scene"
+      value={world.scene}
+      title={hello.scenes.find(({ name }) => name === world.scene)?.description}
+      onChange={(event) => {
+        send({ type: "scene", name: event.target.value });
+        event.target.blur();
+      }}
+    >
+      {fresh && <option value={world.scene}>{editable ? "New scene" : world.scene}</option>}
+      {files.length > 0 ? (
+        <>
+          <optgroup label="In this folder">
+            {files.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </optgroup>
+          <optgroup label="Gallery">{shipped}</optgroup>
+        </>
+      ) : (
+        shipped
+      )}
+    </select>
+  );
+}
+
 export function TopBar() {
   const hello = useStudio((s) => s.hello);
   const world = useStudio((s) => s.world);
@@ -43,6 +88,9 @@ export function TopBar() {
   const wireframe = useStudio((s) => s.wireframe);
   const panelOpen = useStudio((s) => s.panelOpen);
   const plotsOpen = useStudio((s) => s.plotsOpen);
+  const editable = useStudio((s) => Boolean(s.paper?.data));
+  const undo = useStudio((s) => s.paper?.undo);
+  const redo = useStudio((s) => s.paper?.redo);
   const playing = world?.playing ?? false;
   const nextTheme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
   return (
@@ -53,23 +101,25 @@ export function TopBar() {
           <path d="M5.5 20c4-11 7.7-11 10.5-4s6.5 7 10.5-4" />
         </svg>
         <span className="brand-name">Continua</span>
-        {hello && world && (
-          <select
-            className="scene-picker"
-            aria-label="Scene"
-            value={world.scene}
-            title={hello.scenes.find(({ name }) => name === world.scene)?.description}
-            onChange={(event) => {
-              send({ type: "scene", name: event.target.value });
-              event.target.blur();
-            }}
-          >
-            {hello.scenes.map(({ name, description }) => (
-              <option key={name} value={name} title={description}>
-                {name}
-              </option>
-            ))}
-          </select>
+        {hello && world && <ScenePicker />}
+        {editable && <FileMenu />}
+        {editable && (
+          <>
+            <Tool
+              icon="undo"
+              label={undo ? `Undo ${undo}` : "Undo"}
+              keys="Ctrl Z"
+              disabled={!undo}
+              onClick={() => send({ type: "undo" })}
+            />
+            <Tool
+              icon="redo"
+              label={redo ? `Redo ${redo}` : "Redo"}
+              keys="Ctrl Y"
+              disabled={!redo}
+              onClick={() => send({ type: "redo" })}
+            />
+          </>
         )}
       </div>
       <div className="transport" role="toolbar" aria-label="Playback">
@@ -89,6 +139,16 @@ export function TopBar() {
           onClick={() => send({ type: "step" })}
           disabled={!world || world.error !== null}
         />
+        {world?.stale && (
+          <button
+            type="button"
+            className="stale"
+            title="The scene has changed; build it anew to see that"
+            onClick={() => send({ type: "build" })}
+          >
+            <Icon name="build" size={14} /> Rebuild needed
+          </button>
+        )}
       </div>
       <div className="tools" role="toolbar" aria-label="View">
         <Tool icon="frame" label="Bring everything into view" keys="F" onClick={frameAll} />

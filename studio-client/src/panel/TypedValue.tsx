@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { formatValue, parseValue, refusal } from "../lib/format";
+import { formatExact, formatValue, parseValue, plainNumber, refusal } from "../lib/format";
 import type { Limits } from "../net/messages";
 import { setProblem, useStudio } from "../state/store";
 
@@ -11,13 +11,17 @@ interface Props {
   value: number;
   limits: Limits;
   whole?: boolean;
+  /** Show all digits of numbers that are short, as they were typed. */
+  exact?: boolean;
+  /** Leave the unit to whoever is around. */
+  bare?: boolean;
   onChange(value: number): void;
 }
 
 /** A number with its unit that turns into a text field when it is clicked. */
-export function TypedValue({ id, label, unit, value, limits, whole, onChange }: Props) {
+export function TypedValue({ id, label, unit, value, limits, whole, exact, bare, onChange }: Props) {
   const [text, setText] = useState<string | null>(null);
-  const shown = whole ? String(value) : formatValue(value, unit);
+  const shown = whole ? String(value) : bare ? plainNumber(value) : exact ? formatExact(value, unit) : formatValue(value, unit);
   const wrong = text !== null && refusal(text, unit, limits, value, whole);
   const finish = () => {
     if (text === null) return;

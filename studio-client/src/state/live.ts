@@ -7,6 +7,8 @@ import type { BodyInfo, CameraHints, Collider, FieldInfo, FrameHeader, Poses } f
 export interface LiveBody {
   info: BodyInfo;
   triangles: Uint32Array;
+  /** For each node of the surface, its number in the simulation. */
+  nodes: Uint32Array;
   rest: Float32Array;
   positions: Float32Array;
   scalars: Float32Array | null;
@@ -26,6 +28,7 @@ export interface ColliderMesh {
 
 export interface LiveScene {
   epoch: number;
+  view: number;
   bodies: LiveBody[];
   fields: FieldInfo[];
   colliders: Collider[];
@@ -54,7 +57,7 @@ function boundsOf(points: Float32Array[]): Bounds {
       if (list[i] > max[axis]) max[axis] = list[i];
     }
   }
-  return min[0] <= max[0] ? { min, max } : { min: [-0.5, -0.5, -0.5], max: [0.5, 0.5, 0.5] }; // a fluid yet to come
+  return min[0] <= max[0] ? { min, max } : { min: [-1, 0, -1], max: [1, 1, 1] }; // nothing there yet
 }
 
 /** A box around all bodies as they are, and as they are at rest. */
@@ -73,6 +76,7 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
       info,
       rest,
       triangles: array(`${number}/triangles`) as Uint32Array,
+      nodes: array(`${number}/nodes`) as Uint32Array,
       positions: rest,
       scalars: null,
       version: 0,
@@ -88,6 +92,7 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
   });
   return {
     epoch: packet.header.epoch,
+    view: packet.header.view,
     meshes,
     poses: packet.header.poses,
     marks: takeAll(packet.arrays, "/marks") as Map<string, Uint32Array>,

@@ -2,10 +2,27 @@
 
 import { create } from "zustand";
 import type { LinkStatus } from "../net/connection";
-import type { FluidLook, FrameHeader, HelloMessage, PanelMessage, StateMessage } from "../net/messages";
+import type {
+  DocumentMessage,
+  FluidLook,
+  FrameHeader,
+  HelloMessage,
+  PanelMessage,
+  Path,
+  StateMessage,
+} from "../net/messages";
 import type { LiveScene } from "./live";
 
 export type Theme = "auto" | "light" | "dark";
+
+/** What the left button does in the view: nothing but pull and turn, place what is selected, or choose nodes. */
+export type ViewTool = "move" | "turn" | "size" | "nodes" | "press";
+
+/** Nodes that were chosen with the mouse, by their numbers on the surface. */
+export interface Chosen {
+  body: string;
+  nodes: number[];
+}
 
 export interface Toast {
   id: number;
@@ -17,6 +34,15 @@ export interface StudioState {
   hello: HelloMessage | null;
   panel: PanelMessage | null;
   world: StateMessage | null;
+  /** The scene that is edited. */
+  paper: DocumentMessage | null;
+  /** What of it is selected: a body, an obstacle, or (no path) the scene itself. */
+  selected: Path;
+  tab: "edit" | "solve" | "live";
+  viewTool: ViewTool;
+  chosen: Chosen | null;
+  /** Names of what is not drawn. */
+  hidden: Record<string, boolean>;
   scene: LiveScene | null;
   /** The newest frame's header, at most ten times a second. */
   header: FrameHeader | null;
@@ -60,6 +86,12 @@ export const useStudio = create<StudioState>(() => ({
   hello: null,
   panel: null,
   world: null,
+  paper: null,
+  selected: [],
+  tab: "edit",
+  viewTool: "move",
+  chosen: null,
+  hidden: {},
   scene: null,
   header: null,
   field: null,

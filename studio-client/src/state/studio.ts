@@ -7,6 +7,7 @@ import { History } from "./history";
 import { applyFrame, makeScene, scalarExtent } from "./live";
 import { Notes } from "./notes";
 import { AutoRange } from "./range";
+import { setSender, takeDocument } from "./document";
 import { setProblem, toast, useStudio } from "./store";
 
 const HEADER_INTERVAL = 100; // ms between updates of the status line
@@ -27,6 +28,8 @@ const connection = new Connection(socketAddress(window.location), {
   text: onText,
   packet: onPacket,
 });
+
+setSender((command) => connection.send(command));
 
 export const start = () => connection.open();
 export const send = (command: Command) => connection.send(command);
@@ -58,6 +61,9 @@ function onText(message: TextMessage): void {
     case "state":
       useStudio.setState({ world: message });
       break;
+    case "document":
+      takeDocument(message);
+      break;
     case "error":
       if (message.key) setProblem(message.key, sentence(message.message));
       else toast(message.message);
@@ -79,8 +85,9 @@ function onPacket(packet: Packet): void {
     history.clear();
     autoRange.clear();
     notes.clear();
+    const same = useStudio.getState().scene?.view === scene.view;
     useStudio.setState({
-      problems: {},
+      ...(same ? {} : { problems: {}, hidden: {}, chosen: null }),
       scene,
       header: null,
       field: packet.header.field,

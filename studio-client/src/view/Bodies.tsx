@@ -2,12 +2,13 @@ import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useMemo } from "react";
 import { Color, LineBasicMaterial } from "three";
 import { acknowledge } from "../state/studio";
+import { editing, entries } from "../state/document";
 import { useStudio } from "../state/store";
 import type { LiveScene } from "../state/live";
 import { Fluid } from "./Fluid";
 import { bodyMaterial, tableTexture } from "./material";
 import { Surface } from "./surface";
-import { setSurfaces } from "./surfaces";
+import { setBodyGroup, setSurfaces } from "./surfaces";
 
 interface Props {
   scene: LiveScene;
@@ -19,6 +20,9 @@ export function Bodies({ scene, dark }: Props) {
   const colored = useStudio((s) => s.colored);
   const range = useStudio((s) => s.range);
   const wireframe = useStudio((s) => s.wireframe);
+  const hidden = useStudio((s) => s.hidden);
+  const drafting = useStudio(editing); // before anything has moved there is nothing to colour by
+  const chosen = useStudio((s) => (editing(s) && s.selected[0] === "bodies" ? entries(s.paper?.data, "bodies")[Number(s.selected[1])]?.name : null));
   const invalidate = useThree((s) => s.invalidate);
 
   const surfaces = useMemo(() => scene.bodies.map((body) => (body.info.radius === null ? new Surface(body) : null)), [scene]);
@@ -52,20 +56,26 @@ export function Bodies({ scene, dark }: Props) {
     scene.bodies.forEach((body, number) => {
       surfaces[number]?.update();
       const plain = new Color().setRGB(...(body.info.color ?? [0.5, 0.5, 0.5]), "srgb");
-      materials[number].setColoring(colored && body.scalars ? range : null, plain);
+      materials[number].setColoring(colored && body.scalars && !drafting ? range : null, plain);
+      const glow = chosen === body.info.name ? (dark ? 0.16 : 0.1) : 0;
+      materials[number].material.emissive.copy(plain).multiplyScalar(glow * 2);
     });
     acknowledge();
   });
 
-  useEffect(() => invalidate(), [colored, range, wireframe, invalidate]);
+  useEffect(() => invalidate(), [colored, range, wireframe, hidden, drafting, chosen, invalidate]);
 
   return (
     <>
-      {surfaces.map((surface, number) =>
-        surface === null ? (
-          <Fluid key={scene.bodies[number].info.name} body={scene.bodies[number]} table={table} />
-        ) : (
-          <group key={scene.bodies[number].info.name}>
+      {surfaces.map((surface, number) => (
+        <group
+          key={scene.bodies[number].info.name}
+          ref={(group) => setBodyGroup(number, group)}
+          visible={!hidden[scene.bodies[number].info.name]}
+        >
+          {surface === null ? (
+            <Fluid body={scene.bodies[number]} table={table} />
+          ) : (
             <mesh
               geometry={surface.drawn}
               material={materials[number].material}
@@ -73,10 +83,10 @@ export function Bodies({ scene, dark }: Props) {
               receiveShadow
               frustumCulled={false}
             />
-            {wireframe && <lineSegments geometry={surface.wire} material={lines} frustumCulled={false} />}
-          </group>
-        ),
-      )}
+          )}
+          {wireframe && surface && <lineSegments geometry={surface.wire} material={lines} frustumCulled={false} />}
+        </group>
+      ))}
     </>
   );
 }

@@ -1,9 +1,11 @@
-import { useFrame } from "@react-three/fiber";
+import { useFrame, useThree } from "@react-three/fiber";
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import { BufferAttribute, BufferGeometry, DoubleSide, type Group, Vector3 } from "three";
 import type { Vector } from "../net/messages";
 import type { ColliderMesh, LiveScene } from "../state/live";
 import { gather, splitCreases, vertexNormals } from "./geometry";
+import { useStudio } from "../state/store";
+import { setCollider } from "./colliders";
 import { Grid, PlainGrid } from "./Grid";
 import { setPose, type Stage } from "./stage";
 
@@ -18,7 +20,8 @@ export function Colliders({ scene, stage, dark }: Props) {
   return (
     <>
       {scene.colliders.map((collider, number) => (
-        <Posed key={number} scene={scene} number={number}>
+        <Placed key={`${scene.epoch}/${number}`} number={number} endless={collider.kind === "plane"}>
+          <Posed scene={scene} number={number}>
           {collider.kind === "plane" && <PlaneGrid stage={stage} dark={dark} {...collider} />}
           {collider.kind === "sphere" && (
             <mesh position={collider.center} castShadow={!collider.inside} receiveShadow>
@@ -27,10 +30,23 @@ export function Colliders({ scene, stage, dark }: Props) {
             </mesh>
           )}
           {collider.kind === "mesh" && <MeshShape mesh={scene.meshes.get(number)} dark={dark} />}
-        </Posed>
+          </Posed>
+        </Placed>
       ))}
       {stage.gridHeight !== null && <PlainGrid stage={stage} height={stage.gridHeight} dark={dark} />}
     </>
+  );
+}
+
+/** What the tools pick, place and hide. */
+function Placed({ number, endless, children }: { number: number; endless: boolean; children: ReactNode }) {
+  const hidden = useStudio((s) => s.hidden[`collider/${number}`] ?? false);
+  const invalidate = useThree((s) => s.invalidate);
+  useEffect(() => invalidate(), [hidden, invalidate]);
+  return (
+    <group ref={(group) => setCollider(number, group)} userData={{ endless }} visible={!hidden}>
+      {children}
+    </group>
   );
 }
 

@@ -3,6 +3,7 @@ import { useEffect } from "react";
 import { Vector3 } from "three";
 import { history, latestHeader } from "../state/studio";
 import { useStudio } from "../state/store";
+import { gizmoAxis } from "./Gizmo";
 import { useHands } from "./pulls";
 
 declare global {
@@ -34,6 +35,12 @@ export function Probe() {
       positions: (body: number) => Array.from(bodies()[body]?.positions ?? []),
       rest: (body: number) => Array.from(bodies()[body]?.rest ?? []),
       grips: () => [...useHands.getState().grips.values()].map(({ bodyName, target }) => ({ body: bodyName, target: target.toArray() })),
+      nodes: (body: number) => Array.from(bodies()[body]?.nodes ?? []),
+      paper: () => useStudio.getState().paper,
+      state: () => useStudio.getState().world,
+      gizmo: () => gizmoAxis(),
+      chosen: () => useStudio.getState().chosen,
+      selected: () => useStudio.getState().selected,
       camera: () => camera.position.toArray(),
       /** Where a point of the world is on the page, in CSS pixels. */
       project: (x: number, y: number, z: number) => {

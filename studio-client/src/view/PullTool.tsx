@@ -3,6 +3,7 @@ import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useRef } from "react";
 import { type Camera, type Group, type Mesh, Plane, Raycaster, Vector2, Vector3 } from "three";
 import { formatValue } from "../lib/format";
+import { isEditing } from "../state/document";
 import { redraw, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
 import { type Grip, useHands } from "./pulls";
@@ -54,7 +55,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   };
 
   const down = (event: PointerEvent) => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || isEditing()) return;
     const hit = pick(aim(event));
     const { scene, world } = useStudio.getState();
     const body = hit && scene?.bodies[hit.body];
@@ -89,7 +90,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   const move = (event: PointerEvent) => {
     const drag = drags.get(event.pointerId);
     if (!drag) {
-      if (event.pointerType === "mouse" && event.buttons === 0) point(event);
+      if (event.pointerType === "mouse" && event.buttons === 0 && !isEditing()) point(event);
       return;
     }
     event.stopImmediatePropagation();

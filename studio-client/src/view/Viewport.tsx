@@ -10,10 +10,12 @@ import { Colliders } from "./Colliders";
 import { detectGraphics } from "./graphics";
 import { Lights, PlainLights } from "./Lights";
 import { Marks } from "./Marks";
+import { Gizmo } from "./Gizmo";
 import { PullTool } from "./PullTool";
+import { SelectTool } from "./SelectTool";
 import { type Stage, stageOf, startView } from "./stage";
 import { Probe } from "./Probe";
-import { onFrameAll } from "./events";
+import { onFrameAll, onLook, type Side } from "./events";
 
 type Controls = ComponentRef<typeof OrbitControls>;
 
@@ -48,7 +50,9 @@ function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
       <Colliders scene={scene} stage={stage} dark={dark} />
       <Bodies scene={scene} dark={dark} />
       <Marks scene={scene} size={stage.radius} dark={dark} />
+      <SelectTool />
       <PullTool />
+      <Gizmo scene={scene} />
       <OrbitControls makeDefault enableDamping dampingFactor={0.14} zoomSpeed={0.8} />
       <CameraFit scene={scene} stage={stage} />
       <Probe />
@@ -62,6 +66,13 @@ function Redraw() {
   return null;
 }
 
+const SIDES: Record<Side, { azimuth?: number; elevation?: number }> = {
+  front: { azimuth: 0, elevation: 0 },
+  right: { azimuth: 90, elevation: 0 },
+  top: { azimuth: 0, elevation: 89 },
+  corner: {},
+};
+
 const PLOTS_HEIGHT = 186; // px that the plots cover at the bottom of a wide window
 const LEGEND_HEIGHT = 56;
 
@@ -72,6 +83,7 @@ function CameraFit({ scene, stage }: { scene: LiveScene; stage: Stage }) {
   const controls = useThree((s) => s.controls) as Controls | null;
   const invalidate = useThree((s) => s.invalidate);
   const covered = useStudio((s) => s.plotsOpen) && width > 500 && height > 420 ? PLOTS_HEIGHT : 0;
+  const seen = useRef<{ view: number; empty: boolean } | null>(null);
   const free = useRef({ width, height, covered });
   free.current = { width, height, covered };
 
@@ -103,8 +115,17 @@ function CameraFit({ scene, stage }: { scene: LiveScene; stage: Stage }) {
       controls.enableDamping = true;
       invalidate();
     };
-    fit(stage);
-    return onFrameAll(() => fit(stageOf(scene, presentBounds(scene))));
+    const empty = scene.bodies.length === 0;
+    const known = seen.current?.view === scene.view && !(seen.current.empty && !empty);
+    seen.current = { view: scene.view, empty };
+    if (!known) fit(stage); // a scene that was built anew is looked at as before
+    const present = () => stageOf(scene, presentBounds(scene));
+    const endFrame = onFrameAll(() => fit(present()));
+    const endLook = onLook((side) => fit({ ...present(), camera: { ...SIDES[side], fov: stage.camera.fov } }));
+    return () => {
+      endFrame();
+      endLook();
+    };
   }, [scene, stage, camera, controls, invalidate]);
   return null;
 }

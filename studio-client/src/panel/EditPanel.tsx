@@ -1,0 +1,186 @@
+import { fieldOf, spoken } from "../lib/schema";
+import type { Entry, Json, Path, Schema } from "../net/messages";
+import { edit, entries, pathText, valueAt } from "../state/document";
+import { useStudio } from "../state/store";
+import { MeshFactsView } from "./MeshFacts";
+import { EntryForm, useSchema } from "./SchemaForm";
+import { Section } from "./Section";
+
+/** The form of what is selected. */
+export function EditPanel() {
+  const root = useSchema();
+  const data = useStudio((s) => s.paper?.data);
+  const selected = useStudio((s) => s.selected);
+  if (!root || !data) return null;
+  const entry = valueAt(data, selected);
+  if (selected.length === 0 || !entry) return <SceneForm root={root} data={data} />;
+  return <ObjectForm key={pathText(selected)} root={root} path={selected} entry={entry as Entry} />;
+}
+
+/** Which keys stand together, in this order; all others are below them. */
+const SCENE_SECTIONS: [string, string[]][] = [
+  ["Scene", ["name", "description", "gravity", "wind", "settled"]],
+  ["Contact", ["contact"]],
+  ["Joints and changes", ["joints", "changes"]],
+];
+const SCENE_ELSEWHERE = ["bodies", "colliders", "seconds", "fps", "dt"];
+
+function SceneForm({ root, data }: { root: Schema; data: Entry }) {
+  return <Sections schema={root} root={root} path={[]} value={data} sections={SCENE_SECTIONS} without={SCENE_ELSEWHERE} />;
+}
+
+const HOLDS = ["pin", "drive", "lock", "push", "press", "load_faces", "load_volume", "pull"];
+const BODY_SECTIONS: [string, string[]][] = [
+  ["Shape", ["name", "mesh", "shape", "block", "particle_radius"]],
+  ["Place", ["transform", "initial", "velocity"]],
+  ["Matter", ["material", "density", "mass", "viscosity", "surface_tension", "damping", "plasticity"]],
+  ["Holds and loads", HOLDS],
+];
+
+/** The schema of the entries of a list of the scene, chosen by their type. */
+function schemaOf(root: Schema, path: Path, entry: Entry): Schema | null {
+  const list = root.properties?.[String(path[0])];
+  const items = list?.items;
+  if (!items) return null;
+  const field = fieldOf(items, root);
+  return field.choices.find(({ tag }) => tag === entry.type)?.schema ?? (field.kind === "object" ? field.schema : null);
+}
+
+function ObjectForm({ root, path, entry }: { root: Schema; path: Path; entry: Entry }) {
+  const schema = schemaOf(root, path, entry);
+  if (!schema) return null;
+  const body = path[0] === "bodies";
+  // a soft body's mass says how it is spread, a rigid one's how much there is
+  const sections = body && entry.type === "soft" ? BODY_SECTIONS.map(withoutMass) : BODY_SECTIONS;
+  return (
+    <>
+      <header className="object-head">
+        <h2>{String(entry.name ?? spoken(String(entry.type)))}</h2>
+        <span className="badge">{body ? `${spoken(String(entry.type))} body` : path[0] === "joints" ? "Joint" : "Obstacle"}</span>
+      </header>
+      {body && entry.type === "soft" && <ChosenNodes path={path} name={String(entry.name)} />}
+      <Sections
+        schema={schema}
+        root={root}
+        path={path}
+        value={entry}
+        sections={body ? sections : [[spoken(String(entry.type)), Object.keys(schema.properties ?? {})]]}
+        extra={(title) => <Extra title={title} path={path} entry={entry} />}
+      />
+    </>
+  );
+}
+
+const withoutMass = ([title, keys]: [string, string[]]): [string, string[]] => [title, keys.filter((key) => key !== "mass")];
+
+function Extra({ title, path, entry }: { title: string; path: Path; entry: Entry }) {
+  if (entry.type !== "soft") return null;
+  if (title === "Matter") return <Presets path={path} entry={entry} />;
+  return title === "Shape" ? <MeshFactsView name={String(entry.name)} /> : null;
+}
+
+interface SectionsProps {
+  schema: Schema;
+  root: Schema;
+  path: Path;
+  value: Entry;
+  sections: [string, string[]][];
+  without?: string[];
+  extra?: (title: string) => React.ReactNode;
+}
+
+function Sections({ schema, root, path, value, sections, without = [], extra }: SectionsProps) {
+  const known = Object.keys(schema.properties ?? {}).filter((key) => schema.properties?.[key].const === undefined);
+  const shown = sections.map(([title, keys]) => [title, keys.filter((key) => known.includes(key))] as const);
+  const listed = new Set([...without, ...shown.flatMap(([, keys]) => keys)]);
+  const rest = known.filter((key) => !listed.has(key));
+  const form = (keys: readonly string[]) => (
+    <EntryForm schema={ordered(schema, keys)} root={root} path={path} value={value} />
+  );
+  return (
+    <>
+      {shown
+        .filter(([, keys]) => keys.length > 0)
+        .map(([title, keys]) => (
+          <Section key={title} title={title}>
+            {extra?.(title)}
+            {form(keys)}
+          </Section>
+        ))}
+      {rest.length > 0 && (
+        <Section title="More options" open={false}>
+          {form(rest)}
+        </Section>
+      )}
+    </>
+  );
+}
+
+/** The same schema with some of its keys, in the order given. */
+function ordered(schema: Schema, keys: readonly string[]): Schema {
+  const properties = Object.fromEntries(keys.map((key) => [key, schema.properties?.[key] ?? {}]));
+  return { ...schema, properties };
+}
+
+/** Matter to choose from; it brings its own law and constants. */
+function Presets({ path, entry }: { path: Path; entry: Entry }) {
+  const matter = useStudio((s) => s.hello?.palette.matter) ?? {};
+  const same = (constants: Record<string, unknown>) => {
+    const now = (entry.material ?? {}) as Entry;
+    return Object.entries(constants).every(([key, value]) => now[key] === value);
+  };
+  return (
+    <div className="tabs presets" role="group" aria-label="Presets of matter">
+      {Object.entries(matter).map(([name, constants]) => (
+        <button
+          key={name}
+          type="button"
+          aria-checked={same(constants)}
+          role="radio"
+          onClick={() => edit([{ op: "set", path: [...path, "material"], value: constants as Json }], name)}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const WITH_NODES: [string, string, Entry][] = [
+  ["pin", "Pin", {}],
+  ["drive", "Drive", { motion: { type: "translate", velocity: [0.1, 0, 0] } }],
+  ["lock", "Lock", { direction: "y" }],
+  ["push", "Push", { force: [0, -1, 0] }],
+];
+
+/** What can be done with the nodes that were chosen in the view. */
+function ChosenNodes({ path, name }: { path: Path; name: string }) {
+  const chosen = useStudio((s) => s.chosen);
+  const scene = useStudio((s) => s.scene);
+  const data = useStudio((s) => s.paper?.data);
+  const body = scene?.bodies.find(({ info }) => info.name === name);
+  if (!chosen || chosen.body !== name || chosen.nodes.length === 0 || !body) return null;
+  const nodes = chosen.nodes.map((node) => body.nodes[node]).sort((a, b) => a - b);
+  const count = (key: string) => entries(valueAt(data ?? undefined, path) as Entry, key).length;
+  const act = (key: string, label: string, rest: Entry) => {
+    edit([{ op: "add", path: [...path, key], value: { where: { type: "nodes", nodes }, ...rest } }], `${label} ${count(key) + 1}`);
+    useStudio.setState({ chosen: null });
+  };
+  return (
+    <div className="chosen" role="group" aria-label="Chosen nodes">
+      <span>
+        <b>{nodes.length}</b> {nodes.length === 1 ? "node" : "nodes"} chosen
+      </span>
+      <div className="tabs">
+        {WITH_NODES.map(([key, label, rest]) => (
+          <button key={key} type="button" onClick={() => act(key, label, rest)}>
+            {label}
+          </button>
+        ))}
+        <button type="button" onClick={() => useStudio.setState({ chosen: null })}>
+          Clear
+        </button>
+      </div>
+    </div>
+  );
+}

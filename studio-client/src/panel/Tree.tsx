@@ -1,0 +1,242 @@
+import { useEffect, useRef, useState } from "react";
+import { spoken, summary } from "../lib/schema";
+import type { Entry, Palette, Path } from "../net/messages";
+import { edit, entries, pathText, select } from "../state/document";
+import { send } from "../state/studio";
+import { toast, useStudio } from "../state/store";
+import { Icon, type IconName } from "./Icon";
+
+const KIND_ICONS: Record<string, IconName> = { soft: "soft", rigid: "rigid", fluid: "fluid", collider: "wall" };
+const ACTIONS = ["pin", "drive", "lock", "push", "press", "load_faces", "load_volume", "pull"];
+
+/** The scene as a tree: bodies with what holds and loads them, obstacles, joints. */
+export function Tree() {
+  const data = useStudio((s) => s.paper?.data);
+  const selected = useStudio((s) => pathText(s.selected));
+  if (!data) return null;
+  const bodies = entries(data, "bodies");
+  const colliders = entries(data, "colliders");
+  const joints = entries(data, "joints");
+  return (
+    <nav className="tree" aria-label="Scene tree">
+      <AddMenu />
+      <ul role="tree" aria-label="Scene">
+        <Node path={[]} icon="scene" label={String(data.name ?? "scene")} chosen={selected === ""} />
+        {bodies.map((body, number) => (
+          <BodyNode key={number} body={body} number={number} selected={selected} />
+        ))}
+        {colliders.map((collider, number) => (
+          <Node
+            key={`c${number}`}
+            path={["colliders", number]}
+            icon="wall"
+            label={String(collider.name ?? spoken(String(collider.type)))}
+            name={`collider/${number}`}
+            chosen={selected === `colliders[${number}]`}
+            removable
+          />
+        ))}
+        {joints.map((joint, number) => (
+          <Node
+            key={`j${number}`}
+            path={["joints", number]}
+            icon="frame"
+            label={`${spoken(String(joint.type))}: ${String(joint.a)}${joint.b ? ` – ${String(joint.b)}` : ""}`}
+            chosen={selected === `joints[${number}]`}
+            removable
+          />
+        ))}
+      </ul>
+      {bodies.length === 0 && <p className="hint">Add a shape to begin, or open a scene from the list above.</p>}
+    </nav>
+  );
+}
+
+function BodyNode({ body, number, selected }: { body: Entry; number: number; selected: string }) {
+  const path: Path = ["bodies", number];
+  return (
+    <>
+      <Node
+        path={path}
+        icon={KIND_ICONS[String(body.type)] ?? "soft"}
+        label={String(body.name)}
+        name={String(body.name)}
+        chosen={selected === pathText(path)}
+        removable
+      />
+      {ACTIONS.flatMap((kind) =>
+        entries(body, kind).map((action, index) => (
+          <Node
+            key={`${kind}${index}`}
+            path={path}
+            target={[...path, kind, index]}
+            icon={kind === "pin" || kind === "lock" || kind === "drive" ? "nodes" : "press"}
+            label={`${spoken(kind)}: ${summary(action) || "all"}`}
+            chosen={false}
+            small
+            removable
+          />
+        )),
+      )}
+    </>
+  );
+}
+
+interface NodeProps {
+  path: Path;
+  /** What the bin removes, if not what is selected. */
+  target?: Path;
+  icon: IconName;
+  label: string;
+  /** Under which name it is drawn or hidden. */
+  name?: string;
+  chosen: boolean;
+  small?: boolean;
+  removable?: boolean;
+}
+
+function Node({ path, target, icon, label, name, chosen, small, removable }: NodeProps) {
+  const hidden = useStudio((s) => (name ? (s.hidden[name] ?? false) : false));
+  const gone = target ?? path;
+  return (
+    <li role="treeitem" aria-selected={chosen} className={small ? "small" : undefined}>
+      <button type="button" className="node" onClick={() => select(path)} title={label}>
+        <Icon name={icon} size={small ? 13 : 16} />
+        <span>{label}</span>
+      </button>
+      {name && (
+        <button
+          type="button"
+          className="restore"
+          aria-label={`${hidden ? "Show" : "Hide"} ${label}`}
+          title={hidden ? "Show" : "Hide"}
+          onClick={() => useStudio.setState(({ hidden: all }) => ({ hidden: { ...all, [name]: !hidden } }))}
+        >
+          <Icon name={hidden ? "eyeOff" : "eye"} size={14} />
+        </button>
+      )}
+      {removable && (
+        <button
+          type="button"
+          className="restore"
+          aria-label={`Remove ${label}`}
+          title="Remove"
+          onClick={() => edit([{ op: "remove", path: gone }], `removing ${label}`)}
+        >
+          <Icon name="trash" size={14} />
+        </button>
+      )}
+    </li>
+  );
+}
+
+/** Shapes to add, as what they shall be. */
+function AddMenu() {
+  const palette = useStudio((s) => s.hello?.palette);
+  const [open, setOpen] = useState(false);
+  const [kind, setKind] = useState("soft");
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!open) return undefined;
+    const close = (event: PointerEvent) => {
+      if (!box.current?.contains(event.target as globalThis.Node)) setOpen(false);
+    };
+    window.addEventListener("pointerdown", close);
+    return () => window.removeEventListener("pointerdown", close);
+  }, [open]);
+  if (!palette) return null;
+  const add = (shape: string) => {
+    send({ type: "add", kind, shape });
+    setOpen(false);
+  };
+  return (
+    <div className="add-menu" ref={box}>
+      <button type="button" className="plain add-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name="plus" size={15} /> Add
+      </button>
+      {open && (
+        <div className="menu" role="dialog" aria-label="Add to the scene">
+          <div className="kinds" role="radiogroup" aria-label="As">
+            {Object.entries(palette.kinds).map(([word, label]) => (
+              <button key={word} type="button" role="radio" aria-checked={word === kind} onClick={() => setKind(word)}>
+                <Icon name={KIND_ICONS[word] ?? "soft"} size={16} />
+                {label}
+              </button>
+            ))}
+          </div>
+          <div className="shapes">
+            {palette.offers[kind].map((shape) => (
+              <button key={shape} type="button" onClick={() => add(shape)}>
+                <ShapeMark shape={shape} />
+                {palette.shapes[shape]}
+              </button>
+            ))}
+          </div>
+          {kind !== "fluid" && <FromFile kind={kind} palette={palette} onDone={() => setOpen(false)} />}
+        </div>
+      )}
+    </div>
+  );
+}
+
+const MARKS: Record<string, string> = {
+  box: "M12 4 5 8v8l7 4 7-4V8zM5 8l7 4 7-4M12 12v8",
+  sphere: "M12 4.500a7.500 7.500 0 1 0 0 15 7.500 7.500 0 0 0 0-15zM4.500 12c0 1.700 3.400 3 7.500 3s7.500-1.300 7.500-3",
+  cylinder: "M5.500 7v10c0 1.400 2.900 2.500 6.500 2.500s6.500-1.100 6.500-2.500V7M12 4.500c3.600 0 6.500 1.100 6.500 2.500S15.600 9.500 12 9.500 5.500 8.400 5.500 7 8.400 4.500 12 4.500z",
+  torus: "M12 6.500c5 0 9 2.500 9 5.500s-4 5.500-9 5.500-9-2.500-9-5.500 4-5.500 9-5.500zM8 11.500c1 1 2.400 1.500 4 1.500s3-.5 4-1.500M9 12.300c.8-.6 1.800-.9 3-.9s2.200.3 3 .9",
+  cone: "M12 4 5.500 17c0 1.400 2.900 2.500 6.500 2.500s6.500-1.100 6.500-2.500z",
+};
+
+function ShapeMark({ shape }: { shape: string }) {
+  return (
+    <svg width={26} height={26} viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth={1.4} strokeLinejoin="round" aria-hidden="true">
+      <path d={MARKS[shape] ?? MARKS.box} />
+    </svg>
+  );
+}
+
+const MOST = 64 * 2 ** 20;
+
+/** A mesh file from this computer, sent to the studio's folder. */
+function FromFile({ kind, palette, onDone }: { kind: string; palette: Palette; onDone(): void }) {
+  const input = useRef<HTMLInputElement>(null);
+  const [busy, setBusy] = useState(false);
+  const take = async (file: File) => {
+    if (file.size > MOST) return toast(`${file.name} is too large; at most 64 MB are taken.`);
+    setBusy(true);
+    try {
+      const query = new URLSearchParams(window.location.search);
+      query.set("name", file.name);
+      query.set("kind", kind);
+      const answer = await fetch(`./upload?${query.toString()}`, { method: "POST", body: file });
+      const said = (await answer.json()) as { message?: string; list?: string; value?: Entry };
+      if (said.list && said.value) edit([{ op: "add", path: [said.list], value: said.value }], `adding ${file.name}`);
+      else toast(said.message ?? "The file was not taken.");
+    } catch {
+      toast("The file could not be sent.");
+    } finally {
+      setBusy(false);
+      onDone();
+    }
+    return undefined;
+  };
+  return (
+    <>
+      <button type="button" className="plain from-file" disabled={busy} onClick={() => input.current?.click()}>
+        <Icon name="file" size={15} /> {busy ? "Sending …" : `From a file, as ${palette.kinds[kind].toLowerCase()}`}
+      </button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        aria-label="Mesh file"
+        accept=".obj,.stl,.ply,.off,.msh,.vtu,.vtk,.mesh"
+        onChange={(event) => {
+          const file = event.target.files?.[0];
+          event.target.value = "";
+          if (file) void take(file);
+        }}
+      />
+    </>
+  );
+}

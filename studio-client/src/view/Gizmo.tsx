@@ -1,0 +1,136 @@
+import { TransformControls } from "@react-three/drei";
+import { useThree } from "@react-three/fiber";
+import { type ComponentRef, useEffect, useMemo, useRef, useState } from "react";
+import { Box3, Group, Matrix4, Quaternion, Vector3 } from "three";
+import { about, placed, type Similarity } from "../lib/place";
+import type { Entry } from "../net/messages";
+import type { LiveScene } from "../state/live";
+import { edit, editing, pathText, selectedEntry } from "../state/document";
+import { redraw } from "../state/studio";
+import { useStudio } from "../state/store";
+import { bodyGroup } from "./surfaces";
+import { colliderGroup } from "./colliders";
+
+type Controls = ComponentRef<typeof TransformControls>;
+
+let controls: Controls | null = null;
+
+/** Whether the mouse is on the gizmo, or holds it. */
+export function gizmoHolds(): boolean {
+  const known = controls as unknown as { dragging: boolean; axis: string | null } | null;
+  return Boolean(known && (known.dragging || known.axis));
+}
+
+/** The axis of the gizmo that the mouse is on, or null. */
+export const gizmoAxis = (): string | null => (controls as unknown as { axis: string | null } | null)?.axis ?? null;
+
+const MODES = { move: "translate", turn: "rotate", size: "scale" } as const;
+
+const VERBS = { translate: "moving", rotate: "turning", scale: "sizing" };
+
+/** What the gizmo stands on: the drawn thing, and the middle of it. */
+function target(scene: LiveScene): { group: Group; center: Vector3 } | null {
+  const found = selectedEntry();
+  if (!found) return null;
+  const box = new Box3();
+  if (found.list === "bodies") {
+    const number = scene.bodies.findIndex(({ info }) => info.name === found.entry.name);
+    const group = bodyGroup(number);
+    if (!group) return null;
+    const block = found.entry.block as Entry | undefined;
+    if (block) box.setFromArray([...(block.min as number[]), ...(block.max as number[])]);
+    else box.setFromArray(scene.bodies[number].rest as unknown as number[]);
+    return { group, center: box.getCenter(new Vector3()) };
+  }
+  if (found.list !== "colliders") return null;
+  const group = colliderGroup(found.number);
+  if (!group) return null;
+  if (found.entry.type === "plane") return { group: group as Group, center: new Vector3(...((found.entry.point ?? [0, 0, 0]) as [number, number, number])) };
+  box.setFromObject(group);
+  return { group: group as Group, center: box.getCenter(new Vector3()) };
+}
+
+/** Arrows, rings or cubes on what is selected; letting go writes its new place into the scene. */
+export function Gizmo({ scene }: { scene: LiveScene }) {
+  const tool = useStudio((s) => s.viewTool);
+  const selected = useStudio((s) => pathText(s.selected));
+  const active = useStudio((s) => editing(s) && !s.world?.busy);
+  const version = useStudio((s) => s.paper?.version);
+  const shown = useStudio((s) => s.scene?.bodies.length);
+  if (!active || !selected || !(tool in MODES)) return null;
+  return <Held key={`${scene.epoch}/${selected}/${version}/${shown}`} scene={scene} mode={MODES[tool as keyof typeof MODES]} />;
+}
+
+function Held({ scene, mode }: { scene: LiveScene; mode: (typeof MODES)[keyof typeof MODES] }) {
+  const invalidate = useThree((s) => s.invalidate);
+  const proxy = useMemo(() => new Group(), []);
+  const ref = useRef<Controls>(null);
+  const [ready, setReady] = useState(false);
+  const held = useRef<{ group: Group; center: Vector3 } | null>(null);
+
+  useEffect(() => {
+    // the drawn things register themselves in effects of their own, so the gizmo comes after them
+    held.current = target(scene);
+    if (held.current) proxy.position.copy(held.current.center);
+    setReady(held.current !== null);
+    invalidate();
+  }, [scene, proxy, invalidate]);
+
+  useEffect(() => {
+    controls = ref.current;
+    return () => {
+      controls = null;
+    };
+  });
+
+  const similarity = (): Similarity | null => {
+    if (!held.current) return null;
+    const { center } = held.current;
+    const { x, y, z } = proxy.scale;
+    const parts = [x, y, z].map((part) => Math.max(part, 0.01));
+    const scale = parts.reduce((far, part) => (Math.abs(Math.log(part)) > Math.abs(Math.log(far)) ? part : far), 1);
+    return about(center, proxy.position.clone().sub(center), proxy.quaternion, scale);
+  };
+
+  const preview = () => {
+    const map = similarity();
+    if (!map || !held.current) return;
+    const { group } = held.current;
+    group.matrixAutoUpdate = false;
+    group.matrix.compose(map.shift, map.turn, new Vector3().setScalar(map.scale));
+    group.matrixWorldNeedsUpdate = true;
+    redraw();
+  };
+
+  const finish = () => {
+    const map = similarity();
+    const found = selectedEntry();
+    if (!map || !found) return;
+    const moved = map.shift.length() > 1e-9 || map.scale !== 1 || Math.abs(map.turn.w) < 1 - 1e-9;
+    if (!moved) return;
+    const made = placed(found.entry, found.list, map);
+    const path = [found.list, found.number];
+    const changes = Object.entries(made).map(([key, value]) => ({ op: "set" as const, path: [...path, key], value }));
+    edit(changes, `${VERBS[mode]} ${String(found.entry.name ?? "")}`);
+  };
+
+  useEffect(
+    () => () => {
+      const group = held.current?.group;
+      if (!group) return;
+      group.matrix.copy(new Matrix4());
+      group.matrixWorldNeedsUpdate = true;
+      proxy.quaternion.copy(new Quaternion());
+    },
+    [proxy],
+  );
+
+  return (
+    <>
+      <primitive object={proxy} />
+      {ready && (
+        <TransformControls ref={ref} object={proxy} mode={mode} size={0.8} onObjectChange={preview} onMouseUp={finish} />
+      )}
+    </>
+  );
+}

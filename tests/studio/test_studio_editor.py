@@ -1,0 +1,263 @@
+"""Puts scenes together in the real page with a mouse, and runs what was put together."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from test_studio_page import browser, opened, pause, serving, settle, until  # noqa: F401
+
+from continua.scene import load_scene
+from continua.studio.catalog import open_session
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def editor(browser, tmp_path):  # noqa: F811
+    """A page with an empty scene, its session, and the folder it saves into."""
+    session, _ = open_session(None, tmp_path)
+    with serving(session) as port, opened(browser, port) as page:
+        yield page, session, tmp_path
+
+
+def data(page):
+    return page.evaluate("() => __continua.paper().data")
+
+
+def add(page, shape, kind="Soft body"):
+    count = page.evaluate("() => __continua.paper().version")
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_role("radio", name=kind).click()
+    page.get_by_role("button", name=shape, exact=True).click()
+    page.wait_for_function("n => __continua.paper().version > n", arg=count)
+    built(page)
+
+
+def built(page):
+    """Wait until the page shows what the document says."""
+    page.wait_for_function("() => !__continua.state().busy && !__continua.state().stale")
+
+
+def fill(page, label, text):
+    """Type a value into a field of a form, and wait until the document has changed."""
+    version = page.evaluate("() => __continua.paper().version")
+    field = page.get_by_label(label, exact=True).last
+    field.fill(text)
+    field.press("Enter")
+    page.wait_for_function("n => __continua.paper().version > n", arg=version)
+
+
+def positions(page, body=0):
+    return np.reshape(page.evaluate("n => __continua.positions(n)", body), (-1, 3))
+
+
+def rest(page, body=0):
+    return np.reshape(page.evaluate("n => __continua.rest(n)", body), (-1, 3))
+
+
+def box_around(page, points, room=9):
+    """Return the corners of a rectangle on the page around points of the world."""
+    places = np.array([page.evaluate("p => __continua.project(...p)", list(map(float, p))) for p in points])
+    return places.min(axis=0) - room, places.max(axis=0) + room
+
+
+def test_a_cube_is_built_held_loaded_and_sags_all_with_the_mouse(editor):
+    page, session, folder = editor
+    add(page, "Box")
+    page.get_by_role("treeitem", name="floor").hover()
+    page.get_by_role("button", name="Remove floor").click()
+    page.wait_for_function("() => __continua.paper().data.colliders.length === 0")
+    for axis in "xyz":
+        fill(page, f"Size {axis} in m", "2")
+        fill(page, f"Origin {axis} in m", "-1")
+    fill(page, "Young’s modulus in Pa", "300")
+    fill(page, "Density in kg/m³", "1")
+    fill(page, "Mass in 1/s", "10")
+    fill(page, "Stiffness in s", "2.5")
+    built(page)
+    page.get_by_role("button", name="Choose nodes").click()
+    page.keyboard.press("1")  # from the front, the left face is a narrow band
+    left = rest(page)[:, 0] < rest(page)[:, 0].min() + 1e-6
+    page.wait_for_function(
+        "() => { const a = __continua.project(0, 0, 1), b = __continua.project(0, 0, -1);"
+        " return Math.abs(a[0] - b[0]) < 1; }"
+    )
+    (x0, y0), (x1, y1) = box_around(page, rest(page)[left])
+    page.mouse.move(x1, y1)
+    page.mouse.down()
+    page.mouse.move(x0, y0, steps=4)
+    page.mouse.up()
+    page.wait_for_function("n => __continua.chosen()?.nodes.length === n", arg=int(left.sum()))
+    page.get_by_role("group", name="Chosen nodes").get_by_role("button", name="Pin").click()
+    page.wait_for_function("() => __continua.paper().data.bodies[0].pin?.length === 1")
+    page.get_by_role("button", name="Add body force").click()
+    page.wait_for_function("() => __continua.paper().data.bodies[0].load_volume?.length === 1")
+    assert data(page)["bodies"][0]["load_volume"] == [{"force": [0, -5, 0]}]
+    page.get_by_role("treeitem", name="scene").get_by_role("button").click()
+    fill(page, "Gravity y in m/s²", "0")
+    built(page)
+    numbers = np.array(page.evaluate("() => __continua.nodes(0)"))
+    assert data(page)["bodies"][0]["pin"][0]["where"]["nodes"] == sorted(numbers[left].tolist())
+
+    page.get_by_role("tab", name="Solve").click()
+    fill(page, "Time step in s", "0.1")
+    fill(page, "Frames a second in 1/s", "10")
+    fill(page, "Duration in s", "12")
+    page.get_by_label("Stop after 12 s").check()
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_function("() => __continua.frame().step > 2")
+    pause(page)
+    steps = page.evaluate("() => __continua.frame().step")
+    page.keyboard.press(".")
+    page.wait_for_function("n => __continua.frame().step === n + 1", arg=steps)
+    page.get_by_label("As fast as it can").check()
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_function("() => !__continua.state().playing && __continua.frame().time > 11.9")
+    settle(page)
+    assert page.evaluate("() => __continua.frame().time") == pytest.approx(12.0, abs=0.05)
+    moved = positions(page) - rest(page)
+    assert 0.14 < -moved[:, 1].min() < 0.20
+    assert np.abs(moved[left]).max() == 0.0
+
+    page.get_by_role("button", name="File").click()
+    page.get_by_role("menuitem", name="Save as").click()
+    page.get_by_label("File name").fill("cube")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_function("() => __continua.paper().file === 'cube.yaml'")
+    scene = load_scene(folder / "cube.yaml")
+    assert scene.model_dump() == session.workshop.document.scene().model_dump()
+    world = scene.build()
+    *_, last = world.run(scene.seconds, scene.fps)
+    shown = session.snapshot.frame["box"].positions
+    np.testing.assert_array_equal(shown, last["box"].positions)  # the same bits as a run
+
+
+def test_forms_refuse_what_cannot_be_and_keep_the_rest(editor):
+    page, _, _ = editor
+    add(page, "Sphere")
+    before = data(page)
+    for label, text, words in (
+        ("Poisson’s ratio", "0.5", "less than"),
+        ("Young’s modulus in Pa", "soft", "not a number"),
+        ("Density in kg/m³", "-1", "greater than"),
+        ("Name", "two words", "short name"),
+    ):
+        field = page.get_by_label(label, exact=True).last
+        field.fill(text)
+        field.press("Enter")
+        page.get_by_role("alert").filter(has_text=words).wait_for()
+    assert data(page) == before
+    page.get_by_role("radio", name="Rubber").click()
+    page.wait_for_function("() => __continua.paper().data.bodies[0].material.type === 'stable_neo_hookean'")
+    page.keyboard.press("Control+z")
+    page.wait_for_function("() => __continua.paper().data.bodies[0].material.type === 'corotated'")
+    page.keyboard.press("Control+y")
+    page.wait_for_function("() => __continua.paper().data.bodies[0].material.young === 2e6")
+
+
+def test_bodies_are_added_moved_hidden_and_removed(editor):
+    page, _, _ = editor
+    add(page, "Box")
+    add(page, "Sphere")
+    add(page, "Cylinder", "Obstacle")
+    page.wait_for_function("() => __continua.bodies().length === 2")
+    page.get_by_role("treeitem", name="box").get_by_role("button", name="box", exact=True).click()
+    page.keyboard.press("g")
+    page.keyboard.press("f")
+    page.wait_for_function("() => __continua.selected()[1] === 0")
+    middle = rest(page).mean(axis=0)
+    x, _ = page.evaluate("p => __continua.project(...p)", middle.tolist())
+    up = page.evaluate("p => __continua.project(...p)", (middle + [0, 0.3, 0]).tolist())[1]
+    page.mouse.move(x, up, steps=3)
+    until(page, lambda: page.evaluate("() => __continua.gizmo()") == "Y")
+    page.mouse.down()
+    page.mouse.move(x, up - 60, steps=6)
+    page.mouse.up()
+    page.wait_for_function("() => __continua.paper().data.bodies[0].transform.translate[1] > 0.6")
+    assert data(page)["bodies"][0]["transform"]["translate"][0] == 0
+    built(page)
+    until(page, lambda: rest(page)[:, 1].min() > 0.1)  # the world follows its document
+    page.get_by_role("treeitem", name="sphere").hover()
+    page.get_by_role("button", name="Hide sphere").click()
+    page.get_by_role("button", name="Show sphere").wait_for()
+    page.get_by_role("button", name="Remove sphere").click()
+    page.wait_for_function("() => __continua.bodies().length === 1")
+    page.get_by_role("button", name="Undo removing sphere").click()
+    page.wait_for_function("() => __continua.bodies().length === 2")
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_function("() => __continua.frame().step > 5")
+    page.get_by_role("treeitem", name="cylinder").get_by_role("button", name="cylinder", exact=True).click()
+    fill(page, "Radius in m", "0.3")
+    page.get_by_role("button", name="Rebuild needed").click()
+    page.wait_for_function("() => __continua.frame().step === 0 && !__continua.state().playing")
+    built(page)
+
+
+def test_a_scene_that_cannot_be_built_says_why_and_the_page_lives(editor):
+    page, _, _ = editor
+    add(page, "Box")
+    page.get_by_role("button", name="Add pin").click()
+    page.wait_for_function("() => __continua.paper().data.bodies[0].pin?.length === 1")
+    page.get_by_label("Where").select_option(label="Half space")
+    banner = page.get_by_role("alert").filter(has_text="selects no node")
+    version = page.evaluate("() => __continua.paper().version")
+    fill(page, "Point y in m", "-50")
+    banner.wait_for()
+    page.keyboard.press("Control+z")
+    page.wait_for_function("n => __continua.paper().version > n + 1", arg=version)
+    banner.wait_for(state="hidden")
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_function("() => __continua.frame().step > 2")
+
+
+def test_a_surface_file_becomes_a_body_and_a_broken_one_a_sentence(editor):
+    page, _, folder = editor
+    cube = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n"
+    for a, b, c, d in ((1, 4, 3, 2), (5, 6, 7, 8), (1, 2, 6, 5), (3, 4, 8, 7), (1, 5, 8, 4), (2, 3, 7, 6)):
+        cube += f"f {a} {b} {c}\nf {a} {c} {d}\n"
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_role("radio", name="Rigid body").click()
+    files = page.get_by_label("Mesh file")
+    files.set_input_files({"name": "broken.obj", "mimeType": "", "buffer": b"v 1 2\nf 1 2 3\n"})
+    page.locator(".toast").filter(has_text="broken.obj").wait_for()
+    assert not (folder / "broken.obj").exists()
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_role("radio", name="Rigid body").click()
+    files.set_input_files({"name": "cube.obj", "mimeType": "", "buffer": cube.encode()})
+    page.wait_for_function("() => __continua.bodies().length === 1")
+    assert data(page)["bodies"][0]["shape"] == {"type": "file", "path": "cube.obj"}
+
+
+def test_what_a_killed_studio_left_is_recovered(browser, tmp_path):  # noqa: F811
+    """Kill the process a while after an edit: the next one offers what was lost."""
+    script = (
+        "import json, pathlib, sys, time\n"
+        "from continua.studio.catalog import open_session\n"
+        "from continua.studio.protocol import parse_command\n"
+        "session, _ = open_session(None, pathlib.Path(sys.argv[1]))\n"
+        "session.start()\n"
+        "session.submit(1, parse_command(json.dumps({'type': 'add', 'kind': 'soft', 'shape': 'torus'})))\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE)
+    kept = tmp_path / ".continua" / "scene.autosave.yaml"
+    try:
+        assert process.stdout.readline()
+        until_exists(kept)
+    finally:
+        process.kill()
+        process.communicate()
+    session, _ = open_session(None, tmp_path)
+    with serving(session) as port, opened(browser, port) as page:
+        page.get_by_role("button", name="Recover them").click()
+        page.wait_for_function("() => __continua.bodies()[0] === 'torus'")
+
+
+def until_exists(path, seconds=60):
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} did not come"
+        time.sleep(0.05)
