@@ -247,12 +247,10 @@ def _apply(data: dict[str, Any], edit: Edit) -> None:
 
 def _at(data: Any, path: Key) -> Any:
     for number, part in enumerate(path):
-        if (isinstance(data, dict) and isinstance(part, str) and part in data) or (
-            isinstance(data, list) and isinstance(part, int) and 0 <= part < len(data)
-        ):
-            data = data[part]
-        else:
+        listed = isinstance(data, list) and isinstance(part, int) and 0 <= part < len(data)
+        if not listed and not (isinstance(data, dict) and part in data):
             raise RefusedError("there is no such place in the scene", key_text(path[: number + 1]))
+        data = data[part]
     return data
 
 
