@@ -49,6 +49,11 @@ def fill(page, label, text):
     page.wait_for_function("n => __continua.paper().version > n", arg=version)
 
 
+def running(page, steps):
+    """Wait until the simulation has done some steps; the first may have to compile its kernels."""
+    page.wait_for_function("n => __continua.frame().step > n", arg=steps, timeout=300_000)
+
+
 def positions(page, body=0):
     return np.reshape(page.evaluate("n => __continua.positions(n)", body), (-1, 3))
 
@@ -107,7 +112,7 @@ def test_a_cube_is_built_held_loaded_and_sags_all_with_the_mouse(editor):
     fill(page, "Duration in s", "12")
     page.get_by_label("Stop after 12 s").check()
     page.get_by_role("button", name="Play", exact=True).click()
-    page.wait_for_function("() => __continua.frame().step > 2")
+    running(page, 2)
     pause(page)
     steps = page.evaluate("() => __continua.frame().step")
     page.keyboard.press(".")
@@ -187,7 +192,7 @@ def test_bodies_are_added_moved_hidden_and_removed(editor):
     page.get_by_role("button", name="Undo removing sphere").click()
     page.wait_for_function("() => __continua.bodies().length === 2")
     page.get_by_role("button", name="Play", exact=True).click()
-    page.wait_for_function("() => __continua.frame().step > 5")
+    running(page, 5)
     page.get_by_role("treeitem", name="cylinder").get_by_role("button", name="cylinder", exact=True).click()
     fill(page, "Radius in m", "0.3")
     page.get_by_role("button", name="Rebuild needed").click()
@@ -209,7 +214,7 @@ def test_a_scene_that_cannot_be_built_says_why_and_the_page_lives(editor):
     page.wait_for_function("n => __continua.paper().version > n + 1", arg=version)
     banner.wait_for(state="hidden")
     page.get_by_role("button", name="Play", exact=True).click()
-    page.wait_for_function("() => __continua.frame().step > 2")
+    running(page, 2)
 
 
 def test_a_surface_file_becomes_a_body_and_a_broken_one_a_sentence(editor):
