@@ -86,3 +86,34 @@ colliders:
 def test_parsed_scene_names_the_types():
     with pytest.raises(ct.InputError, match="capsule"):
         parse_scene("name: x\nbodies: []\ncolliders: [{type: cone}]\n")
+
+
+def test_a_scene_fits_or_loads_the_field_of_a_collider(tmp_path, monkeypatch):
+    monkeypatch.setenv("CONTINUA_CACHE", str(tmp_path / "cache"))
+    bowl = ct.mesh.bowl(0.5, 0.1, 80.0, (4, 1)).surface
+    ct.mesh.write(bowl, tmp_path / "bowl.ply")
+    mesh = ct.mesh.read(tmp_path / "bowl.ply")
+    ct.sdf.fit(mesh, tolerance=1e-5).save(tmp_path / "bowl.sdf")
+    text = """
+bodies:
+  - {{type: rigid, name: ball, shape: {{type: sphere, radius: 0.1}}}}
+  - {{type: rigid, name: other, transform: {{translate: [3, 0, 0]}},
+     shape: {{type: mesh, mesh: {{type: sphere, radius: 0.2, cells: 2}}, fit: 1.0e-4}}}}
+colliders:
+  - {{type: mesh, mesh: {{type: file, path: bowl.ply}}, {0}, transform: {{scale: 2.0, translate: [1, 0, 0]}}}}
+"""
+    exact = ct.sdf.exact(mesh.transformed(scale=2.0, translate=(1, 0, 0)))
+    points = np.random.default_rng(0).uniform(-1.0, 1.0, (300, 3)) * 0.9 + [1, -0.5, 0]
+    for key in ("fit: 1.0e-5", "field: bowl.sdf"):
+        (tmp_path / "scene.yaml").write_text(text.format(key))
+        world = ct.load_scene(tmp_path / "scene.yaml").build()
+        field = world.colliders[0].field
+        assert np.sqrt(np.mean((field(points) - exact(points)) ** 2)) < 5e-3
+    assert len(list((tmp_path / "cache").glob("field-*.sdf"))) == 2
+    (tmp_path / "scene.yaml").write_text(text.format("field: bowl.sdf, fit: 1.0e-5"))
+    with pytest.raises(ct.InputError, match="either 'field' or 'fit'"):
+        ct.load_scene(tmp_path / "scene.yaml")
+    ct.sdf.fit(mesh.transformed(scale=1.5), tolerance=1e-3).save(tmp_path / "bowl.sdf")
+    (tmp_path / "scene.yaml").write_text(text.format("field: bowl.sdf"))
+    with pytest.raises(ct.InputError, match="field of another mesh"):
+        ct.load_scene(tmp_path / "scene.yaml").build()

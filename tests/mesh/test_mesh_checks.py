@@ -124,6 +124,8 @@ def test_surface_triangles():
         (lambda: mesh.sphere(1.0, 1000), "too many"),
         (lambda: mesh.torus(0.2, 0.5), "smaller"),
         (lambda: mesh.torus(cells=(2, 2)), "at least 3"),
+        (lambda: mesh.bowl(0.2, 0.5), "thinner"),
+        (lambda: mesh.bowl(opening=180.0), "up to 170 degrees"),
         (lambda: mesh.surfaces.torus(cells=(2, 9)), "at least 3"),
         (lambda: mesh.surfaces.sphere(0.5, 100000), "too many"),
         (lambda: mesh.box().transformed(scale=0.0), "zero"),

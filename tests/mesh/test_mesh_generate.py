@@ -135,3 +135,17 @@ def test_quality_of_a_sheared_hex():
     np.testing.assert_allclose(quality.min_scaled_jacobian, np.sqrt(0.5))
     np.testing.assert_allclose(quality.volume, 1.0)
     assert "0.707" in str(quality)
+
+
+@pytest.mark.parametrize("opening", [30.0, 90.0, 150.0])
+def test_a_bowl_has_the_volume_of_a_part_of_a_shell(opening):
+    outer, wall = 0.5, 0.1
+    part = 2.0 * np.pi / 3.0 * (1.0 - np.cos(np.radians(opening)))
+    errors = []
+    for n in (6, 12):
+        m = checked(mesh.bowl(outer, wall, opening, (n, 2)))
+        errors.append(part * (outer**3 - (outer - wall) ** 3) - m.volume)
+        radius = np.linalg.norm(m.surface.points, axis=1)
+        assert radius.min() > outer - wall - 1e-12
+        assert radius.max() < outer + 1e-12
+    assert 0.0 < errors[1] < 0.3 * errors[0]

@@ -14,9 +14,9 @@ from numba import prange
 
 from continua.contact.rigid_boxes import box_box
 from continua.contact.rigid_shapes import BALL, BOX, CYLINDER, HOLLOW, PLANE, ROD, distance_at, into, out_of
-from continua.numerics import inline, kernel, kernel_pair
+from continua.numerics import inline, kernel_pair
 
-__all__ = ["SLOTS", "meet_pairs"]
+__all__ = ["SLOTS", "meet_pairs", "note", "spread_out"]
 
 SLOTS = 8  # touching points that a pair can have
 _SCRATCH = 48
@@ -24,7 +24,7 @@ _GOLDEN = 0.5 * (sqrt(5.0) - 1.0)
 
 
 @inline
-def _note(found, count, margin, px, py, pz, nx, ny, nz, gap, feature):
+def note(found, count, margin, px, py, pz, nx, ny, nz, gap, feature):
     """Put down a touching point if it is near enough; return how many there are."""
     if gap < margin and count < found.shape[0]:
         found[count, 0], found[count, 1], found[count, 2] = px, py, pz
@@ -40,7 +40,7 @@ def _probe(kind, size, X, R, j, radius, x, y, z, turn, found, count, margin, fea
     d, nx, ny, nz = distance_at(kind, size, X, R, j, x, y, z)
     gap = d - radius
     back = radius + 0.5 * gap
-    return _note(
+    return note(
         found, count, margin, x - back * nx, y - back * ny, z - back * nz,
         turn * nx, turn * ny, turn * nz, gap, feature,
     )  # fmt: skip
@@ -108,7 +108,7 @@ def _rod_rod_at(size, X, R, i, j, s, t, found, count, margin, feature):
             dx, dy, dz = R[i, 0], R[i, 3], R[i, 6]
     gap = d - size[i, 0] - size[j, 0]
     back = size[i, 0] + 0.5 * gap
-    return _note(
+    return note(
         found, count, margin, ax - back * dx, ay - back * dy, az - back * dz, dx, dy, dz, gap, feature
     )
 
@@ -225,7 +225,7 @@ def _sides(size, X, R, i, j, found, count, margin):
 
 
 @inline
-def _spread_out(found, count, keep, slots):
+def spread_out(found, count, keep, slots):
     """Choose up to `keep` of the noted points: the deepest, then always the one farthest from those chosen.
 
     Points with other normals count as far away, so that a piece held from two sides keeps both.
@@ -317,7 +317,7 @@ def meet_pairs(pairs, reach, kind, size, X, R, counts, places, normals, gaps, fe
         slots = np.empty(SLOTS, np.int64)
         for p in range(block * chunk, min(pairs.shape[0], (block + 1) * chunk)):
             count = _meet(kind, size, X, R, pairs[p, 0], pairs[p, 1], reach[p], found, scratch)
-            count = _spread_out(found, count, 4, slots)
+            count = spread_out(found, count, 4, slots)
             counts[p] = count
             for k in range(count):
                 m = slots[k]
@@ -326,9 +326,3 @@ def meet_pairs(pairs, reach, kind, size, X, R, counts, places, normals, gaps, fe
                     normals[p, k, d] = found[m, 3 + d]
                 gaps[p, k] = found[m, 6]
                 features[p, k] = int(found[m, 7])
-
-
-@kernel
-def spread_points(found, slots):
-    """Choose up to SLOTS of noted points [m, 8] that lie far apart; return how many."""
-    return _spread_out(found, found.shape[0], SLOTS, slots)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.contact.shapes import Shape
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh, VolumeMesh
-from continua.sdf import ExactDistance, exact
+from continua.sdf import exact
 
 __all__ = ["MeshShape"]
 
@@ -73,11 +73,11 @@ class MeshShape(Shape):
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return signed distances and unit normals."""
         sign = -1.0 if self.inside else 1.0
-        if isinstance(self.field, ExactDistance):
-            found = self.field.closest(points)
-            return sign * (found.distances - self.rounding), sign * found.gradients
         assert self.field is not None
-        gaps, normals = self.field(points), np.asarray(self.field.gradient(points))
+        both = getattr(self.field, "value_and_gradient", None)
+        gaps, normals = (
+            both(points) if both else (self.field(points), np.asarray(self.field.gradient(points)))
+        )
         length = np.linalg.norm(normals, axis=1, keepdims=True)
         normals = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), [0.0, 1.0, 0.0])
         return sign * (gaps - self.rounding), sign * normals

@@ -14,7 +14,7 @@ from continua.mesh.meshing import tetrahedralize
 from continua.mesh.plane_mesh import PlaneMesh, QuadMesh, TriMesh, rectangle
 from continua.mesh.quality import HexQuality, Quality
 from continua.mesh.refinement import Refinement, refine
-from continua.mesh.round import cylinder, sphere, torus
+from continua.mesh.round import bowl, cylinder, sphere, torus
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.volume_mesh import Csr, VolumeMesh
@@ -34,6 +34,7 @@ __all__ = [
     "TriMesh",
     "VolumeMesh",
     "blob",
+    "bowl",
     "box",
     "bridge",
     "close_holes",

@@ -10,7 +10,7 @@ from continua.mesh.lattice import checked_counts, checked_lengths
 from continua.mesh.simplex import disc, draw_out, icosahedron, subdivide
 from continua.mesh.tet_mesh import TetMesh, tet_volumes
 
-__all__ = ["cylinder", "sphere", "torus"]
+__all__ = ["bowl", "cylinder", "sphere", "torus"]
 
 
 def _upright(points: NDArray[np.float64], tets: NDArray[np.int32]) -> TetMesh:
@@ -75,6 +75,31 @@ def cylinder(radius: float = 0.5, height: float = 1.0, cells: ArrayLike = (4, 8)
     points[:, :, 1] = heights[:, None]
     points[:, :, 2] = r * flat[:, 1]
     return _upright(points.reshape(-1, 3), _swept(triangles, len(flat), along, closed=False))
+
+
+def bowl(
+    radius: float = 0.5, thickness: float = 0.05, opening: float = 90.0, cells: ArrayLike = (8, 1)
+) -> TetMesh:
+    """Make a bowl, the part of a hollow ball around the origin that lies around its lowest point; 18 a^2 b tets.
+
+    Args:
+        radius: Outer radius [m].
+        thickness: Of the wall [m], smaller than `radius`.
+        opening: Angle from the lowest point to the rim, seen from the origin [deg], up to 170.
+        cells: Rings from the lowest point to the rim (a) and layers across the wall (b).
+    """
+    big, wall = checked_lengths([radius, thickness], "radius and thickness", 2)
+    if wall >= big:
+        raise InputError(f"the bowl's wall ({wall:g} m) must be thinner than its radius ({big:g} m)")
+    if not 0.0 < opening <= 170.0:
+        raise InputError(f"the opening of a bowl must be above 0 and up to 170 degrees, not {opening:g}")
+    flat = cylinder(1.0, 1.0, cells)
+    x, y, z = flat.points.T
+    rho = np.hypot(x, z)
+    angle, out = np.radians(opening) * rho, big - wall * (y + 0.5)
+    across = out * np.where(rho > 0.0, np.sin(angle) / np.maximum(rho, 1e-300), 0.0)
+    points = np.stack([across * x, -out * np.cos(angle), across * z], axis=1)
+    return TetMesh(points, flat.tets)
 
 
 def torus(radius: float = 0.5, tube: float = 0.2, cells: ArrayLike = (3, 24)) -> TetMesh:

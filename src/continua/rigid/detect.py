@@ -17,7 +17,7 @@ from continua.contact.rigid_shapes import MESH, OTHER
 from continua.contact.sweeps import COLUMNS
 from continua.errors import InputError
 from continua.rigid.pieces import Pieces
-from continua.rigid.probing import probe_pairs
+from continua.rigid.probing import Prober
 
 __all__ = ["Detector", "Touching"]
 
@@ -59,7 +59,7 @@ class Detector:
     def __init__(
         self, pieces: Pieces, contact: Contact, names: list[str], barred: list[tuple[int, int]]
     ) -> None:
-        self._pieces = pieces
+        self._pieces, self._prober = pieces, Prober(pieces)
         n = len(pieces.X)
         things = [*pieces.bodies, *pieces.colliders]
         self._contact = contact
@@ -185,7 +185,7 @@ class Detector:
         )
         for whole, own in zip(found, part, strict=True):
             whole[some] = own
-        probe_pairs(p, pairs, reach, np.flatnonzero(~plain), found)
+        self._prober.run(pairs, reach, np.flatnonzero(~plain), found)
 
     def _gathered(self, pairs: NDArray, found: tuple, h: float) -> Touching:
         p = self._pieces

@@ -7,131 +7,214 @@ that come near, up to eight far apart are kept for each pair (Koschier 2018, K27
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact.rigid_pairs import SLOTS, spread_points
-from continua.contact.rigid_shapes import BALL, MESH, OTHER, ROD, distance_points
+from continua.contact import MeshShape, Shape
+from continua.contact.rigid_pairs import SLOTS
+from continua.contact.rigid_probes import FIELD, PLAIN, TREE, join_tasks, probe_tasks, spread_found
+from continua.contact.rigid_shapes import BALL, BOX, MESH, OTHER, ROD
 from continua.rigid.pieces import Pieces
+from continua.sdf import DistanceField, ExactDistance, FieldTable, MeshTree, PlacedField
 
-__all__ = ["probe_pairs"]
+__all__ = ["Prober"]
 
-_Found = tuple[NDArray, NDArray, NDArray, NDArray, NDArray]
-
-
-def probe_pairs(
-    pieces: Pieces,
-    pairs: NDArray[np.int32],
-    reach: NDArray[np.float64],
-    numbers: NDArray[np.intp],
-    found: _Found,
-) -> None:
-    """Find the touching points of the pairs `numbers`, at least one side of which is a mesh or another obstacle."""
-    balls = (pieces.kind[pairs[numbers, 0]] == BALL) & (pieces.kind[pairs[numbers, 1]] == OTHER)
-    _balls(pieces, pairs, reach, numbers[balls], found)
-    numbers = numbers[~balls]
-    tasks = _Tasks(pieces)
-    for p in numbers:
-        a, b = (int(i) for i in pairs[p])
-        if pieces.kind[a] < OTHER and pieces.solid(a) is not None:
-            tasks.add(int(p), a, b, 1.0, float(reach[p]))
-        if pieces.kind[b] == MESH or (pieces.kind[a] == MESH and pieces.solid(b) is not None):
-            tasks.add(int(p), b, a, -1.0, float(reach[p]))
-    pair, points, normals, gaps, features = tasks.run()
-    counts, places, out_normals, out_gaps, out_features = found
-    counts[numbers] = 0
-    order = np.argsort(pair, kind="stable")
-    starts = np.flatnonzero(np.diff(pair[order], prepend=-1))
-    ends = np.append(starts[1:], len(order))[: len(starts)]
-    for start, end in zip(starts, ends, strict=True):
-        rows = order[start:end]
-        p = pair[rows[0]]
-        table = np.column_stack([points[rows], normals[rows], gaps[rows], features[rows].astype(np.float64)])
-        slots = np.empty(SLOTS, np.int64)
-        count = spread_points(table, slots)
-        kept = rows[slots[:count]]
-        counts[p] = count
-        places[p, :count], out_normals[p, :count] = points[kept], normals[kept]
-        out_gaps[p, :count], out_features[p, :count] = gaps[kept], features[kept]
+_EVERYWHERE = np.array([[-1e300] * 3, [1e300] * 3])
+_NO_TREE = MeshTree(
+    np.zeros((0, 12)), np.zeros((0, 2), np.int32), np.zeros((0, 12)), np.zeros(0, np.int32),
+    np.zeros((0, 7), np.int32), np.zeros((0, 3)),
+)  # fmt: skip
+_NO_TABLE = FieldTable(
+    np.zeros(4), np.zeros(3, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint8),
+    np.zeros(0, np.float32),
+)  # fmt: skip
+_PARALLEL_FROM = 16  # tasks
 
 
-def _balls(pieces: Pieces, pairs: NDArray, reach: NDArray, numbers: NDArray[np.intp], found: _Found) -> None:
-    """Meet balls with obstacles of any shape: one point each, all of an obstacle together."""
-    counts, places, normals, gaps, features = found
-    for target in np.unique(pairs[numbers, 1]):
-        own = numbers[pairs[numbers, 1] == target]
-        ball = pairs[own, 0]
-        turn = pieces.R[target].reshape(3, 3)
-        local = (pieces.X[ball] - pieces.X[target]) @ turn
-        distances, directions = pieces.colliders[target - pieces.count].distances(np.ascontiguousarray(local))
-        gap, normal = np.asarray(distances) - pieces.size[ball, 0], np.asarray(directions) @ turn.T
-        counts[own] = gap < reach[own]
-        places[own, 0] = pieces.X[ball] - (pieces.size[ball, 0] + 0.5 * gap)[:, None] * normal
-        normals[own, 0], gaps[own, 0], features[own, 0] = normal, gap, 0
+@dataclass(eq=False)
+class _Target:
+    """How the distance to a body or an obstacle is found.
+
+    Attributes:
+        mode: See `contact.rigid_probes`; None asks `shape` in Python.
+        tree: Its triangles, if it has.
+        table: Its fitted field, if it has.
+        sign: -1 for what is hollow.
+        grow: By how much its surface is moved outwards [m].
+        box: What holds it in the axes of tree or table, shape [2, 3].
+        slack: By how much distances may be wrong [m].
+        turn: How those axes stand in its own, shape [3, 3].
+        shift: Where their origin is in its own axes, shape [3].
+        shape: An obstacle that compiled code does not know.
+    """
+
+    mode: int | None = PLAIN
+    tree: MeshTree = _NO_TREE
+    table: FieldTable = _NO_TABLE
+    sign: float = 1.0
+    grow: float = 0.0
+    box: Any = None
+    slack: float = 0.0
+    turn: Any = None
+    shift: Any = None
+    shape: Any = None
 
 
-class _Tasks:
-    """Points to look up, gathered by the target whose distance they need."""
+class Prober:
+    """Finds the touching points of pairs of which at least one side is a mesh or another obstacle.
+
+    Args:
+        pieces: The pieces.
+    """
 
     def __init__(self, pieces: Pieces) -> None:
         self._pieces = pieces
-        self._targets: dict[int, list[tuple]] = {}
+        targets = [_target_of_solid(body.solid) for body in pieces.bodies]
+        kinds = pieces.kind[pieces.count :]
+        self._targets = targets + [
+            _target_of_shape(shape) if kind == OTHER else _Target()
+            for shape, kind in zip(pieces.colliders, kinds, strict=False)
+        ]
+        self._thick = np.array(
+            [body.solid.size[0] if body.solid.kind in (BALL, ROD) else 0.0 for body in pieces.bodies]
+        )
+        trees = [body.solid.samples for body in pieces.bodies]
+        counts = np.array([len(tree.points) for tree in trees], int)
+        nodes = np.array([len(tree.links) for tree in trees], int)
+        self._end = np.cumsum(nodes).astype(np.int32)
+        self._start = (self._end - nodes).astype(np.int32)
+        offsets = np.cumsum(counts) - counts
+        if trees:
+            self._points = np.concatenate([tree.points for tree in trees])
+            self._spheres = np.concatenate([tree.spheres for tree in trees])
+            shifts = [
+                np.array([offset, 0, start], np.int32)
+                for offset, start in zip(offsets, self._start, strict=True)
+            ]
+            self._links = np.concatenate([t.links + s for t, s in zip(trees, shifts, strict=True)])
+        self._first, self._count = offsets, counts
 
-    def add(self, p: int, prober: int, target: int, turn: float, reach: float) -> None:
-        """Note the points of piece `prober` that may be near piece `target`; `turn` is the sign of the normal."""
+    def run(
+        self,
+        pairs: NDArray[np.int32],
+        reach: NDArray[np.float64],
+        numbers: NDArray[np.intp],
+        found: tuple[NDArray, NDArray, NDArray, NDArray, NDArray],
+    ) -> None:
+        """Find the touching points of the pairs `numbers`, and write them as `meet_pairs` does."""
         s = self._pieces
-        solid = s.solid(prober)
-        assert solid is not None
-        radius = float(solid.size[0]) if solid.kind in (BALL, ROD) else 0.0
-        world = solid.samples @ s.R[prober].reshape(3, 3).T + s.X[prober]
-        local = (world - s.X[target]) @ s.R[target].reshape(3, 3)
-        box = s.bounds(target)
+        found[0][numbers] = 0
+        kind = s.kind[pairs[numbers]]
+        body = pairs[numbers] < s.count
+        first = np.flatnonzero((kind[:, 0] < OTHER) & body[:, 0])
+        second = np.flatnonzero(body[:, 1] & (kind == MESH).any(axis=1))
+        which = np.concatenate([first, second])
+        side = np.repeat(np.array([0, 1], np.int32), [len(first), len(second)])
+        order = np.lexsort((side, which))
+        pair, side = numbers[which[order]], side[order]
+        prober, target = pairs[pair, side], pairs[pair, 1 - side]
+        counts, result = np.zeros(len(pair), np.int32), np.empty((len(pair), SLOTS, 8))
+        groups = s.group[target]
+        for group in np.unique(groups):
+            own = np.flatnonzero(groups == group)
+            tasks = np.stack([prober[own], side[own]], axis=1).astype(np.int32)
+            look = self._look if self._targets[group].mode is not None else self._ask
+            counts[own], result[own] = look(self._targets[group], tasks, target[own], reach[pair[own]])
+        join_tasks(pair, counts, result, *found)
+
+    def _look(
+        self, how: _Target, tasks: NDArray[np.int32], target: NDArray[np.int32], reach: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Do tasks that have one target or copies of one, compiled."""
+        s = self._pieces
+        places, turns = s.X[target], s.R[target].reshape(-1, 3, 3)
+        if how.turn is not None:
+            places, turns = places + turns @ how.shift, turns @ how.turn
+        one = target[0]
+        counts, result = np.empty(len(tasks), np.int32), np.empty((len(tasks), SLOTS, 8))
+        probe_tasks.pick(len(tasks) >= _PARALLEL_FROM)(
+            how.mode, how.tree, how.table, s.kind[one], s.size[one], how.sign, how.grow,
+            _EVERYWHERE if how.box is None else how.box, how.slack, tasks, reach, s.X, s.R,
+            np.ascontiguousarray(places), np.ascontiguousarray(turns).reshape(-1, 9),
+            self._points, self._spheres, self._links, self._start, self._end, self._thick, s.group,
+            counts, result,
+        )  # fmt: skip
+        return counts, result
+
+    def _ask(
+        self, how: _Target, tasks: NDArray[np.int32], target: NDArray[np.int32], reach: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Do tasks with an obstacle that only Python knows: all points at once."""
+        s = self._pieces
+        body = s.group[tasks[:, 0]]
+        sizes = self._count[body]
+        task = np.repeat(np.arange(len(tasks)), sizes)
+        number = np.arange(len(task)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        point = self._points[self._first[body][task] + number]
+        prober = tasks[task, 0]
+        world = np.einsum("kij,kj->ki", s.R[prober].reshape(-1, 3, 3), point) + s.X[prober]
+        turn = s.R[target].reshape(-1, 3, 3)
+        local = np.einsum("kji,kj->ki", turn[task], world - s.X[target[task]])
+        thick, within = self._thick[body][task], reach[task]
+        box = getattr(how.shape, "bounds", lambda: None)()
         if box is not None:
-            near = ((local > box[0] - radius - reach) & (local < box[1] + radius + reach)).all(axis=1)
-            which = np.flatnonzero(near)
-        else:
-            which = np.arange(len(local))
-        if len(which):
-            key = target if s.kind[target] != MESH else -1 - int(s.group[target])
-            entry = (p, target, turn, reach, radius, which, world[which], local[which], prober)
-            self._targets.setdefault(key, []).append(entry)
+            far = (thick + within)[:, None]
+            some = np.flatnonzero(((local > box[0] - far) & (local < box[1] + far)).all(axis=1))
+            task, number, world, local = task[some], number[some], world[some], local[some]
+            thick, within = thick[some], within[some]
+        distances, directions = how.shape.distances(local)
+        gaps = np.asarray(distances) - thick
+        near = np.flatnonzero(gaps < within)
+        task, gaps = task[near], gaps[near]
+        normals = np.einsum("kij,kj->ki", turn[task], np.asarray(directions)[near])
+        places = world[near] - (thick[near] + 0.5 * gaps)[:, None] * normals
+        second = tasks[task, 1]
+        rows = np.column_stack(
+            [places, (1.0 - 2.0 * second)[:, None] * normals, gaps, 2.0 * number[near] + second]
+        )
+        first = np.searchsorted(task, np.arange(len(tasks) + 1))
+        counts, result = np.empty(len(tasks), np.int32), np.empty((len(tasks), SLOTS, 8))
+        spread_found(rows, first, counts, result)
+        return counts, result
 
-    def run(self) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
-        """Return pair, place, normal, gap and number of all near points."""
-        parts = [self._look_up(entries) for entries in self._targets.values()]
-        if not parts:
-            return np.zeros(0, int), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0, np.int64)
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return columns[0], columns[1], columns[2], columns[3], columns[4]
 
-    def _look_up(self, entries: list[tuple]) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
-        s = self._pieces
-        local = np.concatenate([entry[7] for entry in entries])
-        gaps, normals = self._distances(entries[0][1], local)
-        sizes = [len(entry[5]) for entry in entries]
-        radius, reach, turn = (np.repeat([entry[k] for entry in entries], sizes) for k in (4, 3, 2))
-        gaps = gaps - radius
-        turns = np.repeat(np.stack([s.R[entry[1]].reshape(3, 3) for entry in entries]), sizes, axis=0)
-        normals = np.einsum("kij,kj->ki", turns, normals)
-        world = np.concatenate([entry[6] for entry in entries])
-        points = world - (radius + 0.5 * gaps)[:, None] * normals
-        pair = np.repeat([entry[0] for entry in entries], sizes)
-        side = np.repeat([entry[8] != min(entry[8], entry[1]) for entry in entries], sizes)
-        number = 2 * np.concatenate([entry[5] for entry in entries]) + side
-        near = gaps < reach
-        return pair[near], points[near], (turn[:, None] * normals)[near], gaps[near], number[near]
+def _target_of_solid(solid: Any) -> _Target:
+    if solid.kind != MESH:
+        half = np.array(solid.size)
+        if solid.kind != BOX:
+            half = np.full(3, solid.size[0])
+            half[2] += solid.size[1]
+        return _Target(box=np.stack([-half, half]))
+    return _target_of_field(solid.field) or _Target(mode=None, shape=solid)
 
-    def _distances(self, target: int, local: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
-        s = self._pieces
-        if s.kind[target] == OTHER:
-            gaps, normals = s.colliders[target - s.count].distances(local)
-            return np.asarray(gaps), np.asarray(normals)
-        if s.kind[target] == MESH:
-            solid = s.solid(target)
-            assert solid is not None
-            assert solid.field is not None
-            closest = solid.field.closest(local)
-            return closest.distances, closest.gradients
-        gaps, normals = np.empty(len(local)), np.empty((len(local), 3))
-        distance_points(int(s.kind[target]), s.size[target], np.ascontiguousarray(local), gaps, normals)
-        return gaps, normals
+
+def _target_of_shape(shape: Shape) -> _Target:
+    target = _target_of_field(shape.field) if isinstance(shape, MeshShape) else None
+    if target is None or not isinstance(shape, MeshShape):
+        return _Target(mode=None, shape=shape)
+    target.grow = shape.rounding
+    if shape.inside:
+        target.sign, target.box = -1.0, None
+    return target
+
+
+def _target_of_field(field: Any) -> _Target | None:
+    """Return how compiled code finds the distance that a field tells, or None if it cannot."""
+    if isinstance(field, ExactDistance) and field.sign == "normals":
+        return _Target(TREE, tree=field.tree, box=np.array(field.bounds))
+    if isinstance(field, DistanceField):
+        return _Target(FIELD, table=field.table, box=field.bounds, slack=field.report.max_error)
+    if isinstance(field, PlacedField):
+        own = field.field
+        return _Target(
+            FIELD,
+            table=own.table,
+            box=own.bounds,
+            slack=own.report.max_error,
+            turn=field.turn,
+            shift=field.shift,
+        )
+    return None

@@ -9,14 +9,15 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Box, Capsule, Cylinder, Shape, Sphere
+from continua.contact import Box, Capsule, Cylinder, MeshShape, Shape, Sphere
 from continua.contact.outlines import axis_frame
 from continua.contact.rigid_shapes import BALL, BOX, CYLINDER, MESH, ROD
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh, VolumeMesh, surfaces
 from continua.mesh.transform import rotation_matrix
 from continua.rigid.mass import moments, principal
-from continua.sdf import ExactDistance, exact
+from continua.rigid.samples import Samples, primitive_points, sample_tree, surface_points
+from continua.sdf import DistanceField, ExactDistance, PlacedField, exact
 
 __all__ = ["Solid", "solid_of"]
 
@@ -46,7 +47,7 @@ class Solid:
     turn: NDArray[np.float64]
     surface: SurfaceMesh
     thin: float
-    field: ExactDistance | None = None
+    field: ExactDistance | PlacedField | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -55,16 +56,24 @@ class Solid:
         return float(np.linalg.norm(self.surface.points, axis=1).max())
 
     @cached_property
-    def samples(self) -> NDArray[np.float64]:
-        """Points of the surface in its own axes, for distances of other shapes [m], shape [s, 3]."""
-        return _spots(self.surface, self.radius) if self.kind == MESH else _samples(self.kind, self.size)
+    def samples(self) -> Samples:
+        """Points of the surface in its own axes, for distances of other shapes."""
+        if self.kind == MESH:
+            return sample_tree(surface_points(self.surface, self.radius))
+        return sample_tree(primitive_points(self.kind, self.size))
+
+    def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return signed distances [n] [m] and unit normals [n, 3] of a mesh at points [n, 3] in its own axes."""
+        assert self.field is not None
+        gaps, normals = self.field.value_and_gradient(points)
+        return gaps, normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
 
 
 def solid_of(shape: Shape | SurfaceMesh | VolumeMesh) -> Solid:
     """Return the solid that a primitive shape or a closed mesh makes."""
     if isinstance(shape, (SurfaceMesh, VolumeMesh)):
-        return _mesh_solid(shape)
-    if not isinstance(shape, (Sphere, Box, Capsule, Cylinder)):
+        return _mesh_solid(shape, None)
+    if not isinstance(shape, (Sphere, Box, Capsule, Cylinder, MeshShape)):
         raise InputError(
             f"a rigid body is a Sphere, a Box, a Capsule, a Cylinder or a closed mesh, not {type(shape).__name__}"
         )
@@ -72,6 +81,8 @@ def solid_of(shape: Shape | SurfaceMesh | VolumeMesh) -> Solid:
         raise InputError(f"a rigid body cannot be a hollow or rounded {shape.kind}; give it a mesh instead")
     if shape.motion is not None:
         raise InputError(f"give the motion to the rigid body, not to the {shape.kind} it is made of")
+    if isinstance(shape, MeshShape):
+        return _mesh_solid(shape.mesh, shape.field)
     match shape:
         case Sphere():
             return _ball(shape.radius, np.array(shape.center))
@@ -125,7 +136,7 @@ def _cylinder(r: float, h: float, center: NDArray[np.float64], turn: NDArray[np.
     )  # fmt: skip
 
 
-def _mesh_solid(mesh: SurfaceMesh | VolumeMesh) -> Solid:
+def _mesh_solid(mesh: SurfaceMesh | VolumeMesh, given: object) -> Solid:
     surface = mesh if isinstance(mesh, SurfaceMesh) else mesh.surface
     volume, center, inertia = moments(surface)
     values, axes = principal(inertia / volume)
@@ -134,39 +145,20 @@ def _mesh_solid(mesh: SurfaceMesh | VolumeMesh) -> Solid:
     size = np.abs(points).max(axis=0)
     return Solid(
         MESH, size, volume, values, center, axes, own, 0.5 * float(size.min()),
-        exact(own), tuple(mesh.notes),
+        _own_field(given, own, center, axes), tuple(mesh.notes),
     )  # fmt: skip
 
 
-def _spots(surface: SurfaceMesh, radius: float) -> NDArray[np.float64]:
-    """Return the nodes of a surface, and points on its triangles where they are coarse against its size."""
-    corners = surface.points[surface.triangles]
-    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
-    parts = np.minimum(np.ceil(longest / (radius / 5.0)).astype(int), 12)
-    points = [surface.points]
-    for n in np.unique(parts[parts > 1]):
-        i, j = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
-        inside = (i + j <= n) & ~((i == n) | (j == n) | (i + j == 0))
-        weights = np.stack([i[inside], j[inside], n - i[inside] - j[inside]], axis=1) / n
-        points.append(np.einsum("sw,twd->tsd", weights, corners[parts == n]).reshape(-1, 3))
-    everything = np.concatenate(points)
-    _, first = np.unique(np.round(everything / (1e-9 * radius)), axis=0, return_index=True)
-    return everything[np.sort(first)]
-
-
-def _samples(kind: int, size: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points of a primitive's surface; a ball and a rod are their core, to be met with their radius."""
-    if kind == BALL:
-        return np.zeros((1, 3))
-    if kind == ROD:
-        return np.linspace(-1.0, 1.0, 9)[:, None] * np.array([0.0, 0.0, size[1]])
-    if kind == BOX:
-        grid = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 5)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-        return grid[(np.abs(grid) == 1.0).any(axis=1)] * size
-    angle = 2.0 * pi * np.arange(24) / 24
-    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(24)], axis=1)
-    side = np.concatenate([ring * [size[0], size[0], 0] + [0, 0, z * size[1]] for z in np.linspace(-1, 1, 5)])
-    ends = np.concatenate(
-        [0.5 * ring[::3] * [size[0], size[0], 0] + [0, 0, z * size[1]] for z in (-1.0, 1.0)]
+def _own_field(
+    given: object, own: SurfaceMesh, center: NDArray[np.float64], axes: NDArray[np.float64]
+) -> ExactDistance | PlacedField:
+    """Return the distance of a mesh in the axes of its solid, from the one that was given for where it stands."""
+    if given is None:
+        return exact(own)
+    if isinstance(given, ExactDistance):
+        return exact(own, sign=given.sign)
+    if isinstance(given, (DistanceField, PlacedField)):
+        return given.transformed(translate=-center @ axes, rotate=axes.T)
+    raise InputError(
+        f"the field of a rigid body must come from sdf.fit, sdf.load or sdf.exact, not {type(given).__name__}"
     )
-    return np.concatenate([side, ends, [[0, 0, -size[1]], [0, 0, size[1]]]])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,9 @@ from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.motion import Motion
 from continua.rigid import RigidGroup
-from continua.scene import fluids, loads, matter, motions, selectors, shapes, surroundings
+from continua.scene import fluids, loads, matter, motions, selectors, surroundings
 from continua.scene.build_fluid import build_fluid
+from continua.scene.build_mesh import build_shape, build_surface, turn_vector
 from continua.scene.build_rigid import build_joints, build_rigid
 from continua.scene.models import Scene
 from continua.scene.problems import Place
@@ -92,14 +92,14 @@ def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
 
 def _placed(scene: Scene, number: int, spec: Any) -> meshes.VolumeMesh:
     with scene.at("bodies", number, "mesh"):
-        mesh = _shape(spec.mesh, scene)
+        mesh = build_shape(spec.mesh, scene)
     if spec.transform is None:
         return mesh
     turn = spec.transform.rotate
     with scene.at("bodies", number, "transform"):
         return mesh.transformed(
             translate=spec.transform.translate,
-            rotate=None if turn is None else _turn(turn),
+            rotate=None if turn is None else turn_vector(turn),
             scale=spec.transform.scale,
         )
 
@@ -140,46 +140,6 @@ def _side(word: str, positions: NDArray[np.float64]) -> NDArray[np.bool_]:
     low, high = positions.min(axis=0), positions.max(axis=0)
     slack = 1e-6 * float(np.linalg.norm(high - low))
     return positions[:, axis] >= high[axis] - slack if end else positions[:, axis] <= low[axis] + slack
-
-
-def _shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
-    match spec:
-        case shapes.BoxMesh():
-            if spec.elements == "hexes":
-                return meshes.hex_box(spec.size, spec.cells, origin=spec.origin)
-            return meshes.box(spec.size, spec.cells, split=spec.split, origin=spec.origin)
-        case shapes.RectangleMesh():
-            return meshes.rectangle(
-                spec.size, spec.cells, kind=spec.elements, origin=spec.origin, thickness=spec.thickness
-            )
-        case shapes.BridgeMesh():
-            return meshes.bridge(spec.n, spec.size)
-        case shapes.SphereMesh():
-            return meshes.sphere(spec.radius, spec.cells)
-        case shapes.CylinderMesh():
-            return meshes.cylinder(spec.radius, spec.height, spec.cells)
-        case shapes.TorusMesh():
-            return meshes.torus(spec.radius, spec.tube, spec.cells)
-        case shapes.BlobMesh():
-            limbs = [meshes.Limb(**{**limb.model_dump(), "name": limb.name or ""}) for limb in spec.limbs]
-            return meshes.blob(limbs, spec.size, spec.blend)
-        case shapes.FileMesh():
-            return _file_mesh(spec, scene.file(spec.path))
-    raise TypeError(f"unknown mesh {spec!r}")
-
-
-def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.VolumeMesh:
-    mesh = meshes.read(path)
-    if isinstance(mesh, meshes.TetMesh):
-        return mesh
-    if isinstance(mesh, meshes.HexMesh):
-        return mesh if spec.hexes == "keep" else mesh.to_tets()
-    if spec.tetrahedralize is None:
-        raise InputError(
-            f"{spec.path} has only a surface; add 'tetrahedralize: {{size: ...}}' to fill it with tetrahedra"
-        )
-    wishes = spec.tetrahedralize.model_dump(exclude_none=True)
-    return meshes.tetrahedralize(mesh, **wishes)
 
 
 _LAWS: dict[str, type[solids.Law]] = {
@@ -469,7 +429,12 @@ def _collider(scene: Scene, number: int) -> Shape:
                 return Sphere(spec.center, spec.radius, spec.inside, **answer)
             case surroundings.Box():
                 return Box(
-                    spec.center, spec.size, _turn(spec.rotate), spec.rounding, inside=spec.inside, **answer
+                    spec.center,
+                    spec.size,
+                    turn_vector(spec.rotate),
+                    spec.rounding,
+                    inside=spec.inside,
+                    **answer,
                 )
             case surroundings.Cylinder():
                 return Cylinder(
@@ -484,29 +449,11 @@ def _collider(scene: Scene, number: int) -> Shape:
             case surroundings.Capsule():
                 return Capsule(spec.start, spec.end, spec.radius, inside=spec.inside, **answer)
             case surroundings.MeshShape():
-                surface = _surface(spec, scene)
-                return MeshShape(surface, rounding=spec.rounding, inside=spec.inside, **answer)
+                mesh, field = build_surface(spec.mesh, spec, spec.transform, scene)
+                return MeshShape(mesh, field, rounding=spec.rounding, inside=spec.inside, **answer)
             case surroundings.Gear():
                 return Gear(spec.center, spec.axis, spec.radius, spec.width, spec.teeth, spec.depth, **answer)
     raise TypeError(f"unknown collider {spec!r}")
-
-
-def _surface(spec: surroundings.MeshShape, scene: Scene) -> meshes.SurfaceMesh | meshes.VolumeMesh:
-    """Return the placed surface of a collider; one from a file needs no tetrahedra."""
-    mesh: meshes.SurfaceMesh | meshes.VolumeMesh
-    if isinstance(spec.mesh, shapes.FileMesh):
-        mesh = meshes.read(scene.file(spec.mesh.path))
-    else:
-        mesh = _shape(spec.mesh, scene)
-    place = spec.transform
-    if place is None:
-        return mesh
-    return mesh.transformed(translate=place.translate, rotate=_turn(place.rotate), scale=place.scale)
-
-
-def _turn(spec: shapes.Rotation | None) -> Any:
-    """Return a rotation as axis times angle [rad]."""
-    return np.zeros(3) if spec is None else _unit(spec.axis) * math.radians(spec.degrees)
 
 
 def _wind(scene: Scene) -> Wind | None:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import continua.mesh as meshes
 from continua import rigid as bodies
-from continua.contact import Box, Capsule, Cylinder, Sphere
+from continua.contact import Box, Capsule, Cylinder, MeshShape, Sphere
 from continua.errors import InputError
 from continua.mesh.transform import rotation_matrix
 from continua.motion import Motion
 from continua.rigid import joints
 from continua.scene import rigid
+from continua.scene.build_mesh import build_surface, turn_vector
 from continua.scene.models import Scene
 
 __all__ = ["build_joints", "build_rigid"]
@@ -54,10 +54,7 @@ def _solid(spec: rigid.RigidBody, scene: Scene) -> Any:
     place = spec.transform
     scale = 1.0 if place is None else place.scale
     shift = np.zeros(3) if place is None else np.array(place.translate)
-    vector = np.zeros(3)
-    if place is not None and place.rotate is not None:
-        axis = np.array(place.rotate.axis)
-        vector = axis / np.linalg.norm(axis) * math.radians(place.rotate.degrees)
+    vector = turn_vector(None if place is None else place.rotate)
     up = rotation_matrix(vector) @ [0.0, 1.0, 0.0]
     at = (float(shift[0]), float(shift[1]), float(shift[2]))
     match spec.shape:
@@ -72,12 +69,15 @@ def _solid(spec: rigid.RigidBody, scene: Scene) -> Any:
             return Capsule(tuple((shift - half).tolist()), tuple((shift + half).tolist()), scale * radius)
         case rigid.RigidCylinder(radius=radius, height=height):
             return Cylinder(at, tuple(up.tolist()), scale * radius, scale * height)
-        case rigid.RigidTorus(radius=radius, tube=tube, cells=cells):
-            ring = meshes.surfaces.torus(radius, tube, cells)
-            return ring.transformed(translate=shift, rotate=vector, scale=scale)
-        case rigid.RigidFile(path=path):
-            return meshes.read(scene.file(path)).transformed(translate=shift, rotate=vector, scale=scale)
+        case rigid.RigidTorus() | rigid.RigidFile():
+            return _mesh(*build_surface(spec.shape, spec.shape, place, scene))
+        case rigid.RigidMesh(mesh=mesh):
+            return _mesh(*build_surface(mesh, spec.shape, place, scene))
     raise TypeError(f"unknown shape {spec.shape!r}")
+
+
+def _mesh(mesh: Any, field: Any) -> Any:
+    return mesh if field is None else MeshShape(mesh, field)
 
 
 def _places(spec: rigid.RigidBody) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -216,8 +217,20 @@ class Scene(Model):
         """
         data = self.model_dump(mode="json", exclude={"description", "seconds", "output"})
         digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode())
-        for body in self.bodies:
-            shape = body.shape if isinstance(body, RigidBody) else body.mesh
-            if shape is not None and shape.type == "file" and self.file(shape.path).is_file():
-                digest.update(self.file(shape.path).read_bytes())
+        for path in _files(data):
+            if self.file(path).is_file():
+                digest.update(self.file(path).read_bytes())
         return digest.hexdigest()
+
+
+def _files(data: Any) -> Iterator[str]:
+    """Return the files that a scene's data name: meshes and distance fields."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key in ("path", "field") and isinstance(value, str):
+                yield value
+            else:
+                yield from _files(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _files(value)

@@ -8,7 +8,7 @@ from pydantic import Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from continua.scene.motions import Motion
-from continua.scene.shapes import Transform
+from continua.scene.shapes import Fitted, Mesh, Transform
 from continua.scene.types import (
     Color,
     Count,
@@ -37,6 +37,7 @@ __all__ = [
     "RigidCapsule",
     "RigidCylinder",
     "RigidFile",
+    "RigidMesh",
     "RigidSphere",
     "RigidTorus",
     "SliderJoint",
@@ -74,7 +75,7 @@ class RigidCylinder(Model):
     height: Number = option("Length along y.", 1.0, unit="m", gt=0, le=1e6)
 
 
-class RigidTorus(Model):
+class RigidTorus(Fitted):
     """A ring around the y axis, its centre in the origin."""
 
     type: Literal["torus"] = option("A ring.")
@@ -85,11 +86,18 @@ class RigidTorus(Model):
     cells: Counts2 = option("Segments around the tube and around the ring.", (12, 32))
 
 
-class RigidFile(Model):
+class RigidFile(Fitted):
     """A closed surface from a file (STL, OBJ, PLY, OFF), or the outside of a volume mesh."""
 
     type: Literal["file"] = option("A mesh from a file.")
     path: Path = option("The file, relative to the folder of the scene.")
+
+
+class RigidMesh(Fitted):
+    """The outside of any mesh that can be made."""
+
+    type: Literal["mesh"] = option("A mesh.")
+    mesh: Mesh = option("The mesh.")
 
 
 Solid = Annotated[
@@ -98,8 +106,9 @@ Solid = Annotated[
     | Annotated[RigidCapsule, Tag("capsule")]
     | Annotated[RigidCylinder, Tag("cylinder")]
     | Annotated[RigidTorus, Tag("torus")]
+    | Annotated[RigidMesh, Tag("mesh")]
     | Annotated[RigidFile, Tag("file")],
-    by_type("sphere", "box", "capsule", "cylinder", "torus", "file"),
+    by_type("sphere", "box", "capsule", "cylinder", "torus", "mesh", "file"),
 ]
 
 

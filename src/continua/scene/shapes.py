@@ -23,10 +23,12 @@ from continua.scene.types import (
 
 __all__ = [
     "BlobMesh",
+    "BowlMesh",
     "BoxMesh",
     "BridgeMesh",
     "CylinderMesh",
     "FileMesh",
+    "Fitted",
     "Limb",
     "Mesh",
     "RectangleMesh",
@@ -162,6 +164,29 @@ class TorusMesh(Model):
         return self
 
 
+class BowlMesh(Model):
+    """A bowl: the part of a hollow ball around the origin that lies around its lowest point."""
+
+    type: Literal["bowl"] = option("A bowl.")
+    radius: _Extent = option("Outer radius.", 0.5, unit="m")
+    thickness: _Extent = option("Thickness of the wall, smaller than the radius.", 0.05, unit="m")
+    opening: Number = option(
+        "Angle from the lowest point to the rim, seen from the origin.", 90.0, unit="deg", gt=0, le=170
+    )
+    cells: Counts2 = option("Rings from the lowest point to the rim and layers across the wall.", (8, 1))
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        if self.thickness >= self.radius:
+            raise PydanticCustomError(
+                "thick_bowl",
+                "'thickness' must be smaller than 'radius' ({radius}) (got {thickness})",
+                {"thickness": self.thickness, "radius": self.radius},
+            )
+        _check_cells(self.cells[0] ** 2 * self.cells[1], 18, "cells")
+        return self
+
+
 class Limb(Model):
     """A rounded rod; both ends at the same place make a ball."""
 
@@ -212,10 +237,31 @@ Mesh = Annotated[
     | Annotated[SphereMesh, Tag("sphere")]
     | Annotated[CylinderMesh, Tag("cylinder")]
     | Annotated[TorusMesh, Tag("torus")]
+    | Annotated[BowlMesh, Tag("bowl")]
     | Annotated[BlobMesh, Tag("blob")]
     | Annotated[FileMesh, Tag("file")],
-    by_type("box", "rectangle", "bridge", "sphere", "cylinder", "torus", "blob", "file"),
+    by_type("box", "rectangle", "bridge", "sphere", "cylinder", "torus", "bowl", "blob", "file"),
 ]
+
+
+class Fitted(Model):
+    """Where the distance field of something rigid comes from; without one the exact distance is taken."""
+
+    field: Path | None = option(
+        "A distance field of the mesh where it is without a transform, from `continua sdf`.", None
+    )
+    fit: Number | None = option(
+        "Fit a distance field with this tolerance, see `sdf.fit`: contacts are found faster.",
+        None,
+        ge=1e-12,
+        le=1.0,
+    )
+
+    @model_validator(mode="after")
+    def _one_field(self) -> Self:
+        if self.field is not None and self.fit is not None:
+            raise PydanticCustomError("two_fields", "takes either 'field' or 'fit', not both")
+        return self
 
 
 class Rotation(Model):

@@ -8,7 +8,7 @@ from annotated_types import Len
 from pydantic import Tag
 
 from continua.scene.motions import Motion
-from continua.scene.shapes import Mesh, Rotation, Transform
+from continua.scene.shapes import Fitted, Mesh, Rotation, Transform
 from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
 
 __all__ = [
@@ -100,7 +100,7 @@ class Capsule(_Obstacle):
     inside: Flag = option("Keep bodies inside instead of outside.", False)
 
 
-class MeshShape(_Obstacle):
+class MeshShape(_Obstacle, Fitted):
     """Any closed surface, generated or from a file."""
 
     type: Literal["mesh"] = option("A closed surface.")

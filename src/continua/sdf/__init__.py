@@ -5,6 +5,7 @@ from continua.sdf.exact import Closest, ExactDistance, exact
 from continua.sdf.field import DistanceField, FieldTable, FitReport
 from continua.sdf.file import load, mesh_hash
 from continua.sdf.fit import fit
+from continua.sdf.placed import PlacedField
 from continua.sdf.tree import MeshTree
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "FieldTable",
     "FitReport",
     "MeshTree",
+    "PlacedField",
     "exact",
     "fit",
     "kernels",

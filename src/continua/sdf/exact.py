@@ -74,6 +74,11 @@ class ExactDistance:
         """
         return self.closest(points).gradients
 
+    def value_and_gradient(self, points: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return signed distances [n] [m] and gradients [n, 3] at points [n, 3]."""
+        found = self.closest(points)
+        return found.distances, found.gradients
+
     def closest(self, points: ArrayLike) -> Closest:
         """Return what lies nearest to points [n, 3]: point, triangle, feature, distance and gradient."""
         queries = as_queries(points)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.sdf import kernels
 from continua.sdf.checks import as_queries
+
+if TYPE_CHECKING:
+    from continua.sdf.placed import PlacedField
 
 __all__ = ["DistanceField", "FieldTable", "FitReport", "evaluate"]
 
@@ -71,6 +74,16 @@ class FitReport:
     near_error: float
     scale: float
     samples: int
+
+    def scaled(self, factor: float) -> FitReport:
+        """Return the report of the field of a body that is `factor` times as large."""
+        return replace(
+            self,
+            rms_error=factor * self.rms_error,
+            max_error=factor * self.max_error,
+            near_error=factor * self.near_error,
+            scale=factor * self.scale,
+        )
 
     def __str__(self) -> str:
         return (
@@ -137,6 +150,20 @@ class DistanceField:
         result = np.empty(len(queries), np.int32)
         kernels.field_cells(self.table, np.clip(queries, *self.bounds), result)
         return result
+
+    def transformed(
+        self, translate: ArrayLike = (0.0, 0.0, 0.0), rotate: ArrayLike | None = None, scale: float = 1.0
+    ) -> PlacedField:
+        """Return the field of the body scaled, then turned about the origin, then moved.
+
+        Args:
+            translate: Displacement [m], shape [3].
+            rotate: A vector along the axis whose length is the angle [rad], or a rotation matrix [3, 3].
+            scale: A factor greater than 0.
+        """
+        from continua.sdf.placed import PlacedField
+
+        return PlacedField(self, np.eye(3), np.zeros(3)).transformed(translate, rotate, scale)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the field to a file that `continua.sdf.load` reads; its folder must exist."""

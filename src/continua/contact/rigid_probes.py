@@ -1,0 +1,203 @@
+"""Compiled contacts of meshes: points of one piece, in a hierarchy of spheres, against the distance to another.
+
+A sphere of points whose middle is farther from the other piece than its radius is passed over with all that it holds
+(Koschier 2018). The distance is that to a tree of triangles, a fitted field, or a simple shape. Tasks are
+independent: one thread writes what belongs to one task.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+from numba import prange
+
+from continua.contact.rigid_pairs import SLOTS, note, spread_out
+from continua.contact.rigid_shapes import distance
+from continua.numerics import inline, kernel, kernel_pair
+from continua.sdf.kernels import closest_from, signed_on_triangle, value_and_gradient
+from continua.sdf.tree_kernels import STACK
+
+__all__ = ["FIELD", "PLAIN", "TREE", "join_tasks", "probe_tasks", "spread_found"]
+
+PLAIN, TREE, FIELD = 0, 1, 2  # what tells the distance
+_SCRATCH = 512
+_KEPT = 16  # of a full scratch
+
+
+@inline
+def _look(mode, tree, table, kind, size, sign, grow, x, y, z, hint, stack):
+    """Return distance and unit normal of the target in its own axes, and the triangle to start the next search from."""
+    if mode == TREE:
+        hint, _ = closest_from(tree, x, y, z, hint, stack)
+        d, nx, ny, nz, _, _, _, _ = signed_on_triangle(tree, hint, x, y, z)
+    elif mode == FIELD:
+        d, nx, ny, nz = value_and_gradient(table, x, y, z)
+        length = sqrt(nx * nx + ny * ny + nz * nz)
+        if length > 0.0:
+            nx, ny, nz = nx / length, ny / length, nz / length
+        else:
+            nx, ny, nz = 0.0, 1.0, 0.0
+    else:
+        d, nx, ny, nz = distance(kind, size[0], size[1], size[2], x, y, z)
+    return sign * (d - grow), sign * nx, sign * ny, sign * nz, hint
+
+
+@inline
+def _outside(box, x, y, z):
+    """Return the distance from a box [2, 3], 0 inside."""
+    a = max(0.0, max(box[0, 0] - x, x - box[1, 0]))
+    b = max(0.0, max(box[0, 1] - y, y - box[1, 1]))
+    c = max(0.0, max(box[0, 2] - z, z - box[1, 2]))
+    return sqrt(a * a + b * b + c * c)
+
+
+@inline
+def _keep_some(found, count, slots):
+    """Make room in a full scratch: only points far apart stay, the deepest among them."""
+    kept = spread_out(found, count, _KEPT, slots)
+    for k in range(kept):  # the lowest first, so that nothing is overwritten before it is read
+        least = k
+        for m in range(k + 1, kept):
+            if slots[m] < slots[least]:
+                least = m
+        slots[k], slots[least] = slots[least], slots[k]
+    for k in range(kept):
+        for d in range(8):
+            found[k, d] = found[slots[k], d]
+    return kept
+
+
+@kernel_pair
+def probe_tasks(
+    mode, tree, table, kind, size, sign, grow, box, slack, tasks, reach, X, R, FX, FR,
+    points, spheres, links, start, end, thick, group, counts, result
+):  # fmt: skip
+    """Find the points of probing pieces that are near one kind of target.
+
+    Args:
+        mode: PLAIN, TREE or FIELD.
+        tree: A `MeshTree`, asked if `mode` is TREE.
+        table: A `FieldTable`, asked if `mode` is FIELD.
+        kind: Kind of a simple target.
+        size: Its size [3].
+        sign: -1 where the target is hollow, else 1.
+        grow: By how much the target's surface is moved outwards [m].
+        box: Lowest and highest corner of what holds the target in its own axes [m], shape [2, 3].
+        slack: By how much a distance may be wrong [m].
+        tasks: Probing piece, and 1 if it is the second of its pair, else 0 [t, 2].
+        reach: Largest gap of interest [m], shape [t].
+        X: Positions of pieces [n, 3].
+        R: Rotations of pieces [n, 9].
+        FX: Where the target's own origin is [t, 3].
+        FR: How its own axes stand [t, 9].
+        points: See `rigid.samples.Samples`, as spheres and links: those of all bodies, one after the other.
+        spheres: See points.
+        links: See points.
+        start: First sphere of each body.
+        end: Behind the last one.
+        thick: Radius with which the points of each body are met [m].
+        group: Body of each piece [n].
+        counts: Found points of each task, written.
+        result: Place, normal from the second to the first piece, gap and number [t, SLOTS, 8], written.
+    """
+    for t in prange(tasks.shape[0]):
+        found, slots, stack = np.empty((_SCRATCH, 8)), np.empty(_SCRATCH, np.int64), np.empty((2, STACK))
+        i, second = tasks[t, 0], tasks[t, 1]
+        body = group[i]
+        radius, turn = thick[body], 1.0 - 2.0 * second
+        # from the probing piece's axes into the target's: p -> A p + b
+        A, b = np.empty((3, 3)), np.empty(3)
+        for r in range(3):
+            b[r] = 0.0
+            for c in range(3):
+                b[r] += FR[t, 3 * c + r] * (X[i, c] - FX[t, c])
+                A[r, c] = 0.0
+                for k in range(3):
+                    A[r, c] += FR[t, 3 * k + r] * R[i, 3 * k + c]
+        hint, count = 0, 0
+        node = start[body]
+        while node < end[body]:
+            px, py, pz = spheres[node, 0], spheres[node, 1], spheres[node, 2]
+            x = A[0, 0] * px + A[0, 1] * py + A[0, 2] * pz + b[0]
+            y = A[1, 0] * px + A[1, 1] * py + A[1, 2] * pz + b[1]
+            z = A[2, 0] * px + A[2, 1] * py + A[2, 2] * pz + b[2]
+            far = spheres[node, 3] + radius + reach[t] + slack
+            if _outside(box, x, y, z) > far + grow:
+                node = links[node, 2]
+                continue
+            d, _, _, _, hint = _look(mode, tree, table, kind, size, sign, grow, x, y, z, hint, stack)
+            if d > far:
+                node = links[node, 2]
+                continue
+            for s in range(links[node, 0], links[node, 0] + links[node, 1]):
+                px, py, pz = points[s, 0], points[s, 1], points[s, 2]
+                x = A[0, 0] * px + A[0, 1] * py + A[0, 2] * pz + b[0]
+                y = A[1, 0] * px + A[1, 1] * py + A[1, 2] * pz + b[1]
+                z = A[2, 0] * px + A[2, 1] * py + A[2, 2] * pz + b[2]
+                d, nx, ny, nz, hint = _look(mode, tree, table, kind, size, sign, grow, x, y, z, hint, stack)
+                if d - radius >= reach[t]:
+                    continue
+                if count == _SCRATCH:
+                    count = _keep_some(found, count, slots)
+                back = radius + 0.5 * (d - radius)
+                x, y, z = x - back * nx, y - back * ny, z - back * nz
+                wx = FX[t, 0] + FR[t, 0] * x + FR[t, 1] * y + FR[t, 2] * z
+                wy = FX[t, 1] + FR[t, 3] * x + FR[t, 4] * y + FR[t, 5] * z
+                wz = FX[t, 2] + FR[t, 6] * x + FR[t, 7] * y + FR[t, 8] * z
+                mx = turn * (FR[t, 0] * nx + FR[t, 1] * ny + FR[t, 2] * nz)
+                my = turn * (FR[t, 3] * nx + FR[t, 4] * ny + FR[t, 5] * nz)
+                mz = turn * (FR[t, 6] * nx + FR[t, 7] * ny + FR[t, 8] * nz)
+                number = 2 * (s - links[start[body], 0]) + second
+                count = note(found, count, reach[t], wx, wy, wz, mx, my, mz, d - radius, number)
+            node += 1
+        kept = spread_out(found, count, SLOTS, slots)
+        counts[t] = kept
+        for k in range(kept):
+            for c in range(8):
+                result[t, k, c] = found[slots[k], c]
+
+
+@kernel
+def spread_found(rows, first, counts, result):
+    """Choose up to SLOTS points far apart of each task, whose points are rows[first[t]:first[t + 1]] (8 columns)."""
+    for t in range(counts.shape[0]):
+        own = rows[first[t] : first[t + 1]]
+        slots = np.empty(SLOTS, np.int64)
+        kept = spread_out(own, own.shape[0], SLOTS, slots)
+        counts[t] = kept
+        for k in range(kept):
+            for c in range(8):
+                result[t, k, c] = own[slots[k], c]
+
+
+@kernel
+def join_tasks(pair, task_counts, task_found, counts, places, normals, gaps, features):
+    """Put what the tasks of each pair found together; tasks of one pair follow each other.
+
+    Args:
+        pair: The pair of each task, ascending.
+        task_counts: See `probe_tasks`, as task_found.
+        task_found: See task_counts.
+        counts: See `rigid_pairs.meet_pairs`, as places, normals, gaps and features; written for these pairs.
+        places: See counts.
+        normals: See counts.
+        gaps: See counts.
+        features: See counts.
+    """
+    found, slots = np.empty((2 * SLOTS, 8)), np.empty(2 * SLOTS, np.int64)
+    t = 0
+    while t < pair.shape[0]:
+        p, count = pair[t], 0
+        while t < pair.shape[0] and pair[t] == p:
+            for k in range(task_counts[t]):
+                for c in range(8):
+                    found[count, c] = task_found[t, k, c]
+                count += 1
+            t += 1
+        counts[p] = spread_out(found, count, SLOTS, slots)
+        for k in range(counts[p]):
+            m = slots[k]
+            for c in range(3):
+                places[p, k, c], normals[p, k, c] = found[m, c], found[m, 3 + c]
+            gaps[p, k], features[p, k] = found[m, 6], int(found[m, 7])

@@ -1,0 +1,134 @@
+"""Meshes of a scene and their distance fields: made, read, fitted and placed."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import continua.mesh as meshes
+from continua import sdf
+from continua.errors import InputError
+from continua.numerics.kernel import cache_root
+from continua.scene import rigid, shapes
+from continua.scene.models import Scene
+
+__all__ = ["build_shape", "build_surface", "turn_vector"]
+
+_NEAR = 20.0  # contacts need the field near the surface
+_SAY_AFTER = 2.0  # s
+
+
+def build_shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
+    """Return the mesh that a model of one describes."""
+    match spec:
+        case shapes.BoxMesh():
+            if spec.elements == "hexes":
+                return meshes.hex_box(spec.size, spec.cells, origin=spec.origin)
+            return meshes.box(spec.size, spec.cells, split=spec.split, origin=spec.origin)
+        case shapes.RectangleMesh():
+            return meshes.rectangle(
+                spec.size, spec.cells, kind=spec.elements, origin=spec.origin, thickness=spec.thickness
+            )
+        case shapes.BridgeMesh():
+            return meshes.bridge(spec.n, spec.size)
+        case shapes.SphereMesh():
+            return meshes.sphere(spec.radius, spec.cells)
+        case shapes.CylinderMesh():
+            return meshes.cylinder(spec.radius, spec.height, spec.cells)
+        case shapes.TorusMesh():
+            return meshes.torus(spec.radius, spec.tube, spec.cells)
+        case shapes.BowlMesh():
+            return meshes.bowl(spec.radius, spec.thickness, spec.opening, spec.cells)
+        case shapes.BlobMesh():
+            limbs = [meshes.Limb(**{**limb.model_dump(), "name": limb.name or ""}) for limb in spec.limbs]
+            return meshes.blob(limbs, spec.size, spec.blend)
+        case shapes.FileMesh():
+            return _file_mesh(spec, scene.file(spec.path))
+    raise TypeError(f"unknown mesh {spec!r}")
+
+
+def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.VolumeMesh:
+    mesh = meshes.read(path)
+    if isinstance(mesh, meshes.TetMesh):
+        return mesh
+    if isinstance(mesh, meshes.HexMesh):
+        return mesh if spec.hexes == "keep" else mesh.to_tets()
+    if spec.tetrahedralize is None:
+        raise InputError(
+            f"{spec.path} has only a surface; add 'tetrahedralize: {{size: ...}}' to fill it with tetrahedra"
+        )
+    wishes = spec.tetrahedralize.model_dump(exclude_none=True)
+    return meshes.tetrahedralize(mesh, **wishes)
+
+
+def turn_vector(spec: shapes.Rotation | None) -> Any:
+    """Return a rotation as axis times angle [rad]."""
+    if spec is None:
+        return np.zeros(3)
+    axis = np.array(spec.axis, dtype=np.float64)
+    return axis / np.linalg.norm(axis) * math.radians(spec.degrees)
+
+
+def build_surface(
+    spec: Any, wishes: shapes.Fitted, place: shapes.Transform | None, scene: Scene
+) -> tuple[meshes.SurfaceMesh | meshes.VolumeMesh, sdf.DistanceField | sdf.PlacedField | None]:
+    """Return the placed surface of something rigid, and its fitted field if one is wished for.
+
+    Args:
+        spec: The model of its mesh; one from a file needs no tetrahedra.
+        wishes: Where its field comes from.
+        place: Where it is put.
+        scene: The scene.
+    """
+    mesh: meshes.SurfaceMesh | meshes.VolumeMesh
+    match spec:
+        case shapes.FileMesh() | rigid.RigidFile():
+            mesh = meshes.read(scene.file(spec.path))
+        case rigid.RigidTorus():
+            mesh = meshes.surfaces.torus(spec.radius, spec.tube, spec.cells)
+        case _:
+            mesh = build_shape(spec, scene)
+    field: sdf.DistanceField | sdf.PlacedField | None = None
+    surface = mesh if isinstance(mesh, meshes.SurfaceMesh) else mesh.surface
+    if wishes.field is not None:
+        field = sdf.load(scene.file(wishes.field), surface)
+    elif wishes.fit is not None:
+        field = _fitted(surface, wishes.fit)
+    if place is None:
+        return mesh, field
+    where: dict[str, Any] = {
+        "translate": place.translate,
+        "rotate": turn_vector(place.rotate),
+        "scale": place.scale,
+    }
+    return mesh.transformed(**where), None if field is None else field.transformed(**where)
+
+
+def _fitted(surface: meshes.SurfaceMesh, tolerance: float) -> sdf.DistanceField:
+    """Fit a field, or take the one that an earlier run has left beside the compiled kernels."""
+    path = cache_root() / f"field-{sdf.mesh_hash(surface)[:32]}-{tolerance:g}.sdf"
+    if path.is_file():
+        try:
+            return sdf.load(path, surface)
+        except InputError:
+            pass  # of another version, or cut short: made again
+    start, said = time.perf_counter(), False
+
+    def show(_part: float, _text: str) -> None:
+        nonlocal said
+        if not said and time.perf_counter() - start > _SAY_AFTER:
+            said = True
+            print("continua: fitting a distance field (once) ...", file=sys.stderr, flush=True)
+
+    field = sdf.fit(surface, tolerance=tolerance, near=_NEAR, progress=show)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        field.save(path)
+    except OSError:
+        pass  # then the next run fits it again
+    return field

@@ -1,0 +1,68 @@
+"""A fitted field where its body is: turned and moved."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.mesh.transform import rotation_matrix
+from continua.sdf.checks import as_queries
+from continua.sdf.field import DistanceField, FieldTable
+
+__all__ = ["PlacedField"]
+
+
+class PlacedField:
+    """A `DistanceField` that was scaled, turned and moved; made by `DistanceField.transformed`.
+
+    Attributes:
+        field: The field in its own axes.
+        turn: How its axes stand: columns of a rotation, shape [3, 3].
+        shift: Where its origin is [m], shape [3].
+    """
+
+    def __init__(self, field: DistanceField, turn: NDArray[np.float64], shift: NDArray[np.float64]) -> None:
+        self.field, self.turn, self.shift = field, turn, shift
+
+    def __call__(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return signed distances [m] of points [n, 3]; shape [n]."""
+        return self.field(self._into(points))
+
+    def gradient(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return gradients at points [n, 3], about of length 1; shape [n, 3]."""
+        return self.value_and_gradient(points)[1]
+
+    def value_and_gradient(self, points: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return signed distances [n] [m] and gradients [n, 3] at points [n, 3]."""
+        values, gradients = self.field.value_and_gradient(self._into(points))
+        return values, gradients @ self.turn.T
+
+    def transformed(
+        self, translate: ArrayLike = (0.0, 0.0, 0.0), rotate: ArrayLike | None = None, scale: float = 1.0
+    ) -> PlacedField:
+        """Return the field of the body scaled, then turned about the origin, then moved; see `DistanceField`."""
+        turn = np.eye(3) if rotate is None else rotation_matrix(rotate)
+        shift = scale * turn @ self.shift + np.asarray(translate, np.float64)
+        return PlacedField(scaled(self.field, scale), turn @ self.turn, shift)
+
+    def _into(self, points: ArrayLike) -> NDArray[np.float64]:
+        return np.ascontiguousarray((as_queries(points) - self.shift) @ self.turn)
+
+    def __repr__(self) -> str:
+        return f"<PlacedField of {self.field!r}>"
+
+
+def scaled(field: DistanceField, scale: float) -> DistanceField:
+    """Return the field of a body that is `scale` times as large."""
+    if not (isfinite(scale) and scale > 0.0):
+        raise InputError(f"the scale of a distance field must be greater than 0, not {scale}")
+    if scale == 1.0:
+        return field
+    table = field.table
+    frame = np.append(scale * table.frame[:3], table.frame[3] / scale)
+    coefficients = (scale * table.coefficients.astype(np.float64)).astype(np.float32)
+    bigger = FieldTable(frame, table.grid, table.nodes, table.ends, table.degrees, coefficients)
+    return DistanceField(bigger, field.report.scaled(scale), field.source_hash)
