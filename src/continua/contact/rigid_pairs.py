@@ -12,6 +12,7 @@ from math import cos, pi, sin, sqrt
 import numpy as np
 from numba import prange
 
+from continua.contact.rigid_axes import meet_along_axis
 from continua.contact.rigid_boxes import box_box
 from continua.contact.rigid_shapes import BALL, BOX, CYLINDER, HOLLOW, PLANE, ROD, distance_at, into, out_of
 from continua.numerics import inline, kernel_pair
@@ -20,6 +21,7 @@ __all__ = ["SLOTS", "meet_pairs", "note", "spread_out"]
 
 SLOTS = 8  # touching points that a pair can have
 _SCRATCH = 48
+_MISSED = 2e-3  # of the pieces' radii: by how much points may be wrong about the gap
 _GOLDEN = 0.5 * (sqrt(5.0) - 1.0)
 
 
@@ -225,6 +227,20 @@ def _sides(size, X, R, i, j, found, count, margin):
 
 
 @inline
+def _nearest_place(kind, size, X, R, i, j, found, count, margin):
+    """Add the nearest place if the points of rims, corners and edges have found none, or only places farther off."""
+    slack = _MISSED * (size[i, 0] + size[j, 0])
+    for k in range(count):
+        if found[k, 6] < slack:
+            return count
+    gap, nx, ny, nz, x, y, z = meet_along_axis(kind, size, X, R, i, j)
+    for k in range(count):
+        if found[k, 6] < gap + slack:
+            return count
+    return note(found, count, margin, x, y, z, nx, ny, nz, gap, 50)
+
+
+@inline
 def spread_out(found, count, keep, slots):
     """Choose up to `keep` of the noted points: the deepest, then always the one farthest from those chosen.
 
@@ -290,6 +306,7 @@ def _meet(kind, size, X, R, i, j, margin, found, scratch):
         count = _rims_any(kind, size, X, R, j, i, -1.0, found, count, margin, 30)
         if ki == CYLINDER:
             count = _sides(size, X, R, i, j, found, count, margin)
+        count = _nearest_place(kind, size, X, R, i, j, found, count, margin)
     return count
 
 

@@ -1,0 +1,170 @@
+"""Two convex pieces: the direction along which they are farthest apart or overlap least, from their supports.
+
+The signed distance of convex shapes is the largest separation n.(x_i - x_j) - h_i(-n) - h_j(n) over all directions n, with
+the supports h. It is found from a few likely directions by a search that turns and narrows.
+"""
+
+from __future__ import annotations
+
+from math import cos, sin, sqrt
+
+from continua.contact.rigid_shapes import BOX, distance, into, out_of
+from continua.numerics import inline
+
+__all__ = ["meet_along_axis"]
+
+_SPOTS = 8
+_FINE = 2e-5  # rad, where the search ends
+_CORE = 0.7  # part of their size at which pieces that overlap a little do not
+_TURNS = 24
+_FLAT = 1e-3  # a direction nearer to across or along counts as such
+
+
+@inline
+def _support(kind, size, R, i, x, y, z):
+    """Return how far piece i (a box or a cylinder) reaches from its centre along a direction."""
+    x, y, z = into(R, i, x, y, z)
+    if kind[i] == BOX:
+        return size[i, 0] * abs(x) + size[i, 1] * abs(y) + size[i, 2] * abs(z)
+    return size[i, 0] * sqrt(x * x + y * y) + size[i, 1] * abs(z)
+
+
+@inline
+def _separation(kind, size, X, R, i, j, x, y, z):
+    along = x * (X[i, 0] - X[j, 0]) + y * (X[i, 1] - X[j, 1]) + z * (X[i, 2] - X[j, 2])
+    return along - _support(kind, size, R, i, x, y, z) - _support(kind, size, R, j, x, y, z)
+
+
+@inline
+def _towards(X, i, j, x, y, z):
+    """Return a unit direction along (x, y, z), from j to i rather than back; zero stays zero."""
+    length = sqrt(x * x + y * y + z * z)
+    if length < 1e-9:
+        return 0.0, 0.0, 0.0
+    along = x * (X[i, 0] - X[j, 0]) + y * (X[i, 1] - X[j, 1]) + z * (X[i, 2] - X[j, 2])
+    s = -1.0 / length if along < 0.0 else 1.0 / length
+    return s * x, s * y, s * z
+
+
+@inline
+def _likely(kind, R, X, i, j, k):
+    """Return one of 16 likely directions: between the centres, the axes of both, and across each two axes."""
+    if k == 0:
+        return _towards(X, i, j, X[i, 0] - X[j, 0], X[i, 1] - X[j, 1], X[i, 2] - X[j, 2])
+    if k < 7:
+        piece, axis = (i, k - 1) if k < 4 else (j, k - 4)
+        if kind[piece] != BOX and axis != 2:
+            return 0.0, 0.0, 0.0
+        return _towards(X, i, j, R[piece, axis], R[piece, 3 + axis], R[piece, 6 + axis])
+    a, b = (k - 7) // 3, (k - 7) % 3
+    if (kind[i] != BOX and a != 2) or (kind[j] != BOX and b != 2):
+        return 0.0, 0.0, 0.0
+    x = R[i, 3 + a] * R[j, 6 + b] - R[i, 6 + a] * R[j, 3 + b]
+    y = R[i, 6 + a] * R[j, b] - R[i, a] * R[j, 6 + b]
+    z = R[i, a] * R[j, 3 + b] - R[i, 3 + a] * R[j, b]
+    return _towards(X, i, j, x, y, z)
+
+
+@inline
+def _onto(kind, size, X, R, i, x, y, z):
+    """Return the point of the core of piece i nearest to a point."""
+    lx, ly, lz = into(R, i, x - X[i, 0], y - X[i, 1], z - X[i, 2])
+    d, nx, ny, nz = distance(kind[i], _CORE * size[i, 0], _CORE * size[i, 1], _CORE * size[i, 2], lx, ly, lz)
+    if d <= 0.0:
+        return x, y, z
+    nx, ny, nz = out_of(R, i, nx, ny, nz)
+    return x - d * nx, y - d * ny, z - d * nz
+
+
+@inline
+def _between_cores(kind, size, X, R, i, j):
+    """Return the direction from the core of j to that of i, by projecting from one to the other in turn."""
+    px, py, pz = X[i, 0], X[i, 1], X[i, 2]
+    qx, qy, qz = px, py, pz
+    for _ in range(_TURNS):
+        qx, qy, qz = _onto(kind, size, X, R, j, px, py, pz)
+        px, py, pz = _onto(kind, size, X, R, i, qx, qy, qz)
+    x, y, z = px - qx, py - qy, pz - qz
+    length = sqrt(x * x + y * y + z * z)
+    if length < 1e-9:
+        return 0.0, 0.0, 0.0
+    return x / length, y / length, z / length
+
+
+@inline
+def _narrow(kind, size, X, R, i, j, x, y, z, best):
+    """Turn a direction until no other near it separates more; return the separation and the direction."""
+    step, phase = 0.3, 0.0
+    while step > _FINE:
+        # two directions across
+        if abs(x) < 0.57735:
+            s = 1.0 / sqrt(y * y + z * z)
+            ux, uy, uz = 0.0, z * s, -y * s
+        else:
+            s = 1.0 / sqrt(x * x + y * y)
+            ux, uy, uz = -y * s, x * s, 0.0
+        vx, vy, vz = y * uz - z * uy, z * ux - x * uz, x * uy - y * ux
+        bx, by, bz, found = x, y, z, best
+        for k in range(_SPOTS):
+            angle = phase + 6.283185307179586 * k / _SPOTS
+            c, s = step * cos(angle), step * sin(angle)
+            px, py, pz = x + c * ux + s * vx, y + c * uy + s * vy, z + c * uz + s * vz
+            length = sqrt(px * px + py * py + pz * pz)
+            px, py, pz = px / length, py / length, pz / length
+            gap = _separation(kind, size, X, R, i, j, px, py, pz)
+            if gap > found:
+                found, bx, by, bz = gap, px, py, pz
+        if found > best:
+            best, x, y, z = found, bx, by, bz
+        else:
+            step *= 0.75
+        phase += 1.0
+    return best, x, y, z
+
+
+@inline
+def _farthest(kind, size, R, i, x, y, z):
+    """Return the point of piece i farthest along a direction, from its centre, and whether it is the only one."""
+    lx, ly, lz = into(R, i, x, y, z)
+    sharp = True
+    if kind[i] == BOX:
+        px = size[i, 0] * (0.0 if abs(lx) < _FLAT else (1.0 if lx > 0.0 else -1.0))
+        py = size[i, 1] * (0.0 if abs(ly) < _FLAT else (1.0 if ly > 0.0 else -1.0))
+        pz = size[i, 2] * (0.0 if abs(lz) < _FLAT else (1.0 if lz > 0.0 else -1.0))
+        sharp = abs(lx) >= _FLAT and abs(ly) >= _FLAT and abs(lz) >= _FLAT
+    else:
+        rho = sqrt(lx * lx + ly * ly)
+        px, py = (size[i, 0] * lx / rho, size[i, 0] * ly / rho) if rho > _FLAT else (0.0, 0.0)
+        pz = size[i, 1] * (0.0 if abs(lz) < _FLAT else (1.0 if lz > 0.0 else -1.0))
+        sharp = rho > _FLAT and abs(lz) >= _FLAT
+    px, py, pz = out_of(R, i, px, py, pz)
+    return px, py, pz, sharp
+
+
+@inline
+def meet_along_axis(kind, size, X, R, i, j):
+    """Return the signed distance of two boxes or cylinders, the normal from j to i, and a place between them."""
+    best, x, y, z = -1e300, 0.0, 1.0, 0.0
+    for k in range(16):
+        px, py, pz = _likely(kind, R, X, i, j, k)
+        if px == 0.0 and py == 0.0 and pz == 0.0:
+            continue
+        gap = _separation(kind, size, X, R, i, j, px, py, pz)
+        if gap > best:
+            best, x, y, z = gap, px, py, pz
+    best, x, y, z = _narrow(kind, size, X, R, i, j, x, y, z, best)
+    px, py, pz = _between_cores(kind, size, X, R, i, j)
+    if px != 0.0 or py != 0.0 or pz != 0.0:
+        gap = _separation(kind, size, X, R, i, j, px, py, pz)
+        gap, px, py, pz = _narrow(kind, size, X, R, i, j, px, py, pz, gap)
+        if gap > best:
+            best, x, y, z = gap, px, py, pz
+    ax, ay, az, sharp = _farthest(kind, size, R, i, -x, -y, -z)
+    bx, by, bz, edge = _farthest(kind, size, R, j, x, y, z)
+    s = 1.0 if sharp else (0.0 if edge else 0.5)
+    t = 1.0 - s
+    half = 0.5 * best * (t - s)
+    px = s * (X[i, 0] + ax) + t * (X[j, 0] + bx) + half * x
+    py = s * (X[i, 1] + ay) + t * (X[j, 1] + by) + half * y
+    pz = s * (X[i, 2] + az) + t * (X[j, 2] + bz) + half * z
+    return best, x, y, z, px, py, pz
