@@ -92,7 +92,7 @@ def _close(kinds, seed, low, high):
 def test_gaps_of_near_pairs_are_their_distances(kinds):
     sizes, places, turns, wanted = _close(kinds, 11, -0.02, 0.02)
     reach = 0.06
-    counts, points, normals, gaps = _meet(kinds, sizes, places, turns, reach)
+    counts, _, normals, gaps = _meet(kinds, sizes, places, turns, reach)
     assert (counts > 0).mean() > 0.99  # two corners that pass each other have no common face yet
     hit = counts > 0
     error = (gaps.min(axis=1) - wanted)[hit]
@@ -106,7 +106,7 @@ def test_gaps_of_near_pairs_are_their_distances(kinds):
     assert not (hit & (wanted < -off) & (least > 0.0)).any()
     assert not (hit & (wanted > off) & (least < -1e-9)).any()
     assert not (~hit & (wanted < -1e-3)).any()
-    # normals point from the second piece to the first, and points lie near both
+    # normals point from the second piece to the first, and lead out of an overlap
     k = gaps[hit].argmin(axis=1)
     normal = normals[hit][np.arange(hit.sum()), k]
     np.testing.assert_allclose(np.linalg.norm(normal, axis=1), 1.0, atol=1e-9)

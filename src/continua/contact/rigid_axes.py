@@ -1,7 +1,7 @@
 """Two convex pieces: the direction along which they are farthest apart or overlap least, from their supports.
 
-The signed distance of convex shapes is the largest separation n.(x_i - x_j) - h_i(-n) - h_j(n) over all directions n, with
-the supports h. It is found from a few likely directions by a search that turns and narrows.
+The signed distance of convex shapes is the largest separation n.(x_i - x_j) - h_i(-n) - h_j(n) over all directions n,
+with the supports h. It is found from a few likely directions by a search that turns and narrows.
 """
 
 from __future__ import annotations
