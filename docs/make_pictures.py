@@ -57,14 +57,16 @@ def hero() -> None:
     save(np.concatenate(rows), "hero")
 
 
-def scene_film(name: str, seconds: float, fps: float = 15.0) -> None:
+def scene_film(
+    name: str, seconds: float, fps: float = 15.0, *, start: float = 0.0, faster: float = 1.0
+) -> None:
     scene = ct.load_scene(name)
-    frames = list(scene.build().run(seconds, fps))
+    frames = [frame for frame in scene.build().run(seconds, fps) if frame.time >= start]
     picture = scene.output.picture
     camera = None if picture.camera is None else picture.camera.model_dump(exclude_none=True)
     look = make_look(frames, size=(560, 315), color=picture.color, camera=camera, fluid="surface")
     painter = Painter(look)
-    save_film((painter.paint(frame) for frame in frames), name, fps)
+    save_film((painter.paint(frame) for frame in frames), name, fps * faster)
 
 
 def beams(kinds: Iterable[dict], seconds: float) -> ct.Frame:
@@ -198,6 +200,8 @@ PICTURES: dict[str, Callable[[], None]] = {
     "dam-break": lambda: scene_film("dam-break", 1.6),
     "double-dam": lambda: scene_film("double-dam", 2.4, fps=12.0),
     "honey": lambda: scene_film("honey", 4.5, fps=10.0),
+    "karman": lambda: scene_film("karman", 22.0, fps=5.0, start=14.0, faster=2.4),
+    "smoke-sphere": lambda: scene_film("smoke-sphere", 3.4, fps=12.5),
     "incline": lambda: scene_film("incline", 1.5),
     "squeeze": lambda: scene_film("squeeze", 2.6),
     "linear_and_corotated": linear_and_corotated,

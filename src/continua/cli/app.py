@@ -105,7 +105,7 @@ def run(
     fps: Annotated[float | None, typer.Option(help="Frames per second, instead of the scene's.")] = None,
     formats: Annotated[
         str | None,
-        typer.Option("--format", help="Files to write, such as vtu,usd: vtu usd glb ply obj png mp4."),
+        typer.Option("--format", help="Files to write, such as vtu,usd: vtu vti usd glb ply obj png mp4."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     force: Annotated[

@@ -104,9 +104,11 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
 
 
 def _describe_scene(scene: Scene) -> None:
+    from continua.eulerian.grid import BYTES_PER_CELL
     from continua.mesh import TetMesh
     from continua.scene.build import build_body, build_mesh
     from continua.scene.fluids import Fluid
+    from continua.scene.grid_fluids import Smoke, WindTunnel
     from continua.scene.rigid import RigidBody
     from continua.solids.bezier_geometry import bezier_node_count
     from continua.sph import BYTES_PER_PARTICLE
@@ -120,6 +122,13 @@ def _describe_scene(scene: Scene) -> None:
             memory += count * BYTES_PER_PARTICLE
             law = f"fluid, {body.viscosity:g} Pa s, {body.density:g} kg/m³"
             rows.append((body.name, f"{count:,} particles", "-", f"{3 * count:,}", law))
+            continue
+        if isinstance(body, Smoke | WindTunnel):
+            count = math.prod(body.cells)
+            dofs += (len(body.cells) + 1) * count
+            memory += count * BYTES_PER_CELL
+            law = f"{body.type.replace('_', ' ')}, {body.viscosity:g} Pa s, {body.density:g} kg/m³"
+            rows.append((body.name, f"{count:,} cells", "-", f"{(len(body.cells) + 1) * count:,}", law))
             continue
         if isinstance(body, RigidBody):
             copies = math.prod(body.grid.counts) if body.grid is not None else max(1, len(body.places))

@@ -277,7 +277,7 @@ class Flow:
         area = self.grid.spacing ** (self.grid.dim - 1)
         force = area * (self.pressure.ravel()[self._wall_cells] @ self._wall_areas)
         if self._viscosity is not None and not self.slip:
-            force += self._viscosity[1].wall_force(self.velocity, self.viscosity)
+            force += self._viscosity[1].wall_force(self.viscosity)
         return float(force[0]), float(force[1]), float(force[2])
 
     def top_speed(self) -> float:

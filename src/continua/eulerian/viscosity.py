@@ -60,6 +60,7 @@ class Viscosity:
     def __init__(self, cut: CutCells, sides: Sequence[Side], number: float, *, slip: bool = False) -> None:
         self.cut, self.sides, self.slip = cut, sides, slip
         self.mass = 1.0 / number
+        self._drops: dict[int, float] = {}
         self._components = {axis: self._component(axis) for axis in cut.grid.axes}
 
     def _component(self, axis: int) -> _Component:
@@ -114,16 +115,15 @@ class Viscosity:
             x = np.where(part.free, u, 0.0).astype(np.float64)
             solves.append(part.solver.solve(b, x, rtol=rtol))
             u[part.free] = x[part.free]
+            values = u.reshape(-1).astype(np.float64)
+            drop = part.pull * (values[part.target] - values[part.source])
+            self._drops[axis] = float(drop[part.wall].sum())
         return solves
 
-    def wall_force(self, velocity: Sequence[NDArray], viscosity: float) -> NDArray[np.float64]:
-        """Return the friction on obstacles along x, y and z [N], for the dynamic viscosity [Pa s]."""
+    def wall_force(self, viscosity: float) -> NDArray[np.float64]:
+        """Return what the last solve gave to obstacles along x, y and z [N], for the dynamic viscosity [Pa s]."""
         grid = self.cut.grid
         force = np.zeros(3)
-        for axis, part in self._components.items():
-            u = velocity[axis].reshape(-1).astype(np.float64)
-            drop = part.pull * (u[part.target] - u[part.source])
-            force[axis - grid.first] = (
-                viscosity * grid.spacing ** (grid.dim - 2) * float(drop[part.wall].sum())
-            )
+        for axis, drop in self._drops.items():
+            force[axis - grid.first] = viscosity * grid.spacing ** (grid.dim - 2) * drop
         return force

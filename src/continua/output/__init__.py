@@ -7,6 +7,7 @@ from continua.output.make import SINK_KINDS, make_sink
 from continua.output.pictures import Mp4Sink, PngSink
 from continua.output.surface_files import ObjSink, PlySink
 from continua.output.usd import UsdSink
+from continua.output.vti import VtiSink
 from continua.output.vtu import VtuSink
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "RunInfo",
     "Sink",
     "UsdSink",
+    "VtiSink",
     "VtuSink",
     "make_sink",
 ]

@@ -13,12 +13,14 @@ from continua.output.glb import GlbSink
 from continua.output.pictures import Mp4Sink, PngSink
 from continua.output.surface_files import ObjSink, PlySink
 from continua.output.usd import UsdSink
+from continua.output.vti import VtiSink
 from continua.output.vtu import VtuSink
 
 __all__ = ["SINK_KINDS", "make_sink"]
 
 _MAKERS: dict[str, Callable[..., Sink]] = {
     "vtu": VtuSink,
+    "vti": VtiSink,
     "usd": UsdSink,
     "glb": GlbSink,
     "ply": PlySink,

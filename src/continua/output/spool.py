@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.files import atomic_write
-from continua.frames import BodyFields, BodyFrame, Field, Frame
+from continua.frames import BodyFields, BodyFrame, Field, Frame, Volume
 from continua.output.files import numbered, prepare_folder, remove_leftovers
 from continua.output.sequence import check_next
-from continua.render.composition import field_values
+from continua.render.composition import field_values, shown_fog
 
 __all__ = ["Spool"]
 
@@ -86,8 +86,11 @@ class Spool:
             unit = ""
             if self.color != "plain":
                 unit = body.fields[self.color].unit if self.color in body.fields else ""
-                if self.color in body.fields or body.kind != "fluid":
+                if self.color in body.fields or body.kind not in ("fluid", "grid"):
                     arrays[f"values{i}"] = field_values(body, self.color)[nodes].astype(np.float32)
+            fog = shown_fog(body, self.color)
+            if fog is not None:
+                arrays[f"fog{i}"] = np.asarray(fog.fields["smoke"].values, np.float16)
             fixed = self._keep_fixed(body, nodes)
             bodies.append(
                 {
@@ -97,6 +100,7 @@ class Spool:
                     "unit": unit,
                     "fixed": fixed,
                     "point_radius": body.point_radius,
+                    "grid": None if fog is None else [*fog.origin, fog.spacing],
                 }
             )
         about = {
@@ -153,7 +157,9 @@ class Spool:
                     )
                 bodies = {}
                 for i, item in enumerate(about["bodies"]):
-                    bodies[item["name"]] = self._body(item, data[f"positions{i}"], data.get(f"values{i}"))
+                    bodies[item["name"]] = self._body(
+                        item, data[f"positions{i}"], data.get(f"values{i}"), data.get(f"fog{i}")
+                    )
         except InputError:
             raise
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
@@ -169,8 +175,14 @@ class Spool:
             colliders=tuple(about["colliders"]),
         )
 
-    def _body(self, item: dict[str, Any], positions: NDArray, values: NDArray | None) -> BodyFrame:
+    def _body(
+        self, item: dict[str, Any], positions: NDArray, values: NDArray | None, fog: NDArray | None
+    ) -> BodyFrame:
         fixed = self._read_fixed(item["fixed"])
+        volume = None
+        if fog is not None:
+            x, y, z, spacing = item["grid"]
+            volume = Volume((x, y, z), spacing, {"smoke": Field(fog.astype(np.float32), "1")})
         return BodyFrame(
             name=item["name"],
             kind=item["kind"],
@@ -181,6 +193,7 @@ class Spool:
             fields=BodyFields({} if values is None else {self.color: Field(values, item["unit"])}),
             color=item["color"],
             point_radius=item.get("point_radius"),
+            volume=volume,
         )
 
     def frames(self) -> Iterator[Frame]:

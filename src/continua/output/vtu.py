@@ -22,7 +22,7 @@ from continua.frames import BodyFrame, Frame, RunInfo
 from continua.output.files import file_names
 from continua.output.sequence import SequenceSink
 
-__all__ = ["VtuSink"]
+__all__ = ["Appended", "VtuSink"]
 
 _VTK_KIND = {
     "vertex": 1,
@@ -44,7 +44,7 @@ def _compressed(data: bytes) -> bytes:
     return b"".join([np.array(sizes, "<u8").tobytes(), *blocks])
 
 
-class _Appended:
+class Appended:
     """Collects arrays for the appended section and gives the XML element that points at each."""
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ def _single(values: NDArray) -> NDArray:
 
 def _vtu_bytes(body: BodyFrame, time: float, cells: _Cells) -> bytes:
     """Return the whole VTU file of a body at `time` [s]: positions in double, fields in single precision."""
-    data = _Appended()
+    data = Appended()
     field_data = data.array("TimeValue", np.array([time]), tuples=True)
     for name, joule in body.energy.items():
         field_data += data.array(f"energy_{name}", np.array([float(joule)]), tuples=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.frames import BodyFrame, Frame
+from continua.frames import BodyFrame, Frame, Volume
 from continua.render.camera import Camera
 from continua.render.colors import PALETTE, map_colors, srgb_to_linear
 from continua.render.fluid_surface import surfaced
@@ -23,6 +23,7 @@ from continua.render.surface import SmoothSurface
 __all__ = [
     "Cloud",
     "Composition",
+    "Fog",
     "Ground",
     "Legend",
     "Look",
@@ -32,6 +33,7 @@ __all__ = [
     "field_values",
     "make_look",
     "nice",
+    "shown_fog",
     "smooth_surface",
 ]
 
@@ -39,6 +41,7 @@ _LABELS = {"von_mises": "von Mises stress", "displacement": "displacement", "vel
 # A body at rest shows no colours: below these values there is only round-off.
 _NOISE = {"Pa": 1e-3, "m": 1e-9, "m/s": 1e-9}
 _NEUTRAL = (0.74, 0.76, 0.79)
+_SMOKE = (0.50, 0.52, 0.56)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,17 @@ class Cloud:
 
 
 @dataclass(frozen=True, slots=True)
+class Fog:
+    """Smoke in a box of cubic cells: lower corner [m], spacing [m], amounts [nx, ny, nz], and a linear RGB colour."""
+
+    name: str
+    origin: tuple[float, float, float]
+    spacing: float
+    amounts: NDArray[np.float32]
+    color: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
 class Composition:
     """One frame, ready to be drawn."""
 
@@ -134,6 +148,7 @@ class Composition:
     grounds: tuple[Ground, ...]
     time: float
     clouds: tuple[Cloud, ...] = ()
+    fogs: tuple[Fog, ...] = ()
 
 
 def nice(value: float, *, up: bool) -> float:
@@ -168,7 +183,15 @@ def field_values(body: BodyFrame, name: str) -> NDArray[np.float64]:
 
 def shows(body: BodyFrame, name: str) -> bool:
     """Tell whether a field colours a body: rigid bodies and fluids have no stress and stay plain."""
-    return body.kind not in ("rigid", "fluid") or name in body.fields
+    return body.kind not in ("rigid", "fluid", "grid") or name in body.fields
+
+
+def shown_fog(body: BodyFrame, color: str) -> Volume | None:
+    """Return the grid of a body whose smoke is drawn as such, or None: it has none, is plane, or shows a field."""
+    volume = body.volume
+    if volume is None or color not in ("smoke", "plain") or "smoke" not in volume.fields:
+        return None
+    return volume if volume.shape[2] > 1 else None
 
 
 class _Survey:
@@ -182,6 +205,13 @@ class _Survey:
 
     def add(self, body: BodyFrame, index: int, color: str) -> None:
         """Take one body of the frame number `index` into account."""
+        fog = shown_fog(body, color)
+        if fog is not None:
+            low = np.array(fog.origin)
+            ends = np.stack([low, low + fog.spacing * np.array(fog.shape)])
+            box = np.array(np.meshgrid(*ends.T, indexing="ij")).reshape(3, -1).T
+            self.outer = _outermost(np.vstack([self.outer, box]))
+            return
         nodes = np.unique(body.triangles) if body.point_radius is None else np.arange(len(body.positions))
         if not len(nodes):
             return
@@ -194,7 +224,9 @@ class _Survey:
             if not np.isfinite(values).all():
                 raise InputError(f'body "{body.name}" cannot be coloured: its {color} is not finite')
             self.unit = body.fields[color].unit
-            self.lowest = min(self.lowest, float(values.min()))
+            # so would those of a flow along walls, on both ends of the scale
+            bottom = float(np.quantile(values, 0.005)) if body.volume is not None else float(values.min())
+            self.lowest = min(self.lowest, bottom)
             self.highest = max(self.highest, float(values.max()))
             # Stress peaks at clamped edges would leave the rest of the body in one colour.
             top = float(np.quantile(values, 0.995))
@@ -215,6 +247,8 @@ class _Survey:
             top = float(np.quantile(list(self.tops.values()), 0.9))
             low = -nice(-self.lowest, up=True) if self.lowest < 0 else 0.0
             high = _range_top(top) if top > max(low, _NOISE.get(self.unit, 0.0)) else low + 1.0
+            if color == "vorticity":  # turning either way counts the same
+                low, high = -max(-low, high), max(-low, high)
         title = _LABELS.get(color, color.replace("_", " "))
         return Legend(title, self.unit, low, high, self.highest > high * (1 + 1e-9))
 
@@ -281,10 +315,15 @@ def compose(
         surfaces: Surfaces of earlier frames by body; filled and used again while the triangles stay the same.
     """
     surfaces = {} if surfaces is None else surfaces
-    shapes, clouds = [], []
+    shapes, clouds, fogs = [], [], []
     for number, found in enumerate(frame):
         body = surfaced(found) if look.fluid == "surface" else found
-        if body.point_radius is not None:
+        fog = shown_fog(body, look.color)
+        if fog is not None:
+            smoke = np.asarray(fog.fields["smoke"].values, np.float32)
+            color = srgb_to_linear(_SMOKE if body.color is None else body.color)
+            fogs.append(Fog(body.name, fog.origin, fog.spacing, smoke, color))
+        elif body.point_radius is not None:
             clouds.append(_cloud(body, number, look))
         elif len(body.triangles):
             shapes.append(_body_shape(body, number, look, surfaces))
@@ -296,7 +335,7 @@ def compose(
             shapes.append(_sphere_shape(collider, look))
         elif collider["kind"] == "mesh":
             shapes.append(_mesh_shape(collider, look))
-    return Composition(look, tuple(shapes), tuple(grounds), frame.time, tuple(clouds))
+    return Composition(look, tuple(shapes), tuple(grounds), frame.time, tuple(clouds), tuple(fogs))
 
 
 def smooth_surface(body: BodyFrame, surfaces: dict[str, tuple[Any, SmoothSurface]]) -> SmoothSurface:

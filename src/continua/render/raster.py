@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from continua.render import kernels
 from continua.render.colors import color_map, srgb_to_linear
 from continua.render.composition import Composition
+from continua.render.fog import draw_fogs
 from continua.render.lighting import backdrop, light_up
 from continua.render.splats import draw_clouds
 
@@ -40,6 +41,9 @@ def draw(composition: Composition) -> NDArray[np.uint8]:
         view, lit.lamp, _OFFSETS, lit.positions, lit.normals, lit.colors, lit.values, ramp, lit.sky, lit.triangles,
         edges, boxes, lit.axes, lit.center, lit.scale, lit.maps, lit.planes, lit.tables, backdrop(height), picture,
     )  # fmt: skip
+    hidden = (edges, boxes, lit.planes, view)
     if composition.clouds:
-        return draw_clouds(picture, look, composition.clouds, lit.lamp, (edges, boxes, lit.planes, view))
+        picture = draw_clouds(picture, look, composition.clouds, lit.lamp, hidden)
+    if composition.fogs:
+        picture = draw_fogs(picture, look, composition.fogs, lit.lamp, hidden)
     return picture

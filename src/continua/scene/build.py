@@ -14,11 +14,13 @@ import continua.mesh as meshes
 from continua import solids
 from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
 from continua.errors import InputError
+from continua.eulerian import GridFluid
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.motion import Motion
 from continua.rigid import RigidGroup
-from continua.scene import fluids, loads, matter, motions, selectors, surroundings
+from continua.scene import fluids, grid_fluids, loads, matter, motions, selectors, surroundings
 from continua.scene.build_fluid import build_fluid
+from continua.scene.build_grid import build_grid_fluid, build_polygon
 from continua.scene.build_mesh import build_shape, build_surface, turn_vector
 from continua.scene.build_rigid import build_joints, build_rigid
 from continua.scene.models import Scene
@@ -56,7 +58,7 @@ def build_world(scene: Scene, progress: Callable[[int], None] | None = None) -> 
             bodies,
             gravity=scene.gravity,
             dt=scene.dt,
-            colliders=[_collider(scene, number) for number in range(len(scene.colliders))],
+            colliders=[_collider(scene, spec, "colliders", k) for k, spec in enumerate(scene.colliders)],
             contact=_contact(scene.contact),
             joints=joints,
             wind=_wind(scene),
@@ -74,7 +76,7 @@ def _soft_spec(scene: Scene, number: int) -> matter.SoftBody:
     return spec
 
 
-def build_body(scene: Scene, number: int) -> solids.SoftBody | RigidGroup | Fluid:
+def build_body(scene: Scene, number: int) -> solids.SoftBody | RigidGroup | Fluid | GridFluid:
     """Return body `number` of the scene."""
     match scene.bodies[number]:
         case matter.SoftBody():
@@ -82,6 +84,10 @@ def build_body(scene: Scene, number: int) -> solids.SoftBody | RigidGroup | Flui
         case fluids.Fluid() as spec:
             mesh = None if spec.mesh is None else _placed(scene, number, spec)
             return build_fluid(scene, number, mesh, None if spec.color is None else _rgb(spec.color))
+        case grid_fluids.Smoke() | grid_fluids.WindTunnel() as spec:
+            return build_grid_fluid(
+                scene, number, _collider, None if spec.color is None else _rgb(spec.color)
+            )
     return build_rigid(scene, number, _motion, _rgb)
 
 
@@ -413,16 +419,18 @@ def _contact(spec: surroundings.Contact) -> Contact:
     return Contact(spec.friction, spec.restitution, spec.thickness, spec.self_contact, pairs)
 
 
-def _collider(scene: Scene, number: int) -> Shape:
-    spec = scene.colliders[number]
+def _collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
+    """Return the shape of a collider or obstacle that stands in the scene at `key`."""
     answer: dict[str, Any] = {
         "friction": spec.friction,
         "restitution": spec.restitution,
         "name": spec.name or "",
     }
-    with scene.at("colliders", number):
+    with scene.at(*key):
         answer["motion"] = None if spec.motion is None else _motion(spec.motion)
         match spec:
+            case grid_fluids.Polygon():
+                return build_polygon(spec, answer)
             case surroundings.Plane():
                 return Plane(spec.point, spec.normal, **answer)
             case surroundings.Sphere():

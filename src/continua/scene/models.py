@@ -13,6 +13,7 @@ from pydantic import AfterValidator, PrivateAttr, Tag, ValidationError, model_va
 from pydantic_core import PydanticCustomError
 
 from continua.scene.fluids import Fluid
+from continua.scene.grid_fluids import Smoke, WindTunnel
 from continua.scene.matter import SoftBody
 from continua.scene.problems import Place, Source, scene_error
 from continua.scene.rigid import Joint, RigidBody
@@ -28,8 +29,12 @@ __all__ = ["Camera", "Output", "Picture", "Scene"]
 MAX_STEPS = 10_000_000
 
 Body = Annotated[
-    Annotated[SoftBody, Tag("soft")] | Annotated[RigidBody, Tag("rigid")] | Annotated[Fluid, Tag("fluid")],
-    by_type("soft", "rigid", "fluid"),
+    Annotated[SoftBody, Tag("soft")]
+    | Annotated[RigidBody, Tag("rigid")]
+    | Annotated[Fluid, Tag("fluid")]
+    | Annotated[Smoke, Tag("smoke")]
+    | Annotated[WindTunnel, Tag("wind_tunnel")],
+    by_type("soft", "rigid", "fluid", "smoke", "wind_tunnel"),
 ]
 
 
@@ -75,7 +80,7 @@ class Picture(Model):
 
     color: Literal[
         "von_mises", "displacement", "velocity", "stress", "stretch", "energy_density", "plastic_strain",
-        "inverted", "paint", "pressure", "density_error", "plain",
+        "inverted", "paint", "pressure", "density_error", "vorticity", "smoke", "temperature", "plain",
     ] = option("What the colours of the bodies show.", "von_mises")  # fmt: skip
     fluid: Literal["points", "surface"] = option(
         "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra.", "points"
@@ -87,8 +92,8 @@ class Picture(Model):
 class Output(Model):
     """What a run writes."""
 
-    formats: list[Literal["vtu", "usd", "glb", "ply", "obj", "png", "mp4"]] = option(
-        "Files written for the frames.", ["vtu"], max_length=7
+    formats: list[Literal["vtu", "vti", "usd", "glb", "ply", "obj", "png", "mp4"]] = option(
+        "Files written for the frames.", ["vtu"], max_length=8
     )
     fields: list[Literal["stress", "stretch", "energy_density", "plastic_strain", "inverted"]] = option(
         "Fields inside the elements that are written besides displacement, velocity and von Mises stress.",
