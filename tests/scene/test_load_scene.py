@@ -59,7 +59,7 @@ def test_every_key_has_a_meaning_and_every_physical_number_a_unit():
     pure_numbers |= {"second_invariant", "activation", "optimum", "shear"}
     pure_numbers |= {"beta", "gamma", "fit"}
     pure_numbers |= {"density_error", "divergence_error", "surface_tension", "cfl", "xsph"}
-    pure_numbers |= {"smoke", "weight", "confinement"}
+    pure_numbers |= {"smoke", "weight", "confinement", "wall_friction"}
     for model in [schema, *schema["$defs"].values()]:
         assert model["additionalProperties"] is False
         assert model["description"]
