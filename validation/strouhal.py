@@ -39,4 +39,5 @@ def strouhal(across: int = 12, seconds: float = 60.0) -> tuple[float, float]:
 
 if __name__ == "__main__":
     number, coefficient = strouhal()
-    print(f"Strouhal number {number:.4f} (0.16 to 0.20), drag coefficient {coefficient:.3f} (1.33 in the open, more between walls)")
+    print(f"Strouhal number {number:.4f} (0.164 in the open)")
+    print(f"drag coefficient {coefficient:.3f} (1.33 in the open, more between walls)")
