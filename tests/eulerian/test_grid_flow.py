@@ -200,3 +200,18 @@ def test_grids_that_are_none_are_refused():
         make_grid((1.0, 1.0), (2, 2))
     with pytest.raises(ct.InputError, match="GiB"):
         make_grid((1.0, 1.0, 1.0), (20_000, 20_000, 20_000))
+
+
+def test_a_floating_ball_is_lifted_by_the_weight_of_what_it_displaces():
+    grid = make_grid((1.0, 1.0, 1.0), (24, 24, 24))
+    ball = ct.Sphere(center=(0.47, 0.52, 0.5), radius=0.25)
+    flow = Flow(grid, {"top": "open"}, [ball], density=1000.0, rtol=1e-10, dtype=np.float64)
+    dt, g = 0.01, 9.81
+    flow.velocity[1][:] = -g * dt
+    flow.hold_sides()
+    flow.project(dt)
+    force = np.array(flow.wall_force())
+    weight = 1000.0 * g * 4.0 / 3.0 * np.pi * 0.25**3
+    print("lift", force, "weight of the water", weight)
+    assert force[1] == pytest.approx(weight, rel=0.02)
+    np.testing.assert_allclose(force[[0, 2]], 0.0, atol=1e-3 * weight)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from numba import prange
 
-from continua.numerics import inline, kernel_pair
+from continua.numerics import inline, kernel, kernel_pair
 
-__all__ = ["face_parts", "layers", "nearest_of", "snap_corners"]
+__all__ = ["closed_cells", "face_parts", "layers", "nearest_of", "snap_corners", "wall_cells"]
 
 
 @inline
@@ -124,3 +124,38 @@ def layers(state, number):
             )
             if near:
                 state[i, j, k] = number
+
+
+@kernel_pair
+def closed_cells(a0, a1, a2, closed):
+    """Tell which cells have no open face."""
+    n0, n1, n2 = closed.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            total = a1[i, j, k] + a1[i, j + 1, k] + a2[i, j, k] + a2[i, j, k + 1]
+            if n0 > 1:
+                total += a0[i, j, k] + a0[i + 1, j, k]
+            closed[i, j, k] = total == 0.0
+
+
+@kernel
+def wall_cells(a0, a1, a2, cells, areas):
+    """List the cells with a wall in flat order, and the walls' areas along the array axes; return how many there are.
+
+    With an empty `cells` they are only counted.
+    """
+    n0, n1, n2 = a0.shape[0] - 1, a0.shape[1], a0.shape[2]
+    count = 0
+    for i in range(n0):
+        for j in range(n1):
+            for k in range(n2):
+                x = a0[i, j, k] - a0[i + 1, j, k]
+                y = a1[i, j, k] - a1[i, j + 1, k]
+                z = a2[i, j, k] - a2[i, j, k + 1]
+                if x != 0.0 or y != 0.0 or z != 0.0:
+                    if cells.size > 0:
+                        cells[count] = (i * n1 + j) * n2 + k
+                        areas[count, 0], areas[count, 1], areas[count, 2] = x, y, z
+                    count += 1
+    return count

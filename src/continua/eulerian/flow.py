@@ -104,15 +104,10 @@ class Flow:
         self._states = [
             self._layered(self.cut.parts[a] >= NARROW) if a in grid.axes else None for a in range(3)
         ]
-        closed = np.ones(grid.shape, bool)
-        for a in grid.axes:
-            part = np.moveaxis(self.cut.parts[a], a, 0)
-            closed &= np.moveaxis((part[:-1] == 0) & (part[1:] == 0), 0, a)
-        self.closed = closed
-        self._cell_state = self._layered(~closed)
-        areas = self.cut.wall_areas().reshape(-1, 3)
-        self._wall_cells = np.flatnonzero((areas != 0.0).any(axis=1) & ~closed.ravel())
-        self._wall_areas = areas[self._wall_cells]
+        self.closed = np.empty(grid.shape, bool)
+        cut_kernels.closed_cells.pick(self._b.size >= _PARALLEL_FROM)(*self.cut.parts, self.closed)
+        self._cell_state = self._layered(~self.closed)
+        self._walls: tuple[NDArray, NDArray] | None = None
         self._viscosity = None
 
     def _layered(self, known: NDArray[np.bool_]) -> NDArray[np.uint8] | None:
@@ -274,8 +269,14 @@ class Flow:
 
     def wall_force(self) -> tuple[float, float, float]:
         """Return the force on all obstacles by pressure and friction [N]; per metre of depth in a plane."""
-        area = self.grid.spacing ** (self.grid.dim - 1)
-        force = area * (self.pressure.ravel()[self._wall_cells] @ self._wall_areas)
+        if self._walls is None:
+            count = cut_kernels.wall_cells(*self.cut.parts, np.zeros(0, np.int64), np.zeros((0, 3)))
+            self._walls = (np.zeros(count, np.int64), np.zeros((count, 3)))
+            if count:
+                cut_kernels.wall_cells(*self.cut.parts, *self._walls)
+        cells, areas = self._walls
+        unit = self.pressure_unit * self.grid.spacing ** (self.grid.dim - 1)
+        force = np.roll(unit * (self.potential.ravel()[cells] @ areas), -self.grid.first)
         if self._viscosity is not None and not self.slip:
             force += self._viscosity[1].wall_force(self.viscosity)
         return float(force[0]), float(force[1]), float(force[2])

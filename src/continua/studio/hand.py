@@ -45,6 +45,10 @@ class Hand:
     ) -> None:
         if not 0 <= triangle < len(frame.triangles):
             raise InputError(f"the surface has triangles 0 to {len(frame.triangles) - 1}, not {triangle}")
+        if frame.kind == "grid":
+            raise InputError(
+                f"'{frame.name}' is a fluid on a grid, which cannot be pulled; change its obstacles instead"
+            )
         own = np.asarray(weights, dtype=np.float64)
         if own.min() < -1e-3 or not own.sum() > 0.0:
             raise InputError("the weights of a held point must be at least 0 and not all 0")
