@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import ordered_sum, partly_free, symmetric_times
+from continua.linalg.kernels import advance_row, begin_row, ordered_sum, partly_free, turn_row
 from continua.numerics import inline, kernel, kernel_pair
 
 WIDTH = 8  # rows a bin: lanes of a register
@@ -99,14 +99,9 @@ def conjugate_gradients(
                     rhs[i, 1] - sums[1, lane],
                     rhs[i, 2] - sums[2, lane],
                 )
-                z0, z1, z2 = symmetric_times(inverse, i, r0, r1, r2)
-                r[i, 0], r[i, 1], r[i, 2] = r0, r1, r2
-                d[i, 0], d[i, 1], d[i, 2] = z0, z1, z2
-                total += r0 * z0 + r1 * z1 + r2 * z2
-                z0, z1, z2 = symmetric_times(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
-                scale += rhs[i, 0] * z0 + rhs[i, 1] * z1 + rhs[i, 2] * z2
-                z0, z1, z2 = symmetric_times(inverse, i, load[i, 0], load[i, 1], load[i, 2])
-                scale += load[i, 0] * z0 + load[i, 1] * z1 + load[i, 2] * z2
+                square, whole = begin_row(inverse, rhs, load, i, r0, r1, r2, r, d)
+                total += square
+                scale += whole
         partial[c] = total
         partial2[c] = scale
     delta = ordered_sum(partial)
@@ -139,25 +134,14 @@ def conjugate_gradients(
         for c in prange(chunks):  # second pass: solution, residual, preconditioned residual
             total = 0.0
             for i in range(uint64(c * BINS * WIDTH), uint64(min(n, (c + 1) * BINS * WIDTH))):
-                r0 = r[i, 0] - alpha * q[i, 0]
-                r1 = r[i, 1] - alpha * q[i, 1]
-                r2 = r[i, 2] - alpha * q[i, 2]
-                x[i, 0] += alpha * d[i, 0]
-                x[i, 1] += alpha * d[i, 1]
-                x[i, 2] += alpha * d[i, 2]
-                z0, z1, z2 = symmetric_times(inverse, i, r0, r1, r2)
-                r[i, 0], r[i, 1], r[i, 2] = r0, r1, r2
-                z[i, 0], z[i, 1], z[i, 2] = z0, z1, z2
-                total += r0 * z0 + r1 * z1 + r2 * z2
+                total += advance_row(inverse, alpha, x, r, z, d, q, i)
             partial[c] = total
         fresh = ordered_sum(partial)
         beta = fresh / delta
         delta = fresh
         for c in prange(chunks):  # third pass: search direction
             for i in range(uint64(c * BINS * WIDTH), uint64(min(n, (c + 1) * BINS * WIDTH))):
-                d[i, 0] = z[i, 0] + beta * d[i, 0]
-                d[i, 1] = z[i, 1] + beta * d[i, 1]
-                d[i, 2] = z[i, 2] + beta * d[i, 2]
+                turn_row(beta, z, d, i)
         iteration += 1
         passes += 3
     return iteration, np.sqrt(delta / reference), passes

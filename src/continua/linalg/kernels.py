@@ -282,6 +282,55 @@ def partly_free(fixed, projections, i, a0, a1, a2):
     return symmetric_times(projections, i, a0, a1, a2)
 
 
+@inline
+def force_square(inverse, i, a0, a1, a2):
+    """Return the square of a force at row i in the norm of the inverse diagonal block."""
+    z0, z1, z2 = symmetric_times(inverse, i, a0, a1, a2)
+    return a0 * z0 + a1 * z1 + a2 * z2
+
+
+@inline
+def begin_row(inverse, rhs, load, i, r0, r1, r2, r, d):
+    """Set the residual of row i and its first direction; return the squares of the residual and of rhs and load."""
+    z0, z1, z2 = symmetric_times(inverse, i, r0, r1, r2)
+    r[i, 0] = r0
+    r[i, 1] = r1
+    r[i, 2] = r2
+    d[i, 0] = z0
+    d[i, 1] = z1
+    d[i, 2] = z2
+    scale = force_square(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
+    scale += force_square(inverse, i, load[i, 0], load[i, 1], load[i, 2])
+    return r0 * z0 + r1 * z1 + r2 * z2, scale
+
+
+@inline
+def advance_row(inverse, alpha, x, r, z, d, q, i):
+    """Go along the direction at row i: solution, residual, preconditioned residual; return the residual's square."""
+    r0 = r[i, 0] - alpha * q[i, 0]
+    r1 = r[i, 1] - alpha * q[i, 1]
+    r2 = r[i, 2] - alpha * q[i, 2]
+    x[i, 0] += alpha * d[i, 0]
+    x[i, 1] += alpha * d[i, 1]
+    x[i, 2] += alpha * d[i, 2]
+    z0, z1, z2 = symmetric_times(inverse, i, r0, r1, r2)
+    r[i, 0] = r0
+    r[i, 1] = r1
+    r[i, 2] = r2
+    z[i, 0] = z0
+    z[i, 1] = z1
+    z[i, 2] = z2
+    return r0 * z0 + r1 * z1 + r2 * z2
+
+
+@inline
+def turn_row(beta, z, d, i):
+    """Set the next direction of row i."""
+    d[i, 0] = z[i, 0] + beta * d[i, 0]
+    d[i, 1] = z[i, 1] + beta * d[i, 1]
+    d[i, 2] = z[i, 2] + beta * d[i, 2]
+
+
 @kernel_pair
 def conjugate_gradients(
     indptr, indices, blocks, fixed, projections, inverse, rhs, load, x, rtol, max_iterations,
@@ -302,18 +351,9 @@ def conjugate_gradients(
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
             s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
             r0, r1, r2 = partly_free(fixed, projections, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
-            z0, z1, z2 = symmetric_times(inverse, i, r0, r1, r2)
-            r[i, 0] = r0
-            r[i, 1] = r1
-            r[i, 2] = r2
-            d[i, 0] = z0
-            d[i, 1] = z1
-            d[i, 2] = z2
-            total += r0 * z0 + r1 * z1 + r2 * z2
-            z0, z1, z2 = symmetric_times(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
-            scale += rhs[i, 0] * z0 + rhs[i, 1] * z1 + rhs[i, 2] * z2
-            z0, z1, z2 = symmetric_times(inverse, i, load[i, 0], load[i, 1], load[i, 2])
-            scale += load[i, 0] * z0 + load[i, 1] * z1 + load[i, 2] * z2
+            square, whole = begin_row(inverse, rhs, load, i, r0, r1, r2, r, d)
+            total += square
+            scale += whole
         partial[c] = total
         partial2[c] = scale
     delta = ordered_sum(partial)
@@ -342,20 +382,7 @@ def conjugate_gradients(
         for c in prange(chunks):
             total = 0.0
             for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-                r0 = r[i, 0] - alpha * q[i, 0]
-                r1 = r[i, 1] - alpha * q[i, 1]
-                r2 = r[i, 2] - alpha * q[i, 2]
-                x[i, 0] += alpha * d[i, 0]
-                x[i, 1] += alpha * d[i, 1]
-                x[i, 2] += alpha * d[i, 2]
-                z0, z1, z2 = symmetric_times(inverse, i, r0, r1, r2)
-                r[i, 0] = r0
-                r[i, 1] = r1
-                r[i, 2] = r2
-                z[i, 0] = z0
-                z[i, 1] = z1
-                z[i, 2] = z2
-                total += r0 * z0 + r1 * z1 + r2 * z2
+                total += advance_row(inverse, alpha, x, r, z, d, q, i)
             partial[c] = total
         fresh = ordered_sum(partial)
         beta = fresh / delta
@@ -363,7 +390,5 @@ def conjugate_gradients(
         iteration += 1
         for c in prange(chunks):
             for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
-                d[i, 0] = z[i, 0] + beta * d[i, 0]
-                d[i, 1] = z[i, 1] + beta * d[i, 1]
-                d[i, 2] = z[i, 2] + beta * d[i, 2]
+                turn_row(beta, z, d, i)
     return iteration, np.sqrt(delta / reference)

@@ -9,16 +9,17 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import CHUNK, add_columns, blocks_times, free_part, ordered_sum, symmetric_times
+from continua.linalg.kernels import (
+    CHUNK,
+    add_columns,
+    blocks_times,
+    force_square,
+    free_part,
+    ordered_sum,
+    symmetric_times,
+)
 from continua.numerics import inline, kernel_pair
 from continua.numerics.simd import fma4, load4, zero4
-
-
-@inline
-def _size(inverse, i, a0, a1, a2):
-    """Return the square of a force at row i in the norm of the inverse diagonal block."""
-    z0, z1, z2 = symmetric_times(inverse, i, a0, a1, a2)
-    return a0 * z0 + a1 * z1 + a2 * z2
 
 
 @kernel_pair
@@ -38,9 +39,9 @@ def start(
             r[i, 0], r[i, 1], r[i, 2] = r0, r1, r2
             b[to, 0], b[to, 1], b[to, 2] = r0, r1, r2
             p[i, 0], p[i, 1], p[i, 2] = 0.0, 0.0, 0.0
-            total += _size(inverse, i, r0, r1, r2)
-            scale += _size(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
-            scale += _size(inverse, i, load[i, 0], load[i, 1], load[i, 2])
+            total += force_square(inverse, i, r0, r1, r2)
+            scale += force_square(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
+            scale += force_square(inverse, i, load[i, 0], load[i, 1], load[i, 2])
         partial[c] = total
         partial2[c] = scale
     return ordered_sum(partial), ordered_sum(partial2)
@@ -87,8 +88,8 @@ def start_along(
             av[i, 0], av[i, 1], av[i, 2] = d
             za = symmetric_times(inverse, i, a[0], a[1], a[2])
             zb = symmetric_times(inverse, i, b[0], b[1], b[2])
-            scale = _size(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
-            scale += _size(inverse, i, load[i, 0], load[i, 1], load[i, 2])
+            scale = force_square(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
+            scale += force_square(inverse, i, load[i, 0], load[i, 1], load[i, 2])
             s = (
                 s[0] + za[0] * a[0] + za[1] * a[1] + za[2] * a[2],
                 s[1] + scale,
@@ -96,7 +97,7 @@ def start_along(
                 s[3] + za[0] * d[0] + za[1] * d[1] + za[2] * d[2],
                 s[4] + zb[0] * b[0] + zb[1] * b[1] + zb[2] * b[2],
                 s[5] + zb[0] * d[0] + zb[1] * d[1] + zb[2] * d[2],
-                s[6] + _size(inverse, i, d[0], d[1], d[2]),
+                s[6] + force_square(inverse, i, d[0], d[1], d[2]),
             )
         for k in range(7):
             partial[c, k] = s[k]
@@ -123,7 +124,7 @@ def shift(inverse, rank, f, g, u, v, au, av, x, r, b, p, partial):
             for a in range(3):
                 x[i, a] += f * u[i, a] + g * v[i, a]
                 p[i, a] = 0.0
-            total += _size(inverse, i, r0, r1, r2)
+            total += force_square(inverse, i, r0, r1, r2)
         partial[c] = total
     return ordered_sum(partial)
 
@@ -174,6 +175,6 @@ def iterate(
             to = uint32(rank[i])
             r[i, 0], r[i, 1], r[i, 2] = r0, r1, r2
             b[to, 0], b[to, 1], b[to, 2] = r0, r1, r2
-            total += _size(inverse, i, r0, r1, r2)
+            total += force_square(inverse, i, r0, r1, r2)
         partial[c] = total
     return delta, curvature, ordered_sum(partial)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.linalg import bin_kernels
 from continua.linalg.matrix import BlockMatrix
-from continua.linalg.solver import SolveReport
+from continua.linalg.solver import SolveReport, check_limits
 
 __all__ = ["BinMatrix", "MergedPCG"]
 
@@ -84,10 +84,7 @@ class MergedPCG:
     """
 
     def __init__(self, rtol: float = 1e-4, max_iterations: int = 2000) -> None:
-        if not 0.0 < rtol < 1.0:
-            raise InputError(f"rtol must be between 0 and 1, not {rtol}")
-        if max_iterations < 1:
-            raise InputError(f"max_iterations must be at least 1, not {max_iterations}")
+        check_limits(rtol, max_iterations)
         self.rtol = float(rtol)
         self.max_iterations = int(max_iterations)
         self.reason = ""

@@ -15,7 +15,7 @@ from continua.linalg.hierarchy import Hierarchy
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.pcg import PCG
 from continua.linalg.smoothers import SMOOTHERS
-from continua.linalg.solver import SolveReport
+from continua.linalg.solver import SolveReport, check_limits
 
 __all__ = ["Multigrid", "PMultigrid"]
 
@@ -67,9 +67,8 @@ class Multigrid:
         fallback: bool = True,
         smoother: str = "gauss-seidel",
     ) -> None:
-        if not 0.0 < rtol < 1.0:
-            raise InputError(f"rtol must be between 0 and 1, not {rtol}")
-        for name, value in {"max_iterations": max_iterations, "sweeps": sweeps, "coarsest": coarsest}.items():
+        check_limits(rtol, max_iterations)
+        for name, value in {"sweeps": sweeps, "coarsest": coarsest}.items():
             if value < 1:
                 raise InputError(f"{name} must be at least 1, not {value}")
         if cycle not in _CYCLES:

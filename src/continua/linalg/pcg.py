@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.linalg import kernels, ssor
 from continua.linalg.matrix import BlockMatrix
-from continua.linalg.solver import SolveReport
+from continua.linalg.solver import SolveReport, check_limits
 
 __all__ = ["PCG"]
 
@@ -37,10 +37,7 @@ class PCG:
         preconditioner: str = "ssor",
         relaxation: float = 1.4,
     ) -> None:
-        if not 0.0 < rtol < 1.0:
-            raise InputError(f"rtol must be between 0 and 1, not {rtol}")
-        if max_iterations < 1:
-            raise InputError(f"max_iterations must be at least 1, not {max_iterations}")
+        check_limits(rtol, max_iterations)
         if preconditioner not in ("ssor", "jacobi"):
             raise InputError(f"preconditioner must be 'ssor' or 'jacobi', not {preconditioner!r}")
         if not 0.0 < relaxation < 2.0:

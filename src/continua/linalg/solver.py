@@ -8,9 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
 from continua.linalg.matrix import BlockMatrix
 
-__all__ = ["LinearSolver", "SolveReport"]
+__all__ = ["LinearSolver", "SolveReport", "check_limits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +71,11 @@ class LinearSolver(Protocol):
             ways: Two directions along which a better guess may lie, shape [2, n, 3], zero where x is held. A solver
                 for which a product with the matrix is cheap starts from the best guess along them.
         """
+
+
+def check_limits(rtol: float, max_iterations: int) -> None:
+    """Raise InputError if a solver cannot stop there."""
+    if not 0.0 < rtol < 1.0:
+        raise InputError(f"rtol must be between 0 and 1, not {rtol}")
+    if max_iterations < 1:
+        raise InputError(f"max_iterations must be at least 1, not {max_iterations}")
