@@ -57,6 +57,8 @@ class Grouping:
 
 def connected(count: int, links: NDArray[np.integer]) -> NDArray[np.int32]:
     """Return the group of each of `count` things that are linked by pairs [k, 2]."""
+    if len(links) == 0:
+        return np.arange(count, dtype=np.int32)
     graph = sparse.coo_array((np.ones(len(links), np.int8), (links[:, 0], links[:, 1])), (count, count))
     return np.asarray(csgraph.connected_components(graph, directed=False)[1], np.int32)
 

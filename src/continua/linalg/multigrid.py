@@ -117,7 +117,7 @@ class Multigrid:
                 _CYCLES[self.kind],
             )  # fmt: skip
             self._inverse = np.zeros((n, 6))
-            self._r, self._p, self._q, self._zero = (np.zeros((n, 3)) for _ in range(4))
+            self._r, self._p, self._q, self._zero, self._given = (np.zeros((n, 3)) for _ in range(5))
             chunks = max(1, (n + kernels.CHUNK - 1) // kernels.CHUNK)
             self._partial = [np.zeros(chunks) for _ in range(2)]
             self._sums, self._products = np.zeros((chunks, 7)), None
@@ -137,7 +137,8 @@ class Multigrid:
         self._both()
         begin = perf_counter()
         scale = self._zero if load is None else load
-        given = x.copy()
+        given = self._given
+        given[:] = x
         self._rhs = rhs
         if not self._definite:
             self.last = self._give_up(rhs, x, given, load, SolveReport(0, -1.0, False))
