@@ -9,6 +9,7 @@ import { Notes, StatusLine } from "./panel/StatusLine";
 import { SolvePanel } from "./panel/SolvePanel";
 import { TopBar } from "./panel/TopBar";
 import { Tree } from "./panel/Tree";
+import { ViewPanel } from "./panel/ViewPanel";
 import { ViewTools } from "./panel/ViewTools";
 import { WorldPanel } from "./panel/WorldPanel";
 import { useStudio } from "./state/store";
@@ -46,6 +47,7 @@ export function App() {
           {editable && tab === "edit" && <EditPanel />}
           {editable && tab === "solve" && <SolvePanel />}
           {live && scene && <ColorPanel scene={scene} />}
+          {live && scene && <ViewPanel />}
           {live && panel && <BodyPanel panel={panel} dark={dark} />}
           {live && panel && <WorldPanel panel={panel} />}
           {live && panel && <SteppingPanel panel={panel} />}

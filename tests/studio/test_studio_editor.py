@@ -1,11 +1,13 @@
 """Puts scenes together in the real page with a mouse, and runs what was put together."""
 
+import io
 import subprocess
 import sys
 import time
 
 import numpy as np
 import pytest
+from PIL import Image
 from test_studio_page import browser, opened, pause, serving, settle, until  # noqa: F401
 
 from continua.scene import load_scene
@@ -266,3 +268,88 @@ def until_exists(path, seconds=60):
     while not path.exists():
         assert time.monotonic() < end, f"{path} did not come"
         time.sleep(0.05)
+
+
+def picture(page):
+    """Return the pixels in the middle of the view, once two pictures in a row are the same."""
+    box = page.locator("canvas").first.bounding_box()
+    clip = {
+        "x": box["x"] + 60,
+        "y": box["y"] + 70,
+        "width": box["width"] - 120,
+        "height": box["height"] - 110,
+    }
+    before = None
+    while True:
+        now = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"), dtype=int)
+        if before is not None and np.array_equal(before, now):
+            return now
+        before = now
+        page.wait_for_timeout(120)
+
+
+def changed(a, b):
+    return (np.abs(a - b).max(axis=2) > 8).mean()
+
+
+def test_faces_are_pressed_and_every_look_changes_the_picture(editor):
+    page, session, _ = editor
+    add(page, "Box")
+    page.get_by_role("button", name="Add pin").click()
+    page.wait_for_function("() => __continua.paper().data.bodies[0].pin?.length === 1")
+    built(page)
+    page.keyboard.press("f")
+    page.keyboard.press("p")
+    top = rest(page).mean(axis=0) + [0.05, 0.5, 0.12]
+    x, y = page.evaluate("p => __continua.project(...p)", top.tolist())
+
+    def press(way):
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, y + way, steps=4)
+        tag = page.locator(".press-tag").inner_text()
+        page.mouse.up()
+        return tag
+
+    page.keyboard.down("Control")
+    assert press(40).startswith("push")
+    page.keyboard.up("Control")
+    page.wait_for_function("() => __continua.paper().data.bodies[0].load_faces?.length === 1")
+    load = data(page)["bodies"][0]["load_faces"][0]
+    assert load["traction"] < 0
+    built(page)
+    force = session.board.live().forces["box/hold/1"]
+    # 192 equal faces on a cube of side 1, and the load of one of those on the top points down
+    np.testing.assert_allclose(force, [0, load["traction"] * 6 / 192, 0], rtol=1e-9, atol=1e-12)
+    press(-40)  # a push or pull is no part of the scene
+    until(page, lambda: len(session._pokes) == 1)
+    page.keyboard.press(".")
+    running(page, 0)
+    until(page, lambda: session._pokes == [])
+    assert len(data(page)["bodies"][0]["load_faces"]) == 1
+
+    page.get_by_role("tab", name="Live").click()
+    for _ in range(9):
+        page.keyboard.press(".")
+    running(page, 9)
+    plain = picture(page)
+    for label in ("Edges", "Nodes", "Shape at rest"):
+        page.get_by_label(label, exact=True).check()
+        assert changed(plain, picture(page)) > 0.001, label
+        page.get_by_label(label, exact=True).uncheck()
+        assert changed(plain, picture(page)) < 1e-4, label
+    slider = page.get_by_label("Exaggeration")
+    slider.focus()
+    slider.press("End")
+    assert changed(plain, picture(page)) > 0.01
+    slider.press("Home")
+    assert changed(plain, picture(page)) < 1e-4
+    whole = len(page.evaluate("() => __continua.triangles(0)"))
+    page.get_by_role("radiogroup", name="Cut across").get_by_role("radio", name="z").click()
+    page.wait_for_function("n => __continua.triangles(0).length < n", arg=whole)
+    # half of the cube has 4 x 4 cells: two faces of 32 triangles, and four sides of 16
+    assert len(page.evaluate("() => __continua.triangles(0)")) == 3 * (2 * 32 + 4 * 16)
+    assert changed(plain, picture(page)) > 0.01
+    page.get_by_role("radiogroup", name="Cut across").get_by_role("radio", name="Whole").click()
+    page.wait_for_function("n => __continua.triangles(0).length === n", arg=whole)
+    assert changed(plain, picture(page)) < 1e-4

@@ -129,6 +129,8 @@ def select(where: Any, mesh: meshes.VolumeMesh, positions: NDArray[np.float64]) 
                     f"node {max(where.nodes)} does not exist; the mesh has {mesh.node_count} nodes"
                 )
             return np.unique(np.array(where.nodes, dtype=np.intp))
+        case selectors.FacesSelector():
+            raise InputError("face numbers choose faces only, for 'press' and 'load_faces'")
         case selectors.RegionSelector():
             return where.region
     raise TypeError(f"unknown selector {where!r}")
@@ -305,6 +307,12 @@ def _centers(
 ) -> NDArray[np.intp] | str:
     """Return the elements or faces that a selector chooses by their centres."""
     with scene.at(*key):
+        if isinstance(where, selectors.FacesSelector) and kind == "face":
+            if max(where.faces) >= len(centers):
+                raise InputError(
+                    f"face {max(where.faces)} does not exist; the surface has {len(centers)} faces"
+                )
+            return np.unique(np.array(where.faces, dtype=np.intp))
         if isinstance(where, selectors.NodesSelector):
             raise InputError(
                 f"node numbers cannot choose {kind}s; use a box, a sphere, a half space or a region"

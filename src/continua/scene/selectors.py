@@ -11,6 +11,7 @@ from continua.scene.types import Direction, Model, Number, Text, Vector, by_type
 __all__ = [
     "SIDES",
     "BoxSelector",
+    "FacesSelector",
     "HalfSpaceSelector",
     "NodesSelector",
     "RegionSelector",
@@ -56,6 +57,15 @@ class NodesSelector(Model):
     )
 
 
+class FacesSelector(Model):
+    """Faces of the surface by number, for loads on faces."""
+
+    type: Literal["faces"] = option("Faces by number.")
+    faces: list[Annotated[int, Field(strict=True, ge=0)]] = option(
+        "Numbers of faces of the surface, from 0.", min_length=1, max_length=100_000
+    )
+
+
 class RegionSelector(Model):
     """Nodes of the elements of a named region of the mesh file (a Gmsh physical group)."""
 
@@ -69,6 +79,7 @@ Where = Annotated[
     | Annotated[SphereSelector, Tag("sphere")]
     | Annotated[HalfSpaceSelector, Tag("half_space")]
     | Annotated[NodesSelector, Tag("nodes")]
+    | Annotated[FacesSelector, Tag("faces")]
     | Annotated[RegionSelector, Tag("region")],
-    by_type("word", "box", "sphere", "half_space", "nodes", "region"),
+    by_type("word", "box", "sphere", "half_space", "nodes", "faces", "region"),
 ]

@@ -13,6 +13,7 @@ from continua.frames import BodyFrame, Frame
 from continua.render.colors import PALETTE, color_map
 from continua.render.fluid_surface import surfaced
 from continua.sph.surface import check_surfaces
+from continua.studio.cut import Cut
 from continua.studio.protocol import Kind, pack
 from continua.studio.session import Snapshot
 
@@ -58,11 +59,12 @@ class _Surface:
     triangles: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, body: BodyFrame) -> _Surface:
+    def of(cls, body: BodyFrame, cut: Cut | None, height: float, marked: NDArray[np.integer]) -> _Surface:
         if body.point_radius is not None:  # a fluid: all particles
             return cls(np.arange(len(body.positions)), np.zeros((0, 3), np.uint32))
-        nodes, corners = np.unique(body.triangles, return_inverse=True)
-        return cls(nodes, corners.reshape(-1, 3).astype(np.uint32))
+        triangles = body.triangles if cut is None else cut.triangles(body, height)
+        nodes = np.union1d(triangles, marked).astype(np.int64)
+        return cls(nodes, np.searchsorted(nodes, triangles).reshape(-1, 3).astype(np.uint32))
 
 
 class Encoder:
@@ -81,6 +83,8 @@ class Encoder:
         self.field: str | None = None
         self.fluid = "points"
         self.epoch = 0
+        self._cut: Cut | None = None
+        self._view = self._colored = -1
         self._surfaces: list[_Surface] = []
         self._sent: dict[str, NDArray] = {}
         self._sampled = -1
@@ -89,8 +93,17 @@ class Encoder:
         """Pack the meshes, colliders and fields of the snapshot's scene; from now on its frames follow."""
         frame = snapshot.frame
         self.epoch = snapshot.epoch
-        self.field = snapshot.opening.color
-        self._surfaces = [_Surface.of(body) for body in frame]
+        if self._colored != snapshot.epoch:  # another cut of the same world keeps the field that was chosen
+            self.field, self._colored = snapshot.opening.color, snapshot.epoch
+        if self._view != snapshot.view:
+            self._cut, self._view = None, snapshot.view
+        height = 0.0 if self._cut is None else self._cut.height(frame)
+        self._surfaces = []
+        for number, body in enumerate(frame):
+            marked = [nodes for owner, nodes in snapshot.marks.values() if owner == number]
+            self._surfaces.append(
+                _Surface.of(body, self._cut, height, np.concatenate([np.zeros(0, np.int64), *marked]))
+            )
         self._sent.clear()
         self._sampled = -1
         arrays: dict[str, NDArray] = {"colormap": np.round(255.0 * color_map()).astype(np.uint8)}
@@ -181,6 +194,11 @@ class Encoder:
         ]
         self._sampled = snapshot.seq
         return np.array(rows, dtype=np.float32).reshape(-1, 2 + len(_ENERGIES))
+
+    def slice(self, axis: int | None, place: float, flip: bool) -> None:
+        """Show what is on one side of a plane from now on; the meshes have to be packed anew."""
+        self._cut = None if axis is None else Cut(axis, place, flip)
+        self.epoch = 0
 
     def choose(self, field: str | None) -> None:
         """Send another field from now on."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from continua.rigid import RigidGroup, RigidPull
     from continua.solids import Pull, SoftBody
 
-__all__ = ["Hand"]
+__all__ = ["Hand", "face_under"]
 
 _REACH = 0.15  # radius of the patch, relative to the cube root of the body's volume
 _POINTS = 10
@@ -88,6 +88,17 @@ class Hand:
         """Let go."""
         for pull in self._pulls:
             pull.remove()
+
+
+def face_under(body: Any, triangle: int) -> int:
+    """Return the face of a soft body that a triangle of its surface belongs to."""
+    if not hasattr(body, "face_centers"):
+        raise InputError(f"only soft bodies have faces to press on, and '{body.name}' is none")
+    if not 0 <= triangle < len(body.triangles):
+        raise InputError(f"the surface has triangles 0 to {len(body.triangles) - 1}, not {triangle}")
+    return (
+        triangle * len(body.face_centers) // len(body.triangles)
+    )  # each face has as many, one after the other
 
 
 def _patch(

@@ -29,6 +29,7 @@ __all__ = [
     "Cancel",
     "Color",
     "Command",
+    "CutAt",
     "EditScene",
     "Fluid",
     "Kind",
@@ -38,6 +39,7 @@ __all__ = [
     "Pace",
     "Pause",
     "Play",
+    "PressFace",
     "PullBegin",
     "PullEnd",
     "PullMove",
@@ -188,6 +190,15 @@ class Ack(_Command):
     seq: Annotated[int, Field(ge=0)]
 
 
+class CutAt(_Command):
+    """Show only the elements on one side of a plane across an axis, or all without one."""
+
+    type: Literal["cut"]
+    axis: Literal[0, 1, 2] | None
+    place: Annotated[float, Field(allow_inf_nan=False, ge=0, le=1)] = 0.5
+    flip: Annotated[bool, Strict()] = False
+
+
 class Change(_Command):
     """One change of the document: where, and what."""
 
@@ -216,6 +227,19 @@ class Add(_Command):
     type: Literal["add"]
     kind: Name
     shape: Name
+
+
+class PressFace(_Command):
+    """Load the face under a triangle of a body's surface with a traction [Pa] along its normal; positive pulls.
+
+    It acts in the next step only, or is kept as a load of the scene.
+    """
+
+    type: Literal["press"]
+    body: Name
+    triangle: Annotated[int, Field(ge=0, le=2**31)]
+    traction: Number
+    keep: Annotated[bool, Strict()] = False
 
 
 class Undo(_Command):
@@ -283,8 +307,9 @@ class Pace(_Command):
 
 
 Command = (
-    Play | Pause | Step | Reset | LoadScene | PullBegin | PullMove | PullEnd | Set | Settle | Color | Fluid | Ack
-    | EditScene | Add | Undo | Redo | Save | Recover | NewScene | ReplaceScene | Build | Cancel | Limit | Pace
+    Play | Pause | Step | Reset | LoadScene | PullBegin | PullMove | PullEnd | Set | Settle | Color | Fluid | CutAt
+    | Ack | EditScene | Add | PressFace | Undo | Redo | Save | Recover | NewScene | ReplaceScene | Build | Cancel
+    | Limit | Pace
 )  # fmt: skip
 
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(Annotated[Command, Field(discriminator="type")])

@@ -35,7 +35,7 @@ from continua.studio.catalog import open_session
 from continua.studio.encode import Encoder
 from continua.studio.guard import Guard, Policy, is_loopback
 from continua.studio.palette import palette
-from continua.studio.protocol import PROTOCOL, Ack, Color, Fluid, parse_command
+from continua.studio.protocol import PROTOCOL, Ack, Color, CutAt, Fluid, parse_command
 from continua.studio.session import Listener, Session
 from continua.studio.uploads import MAX_UPLOAD, take_upload
 
@@ -114,6 +114,9 @@ class _Connection:
         elif isinstance(command, Color):
             self._changes.append(partial(self._encoder.choose, command.field))
             self._news.set()
+        elif isinstance(command, CutAt):
+            self._changes.append(partial(self._encoder.slice, command.axis, command.place, command.flip))
+            self._news.set()
         elif isinstance(command, Fluid):
             self._changes.append(partial(self._encoder.draw_fluids, command.look))
             self._news.set()
@@ -151,7 +154,7 @@ class _Connection:
             if snapshot.epoch != self._encoder.epoch:
                 self._unacked.clear()
                 self._sent_seq = -1
-                await self._socket.send_bytes(self._encoder.topology(snapshot))
+                await self._socket.send_bytes(await asyncio.to_thread(self._encoder.topology, snapshot))
             fresh = snapshot.seq != self._sent_seq or self._changes
             if fresh and len(self._unacked) < _IN_FLIGHT:
                 while self._changes:
@@ -159,6 +162,8 @@ class _Connection:
                         self._changes.pop(0)()
                     except MissingExtraError as error:
                         self._fail(str(error))
+                if self._encoder.epoch != snapshot.epoch:  # another cut: its meshes come first
+                    continue
                 self._sent_seq = snapshot.seq
                 self._unacked.append(snapshot.seq)
                 # some fields are worked out only now, and may take a while

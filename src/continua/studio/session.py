@@ -26,7 +26,7 @@ from continua.frames import Frame, StepReport
 from continua.numerics.kernel import on_compile
 from continua.studio.board import Board, Live
 from continua.studio.clock import Clock
-from continua.studio.hand import Hand
+from continua.studio.hand import Hand, face_under
 from continua.studio.protocol import (
     Add,
     Build,
@@ -39,6 +39,7 @@ from continua.studio.protocol import (
     Pace,
     Pause,
     Play,
+    PressFace,
     PullBegin,
     PullEnd,
     PullMove,
@@ -177,6 +178,7 @@ class Session:
         self._commands: queue.Queue[tuple[int, Command] | None] = queue.Queue(_QUEUE_LIMIT)
         self._pulls: dict[tuple[int, int], Hand] = {}
         self._listeners: dict[int, Listener] = {}
+        self._pokes: list[Any] = []
         self._gone: set[int] = set()
         self._lock = threading.Lock()
         self._watched = threading.Event()
@@ -336,6 +338,8 @@ class Session:
                 self._open("")
             case EditScene() | Add() | Undo() | Redo() | Save() | Recover() | ReplaceScene():
                 self._edit(command)
+            case PressFace():
+                self._press(command)
             case PullBegin():
                 self._begin_pull(client, command)
                 return
@@ -371,6 +375,17 @@ class Session:
         finally:
             self._dirty = True
             self._tell_state()
+
+    def _press(self, command: PressFace) -> None:
+        """Load a face for one step, or write the load into the document."""
+        body = self._world.body(command.body)
+        face = face_under(body, command.triangle)
+        if command.keep:
+            if self.workshop is None:
+                raise InputError("this world was made in Python; only scenes keep loads")
+            self.workshop.keep_load(body.name, face, command.traction)
+        else:
+            self._pokes.append(body.load_faces(np.array([face]), command.traction))
 
     def _note_turn(self, key: str, value: Any) -> None:
         if self.workshop is not None:
@@ -479,6 +494,7 @@ class Session:
     def _take(self, opening: Opening, same: bool = False) -> None:
         """Show another world; one of the same scene is looked at as before."""
         self._release(None)
+        self._pokes.clear()
         world = self._world = opening.world
         self.board = Board(world)
         self._error, self._settled, self._reports = None, None, ()
@@ -500,6 +516,7 @@ class Session:
 
     def _step(self) -> None:
         begin = time.perf_counter()
+        pokes, self._pokes = self._pokes, []
         try:
             self._reports = self._world.step()
         except DivergedError as error:
@@ -510,6 +527,9 @@ class Session:
             traceback.print_exc()
             self._halt(f"The simulation stopped because of an error: {error}")
             return
+        finally:
+            for poke in pokes:
+                poke.remove()
         seconds = time.perf_counter() - begin
         if self._busy is not None:  # it compiled; that time says nothing about the step
             self._busy = None

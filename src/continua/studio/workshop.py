@@ -116,6 +116,24 @@ class Workshop:
             notice, self.document.notice = self.document.notice, ""
             raise InputError(notice)
 
+    def keep_load(self, name: str, face: int, traction: float) -> None:
+        """Add a traction on a face of a body to the document; one that is there already is changed."""
+        bodies = self.document.data.get("bodies", [])
+        number = next((n for n, body in enumerate(bodies) if body.get("name") == name), None)
+        if number is None:
+            raise InputError(f"the scene has no body called '{name}'")
+        where = {"type": "faces", "faces": [face]}
+        loads = bodies[number].get("load_faces", [])
+        old = next((n for n, load in enumerate(loads) if load.get("where") == where), None)
+        path: tuple[str | int, ...] = ("bodies", number, "load_faces")
+        if old is None:
+            edit = Edit("add", path, {"where": where, "traction": traction})
+        else:
+            edit = Edit("set", (*path, old, "traction"), traction)
+        self.document.edit([edit], "pressing on a face")
+        self.problem = None
+        self.tell()
+
     def note_turn(self, key: str, value: Any, world: World) -> None:
         """Write a knob that was turned into the document too."""
         edits = edits_of(key, value, self.document.data, world.wind)

@@ -14,6 +14,7 @@ export const KEYS: { key: string; label: string; help: string }[] = [
   { key: "l", label: "L", help: "Show or hide holds and loads" },
   { key: "g", label: "G T S", help: "Move, turn, size what is selected" },
   { key: "n", label: "N", help: "Choose nodes with a box" },
+  { key: "p", label: "P", help: "Press on faces: drag, Ctrl keeps the load" },
   { key: "delete", label: "Del", help: "Remove what is selected" },
   { key: "z", label: "Ctrl Z Y", help: "Undo, redo" },
   { key: "?", label: "?", help: "Show or hide this help" },

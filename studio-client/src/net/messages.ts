@@ -288,6 +288,8 @@ export type Command =
   | { type: "add"; kind: string; shape: string }
   | { type: "save"; file: string | null }
   | { type: "replace"; text: string }
+  | { type: "press"; body: string; triangle: number; traction: number; keep: boolean }
+  | { type: "cut"; axis: 0 | 1 | 2 | null; place: number; flip: boolean }
   | { type: "limit"; on: boolean }
   | { type: "pace"; fast: boolean }
   | { type: "color"; field: string | null }

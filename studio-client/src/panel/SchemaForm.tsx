@@ -221,6 +221,7 @@ function VectorRow({ name, field, path, value, put }: FieldProps) {
   const id = pathText(path);
   const given = (value ?? field.default ?? Array.from({ length: field.count }, () => 0)) as number[];
   const label = spoken(name);
+  const axis = (i: number) => (field.count === 3 || field.unit ? AXES[i] : String(i + 1)); // rings and layers are no axes
   return (
     <div className="field vector-field" role="group" aria-label={label}>
       <span className="field-label" title={field.help}>
@@ -231,10 +232,10 @@ function VectorRow({ name, field, path, value, put }: FieldProps) {
       <span className="parts" style={{ gridTemplateColumns: `repeat(${field.count}, minmax(0, 1fr))` }}>
         {given.map((part, i) => (
           <span key={i} className="part">
-            <i aria-hidden="true">{AXES[i] ?? i + 1}</i>
+            <i aria-hidden="true">{axis(i)}</i>
             <TypedValue
               id={id}
-              label={`${label} ${AXES[i] ?? i + 1}`}
+              label={`${label} ${axis(i)}`}
               unit={field.unit}
               bare
               value={part}

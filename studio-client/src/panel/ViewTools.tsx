@@ -7,9 +7,10 @@ const TOOLS: [ViewTool, IconName, string, string][] = [
   ["turn", "turn", "Turn", "T"],
   ["size", "size", "Size", "S"],
   ["nodes", "nodes", "Choose nodes", "N"],
+  ["press", "press", "Press on a face; Ctrl keeps it", "P"],
 ];
 
-/** What the mouse does in the view while nothing runs. */
+/** What the mouse does in the view while nothing runs; pressing works always. */
 export function ViewTools() {
   const tool = useStudio((s) => s.viewTool);
   return (

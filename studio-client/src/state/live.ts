@@ -60,6 +60,20 @@ function boundsOf(points: Float32Array[]): Bounds {
   return min[0] <= max[0] ? { min, max } : { min: [-1, 0, -1], max: [1, 1, 1] }; // nothing there yet
 }
 
+const grown = new WeakMap<LiveBody, { version: number; factor: number; values: Float32Array }>();
+
+/** Where the nodes of a body are drawn: where they are, or with displacements times a factor. */
+export function shownPositions(body: LiveBody, factor: number): Float32Array {
+  const { positions, rest, version } = body;
+  if (factor === 1 || body.info.kind !== "soft") return positions;
+  const before = grown.get(body);
+  if (before?.version === version && before.factor === factor) return before.values;
+  const values = new Float32Array(positions.length);
+  for (let i = 0; i < values.length; i++) values[i] = rest[i] + factor * (positions[i] - rest[i]);
+  grown.set(body, { version, factor, values });
+  return values;
+}
+
 /** A box around all bodies as they are, and as they are at rest. */
 export const presentBounds = (scene: LiveScene) =>
   boundsOf(scene.bodies.flatMap(({ rest, positions }) => [rest, positions]));

@@ -24,6 +24,15 @@ export interface Chosen {
   nodes: number[];
 }
 
+export interface Cut {
+  axis: 0 | 1 | 2 | null;
+  /** From 0 to 1 along the axis. */
+  place: number;
+  flip: boolean;
+}
+
+export const WHOLE: Cut = { axis: null, place: 0.5, flip: false };
+
 export interface Toast {
   id: number;
   message: string;
@@ -55,6 +64,13 @@ export interface StudioState {
   wireframe: boolean;
   /** How fluids are drawn, as the newest frame says. */
   fluid: FluidLook;
+  /** Whether nodes are drawn, and the shape at rest. */
+  dots: boolean;
+  ghost: boolean;
+  /** What displacements of soft bodies are multiplied by in the picture. */
+  exaggeration: number;
+  /** The plane across an axis that hides what lies beyond it. */
+  cut: Cut;
   /** Whether holds and loads are drawn. */
   marks: boolean;
   theme: Theme;
@@ -100,6 +116,10 @@ export const useStudio = create<StudioState>(() => ({
   rangeFixed: false,
   wireframe: false,
   fluid: "points",
+  dots: false,
+  ghost: false,
+  exaggeration: 1,
+  cut: WHOLE,
   marks: true,
   theme: "auto",
   body: null,

@@ -8,7 +8,7 @@ import { applyFrame, makeScene, scalarExtent } from "./live";
 import { Notes } from "./notes";
 import { AutoRange } from "./range";
 import { setSender, takeDocument } from "./document";
-import { setProblem, toast, useStudio } from "./store";
+import { type Cut, setProblem, toast, useStudio, WHOLE } from "./store";
 
 const HEADER_INTERVAL = 100; // ms between updates of the status line
 
@@ -81,13 +81,18 @@ export function change(key: string, value: Value): void {
 function onPacket(packet: Packet): void {
   if (packet.kind === "topology") {
     const scene = makeScene(packet);
+    const before = useStudio.getState().scene;
+    if (before?.epoch === scene.epoch) {
+      useStudio.setState({ scene, chosen: null }); // only the cut is another
+      return;
+    }
     newest = null;
     history.clear();
     autoRange.clear();
     notes.clear();
-    const same = useStudio.getState().scene?.view === scene.view;
+    const same = before?.view === scene.view;
     useStudio.setState({
-      ...(same ? {} : { problems: {}, hidden: {}, chosen: null }),
+      ...(same ? {} : { problems: {}, hidden: {}, chosen: null, cut: WHOLE }),
       scene,
       header: null,
       field: packet.header.field,
@@ -148,6 +153,12 @@ export function chooseField(field: string | null): void {
 
 export function chooseFluid(look: FluidLook): void {
   send({ type: "fluid", look });
+}
+
+/** Hide what lies beyond a plane. */
+export function cutAt(cut: Cut): void {
+  useStudio.setState({ cut });
+  send({ type: "cut", ...cut });
 }
 
 export function togglePlay(): void {

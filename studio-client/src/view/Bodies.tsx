@@ -21,6 +21,9 @@ export function Bodies({ scene, dark }: Props) {
   const range = useStudio((s) => s.range);
   const wireframe = useStudio((s) => s.wireframe);
   const hidden = useStudio((s) => s.hidden);
+  const dots = useStudio((s) => s.dots);
+  const ghost = useStudio((s) => s.ghost);
+  const exaggeration = useStudio((s) => s.exaggeration);
   const drafting = useStudio(editing); // before anything has moved there is nothing to colour by
   const chosen = useStudio((s) => (editing(s) && s.selected[0] === "bodies" ? entries(s.paper?.data, "bodies")[Number(s.selected[1])]?.name : null));
   const invalidate = useThree((s) => s.invalidate);
@@ -63,7 +66,7 @@ export function Bodies({ scene, dark }: Props) {
     acknowledge();
   });
 
-  useEffect(() => invalidate(), [colored, range, wireframe, hidden, drafting, chosen, invalidate]);
+  useEffect(() => invalidate(), [colored, range, wireframe, hidden, drafting, chosen, dots, ghost, exaggeration, invalidate]);
 
   return (
     <>
@@ -83,6 +86,16 @@ export function Bodies({ scene, dark }: Props) {
               receiveShadow
               frustumCulled={false}
             />
+          )}
+          {dots && surface && (
+            <points geometry={surface.dots} frustumCulled={false}>
+              <pointsMaterial size={5} sizeAttenuation={false} color={dark ? "#6fe0a3" : "#0f7f45"} />
+            </points>
+          )}
+          {ghost && surface && scene.bodies[number].info.kind === "soft" && (
+            <mesh geometry={surface.ghost} renderOrder={4} frustumCulled={false}>
+              <meshBasicMaterial color={dark ? "#ffffff" : "#0c1222"} transparent opacity={0.13} depthWrite={false} />
+            </mesh>
           )}
           {wireframe && surface && <lineSegments geometry={surface.wire} material={lines} frustumCulled={false} />}
         </group>

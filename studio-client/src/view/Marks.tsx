@@ -12,7 +12,7 @@ import {
 } from "three";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import type { HoldInfo } from "../net/messages";
-import type { LiveScene } from "../state/live";
+import { type LiveScene, shownPositions } from "../state/live";
 import { latestHeader } from "../state/studio";
 import { useStudio } from "../state/store";
 import { markColors } from "./colors";
@@ -90,8 +90,9 @@ function Mark({ scene, body, hold, size, color, geometry }: MarkProps) {
     if (!target.visible || !header) return;
     largest.current = Math.max(largest.current, header.sizes[hold.key] ?? 0);
     const share = (header.sizes[hold.key] ?? 0) / (largest.current || 1);
+    const { exaggeration } = useStudio.getState();
     for (let i = 0; i < count; i++) {
-      place.fromArray(scene.bodies[body].positions, 3 * nodes[i]);
+      place.fromArray(shownPositions(scene.bodies[body], exaggeration), 3 * nodes[i]);
       switch (hold.kind) {
         case "load":
           pointArrow(i, share);

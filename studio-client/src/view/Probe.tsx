@@ -36,6 +36,7 @@ export function Probe() {
       rest: (body: number) => Array.from(bodies()[body]?.rest ?? []),
       grips: () => [...useHands.getState().grips.values()].map(({ bodyName, target }) => ({ body: bodyName, target: target.toArray() })),
       nodes: (body: number) => Array.from(bodies()[body]?.nodes ?? []),
+      triangles: (body: number) => Array.from(bodies()[body]?.triangles ?? []),
       paper: () => useStudio.getState().paper,
       state: () => useStudio.getState().world,
       gizmo: () => gizmoAxis(),

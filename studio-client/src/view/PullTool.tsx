@@ -6,6 +6,7 @@ import { formatValue } from "../lib/format";
 import { isEditing } from "../state/document";
 import { redraw, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
+import { pressing } from "./PressTool";
 import { type Grip, useHands } from "./pulls";
 import { pick, surfaceOf } from "./surfaces";
 
@@ -55,11 +56,16 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   };
 
   const down = (event: PointerEvent) => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || isEditing()) return;
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || isEditing() || pressing()) return;
     const hit = pick(aim(event));
     const { scene, world } = useStudio.getState();
     const body = hit && scene?.bodies[hit.body];
     if (!hit || !body) return;
+    const { cut, exaggeration } = useStudio.getState();
+    if (cut.axis !== null || exaggeration !== 1) {
+      toast("Show the whole body without exaggeration to pull it.");
+      return;
+    }
     event.stopImmediatePropagation(); // the camera stays where it is
     event.preventDefault();
     (document.activeElement as HTMLElement | null)?.blur?.();

@@ -11,6 +11,7 @@ import { detectGraphics } from "./graphics";
 import { Lights, PlainLights } from "./Lights";
 import { Marks } from "./Marks";
 import { Gizmo } from "./Gizmo";
+import { PressTool } from "./PressTool";
 import { PullTool } from "./PullTool";
 import { SelectTool } from "./SelectTool";
 import { type Stage, stageOf, startView } from "./stage";
@@ -50,6 +51,7 @@ function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
       <Colliders scene={scene} stage={stage} dark={dark} />
       <Bodies scene={scene} dark={dark} />
       <Marks scene={scene} size={stage.radius} dark={dark} />
+      <PressTool />
       <SelectTool />
       <PullTool />
       <Gizmo scene={scene} />

@@ -9,7 +9,8 @@ import {
   Vector3,
 } from "three";
 import { MeshBVH } from "three-mesh-bvh";
-import type { LiveBody } from "../state/live";
+import { type LiveBody, shownPositions } from "../state/live";
+import { useStudio } from "../state/store";
 import type { Vector } from "../net/messages";
 import { gather, splitCreases, uniqueEdges, vertexNormals } from "./geometry";
 
@@ -30,12 +31,16 @@ export class Surface {
   /** Triangles of nodes, as the simulation knows them: for picking and for the wireframe. */
   readonly nodes = new BufferGeometry();
   readonly wire = new BufferGeometry();
+  /** The nodes alone. */
+  readonly dots = new BufferGeometry();
+  private ghostMade: BufferGeometry | null = null;
   private readonly vertexNodes: Uint32Array;
   private readonly index: Uint32Array;
   private readonly tree: MeshBVH;
   /** For each node, one of the drawn vertices that show it. */
   private readonly vertexOf: Uint32Array;
   private version = -1;
+  private factor = 1;
   private treeVersion = -1;
 
   constructor(private readonly body: LiveBody) {
@@ -60,7 +65,8 @@ export class Surface {
     this.wire.setAttribute("position", nodePositions);
     this.wire.setIndex(new BufferAttribute(uniqueEdges(body.triangles, body.rest.length / 3), 1));
     // Bodies leave any sphere that was fitted to them; they are few, so all of them are always drawn.
-    for (const geometry of [this.drawn, this.wire]) geometry.boundingSphere = new Sphere(undefined, Infinity);
+    this.dots.setAttribute("position", nodePositions);
+    for (const geometry of [this.drawn, this.wire, this.dots]) geometry.boundingSphere = new Sphere(undefined, Infinity);
     // An indirect tree leaves the triangles in the simulation's order.
     this.tree = new MeshBVH(this.nodes, { indirect: true });
     this.update();
@@ -69,14 +75,18 @@ export class Surface {
   /** Bring the newest positions and values to the graphics card. */
   update(): void {
     const { body } = this;
-    if (this.version === body.version) return;
+    const factor = useStudio.getState().exaggeration;
+    if (this.version === body.version && this.factor === factor) return;
+    if (this.factor !== factor) this.treeVersion = -1;
     this.version = body.version;
+    this.factor = factor;
+    const places = shownPositions(body, factor);
     const nodePositions = this.nodes.getAttribute("position") as BufferAttribute;
-    (nodePositions.array as Float32Array).set(body.positions);
+    (nodePositions.array as Float32Array).set(places);
     nodePositions.needsUpdate = true;
     const position = this.drawn.getAttribute("position") as BufferAttribute;
     const normal = this.drawn.getAttribute("normal") as BufferAttribute;
-    gather(position.array as Float32Array, this.vertexNodes, body.positions, 3);
+    gather(position.array as Float32Array, this.vertexNodes, places, 3);
     vertexNormals(normal.array as Float32Array, position.array as Float32Array, this.index);
     position.needsUpdate = true;
     normal.needsUpdate = true;
@@ -85,6 +95,19 @@ export class Surface {
       gather(scalar.array as Float32Array, this.vertexNodes, body.scalars, 1);
       scalar.needsUpdate = true;
     }
+  }
+
+  /** The body at rest. */
+  get ghost(): BufferGeometry {
+    if (this.ghostMade) return this.ghostMade;
+    const positions = new Float32Array(3 * this.vertexNodes.length);
+    const normals = new Float32Array(positions.length);
+    gather(positions, this.vertexNodes, this.body.rest, 3);
+    vertexNormals(normals, positions, this.index);
+    this.ghostMade = new BufferGeometry().setIndex(new BufferAttribute(this.index, 1));
+    this.ghostMade.setAttribute("position", new BufferAttribute(positions, 3));
+    this.ghostMade.setAttribute("normal", new BufferAttribute(normals, 3));
+    return this.ghostMade;
   }
 
   /** Where a ray meets the body first. */
@@ -120,10 +143,13 @@ export class Surface {
     this.drawn.dispose();
     this.nodes.dispose();
     this.wire.dispose();
+    this.dots.dispose();
+    this.ghostMade?.dispose();
   }
 
   private corners(triangle: number): void {
-    const { positions, triangles } = this.body;
+    const { triangles } = this.body;
+    const positions = shownPositions(this.body, this.factor);
     a.fromArray(positions, 3 * triangles[3 * triangle]);
     b.fromArray(positions, 3 * triangles[3 * triangle + 1]);
     c.fromArray(positions, 3 * triangles[3 * triangle + 2]);

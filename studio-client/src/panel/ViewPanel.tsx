@@ -1,0 +1,64 @@
+import { linearScale, powerScale } from "../lib/scale";
+import { cutAt } from "../state/studio";
+import { remember, useStudio } from "../state/store";
+import { Section, Tabs } from "./Section";
+import { Check, Track } from "./Slider";
+
+const MOST = 100; // times that displacements can be made larger
+const grow = powerScale(MOST - 1);
+const place = linearScale(0, 1);
+
+/** What is drawn: edges, nodes, the shape at rest, larger displacements, and only one side of a plane. */
+export function ViewPanel() {
+  const wireframe = useStudio((s) => s.wireframe);
+  const dots = useStudio((s) => s.dots);
+  const ghost = useStudio((s) => s.ghost);
+  const factor = useStudio((s) => s.exaggeration);
+  const cut = useStudio((s) => s.cut);
+  return (
+    <Section title="View">
+      <div className="checks">
+        <Check label="Edges" value={wireframe} onChange={(on) => remember({ wireframe: on })} />
+        <Check label="Nodes" value={dots} onChange={(on) => useStudio.setState({ dots: on })} />
+        <Check label="Shape at rest" value={ghost} onChange={(on) => useStudio.setState({ ghost: on })} />
+      </div>
+      <div className="slider">
+        <label htmlFor="exaggeration" title="What displacements of soft bodies are multiplied by in the picture">
+          Exaggeration
+        </label>
+        <span />
+        <output>{factor === 1 ? "none" : `${Number(factor.toPrecision(3))} ×`}</output>
+        <Track
+          id="exaggeration"
+          position={grow.toPosition(factor - 1)}
+          text={`${factor}`}
+          onSlide={(p) => useStudio.setState({ exaggeration: 1 + Number(grow.toValue(p).toPrecision(2)) })}
+        />
+      </div>
+      <div className="slider">
+        <span className="knob-label" title="Shows whole elements on one side of a plane">
+          Look inside
+        </span>
+      </div>
+      <Tabs
+        label="Cut across"
+        names={["Whole", "x", "y", "z"]}
+        chosen={cut.axis === null ? 0 : cut.axis + 1}
+        onChoose={(next) => cutAt({ ...cut, axis: next === 0 ? null : ((next - 1) as 0 | 1 | 2) })}
+      />
+      {cut.axis !== null && (
+        <>
+          <div className="slider">
+            <Track
+              label="Place of the cut"
+              position={place.toPosition(cut.place)}
+              text={`${Math.round(100 * cut.place)} %`}
+              onSlide={(p) => cutAt({ ...cut, place: p })}
+            />
+          </div>
+          <Check label="The other side" value={cut.flip} onChange={(flip) => cutAt({ ...cut, flip })} />
+        </>
+      )}
+    </Section>
+  );
+}
