@@ -46,7 +46,7 @@ class Cut:
 
     def triangles(self, body: BodyFrame, height: float) -> NDArray[np.integer]:
         """Return the surface of the elements that are kept, outward, [k, 3]; that of a body without any stays."""
-        found = [body.triangles[:0]]
+        found: list[NDArray[np.integer]] = [body.triangles[:0]]
         for kind, cells in body.cells.items():
             name = "tetra" if kind.startswith("tetra") else kind
             if name not in _FACES:
