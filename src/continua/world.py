@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import ceil, isfinite
 from types import FrameType
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.body import Body
 from continua.contact import Contact, Shape
-from continua.coupling import Meeting
+from continua.coupling import Meeting, Wetting
 from continua.errors import InputError
 from continua.eulerian import GridFluid
 from continua.frames import Frame, Sink, StepReport
@@ -85,8 +86,13 @@ class World:
         fluids = tuple(body for body in self.bodies if isinstance(body, Fluid))
         self.fluid_system = FluidSystem(fluids, self.colliders, self._surroundings) if fluids else None
         solid = bool(self.soft_bodies or self.rigid_bodies)
-        kinds = {"soft or rigid": solid, "fluid": bool(fluids), "grid fluid": bool(self.grid_fluids)}
-        there = [kind for kind, any_of in kinds.items() if any_of]
+        self._wetting = (
+            Wetting(self.fluid_system, self.rigid_bodies, self.soft_bodies)
+            if self.fluid_system is not None and solid
+            else None
+        )
+        rest = "particle fluid, soft or rigid" if self._wetting is not None else "soft or rigid" if solid else "fluid"
+        there = [rest, "grid fluid"] if self.grid_fluids and (solid or fluids) else []
         if len(there) > 1:
             warnings.warn(
                 f"bodies of different kinds ({', '.join(there)}) do not touch each other yet, only colliders",
@@ -198,16 +204,19 @@ class World:
         wet = () if self.fluid_system is None else tuple(self.fluid_system.fluids)
         kin: tuple[Body, ...] = (*wet, *self.grid_fluids)
         before = [body.state() for body in kin] if len(self.bodies) > 1 else []
+        kept = self._meeting.save() if self._wetting is not None else None
         try:
             for give in self._exchanges:
                 give(dt)
-            # first: the fluid keeps its own state if it fails
-            reports = [] if self.fluid_system is None else self.fluid_system.step(dt)
-            reports += [fluid.step(dt) for fluid in self.grid_fluids]
-            reports += self._meeting.step(dt).values()  # these keep their own, too
+            # solids last: they keep their own state if they fail
+            reports = [fluid.step(dt) for fluid in self.grid_fluids]
+            reports += self._fluids_and_solids(dt)
         except Exception:
             for body, state in zip(kin, before, strict=False):
                 body.restore(state)
+            if self._wetting is not None:
+                self._wetting.forget()
+                self._meeting.put_back(kept)
             raise
         finally:
             for soft in self.soft_bodies:
@@ -219,6 +228,35 @@ class World:
         self._surroundings.time += dt
         self._surroundings.step += 1
         return self.reports
+
+    def _fluids_and_solids(self, dt: float) -> list[StepReport]:
+        """Advance all but grid fluids by `dt` [s]; each part keeps its own state if it fails."""
+        if self._wetting is not None:
+            return self._keep_pace(self._wetting, dt)
+        reports = [] if self.fluid_system is None else self.fluid_system.step(dt)
+        return [*reports, *self._meeting.step(dt).values()]
+
+    def _keep_pace(self, wetting: Wetting, dt: float) -> list[StepReport]:
+        """Advance fluids by `dt` [s], and after each of their sub-steps the bodies in them, by what they were pushed."""
+        start = self._surroundings.time
+        marched: list[dict[int, StepReport]] = []
+        loads = [body.added() for body in (*self.soft_bodies, *self.rigid_bodies)]
+
+        def follow(done: float, sub: float) -> None:
+            self._surroundings.time = start + done
+            try:
+                wetting.give(sub)
+                marched.append(self._meeting.step(sub))
+            finally:
+                self._surroundings.time = start
+                for body, load in zip((*self.soft_bodies, *self.rigid_bodies), loads, strict=True):
+                    body.forget_added()
+                    if load is not None:
+                        body.add_force(*load)
+
+        assert self.fluid_system is not None
+        reports = self.fluid_system.step(dt, follow)
+        return [*reports, *(_together([part[number] for part in marched], dt) for number in marched[0])]
 
     def settle(
         self, rtol: float = 1e-6, max_newton: int = 200, *, steps: int | None = None
@@ -325,6 +363,8 @@ class World:
         self.reports = ()
         self._due = 0
         self._meeting.forget()
+        if self._wetting is not None:
+            self._wetting.forget()
         for body in self.bodies:
             body.reset()
         if self._rigid is not None:
@@ -375,6 +415,21 @@ class World:
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, {list(self.bodies)!r}, t = {self.time:g} s)"
+
+
+def _together(parts: Sequence[StepReport], dt: float) -> StepReport:
+    """Return the report of a body's step of `dt` [s] that was done in parts."""
+    return replace(
+        parts[-1],
+        dt=dt,
+        substeps=sum(part.substeps for part in parts),
+        newton=sum(part.newton for part in parts),
+        iterations=sum(part.iterations for part in parts),
+        residual=max(part.residual for part in parts),
+        converged=all(part.converged for part in parts),
+        seconds=sum(part.seconds for part in parts),
+        warnings=tuple(dict.fromkeys(text for part in parts for text in part.warnings)),
+    )
 
 
 def _known_fields(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Bodies that touch: who may meet whom in a step, and the solution of their systems together."""
 
 from continua.coupling.meeting import Meeting
+from continua.coupling.wet import Wetting
 
-__all__ = ["Meeting"]
+__all__ = ["Meeting", "Wetting"]

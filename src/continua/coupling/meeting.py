@@ -81,7 +81,7 @@ class Meeting:
         If a step fails all bodies are back where they were.
         """
         lonely = len(self.members) == 1 and not self.touchable and self.rigid is None
-        state = None if lonely else self._save()
+        state = None if lonely else self.save()
         extra = np.zeros((0, 2), np.int64)
         try:
             for attempt in range(_TRIES + 1):
@@ -94,10 +94,10 @@ class Meeting:
                     break
                 extra = np.concatenate([extra, missed])
                 assert state is not None
-                self._restore(state)
+                self.put_back(state)
         except Exception:
             if state is not None:
-                self._restore(state)
+                self.put_back(state)
             raise
         self.memory = memory
         return reports
@@ -251,7 +251,8 @@ class Meeting:
 
     # --- state ------------------------------------------------------------------------------------------
 
-    def _save(self) -> dict[str, Any]:
+    def save(self) -> dict[str, Any]:
+        """Return all that a step changes, for `put_back`."""
         state: dict[str, Any] = {
             "soft": [(m.body.state(), m.body._stepper.learnt()) for m in self.members],
             "memory": self.memory,
@@ -261,7 +262,8 @@ class Meeting:
             state["rigid"] = (p.X.copy(), p.Q.copy(), p.V.copy(), self.rigid.state())
         return state
 
-    def _restore(self, state: dict[str, Any]) -> None:
+    def put_back(self, state: Any) -> None:
+        """Go back to what `save` returned."""
         for member, (own, learnt) in zip(self.members, state["soft"], strict=True):
             member.body.restore(own)
             member.body._stepper.unlearn(learnt)

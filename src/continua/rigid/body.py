@@ -186,6 +186,10 @@ class RigidGroup:
         self._passing[:, :3] += np.asarray(force)
         self._passing[:, 3:] += np.asarray(torque)
 
+    def added(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return what `add_force` added: forces and torques, each [k, 3]; or None."""
+        return None if self._passing is None else (self._passing[:, :3].copy(), self._passing[:, 3:].copy())
+
     def forget_added(self) -> None:
         """Take back what `add_force` added."""
         self._passing = None

@@ -316,6 +316,10 @@ class Attachments:
             self._passing = np.zeros((self._elements.node_count, 3))
         self._passing += force
 
+    def added(self) -> tuple[NDArray[np.float64]] | None:
+        """Return what `add_force` added, shape [n, 3], or None."""
+        return None if self._passing is None else (self._passing.copy(),)
+
     def forget_added(self) -> None:
         """Take back what `add_force` added."""
         self._passing = None

@@ -12,13 +12,31 @@ from continua.sph.grid import CellGrid, NeighbourLists
 from continua.sph.sampling import sample_shape
 from continua.sph.spline import spline
 
-__all__ = ["SampledPlane", "SampledWall", "sampled_wall"]
+__all__ = ["SampledPlane", "SampledWall", "sample_volumes", "sampled_wall"]
 
-_SPACING = 0.75  # distance of samples in particle diameters; wider lets particles sink in between
-_DEPTH = 0.59  # how far below the surface samples are, in diameters: fluid at rest density then ends at the surface
+SPACING = 0.75  # distance of samples in particle diameters; wider lets particles sink in between
+DEPTH = 0.59  # how far below the surface samples are, in diameters: fluid at rest density then ends at the surface
 _PARALLEL_FROM = 8192
 _NEAR_WALL = 0.35  # share of a particle's density from walls above which it is watched for leaving
 _REST = np.zeros(12, np.float32)
+
+
+def sample_volumes(samples: NDArray[np.float64], radius: float) -> NDArray[np.float32]:
+    """Return the volume that each sample [m, 3] stands for, 1 / sum_k W_bk [m3]; shape [m]."""
+    rows = np.zeros((len(samples), 4), np.float32)
+    rows[:, :3] = samples - samples.mean(axis=0)
+    grid, lists = CellGrid(radius), NeighbourLists()
+    order = grid.sort(rows.ravel()).copy()
+    sorted_rows = np.ascontiguousarray(rows[order]).ravel()
+    lists.update(grid, sorted_rows)
+    sums = np.zeros(len(order))
+    own = 8.0 / (np.pi * radius**3)
+    wall_kernels.sample_densities.pick(len(order) >= _PARALLEL_FROM)(
+        sorted_rows, lists.begin, lists.end, lists.weights, 1.0 / radius, own, sums
+    )
+    volumes = np.empty(len(order), np.float32)
+    volumes[order] = 1.0 / sums
+    return volumes
 
 
 class SampledWall:
@@ -33,32 +51,16 @@ class SampledWall:
     """
 
     def __init__(self, shape: Shape, radius: float, diameter: float) -> None:
-        self.samples = sample_shape(shape, _SPACING * diameter, _DEPTH * diameter)
+        self.samples = sample_shape(shape, SPACING * diameter, DEPTH * diameter)
         self._grid = CellGrid(radius)
         self._placed: tuple[bytes, bytes] | None = None
         self._rows = np.zeros(0, np.float32)
-        self.volumes = self._volumes(radius)
+        self.volumes = sample_volumes(self.samples, radius)
 
     @property
     def sample_count(self) -> int:
         """Number of samples."""
         return len(self.samples)
-
-    def _volumes(self, radius: float) -> NDArray[np.float32]:
-        rows = np.zeros((len(self.samples), 4), np.float32)
-        rows[:, :3] = self.samples - self.samples.mean(axis=0)
-        order = self._grid.sort(rows.ravel()).copy()
-        lists = NeighbourLists()
-        sorted_rows = np.ascontiguousarray(rows[order]).ravel()
-        lists.update(self._grid, sorted_rows)
-        sums = np.zeros(len(order))
-        own = 8.0 / (np.pi * radius**3)
-        wall_kernels.sample_densities.pick(len(order) >= _PARALLEL_FROM)(
-            sorted_rows, lists.begin, lists.end, lists.weights, 1.0 / radius, own, sums
-        )
-        volumes = np.empty(len(order), np.float32)
-        volumes[order] = 1.0 / sums
-        return volumes
 
     def _put(self, place: Place) -> None:
         """Put the samples where the wall is, sorted."""
@@ -100,8 +102,8 @@ class SampledPlane:
     def __init__(self, shape: Plane, radius: float, diameter: float) -> None:
         self._point = np.asarray(shape.point)
         self._inverse = np.float32(1.0 / radius)
-        self._spacing = _SPACING * diameter
-        self._depth = _DEPTH * diameter
+        self._spacing = SPACING * diameter
+        self._depth = DEPTH * diameter
         steps = np.arange(-(int(radius / self._spacing) + 1), int(radius / self._spacing) + 2)
         u, v = np.meshgrid(steps, steps)
         self.volume = float(1.0 / spline(self._spacing * np.hypot(u, v), radius).sum())

@@ -12,6 +12,7 @@ from continua.contact import Plane, Shape
 from continua.contact.shapes import Pose
 from continua.errors import InputError
 from continua.sph.boundary import BoundaryModel, Place, WallModel, WallParticles, WallSums
+from continua.sph.grid import CellGrid
 from continua.sph.mapped import mapped_wall, shape_bounds
 from continua.sph.sampled import sampled_wall
 
@@ -48,6 +49,7 @@ class Pressing:
         volume: Of a particle [m3].
         friction: Coulomb's coefficient.
         drag: Friction a slip speed [s/m].
+        grid: The cells in which the particles are sorted.
         sticky: What walls drag by viscosity: momentum for each unit of density and speed [kg], shape [n], and the
             velocities that belong to it [4 n]; or None.
     """
@@ -59,6 +61,7 @@ class Pressing:
     volume: float
     friction: float
     drag: float
+    grid: CellGrid
     sticky: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
 
 

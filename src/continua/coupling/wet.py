@@ -1,0 +1,133 @@
+"""Fluids and bodies: rigid bodies and the skins of soft bodies as walls of a fluid, which they move and are moved by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import Box, Capsule, Cylinder, MeshShape, Shape, Sphere
+from continua.contact.rigid_shapes import BALL, BOX, CYLINDER, ROD
+from continua.contact.shapes import Pose
+from continua.rigid import RigidGroup
+from continua.rigid.solid import Solid
+from continua.rigid.turning import from_quaternions
+from continua.solids import SoftBody
+from continua.sph import FluidSystem
+from continua.sph.skin import SkinWall
+from continua.sph.walls import ShapeWall, wall_model
+
+__all__ = ["Wetting", "own_shape"]
+
+
+def own_shape(solid: Solid) -> Shape:
+    """Return a rigid body's shape in its own axes."""
+    a, b, c = (float(size) for size in solid.size)
+    if solid.kind == BALL:
+        return Sphere((0.0, 0.0, 0.0), a)
+    if solid.kind == BOX:
+        return Box((0.0, 0.0, 0.0), (2.0 * a, 2.0 * b, 2.0 * c))
+    if solid.kind == ROD:
+        return Capsule((0.0, 0.0, -b), (0.0, 0.0, b), a)
+    if solid.kind == CYLINDER:
+        return Cylinder((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), a, 2.0 * b)
+    return MeshShape(solid.surface, field=solid.field)
+
+
+@dataclass(eq=False)
+class RigidCarrier:
+    """One copy of a rigid group in a fluid. It gathers impulses until the group makes its step."""
+
+    body: RigidGroup
+    copy: int
+    gathered: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return self.body.name
+
+    def pose(self) -> Pose:
+        """Return where its own axes are."""
+        turn = from_quaternions(self.body._q[self.copy : self.copy + 1])[0]
+        return Pose(turn, self.body._x[self.copy].copy())
+
+    def velocity(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return centre, velocity and angular velocity."""
+        v = self.body._v[self.copy]
+        return self.body._x[self.copy].copy(), v[:3].copy(), v[3:].copy()
+
+    def receive(self, impulse: NDArray[np.float64], moment: NDArray[np.float64]) -> None:
+        """Gather an impulse and a moment about the centre."""
+        self.gathered[:3] += impulse
+        self.gathered[3:] += moment
+
+
+@dataclass(eq=False)
+class SoftCarrier:
+    """A soft body in a fluid. It gathers impulses on its nodes until the body makes its step."""
+
+    body: SoftBody
+    gathered: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gathered = np.zeros((self.body.node_count, 3))
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return self.body.name
+
+    def nodes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return positions [m] and velocities [m/s] of all nodes, shape [n, 3]."""
+        return self.body.positions, self.body.velocities
+
+    def receive(self, impulses: NDArray[np.float64]) -> None:
+        """Gather impulses on the nodes [N s], shape [n, 3]."""
+        self.gathered += impulses
+
+
+class Wetting:
+    """Lets the bodies of a world be walls of its fluids, and gives them what the fluids push.
+
+    Args:
+        fluids: The fluids.
+        rigid: The rigid bodies.
+        soft: The soft bodies.
+    """
+
+    def __init__(
+        self, fluids: FluidSystem, rigid: tuple[RigidGroup, ...], soft: tuple[SoftBody, ...]
+    ) -> None:
+        boundary = fluids.fluids[0].boundary
+        self._rigid: list[tuple[RigidGroup, list[RigidCarrier]]] = []
+        self._soft = [SoftCarrier(body) for body in soft]
+        for body in rigid:
+            shape = own_shape(body.solid)
+            model = wall_model(shape, fluids.radius, boundary)
+            carriers = [RigidCarrier(body, copy) for copy in range(body.count)]
+            for carrier in carriers:
+                fluids.meet(ShapeWall(shape, model, carrier))
+            self._rigid.append((body, carriers))
+        for skin in self._soft:
+            fluids.meet(SkinWall(skin, skin.body.triangles, fluids.radius, fluids.diameter))
+
+    def give(self, dt: float) -> None:
+        """Give the bodies what was gathered, as forces over their next step of `dt` [s]."""
+        for body, carriers in self._rigid:
+            table = np.stack([carrier.gathered for carrier in carriers]) / dt
+            if table.any() and body.motion is None:
+                body.add_force(table[:, :3], table[:, 3:])
+        for skin in self._soft:
+            if skin.gathered.any():
+                skin.body.add_force(skin.gathered / dt)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was gathered."""
+        for _, carriers in self._rigid:
+            for carrier in carriers:
+                carrier.gathered[:] = 0.0
+        for skin in self._soft:
+            skin.gathered[:] = 0.0
