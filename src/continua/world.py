@@ -237,10 +237,11 @@ class World:
         return [*reports, *self._meeting.step(dt).values()]
 
     def _keep_pace(self, wetting: Wetting, dt: float) -> list[StepReport]:
-        """Advance fluids by `dt` [s], and after each of their sub-steps the bodies in them, by what they were pushed."""
+        """Advance fluids by `dt` [s], and after each of their sub-steps the bodies, by what these were pushed."""
         start = self._surroundings.time
         marched: list[dict[int, StepReport]] = []
-        loads = [body.added() for body in (*self.soft_bodies, *self.rigid_bodies)]
+        solids: tuple[SoftBody | RigidGroup, ...] = (*self.soft_bodies, *self.rigid_bodies)
+        loads: list[Any] = [body.added() for body in solids]
 
         def follow(done: float, sub: float) -> None:
             self._surroundings.time = start + done
@@ -249,7 +250,7 @@ class World:
                 marched.append(self._meeting.step(sub))
             finally:
                 self._surroundings.time = start
-                for body, load in zip((*self.soft_bodies, *self.rigid_bodies), loads, strict=True):
+                for body, load in zip(solids, loads, strict=True):
                     body.forget_added()
                     if load is not None:
                         body.add_force(*load)

@@ -1,4 +1,4 @@
-"""Fluids and bodies: rigid bodies and the skins of soft bodies as walls of a fluid, which they move and are moved by."""
+"""Fluids and bodies: rigid bodies and the skins of soft bodies are walls of a fluid, and are moved by it."""
 
 from __future__ import annotations
 

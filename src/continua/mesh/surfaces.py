@@ -11,7 +11,7 @@ from continua.mesh.lattice import checked_counts, checked_lengths
 from continua.mesh.simplex import disc, icosahedron, subdivide
 from continua.mesh.surface_mesh import SurfaceMesh
 
-__all__ = ["box", "cylinder", "sphere", "torus"]
+__all__ = ["box", "cylinder", "paddle_wheel", "sphere", "torus"]
 
 
 def _grid(table: NDArray) -> NDArray:
@@ -96,3 +96,47 @@ def torus(radius: float = 0.5, tube: float = 0.2, cells: ArrayLike = (18, 48)) -
     points = np.stack([out * np.cos(turn), up, out * np.sin(turn)], axis=-1).reshape(-1, 3)
     numbers = np.pad(np.arange(p * q).reshape(q, p), ((0, 1), (0, 1)), mode="wrap")
     return SurfaceMesh(points, _grid(numbers)[:, ::-1])
+
+
+def paddle_wheel(
+    radius: float = 0.5, width: float = 0.4, paddles: int = 8, hub: float = 0.15, thickness: float = 0.05
+) -> SurfaceMesh:
+    """Make a wheel with straight paddles that turns about the z axis, its middle in the origin.
+
+    Args:
+        radius: From the axis to the tips [m].
+        width: Length along the axis [m].
+        paddles: Number of paddles.
+        hub: Radius of the middle part [m].
+        thickness: Of the paddles [m].
+    """
+    outer, length, inner, thick = checked_lengths([radius, width, hub, thickness], "lengths", 4)
+    (count,) = checked_counts([paddles], ("wheel",))
+    half = 0.5 * thick
+    gap = 2.0 * np.pi / count
+    if count < 3 or inner >= outer or half >= inner * np.sin(0.5 * gap):
+        raise InputError(
+            "a paddle wheel needs at least 3 paddles, thinner than the gaps at its hub, and longer than it"
+        )
+    foot = np.arcsin(half / inner)
+    ring = []
+    for angle in gap * np.arange(count):
+        along, across = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+        tip = np.sqrt(outer**2 - half**2)
+        start = inner * np.cos(foot)
+        ring += [start * along - half * across, tip * along - half * across]
+        ring += [tip * along + half * across, start * along + half * across]
+    around = len(ring)
+    flat = np.array(ring)
+    z = 0.5 * length
+    points = np.concatenate(
+        [np.column_stack([flat, np.full(around, end)]) for end in (-z, z)] + [[[0.0, 0.0, -z], [0.0, 0.0, z]]]
+    )
+    i = np.arange(around)
+    j = (i + 1) % around
+    sides = [np.stack([i, j, j + around], axis=1), np.stack([i, j + around, i + around], axis=1)]
+    caps = [
+        np.stack([j, i, np.full(around, 2 * around)], axis=1),
+        np.stack([i + around, j + around, np.full(around, 2 * around + 1)], axis=1),
+    ]
+    return SurfaceMesh(points, np.concatenate([*sides, *caps]).astype(np.int32))

@@ -91,6 +91,10 @@ def build_surface(
             mesh = meshes.read(scene.file(spec.path))
         case rigid.RigidTorus():
             mesh = meshes.surfaces.torus(spec.radius, spec.tube, spec.cells)
+        case rigid.RigidWheel():
+            mesh = meshes.surfaces.paddle_wheel(
+                spec.radius, spec.width, spec.paddles, spec.hub, spec.thickness
+            )
         case _:
             mesh = build_shape(spec, scene)
     field: sdf.DistanceField | sdf.PlacedField | None = None

@@ -69,7 +69,7 @@ def _solid(spec: rigid.RigidBody, scene: Scene) -> Any:
             return Capsule(tuple((shift - half).tolist()), tuple((shift + half).tolist()), scale * radius)
         case rigid.RigidCylinder(radius=radius, height=height):
             return Cylinder(at, tuple(up.tolist()), scale * radius, scale * height)
-        case rigid.RigidTorus() | rigid.RigidFile():
+        case rigid.RigidTorus() | rigid.RigidWheel() | rigid.RigidFile():
             return _mesh(*build_surface(spec.shape, spec.shape, place, scene))
         case rigid.RigidMesh(mesh=mesh):
             return _mesh(*build_surface(mesh, spec.shape, place, scene))

@@ -40,6 +40,7 @@ __all__ = [
     "RigidMesh",
     "RigidSphere",
     "RigidTorus",
+    "RigidWheel",
     "SliderJoint",
     "Start",
 ]
@@ -86,6 +87,17 @@ class RigidTorus(Fitted):
     cells: Counts2 = option("Segments around the tube and around the ring.", (12, 32))
 
 
+class RigidWheel(Fitted):
+    """A wheel with straight paddles that turns about the z axis, its middle in the origin."""
+
+    type: Literal["wheel"] = option("A paddle wheel.")
+    radius: Number = option("From the axis to the tips of the paddles.", 0.5, unit="m", gt=0, le=1e6)
+    width: Number = option("Length along the axis.", 0.4, unit="m", gt=0, le=1e6)
+    paddles: Count = option("Number of paddles.", 8, ge=3, le=1000)
+    hub: Number = option("Radius of the middle part.", 0.15, unit="m", gt=0, le=1e6)
+    thickness: Number = option("Of the paddles.", 0.05, unit="m", gt=0, le=1e6)
+
+
 class RigidFile(Fitted):
     """A closed surface from a file (STL, OBJ, PLY, OFF), or the outside of a volume mesh."""
 
@@ -106,9 +118,10 @@ Solid = Annotated[
     | Annotated[RigidCapsule, Tag("capsule")]
     | Annotated[RigidCylinder, Tag("cylinder")]
     | Annotated[RigidTorus, Tag("torus")]
+    | Annotated[RigidWheel, Tag("wheel")]
     | Annotated[RigidMesh, Tag("mesh")]
     | Annotated[RigidFile, Tag("file")],
-    by_type("sphere", "box", "capsule", "cylinder", "torus", "mesh", "file"),
+    by_type("sphere", "box", "capsule", "cylinder", "torus", "wheel", "mesh", "file"),
 ]
 
 

@@ -49,9 +49,7 @@ def add_skin(
         begins, ends = np.empty(27, np.int64), np.empty(27, np.int64)
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
             x, y, z = rows[4 * i], rows[4 * i + 1], rows[4 * i + 2]
-            runs, total = surrounding_runs(
-                x, y, z, inverse, table_x, table_y, table_z, starts, begins, ends
-            )
+            runs, total = surrounding_runs(x, y, z, inverse, table_x, table_y, table_z, starts, begins, ends)
             if total == 0:
                 continue
             for r in range(runs):
@@ -99,9 +97,7 @@ def skin_impulses(
         begins, ends = np.empty(27, np.int64), np.empty(27, np.int64)
         for b in range(np.uint64(group * GROUP), np.uint64(min(m, (group + 1) * GROUP))):
             x, y, z = samples[4 * b], samples[4 * b + 1], samples[4 * b + 2]
-            runs, _ = surrounding_runs(
-                x, y, z, inverse, table_x, table_y, table_z, starts, begins, ends
-            )
+            runs, _ = surrounding_runs(x, y, z, inverse, table_x, table_y, table_z, starts, begins, ends)
             jx, jy, jz = 0.0, 0.0, 0.0
             for r in range(runs):
                 for i in range(np.uint64(begins[r]), np.uint64(ends[r])):

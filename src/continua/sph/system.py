@@ -310,7 +310,15 @@ class FluidSystem:
         p, first = self.particles, self.fluids[0]
         masses = p.volume / p.light.astype(np.float64)
         return Pressing(
-            p.rows, p.velocities, pressures, masses, p.volume, first.wall_friction, first.wall_drag, p.grid, sticky
+            p.rows,
+            p.velocities,
+            pressures,
+            masses,
+            p.volume,
+            first.wall_friction,
+            first.wall_drag,
+            p.grid,
+            sticky,
         )
 
     def _press(

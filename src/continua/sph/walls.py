@@ -25,7 +25,9 @@ _SPREAD = 1e-6  # of the diameter: how deep a particle may start in a wall
 class Carrier(Protocol):
     """A body that carries a wall: the fluid moves it, and it moves the fluid."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Name of the body."""
 
     def pose(self) -> Pose:
         """Return where the wall's own axes are now."""
