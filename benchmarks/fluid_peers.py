@@ -117,7 +117,7 @@ os._exit(0)
 
 def peer(seconds: float, error: float, boundary: str, threads: int) -> dict[str, float]:
     """Run SPlisHSPlasH's dam break; "search" is its own timer of the neighbour search [s], by wall clock."""
-    python = _peer_python()
+    python = peer_python()
     arguments = [str(seconds), str(error), str(BOUNDARIES[boundary]), str(threads)]
     done = subprocess.run([python, "-c", PEER, *arguments], capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
@@ -130,7 +130,7 @@ def peer(seconds: float, error: float, boundary: str, threads: int) -> dict[str,
     return result
 
 
-def _peer_python() -> str:
+def peer_python() -> str:
     """Return the Python that has pysplishsplash: this one, or that of $CONTINUA_PEERS."""
     import os
 

@@ -91,7 +91,13 @@ class World:
             if self.fluid_system is not None and solid
             else None
         )
-        rest = "particle fluid, soft or rigid" if self._wetting is not None else "soft or rigid" if solid else "fluid"
+        rest = (
+            "particle fluid, soft or rigid"
+            if self._wetting is not None
+            else "soft or rigid"
+            if solid
+            else "fluid"
+        )
         there = [rest, "grid fluid"] if self.grid_fluids and (solid or fluids) else []
         if len(there) > 1:
             warnings.warn(
