@@ -12,6 +12,8 @@ import continua as ct
 from benchmarks.detailed_surface import detailed_surface
 from benchmarks.report import Result
 
+WANTED = 100_000  # queries a second
+
 
 def _rate(
     ask: Callable[[np.ndarray], np.ndarray], points: np.ndarray, repeats: int = 3
@@ -58,7 +60,6 @@ def main(threads: int | None = None) -> Result:
     notes = [
         f"{mesh.triangle_count:,} triangles, {len(points):,} points, one thread unless --threads says otherwise."
     ]
-    best = 0.0
     for name, make in (("Open3D", _open3d), ("libigl, pseudo-normals", _libigl)):
         try:
             ask = make(mesh)
@@ -67,10 +68,14 @@ def main(threads: int | None = None) -> Result:
             continue
         rate, found = _rate(ask, points, 1)
         off = float(np.abs(found - wanted).max())
-        rows.append({"library": name, "queries/s": round(rate), "largest difference [m]": off})
-        best = max(best, rate)
-    if not best:
-        best = 49_000.0
-        notes.append("Compared with 49,000 queries/s, published for Open3D on the bunny.")
-    notes.append("The ratio is ours over the faster other one.")
-    return Result("Exact signed distance", rows, ours / best, 2.0, notes)
+        rows.append(
+            {
+                "library": name,
+                "queries/s": round(rate),
+                "ours over it": ours / rate,
+                "largest difference [m]": off,
+            }
+        )
+    notes.append("Published for the bunny on one thread: Open3D 49,000 queries/s, libigl 28,000.")
+    notes.append(f"The ratio is our queries a second over {WANTED:,}, the wanted number on one thread.")
+    return Result("Exact signed distance", rows, ours / WANTED, 1.0, notes)

@@ -192,7 +192,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "hanging-bar": lambda: scene_film("hanging-bar", 3.0),
     "clay": lambda: scene_film("clay", 2.8),
     "muscle": lambda: scene_film("muscle", 2.8),
-    "domino": lambda: scene_film("domino", 4.0),
+    "domino": lambda: scene_film("domino", 4.4),
     "newton-cradle": lambda: scene_film("newton-cradle", 4.0),
     "stairs": lambda: scene_film("stairs", 2.8, fps=10.0),
     "tori-pile": lambda: scene_film("tori-pile", 1.6, fps=12.0),
