@@ -15,6 +15,7 @@ __all__ = ["depth_maps", "draw", "setup_triangles", "sky_light"]
 
 BAND = 16  # rows that one task draws
 _ROUNDING = 1e-9  # part of a triangle by which rounding may put a place outside
+_FRONT = 1e-5  # part of the depth by which faces towards the eye come before others
 _DONE = -1000000  # marks a place of a pixel that is shaded already
 
 
@@ -166,6 +167,11 @@ def _fill(first, last, dx, dy, near, edges, boxes, owner, inverse):
         if y0 > y1:
             continue
         e = edges[t]
+        # of faces in one place the one that looks at the eye is seen: a body may lie flat, its top on its bottom
+        turn = e[0, 0] * (e[1, 1] * e[2, 2] - e[1, 2] * e[2, 1])
+        turn -= e[0, 1] * (e[1, 0] * e[2, 2] - e[1, 2] * e[2, 0])
+        turn += e[0, 2] * (e[1, 0] * e[2, 1] - e[1, 1] * e[2, 0])
+        favour = 1.0 + _FRONT if turn < 0.0 else 1.0
         for y in range(y0, y1 + 1):
             for x in range(boxes[t, 0], boxes[t, 1] + 1):
                 px, py = x + dx, y + dy
@@ -174,8 +180,8 @@ def _fill(first, last, dx, dy, near, edges, boxes, owner, inverse):
                 wc = e[2, 0] * px + e[2, 1] * py + e[2, 2]
                 w = wa + wb + wc
                 edge = -_ROUNDING * w  # a place on a common edge belongs to both triangles, never to none
-                if wa >= edge and wb >= edge and wc >= edge and inverse[y - first, x] < w < limit:
-                    inverse[y - first, x] = w
+                if wa >= edge and wb >= edge and wc >= edge and inverse[y - first, x] < favour * w < limit:
+                    inverse[y - first, x] = favour * w
                     owner[y - first, x] = t
 
 
