@@ -35,9 +35,11 @@ def main(threads: int | None = None) -> Result:
         world = ct.World([water], colliders=[ct.Box((1, 1, 0.5), (2, 2, 1), inside=True)])
         system = world.fluid_system
         assert system is not None
-        world.step(0.4 * d)
+        world.step(1e-6 * d)  # compiles
         start = time.perf_counter()
-        world.step(1.0 * d)
+        world.step(
+            5.0 * d
+        )  # 50 sub-steps: the first find the pressures from nothing, which takes more iterations
         taken = time.perf_counter() - start
         steps = system.history
         passes = sum(2 * (s.density.iterations + s.divergence.iterations) + 4 for s in steps)
@@ -46,6 +48,7 @@ def main(threads: int | None = None) -> Result:
             {
                 "particles": water.node_count,
                 "us a particle and step": 1e6 * taken / len(steps) / water.node_count,
+                "iterations": sum(s.density.iterations + s.divergence.iterations for s in steps) / len(steps),
                 "us a particle and pass": 1e6 * taken / passes / water.node_count,
                 "bytes a particle": system.nbytes() / water.node_count,
                 "GB/s": moved / taken / 1e9,
@@ -53,6 +56,6 @@ def main(threads: int | None = None) -> Result:
                 "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
             }
         )
-    ratio = rows[0]["us a particle and pass"] / rows[-1]["us a particle and pass"]  # type: ignore[operator]
-    notes = ["ratio: time a particle and pass of the smallest over the largest; 1/1.5 or more is wanted"]
+    ratio = rows[0]["us a particle and step"] / rows[-1]["us a particle and step"]  # type: ignore[operator]
+    notes = ["ratio: time a particle and step of the smallest over the largest; 1/1.5 or more is wanted"]
     return Result("Particle fluids by size", rows, ratio, 1 / 1.5, notes)

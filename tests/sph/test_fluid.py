@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import continua as ct
+from continua.errors import InputError
 from continua.sph.surface import reconstruct
 from continua.sph.viscosity import accelerate, solve_viscosity
 
@@ -54,6 +55,18 @@ def test_bad_input_gets_one_sentence():
         ct.Fluid(mesh=open_mesh)
     with pytest.raises(ct.InputError):
         ct.World([block()], colliders=[ct.MeshShape(open_mesh)])
+
+
+@pytest.mark.parametrize("offset", [(0.5, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.5, 0.5), (0.1, 0.0, 0.0)])
+def test_fluids_in_one_place_are_refused_whatever_their_lattices(offset):
+    d = 0.02
+    low = d * np.array(offset)
+    one = ct.Fluid(((0, 0, 0), (0.2, 0.2, 0.2)), particle_radius=d / 2, name="one")
+    two = ct.Fluid((low, low + 0.2), particle_radius=d / 2, name="two")
+    with pytest.raises(InputError, match="'one' and 'two' overlap"):
+        ct.World([one, two])
+    beside = ct.Fluid(((0.2, 0, 0), (0.4, 0.2, 0.2)), particle_radius=d / 2, name="beside")
+    ct.World([one, beside])
 
 
 @pytest.mark.parametrize("solver", [ct.IISPH(), ct.PCISPH(max_iterations=100), ct.PBF()])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.files import atomic_write
 from continua.frames import Frame
+from continua.output.glb_fluid import FluidNodes
 from continua.output.whole import WholeRunSink
 from continua.render.colors import srgb_to_linear
 from continua.render.composition import Legend, body_colors, make_look, smooth_surface
@@ -28,7 +29,7 @@ MAX_KEYS = 240
 _FLOAT, _UNSIGNED_INT, _BYTE, _UNSIGNED_BYTE = 5126, 5125, 5120, 5121
 
 
-class _Document:
+class Document:
     """Collects the bytes and the accessors of a glTF file."""
 
     def __init__(self) -> None:
@@ -88,7 +89,8 @@ class GlbSink(WholeRunSink):
 
     Viewers that know colours of morph targets (three.js) animate the colours too; others show those of the
     frame with the highest values. Runs of more than 240 frames keep every second, third, ... frame; viewers
-    blend between them.
+    blend between them. A fluid is a set of points, or a surface where the run's view says so, for each of those
+    frames, shown one after another.
     """
 
     kind = "glb"
@@ -104,14 +106,18 @@ class GlbSink(WholeRunSink):
         """Write the file."""
         legend = make_look(self.spool.frames(), color=self.color).legend
         keys = [self.spool.read(index) for index in self.keys()]
-        out = _Document()
+        out = Document()
         times = np.array([frame.time for frame in keys], "<f4")
         clock = out.add(times, _FLOAT, "SCALAR", bounds=True)
         weights = out.add(np.eye(len(keys), dtype="<f4").ravel(), _FLOAT, "SCALAR")
         nodes: list[dict[str, Any]] = []
         meshes: list[dict[str, Any]] = []
         channels: list[dict[str, Any]] = []
+        fluids = FluidNodes(out, clock, str(self.info.view.get("fluid") or "points"))
         for number, name in enumerate(keys[0].bodies):
+            if keys[0][name].point_radius is not None:
+                fluids.add(keys, name, number, self.color, legend)
+                continue
             if not len(keys[0][name].triangles):
                 continue
             meshes.append(_mesh(out, keys, name, number, self.color, legend))
@@ -121,19 +127,20 @@ class GlbSink(WholeRunSink):
         document: dict[str, Any] = {
             "asset": {"version": "2.0", "generator": "Continua"},
             "scene": 0,
-            "scenes": [{"name": self.info.name, "nodes": list(range(len(nodes)))}],
+            "scenes": [{"name": self.info.name}],
         }
-        if nodes:
+        if nodes or fluids.nodes:
             surface = {"baseColorFactor": [1, 1, 1, 1], "metallicFactor": 0.0, "roughnessFactor": 0.55}
             sampler = {"input": clock, "interpolation": "LINEAR", "output": weights}
+            samplers = [sampler] if nodes else []
             document |= {
                 "nodes": nodes,
                 "meshes": meshes,
                 "materials": [{"name": "body", "pbrMetallicRoughness": surface, "doubleSided": True}],
-                "animations": [{"name": self.info.name, "samplers": [sampler], "channels": channels}],
+                "animations": [{"name": self.info.name, "samplers": samplers, "channels": channels}],
             }
-        else:
-            del document["scenes"][0]["nodes"]
+            fluids.join(document)
+            document["scenes"][0]["nodes"] = list(range(len(document["nodes"])))
         document |= {
             "accessors": out.accessors,
             "bufferViews": out.views,
@@ -145,7 +152,7 @@ class GlbSink(WholeRunSink):
 
 
 def _mesh(
-    out: _Document, keys: list[Frame], name: str, number: int, color: str, legend: Legend | None
+    out: Document, keys: list[Frame], name: str, number: int, color: str, legend: Legend | None
 ) -> dict[str, Any]:
     """Add one body: the first frame as the base, every key as a morph target."""
     first = keys[0][name]

@@ -34,7 +34,8 @@ class UsdSink(WholeRunSink):
 
     The stage is in metres with y up; time codes are frame numbers. Below /World each body has a Mesh
     `surface` (points, normals, extent and displayColor sampled in time) and, if it has tetrahedra, a TetMesh
-    `volume` with purpose "guide", so that viewers do not draw the body twice.
+    `volume` with purpose "guide", so that viewers do not draw the body twice. A fluid is Points `points`, or a Mesh
+    where the run's view says "surface".
     """
 
     kind = "usd"
@@ -61,19 +62,58 @@ class UsdSink(WholeRunSink):
         stage.SetDefaultPrim(root.GetPrim())
         if self.info.metadata:
             root.GetPrim().SetCustomDataByKey("continua", {k: str(v) for k, v in self.info.metadata.items()})
-        bodies: dict[str, _UsdBody] = {}
+        look = str(self.info.view.get("fluid") or "points")
+        bodies: dict[str, _UsdBody | _UsdCloud] = {}
         names: dict[str, str] = {}
         for frame in self.spool.frames():
             if frame.bodies.keys() != names.keys():
                 names = file_names(frame.bodies)
             for number, body in enumerate(frame):
                 if body.name not in bodies:
-                    bodies[body.name] = _UsdBody(self._modules, stage, names[body.name], body.name, number)
-                bodies[body.name].add(surfaced(body), frame.index, self.color, legend)
+                    kind = _UsdCloud if body.point_radius is not None and look == "points" else _UsdBody
+                    bodies[body.name] = kind(self._modules, stage, names[body.name], body.name, number)
+                shown = surfaced(body) if look == "surface" else body
+                bodies[body.name].add(shown, frame.index, self.color, legend)
             self.tell(frame.index + 1)
         with atomic_path(self.path) as aside:
             layer.Export(str(aside))
         return [self.path]
+
+
+def _holder(geom: Any, stage: Any, identifier: str, name: str) -> str:
+    """Make the prim below which all of a body is; return its path."""
+    safe = identifier.replace("-", "_")
+    path = f"/World/{safe if not safe[0].isdigit() else '_' + safe}"
+    holder = geom.Xform.Define(stage, path)
+    if holder.GetPrim().GetName() != name:
+        holder.GetPrim().SetDisplayName(name)
+    return path
+
+
+class _UsdCloud:
+    """The particles of a fluid."""
+
+    def __init__(self, modules: Any, stage: Any, identifier: str, name: str, number: int) -> None:
+        _, _, _, geom, self.vt = modules
+        self.number = number
+        self.points = geom.Points.Define(stage, f"{_holder(geom, stage, identifier, name)}/points")
+
+    def add(self, body: BodyFrame, index: int, color: str, legend: Legend | None) -> None:
+        """Add the time samples of frame `index`."""
+        assert body.point_radius is not None
+        places = body.positions.astype(np.float32)
+        width = np.full(len(places), 2.0 * body.point_radius, np.float32)
+        self.points.GetPointsAttr().Set(self._vec3(places), index)
+        self.points.GetWidthsAttr().Set(self.vt.FloatArray.FromNumpy(width), index)
+        if len(places):
+            corners = np.stack([places.min(axis=0), places.max(axis=0)])
+            corners += np.float32(body.point_radius) * np.array([[-1], [1]], np.float32)
+            self.points.GetExtentAttr().Set(self._vec3(corners), index)
+        colors = body_colors(body, self.number, color, legend).astype(np.float32)
+        self.points.CreateDisplayColorPrimvar("vertex").Set(self._vec3(colors), index)
+
+    def _vec3(self, array: NDArray) -> Any:
+        return self.vt.Vec3fArray.FromNumpy(np.ascontiguousarray(array.reshape(-1, 3)))
 
 
 class _UsdBody:
@@ -82,11 +122,7 @@ class _UsdBody:
     def __init__(self, modules: Any, stage: Any, identifier: str, name: str, number: int) -> None:
         _, _, _, self.geom, self.vt = modules
         self.number = number
-        safe = identifier.replace("-", "_")
-        path = f"/World/{safe if not safe[0].isdigit() else '_' + safe}"
-        holder = self.geom.Xform.Define(stage, path)
-        if holder.GetPrim().GetName() != name:
-            holder.GetPrim().SetDisplayName(name)
+        path = _holder(self.geom, stage, identifier, name)
         self.stage, self.path = stage, path
         self.mesh = self.geom.Mesh.Define(stage, f"{path}/surface")
         self.mesh.CreateSubdivisionSchemeAttr(self.geom.Tokens.none)
@@ -104,6 +140,8 @@ class _UsdBody:
         ):
             self._set_shape(body, index)
         assert self.surface is not None
+        if not len(self.nodes):
+            return
         points = body.positions[self.nodes].astype(np.float32)
         self._points(self.mesh, points, index)
         normals = self.surface.normals(body.positions).astype(np.float32)

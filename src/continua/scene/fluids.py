@@ -56,7 +56,7 @@ class Dfsph(Model):
     type: Literal["dfsph"] = option("Divergence-free SPH.")
     density_error: Number = option("Mean density error, relative to rest.", 1e-4, gt=0, lt=1)
     divergence_error: Number = option(
-        "Mean density error that the divergence may cause in a sub-step.", 1e-3, gt=0, lt=1
+        "Mean density error that the divergence may cause in a sub-step.", 1e-4, gt=0, lt=1
     )
     divergence: Flag = option("Whether velocities are made free of divergence.", True)
     warm: Flag = option("Whether a solve starts from the last pressures.", True)

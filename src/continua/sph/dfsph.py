@@ -37,7 +37,7 @@ class DFSPH:
     carries: ClassVar[tuple[str, ...]] = ("pressure", "divergence_pressure")
     name: ClassVar[str] = "dfsph"
     density_error: float = 1e-4
-    divergence_error: float = 1e-3
+    divergence_error: float = 1e-4
     divergence: bool = True
     warm: bool = True
     max_iterations: int = 100

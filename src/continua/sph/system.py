@@ -29,7 +29,10 @@ from continua.surroundings import Surroundings
 __all__ = ["FluidSystem", "SubStep"]
 
 _SHORTEST = 1e-4  # of the longest sub-step; speeds that need shorter ones are those of an explosion
-_OVERLAP = 0.35  # of the diameter: particles that start nearer to each other overlap
+_OVERLAPS = (
+    (0.6, 1),
+    (0.88, 4),
+)  # parts of the diameter, and how many others a particle may not have so near
 
 
 @dataclass
@@ -111,17 +114,23 @@ class FluidSystem:
         for fluid in self.fluids:
             check_start(self.walls, fluid.name, fluid.positions, self.diameter, self.surroundings.time)
         if len(points) > 1:
-            rows = np.zeros((len(points), 4), np.float32)
-            rows[:, :3] = points - points.mean(axis=0)
-            grid, lists = CellGrid(_OVERLAP * self.diameter), NeighbourLists()
+            self._check_overlap(points)
+
+    def _check_overlap(self, points: NDArray[np.float64]) -> None:
+        """Refuse points [n, 3] that lie in each other, as two lattices in one place do whatever their offset."""
+        rows = np.zeros((len(points), 4), np.float32)
+        rows[:, :3] = points - points.mean(axis=0)
+        for part, most in _OVERLAPS:
+            grid, lists = CellGrid(part * self.diameter), NeighbourLists()
             order = grid.sort(rows.ravel())
             lists.update(grid, np.ascontiguousarray(rows[order]).ravel())
-            close = int((lists.counts > 0).sum())
+            close = int((lists.counts >= most).sum())
             if close:
                 names = " and ".join(f"'{fluid.name}'" for fluid in self.fluids)
+                others = "another" if most == 1 else f"{most} others"
                 raise InputError(
-                    f"{close} particles of {names} overlap: they start nearer than {_OVERLAP:g} particle diameters to "
-                    "another; move the fluids apart or space the points by a diameter"
+                    f"{close} particles of {names} overlap: they start nearer than {part:g} particle diameters to "
+                    f"{others}; move the fluids apart or space the points by a diameter"
                 )
 
     def _take_over(self) -> None:
@@ -238,12 +247,7 @@ class FluidSystem:
         self._renew(time)
         if p.count == 0:
             return SubStep(min(left, fluid.max_dt), SolveFacts(0, 0.0), SolveFacts(0, 0.0))
-        p.sort()
-        p.find()
-        p.walls.clear(p.count)
-        for wall in self.walls:
-            wall.add_to(p.walls, p.rows, self.origin, time, self._dt)
-        p.weigh()
+        self.measure(time)
         felt = [wall for wall in self.walls if wall.wants_pressing(self._rough)]
         pressures = np.zeros(p.count if felt else 0, np.float32)
         divergence = fluid.solver.free_of_divergence(p, self._dt)
@@ -268,6 +272,16 @@ class FluidSystem:
         self._dt = dt
         returned = self._put_back(time + dt)
         return SubStep(dt, density, divergence, viscous, returned)
+
+    def measure(self, time: float) -> None:
+        """Sort the particles, find their neighbours, and measure walls and densities as they are at `time` [s]."""
+        p = self.particles
+        p.sort()
+        p.find()
+        p.walls.clear(p.count)
+        for wall in self.walls:
+            wall.add_to(p.walls, p.rows, self.origin, time, self._dt)
+        p.weigh()
 
     def _forces(self) -> bool:
         """Set the accelerations of all but pressure; return whether viscosity is left to an implicit solve."""
