@@ -106,7 +106,7 @@ def _bounds() -> np.ndarray:
 def bunny() -> ct.SurfaceMesh:
     """Return the surface in $CONTINUA_BUNNY, or a ball of as many triangles, scaled to 2 m."""
     path = os.environ.get("CONTINUA_BUNNY")
-    mesh = ct.mesh.surfaces.sphere(1.0, 58) if path is None else ct.mesh.read(path)
+    mesh = ct.mesh.surfaces.sphere(1.0, 58) if path is None else ct.mesh.close_holes(ct.mesh.read(path))
     low, high = mesh.bounds
     return mesh.transformed(scale=2.0 / float((high - low).max()))
 
