@@ -53,7 +53,7 @@ def fill(page, label, text):
 
 def running(page, steps):
     """Wait until the simulation has done some steps; the first may have to compile its kernels."""
-    page.wait_for_function("n => __continua.frame().step > n", arg=steps, timeout=300_000)
+    page.wait_for_function("n => __continua.frame()?.step > n", arg=steps, timeout=300_000)
 
 
 def positions(page, body=0):
@@ -116,14 +116,14 @@ def test_a_cube_is_built_held_loaded_and_sags_all_with_the_mouse(editor):
     page.get_by_role("button", name="Play", exact=True).click()
     running(page, 2)
     pause(page)
-    steps = page.evaluate("() => __continua.frame().step")
+    steps = page.evaluate("() => __continua.frame()?.step")
     page.keyboard.press(".")
-    page.wait_for_function("n => __continua.frame().step === n + 1", arg=steps)
+    page.wait_for_function("n => __continua.frame()?.step === n + 1", arg=steps)
     page.get_by_label("As fast as it can").check()
     page.get_by_role("button", name="Play", exact=True).click()
-    page.wait_for_function("() => !__continua.state().playing && __continua.frame().time > 11.9")
+    page.wait_for_function("() => !__continua.state().playing && __continua.frame()?.time > 11.9")
     settle(page)
-    assert page.evaluate("() => __continua.frame().time") == pytest.approx(12.0, abs=0.05)
+    assert page.evaluate("() => __continua.frame()?.time") == pytest.approx(12.0, abs=0.05)
     moved = positions(page) - rest(page)
     assert 0.14 < -moved[:, 1].min() < 0.20
     assert np.abs(moved[left]).max() == 0.0
@@ -198,7 +198,7 @@ def test_bodies_are_added_moved_hidden_and_removed(editor):
     page.get_by_role("treeitem", name="cylinder").get_by_role("button", name="cylinder", exact=True).click()
     fill(page, "Radius in m", "0.3")
     page.get_by_role("button", name="Rebuild needed").click()
-    page.wait_for_function("() => __continua.frame().step === 0 && !__continua.state().playing")
+    page.wait_for_function("() => __continua.frame()?.step === 0 && !__continua.state().playing")
     built(page)
 
 
