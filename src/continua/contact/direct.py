@@ -16,7 +16,7 @@ from __future__ import annotations
 from math import sqrt
 
 from continua.contact.block_factor import factor_in_place, find_block, solve_in_place
-from continua.contact.sweeps import FRICTION, GAP, IMPULSE, LEVER_A, LEVER_B
+from continua.contact.impulses import FRICTION, GAP, IMPULSE, LEVER_A, LEVER_B
 from continua.numerics import inline, kernel
 
 __all__ = ["CONTACT", "HELD", "ROW", "contact_rows_of", "solve_rows", "take_impulses"]

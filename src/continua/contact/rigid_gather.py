@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from continua.contact.rigid_shapes import BALL, BOX, CYLINDER, MESH, ROD, into
-from continua.contact.sweeps import (
+from continua.contact.impulses import (
     COLUMNS,
     CORE_A,
     CORE_B,
@@ -18,6 +17,7 @@ from continua.contact.sweeps import (
     T1,
     T2,
 )
+from continua.contact.rigid_shapes import BALL, BOX, CYLINDER, MESH, ROD, into
 from continua.numerics import inline, kernel
 
 __all__ = ["gather_contacts", "keep_contacts"]

@@ -19,8 +19,8 @@ from continua.contact import (
     join_rows,
 )
 from continua.contact.direct import BIAS, LEAST, MOST, ROW
+from continua.contact.impulses import FRICTION, GAP, LEVER_A, RESTITUTION
 from continua.contact.rigid_pairs import SLOTS
-from continua.contact.sweeps import FRICTION, GAP, LEVER_A, RESTITUTION
 from continua.errors import DivergedError
 from continua.frames import StepReport
 from continua.linalg import PCG, BlockMatrix, BlockPattern, SolveReport

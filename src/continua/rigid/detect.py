@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import Contact
+from continua.contact.impulses import COLUMNS
 from continua.contact.rigid_broad import pair_reach, sweep, sweep_boxes
 from continua.contact.rigid_gather import gather_contacts, keep_contacts
 from continua.contact.rigid_pairs import SLOTS, meet_pairs
 from continua.contact.rigid_shapes import MESH, OTHER
-from continua.contact.sweeps import COLUMNS
 from continua.errors import InputError
 from continua.rigid.pieces import Pieces
 from continua.rigid.probing import Prober

@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from continua.contact import Contact, Shape
 from continua.contact.direct import ROW, contact_rows_of, solve_rows, take_impulses
+from continua.contact.impulses import GAP, IMPULSE, RESTITUTION
 from continua.contact.sweeps import (
     FREE,
-    GAP,
-    IMPULSE,
     JOINED,
     LED,
     NOT_MINE,
-    RESTITUTION,
     advance,
     begin_small,
     end_small,
