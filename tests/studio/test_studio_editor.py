@@ -38,8 +38,8 @@ def add(page, shape, kind="Soft body"):
 
 
 def built(page):
-    """Wait until the page shows what the document says."""
-    page.wait_for_function("() => !__continua.state().busy && !__continua.state().stale")
+    """Wait until the page shows what the document says; the first build may have to compile its kernels."""
+    page.wait_for_function("() => !__continua.state().busy && !__continua.state().stale", timeout=300_000)
 
 
 def fill(page, label, text):
