@@ -131,6 +131,37 @@ def test_a_bullet_does_not_go_through_a_thin_plate(dt, radius):
     assert sum(world.energy().values()) < energy
 
 
+def _moment(block, about):
+    """Moment of the contact forces on what presses a block [N m]."""
+    return np.cross(block.positions - about, -block._contact_force).sum(axis=0)[2]
+
+
+def test_a_hinged_flap_presses_a_soft_block():
+    """A flap on a hinge lies on a block: the moment of its weight is that of the contact forces."""
+    block = _pinned(size=(0.2, 0.2, 0.2), cells=(3, 3, 3), damping=(5.0, 0.01))
+    flap = ct.RigidBody(ct.Box((-0.07, 0.22, 0.1), (0.66, 0.02, 0.15)), density=2000.0, name="flap")
+    hinge = ct.joints.Hinge(flap, point=(-0.4, 0.22, 0.1), axis=(0, 0, 1))
+    world = ct.World([block, flap], joints=[hinge], dt=0.01)
+    for _ in range(120):
+        world.step()
+    assert world.energy()["kinetic"] < 1e-9
+    assert world.rigid.joints.error < 1e-7
+    weight = np.cross(flap.center - [-0.4, 0.22, 0.1], [0, -9.81 * flap.mass, 0])[2]
+    assert _moment(block, [-0.4, 0.22, 0.1]) + weight == pytest.approx(0.0, abs=1e-4 * abs(weight))
+
+
+def test_a_motor_presses_a_soft_block_with_its_strength():
+    block = _pinned(size=(0.2, 0.2, 0.2), cells=(3, 3, 3), damping=(5.0, 0.01))
+    arm = ct.RigidBody(ct.Box((-0.07, 0.22, 0.1), (0.66, 0.02, 0.15)), density=500.0, name="arm")
+    hinge = ct.joints.Hinge(arm, point=(-0.4, 0.22, 0.1), axis=(0, 0, 1))
+    motor = ct.joints.Motor(hinge, speed=-0.5, strength=3.0)
+    world = ct.World([block, arm], gravity=(0, 0, 0), joints=[hinge, motor], dt=0.01)
+    for _ in range(120):
+        world.step()
+    assert abs(arm.spin[2]) < 1e-4
+    assert _moment(block, [-0.4, 0.22, 0.1]) == pytest.approx(3.0, rel=1e-3)
+
+
 def _scene(turn):
     """A box that hits a soft block at an angle, in a world turned by `turn`; returns all turned back."""
     mesh = ct.mesh.box(size=(0.3, 0.1, 0.3), cells=(4, 2, 4))
@@ -159,3 +190,60 @@ def test_bodies_that_lie_in_each_other_are_refused_in_one_sentence():
         ct.World([_block(), ball])
     apart = ct.Contact(pairs={("ball", "block"): {"touch": False}})
     ct.World([_block(), ball], contact=apart).step()  # they may go through each other
+
+
+def test_a_run_goes_on_with_the_same_bits():
+    def make():
+        block = _pinned(cells=(4, 2, 4))
+        ball = ct.RigidBody(ct.Sphere((0.2, 0.31, 0.2), 0.1), density=500.0, spin=(1, 0, 2), name="ball")
+        box = ct.RigidBody(ct.Box((0.25, 0.5, 0.2), (0.1, 0.1, 0.1)), density=500.0, name="box")
+        return ct.World([block, ball, box], dt=0.01)
+
+    one, other = make(), make()
+    for _ in range(12):
+        one.step()
+    state = one.state()
+    other.restore(state)
+    for _ in range(12):
+        one.step()
+        other.step()
+    for body, again in zip(one.bodies, other.bodies, strict=True):
+        assert np.array_equal(body.positions, again.positions)
+
+
+def test_rigid_bodies_far_from_soft_ones_move_as_without_them():
+    def bricks():
+        return ct.RigidGroup(
+            ct.Box(size=(0.1, 0.1, 0.1)), [[0, 0.06 + 0.11 * k, 0] for k in range(4)], density=500.0
+        )
+
+    block = _block(move=(5, 0, 0), cells=(2, 1, 2))
+    one, other = bricks(), bricks()
+    floor = [ct.Plane()]
+    mixed, plain = ct.World([block, one], colliders=floor), ct.World([other], colliders=floor)
+    for _ in range(20):
+        mixed.step()
+        plain.step()
+    assert np.array_equal(one.centers, other.centers)
+    assert np.array_equal(one.center_velocities, other.center_velocities)
+
+
+def test_far_bodies_step_by_themselves():
+    low, high = _block("low", cells=(2, 1, 2)), _block("high", cells=(2, 1, 2), move=(3, 2, 0))
+    world = ct.World([low, high], colliders=[ct.Plane()])
+    world.step()
+    grouping = world._meeting._group(0.01, np.zeros((0, 2), np.int64), everything=False)
+    assert grouping.label[0] != grouping.label[1]
+    assert grouping.alone.tolist() == [False, True]
+
+
+def test_a_body_that_springs_out_farther_than_its_speed_tells_is_met():
+    """A bar squeezed to a third is let go beside a light ball; in one step it jumps by more than the gap."""
+    bar = _block("bar", size=(0.6, 0.1, 0.1), cells=(6, 1, 1), young=1e6)
+    bar._x[:, 0] *= 1.0 / 3.0
+    ball = ct.RigidBody(ct.Sphere((0.32, 0.05, 0.05), 0.05), mass=0.01, name="ball")
+    world = ct.World([bar, ball], gravity=(0, 0, 0), dt=0.02)
+    reports = world.step()
+    assert reports[1].contacts > 0
+    assert ball.velocity[0] > 1.0
+    assert bar.positions[:, 0].max() < ball.center[0]

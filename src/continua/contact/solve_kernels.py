@@ -50,7 +50,7 @@ def compliance(ptr, row, block, blocks, diagonal, fixed, out):
 def _project(x0, x1, x2, mu):
     """Return the point of Coulomb's cone nearest to x, and where that is: 0 at the tip, 1 inside, 2 on the side."""
     size = np.sqrt(x1 * x1 + x2 * x2)
-    if size <= mu * x0:
+    if x0 >= 0.0 and size <= mu * x0:
         return x0, x1, x2, 1
     if mu * size <= -x0:
         return 0.0, 0.0, 0.0, 0

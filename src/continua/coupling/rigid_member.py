@@ -33,7 +33,7 @@ __all__ = ["RigidMember"]
 _RATE = 0.2  # part of an overlap of rigid bodies that goes in a step
 _PAIR = -(2**62)
 _JOINT = _PAIR - 2**61
-_FITS = 1e-9  # m or rad: error of joints that is none
+_FITS = 1e-8  # m or rad: error of joints that is none
 
 
 class RigidMember:
