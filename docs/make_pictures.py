@@ -204,6 +204,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "smoke-sphere": lambda: scene_film("smoke-sphere", 3.4, fps=12.5),
     "floating-bodies": lambda: scene_film("floating-bodies", 3.0, fps=10.0),
     "incline": lambda: scene_film("incline", 1.5),
+    "cushion": lambda: scene_film("cushion", 2.5),
     "squeeze": lambda: scene_film("squeeze", 2.6),
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
