@@ -270,15 +270,12 @@ class World:
     ) -> tuple[SettleReport, ...]:
         """Put every body at its static equilibrium, at rest; time does not move.
 
-        Colliders push without friction. See `SoftBody.settle` for the arguments.
+        Colliders and other soft bodies push without friction; rigid bodies stay where they are and do not push. See
+        `SoftBody.settle` for the arguments.
         """
         before = self.state()
         try:
-            return tuple(
-                body.settle(rtol, max_newton, steps=steps, obstacles=self._meeting.obstacles_of(number))
-                for number, body in enumerate(self.bodies)
-                if isinstance(body, SoftBody)
-            )
+            return self._meeting.settle(rtol, max_newton, steps)
         except Exception:
             self.restore(before)
             raise

@@ -9,16 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import ALONE, Contact, Obstacles, PairTable, Shape, SurfaceContacts, advance
+from continua.contact import (
+    ALONE,
+    Contact,
+    Obstacles,
+    PairTable,
+    Shape,
+    SurfaceContacts,
+    advance,
+    join_rows,
+)
 from continua.coupling.encounter import NEAR
 from continua.coupling.gathering import Gathering, Memory
 from continua.coupling.groups import Boxes, Grouping, connected, near_collider
 from continua.coupling.members import SoftMember
+from continua.coupling.resting import settle_together
 from continua.coupling.rigid_member import RigidMember
 from continua.coupling.solids import Solids
+from continua.errors import InputError
 from continua.frames import StepReport
 from continua.rigid import RigidSystem
-from continua.solids import SoftBody
+from continua.solids import SettleReport, SoftBody
 from continua.surroundings import Surroundings
 
 __all__ = ["Meeting"]
@@ -248,6 +259,50 @@ class Meeting:
         found = self.surfaces.surfaces
         found.face_pairs, found.edge_pairs = self._pairs[0] & mask, self._pairs[1] & mask
         return self.surfaces.any
+
+    # --- rest ---------------------------------------------------------------------------------------------
+
+    def settle(self, rtol: float, max_newton: int, steps: int | None) -> tuple[SettleReport, ...]:
+        """Put every soft body at its equilibrium; those that come to touch each other at a common one."""
+        start = [member.places.copy() for member in self.touchable]
+        state = self.save()
+        needy: InputError | None = None
+        reports: dict[int, SettleReport] = {}
+        for member in self.members:
+            obstacles = self.obstacles_of(member.number)
+            try:
+                reports[member.number] = member.body.settle(
+                    rtol, max_newton, steps=steps, obstacles=obstacles
+                )
+            except InputError as unheld:  # it may lean on another body
+                if not self._leans(member):
+                    raise
+                needy = unheld
+        if self._pairs[0][: len(self.touchable), : len(self.touchable)].any() and (
+            needy is not None or self._meet(start)
+        ):
+            self.put_back(state)
+            self.choose(self.touchable)
+            reports |= settle_together(self.touchable, self.surfaces, self.obstacles_of, rtol, max_newton)
+        elif needy is not None:
+            raise needy
+        return tuple(reports[member.number] for member in self.members)
+
+    def _leans(self, member: SoftMember) -> bool:
+        others = [other.number for other in self.members if other is not member]
+        return bool(self.table.touch[member.number, others].any())
+
+    def _meet(self, start: Sequence[NDArray[np.float64]]) -> bool:
+        """Return whether soft bodies came too near each other on their way from where they were."""
+        self.choose(self.touchable)
+        end = [member.places for member in self.touchable]
+        rows = np.zeros(len(end), np.int64)
+        time = self._surroundings.time
+        crossed, _ = self.surfaces.crossings(start, end, time, 1.0, rows)
+        near = join_rows([crossed, self.surfaces.find(end, end, time, 1.0, rows)])
+        numbers = [member.number for member in self.touchable]
+        both = np.isin(near.a, numbers) & np.isin(near.b, numbers)
+        return bool(both.any())
 
     # --- state ------------------------------------------------------------------------------------------
 

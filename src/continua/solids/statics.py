@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import BodySystem, ContactRows, Obstacles, contact_rows, solve_contacts
+from continua.contact import NO_ROWS, BodySystem, ContactRows, Obstacles, contact_rows, solve_contacts
 from continua.errors import DivergedError, InputError
 from continua.linalg import PCG, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolverChoice, SolveReport
 from continua.mesh import TetMesh
@@ -222,6 +222,42 @@ class Search:
         return found.report
 
 
+def balance_of(body: SoftBody, obstacles: Obstacles | None) -> tuple[Balance, float, NDArray[np.float64]]:
+    """Return the landscape of a body that may lean on others, the mass to lean on [1/s2], and where it starts."""
+    around, held = body._surroundings, body._held
+    _refuse_slack(body)
+    held.place(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
+    way, still = np.zeros_like(body._x), np.zeros_like(body._x)
+    held.impose(way)
+    x = body._x + way
+    body._collect_forces(x, still, body._force)
+    body._stepper.system.forget_matrix()
+    land = Balance(
+        _exact(body),
+        body._stepper.matrix,
+        body._mass,
+        body._force,
+        tuple(body._pulls),
+        _leaning(body, obstacles),
+    )
+    weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
+    held_enough = held.any and held.loose(body._force) is None
+    return land, 0.0 if held_enough else 10.0 * weight / body._size, x
+
+
+def _leaning(body: SoftBody, obstacles: Obstacles | None) -> Callable[[NDArray[np.float64]], ContactRows]:
+    """Return a function that finds the nodes near a shape, if there are shapes."""
+    return _at_rest(body, obstacles) or (lambda x: NO_ROWS)
+
+
+def _refuse_slack(body: SoftBody) -> None:
+    if body._materials.slack:
+        raise InputError(
+            f"body '{body.name}' has no equilibrium, because some of it has no strength (young = 0); "
+            "give it strength first"
+        )
+
+
 def settle_body(
     body: SoftBody, rtol: float, max_newton: int, steps: int | None, obstacles: Obstacles | None
 ) -> SettleReport:
@@ -229,11 +265,7 @@ def settle_body(
     if steps is not None and steps < 1:
         raise InputError(f"steps must be at least 1, not {steps}")
     around, held = body._surroundings, body._held
-    if body._materials.slack:
-        raise InputError(
-            f"body '{body.name}' has no equilibrium, because some of it has no strength (young = 0); "
-            "give it strength first"
-        )
+    _refuse_slack(body)
     held.place(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
     if not held.any and not body._pulls and obstacles is None:
         raise InputError(f"body '{body.name}' has no equilibrium, because nothing holds it; pin it somewhere")
