@@ -14,6 +14,7 @@ from continua.contact.broad import Surfaces
 __all__ = ["Pairs", "find_pairs"]
 
 _FLAT = 0.035  # sine of 2 degrees: edges that are hardly bent leave the work to vertices
+_FAINT = 0.005  # and these always; between the two, pairs of edges that pressed before stay
 _SLACK = 0.5
 _PARALLEL_FROM = 1024  # vertices or edges
 
@@ -108,7 +109,7 @@ def _keys(ids: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.in
         other = nodes[np.arange(len(nodes)), 1 + np.argmin(weights[:, 1:], axis=1)]
         low, high = np.minimum(nodes[:, 0], other), np.maximum(nodes[:, 0], other)
         nodes = np.where(corner[:, None], np.column_stack([low, high, high, high]), nodes)
-    mixed = np.where(ids[:, 4] == 3, 1, 2).astype(np.uint64)
+    mixed = np.where(ids[:, 4] >= 3, 1, 2).astype(np.uint64)
     for k in range(4):  # Fowler-Noll-Vo, on whole numbers instead of bytes, with a final stir
         mixed = (mixed ^ nodes[:, k].astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
@@ -124,6 +125,7 @@ def find_pairs(
     limit: NDArray[np.float64] | None = None,
     edges: bool = True,
     flat: float = _FLAT,
+    known: NDArray[np.int64] | None = None,
 ) -> Pairs:
     """Return the pairs that are nearer than they should be, or will be if every point moves on along its `way`.
 
@@ -135,6 +137,8 @@ def find_pairs(
         limit: Largest distance of a pair of two members [m], shape [m, m]; None is no limit.
         edges: Whether pairs of edges are looked for.
         flat: Sine of the angle below which edges are hardly bent and left out.
+        known: Keys of the pairs that pressed in the last step. Two edges that are nearly flat count only if they are
+            among them; so bodies at rest do not lose and find the same contact in turns.
     """
     x = np.ascontiguousarray(x)
     way = np.ascontiguousarray(way)
@@ -150,7 +154,7 @@ def find_pairs(
         lambda *out: look(tree, table, x, way, ptr, partner, keep, _SLACK, limit, normals, *out),
         len(table.points) if ptr[-1] else 0,
     )
-    return as_pairs(faces, _edge_pairs(surfaces, x, way, keep, limit, flat) if edges else NONE)
+    return as_pairs(faces, _edge_pairs(surfaces, x, way, keep, limit, flat, known) if edges else NONE)
 
 
 NONE = (np.zeros((0, 7), np.int32), np.zeros((0, 8)))
@@ -163,6 +167,7 @@ def _edge_pairs(
     keep: NDArray[np.float64],
     limit: NDArray[np.float64],
     flat: float,
+    known: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     table, tree = surfaces.table, surfaces.edges
     count = len(tree.cells)
@@ -170,10 +175,17 @@ def _edge_pairs(
     if not ptr[-1]:
         return NONE
     outward, sharp = np.empty((count, 3)), np.empty(count, np.uint8)
+    faint = flat if known is None or not len(known) else min(flat, _FAINT)
     kernels.edge_frames.pick(count >= 4 * _PARALLEL_FROM)(
-        tree.cells, surfaces.faces.cells, table.edge_triangles, x, flat, outward, sharp
+        tree.cells, surfaces.faces.cells, table.edge_triangles, x, flat, faint, outward, sharp
     )
     look = kernels.near_edges.pick(count >= _PARALLEL_FROM)
-    return chunked(
+    ids, values = chunked(
         lambda *out: look(tree, table, x, way, ptr, partner, keep, _SLACK, limit, outward, sharp, *out), count
     )
+    weak = np.flatnonzero(ids[:, 4] == 4)
+    if known is None or not len(weak):
+        return ids, values
+    stay = np.ones(len(ids), bool)
+    stay[weak] = np.isin(_keys(ids[weak], values[weak, :4]), known)
+    return ids[stay], values[stay]

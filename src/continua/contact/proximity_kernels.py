@@ -21,7 +21,7 @@ _END = 1e-4  # part of an edge near its ends that is left to vertices
 
 
 @kernel_pair
-def edge_frames(edges, triangles, edge_triangles, x, tolerance, outward, sharp):
+def edge_frames(edges, triangles, edge_triangles, x, tolerance, faint, outward, sharp):
     """Find out which edges can touch another edge first, and where their outside is.
 
     Args:
@@ -30,8 +30,10 @@ def edge_frames(edges, triangles, edge_triangles, x, tolerance, outward, sharp):
         edge_triangles: The triangles of each edge, or -1, shape [e, 2].
         x: Positions [m], shape [n, 3].
         tolerance: Sine of the angle up to which two triangles count as flat.
+        faint: Sine of the angle up to which they are flat whatever happened before.
         outward: Receives the mean normal of the two triangles of each edge, shape [e, 3].
-        sharp: Receives 1 for a ridge, 2 for an edge with fewer than two triangles, 0 for flat edges and valleys.
+        sharp: Receives 1 for a ridge, 3 for one that is nearly flat, 2 for an edge with fewer than two triangles, 0
+            for flat edges and valleys.
     """
     for e in prange(edges.shape[0]):
         one, two = edge_triangles[e, 0], edge_triangles[e, 1]
@@ -55,7 +57,7 @@ def edge_frames(edges, triangles, edge_triangles, x, tolerance, outward, sharp):
                 along = minus(at(x, edges[e, 1]), at(x, edges[e, 0]))
                 up = cross3(way, along)
                 size = sqrt(dot3(up, up) / max(dot3(along, along), 1e-300)) + 1e-300
-        sharp[e] = 1 if rise < -tolerance * size else 0
+        sharp[e] = 1 if rise < -tolerance * size else (3 if rise < -faint * size else 0)
 
 
 @kernel
@@ -306,9 +308,9 @@ def near_edges(tree, table, x, w, ptr, partner, keep, slack, limit, outward, sha
 
     Args:
         outward: Mean normals of the edges' triangles, shape [e, 3].
-        sharp: 1 for a ridge, 2 for an open edge, 0 for others, shape [e].
+        sharp: 1 for a ridge, 3 for a nearly flat one, 2 for an open edge, 0 for others, shape [e].
         counts: Receives the number of pairs of each chunk.
-        ids: Receives the ends of both edges, 3, and the members, shape [chunks, room, 7].
+        ids: Receives the ends of both edges, 3 (4 if one is nearly flat) and the members, shape [chunks, room, 7].
         values: Receives s, t, 0, the normal, the distance and 0, shape [chunks, room, 8].
     """
     for chunk in prange(counts.shape[0]):
@@ -351,13 +353,13 @@ def near_edges(tree, table, x, w, ptr, partner, keep, slack, limit, outward, sha
                     if not inside:
                         continue
                     turn = gap
-                    if sharp[f] == 1:
+                    if sharp[f] & 1:
                         turn = dot3(n, at(outward, f))
-                    elif sharp[e] == 1:
+                    elif sharp[e] & 1:
                         turn = -dot3(n, at(outward, e))
                     if turn < 0.0:
                         n, gap = (-n[0], -n[1], -n[2]), -gap
-                    if sharp[e] == 1 and dot3(n, at(outward, e)) > 0.0:
+                    if sharp[e] & 1 and dot3(n, at(outward, e)) > 0.0:
                         continue  # they look away from each other
                     gap -= rr
                     speed = 0.0
@@ -371,7 +373,7 @@ def near_edges(tree, table, x, w, ptr, partner, keep, slack, limit, outward, sha
                     if written < ids.shape[1]:
                         ids[chunk, written, 0], ids[chunk, written, 1] = a0, a1
                         ids[chunk, written, 2], ids[chunk, written, 3] = b0, b1
-                        ids[chunk, written, 4] = 3
+                        ids[chunk, written, 4] = 4 if sharp[e] == 3 or sharp[f] == 3 else 3
                         ids[chunk, written, 5], ids[chunk, written, 6] = m, b
                         values[chunk, written, 0], values[chunk, written, 1] = s, t
                         values[chunk, written, 2] = 0.0

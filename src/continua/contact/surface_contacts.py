@@ -138,6 +138,7 @@ class SurfaceContacts:
         dt: float,
         first_row: NDArray[np.integer],
         centers: NDArray[np.float64] | None = None,
+        known: NDArray[np.int64] | None = None,
     ) -> ContactRows:
         """Return the contacts of bodies that are near each other or would be at the end of the step.
 
@@ -148,9 +149,10 @@ class SurfaceContacts:
             dt: Time step [s].
             first_row: First row of each body in V.
             centers: Centres of mass of rigid bodies [m], shape [bodies, 3] (soft ones are not read); or None.
+            known: Keys of the contacts that pressed in the last step; see `find_pairs`.
         """
         x0, x1 = self._places(start, time), self._places(end, time + dt)
-        pairs = find_pairs(self.surfaces, x0, x1 - x0, self.keep, limit=self.limit)
+        pairs = find_pairs(self.surfaces, x0, x1 - x0, self.keep, limit=self.limit, known=known)
         return self._rows(pairs, x0, x1, dt, first_row, centers)
 
     def crossings(

@@ -125,7 +125,7 @@ class Encounter:
         search = self.meeting.surfaces
         if self.meeting.choose(self.soft):
             start, end, first = self._ways(self._before)
-            parts.append(search.find(start, end, self.time, self.dt, first))
+            parts.append(search.find(start, end, self.time, self.dt, first, known=self.meeting.pressing))
         if self.meeting.solids is not None:
             self._find_solids(parts)
         self._add(join_rows(parts))
@@ -246,7 +246,8 @@ class Encounter:
         crossed = crossed.take(~kept_apart(crossed, self.rows, self.V, self.dt, depth))
         if not len(crossed):
             return NO_ROWS
-        near = search.find(start, end, self.time, self.dt, first)  # what will be too near is not far off
+        # what will be too near is not far off
+        near = search.find(start, end, self.time, self.dt, first, known=self.meeting.pressing)
         near = near.take(~np.isin(near.key, self.rows.key) & ~np.isin(near.key, crossed.key))
         crossed.key = crossed.key + np.where(np.isin(crossed.key, self.rows.key), round_, 0)
         return join_rows([near, crossed])
