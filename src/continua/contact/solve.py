@@ -29,8 +29,16 @@ from continua.linalg import SolveReport
 
 __all__ = ["ContactSolution", "solve_contacts"]
 
-STIFF = 30.0
-"""rho times the compliance of a contact: larger is nearer to the solution after one solve, and harder to solve."""
+ALONE = (30.0, 0.5)
+"""How a body alone with obstacles is solved. First rho times the compliance of a contact: larger is nearer to the
+solution after one solve, and harder to solve. Then by which factor impulses and sliding speeds must be more wrong than
+Newton's iteration to be renewed."""
+
+MERGED = (5.0, 2.0)
+"""The same for bodies that are merged: their linear solves are not exact, and pay for every bit of stiffness."""
+
+PATIENCE = 6
+"""Solves of merged bodies after which `enough` is."""
 
 MOST = 60
 """Linear solves after which the search ends."""
@@ -40,9 +48,6 @@ STUCK = 8
 
 EXACT = 1e-5
 """Part of the tolerance at which nothing is left to gain; it is reached where linear solves are exact."""
-
-EARLY = 0.5
-"""Impulses and sliding speeds are renewed when they are more wrong than Newton's iteration, by this factor."""
 
 
 @dataclass(eq=False)
@@ -72,6 +77,7 @@ def solve_contacts(
     bound: NDArray[np.float64],
     push: NDArray[np.float64],
     tolerance: float,
+    enough: float = 0.0,
     rtol: float = 1e-5,
     most: int = MOST,
 ) -> ContactSolution:
@@ -83,6 +89,7 @@ def solve_contacts(
         bound: b in u_n + b >= 0 [m/s], shape [c].
         push: First guess of the impulses [N s], shape [c, 3].
         tolerance: Relative velocity [m/s] that may be wrong.
+        enough: The same after some solves, for bodies that are merged.
         rtol: Tolerance of the linear solver of a merged system.
         most: Linear solves after which the search ends.
     """
@@ -90,12 +97,15 @@ def solve_contacts(
     land = Alone(systems[0], rows) if alone else Together(systems, rows, rtol)
     x = np.concatenate([s.x for s in systems])
     base = np.concatenate([np.zeros_like(s.x) if s.base is None else s.base for s in systems])
-    state = _Impulses(rows, bound, push, land.compliance(), x + base)
-    iterations, worst, converged, solves = 0, 0.0, True, 0
+    state = _Impulses(rows, bound, push, land.compliance(), x + base, *(ALONE if alone else MERGED))
+    iterations, worst, converged, solves, goal = 0, 0.0, True, 0, tolerance
     said: tuple[str, ...] = ()
     try:
         before, best, since = np.inf, np.inf, 0
-        while solves < most and not _good(state.error, before, tolerance) and since < STUCK:
+        while solves < most and since < STUCK:
+            if _good(state.error, before, tolerance) if alone else state.error <= goal:
+                break
+            goal = max(tolerance, enough) if solves >= PATIENCE else tolerance
             before = state.error
             since = 0 if before < 0.7 * best or before > 100.0 * tolerance else since + 1
             best = min(best, before)
@@ -110,7 +120,8 @@ def solve_contacts(
             if not report.residual >= 0.0 or not np.isfinite(step).all():
                 worst, converged = -1.0, False
                 break
-            x += state.go(step, out_of_balance, land, tolerance) * step
+            left = 0.0 if alone else report.residual * float(np.abs(step).max(initial=0.0))
+            x += state.go(step, out_of_balance, land, left, tolerance) * step
     finally:
         land.restore()
     if alone and converged:
@@ -118,11 +129,13 @@ def solve_contacts(
         close_exactly(
             rows.row, rows.frame, rows.offset, bound, rows.friction, rows.bilateral, s.fixed, state.final, base, x
         )  # fmt: skip
+    if isinstance(land, Together) and converged:
+        land.balance(state.final, x)
     first = 0
     for s in systems:
         s.x[:] = x[first : first + len(s.x)]
         first += len(s.x)
-    settled = state.error <= tolerance or (since >= STUCK and state.error <= 100.0 * tolerance)
+    settled = state.error <= goal or (since >= STUCK and state.error <= 100.0 * tolerance)
     total = SolveReport(iterations, worst, converged, warnings=said)
     return ContactSolution(state.final, state.hessian, total, solves, state.error, settled)
 
@@ -149,14 +162,16 @@ class _Impulses:
         push: NDArray[np.float64],
         give: NDArray[np.float64],
         V: NDArray[np.float64],
+        stiff: float,
+        early: float,
     ) -> None:
         dead = ~(give > 0.0)  # all that it could move is held
-        self.rho = np.where(dead, 0.0, STIFF / np.where(dead, 1.0, give))
+        self.rho = np.where(dead, 0.0, stiff / np.where(dead, 1.0, give))
         self.impulse = np.zeros_like(push)
         self.hessian = np.zeros((len(push), 6))
         self.error = np.inf
         self.final = push
-        self._push, self._rows, self._bound, self._give = push, rows, bound, give
+        self._push, self._rows, self._bound, self._give, self._early = push, rows, bound, give, early
         self._u = rows.velocities(V)
         self._slide = self._sliding()
         self._respond()
@@ -176,6 +191,7 @@ class _Impulses:
         step: NDArray[np.float64],
         balance: NDArray[np.float64],
         land: Alone | Together,
+        left: float,
         tolerance: float,
     ) -> float:
         """Go along a Newton step of the velocities and return how far; `balance` is r - A x before it."""
@@ -191,10 +207,10 @@ class _Impulses:
             self._u, change, length, self._slide, self._rows.friction, self.rho, self._give, before, slope,
             self.impulse, self._push,
         )  # fmt: skip
-        wrong += (1.0 - length) * float(np.abs(change).max(initial=0.0))
+        wrong += left + (1.0 - length) * float(np.abs(change).max(initial=0.0))
         self.error = max(wrong, moved)
         self.final = self.impulse
-        if wrong <= max(EXACT * tolerance, EARLY * moved):
+        if wrong <= max(EXACT * tolerance, self._early * moved):
             self._push, self._slide = self.final, self._sliding()
             self.impulse = np.zeros_like(before)
             self._respond()

@@ -191,17 +191,30 @@ def add_diagonal(ptr, row, block, hessian, diagonal, blocks):
 
 
 @kernel
-def add_all(ptr, row, block, hessian, indptr, indices, blocks):
-    """Add G^T H G to a matrix whose pattern has all couplings of the contacts."""
+def add_all(ptr, block, hessian, couplings, blocks):
+    """Add G^T H G to a matrix; `couplings` tells the places of the blocks, contact by contact."""
+    q = 0
     for c in range(ptr.shape[0] - 1):
         h = hessian[c]
         if h[0] == 0.0 and h[3] == 0.0 and h[5] == 0.0:
+            q += (ptr[c + 1] - ptr[c]) ** 2
             continue
+        for e in range(ptr[c], ptr[c + 1]):
+            for f in range(ptr[c], ptr[c + 1]):
+                _couple(block[e], h, block[f], blocks, couplings[q])
+                q += 1
+
+
+@kernel
+def coupling_places(ptr, row, indptr, indices, couplings):
+    """Find the places of the blocks that couple the rows of each contact, in a pattern that has them all."""
+    q = 0
+    for c in range(ptr.shape[0] - 1):
         for e in range(ptr[c], ptr[c + 1]):
             i = row[e]
             for f in range(ptr[c], ptr[c + 1]):
-                k = indptr[i] + np.searchsorted(indices[indptr[i] : indptr[i + 1]], row[f])
-                _couple(block[e], h, block[f], blocks, k)
+                couplings[q] = indptr[i] + np.searchsorted(indices[indptr[i] : indptr[i + 1]], row[f])
+                q += 1
 
 
 @kernel

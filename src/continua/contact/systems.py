@@ -14,10 +14,21 @@ from numpy.typing import NDArray
 
 from continua.contact.asks import BodySystem
 from continua.contact.rows import ContactRows
-from continua.contact.solve_kernels import add_all, add_diagonal, compliance, coupling_keys, merge_pattern
+from continua.contact.solve_kernels import (
+    add_all,
+    add_diagonal,
+    compliance,
+    coupling_keys,
+    coupling_places,
+    merge_pattern,
+)
 from continua.linalg import PCG, BlockMatrix, BlockPattern, SolveReport
 
 __all__ = ["Alone", "Together"]
+
+
+FORCING = 0.2
+"""Part of the residual that a linear solve of merged bodies leaves to the next one."""
 
 
 class Alone:
@@ -89,7 +100,8 @@ class Together:
             self.projections = np.concatenate(parts)
         self._known: NDArray[np.float64] | None = None  # the H that the solver has
         self._merge(n)
-        self.solver = PCG(rtol=rtol)
+        self.rtol = rtol
+        self.solver = PCG(rtol=FORCING)
         self.solver.setup(self.matrix)
 
     def _merge(self, n: int) -> None:
@@ -101,7 +113,8 @@ class Together:
         )
         indices = np.concatenate([p.indices + f for p, f in zip(patterns, firsts[:-1], strict=True)])
         counts = np.diff(self.rows.ptr).astype(np.int64)
-        keys = np.empty(int((counts * counts).sum()), np.int64)
+        pairs = int((counts * counts).sum())
+        keys = np.empty(pairs, np.int64)
         keys = np.unique(keys[: coupling_keys(self.rows.ptr, self.rows.row, n, keys)])
         total = len(indices) + len(keys)
         merged_indptr, merged = np.zeros(n + 1, np.int32), np.zeros(total, np.int32)
@@ -119,9 +132,12 @@ class Together:
             1,
         )
         self.matrix = BlockMatrix(pattern)
+        self._couplings = np.empty(pairs, np.int32)  # places of the blocks that contacts change
+        coupling_places(self.rows.ptr, self.rows.row, merged_indptr, pattern.indices, self._couplings)
+        self._touched = np.unique(self._couplings)
         self._starts = blocks
-        self._plain = np.zeros_like(self.matrix.blocks)
-        self._fill(self._plain)
+        self._fill(self.matrix.blocks)
+        self._plain = self.matrix.blocks.copy()
 
     def _fill(self, out: NDArray[np.float64]) -> None:
         ends = zip(self.systems, self._scales, self._starts[:-1], self._starts[1:], strict=True)
@@ -147,19 +163,35 @@ class Together:
             first = rows.stop
         return out
 
+    def balance(self, impulse: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+        """Move every free body as a whole so that its momentum is what the impulses made it, to rounding.
+
+        Linear solves that end early leave a residual; its sum over a body is momentum that came from nowhere.
+        """
+        left = self.rhs - self.multiply(x)
+        self.rows.spread(impulse, left)
+        first = 0
+        for s, scale in zip(self.systems, self._scales, strict=True):
+            rows = slice(first, first + len(s.rhs))
+            first = rows.stop
+            if s.fixed.any() or s.matrix.pattern.block_count == s.matrix.pattern.node_count:
+                continue  # something else holds it, or its solves are exact
+            whole = scale * s.matrix.blocks.sum(axis=0).reshape(3, 3).T
+            x[rows] += np.linalg.solve(whole, left[rows].sum(axis=0))
+
     def restore(self) -> None:
         """Leave the bodies' matrices as they are: they were not changed."""
 
     def solve(self, hessian: NDArray[np.float64], rhs: NDArray[np.float64]) -> tuple[NDArray, SolveReport]:
         """Solve (A + G^T H G) x = rhs."""
-        p, r = self.matrix.pattern, self.rows
+        r = self.rows
         if self._known is None or not np.array_equal(hessian, self._known):
-            self.matrix.blocks[:] = self._plain
-            add_all(r.ptr, r.row, r.block, hessian, p.indptr, p.indices, self.matrix.blocks)
+            self.matrix.blocks[self._touched] = self._plain[self._touched]
+            add_all(r.ptr, r.block, hessian, self._couplings, self.matrix.blocks)
             self.solver.update(self.matrix, self.fixed, self.projections)
             self._known = hessian.copy()
         x = np.zeros_like(rhs)
-        return x, self.solver.solve(rhs, x, self.load)
+        return x, self.solver.solve(rhs, x, (self.rtol / FORCING) * self.load)
 
     def filtered(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros where the rows are held."""

@@ -51,6 +51,9 @@ RECOVERY = 0.1
 ACCURATE = 1e-5
 """Relative velocity that may be wrong, as a part of the speed of things."""
 
+ENOUGH = 1e-3
+"""The same after some solves, where many contacts change at once."""
+
 ROUNDS = 8
 """Times that contacts are added before a step has failed."""
 
@@ -340,9 +343,10 @@ class Encounter:
         hard = len(self.soft) in bodies
         push = weight * self.force[which]
         if hard:
-            solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, SHARP)
+            solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, rtol=SHARP)
         else:
-            solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed)
+            enough = min(ENOUGH * speed, 0.5 * DEPTH * size / self.dt)
+            solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, enough)
         self.force[which] = solution.impulse / weight
         single = len(bodies) == 1 and bool((np.diff(rows.ptr) == 1).all())
         rest = rows.restitution > 0.0
