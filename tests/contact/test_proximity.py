@@ -126,6 +126,28 @@ def test_least_distance_of_crossed_edges_is_found():
     assert len(find_pairs(both, x, np.zeros_like(x), np.full((2, 2), 0.05), edges=False)) == 0
 
 
+def test_nearly_flat_ridges_count_while_they_press():
+    """Two roofs of less than two degrees: their ridges are a contact only if they were one in the last step."""
+    points = np.array([[-1, 0, 0], [1, 0, 0], [-1, -0.01, 1], [1, -0.01, 1], [-1, -0.01, -1], [1, -0.01, -1]])
+    roof = np.array([[0, 2, 3], [0, 3, 1], [0, 1, 5], [0, 5, 4]])
+    turned = points @ np.array([[np.cos(0.7), 0, -np.sin(0.7)], [0, -1, 0], [np.sin(0.7), 0, np.cos(0.7)]])
+    both = Surfaces([Member(points, roof), Member(turned, roof[:, ::-1])])
+    keep = np.full((2, 2), 0.005)
+
+    def ridges(height, sharpness=1.0, known=None):
+        x = both.positions([points * [1, sharpness, 1], turned * [1, sharpness, 1] + [0.1, height, 0.05]])
+        pairs = find_pairs(both, x, np.zeros_like(x), keep, known=known)
+        return pairs.keys[(pairs.weights[:, 0] < 1.0) & (np.abs(pairs.weights) > 1e-3).all(axis=1)]
+
+    assert len(ridges(0.003)) == 0
+    sharp = ridges(0.003, sharpness=3.0)
+    assert len(sharp) > 0
+    assert np.isin(ridges(0.003, known=sharp), sharp).all()
+    assert len(ridges(0.003, known=sharp)) > 0
+    assert len(ridges(0.003, known=sharp + 1)) == 0
+    assert not np.isin(sharp, ridges(0.003, sharpness=0.1, known=sharp)).any()  # flat, whatever was before
+
+
 def test_flat_contact_has_one_row_for_each_vertex():
     box = surfaces.box((1, 1, 1), (6, 6, 6))
     both = Surfaces([Member(box.points, box.triangles), Member(box.points, box.triangles)])

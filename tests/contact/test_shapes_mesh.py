@@ -1,5 +1,7 @@
 """Meshes as obstacles: the distance of a box mesh is that of the box (B8), and bad meshes are refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,17 @@ def test_bad_meshes_are_refused_in_one_sentence():
         ct.MeshShape(box, field=3)
     with pytest.raises(ct.InputError, match="rounding"):
         ct.MeshShape(box, rounding=-1)
+
+
+def test_a_surface_that_goes_through_itself_is_told_in_one_sentence():
+    one, two = surfaces.box(), surfaces.box()
+    points = np.concatenate([one.points, two.points + [0.3, 0.2, 0.1]])
+    both = ct.SurfaceMesh(points, np.concatenate([one.triangles, two.triangles + len(one.points)]))
+    with pytest.warns(UserWarning, match="goes through itself: [0-9]+ edges cross triangles"):
+        ct.MeshShape(both)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ct.MeshShape(one)
 
 
 def test_scene_places_a_mesh(tmp_path):
