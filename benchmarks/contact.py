@@ -1,8 +1,8 @@
 """Bodies that touch each other: 40 soft tori in a pile, a thin sheet over a bunny, 800 rigid bodies on 64 poles.
 
-The bunny is that of the file named by CONTINUA_BUNNY (OBJ), or one of rounded limbs. Each soft scene is stepped until it
-is in the middle of its contacts, and then timed; the time without contact is that of the same bodies in free fall. The
-rigid bodies are those of `rigid-pile`, where they are held against other engines.
+The bunny is that of the file named by CONTINUA_BUNNY (OBJ), or one of rounded limbs. Each soft scene is stepped until
+it is in the middle of its contacts, and then timed; the time without contact is that of the same bodies in free fall.
+The rigid bodies are those of `rigid-pile`, where they are held against other engines.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def main(threads: int | None = None) -> Result:
         ratio,
         notes=[
             "ratio: time of a step over the time it takes to find contacts, the smaller of both soft scenes",
-            "candidates come from trees; drawing along rays (G40-G43) took as long and left 41 to 89 % of the triangles "
-            "(docs/theory/collision.md)",
+            "candidates come from trees; drawing along rays (G40-G43) took as long and left 41 to 89 % of the "
+            "triangles (docs/theory/collision.md)",
         ],
     )

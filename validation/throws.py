@@ -1,8 +1,8 @@
 """A thousand throws at up to 50 m/s at thin and moving obstacles: nothing tunnels, and nothing ends inside.
 
-Soft balls, blocks and loose tetrahedra fly at a plate of 1 mm, a rod of 5 mm, a ball, the sharp edges of a box and a wall
-that comes towards them, in steps of 20 ms. Printed is the deepest that any node was inside a collider at the end of a
-step, against the thickness that surfaces keep, and how many nodes ended on the other side of the plate.
+Soft balls, blocks and loose tetrahedra fly at a plate of 1 mm, a rod of 5 mm, a ball, the sharp edges of a box and a
+wall that comes towards them, in steps of 20 ms. Printed is the deepest that any node was inside a collider at the end
+of a step, against the thickness that surfaces keep, and how many nodes ended on the other side of the plate.
 
 Run: python -m validation.throws [THROWS]
 """
@@ -75,7 +75,9 @@ def main() -> int:
         crossed = world._meeting.surfaces.intersection_count([b._x for b in bodies], world.time)  # type: ignore[union-attr]
         through += crossed
     print(f"{throws} throws in {perf_counter() - start:.0f} s, {touched:.0f} touched in a step")
-    print(f"deepest node: {worst:.2g} of the thickness; through: {through:.0f}; most parts of a step: {parts:.0f}")
+    print(
+        f"deepest node: {worst:.2g} of the thickness; through: {through:.0f}; most parts of a step: {parts:.0f}"
+    )
     return int(worst > 1.0 or through > 0)
 
 

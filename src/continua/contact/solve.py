@@ -37,8 +37,12 @@ Newton's iteration to be renewed."""
 MERGED = (5.0, 2.0)
 """The same for bodies that are merged: their linear solves are not exact, and pay for every bit of stiffness."""
 
-PATIENCE = 6
-"""Solves of merged bodies after which `enough` is."""
+FINE, COARSE, NEAR = 1e-3, 0.2, 3.0
+"""Part of the residual that a linear solve of merged bodies leaves to the next one: little in the first solve, which is
+the last where bodies rest, and within a few times of what is enough; much while contacts come and go."""
+
+PATIENCE, SHARE = 6, 0.01
+"""Solves of merged bodies after which `enough` is, and this part of what impulses do to the contacts' own rows."""
 
 MOST = 60
 """Linear solves after which the search ends."""
@@ -78,7 +82,7 @@ def solve_contacts(
     push: NDArray[np.float64],
     tolerance: float,
     enough: float = 0.0,
-    rtol: float = 1e-5,
+    rtol: float = 1e-6,
     most: int = MOST,
 ) -> ContactSolution:
     """Solve the systems of bodies that touch; their `x` become the solution.
@@ -101,18 +105,20 @@ def solve_contacts(
     iterations, worst, converged, solves, goal = 0, 0.0, True, 0, tolerance
     said: tuple[str, ...] = ()
     try:
-        before, best, since = np.inf, np.inf, 0
+        before, best, since, fine = np.inf, np.inf, 0, False
         while solves < most and since < STUCK:
-            if _good(state.error, before, tolerance) if alone else state.error <= goal:
+            if _good(state.error, before, tolerance) if alone else fine and state.error <= goal:
                 break
-            goal = max(tolerance, enough) if solves >= PATIENCE else tolerance
+            coarse = max(tolerance, min(enough, SHARE * state.scale))
+            goal = coarse if solves >= PATIENCE else tolerance
+            fine = alone or solves == 0 or state.error <= NEAR * coarse
             before = state.error
             since = 0 if before < 0.7 * best or before > 100.0 * tolerance else since + 1
             best = min(best, before)
             out_of_balance = land.rhs - land.multiply(x)
             free = out_of_balance.copy()
             rows.spread(state.impulse, free)
-            step, report = land.solve(state.hessian, land.filtered(free))
+            step, report = land.solve(state.hessian, land.filtered(free), FINE if fine else COARSE)
             solves += 1
             iterations += report.iterations
             said += tuple(s for s in report.warnings if s not in said)
@@ -175,6 +181,11 @@ class _Impulses:
         self._u = rows.velocities(V)
         self._slide = self._sliding()
         self._respond()
+
+    @property
+    def scale(self) -> float:
+        """Velocity [m/s] that the largest impulse gives to the rows of its contact alone; small in stiff bodies."""
+        return float((self._give * self.final[:, 0]).max(initial=0.0))
 
     def _sliding(self) -> NDArray[np.float64]:
         return np.where(

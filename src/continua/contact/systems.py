@@ -27,10 +27,6 @@ from continua.linalg import PCG, BlockMatrix, BlockPattern, SolveReport
 __all__ = ["Alone", "Together"]
 
 
-FORCING = 0.2
-"""Part of the residual that a linear solve of merged bodies leaves to the next one."""
-
-
 class Alone:
     """The system of one body whose contacts have one entry each."""
 
@@ -60,8 +56,10 @@ class Alone:
         """Take the contacts out of the matrix."""
         self.system.matrix.blocks[self._places] = self._plain
 
-    def solve(self, hessian: NDArray[np.float64], rhs: NDArray[np.float64]) -> tuple[NDArray, SolveReport]:
-        """Solve (A + G^T H G) x = rhs."""
+    def solve(
+        self, hessian: NDArray[np.float64], rhs: NDArray[np.float64], part: float = 0.0
+    ) -> tuple[NDArray, SolveReport]:
+        """Solve (A + G^T H G) x = rhs, as well as the body's solver does whatever part of rhs may be left."""
         s, r = self.system, self.rows
         self.restore()
         add_diagonal(r.ptr, r.row, r.block, hessian, s.matrix.pattern.diagonal, s.matrix.blocks)
@@ -101,7 +99,7 @@ class Together:
         self._known: NDArray[np.float64] | None = None  # the H that the solver has
         self._merge(n)
         self.rtol = rtol
-        self.solver = PCG(rtol=FORCING)
+        self.solver = PCG()
         self.solver.setup(self.matrix)
 
     def _merge(self, n: int) -> None:
@@ -182,8 +180,10 @@ class Together:
     def restore(self) -> None:
         """Leave the bodies' matrices as they are: they were not changed."""
 
-    def solve(self, hessian: NDArray[np.float64], rhs: NDArray[np.float64]) -> tuple[NDArray, SolveReport]:
-        """Solve (A + G^T H G) x = rhs."""
+    def solve(
+        self, hessian: NDArray[np.float64], rhs: NDArray[np.float64], part: float
+    ) -> tuple[NDArray, SolveReport]:
+        """Solve (A + G^T H G) x = rhs until a part of rhs is left, or `rtol` of the load."""
         r = self.rows
         if self._known is None or not np.array_equal(hessian, self._known):
             self.matrix.blocks[self._touched] = self._plain[self._touched]
@@ -191,7 +191,8 @@ class Together:
             self.solver.update(self.matrix, self.fixed, self.projections)
             self._known = hessian.copy()
         x = np.zeros_like(rhs)
-        return x, self.solver.solve(rhs, x, (self.rtol / FORCING) * self.load)
+        self.solver.rtol = max(part, self.rtol)
+        return x, self.solver.solve(rhs, x, (self.rtol / self.solver.rtol) * self.load)
 
     def filtered(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros where the rows are held."""

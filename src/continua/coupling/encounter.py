@@ -338,7 +338,9 @@ class Encounter:
         weight = max(s.weight for s in systems)
         size = np.array([self.group[i].size for i in bodies]).min()
         bound = np.maximum(rows.gap / self.dt, -RECOVERY * size / self.dt)
-        speed = 10.0 * self.meeting.speed_scale(self.dt) + float(np.abs(self._before).max(initial=0.0))
+        single = len(bodies) == 1 and bool((np.diff(rows.ptr) == 1).all())
+        fall = self.meeting.speed_scale(self.dt)
+        speed = (10.0 if single else 0.2) * fall + float(np.abs(self._before).max(initial=0.0))
         speed += 1e-6 * size / self.dt
         hard = len(self.soft) in bodies
         push = weight * self.force[which]
@@ -348,7 +350,6 @@ class Encounter:
             enough = min(ENOUGH * speed, 0.5 * DEPTH * size / self.dt)
             solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, enough)
         self.force[which] = solution.impulse / weight
-        single = len(bodies) == 1 and bool((np.diff(rows.ptr) == 1).all())
         rest = rows.restitution > 0.0
         again = bool(rest.any()) or any(s.weight != self.dt for s in systems)
         total = np.zeros((sum(len(s.rhs) for s in systems), 3))
