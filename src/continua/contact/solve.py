@@ -29,13 +29,13 @@ from continua.linalg import SolveReport
 
 __all__ = ["ContactSolution", "solve_contacts"]
 
-ALONE = (30.0, 0.5)
-"""How a body alone with obstacles is solved. First rho times the compliance of a contact: larger is nearer to the
+EXACT = (30.0, 0.5)
+"""What goes with exact linear solves. First rho times the compliance of a contact: larger is nearer to the
 solution after one solve, and harder to solve. Then by which factor impulses and sliding speeds must be more wrong than
 Newton's iteration to be renewed."""
 
-MERGED = (5.0, 2.0)
-"""The same for bodies that are merged: their linear solves are not exact, and pay for every bit of stiffness."""
+INEXACT = (5.0, 2.0)
+"""The same for linear solves that are not exact: these pay for every bit of stiffness."""
 
 FINE, COARSE, NEAR = 1e-3, 0.2, 3.0
 """Part of the residual that a linear solve of merged bodies leaves to the next one: little in the first solve, which is
@@ -50,7 +50,7 @@ MOST = 60
 STUCK = 8
 """Solves without a better error after which the linear solver gives no more, within a hundred tolerances."""
 
-EXACT = 1e-5
+LAST = 1e-5
 """Part of the tolerance at which nothing is left to gain; it is reached where linear solves are exact."""
 
 
@@ -93,32 +93,36 @@ def solve_contacts(
         bound: b in u_n + b >= 0 [m/s], shape [c].
         push: First guess of the impulses [N s], shape [c, 3].
         tolerance: Relative velocity [m/s] that may be wrong.
-        enough: The same after some solves, for bodies that are merged.
+        enough: The same after some solves, for bodies that are merged; their linear solves then are only as exact as
+            the contacts need. Zero solves all linear systems exactly.
         rtol: Tolerance of the linear solver of a merged system.
         most: Linear solves after which the search ends.
     """
     alone = len(systems) == 1 and bool((np.diff(rows.ptr) == 1).all())
+    exact = alone or enough == 0.0
     land = Alone(systems[0], rows) if alone else Together(systems, rows, rtol)
     x = np.concatenate([s.x for s in systems])
     base = np.concatenate([np.zeros_like(s.x) if s.base is None else s.base for s in systems])
-    state = _Impulses(rows, bound, push, land.compliance(), x + base, *(ALONE if alone else MERGED))
+    state = _Impulses(rows, bound, push, land.compliance(), x + base, *(EXACT if exact else INEXACT))
     iterations, worst, converged, solves, goal = 0, 0.0, True, 0, tolerance
     said: tuple[str, ...] = ()
     try:
         before, best, since, fine = np.inf, np.inf, 0, False
         while solves < most and since < STUCK:
-            if _good(state.error, before, tolerance) if alone else fine and state.error <= goal:
+            if _good(state.error, before, tolerance) if exact else fine and state.error <= goal:
                 break
             coarse = max(tolerance, min(enough, SHARE * state.scale))
             goal = coarse if solves >= PATIENCE else tolerance
-            fine = alone or solves == 0 or state.error <= NEAR * coarse
+            fine = exact or solves == 0 or state.error <= NEAR * coarse
             before = state.error
             since = 0 if before < 0.7 * best or before > 100.0 * tolerance else since + 1
             best = min(best, before)
             out_of_balance = land.rhs - land.multiply(x)
             free = out_of_balance.copy()
             rows.spread(state.impulse, free)
-            step, report = land.solve(state.hessian, land.filtered(free), FINE if fine else COARSE)
+            step, report = land.solve(
+                state.hessian, land.filtered(free), 0.0 if exact else FINE if fine else COARSE
+            )
             solves += 1
             iterations += report.iterations
             said += tuple(s for s in report.warnings if s not in said)
@@ -126,7 +130,7 @@ def solve_contacts(
             if not report.residual >= 0.0 or not np.isfinite(step).all():
                 worst, converged = -1.0, False
                 break
-            left = 0.0 if alone else report.residual * float(np.abs(step).max(initial=0.0))
+            left = 0.0 if exact else report.residual * float(np.abs(step).max(initial=0.0))
             x += state.go(step, out_of_balance, land, left, tolerance) * step
     finally:
         land.restore()
@@ -135,8 +139,6 @@ def solve_contacts(
         close_exactly(
             rows.row, rows.frame, rows.offset, bound, rows.friction, rows.bilateral, s.fixed, state.final, base, x
         )  # fmt: skip
-    if isinstance(land, Together) and converged:
-        land.balance(state.final, x)
     first = 0
     for s in systems:
         s.x[:] = x[first : first + len(s.x)]
@@ -148,7 +150,7 @@ def solve_contacts(
 
 def _good(error: float, before: float, tolerance: float) -> bool:
     """Return whether to stop: far below the tolerance, or below it and the linear solver gives no more."""
-    return error <= EXACT * tolerance or (error <= tolerance and error > 0.3 * before)
+    return error <= LAST * tolerance or (error <= tolerance and error > 0.3 * before)
 
 
 class _Impulses:
@@ -221,7 +223,7 @@ class _Impulses:
         wrong += left + (1.0 - length) * float(np.abs(change).max(initial=0.0))
         self.error = max(wrong, moved)
         self.final = self.impulse
-        if wrong <= max(EXACT * tolerance, self._early * moved):
+        if wrong <= max(LAST * tolerance, self._early * moved):
             self._push, self._slide = self.final, self._sliding()
             self.impulse = np.zeros_like(before)
             self._respond()

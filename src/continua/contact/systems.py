@@ -161,22 +161,6 @@ class Together:
             first = rows.stop
         return out
 
-    def balance(self, impulse: NDArray[np.float64], x: NDArray[np.float64]) -> None:
-        """Move every free body as a whole so that its momentum is what the impulses made it, to rounding.
-
-        Linear solves that end early leave a residual; its sum over a body is momentum that came from nowhere.
-        """
-        left = self.rhs - self.multiply(x)
-        self.rows.spread(impulse, left)
-        first = 0
-        for s, scale in zip(self.systems, self._scales, strict=True):
-            rows = slice(first, first + len(s.rhs))
-            first = rows.stop
-            if s.fixed.any() or s.matrix.pattern.block_count == s.matrix.pattern.node_count:
-                continue  # something else holds it, or its solves are exact
-            whole = scale * s.matrix.blocks.sum(axis=0).reshape(3, 3).T
-            x[rows] += np.linalg.solve(whole, left[rows].sum(axis=0))
-
     def restore(self) -> None:
         """Leave the bodies' matrices as they are: they were not changed."""
 

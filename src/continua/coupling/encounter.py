@@ -128,7 +128,7 @@ class Encounter:
         search = self.meeting.surfaces
         if self.meeting.choose(self.soft):
             start, end, first = self._ways(self._before)
-            parts.append(search.find(start, end, self.time, self.dt, first, known=self.meeting.pressing))
+            parts.append(search.find(start, end, self.time, self.dt, first, known=self.host.memory.keys))
         if self.meeting.solids is not None:
             self._find_solids(parts)
         self._add(join_rows(parts))
@@ -250,7 +250,7 @@ class Encounter:
         if not len(crossed):
             return NO_ROWS
         # what will be too near is not far off
-        near = search.find(start, end, self.time, self.dt, first, known=self.meeting.pressing)
+        near = search.find(start, end, self.time, self.dt, first, known=self.host.memory.keys)
         near = near.take(~np.isin(near.key, self.rows.key) & ~np.isin(near.key, crossed.key))
         crossed.key = crossed.key + np.where(np.isin(crossed.key, self.rows.key), round_, 0)
         return join_rows([near, crossed])
@@ -339,10 +339,10 @@ class Encounter:
         size = np.array([self.group[i].size for i in bodies]).min()
         bound = np.maximum(rows.gap / self.dt, -RECOVERY * size / self.dt)
         single = len(bodies) == 1 and bool((np.diff(rows.ptr) == 1).all())
-        fall = self.meeting.speed_scale(self.dt)
-        speed = (10.0 if single else 0.2) * fall + float(np.abs(self._before).max(initial=0.0))
-        speed += 1e-6 * size / self.dt
         hard = len(self.soft) in bodies
+        fall = self.meeting.speed_scale(self.dt)
+        speed = (10.0 if single or hard else 0.2) * fall + float(np.abs(self._before).max(initial=0.0))
+        speed += 1e-6 * size / self.dt
         push = weight * self.force[which]
         if hard:
             solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, rtol=SHARP)
@@ -361,7 +361,7 @@ class Encounter:
             member = self.group[i]
             own = -1 if isinstance(member, RigidMember) else member.number
             pressing = (solution.impulse[:, 0] > 0.0) & ((rows.a == own) | (rows.b == own))
-            if hard or len(bodies) > 1:
+            if hard or not single:
                 member.make_exact(s, (s.weight / weight) * total[mine])
             self._take(i, s)
             points, answers = np.zeros((0, 3)), np.zeros((0, 3, 3))

@@ -342,11 +342,6 @@ class Meeting:
 
     # --- small things -----------------------------------------------------------------------------------
 
-    @property
-    def pressing(self) -> NDArray[np.int64]:
-        """Keys of the contacts that pressed in the last step."""
-        return self._memory.keys
-
     def obstacles_of(self, number: int) -> Obstacles | None:
         """Return the colliders that the body of this number can touch, or None."""
         touch = self.table.touch[number, self._first_collider :]
