@@ -75,7 +75,7 @@ CASES = {
     "long-vector": ("point: [0, -1, 0]", "point: [0, -1, 0, 0]", 17, "colliders[0].point", "must be a list of 3 numbers"),
     "negative-size": ("size: [1.0, 0.25, 0.25]", "size: [1.0, -0.25, 0.25]", 8, "bodies[0].mesh", "'size' must have three lengths of at least 1e-9 m"),
     "zero-axis": ("axis: [1, 0, 0]", "axis: [0, 0, 0]", 15, "bodies[0].drive[0].motion.axis", "must not be the zero vector"),
-    "mesh-type": ("type: box", "type: boxx", 8, "bodies[0].mesh", "(got 'boxx'); did you mean 'box'?"),
+    "mesh-type": ("type: box", "type: boxx", 8, "bodies[0].mesh", "there is no type 'boxx'; did you mean 'box'?"),
     "no-mesh-type": ("type: box, ", "", 8, "bodies[0].mesh", "needs a key 'type', one of 'box', 'rectangle'"),
     "law": ("type: corotated", "type: corotational", 9, "bodies[0].material", "did you mean 'corotated'?"),
     "body-type": ("type: soft", "type: cloth", 6, "bodies[0]", "'type' must be one of 'soft', 'rigid'"),

@@ -129,7 +129,7 @@ class RigidSystem:
         p = self.pieces
         p.drive(time, dt)
         steps, few = (max(2, ceil(dt / small - 1e-9)) for small in (_SMALL, _DIRECT))
-        few = min(64, max(few, ceil(dt * self._held.fastest())))
+        few = min(256, max(few, ceil(dt * self._held.fastest())))
         h, g = dt / few, float(np.linalg.norm(self._surroundings.gravity))
         own = None if self._busy is None else ~self._busy
         moves = p.moves if own is None else p.moves & own
@@ -252,10 +252,11 @@ class RigidSystem:
             if self._held.correct(X, R, h, row, 3 * contacts) < _JOINT_ERROR:
                 return
             self._solve(V0, p.V, J, ab, row, contacts, False)
-            # where a loop locks, a tiny error would ask for a huge speed: leave it for later
-            if np.abs(p.V - speeds).max() > 0.1 * np.abs(speeds).max() + 10.0 * h:
-                row[:], p.V[:] = known, speeds
-                return
+            # where a loop locks, a tiny error would ask for a huge speed: do a part now, the rest later
+            change, most = np.abs(p.V - speeds).max(), 0.1 * np.abs(speeds).max() + 10.0 * h
+            if change > most:
+                row[:] = known + (row - known) * (most / change)
+                p.V[:] = speeds + (p.V - speeds) * (most / change)
 
     def _take_overlaps(self, C: NDArray, J: NDArray, ab: NDArray, row: NDArray, h: float) -> None:
         """Find the shifts that take away overlaps; joints keep still."""
