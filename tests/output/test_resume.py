@@ -38,6 +38,7 @@ for index in range(10_000):
         sink.write(frame)
     checkpoint.save(folder / "run.h5", Clock(index), "", frames_done=index + 1, seconds=1.0, fps=10.0)
 """
+KINDS = [kind for kind in SINK_KINDS if kind != "vti"]  # grids: see test_vti
 KILLED_KINDS = ("vtu", "usd", "glb", "ply", "obj")
 
 
@@ -71,7 +72,7 @@ def assert_same(one, two):
     assert [name for name in one if one[name] != two[name]] == []
 
 
-@pytest.mark.parametrize("kind", SINK_KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_resumed_run_equals_uninterrupted_run(tmp_path, frames, two_bodies, kind):
     run(kind, tmp_path / "whole", frames)
     # Stopped without an end after frame 4, the last checkpoint at frame 3; then stopped properly; then on.
@@ -85,7 +86,7 @@ def test_resumed_run_equals_uninterrupted_run(tmp_path, frames, two_bodies, kind
     assert_same(tree(tmp_path / "short"), tree(tmp_path / "parts"))
 
 
-@pytest.mark.parametrize("kind", SINK_KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_wrong_order_and_missing_frames_are_refused(tmp_path, frames, kind):
     sink = make_sink(kind, tmp_path)
     sink.open(INFO)
@@ -103,7 +104,7 @@ def test_another_colour_cannot_go_on_with_the_same_frames(tmp_path, frames, kind
         make_sink(kind, tmp_path, color="velocity").open(INFO, 2)
 
 
-@pytest.mark.parametrize("kind", SINK_KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_failing_write_leaves_only_complete_files(tmp_path, frames, kind, monkeypatch):
     run(kind, tmp_path / "good", frames[:2], close=False)
     run(kind, tmp_path / "bad", frames[:2], close=False)

@@ -139,7 +139,7 @@ class _Resting:
             ]
             push = np.zeros((len(rows), 3))
             push[:, 0] = [self._forces.get(key, 0.0) for key in rows.key.tolist()]
-            found = solve_contacts(systems, rows, rows.gap, push, tolerance, _RTOL)
+            found = solve_contacts(systems, rows, rows.gap, push, tolerance, rtol=_RTOL)
             self.iterations += found.report.iterations
             if not found.report.residual >= 0.0:
                 return None
