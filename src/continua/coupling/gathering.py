@@ -43,10 +43,10 @@ class Memory:
     @classmethod
     def joined(cls, parts: Sequence[Memory]) -> Memory:
         """Return what several remember, in order."""
-        if len(parts) == 1:
-            return parts[0]
-        keys = np.concatenate([np.zeros(0, np.int64), *(part.keys for part in parts)])
-        forces = np.concatenate([np.zeros((0, 3)), *(part.forces for part in parts)])
+        if len(parts) < 2:
+            return parts[0] if parts else cls.nothing()
+        keys = np.concatenate([part.keys for part in parts])
+        forces = np.concatenate([part.forces for part in parts])
         order = np.argsort(keys, kind="stable")
         return cls(keys[order], forces[order])
 

@@ -168,6 +168,8 @@ class Meeting:
 
     def _group(self, dt: float, extra: NDArray[np.int64], everything: bool) -> Grouping:
         """Find groups of soft bodies and rigid pieces that may touch within the step."""
+        if not self.touchable:  # nor does any rigid piece touch a soft body
+            return Grouping(np.zeros(0, np.int32), np.zeros(0, np.bool_))
         grow = np.array([NEAR * member.size for member in self.touchable])
         grow += 2.0 * float(self.surfaces.keep.max(initial=0.0)) + self.speed_scale(dt) * dt
         ways = [(m.places, m.moved(m.velocities, dt)) for m in self.touchable]
