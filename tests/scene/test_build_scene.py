@@ -268,3 +268,9 @@ def test_parts_that_choose_nothing_are_refused(where, sentence):
     text = PARTS.replace("{type: box, min: [0, 0, 0], max: [0.5, 1, 1]}", where)
     with pytest.raises(ct.InputError, match=sentence):
         parse_scene(text).build()
+
+
+def test_a_solver_that_does_not_suit_the_order_is_refused_before_anything_is_written():
+    with pytest.raises(ct.InputError, match=r"scene\.yaml:2: bodies\[0\]: PMultigrid is for .* order 2 or 3"):
+        block(body="solver: {type: pmultigrid}").build()
+    block(body="order: 2\n    solver: {type: pmultigrid}").build()

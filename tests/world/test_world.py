@@ -97,6 +97,33 @@ def test_same_bits_for_one_and_two_threads_with_large_strains_parts_and_statics(
         np.testing.assert_array_equal(one, two)
 
 
+def test_same_bits_for_one_and_two_threads_where_water_and_rigid_and_soft_bodies_meet():
+    results = []
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        ct.set_threads(threads)
+        cushion = ct.SoftBody(
+            ct.mesh.box((0.4, 0.1, 0.4), (6, 2, 6)), material=ct.Corotated(young=2e4), name="c"
+        )
+        ball = ct.RigidBody(
+            ct.Sphere((0.2, 0.152, 0.2), 0.05), density=500.0, velocity=(0, -1, 0), name="ball"
+        )
+        water = ct.Fluid(
+            block=((0.0, 0.1, 0.0), (0.4, 0.3, 0.1)),
+            particle_radius=0.01,
+            boundary="density_map",
+            name="water",
+        )
+        room = ct.Box(center=(0.2, 0.5, 0.2), size=(0.4, 1.0, 0.4), inside=True, friction=0.0)
+        world = ct.World([cushion, ball, water], colliders=[room], dt=0.005)
+        for _ in range(3):
+            world.step()
+        results.append(world.state())
+    one, two = results
+    assert one.keys() == two.keys()
+    for key in one:
+        np.testing.assert_array_equal(one[key], two[key], err_msg=key)
+
+
 def test_restored_state_goes_on_with_the_same_bits():
     straight = ct.World([beam(name="beam", damping=(0.1, 0.001))])
     frames = list(straight.run(seconds=0.4, fps=30))

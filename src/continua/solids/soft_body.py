@@ -157,7 +157,7 @@ class SoftBody(Attachments):
         self._element_size = (6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order
         self._materials = Materials(mesh, law, parts, self.name)
         self._density: NDArray[np.float64] | None = None
-        self._stepper = self.integrator.stepper(self._elements, solver or choose_solver(self._elements))
+        self._stepper = self.integrator.stepper(self._elements, choose_solver(self._elements, solver))
         self._set_damping(damping)
         self._take_materials()
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from continua.errors import InputError
 from continua.linalg import PCG, Geometry, LinearSolver, Multigrid, PMultigrid, SolverChoice
 from continua.mesh import TetMesh, VolumeMesh
 from continua.numerics.bernstein import bernstein_tables
@@ -87,9 +88,16 @@ def elevation(
     return matrix
 
 
-def choose_solver(elements: Elements) -> LinearSolver:
-    """Return a solver that starts from the number and the kind of unknowns, and learns; its `reason` says why."""
+def choose_solver(elements: Elements, wanted: LinearSolver | None = None) -> LinearSolver:
+    """Return the wanted solver if it suits the elements.
+
+    Without a wish it is one that starts from the number and the kind of unknowns, and learns; its `reason` says why.
+    """
     n, order = elements.node_count, elements.order
+    if isinstance(wanted, PMultigrid) and order < 2:
+        raise InputError("PMultigrid is for elements of order 2 or 3; take Multigrid for order 1")
+    if wanted is not None:
+        return wanted
     least = PMULTIGRID_FROM if order > 1 else MULTIGRID_FROM
     pcg, multigrid = PCG(), PMultigrid() if order > 1 else Multigrid()
     solver: PCG | Multigrid = pcg if n < least else multigrid
