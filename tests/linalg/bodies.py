@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from continua import Corotated, mesh
+from continua import Corotated, Multigrid, PMultigrid, mesh
 from continua.linalg import BlockMatrix
 from continua.solids.bezier import BezierTets
 from continua.solids.elements import LinearTets, System
@@ -71,3 +71,37 @@ def system(
     elements.assemble(System(matrix, rhs, mass, masses, dt * dt, dt, np.zeros_like(x), load))
     rhs[:] = load
     return matrix, rhs, elements
+
+
+NOTHING = np.zeros((0, 6))
+
+
+def ready(matrix, fixed=None, projections=None, **options):
+    order = 1 if matrix.pattern.geometry is None else matrix.pattern.geometry.order
+    solver = (PMultigrid if order > 1 else Multigrid)(**options)
+    solver.setup(matrix)
+    n = matrix.pattern.node_count
+    solver.update(matrix, np.zeros(n, np.uint8) if fixed is None else fixed, projections)
+    return solver
+
+
+def left(points):
+    return (points[:, 0] < points[:, 0].min() + 1e-9).astype(np.uint8)
+
+
+def apply(solver, r):
+    """One cycle as an operator on [n, 3]."""
+    h = solver.hierarchy
+    h.b[: len(r)] = r[h.order]
+    h.cycle()
+    return h.x[h.rank].copy()
+
+
+SHAPES = {
+    "lattice": lambda: mesh.box((2, 1, 1), (12, 6, 6)),
+    "odd lattice": lambda: mesh.box((2, 1, 1), (11, 5, 7)),
+    "refined": lambda: mesh.refine(mesh.refine(mesh.box((2, 1, 1), (3, 2, 2))).mesh).mesh,
+    "irregular": lambda: jittered((10, 6, 6)),
+    "sphere": lambda: mesh.sphere(0.5, 6),
+    "hexes": lambda: mesh.hex_box((2, 1, 1), (12, 6, 6)),
+}

@@ -4,7 +4,8 @@ import numpy as np
 
 import continua as ct
 from continua.errors import DivergedError, InputError
-from continua.studio.session import Listener, Opening, Session
+from continua.studio.session import Session
+from continua.studio.snapshot import Listener, Opening
 
 
 def make_world():

@@ -8,7 +8,7 @@ import pytest
 
 import continua as ct
 from continua.studio.encode import Encoder
-from continua.studio.session import Opening, Snapshot, Stats
+from continua.studio.snapshot import Opening, Snapshot, Stats
 
 
 def unpack(message):

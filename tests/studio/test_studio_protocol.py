@@ -9,7 +9,7 @@ from studio_world import make_session
 from continua.errors import InputError
 from continua.studio.encode import Encoder
 from continua.studio.protocol import MAX_MESSAGE, Kind, PullBegin, Set, pack, parse_command
-from continua.studio.session import Snapshot, Stats
+from continua.studio.snapshot import Snapshot, Stats
 
 
 def unpack(message):

@@ -9,7 +9,8 @@ from continua.errors import InputError
 from continua.scene import Scene, load_scene, shipped_scenes
 from continua.scene.build import build_world
 from continua.studio.document import Document, empty_scene
-from continua.studio.session import Opening, Session
+from continua.studio.session import Session
+from continua.studio.snapshot import Opening
 from continua.studio.workshop import Progress, Workshop
 from continua.world import World
 

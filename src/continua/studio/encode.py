@@ -15,7 +15,7 @@ from continua.render.fluid_surface import surfaced
 from continua.sph.surface import check_surfaces
 from continua.studio.cut import Cut
 from continua.studio.protocol import Kind, pack
-from continua.studio.session import Snapshot
+from continua.studio.snapshot import Snapshot
 
 __all__ = ["Encoder", "field_list"]
 

@@ -36,7 +36,8 @@ from continua.studio.encode import Encoder
 from continua.studio.guard import Guard, Policy, is_loopback
 from continua.studio.palette import palette
 from continua.studio.protocol import PROTOCOL, Ack, Color, CutAt, Fluid, parse_command
-from continua.studio.session import Listener, Session
+from continua.studio.session import Session
+from continua.studio.snapshot import Listener
 from continua.studio.uploads import MAX_UPLOAD, take_upload
 
 if TYPE_CHECKING:

@@ -13,18 +13,16 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from continua.errors import ContinuaError, DivergedError, InputError
-from continua.frames import Frame, StepReport
+from continua.frames import StepReport
 from continua.numerics.kernel import on_compile
-from continua.studio.board import Board, Live
+from continua.studio.board import Board
 from continua.studio.clock import Clock
 from continua.studio.hand import Hand, face_under
 from continua.studio.protocol import (
@@ -53,12 +51,12 @@ from continua.studio.protocol import (
     Step,
     Undo,
 )
-from continua.studio.workshop import Workshop
+from continua.studio.snapshot import Listener, Opening, Sample, Snapshot, Stats, energy_of
 
 if TYPE_CHECKING:
-    from continua.world import World
+    pass
 
-__all__ = ["MAX_RATE", "Listener", "Opening", "Session", "Snapshot", "Stats"]
+__all__ = ["MAX_RATE", "Session"]
 
 MAX_RATE = 30.0
 """Most snapshots published a second."""
@@ -66,100 +64,6 @@ MAX_RATE = 30.0
 _QUEUE_LIMIT = 2000
 _PULLS_PER_CLIENT = 10
 _SAMPLES = 600
-
-
-Sample = tuple[int, float, float, Mapping[str, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """How the simulation keeps up.
-
-    Attributes:
-        step_ms: Mean time of a step since the last snapshot [ms].
-        steps_per_second: Steps done in a second of real time, over the last second.
-        rate: Simulated seconds in a second of real time, over the last second; 1 is real time.
-        shares: Milliseconds of the stages of an update, by name.
-    """
-
-    step_ms: float = 0.0
-    steps_per_second: float = 0.0
-    rate: float = 0.0
-    shares: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A world to show, and how the scene wants to be looked at.
-
-    Attributes:
-        world: The world, at its start.
-        color: The field that colours the bodies at first, or None for plain.
-        camera: Angles or places of the camera, where the scene gives any.
-        workshop: Where the scene is edited; None for a world that was made in Python.
-        play: Whether it starts to run at once.
-    """
-
-    world: World
-    color: str | None = "displacement"
-    camera: Mapping[str, Any] = field(default_factory=dict)
-    workshop: Workshop | None = None
-    play: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What a page can show: a frame, and how the simulation keeps up.
-
-    Attributes:
-        seq: Counts snapshots.
-        epoch: Counts worlds; it changes whenever meshes may have changed.
-        view: Counts scenes; a world that is built anew from the same scene is looked at as before.
-        frame: The world.
-        stats: How the simulation keeps up.
-        opening: How the scene was opened.
-        samples: For plots, `(seq, time [s], milliseconds a step, energies [J] by name)` of this and of
-            earlier snapshots since the start, so that a page that skips frames still draws whole curves.
-        marks: For each hold and load the number of its body and the nodes at which it is drawn.
-        live: What holds and loads do.
-        hands: The force [N] of each hand on what it holds, by client and pull.
-        solvers: How the linear solver of each body does, by the body's name.
-    """
-
-    seq: int
-    epoch: int
-    frame: Frame
-    stats: Stats
-    opening: Opening
-    samples: tuple[Sample, ...] = ()
-    marks: Mapping[str, tuple[int, NDArray[np.int32]]] = field(default_factory=dict)
-    live: Live = field(default_factory=Live)
-    hands: Mapping[tuple[int, int], list[float]] = field(default_factory=dict)
-    solvers: Mapping[str, str] = field(default_factory=dict)
-    view: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Listener:
-    """What a client wants to hear; both are called in the simulation's thread and must not wait.
-
-    Attributes:
-        changed: Called when there is a new snapshot or state.
-        failed: Called when a command of this client could not be carried out, with one sentence and the key of
-            the value that was to be set, or "" for other commands.
-    """
-
-    changed: Callable[[], None]
-    failed: Callable[[str, str], None]
-
-
-def _energy(frame: Frame) -> dict[str, float]:
-    """Return the sum of the bodies' energies [J] by name."""
-    total: dict[str, float] = {}
-    for body in frame:
-        for name, value in body.energy.items():
-            total[name] = total.get(name, 0.0) + float(value)
-    return total
 
 
 class Session:
@@ -569,7 +473,7 @@ class Session:
         # bodies take long to look at (stresses, energies); at most a third of the time goes into that.
         pause = max(0.5 / MAX_RATE, 3.0 * (time.perf_counter() - now))
         self._next_publish = max(self._next_publish + 1.0 / MAX_RATE, now + pause)
-        self._samples.append((before.seq + 1, frame.time, step_ms, _energy(frame)))
+        self._samples.append((before.seq + 1, frame.time, step_ms, energy_of(frame)))
         self.snapshot = Snapshot(
             seq=before.seq + 1,
             epoch=before.epoch + (opening is not None),

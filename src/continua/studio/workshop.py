@@ -19,7 +19,7 @@ from continua.studio.protocol import Add, Command, EditScene, Recover, Redo, Rep
 
 if TYPE_CHECKING:
     from continua.studio.board import Board
-    from continua.studio.session import Opening
+    from continua.studio.snapshot import Opening
     from continua.world import World
 
 __all__ = ["Workshop"]
