@@ -12,39 +12,20 @@ from pathlib import Path
 import numpy as np
 
 import continua as ct
-from benchmarks.fluid_peers import RADIUS, TANK, peer_python
+from benchmarks.fluid_peers import PEER_BEGIN, RADIUS, TANK, peer_python
 from benchmarks.report import Result
 from continua.sph import BoundaryMap, build_map, spline
 
 R = 4 * RADIUS
 PEER = r"""
-import ctypes, json, os, sys, tempfile, time
-os.environ["OMP_NUM_THREADS"] = sys.argv[1]
-try:  # the wheel's own copy crashes beside the system's libGL
-    ctypes.CDLL("libGLdispatch.so.0", ctypes.RTLD_GLOBAL)
-except OSError:
-    pass
-import pysplishsplash as sph
-data = os.path.join(sys.prefix, "bin", "data")
-scene = json.load(open(os.path.join(data, "Scenes", "DamBreakModel.json")))
-c = scene["Configuration"]
-c.update(particleRadius=0.0125, boundaryHandlingMethod=1)
+c["boundaryHandlingMethod"] = 1
 body = scene["RigidBodies"][0]
 if len(sys.argv) > 2:
     body.update(geometryFile=sys.argv[2], mapInvert=False, mapResolution=[80, 80, 80], scale=[1, 1, 1],
                 translation=[50, 0, 0])
-else:
-    body["geometryFile"] = os.path.abspath(os.path.join(data, "Scenes", body["geometryFile"]))
 scene["RigidBodies"] = [body]
-work = tempfile.mkdtemp()
-path = os.path.join(work, "scene.json")
-json.dump(scene, open(path, "w"))
-base = sph.Exec.SimulatorBase()
-base.init(sceneFile=path, useGui=False, useCache=False, initialPause=False, outputDir=work)
-base.initSimulation()
-class Done(Exception):
-    pass
-def on_step():
+base = open_scene()
+def on_step():  # the map is made before the first step
     print("RESULT " + json.dumps(dict(wall=time.perf_counter() - start[0], cpu=time.process_time() - start[1])))
     sys.stdout.flush()
     os._exit(0)
@@ -55,10 +36,10 @@ base.runSimulation()
 
 
 def peer(threads: int, mesh: Path | None = None) -> dict[str, float]:
-    """Return the seconds that SPlisHSPlasH takes for its map and one step of 59,319 particles."""
+    """Return the seconds that SPlisHSPlasH takes for its map and the first step of 59,319 particles."""
     arguments = [str(threads)] + ([] if mesh is None else [str(mesh)])
     done = subprocess.run(
-        [peer_python(), "-c", PEER, *arguments], capture_output=True, text=True, check=False
+        [peer_python(), "-c", PEER_BEGIN + PEER, *arguments], capture_output=True, text=True, check=False
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     if not lines:

@@ -56,33 +56,40 @@ def ours(seconds: float, error: float, boundary: str = "particles") -> dict[str,
     }
 
 
-PEER = r"""
+PEER_BEGIN = r"""
 import ctypes, json, os, sys, tempfile, time
-seconds, error, boundary, threads = float(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-os.environ["OMP_NUM_THREADS"] = threads
+os.environ["OMP_NUM_THREADS"] = sys.argv[1]
 try:  # the wheel's own copy crashes beside the system's libGL
     ctypes.CDLL("libGLdispatch.so.0", ctypes.RTLD_GLOBAL)
 except OSError:
     pass
-import numpy as np
 import pysplishsplash as sph
 data = os.path.join(sys.prefix, "bin", "data")
 scene = json.load(open(os.path.join(data, "Scenes", "DamBreakModel.json")))
-c = scene["Configuration"]
-c.update(particleRadius=0.0125, boundaryHandlingMethod=boundary, enableZSort=True)
-c["DFSPH"]["maxError"] = 100 * error
 for body in scene["RigidBodies"]:
     body["geometryFile"] = os.path.abspath(os.path.join(data, "Scenes", body["geometryFile"]))
-work = tempfile.mkdtemp()
-path = os.path.join(work, "scene.json")
-json.dump(scene, open(path, "w"))
-base = sph.Exec.SimulatorBase()
-base.init(sceneFile=path, useGui=False, useCache=False, initialPause=False, outputDir=work)
-base.initSimulation()
+c = scene["Configuration"]
+c["particleRadius"] = 0.0125
+def open_scene():
+    work = tempfile.mkdtemp()
+    path = os.path.join(work, "scene.json")
+    json.dump(scene, open(path, "w"))
+    base = sph.Exec.SimulatorBase()
+    base.init(sceneFile=path, useGui=False, useCache=False, initialPause=False, outputDir=work)
+    base.initSimulation()
+    base.setValueFloat(base.STOP_AT, 1e6)
+    return base
+"""
+
+PEER = r"""
+import numpy as np
+seconds, error, boundary = float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+c.update(boundaryHandlingMethod=boundary, enableZSort=True)
+c["DFSPH"]["maxError"] = 100 * error
+base = open_scene()
 sim, clock = sph.Simulation.getCurrent(), sph.TimeManager.getCurrent()
 fluid = sim.getFluidModel(0)
 n = fluid.numActiveParticles()
-base.setValueFloat(base.STOP_AT, 1e6)
 rows, mark = [], []
 class Done(Exception):
     pass
@@ -118,8 +125,10 @@ os._exit(0)
 def peer(seconds: float, error: float, boundary: str, threads: int) -> dict[str, float]:
     """Run SPlisHSPlasH's dam break; "search" is its own timer of the neighbour search [s], by wall clock."""
     python = peer_python()
-    arguments = [str(seconds), str(error), str(BOUNDARIES[boundary]), str(threads)]
-    done = subprocess.run([python, "-c", PEER, *arguments], capture_output=True, text=True, check=False)
+    arguments = [str(threads), str(seconds), str(error), str(BOUNDARIES[boundary])]
+    done = subprocess.run(
+        [python, "-c", PEER_BEGIN + PEER, *arguments], capture_output=True, text=True, check=False
+    )
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     if not lines:
         raise ImportError(f"SPlisHSPlasH did not run ({done.stderr.strip().splitlines()[-1:]})")
