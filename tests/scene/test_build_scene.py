@@ -5,7 +5,8 @@ import pytest
 
 import continua as ct
 from continua.scene import parse_scene
-from continua.scene.build import build_mesh, select
+from continua.scene.build_selection import select
+from continua.scene.build_soft import build_mesh
 
 BLOCK = """\
 bodies:

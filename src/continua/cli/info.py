@@ -106,7 +106,8 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
 def _describe_scene(scene: Scene) -> None:
     from continua.eulerian.grid import BYTES_PER_CELL
     from continua.mesh import TetMesh
-    from continua.scene.build import build_body, build_mesh
+    from continua.scene.build import build_body
+    from continua.scene.build_soft import build_mesh
     from continua.scene.fluids import Fluid
     from continua.scene.grid_fluids import Smoke, WindTunnel
     from continua.scene.rigid import RigidBody

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from continua import sph
 from continua.mesh import VolumeMesh
 from continua.scene import fluids
+from continua.scene.build_surroundings import or_never, rgb
 from continua.scene.models import Scene
 
 __all__ = ["build_fluid"]
@@ -19,9 +19,7 @@ _SAME = (
 )  # fmt: skip
 
 
-def build_fluid(
-    scene: Scene, number: int, mesh: VolumeMesh | None, color: tuple[float, float, float] | None
-) -> sph.Fluid:
+def build_fluid(scene: Scene, number: int, mesh: VolumeMesh | None) -> sph.Fluid:
     """Return the fluid that is body `number` of the scene; `mesh` is its placed shape, if it has one."""
     spec = scene.bodies[number]
     assert isinstance(spec, fluids.Fluid)
@@ -30,13 +28,11 @@ def build_fluid(
             None if spec.block is None else (spec.block.min, spec.block.max),
             mesh=mesh,
             emitters=[
-                sph.Emitter(
-                    e.center, e.direction, e.radius, e.speed, e.start, math.inf if e.stop is None else e.stop
-                )
+                sph.Emitter(e.center, e.direction, e.radius, e.speed, e.start, or_never(e.stop))
                 for e in spec.emitters
             ],
             drains=[sph.Drain(drain.min, drain.max) for drain in spec.drains],
             solver=_SOLVERS[spec.solver.type](**spec.solver.model_dump(exclude={"type"})),
-            color=color,
+            color=None if spec.color is None else rgb(spec.color),
             **{key: getattr(spec, key) for key in _SAME},
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,16 @@ from continua import rigid as bodies
 from continua.contact import Box, Capsule, Cylinder, MeshShape, Sphere
 from continua.errors import InputError
 from continua.mesh.transform import rotation_matrix
-from continua.motion import Motion
 from continua.rigid import joints
 from continua.scene import rigid
 from continua.scene.build_mesh import build_surface, turn_vector
+from continua.scene.build_surroundings import build_motion, rgb
 from continua.scene.models import Scene
 
 __all__ = ["build_joints", "build_rigid"]
 
 
-def build_rigid(
-    scene: Scene, number: int, motion: Callable[[Any], Motion], rgb: Callable
-) -> bodies.RigidGroup:
+def build_rigid(scene: Scene, number: int) -> bodies.RigidGroup:
     """Return rigid body `number` of the scene."""
     spec = scene.bodies[number]
     assert isinstance(spec, rigid.RigidBody)
@@ -39,7 +36,7 @@ def build_rigid(
         "restitution": spec.restitution,
         "velocity": start.velocity,
         "spin": start.spin,
-        "motion": None if spec.motion is None else motion(spec.motion),
+        "motion": None if spec.motion is None else build_motion(spec.motion),
         "color": None if spec.color is None else rgb(spec.color),
         "name": spec.name,
     }

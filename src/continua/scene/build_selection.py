@@ -1,0 +1,104 @@
+"""What the selectors of a scene choose: nodes, elements and faces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import continua.mesh as meshes
+from continua import solids
+from continua.errors import InputError
+from continua.scene import selectors
+from continua.scene.models import Scene
+from continua.scene.problems import Place
+
+__all__ = ["select", "select_nodes", "select_parts"]
+
+_SIDES = {"left": (0, 0), "right": (0, 1), "bottom": (1, 0), "top": (1, 1), "back": (2, 0), "front": (2, 1)}
+
+
+def select(where: Any, mesh: meshes.VolumeMesh, positions: NDArray[np.float64]) -> NDArray[np.intp] | str:
+    """Return what a selector chooses among rest `positions` [n, 3]: numbers of nodes, or a region's name."""
+    if isinstance(where, str):
+        return np.flatnonzero(_side(where, positions))
+    match where:
+        case selectors.BoxSelector():
+            inside = (positions >= np.array(where.min)) & (positions <= np.array(where.max))
+            return np.flatnonzero(inside.all(axis=1))
+        case selectors.SphereSelector():
+            distance = np.linalg.norm(positions - np.array(where.center), axis=1)
+            return np.flatnonzero(distance <= where.radius)
+        case selectors.HalfSpaceSelector():
+            return np.flatnonzero((positions - np.array(where.point)) @ _unit(where.normal) <= 0.0)
+        case selectors.NodesSelector():
+            if max(where.nodes) >= mesh.node_count:
+                raise InputError(
+                    f"node {max(where.nodes)} does not exist; the mesh has {mesh.node_count} nodes"
+                )
+            return np.unique(np.array(where.nodes, dtype=np.intp))
+        case selectors.FacesSelector():
+            raise InputError("face numbers choose faces only, for 'press' and 'load_faces'")
+        case selectors.RegionSelector():
+            return where.region
+    raise TypeError(f"unknown selector {where!r}")
+
+
+def _unit(vector: tuple[float, float, float]) -> NDArray[np.float64]:
+    array = np.array(vector, dtype=np.float64)
+    return array / np.linalg.norm(array)
+
+
+def _side(word: str, positions: NDArray[np.float64]) -> NDArray[np.bool_]:
+    if word == "all":
+        return np.ones(len(positions), dtype=bool)
+    axis, end = _SIDES[word]
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    slack = 1e-6 * float(np.linalg.norm(high - low))
+    return positions[:, axis] >= high[axis] - slack if end else positions[:, axis] <= low[axis] + slack
+
+
+def select_parts(
+    scene: Scene,
+    key: tuple[str | int, ...],
+    where: Any,
+    mesh: meshes.VolumeMesh,
+    centers: NDArray[np.float64],
+    kind: str,
+) -> NDArray[np.intp] | str:
+    """Return the elements or faces that a selector chooses by their centres."""
+    with scene.at(*key):
+        if isinstance(where, selectors.FacesSelector) and kind == "face":
+            if max(where.faces) >= len(centers):
+                raise InputError(
+                    f"face {max(where.faces)} does not exist; the surface has {len(centers)} faces"
+                )
+            return np.unique(np.array(where.faces, dtype=np.intp))
+        if isinstance(where, selectors.NodesSelector):
+            raise InputError(
+                f"node numbers cannot choose {kind}s; use a box, a sphere, a half space or a region"
+            )
+        chosen = select(where, mesh, centers)
+        if len(chosen) == 0:
+            low, high = mesh.bounds
+            raise InputError(f"selects no {kind}; the body reaches from {_text(low)} to {_text(high)}")
+    return chosen
+
+
+def select_nodes(
+    where: Any, mesh: meshes.VolumeMesh, body: solids.SoftBody, place: Place
+) -> NDArray[np.intp] | str:
+    """Return the nodes of `body` that a selector chooses, which must be at least one."""
+    with place:
+        nodes = select(where, mesh, body.rest_positions)
+        if len(nodes) == 0:
+            low, high = body.rest_positions.min(axis=0), body.rest_positions.max(axis=0)
+            raise InputError(
+                f"selects no node of '{body.name}', which reaches from {_text(low)} to {_text(high)}"
+            )
+    return nodes
+
+
+def _text(vector: NDArray[np.float64]) -> str:
+    return "[" + ", ".join(f"{value:.4g}" for value in vector) + "]"

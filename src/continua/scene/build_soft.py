@@ -1,0 +1,250 @@
+"""Soft bodies of a scene: placed, filled with matter, held and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import continua.mesh as meshes
+from continua import solids
+from continua.errors import InputError
+from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
+from continua.scene import loads, matter, motions
+from continua.scene.build_mesh import build_shape, turn_vector
+from continua.scene.build_selection import select_nodes, select_parts
+from continua.scene.build_surroundings import build_motion, or_never, rgb
+from continua.scene.models import Scene
+from continua.solids.materials import changed
+
+__all__ = ["build_mesh", "build_soft", "placed"]
+
+
+def _soft_spec(scene: Scene, number: int) -> matter.SoftBody:
+    spec = scene.bodies[number]
+    assert isinstance(spec, matter.SoftBody)
+    return spec
+
+
+def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
+    """Return the placed mesh of the soft body `number` of the scene."""
+    return placed(scene, number, _soft_spec(scene, number))
+
+
+def placed(scene: Scene, number: int, spec: Any) -> meshes.VolumeMesh:
+    """Return the mesh of body `number`, moved, turned and scaled as its transform says."""
+    with scene.at("bodies", number, "mesh"):
+        mesh = build_shape(spec.mesh, scene)
+    if spec.transform is None:
+        return mesh
+    turn = spec.transform.rotate
+    with scene.at("bodies", number, "transform"):
+        return mesh.transformed(
+            translate=spec.transform.translate,
+            rotate=None if turn is None else turn_vector(turn),
+            scale=spec.transform.scale,
+        )
+
+
+_LAWS: dict[str, type[solids.Law]] = {
+    law.name: law
+    for law in (
+        solids.Corotated,
+        solids.Fibrous,
+        solids.Linear,
+        solids.MooneyRivlin,
+        solids.NeoHookean,
+        solids.RotatedLinear,
+        solids.ShapeKeeping,
+        solids.Spline,
+        solids.StVenantKirchhoff,
+        solids.StableNeoHookean,
+    )
+}
+
+
+def _law(spec: Any) -> solids.Law:
+    return _LAWS[spec.type](**spec.model_dump(exclude={"type"}))
+
+
+def _integrator(spec: Any) -> solids.Integrator | str:
+    if isinstance(spec, str):
+        return spec
+    return solids.INTEGRATORS[spec.type](**spec.model_dump(exclude={"type"}))
+
+
+_SOLVERS: dict[str, Any] = {
+    "pcg": PCG,
+    "merged_pcg": MergedPCG,
+    "multigrid": Multigrid,
+    "pmultigrid": PMultigrid,
+    "direct": Direct,
+}
+
+
+def _solver(spec: Any) -> LinearSolver | None:
+    if isinstance(spec, str):
+        return None if spec == "auto" else _SOLVERS[spec]()
+    return _SOLVERS[spec.type](**spec.model_dump(exclude={"type"}))
+
+
+def build_soft(scene: Scene, number: int) -> solids.SoftBody:
+    """Return soft body `number` of the scene."""
+    spec = _soft_spec(scene, number)
+    mesh = build_mesh(scene, number)
+    with scene.at("bodies", number, "material"):
+        material = _law(spec.material)
+    with scene.at("bodies", number):
+        body = solids.SoftBody(
+            mesh,
+            material=material,
+            parts=[_part(scene, number, index, mesh, material) for index in range(len(spec.parts))],
+            order=spec.order,
+            name=spec.name,
+            mass=spec.mass,
+            damping=_damping(spec.damping),
+            friction=spec.friction,
+            restitution=spec.restitution,
+            plasticity=_plasticity(spec.plasticity),
+            integrator=_integrator(spec.integrator),
+            newton=spec.newton,
+            solver=_solver(spec.solver),
+            color=None if spec.color is None else rgb(spec.color),
+            paint=None if spec.paint is None else _paint(spec.paint, scene),
+        )
+    _actions(scene, number, mesh, body)
+    if spec.initial is not None:
+        with scene.at("bodies", number, "initial"):
+            body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
+    return body
+
+
+def _damping(spec: matter.Damping) -> tuple[float, float] | solids.RotatedDamping:
+    if spec.rotated > 0.0:
+        return solids.RotatedDamping(time=spec.rotated, mass=spec.mass, stiffness=spec.stiffness)
+    return spec.mass, spec.stiffness
+
+
+def _plasticity(spec: matter.Plasticity | None) -> solids.Plasticity | None:
+    if spec is None:
+        return None
+
+    def goal(rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        center = rest.mean(axis=0)
+        return center + (rest - center) * np.array(spec.goal)
+
+    options = spec.model_dump(exclude={"goal"})
+    return solids.Plasticity(**options, goal=None if spec.goal is None else goal)
+
+
+def _part(
+    scene: Scene, number: int, index: int, mesh: meshes.VolumeMesh, material: solids.Law
+) -> tuple[NDArray[np.intp] | str, solids.Law]:
+    spec = _soft_spec(scene, number).parts[index]
+    key = ("bodies", number, "parts", index, "where")
+    chosen = select_parts(scene, key, spec.where, mesh, mesh.points[mesh.cells].mean(axis=1), "element")
+    changes = spec.model_dump(exclude={"where"}, exclude_none=True)
+    with scene.at("bodies", number, "parts", index):
+        return chosen, changed(material, changes)
+
+
+def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:
+    """Pin, drive, lock, load and pull as the scene says."""
+    spec = _soft_spec(scene, number)
+    for kind in ("pin", "drive", "lock", "push"):
+        for index, action in enumerate(getattr(spec, kind)):
+            place = scene.at("bodies", number, kind, index)
+            with place:
+                nodes = select_nodes(action.where, mesh, body, scene.at(*place.key, "where"))
+                match action:
+                    case motions.Pin():
+                        body.pin(nodes, until=or_never(action.until))
+                    case motions.Drive():
+                        body.drive(nodes, build_motion(action.motion), until=or_never(action.until))
+                    case motions.Lock():
+                        motion = None if action.motion is None else build_motion(action.motion)
+                        body.lock(nodes, action.direction, motion, until=or_never(action.until))
+                    case loads.Push():
+                        body.push(nodes, _timed(action.force, action.course), until=or_never(action.until))
+    _area_and_volume_loads(scene, number, mesh, body)
+    for index, pull in enumerate(spec.pull):
+        with scene.at("bodies", number, "pull", index):
+            body.pull(point=pull.point, target=pull.target, stiffness=pull.stiffness)
+
+
+def _area_and_volume_loads(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:
+    """Press and load as the scene says."""
+    spec = _soft_spec(scene, number)
+    for kind in ("press", "load_faces", "load_volume"):
+        volume = kind == "load_volume"
+        for index, load in enumerate(getattr(spec, kind)):
+            key = ("bodies", number, kind, index)
+            centers = mesh.points[mesh.cells].mean(axis=1) if volume else body.face_centers
+            where = select_parts(
+                scene, (*key, "where"), load.where, mesh, centers, "element" if volume else "face"
+            )
+            until = or_never(load.until)
+            with scene.at(*key):
+                match load:
+                    case loads.Press():
+                        body.press(where, _timed(load.pressure, load.course), until=until)
+                    case loads.LoadFaces():
+                        body.load_faces(where, _timed(load.traction, load.course), until=until)
+                    case loads.LoadVolume():
+                        body.load_volume(where, _force(load), until=until)
+
+
+def _timed(value: Any, course: loads.Course | None) -> Any:
+    """Return a load's value, or a function of time where the scene gives it a course."""
+    if course is None:
+        return value
+    factor = _factor(course)
+    size = np.asarray(value, dtype=np.float64)
+    return lambda time: factor(time) * size
+
+
+def _factor(course: loads.Course) -> Callable[[float], float]:
+    return lambda time: float(np.interp(time, course.times, course.factors))
+
+
+def _force(load: loads.LoadVolume) -> Any:
+    """Return the force density of a volume load: a vector, or a field."""
+    match load.field:
+        case loads.Wave() as wave:
+            field = solids.ForceField.wave(wave.force, wave.direction, wave.length, wave.period)
+        case loads.Radial() as radial:
+            field = solids.ForceField.radial(radial.center, radial.force, radial.radius)
+        case _:
+            if load.course is None:
+                return load.force
+            even = np.array(load.force)
+            field = solids.ForceField(lambda _, x: even)
+    if load.course is None:
+        return field
+    factor = _factor(load.course)
+    return solids.ForceField(lambda time, x: factor(time) * field.at(time, x))
+
+
+def _paint(spec: Any, scene: Scene) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Return the pattern as a function of rest positions."""
+    if isinstance(spec, matter.Checker):
+        return lambda x: (np.floor(x / spec.size + 1e-6).sum(axis=1) % 2.0).astype(np.float64)
+    from PIL import Image, UnidentifiedImageError
+
+    path = scene.file(spec.path)
+    try:
+        with Image.open(path) as file:
+            pixels = np.asarray(file.convert("L"), dtype=np.float64) / 255.0
+    except (OSError, UnidentifiedImageError) as error:
+        raise InputError(f"{spec.path} cannot be read as a picture: {error}") from None
+
+    def sample(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        low, high = x.min(axis=0), x.max(axis=0)
+        part = (x - low) / np.maximum(high - low, 1e-300)
+        column = np.minimum(part[:, 0] * pixels.shape[1], pixels.shape[1] - 1).astype(int)
+        row = np.minimum((1.0 - part[:, 1]) * pixels.shape[0], pixels.shape[0] - 1).astype(int)
+        return pixels[row, column]
+
+    return sample

@@ -1,0 +1,109 @@
+"""What surrounds the bodies of a scene: colliders and obstacles, motions, contact and wind."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from continua import eulerian
+from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
+from continua.motion import Motion
+from continua.scene import grid_fluids, motions, surroundings
+from continua.scene.build_mesh import build_surface, turn_vector
+from continua.scene.models import Scene
+from continua.surroundings import Wind
+
+__all__ = ["build_collider", "build_contact", "build_motion", "build_wind", "or_never", "rgb"]
+
+
+def _polygon(spec: grid_fluids.Polygon, answer: dict[str, Any]) -> Shape:
+    """Return the polygon, or the curve, that a scene describes."""
+    make = eulerian.Polygon.spline if spec.smooth else eulerian.Polygon
+    return make(spec.points, depth=spec.depth, **answer)
+
+
+def or_never(moment: float | None) -> float:
+    """Return the moment, or infinity where a scene leaves the end open [s]."""
+    return math.inf if moment is None else moment
+
+
+def build_motion(spec: Any) -> Motion:
+    """Return the motion that a scene describes."""
+    match spec:
+        case motions.Translate():
+            return Motion.translate(spec.velocity, until=or_never(spec.until))
+        case motions.Rotate():
+            rate = math.radians(spec.degrees_per_second)
+            return Motion.rotate(spec.axis, spec.point, rate, until=or_never(spec.until))
+        case motions.Keyframes():
+            return Motion.keyframes(spec.times, spec.offsets)
+    raise TypeError(f"unknown motion {spec!r}")
+
+
+def build_contact(spec: surroundings.Contact) -> Contact:
+    """Return how the bodies of a scene touch."""
+    pairs = {
+        (pair.between[0], pair.between[1]): pair.model_dump(exclude={"between"}, exclude_none=True)
+        for pair in spec.pairs
+    }
+    return Contact(spec.friction, spec.restitution, spec.thickness, spec.self_contact, pairs)
+
+
+def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
+    """Return the shape of a collider or obstacle that stands in the scene at `key`."""
+    answer: dict[str, Any] = {
+        "friction": spec.friction,
+        "restitution": spec.restitution,
+        "name": spec.name or "",
+    }
+    with scene.at(*key):
+        answer["motion"] = None if spec.motion is None else build_motion(spec.motion)
+        match spec:
+            case grid_fluids.Polygon():
+                return _polygon(spec, answer)
+            case surroundings.Plane():
+                return Plane(spec.point, spec.normal, **answer)
+            case surroundings.Sphere():
+                return Sphere(spec.center, spec.radius, spec.inside, **answer)
+            case surroundings.Box():
+                return Box(
+                    spec.center,
+                    spec.size,
+                    turn_vector(spec.rotate),
+                    spec.rounding,
+                    inside=spec.inside,
+                    **answer,
+                )
+            case surroundings.Cylinder():
+                return Cylinder(
+                    spec.center,
+                    spec.axis,
+                    spec.radius,
+                    spec.height,
+                    spec.rounding,
+                    inside=spec.inside,
+                    **answer,
+                )
+            case surroundings.Capsule():
+                return Capsule(spec.start, spec.end, spec.radius, inside=spec.inside, **answer)
+            case surroundings.MeshShape():
+                mesh, field = build_surface(spec.mesh, spec, spec.transform, scene)
+                return MeshShape(mesh, field, rounding=spec.rounding, inside=spec.inside, **answer)
+            case surroundings.Gear():
+                return Gear(spec.center, spec.axis, spec.radius, spec.width, spec.teeth, spec.depth, **answer)
+    raise TypeError(f"unknown collider {spec!r}")
+
+
+def build_wind(scene: Scene) -> Wind | None:
+    """Return the wind of the scene, if it blows."""
+    if scene.wind is None:
+        return None
+    with scene.at("wind"):
+        spec = scene.wind
+        return Wind(spec.velocity, gust=spec.gust, period=spec.period, density=spec.density)
+
+
+def rgb(color: str) -> tuple[float, float, float]:
+    """Return red, green and blue from 0 to 1 of a colour such as #ff8800."""
+    red, green, blue = (int(color[start : start + 2], 16) / 255.0 for start in (1, 3, 5))
+    return red, green, blue
