@@ -47,25 +47,38 @@ def frame_at(world: ct.World, seconds: float, fps: float = 60.0) -> ct.Frame:
     return last
 
 
+MOMENTS = (
+    (("torsion", 2.5), ("tori-pile", 1.2), ("smoke-sphere", 3.0)),
+    (("floating-bodies", 1.8), ("domino", 2.2), ("double-dam", 1.0)),
+)
+
+
 def hero() -> None:
-    """Four moments of the shipped scenes."""
-    size = (800, 450)
-    rows = []
-    for pair in ((("torsion", 2.5), ("bridge", 0.9)), (("jelly", 0.6), ("towers", 1.2))):
-        row = [picture(frame_at(ct.load_scene(name).build(), t), size=size) for name, t in pair]
-        rows.append(np.concatenate(row, axis=1))
-    save(np.concatenate(rows), "hero")
+    """Moments of the shipped scenes side by side."""
+    save(
+        np.concatenate([np.concatenate([moment(*one) for one in row], axis=1) for row in MOMENTS]),
+        "hero",
+    )
+
+
+def moment(name: str, seconds: float) -> np.ndarray:
+    """Return the picture of a shipped scene at a time, as its film shows it."""
+    frames = list(ct.load_scene(name).build().run(seconds, 10.0))
+    return scene_painter(name, frames).paint(frames[-1])
+
+
+def scene_painter(name: str, frames: list[ct.Frame]) -> Painter:
+    """Return a painter with the camera and the colours of a shipped scene."""
+    wish = ct.load_scene(name).output.picture
+    camera = None if wish.camera is None else wish.camera.model_dump(exclude_none=True)
+    return Painter(make_look(frames, size=(560, 315), color=wish.color, camera=camera, fluid="surface"))
 
 
 def scene_film(
     name: str, seconds: float, fps: float = 15.0, *, start: float = 0.0, faster: float = 1.0
 ) -> None:
-    scene = ct.load_scene(name)
-    frames = [frame for frame in scene.build().run(seconds, fps) if frame.time >= start]
-    picture = scene.output.picture
-    camera = None if picture.camera is None else picture.camera.model_dump(exclude_none=True)
-    look = make_look(frames, size=(560, 315), color=picture.color, camera=camera, fluid="surface")
-    painter = Painter(look)
+    frames = [frame for frame in ct.load_scene(name).build().run(seconds, fps) if frame.time >= start]
+    painter = scene_painter(name, frames)
     save_film((painter.paint(frame) for frame in frames), name, fps * faster)
 
 
