@@ -211,6 +211,7 @@ class World:
         kin: tuple[Body, ...] = (*wet, *self.grid_fluids)
         before = [body.state() for body in kin] if len(self.bodies) > 1 else []
         kept = self._meeting.save() if self._wetting is not None else None
+        owed = self._wetting.state() if self._wetting is not None else {}
         try:
             for give in self._exchanges:
                 give(dt)
@@ -221,7 +222,7 @@ class World:
             for body, state in zip(kin, before, strict=False):
                 body.restore(state)
             if self._wetting is not None:
-                self._wetting.forget()
+                self._wetting.restore(owed)
                 self._meeting.put_back(kept)
             raise
         finally:
@@ -387,6 +388,8 @@ class World:
         state |= {f"world/{key}": value for key, value in self._meeting.state().items()}
         if self._rigid is not None:
             state |= {f"world/rigid/{key}": value for key, value in self._rigid.state().items()}
+        if self._wetting is not None:
+            state |= {f"world/wet/{key}": value for key, value in self._wetting.state().items()}
         for body in self.bodies:
             for key, value in body.state().items():
                 state[f"{body.name}/{key}"] = value
@@ -411,6 +414,9 @@ class World:
         if self._rigid is not None:
             start = "world/rigid/"
             self._rigid.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
+        if self._wetting is not None:
+            start = "world/wet/"
+            self._wetting.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
         self.reports = ()
         past = sum(time < self.time - _AT_ONCE for time, _ in self._events)
         for _, event in self._events[self._due : past]:

@@ -79,13 +79,64 @@ def test_a_soft_block_feels_the_water_and_pushes_back():
     world = ct.World([water, block], gravity=(0, 0, 0), dt=0.005)
 
     def total():
-        return water.particle_mass * water.velocities.sum(axis=0) + block._node_mass @ block.velocities
+        """Return the momentum, with what the body lent to the water it moves and gets back in the next step."""
+        kept = world._wetting.state()
+        lent = kept["block/owed"] @ (block.velocities - kept["block/before"])
+        return water.particle_mass * water.velocities.sum(axis=0) + block._node_mass @ block.velocities + lent
 
     before, own = total(), (block._node_mass @ block.velocities)[1]
     for _ in range(8):
         world.step()
     assert (block._node_mass @ block.velocities)[1] > own + 0.5  # it was pushed up
     assert np.abs(total() - before).max() < 1e-5 * np.abs(before).max()
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_a_light_soft_block_floats_calmly(friction):
+    """It is much lighter than the water it moves: what pushes it must know that the water comes along."""
+    block = ct.SoftBody(
+        ct.mesh.box(size=(0.2, 0.1, 0.2), cells=(4, 2, 4), origin=(-0.1, 0.2, -0.1)),
+        material=ct.Corotated(young=2e4, density=250.0), damping=(0.0, 0.005), name="block",
+    )  # fmt: skip
+    water = ct.Fluid(
+        ((-0.2, 0, -0.2), (0.2, 0.2, 0.2)), particle_radius=0.02, boundary="density_map", xsph=0.1,
+        wall_friction=friction, solver=ct.DFSPH(density_error=1e-3), name="water",
+    )  # fmt: skip
+    tank = ct.Box((0, 0.5, 0), (0.4, 1, 0.4), inside=True)
+    world = ct.World([water, block], colliders=[tank], dt=0.005)
+    heights, fastest = [], []
+    for step in range(220):
+        world.step()
+        if step > 120:
+            heights.append(block.positions[:, 1].mean())
+            fastest.append(np.linalg.norm(block.velocities, axis=1).max())
+    level = 0.2 + 0.25 * 0.2 * 0.1 * 0.2 / 0.16
+    assert abs(np.mean(heights) - (level + 0.25 * 0.1)) < 0.02  # half a particle
+    assert max(fastest) < 0.6
+    wall = world.fluid_system.walls[-1]
+    assert wall.depths(water.positions, world.time).min() > -0.2 * water.diameter
+
+
+def test_water_and_a_soft_block_go_on_with_the_same_bits():
+    def make():
+        block = ct.SoftBody(
+            ct.mesh.box(size=(0.1, 0.1, 0.1), cells=(2, 2, 2), origin=(-0.05, 0.1, -0.05)),
+            material=ct.Corotated(young=2e4, density=250.0), name="block",
+        )  # fmt: skip
+        water = ct.Fluid(((-0.1, 0, -0.1), (0.1, 0.1, 0.1)), particle_radius=0.0125, name="water")
+        tank = ct.Box((0, 0.25, 0), (0.2, 0.5, 0.2), inside=True)
+        return ct.World([water, block], colliders=[tank], dt=0.005)
+
+    through, half, other = make(), make(), make()
+    for k in range(8):
+        through.step()
+        if k < 4:
+            half.step()
+    other.restore(half.state())
+    for _ in range(4):
+        other.step()
+    for key, value in through.state().items():
+        np.testing.assert_array_equal(value, other.state()[key], err_msg=key)
 
 
 def test_fluid_may_not_start_inside_a_body():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -66,13 +67,25 @@ class RigidCarrier:
 
 @dataclass(eq=False)
 class SoftCarrier:
-    """A soft body in a fluid. It gathers impulses on its nodes until the body makes its step."""
+    """A soft body in a fluid. It gathers impulses on its nodes until the body makes its step.
+
+    The fluid pushes a skin that moves as it did. What the skin does under the push changes what the fluid would have
+    pushed: it has to be moved along. A skin that is lighter than the fluid it moves overshoots if that is left out, and
+    more so with every step. The body therefore makes its step with a `burden`, about the mass of that fluid, and the
+    momentum that went into the burden is given to it in the step after, in which the fluid takes as much away. The
+    acceleration that comes of it is the right one whatever the burden is, and stable from half of the fluid's mass on.
+    """
 
     body: SoftBody
     gathered: NDArray[np.float64] = field(init=False)
+    burden: NDArray[np.float64] = field(init=False)
+    owed: NDArray[np.float64] = field(init=False)
+    before: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.gathered = np.zeros((self.body.node_count, 3))
+        n = self.body.node_count
+        self.gathered, self.burden = np.zeros((n, 3)), np.zeros(n)
+        self.owed, self.before = np.zeros(n), np.zeros((n, 3))
 
     @property
     def name(self) -> str:
@@ -83,9 +96,24 @@ class SoftCarrier:
         """Return positions [m] and velocities [m/s] of all nodes, shape [n, 3]."""
         return self.body.positions, self.body.velocities
 
-    def receive(self, impulses: NDArray[np.float64]) -> None:
-        """Gather impulses on the nodes [N s], shape [n, 3]."""
+    def receive(self, impulses: NDArray[np.float64], burden: NDArray[np.float64] | None = None) -> None:
+        """Gather impulses on the nodes [N s], shape [n, 3]; `burden` [kg] is the fluid they have to move, [n]."""
         self.gathered += impulses
+        if burden is not None:
+            self.burden += burden
+
+    def give(self, dt: float) -> None:
+        """Give the body what was gathered, as forces over its next step of `dt` [s]."""
+        velocities = self.body.velocities
+        impulse = self.gathered + self.owed[:, None] * (velocities - self.before)
+        if impulse.any() or self.burden.any():
+            self.body.add_force(impulse / dt, self.burden)
+        self.owed, self.before = self.burden.copy(), velocities
+        self.gathered[:], self.burden[:] = 0.0, 0.0
+
+    def forget(self) -> None:
+        """Drop what was gathered."""
+        self.gathered[:], self.burden[:] = 0.0, 0.0
 
 
 class Wetting:
@@ -119,15 +147,31 @@ class Wetting:
             table = np.stack([carrier.gathered for carrier in carriers]) / dt
             if table.any() and body.motion is None:
                 body.add_force(table[:, :3], table[:, 3:])
+            for carrier in carriers:
+                carrier.gathered[:] = 0.0
         for skin in self._soft:
-            if skin.gathered.any():
-                skin.body.add_force(skin.gathered / dt)
-        self.forget()
+            skin.give(dt)
 
     def forget(self) -> None:
-        """Drop what was gathered."""
+        """Drop what was gathered, and what is owed."""
         for _, carriers in self._rigid:
             for carrier in carriers:
                 carrier.gathered[:] = 0.0
         for skin in self._soft:
-            skin.gathered[:] = 0.0
+            skin.forget()
+            skin.owed[:] = 0.0
+
+    def state(self) -> dict[str, NDArray]:
+        """Return what goes from step to step."""
+        state = {}
+        for skin in self._soft:
+            state[f"{skin.name}/owed"], state[f"{skin.name}/before"] = skin.owed.copy(), skin.before.copy()
+        return state
+
+    def restore(self, state: Mapping[str, NDArray]) -> None:
+        """Take over a state; what it lacks is nothing."""
+        self.forget()
+        for skin in self._soft:
+            if f"{skin.name}/owed" in state:
+                skin.owed = np.array(state[f"{skin.name}/owed"])
+                skin.before = np.array(state[f"{skin.name}/before"])

@@ -57,6 +57,7 @@ class Attachments:
         self._pulls: list[Pull] = []
         self._handles: list[Handle] = []
         self._passing: NDArray[np.float64] | None = None  # forces of the next step alone
+        self._burden: NDArray[np.float64] | None = None  # and masses
         self._reactions: Callable[[], NDArray[np.float64]] | None = None  # asked for after a step or `settle`
 
     def pin(self, where: Where, *, until: float = inf) -> Constraint:
@@ -307,22 +308,25 @@ class Attachments:
         if self._passing is not None:
             force += self._passing
 
-    def add_force(self, force: NDArray[np.float64]) -> None:
+    def add_force(self, force: NDArray[np.float64], burden: NDArray[np.float64] | None = None) -> None:
         """Add forces on the nodes [N], shape [n, 3], that act during the world's next step alone.
 
-        This is how other parts of a world, such as a fluid, act on a body; see `World.exchange`.
+        This is how other parts of a world, such as a fluid, act on a body; see `World.exchange`. A `burden` [kg],
+        shape [n], is mass that the nodes have to accelerate in that step besides their own, and that has no weight.
         """
         if self._passing is None:
             self._passing = np.zeros((self._elements.node_count, 3))
         self._passing += force
+        if burden is not None:
+            self._burden = burden.copy() if self._burden is None else self._burden + burden
 
-    def added(self) -> tuple[NDArray[np.float64]] | None:
-        """Return what `add_force` added, shape [n, 3], or None."""
-        return None if self._passing is None else (self._passing.copy(),)
+    def added(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None] | None:
+        """Return what `add_force` added, forces [n, 3] and burdens [n] or None; or None."""
+        return None if self._passing is None else (self._passing.copy(), self._burden)
 
     def forget_added(self) -> None:
         """Take back what `add_force` added."""
-        self._passing = None
+        self._passing = self._burden = None
 
     def _pull(
         self,

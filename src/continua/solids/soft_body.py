@@ -450,7 +450,12 @@ class SoftBody(Attachments):
         return State(self._x.copy(), law, constants, None if plastic is None else plastic.copy())
 
     def _matter(self) -> Matter:
-        return Matter(self._x, self._v, self._mass, self._node_mass)
+        if self._burden is None:
+            return Matter(self._x, self._v, self._mass, self._node_mass)
+        mass = self._mass.copy()
+        mass[self._elements.pattern.diagonal] += self._burden
+        self._stepper.system.forget_matrix()
+        return Matter(self._x, self._v, mass, self._node_mass + self._burden)
 
     def _set_damping(self, damping: ArrayLike | RotatedDamping) -> None:
         self._damping, self._damping_time = split_damping(damping)

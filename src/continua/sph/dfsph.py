@@ -67,16 +67,14 @@ class DFSPH:
         """Change the velocities so that no density will be above rest after `dt` [s]."""
         p.rates(p.velocities, p.source)
         p.source += p.excess(dt) * np.float32(1.0 / dt)
-        guess = p.carried[
-            "pressure"
-        ]  # pressure times the square of time: what moves by a length, whatever dt
-        facts = self._solve(p, p.alpha, guess * np.float32(self.warm / dt), self.density_error / dt, 2)
-        np.multiply(p.rows[3::4], np.float32(dt), out=guess)
+        guess = p.carried["pressure"]
+        facts = self._solve(p, p.alpha, guess * np.float32(self.warm * dt), self.density_error / dt, 2)
+        np.divide(p.rows[3::4], np.float32(dt), out=guess)
         return SolveFacts(facts.iterations, facts.error * dt)
 
     def pressure(self, p: Particles, dt: float) -> np.ndarray:
         """Return the pressure of the last step [Pa], shape [n]: the sum of both solves."""
-        return p.carried["pressure"] / np.float32(dt * dt) + p.carried["divergence_pressure"] / np.float32(dt)
+        return p.carried["pressure"] + p.carried["divergence_pressure"] / np.float32(dt)
 
     def _solve(
         self, p: Particles, alpha: np.ndarray, guess: np.ndarray, tolerance: float, fewest: int

@@ -122,10 +122,10 @@ class Particles:
         In one step it would burst with a speed that grows as the step, which must follow the speed, shrinks. Fluid in
         motion may be let out faster, as it must after impacts.
         """
-        most = _LET_OUT * dt / max(self.longest, dt) + _LET_OUT_MOVING * dt * self.speed / np.cbrt(
-            self.volume
-        )
-        return np.minimum(self.density - np.float32(1.0), np.float32(most))
+        pace = self.speed / np.cbrt(self.volume)
+        part = dt * max(1.0 / max(self.longest, dt), min(pace, 1.0 / dt))
+        most = _LET_OUT * dt / max(self.longest, dt) + _LET_OUT_MOVING * dt * pace
+        return np.minimum(np.float32(part) * (self.density - np.float32(1.0)), np.float32(most))
 
     def rates(self, vectors: NDArray[np.float32], result: NDArray[np.float32]) -> None:
         """Measure the rate of each relative density [1/s] if particles move with `vectors`, and walls as they do."""

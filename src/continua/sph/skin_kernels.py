@@ -73,9 +73,10 @@ def add_skin(
 
 @kernel_pair
 def skin_impulses(
-    samples, speeds, inverse, table_x, table_y, table_z, starts, rows, pressures, volume, sticky, velocities, impulses
+    samples, speeds, inverse, table_x, table_y, table_z, starts, rows, pressures, volume, masses, sticky, velocities,
+    rubs, impulses, wet,
 ):  # fmt: skip
-    """Write what particles give each sample: V p dt V_b grad W, and what viscosity drags, if `sticky` is not empty.
+    """Write what particles give each sample: V p dt V_b grad W, and what viscosity drags and friction rubs.
 
     Args:
         samples: Positions [m] and volumes [m3], shape [4 m].
@@ -88,9 +89,12 @@ def skin_impulses(
         rows: Sorted particles, shape [4 n].
         pressures: Pressures times time [Pa s], shape [n].
         volume: Of a particle [m3].
+        masses: Of the particles [kg], shape [n].
         sticky: Momentum for each unit of density and speed [kg], shape [n], or nothing.
         velocities: The velocities that belong to `sticky` [m/s], shape [4 n].
+        rubs: Impulse of friction for each unit of density [N s], shape [n, 3], or nothing.
         impulses: Receives the impulses [N s], shape [m, 3].
+        wet: Receives the density of the fluid at the samples [kg/m3], shape [m].
     """
     m = impulses.shape[0]
     for group in prange((m + GROUP - 1) // GROUP):
@@ -98,13 +102,14 @@ def skin_impulses(
         for b in range(np.uint64(group * GROUP), np.uint64(min(m, (group + 1) * GROUP))):
             x, y, z = samples[4 * b], samples[4 * b + 1], samples[4 * b + 2]
             runs, _ = surrounding_runs(x, y, z, inverse, table_x, table_y, table_z, starts, begins, ends)
-            jx, jy, jz = 0.0, 0.0, 0.0
+            jx, jy, jz, around = 0.0, 0.0, 0.0, 0.0
             for r in range(runs):
                 for i in range(np.uint64(begins[r]), np.uint64(ends[r])):
                     dx, dy, dz = rows[4 * i] - x, rows[4 * i + 1] - y, rows[4 * i + 2] - z
                     value, factor = value_and_factor(dx, dy, dz, inverse)
                     if value == np.float32(0.0):
                         continue
+                    around += masses[i] * value
                     push = volume * pressures[i] * samples[4 * b + 3] * factor
                     jx += push * dx
                     jy += push * dy
@@ -114,4 +119,10 @@ def skin_impulses(
                         jx += drag * (velocities[4 * i] - speeds[4 * b])
                         jy += drag * (velocities[4 * i + 1] - speeds[4 * b + 1])
                         jz += drag * (velocities[4 * i + 2] - speeds[4 * b + 2])
+                    if rubs.shape[0] > 0:
+                        part = samples[4 * b + 3] * value
+                        jx += part * rubs[i, 0]
+                        jy += part * rubs[i, 1]
+                        jz += part * rubs[i, 2]
             impulses[b, 0], impulses[b, 1], impulses[b, 2] = jx, jy, jz
+            wet[b] = around

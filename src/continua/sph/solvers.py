@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from continua.sph.particles import Particles
 
 __all__ = ["PressureSolver", "SolveFacts"]
@@ -44,5 +47,5 @@ class PressureSolver(Protocol):
     def keep_density(self, p: Particles, dt: float) -> SolveFacts:
         """Find the pushes that keep the density over the step of `dt` [s] that follows."""
 
-    def pressure(self, p: Particles, dt: float) -> object:
+    def pressure(self, p: Particles, dt: float) -> NDArray[np.float32]:
         """Return the pressure of the last step [Pa], shape [n]."""

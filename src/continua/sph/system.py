@@ -29,6 +29,7 @@ from continua.surroundings import Surroundings
 __all__ = ["FluidSystem", "SubStep"]
 
 _SHORTEST = 1e-4  # of the longest sub-step; speeds that need shorter ones are those of an explosion
+_SHAKING = 0.75  # of sqrt(2 p / rho), p the mean pressure: as fast as particles are taken to be at least
 _OVERLAPS = (
     (0.6, 1),
     (0.88, 4),
@@ -303,7 +304,9 @@ class FluidSystem:
         if not isfinite(speed):
             raise self._exploded("it has speeds that are not numbers")
         speed = p.speed = max(speed, self._wall_speed(time))
-        dt = fluid.max_dt if speed == 0.0 else min(fluid.max_dt, fluid.cfl * self.diameter / speed)
+        # under pressure particles shake at speeds of sqrt(p / rho): longer steps let resting columns boil
+        shaking = _SHAKING * np.sqrt(2.0 * float(np.mean(fluid.solver.pressure(p, self._dt) * p.light)))
+        dt = min(fluid.max_dt, fluid.cfl * self.diameter / max(speed, shaking, 1e-30))
         if dt < _SHORTEST * fluid.max_dt:
             raise self._exploded(f"it reaches {speed:.3g} m/s")
         return left / ceil(left / dt - 1e-9) if left < 2.0 * dt else dt

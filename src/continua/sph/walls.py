@@ -16,9 +16,19 @@ from continua.sph.grid import CellGrid
 from continua.sph.mapped import mapped_wall, shape_bounds
 from continua.sph.sampled import sampled_wall
 
-__all__ = ["Carrier", "Pressing", "ShapeWall", "Wall", "check_room", "check_start", "wall_model"]
+__all__ = [
+    "OUT",
+    "Carrier",
+    "Pressing",
+    "ShapeWall",
+    "Wall",
+    "check_room",
+    "check_start",
+    "rub",
+    "wall_model",
+]
 
-_OUT = 1e-3  # of the diameter: how far out of a wall particles are put that had entered it
+OUT = 1e-3  # of the diameter: how far out of a wall particles are put that had entered it
 _SPREAD = 1e-6  # of the diameter: how deep a particle may start in a wall
 
 
@@ -164,33 +174,14 @@ class ShapeWall:
         gradient = scratch.gradient.reshape(-1, 4)[near, :3].astype(np.float64)
         impulses = (fluid.volume * fluid.pressures[near].astype(np.float64))[:, None] * gradient
         if fluid.friction > 0.0 or fluid.drag > 0.0:
-            impulses += self._rub(fluid, near, x, gradient, impulses, place)
+            pressed = np.linalg.norm(impulses, axis=1)
+            impulses += rub(fluid, near, gradient, _speeds(place, x), pressed)
         if fluid.sticky is not None:
             weight, velocities = fluid.sticky
             u = velocities.reshape(-1, 4)[near, :3].astype(np.float64)
             slip = scratch.density[near, None] * u - scratch.drift.reshape(-1, 4)[near, :3]
             impulses += weight[near, None] * slip
         self._receive(x + origin, impulses)
-
-    def _rub(
-        self, fluid: Pressing, near: NDArray, x: NDArray, gradient: NDArray, impulses: NDArray, place: Place
-    ) -> NDArray[np.float64]:
-        """Slow the slip of particles along the wall; return the impulses on the wall [k, 3]."""
-        length = np.maximum(np.linalg.norm(gradient, axis=1), 1e-30)[:, None]
-        normal = gradient / length
-        velocities = fluid.velocities.reshape(-1, 4)
-        slip = velocities[near, :3].astype(np.float64)
-        if place.motion is not None:
-            matrix = place.motion.reshape(3, 4).astype(np.float64)
-            slip -= x @ matrix[:, :3].T + matrix[:, 3]
-        slip -= (slip * normal).sum(axis=1)[:, None] * normal
-        speed = np.linalg.norm(slip, axis=1)[:, None]
-        masses = fluid.masses[near, None]
-        pressed = np.linalg.norm(impulses, axis=1)[:, None] / masses
-        lost = np.minimum((fluid.friction + fluid.drag * speed) * pressed, speed)
-        before = velocities[near, :3]
-        velocities[near, :3] = before - lost * slip / np.maximum(speed, 1e-30)
-        return masses * (before.astype(np.float64) - velocities[near, :3])
 
     def _receive(self, points: NDArray[np.float64], impulses: NDArray[np.float64]) -> None:
         if self.carrier is None or len(points) == 0:
@@ -213,14 +204,10 @@ class ShapeWall:
         if len(inside) == 0:
             return 0
         who, n = near[inside], normals[inside] @ place.turn.T
-        x = rows[who, :3].astype(np.float64) + (_OUT * diameter - gaps[inside])[:, None] * n
+        x = rows[who, :3].astype(np.float64) + (OUT * diameter - gaps[inside])[:, None] * n
         rows[who, :3] = x
         before = velocities[who, :3].astype(np.float64)
-        speeds = np.zeros_like(before)
-        if place.motion is not None:
-            matrix = place.motion.reshape(3, 4).astype(np.float64)
-            speeds = x @ matrix[:, :3].T + matrix[:, 3]
-        into = np.minimum(((before - speeds) * n).sum(axis=1), 0.0)
+        into = np.minimum(((before - _speeds(place, x)) * n).sum(axis=1), 0.0)
         velocities[who, :3] = before - into[:, None] * n
         self._receive(x + origin, fluid.masses[who, None] * (before - velocities[who, :3]))
         return len(inside)
@@ -244,6 +231,38 @@ class ShapeWall:
     def nbytes(self) -> int:
         """Return the memory of the wall's model [bytes]."""
         return self.model.nbytes()
+
+
+def _speeds(place: Place, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how fast a wall moves at points [k, 3] from the fluid's origin [m/s]."""
+    if place.motion is None:
+        return np.zeros_like(x)
+    matrix = place.motion.reshape(3, 4).astype(np.float64)
+    return x @ matrix[:, :3].T + matrix[:, 3]
+
+
+def rub(
+    fluid: Pressing, near: NDArray, gradient: NDArray, wall: NDArray, pressed: NDArray
+) -> NDArray[np.float64]:
+    """Slow the slip of particles along a wall; return the impulses on the wall [N s], shape [k, 3].
+
+    Args:
+        fluid: The particles; their velocities change.
+        near: Numbers of those at the wall, shape [k].
+        gradient: Gradient of the wall's part of their density [1/m], shape [k, 3].
+        wall: Velocities of the wall there [m/s], shape [k, 3].
+        pressed: By how much they are pressed against it [N s], shape [k].
+    """
+    normal = gradient / np.maximum(np.linalg.norm(gradient, axis=1), 1e-30)[:, None]
+    velocities = fluid.velocities.reshape(-1, 4)
+    slip = velocities[near, :3].astype(np.float64) - wall
+    slip -= (slip * normal).sum(axis=1)[:, None] * normal
+    speed = np.linalg.norm(slip, axis=1)[:, None]
+    masses = fluid.masses[near, None]
+    lost = np.minimum((fluid.friction + fluid.drag * speed) * pressed[:, None] / masses, speed)
+    before = velocities[near, :3]
+    velocities[near, :3] = before - lost * slip / np.maximum(speed, 1e-30)
+    return masses * (before.astype(np.float64) - velocities[near, :3])
 
 
 def wall_model(shape: Shape, radius: float, boundary: BoundaryModel) -> WallModel:
