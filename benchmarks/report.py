@@ -89,3 +89,10 @@ def best_of(
                 function()
                 best[name] = min(best[name], time.perf_counter() - start)
     return best
+
+
+def against(what: str, figure: float, bar: float, *, at_most: bool = False) -> str:
+    """Return a line with a figure, its bar, and whether it is met."""
+    met = figure <= bar if at_most else figure >= bar
+    sign = "at most" if at_most else "at least"
+    return f"{'met    ' if met else 'NOT MET'}  {what}: {figure:.3g} (bar: {sign} {bar:g})"

@@ -70,3 +70,18 @@ def test_a_linear_profile_in_even_flow_is_carried_exactly(scheme):
     exact = (2.0 * (x[:, 0] - 0.03) + 3.0 * (x[:, 1] + 0.02)).reshape(grid.shape)
     inside = (slice(None), slice(6, -6), slice(6, -6))
     np.testing.assert_allclose(out[inside], exact[inside], atol=1e-12)
+
+
+@pytest.mark.parametrize("cells", [(19, 21), (9, 10, 23)])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_sixteen_samples_at_once_give_what_one_at_a_time_gives(cells, scheme):
+    grid = make_grid(cells, cells)
+    rng = np.random.default_rng(4)
+    u = [1.5 * rng.normal(size=grid.faces_shape(a)) for a in range(3)]
+    for axis in (None, *grid.axes):
+        q = rng.normal(size=grid.shape) if axis is None else u[axis]
+        offset = [0.0 if a == axis else 0.5 for a in range(3)]
+        advect = Advection(scheme, 3)
+        double = advect(q, offset, u, 0.9)  # double precision goes one by one
+        single = advect(q.astype(np.float32), offset, [v.astype(np.float32) for v in u], 0.9)
+        np.testing.assert_allclose(single, double, atol=2e-5)

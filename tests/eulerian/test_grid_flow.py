@@ -188,6 +188,30 @@ def test_a_piston_displaces_its_own_volume():
     assert out == pytest.approx(speed * grid.size[1], rel=1e-6)
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_an_edited_flow_has_the_equations_of_a_fresh_one(dim):
+    grid = make_grid((1.0,) * dim, (24,) * dim)
+    z = 0.5 * (dim - 2)
+    kept = ct.Sphere(center=(0.25, 0.7, z), radius=0.12)
+    old, new = (ct.Box(center=(x, 0.4, z), size=(0.25, 0.3, 0.31)) for x in (0.8, 0.6))
+    sides = {"right": "open", "top": "open"}
+    edited = Flow(grid, sides, [kept, old])
+    edited.change_obstacles([kept, new])
+    fresh = Flow(grid, sides, [kept, new])
+    assert np.array_equal(edited.closed, fresh.closed)
+    for one, two in zip(edited.solver.levels, fresh.solver.levels, strict=True):
+        for a, b in zip((*one.weights, one.diagonal), (*two.weights, two.diagonal), strict=True):
+            assert np.array_equal(a, b)
+    rng = np.random.default_rng(5)
+    for axis, u in enumerate(edited.velocity):
+        u[:] = rng.normal(size=u.shape)
+        fresh.velocity[axis][:] = u
+    for flow in (edited, fresh):
+        flow.step(0.01)
+    for one, two in zip(edited.velocity, fresh.velocity, strict=True):
+        assert np.array_equal(one, two)
+
+
 def test_more_in_than_out_is_refused():
     with pytest.raises(ct.InputError, match="no incompressible flow does that"):
         Flow(make_grid((1.0, 1.0), (8, 8)), {"left": (1.0, 0.0)})

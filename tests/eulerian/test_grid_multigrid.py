@@ -76,7 +76,7 @@ def test_the_coarse_matrix_is_half_the_product_of_the_transfers():
     parent = number[:, np.arange(n[1]) // 2][:, :, np.arange(n[2]) // 2].ravel()
     copy = sparse.csr_matrix((np.ones(len(parent)), (np.arange(len(parent)), parent)))
     held = np.zeros(m)
-    kernels.coarse_cells(fixed, 0.5, True, held)
+    kernels.coarse_cells.serial(fixed, 0.5, True, held, np.zeros(3, int), np.array(m))
     product = (copy.T @ explicit(weights, fixed) @ copy).toarray()
     direct = explicit(coarse.weights, held).toarray()
     closed = coarse.diagonal.ravel() == 1.0

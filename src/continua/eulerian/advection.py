@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.eulerian import advection_kernels as kernels
+from continua.eulerian import advection_kernels, advection_wide
 
 __all__ = ["SCHEMES", "Advection"]
 
@@ -59,6 +60,8 @@ class Advection:
         parallel = q.size >= _PARALLEL_FROM
         path = (*o, *velocity, real(s), self.order)
         none = _NONE[q.dtype]
+        wide = q.dtype == np.float32 and q.shape[2] >= advection_wide.WIDE
+        kernels: Any = advection_wide if wide else advection_kernels
         if self.scheme == "semi-lagrangian":
             kernels.advect.pick(parallel)(q, *path, out, none, none)
             return out
@@ -70,5 +73,5 @@ class Advection:
         better = np.empty_like(q)
         kernels.over_correct.pick(parallel)(q, *path, once, better)
         kernels.advect.pick(parallel)(better, *path, out, none, none)
-        kernels.clamp_to.pick(parallel)(out, low, high)
+        advection_kernels.clamp_to.pick(parallel)(out, low, high)
         return out

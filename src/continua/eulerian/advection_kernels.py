@@ -10,7 +10,7 @@ from numba import prange
 
 from continua.numerics import inline, kernel_pair
 
-__all__ = ["advect", "clamp_to", "correct", "fill_layer", "over_correct", "value_at"]
+__all__ = ["advect", "clamp_to", "correct", "fill_layer", "fill_layer_within", "over_correct", "value_at"]
 
 
 @inline
@@ -119,6 +119,33 @@ def over_correct(q, o0, o1, o2, u0, u1, u2, s, order, once, out):
             out[i, j, k] = q[i, j, k] + 0.5 * (q[i, j, k] - value_at(once, x - o0, y - o1, z - o2))
 
 
+@inline
+def _mean_beside(q, state, number, i, j, k):
+    """Return the mean of the neighbours of a sample along the axes in layers below `number`."""
+    n0, n1, n2 = q.shape
+    total = 0.0
+    count = 0
+    if i > 0 and state[i - 1, j, k] < number:
+        total += q[i - 1, j, k]
+        count += 1
+    if i < n0 - 1 and state[i + 1, j, k] < number:
+        total += q[i + 1, j, k]
+        count += 1
+    if j > 0 and state[i, j - 1, k] < number:
+        total += q[i, j - 1, k]
+        count += 1
+    if j < n1 - 1 and state[i, j + 1, k] < number:
+        total += q[i, j + 1, k]
+        count += 1
+    if k > 0 and state[i, j, k - 1] < number:
+        total += q[i, j, k - 1]
+        count += 1
+    if k < n2 - 1 and state[i, j, k + 1] < number:
+        total += q[i, j, k + 1]
+        count += 1
+    return total / count
+
+
 @kernel_pair
 def fill_layer(q, state, number):
     """Give samples in layer `number` the mean of their neighbours along the axes in lower layers."""
@@ -126,29 +153,19 @@ def fill_layer(q, state, number):
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
         for k in range(n2):
-            if state[i, j, k] != number:
-                continue
-            total = 0.0
-            count = 0
-            if i > 0 and state[i - 1, j, k] < number:
-                total += q[i - 1, j, k]
-                count += 1
-            if i < n0 - 1 and state[i + 1, j, k] < number:
-                total += q[i + 1, j, k]
-                count += 1
-            if j > 0 and state[i, j - 1, k] < number:
-                total += q[i, j - 1, k]
-                count += 1
-            if j < n1 - 1 and state[i, j + 1, k] < number:
-                total += q[i, j + 1, k]
-                count += 1
-            if k > 0 and state[i, j, k - 1] < number:
-                total += q[i, j, k - 1]
-                count += 1
-            if k < n2 - 1 and state[i, j, k + 1] < number:
-                total += q[i, j, k + 1]
-                count += 1
-            q[i, j, k] = total / count
+            if state[i, j, k] == number:
+                q[i, j, k] = _mean_beside(q, state, number, i, j, k)
+
+
+@kernel_pair
+def fill_layer_within(q, state, number, low, high):
+    """The same as `fill_layer` for samples from `low` to before `high` (three numbers each)."""
+    wide = high[1] - low[1]
+    for r in prange((high[0] - low[0]) * wide):
+        i, j = low[0] + r // wide, low[1] + r % wide
+        for k in range(low[2], high[2]):
+            if state[i, j, k] == number:
+                q[i, j, k] = _mean_beside(q, state, number, i, j, k)
 
 
 @kernel_pair

@@ -6,7 +6,10 @@ from numba import prange
 
 from continua.numerics import inline, kernel, kernel_pair
 
-__all__ = ["closed_cells", "face_parts", "layers", "nearest_of", "snap_corners", "wall_cells"]
+__all__ = [
+    "closed_cells", "face_parts", "known_cells", "known_faces", "layers", "layers_within", "nearest_of",
+    "snap_corners", "wall_cells",
+]  # fmt: skip
 
 
 @inline
@@ -105,6 +108,20 @@ def nearest_of(phi, others, low):
             row[k] = min(row[k], new[k])
 
 
+@inline
+def _is_beside(state, number, i, j, k):
+    """Tell whether a sample has a neighbour along an axis with a smaller number."""
+    n0, n1, n2 = state.shape
+    return (
+        (i > 0 and state[i - 1, j, k] < number)
+        or (i < n0 - 1 and state[i + 1, j, k] < number)
+        or (j > 0 and state[i, j - 1, k] < number)
+        or (j < n1 - 1 and state[i, j + 1, k] < number)
+        or (k > 0 and state[i, j, k - 1] < number)
+        or (k < n2 - 1 and state[i, j, k + 1] < number)
+    )
+
+
 @kernel_pair
 def layers(state, number):
     """Give `number` to samples without one (255) that have a neighbour along an axis with a smaller number."""
@@ -112,17 +129,18 @@ def layers(state, number):
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
         for k in range(n2):
-            if state[i, j, k] != 255:
-                continue
-            near = (
-                (i > 0 and state[i - 1, j, k] < number)
-                or (i < n0 - 1 and state[i + 1, j, k] < number)
-                or (j > 0 and state[i, j - 1, k] < number)
-                or (j < n1 - 1 and state[i, j + 1, k] < number)
-                or (k > 0 and state[i, j, k - 1] < number)
-                or (k < n2 - 1 and state[i, j, k + 1] < number)
-            )
-            if near:
+            if state[i, j, k] == 255 and _is_beside(state, number, i, j, k):
+                state[i, j, k] = number
+
+
+@kernel_pair
+def layers_within(state, number, low, high):
+    """The same as `layers` for samples from `low` to before `high` (three numbers each)."""
+    wide = high[1] - low[1]
+    for r in prange((high[0] - low[0]) * wide):
+        i, j = low[0] + r // wide, low[1] + r % wide
+        for k in range(low[2], high[2]):
+            if state[i, j, k] == 255 and _is_beside(state, number, i, j, k):
                 state[i, j, k] = number
 
 
@@ -139,17 +157,42 @@ def closed_cells(a0, a1, a2, closed):
             closed[i, j, k] = total == 0.0
 
 
+@kernel_pair
+def known_faces(part, least, state, low, high):
+    """Give 0 to faces from `low` to before `high` that are open by `least` or more, 255 to others."""
+    wide = high[1] - low[1]
+    for r in prange((high[0] - low[0]) * wide):
+        row, out = part[low[0] + r // wide, low[1] + r % wide], state[low[0] + r // wide, low[1] + r % wide]
+        for k in range(low[2], high[2]):
+            out[k] = 0 if row[k] >= least else 255
+
+
+@kernel_pair
+def known_cells(a0, a1, a2, state, closed, low, high):
+    """Give 0 to cells from `low` to before `high` with an open face, 255 to others; and tell which are closed."""
+    n0 = closed.shape[0]
+    wide = high[1] - low[1]
+    for r in prange((high[0] - low[0]) * wide):
+        i, j = low[0] + r // wide, low[1] + r % wide
+        for k in range(low[2], high[2]):
+            total = a1[i, j, k] + a1[i, j + 1, k] + a2[i, j, k] + a2[i, j, k + 1]
+            if n0 > 1:
+                total += a0[i, j, k] + a0[i + 1, j, k]
+            closed[i, j, k] = total == 0.0
+            state[i, j, k] = 255 if total == 0.0 else 0
+
+
 @kernel
-def wall_cells(a0, a1, a2, cells, areas):
+def wall_cells(a0, a1, a2, low, high, cells, areas):
     """List the cells with a wall in flat order, and the walls' areas along the array axes; return how many there are.
 
-    With an empty `cells` they are only counted.
+    Only cells from `low` to before `high` are looked at. With an empty `cells` they are only counted.
     """
-    n0, n1, n2 = a0.shape[0] - 1, a0.shape[1], a0.shape[2]
+    n1, n2 = a0.shape[1], a0.shape[2]
     count = 0
-    for i in range(n0):
-        for j in range(n1):
-            for k in range(n2):
+    for i in range(low[0], high[0]):
+        for j in range(low[1], high[1]):
+            for k in range(low[2], high[2]):
                 x = a0[i, j, k] - a0[i + 1, j, k]
                 y = a1[i, j, k] - a1[i, j + 1, k]
                 z = a2[i, j, k] - a2[i, j, k + 1]

@@ -13,7 +13,10 @@ from continua.eulerian import cut_kernels as kernels
 from continua.eulerian.grid import Grid
 from continua.eulerian.obstacles import FAR, Obstacle, as_obstacle
 
-__all__ = ["CutCells"]
+__all__ = ["CutCells", "Window"]
+
+Window = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The first cell of a part of the grid along the array axes, and the one after the last."""
 
 _SLIVER = 1e-3  # of the spacing: corners that are open by less are closed
 _PARALLEL_FROM = 32768
@@ -58,25 +61,27 @@ class CutCells:
                 f"by {list(self.grid.size)} m; move it inside or leave it out"
             )
 
-    def move(self, time: float) -> bool:
-        """Cut anew where obstacles moved until `time` [s]; return whether any did."""
-        moved = [obstacle for obstacle in self.obstacles if obstacle.moves]
-        self._renew(moved, time)
-        return bool(moved)
+    def move(self, time: float) -> Window | None:
+        """Cut anew where obstacles moved until `time` [s]; return the cells that may have changed."""
+        return self._renew([obstacle for obstacle in self.obstacles if obstacle.moves], time)
 
-    def replace(self, obstacles: Sequence[Any], time: float = 0.0) -> None:
-        """Take other obstacles from now on; those that stay the same shape are not worked out again."""
+    def replace(self, obstacles: Sequence[Any], time: float = 0.0) -> Window | None:
+        """Take other obstacles from now on; those that stay the same shape are not worked out again.
+
+        Returns:
+            The cells that may have changed.
+        """
         known = {id(obstacle.shape): obstacle for obstacle in self.obstacles}
         new = [known.get(id(given)) or as_obstacle(given, self.grid) for given in obstacles]
         old = [obstacle for obstacle in self.obstacles if obstacle not in new]
         fresh = [obstacle for obstacle in new if obstacle not in self.obstacles]
         self.obstacles = new
         regions = [_region(obstacle, self.grid) for obstacle in old]
-        self._renew(fresh, time, regions)
+        return self._renew(fresh, time, regions)
 
     def _renew(
-        self, changed: Sequence[Obstacle], time: float, regions: Sequence[tuple[NDArray, NDArray]] = ()
-    ) -> None:
+        self, changed: Sequence[Obstacle], time: float, regions: Sequence[Window] = ()
+    ) -> Window | None:
         """Place obstacles and cut anew the cells around where they were and are, and around `regions`."""
         parts = list(regions)
         for obstacle in changed:
@@ -84,10 +89,12 @@ class CutCells:
             self._place(obstacle, time, first=False)
             parts.append(_region(obstacle, self.grid))
         boxes = [(low, high) for low, high in parts if (high > low).all()]
-        if boxes:
-            low = np.min([box[0] for box in boxes], axis=0)
-            high = np.max([box[1] for box in boxes], axis=0)
-            self._cut(low, high)
+        if not boxes:
+            return None
+        low = np.min([box[0] for box in boxes], axis=0)
+        high = np.max([box[1] for box in boxes], axis=0)
+        self._cut(low, high)
+        return low, high
 
     def _cut(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
         """Set distances and open parts of the cells from `low` to `high`."""
@@ -137,13 +144,20 @@ class CutCells:
             result[..., axis - self.grid.first] = np.moveaxis(part[:-1] - part[1:], 0, axis)
         return result
 
+    def reach(self) -> Window:
+        """Return the part of the grid outside of which no obstacle is."""
+        boxes = [_region(obstacle, self.grid) for obstacle in self.obstacles]
+        if not boxes:
+            return np.zeros(3, np.int64), np.zeros(3, np.int64)
+        return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
+
     @property
     def moves(self) -> bool:
         """Whether any obstacle moves."""
         return any(obstacle.moves for obstacle in self.obstacles)
 
 
-def _region(obstacle: Obstacle, grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _region(obstacle: Obstacle, grid: Grid) -> Window:
     """Return the first cell and the one after the last that an obstacle's distances reach."""
     shape = np.array(grid.shape)
     low = np.maximum(obstacle.low - 1, 0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from continua.errors import DivergedError
 from continua.eulerian import advection_kernels, cut_kernels, flow_kernels
 from continua.eulerian.advection import Advection
-from continua.eulerian.cutcells import CutCells
+from continua.eulerian.cutcells import CutCells, Window
 from continua.eulerian.grid import Grid
 from continua.eulerian.multigrid import Multigrid, Solve
 from continua.eulerian.sides import Side, SideWish, check_balance, make_sides
@@ -86,43 +86,59 @@ class Flow:
         self._b = np.zeros(grid.shape, self.dtype)
         self._viscosity: tuple[float, Viscosity] | None = None
         self._placed: float | None = None
+        self.closed = np.zeros(grid.shape, bool)
+        self._states = [np.zeros(grid.faces_shape(a), np.uint8) for a in range(3)]
+        self._cell_state = np.zeros(grid.shape, np.uint8)
+        weights = [np.zeros(grid.faces_shape(a), self.dtype) for a in range(3)]
+        self.solver = Multigrid(weights, np.zeros(grid.shape, self.dtype), smoothing=self.smoothing)
         self.recut()
         self.hold_sides()
 
     # geometry
 
-    def recut(self) -> None:
-        """Make the equations of pressure anew, after the cut cells changed."""
-        grid = self.grid
-        weights = [part.copy() for part in self.cut.parts]
-        fixed = np.zeros(grid.shape, self.dtype)
+    def recut(self, window: Window | None = None) -> None:
+        """Make the equations of pressure anew, after the cut cells changed in `window`, or anywhere."""
+        low, high = (np.zeros(3, np.int64), np.array(self.grid.shape)) if window is None else window
+        weights, fixed = self.solver.levels[0].weights, self.solver.levels[0].fixed
+        for axis in self.grid.axes:
+            faces = tuple(slice(int(a), int(b) + (n == axis)) for n, (a, b) in enumerate(zip(low, high)))
+            weights[axis][faces] = self.cut.parts[axis][faces]
+        for side in self.sides:
+            weights[side.axis][side.layer()] = 0
+            fixed[side.layer()] = 0
         for side in self.sides:
             if side.kind == "open":
-                fixed[side.layer()] += 2 * weights[side.axis][side.layer()]
-            weights[side.axis][side.layer()] = 0
-        self.solver = Multigrid(weights, fixed, smoothing=self.smoothing)
-        self._states = [
-            self._layered(self.cut.parts[a] >= NARROW) if a in grid.axes else None for a in range(3)
-        ]
-        self.closed = np.empty(grid.shape, bool)
-        cut_kernels.closed_cells.pick(self._b.size >= _PARALLEL_FROM)(*self.cut.parts, self.closed)
-        self._cell_state = self._layered(~self.closed)
+                fixed[side.layer()] += 2 * self.cut.parts[side.axis][side.layer()]
+        self.solver.refresh(low, high)
+        self._number_layers(low, high)
         self._walls: tuple[NDArray, NDArray] | None = None
         self._viscosity = None
 
-    def _layered(self, known: NDArray[np.bool_]) -> NDArray[np.uint8] | None:
-        """Number the samples behind walls by layers, 0 for known ones; None if all are known."""
-        if known.all():
-            return None
-        state = np.where(known, 0, 255).astype(np.uint8)
+    def _number_layers(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
+        """Number the samples behind walls by layers, 0 for known ones, where cells changed."""
+        shape = np.array(self.grid.shape)
+        near = np.maximum(low - _LAYERS, 0), np.minimum(high + _LAYERS, shape)
+        for axis in self.grid.axes:
+            one = np.arange(3) == axis
+            part, state = self.cut.parts[axis], self._states[axis]
+            cut_kernels.known_faces.pick(state.size >= _PARALLEL_FROM)(
+                part, part.dtype.type(NARROW), state, near[0], near[1] + one
+            )
+            self._spread(state, near[0], near[1] + one)
+        cut_kernels.known_cells.pick(self._b.size >= _PARALLEL_FROM)(
+            *self.cut.parts, self._cell_state, self.closed, *near
+        )
+        self._spread(self._cell_state, *near)
+
+    def _spread(self, state: NDArray[np.uint8], low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
         for number in range(1, _LAYERS + 1):
-            cut_kernels.layers.pick(state.size >= _PARALLEL_FROM)(state, number)
-        return state
+            cut_kernels.layers_within.pick(state.size >= _PARALLEL_FROM)(state, number, low, high)
 
     def change_obstacles(self, obstacles: Sequence[Any], time: float = 0.0) -> None:
         """Put other obstacles into the running flow."""
-        self.cut.replace(obstacles, time)
-        self.recut()
+        window = self.cut.replace(obstacles, time)
+        if window is not None:
+            self.recut(window)
 
     # parts of a step
 
@@ -184,10 +200,11 @@ class Flow:
             walls = [np.zeros((0, 0, 0), self.dtype)] * 3
         u, parts = self.velocity, self.cut.parts
         parallel = self._b.size >= _PARALLEL_FROM
+        low, high = self.cut.reach()
         for axis in self.grid.axes:
-            shut = parts[axis] == 0
-            if self._states[axis] is not None:
-                u[axis][shut] = walls[axis][shut] if walls[axis].size else 0
+            near = tuple(slice(int(a), int(b) + (n == axis)) for n, (a, b) in enumerate(zip(low, high)))
+            shut = parts[axis][near] == 0
+            u[axis][near][shut] = walls[axis][near][shut] if walls[axis].size else 0
         flow_kernels.sources_of_pressure.pick(parallel)(*u, *parts, *walls, self._b)
         unit = self.density * self.grid.spacing / dt
         if self.pressure_unit not in (0.0, unit):
@@ -220,36 +237,38 @@ class Flow:
 
     def extrapolate(self, walls: Sequence[NDArray] | None = None) -> None:
         """Continue the flow behind walls; where it sticks to them it has their velocity there."""
+        low, high = self.cut.reach()
         for axis in self.grid.axes:
-            state, u = self._states[axis], self.velocity[axis]
-            if state is None:
-                continue
+            u = self.velocity[axis]
+            near = tuple(slice(int(a), int(b) + (n == axis)) for n, (a, b) in enumerate(zip(low, high)))
             if self.slip:
-                _fill(u, state)
-            elif walls is not None and walls[axis].size:
-                u[state > 0] = walls[axis][state > 0]
-            else:
-                u[state > 0] = 0
+                _fill(u, self._states[axis], low, high + (np.arange(3) == axis))
+                continue
+            behind = self._states[axis][near] > 0
+            u[near][behind] = walls[axis][near][behind] if walls is not None and walls[axis].size else 0
         for q in self.cells.values():
-            _fill(q, self._cell_state)
+            _fill(q, self._cell_state, low, high)
 
     def step(self, dt: float, time: float = 0.0, forces: Callable[[float], None] | None = None) -> FlowStep:
         """Advance by `dt` [s] in one piece; `forces(dt)` may change the velocity after it was carried along."""
         if self.cut.moves and self._placed != time:
-            self.cut.move(time)
-            self.recut()
+            self._move(time)
         walls = self.wall_velocities(time, dt)
         self.extrapolate(walls)
         self.carry(dt / self.grid.spacing)
         if self.cut.moves:
-            self.cut.move(time + dt)
-            self._placed = time + dt
-            self.recut()
+            self._move(time + dt)
         if forces is not None:
             forces(dt)
         viscous = self.diffuse(dt)
         solve = self.project(dt, walls)
         return FlowStep(dt, solve, viscous)
+
+    def _move(self, time: float) -> None:
+        window = self.cut.move(time)
+        if window is not None:
+            self.recut(window)
+        self._placed = time
 
     def parts_of(self, dt: float, cfl: float) -> int:
         """Return in how many sub-steps the fastest fluid moves at most `cfl` cells each."""
@@ -270,10 +289,11 @@ class Flow:
     def wall_force(self) -> tuple[float, float, float]:
         """Return the force on all obstacles by pressure and friction [N]; per metre of depth in a plane."""
         if self._walls is None:
-            count = cut_kernels.wall_cells(*self.cut.parts, np.zeros(0, np.int64), np.zeros((0, 3)))
+            place = (*self.cut.parts, *self.cut.reach())
+            count = cut_kernels.wall_cells(*place, np.zeros(0, np.int64), np.zeros((0, 3)))
             self._walls = (np.zeros(count, np.int64), np.zeros((count, 3)))
             if count:
-                cut_kernels.wall_cells(*self.cut.parts, *self._walls)
+                cut_kernels.wall_cells(*place, *self._walls)
         cells, areas = self._walls
         unit = self.pressure_unit * self.grid.spacing ** (self.grid.dim - 1)
         force = np.roll(unit * (self.potential.ravel()[cells] @ areas), -self.grid.first)
@@ -283,7 +303,12 @@ class Flow:
 
     def top_speed(self) -> float:
         """Return the largest velocity component on any face [m/s]."""
-        return max(flow_kernels.largest(u) for u in self.velocity)
+        tops = []
+        for u in (self.velocity[axis] for axis in self.grid.axes):
+            rows = np.empty(u.shape[0] * u.shape[1])
+            flow_kernels.largest.pick(u.size >= _PARALLEL_FROM)(u, rows)
+            tops.append(float(rows.max()))
+        return max(tops) if np.isfinite(tops).all() else float("nan")
 
     def divergence(self) -> NDArray:
         """Return the volume that leaves each cell per time, over that of the cell [1/s]."""
@@ -317,8 +342,8 @@ class Flow:
         return w
 
 
-def _fill(q: NDArray, state: NDArray[np.uint8] | None) -> None:
-    if state is None:
-        return
+def _fill(q: NDArray, state: NDArray[np.uint8], low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
+    """Continue a quantity behind walls, layer by layer, in the part of the grid where there are any."""
+    parallel = bool(np.prod(high - low) >= _PARALLEL_FROM)
     for number in range(1, _LAYERS + 1):
-        advection_kernels.fill_layer.pick(q.size >= _PARALLEL_FROM)(q, state, number)
+        advection_kernels.fill_layer_within.pick(parallel)(q, state, number, low, high)

@@ -6,7 +6,7 @@ from math import sqrt
 
 from numba import prange
 
-from continua.numerics import inline, kernel, kernel_pair
+from continua.numerics import inline, kernel_pair
 
 __all__ = [
     "at_centers",
@@ -136,13 +136,16 @@ def confine(w, strength, f0, f1, f2):
             f2[i, j, k] = strength * (a * w[i, j, k, 1] - b * w[i, j, k, 0])
 
 
-@kernel
-def largest(u):
-    """Return the largest absolute value; NaN if any value is."""
-    top = 0.0
-    bad = 0.0
-    flat = u.ravel()
-    for i in range(flat.size):
-        top = max(top, abs(flat[i]))
-        bad += flat[i] * 0.0
-    return top + bad
+@kernel_pair
+def largest(u, tops):
+    """Put the largest absolute value of each layer of `u` along its first two axes into `tops`; NaN if any value is."""
+    n1 = u.shape[1]
+    for r in prange(tops.shape[0]):
+        row = u[r // n1, r % n1]
+        top, bad = row[0] * 0, row[0] * 0
+        for k in range(row.shape[0]):
+            size = abs(row[k])
+            top = size if size > top else top
+        for k in range(row.shape[0]):
+            bad += row[k] * 0
+        tops[r] = top + bad

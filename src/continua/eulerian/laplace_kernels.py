@@ -155,49 +155,60 @@ def refined(coarse, x):
             row[n2 - 1] += above[n2 // 2]
 
 
-@kernel
-def coarse_faces(w, axis, flat, coarse):
-    """Every second face along `axis`, the children summed and halved: areas over twice the spacing."""
+@kernel_pair
+def coarse_faces(w, axis, flat, coarse, low, high):
+    """Every second face along `axis`, the children summed and halved: areas over twice the spacing.
+
+    Only faces from `low` to before `high` (three numbers each) are made.
+    """
     n0, n1, n2 = w.shape
-    m0, m1, m2 = coarse.shape
     s0 = 1 if flat else 2
-    for i in range(m0):
-        for j in range(m1):
-            for k in range(m2):
-                total = 0.0
-                for a in range(1 if axis == 0 else s0):
-                    for b in range(1 if axis == 1 else 2):
-                        for c in range(1 if axis == 2 else 2):
-                            p, q, r = s0 * i + a, 2 * j + b, 2 * k + c
-                            if p < n0 and q < n1 and r < n2:
-                                total += w[p, q, r]
-                coarse[i, j, k] = 0.5 * total
-
-
-@kernel
-def coarse_cells(values, factor, flat, coarse):
-    """Sum of the children of each coarse cell times `factor`."""
-    n0, n1, n2 = values.shape
-    m0, m1, m2 = coarse.shape
-    s0 = 1 if flat else 2
-    for i in range(m0):
-        for j in range(m1):
-            for k in range(m2):
-                total = 0.0
-                for p in range(s0 * i, min(n0, s0 * (i + 1))):
-                    for q in range(2 * j, min(n1, 2 * j + 2)):
-                        for r in range(2 * k, min(n2, 2 * k + 2)):
-                            total += values[p, q, r]
-                coarse[i, j, k] = factor * total
+    wide = high[1] - low[1]
+    for c in prange((high[0] - low[0]) * wide):
+        i, j = low[0] + c // wide, low[1] + c % wide
+        target = coarse[i, j]
+        target[low[2] : high[2]] = 0
+        for p in range(s0 * i, min(n0, s0 * i + (1 if axis == 0 else s0))):
+            for q in range(2 * j, min(n1, 2 * j + (1 if axis == 1 else 2))):
+                row = w[p, q]
+                if axis == 2:
+                    for k in range(low[2], high[2]):
+                        if 2 * k < n2:
+                            target[k] += row[2 * k]
+                else:
+                    for k in range(low[2], high[2]):
+                        target[k] += row[2 * k] + (row[2 * k + 1] if 2 * k + 1 < n2 else 0)
+        for k in range(low[2], high[2]):
+            target[k] *= 0.5
 
 
 @kernel_pair
-def diagonal(w0, w1, w2, fixed, d):
-    """Sum of the weights around each cell and of what fixes it; 1 where that is zero."""
-    n0, n1, n2 = d.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        for k in range(n2):
+def coarse_cells(values, factor, flat, coarse, low, high):
+    """Sum of the children of each coarse cell times `factor`, for cells from `low` to before `high`."""
+    n0, n1, n2 = values.shape
+    s0 = 1 if flat else 2
+    wide = high[1] - low[1]
+    for c in prange((high[0] - low[0]) * wide):
+        i, j = low[0] + c // wide, low[1] + c % wide
+        target = coarse[i, j]
+        target[low[2] : high[2]] = 0
+        for p in range(s0 * i, min(n0, s0 * (i + 1))):
+            for q in range(2 * j, min(n1, 2 * j + 2)):
+                row = values[p, q]
+                for k in range(low[2], high[2]):
+                    target[k] += row[2 * k] + (row[2 * k + 1] if 2 * k + 1 < n2 else 0)
+        for k in range(low[2], high[2]):
+            target[k] *= factor
+
+
+@kernel_pair
+def diagonal(w0, w1, w2, fixed, d, low, high):
+    """Sum of the weights around each cell from `low` to before `high` and of what fixes it; 1 where that is zero."""
+    n0 = d.shape[0]
+    wide = high[1] - low[1]
+    for c in prange((high[0] - low[0]) * wide):
+        i, j = low[0] + c // wide, low[1] + c % wide
+        for k in range(low[2], high[2]):
             total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1] + fixed[i, j, k]
             if n0 > 1:
                 total += w0[i, j, k] + w0[i + 1, j, k]

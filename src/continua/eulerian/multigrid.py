@@ -43,21 +43,22 @@ class Solve:
 
 
 class Level:
-    """One grid of the hierarchy: weights of faces [3 arrays], diagonal, and the arrays of a cycle."""
+    """One grid of the hierarchy: weights of faces [3 arrays], what fixes cells, diagonal, and arrays of a cycle."""
 
     def __init__(self, weights: Sequence[NDArray], fixed: NDArray) -> None:
         self.weights = tuple(weights)
+        self.fixed = fixed
         self.shape: tuple[int, int, int] = fixed.shape
         self.dtype = fixed.dtype
         self.parallel = fixed.size >= _PARALLEL_FROM
         self.diagonal = np.empty_like(fixed)
         self.x = np.zeros_like(fixed)
         self.b = np.zeros_like(fixed)
-        self.refresh(fixed)
 
-    def refresh(self, fixed: NDArray) -> None:
-        """Sum the diagonal anew, after weights or `fixed` changed."""
-        kernels.diagonal.pick(self.parallel)(*self.weights, fixed, self.diagonal)
+    def refresh(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
+        """Sum the diagonal of the cells from `low` to before `high` anew, after weights or `fixed` changed."""
+        parallel = bool(np.prod(high - low) >= _PARALLEL_FROM)
+        kernels.diagonal.pick(parallel)(*self.weights, self.fixed, self.diagonal, low, high)
 
     def sweeps(self, count: int, *, from_zero: bool, forward: bool) -> None:
         """Relax `count` times, red then black (`forward`) or black then red."""
@@ -73,7 +74,7 @@ class Level:
     @property
     def bytes(self) -> int:
         """Memory of the level."""
-        return sum(a.nbytes for a in (*self.weights, self.diagonal, self.x, self.b))
+        return sum(a.nbytes for a in (*self.weights, self.fixed, self.diagonal, self.x, self.b))
 
 
 def _coarser(shape: Sequence[int]) -> tuple[int, ...]:
@@ -93,6 +94,9 @@ class Multigrid:
         levels: At most so many grids.
     """
 
+    regions: Regions
+    _coarsest: Regions | None
+
     def __init__(
         self,
         weights: Sequence[NDArray],
@@ -106,39 +110,59 @@ class Multigrid:
         if smoothing < 1:
             raise InputError(f"multigrid needs at least one smoothing sweep, not {smoothing}")
         self.smoothing = smoothing
+        self._flat = fixed.shape[0] == 1
+        self._mass = [mass]
+        self._coarse_fixed = fixed if coarse_fixed is None else coarse_fixed
         self.levels = [Level(weights, fixed if mass is None else fixed + mass)]
-        self._depth = levels
-        self._grow(fixed if coarse_fixed is None else coarse_fixed, mass)
-        self.regions = Regions(self.levels[0].weights, fixed if mass is None else fixed + mass)
+        self._grow(levels)
+        self.refresh(np.zeros(3, np.int64), np.array(fixed.shape))
         self._work: tuple[NDArray, ...] = ()
 
-    def _grow(self, fixed: NDArray, mass: NDArray | None) -> None:
-        """Add coarser grids until one is small, or make the existing ones anew."""
-        number = 0
-        while self._depth > number + 1 and np.prod(self.levels[number].shape) > _COARSEST:
-            fine = self.levels[number]
-            flat = fine.shape[0] == 1
-            shape = _coarser(fine.shape)
-            weights = []
-            for axis in range(3):
-                faces = np.zeros([n + (a == axis) for a, n in enumerate(shape)], fine.dtype)
-                if not (flat and axis == 0):
-                    kernels.coarse_faces(fine.weights[axis], axis, flat, faces)
-                weights.append(faces)
-            held, matter = np.empty(shape, fine.dtype), None
-            kernels.coarse_cells(fixed, 0.5, flat, held)
-            fixed, total = held, held
-            if mass is not None:
-                matter = np.empty(shape, fine.dtype)
-                kernels.coarse_cells(mass, 1.0, flat, matter)
-                total = held + matter
-            mass = matter
-            number += 1
-            del self.levels[number:]
-            self.levels.append(Level(weights, total))
+    def _grow(self, depth: int) -> None:
+        """Make room for coarser grids until one is small."""
+        while depth > len(self.levels) and np.prod(self.levels[-1].shape) > _COARSEST:
+            dtype, shape = self.levels[0].dtype, _coarser(self.levels[-1].shape)
+            faces = [np.zeros([n + (a == b) for b, n in enumerate(shape)], dtype) for a in range(3)]
+            self._mass.append(None if self._mass[0] is None else np.zeros(shape, dtype))
+            self.levels.append(Level(faces, np.zeros(shape, dtype)))
+
+    def refresh(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
+        """Take over what changed in the weights and `fixed` of the cells from `low` to before `high`."""
+        low, high = low.astype(np.int64), high.astype(np.int64)
+        for number, level in enumerate(self.levels):
+            if number > 0:
+                self._coarsen(number, low, high)
+            low, high = np.maximum(low - 1, 0), np.minimum(high + 1, level.shape)
+            level.refresh(low, high)
+            halves = np.array([1 if self._flat else 2, 2, 2])
+            low, high = low // halves, -(-high // halves)
+        self.regions = Regions(self.levels[0].weights, self.levels[0].fixed)
         last = self.levels[-1]
-        total = fixed if mass is None else fixed + mass
-        self._coarsest = Regions(last.weights, total) if len(self.levels) > 1 else None
+        self._coarsest = Regions(last.weights, last.fixed) if len(self.levels) > 1 else None
+
+    def _coarsen(self, number: int, low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
+        """Make the cells from `low` to before `high` of a coarser level from the next finer one."""
+        fine, level = self.levels[number - 1], self.levels[number]
+        parallel = bool(np.prod(high - low) >= _PARALLEL_FROM)
+        for axis in range(3):
+            if not (self._flat and axis == 0):
+                last = high + (np.arange(3) == axis)
+                kernels.coarse_faces.pick(parallel)(
+                    fine.weights[axis], axis, self._flat, level.weights[axis], low, last
+                )
+        above = self._coarse_fixed if number == 1 else self._held(number - 1)
+        sum_up = kernels.coarse_cells.pick(parallel)
+        sum_up(above, 0.5, self._flat, level.fixed, low, high)
+        mass, finer = self._mass[number], self._mass[number - 1]
+        if mass is not None and finer is not None:
+            sum_up(finer, 1.0, self._flat, mass, low, high)
+            window = tuple(slice(int(a), int(b)) for a, b in zip(low, high))
+            level.fixed[window] += mass[window]
+
+    def _held(self, number: int) -> NDArray:
+        """Return what fixes the cells of a level, without the mass."""
+        mass = self._mass[number]
+        return self.levels[number].fixed if mass is None else self.levels[number].fixed - mass
 
     @property
     def bytes(self) -> int:

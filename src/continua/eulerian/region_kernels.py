@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import prange
 
-from continua.numerics import inline, kernel
+from continua.numerics import inline, kernel, kernel_pair
 
-__all__ = ["label_regions", "region_sums", "take_means"]
+__all__ = ["CHUNK", "all_sums", "fill_labels", "find_runs", "join_runs", "region_sums", "take_means"]
+
+CHUNK = 64  # rows whose sums are taken together
 
 
 @inline
@@ -18,74 +21,111 @@ def _root(parent, a):
 
 
 @inline
-def _join(parent, a, b):
-    """Join two sets; the smaller number stays, so that the result does not depend on the order."""
-    a, b = _root(parent, a), _root(parent, b)
-    if a < b:
-        parent[b] = a
-    elif b < a:
-        parent[a] = b
+def _is_whole(along):
+    """Tell whether all of a row is connected."""
+    shut = 0
+    for k in range(1, along.shape[0] - 1):
+        shut += 1 if along[k] <= 0.0 else 0
+    return shut == 0 and along.shape[0] > 2
+
+
+@inline
+def _row_runs(w0, w1, w2, fixed, i, j, runs, count):
+    """Put first and last of the runs of a row into `runs` from `count` on, if there is room; return the new count."""
+    n0, _, n2 = fixed.shape
+    inside = False
+    for k in range(n2):
+        total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1] + fixed[i, j, k]
+        if n0 > 1:
+            total += w0[i, j, k] + w0[i + 1, j, k]
+        if total <= 0.0:
+            inside = False
+            continue
+        if not (inside and w2[i, j, k] > 0.0):
+            count += 1
+        if count <= runs.shape[0]:
+            if not (inside and w2[i, j, k] > 0.0):
+                runs[count - 1, 0] = k
+            runs[count - 1, 1] = k + 1
+        inside = True
+    return count
 
 
 @kernel
-def label_regions(w0, w1, w2, fixed, labels):
-    """Number the connected regions of cells.
+def find_runs(w0, w1, w2, fixed, runs, start):
+    """List the runs of connected cells of all rows, and where each row's begin; return how many there are.
 
-    Args:
-        w0: Weights of the faces across the first axis; `w1` and `w2` of the others.
-        fixed: What fixes the value of each cell; a region with any of it is not singular.
-        labels: Receives the number of each cell's region; -1 for a cell without open faces.
-
-    Returns:
-        How many cells each region has, or 0 for a region that something fixes.
+    With fewer `runs` [n, 2] than there are, the others are only counted.
     """
-    n0, n1, n2 = labels.shape
-    runs = 0
-    for i in range(n0):
-        for j in range(n1):
-            inside = False
-            for k in range(n2):
-                total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1]
-                if n0 > 1:
-                    total += w0[i, j, k] + w0[i + 1, j, k]
-                if total + fixed[i, j, k] <= 0.0:
-                    labels[i, j, k] = -1
-                    inside = False
-                    continue
-                if not (inside and w2[i, j, k] > 0.0):
-                    runs += 1
-                labels[i, j, k] = runs - 1
-                inside = True
-    parent = np.arange(runs)
-    for i in range(n0):
-        for j in range(n1):
-            for k in range(n2):
-                mine = labels[i, j, k]
-                if mine < 0:
-                    continue
-                if j > 0 and w1[i, j, k] > 0.0:
-                    _join(parent, mine, labels[i, j - 1, k])
-                if i > 0 and w0[i, j, k] > 0.0:
-                    _join(parent, mine, labels[i - 1, j, k])
-    number = np.full(runs, -1)
+    n0, n1, n2 = fixed.shape
     count = 0
-    for a in range(runs):
-        root = _root(parent, a)
-        if number[root] < 0:
-            number[root] = count
+    for r in range(n0 * n1):
+        i, j = r // n1, r % n1
+        start[r] = count
+        if _is_whole(w2[i, j]):
+            if count < runs.shape[0]:
+                runs[count, 0], runs[count, 1] = 0, n2
             count += 1
-        number[a] = number[root]
+        else:
+            count = _row_runs(w0, w1, w2, fixed, i, j, runs, count)
+    start[n0 * n1] = count
+    return count
+
+
+@inline
+def _touch(weights, low, high):
+    for k in range(low, high):  # noqa: SIM110
+        if weights[k] > 0.0:
+            return True
+    return False
+
+
+@inline
+def _join_rows(weights, runs, parent, a, a_end, b, b_end):
+    """Join the runs a.. and b.. of two rows where the faces between them are open; the smaller number stays."""
+    while a < a_end and b < b_end:
+        low, high = max(runs[a, 0], runs[b, 0]), min(runs[a, 1], runs[b, 1])
+        if low < high:
+            one, two = _root(parent, a), _root(parent, b)
+            if one != two and _touch(weights, low, high):
+                parent[max(one, two)] = min(one, two)
+        if runs[a, 1] < runs[b, 1]:
+            a += 1
+        else:
+            b += 1
+
+
+@kernel
+def join_runs(w0, w1, fixed, runs, start, number):
+    """Put the region of each run into `number`; return the cells of each region, 0 for one that something fixes."""
+    n0, n1, _ = fixed.shape
+    parent = np.arange(runs.shape[0])
+    for r in range(n0 * n1):
+        i, j = r // n1, r % n1
+        if j > 0:
+            _join_rows(w1[i, j], runs, parent, start[r], start[r + 1], start[r - 1], start[r])
+        if i > 0:
+            _join_rows(w0[i, j], runs, parent, start[r], start[r + 1], start[r - n1], start[r - n1 + 1])
+    count = 0
+    for a in range(runs.shape[0]):
+        root = _root(parent, a)
+        if root == a:
+            number[a] = count
+            count += 1
+        else:
+            number[a] = number[root]
     sizes = np.zeros(count, np.int64)
     held = np.zeros(count, np.bool_)
-    for i in range(n0):
-        for j in range(n1):
-            for k in range(n2):
-                if labels[i, j, k] >= 0:
-                    mine = number[labels[i, j, k]]
-                    labels[i, j, k] = mine
-                    sizes[mine] += 1
-                    if fixed[i, j, k] > 0.0:
-                        held[mine] = True
+    for r in range(n0 * n1):
+        for a in range(start[r], start[r + 1]):
+            mine = number[a]
+            sizes[mine] += runs[a, 1] - runs[a, 0]
+            if not held[mine]:
+                row = fixed[r // n1, r % n1, runs[a, 0] : runs[a, 1]]
+                some = 0
+                for k in range(row.shape[0]):
+                    some += 1 if row[k] > 0.0 else 0
+                held[mine] = some > 0
     for a in range(count):
         if held[a]:
             sizes[a] = 0
@@ -93,8 +133,35 @@ def label_regions(w0, w1, w2, fixed, labels):
 
 
 @kernel
-def region_sums(values, labels, sums):
-    """Add the values of each region to `sums`."""
+def fill_labels(runs, start, number, labels):
+    """Give each cell the number of its region, -1 for a cell without open faces."""
+    n1 = labels.shape[1]
+    for r in range(start.shape[0] - 1):
+        row = labels[r // n1, r % n1]
+        row[:] = -1
+        for a in range(start[r], start[r + 1]):
+            for k in range(runs[a, 0], runs[a, 1]):
+                row[k] = number[a]
+
+
+@kernel_pair
+def region_sums(values, labels, parts):
+    """Put the sums of the values of each region over each chunk of rows into `parts` [chunks, regions]."""
+    n0, n1, n2 = values.shape
+    rows = n0 * n1
+    for c in prange(parts.shape[0]):
+        mine = parts[c]
+        mine[:] = 0.0
+        for r in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
+            row, label = values[r // n1, r % n1], labels[r // n1, r % n1]
+            for k in range(n2):
+                if label[k] >= 0:
+                    mine[label[k]] += row[k]
+
+
+@kernel
+def all_sums(values, labels, sums):
+    """Add the values of each region to `sums`; for few cells or many regions."""
     n0, n1, n2 = values.shape
     for i in range(n0):
         for j in range(n1):
@@ -103,12 +170,12 @@ def region_sums(values, labels, sums):
                     sums[labels[i, j, k]] += values[i, j, k]
 
 
-@kernel
+@kernel_pair
 def take_means(values, labels, means):
     """Subtract the mean of its region from each value."""
     n0, n1, n2 = values.shape
-    for i in range(n0):
-        for j in range(n1):
-            for k in range(n2):
-                if labels[i, j, k] >= 0:
-                    values[i, j, k] -= means[labels[i, j, k]]
+    for r in prange(n0 * n1):
+        row, label = values[r // n1, r % n1], labels[r // n1, r % n1]
+        for k in range(n2):
+            if label[k] >= 0:
+                row[k] -= means[label[k]]

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.eulerian.region_kernels import label_regions, region_sums, take_means
+from continua.eulerian import region_kernels as kernels
 
 __all__ = ["Regions"]
+
+_PARALLEL_FROM = 32768
+_MOST_PARTS = 1 << 20  # sums of chunks that are kept at once
 
 
 class Regions:
@@ -24,18 +27,36 @@ class Regions:
     labels: NDArray[np.int32] | None
 
     def __init__(self, weights: Sequence[NDArray], fixed: NDArray) -> None:
-        labels = np.empty(fixed.shape, np.int32)
-        self.sizes = label_regions(*weights, fixed, labels)
+        rows = fixed.shape[0] * fixed.shape[1]
+        start = np.empty(rows + 1, np.int64)
+        runs = np.empty((2 * rows, 2), np.int32)
+        count = kernels.find_runs(*weights, fixed, runs, start)
+        if count > len(runs):
+            runs = np.empty((count, 2), np.int32)
+            kernels.find_runs(*weights, fixed, runs, start)
+        runs = runs[:count]
+        number = np.empty(count, np.int32)
+        self.sizes = kernels.join_runs(weights[0], weights[1], fixed, runs, start, number)
         self.count = len(self.sizes)
         self.closed = int((self.sizes > 0).sum())
-        self.labels = labels if self.closed else None
+        self.labels = None
+        if self.closed:
+            self.labels = np.empty(fixed.shape, np.int32)
+            kernels.fill_labels(runs, start, number, self.labels)
 
     def level_out(self, values: NDArray) -> NDArray[np.float64]:
         """Subtract the mean from the values of each closed region, and return these means, shape [count]."""
         if self.labels is None:
             return np.zeros(self.count)
-        sums = np.zeros(self.count)
-        region_sums(values, self.labels, sums)
+        chunks = -(-values.shape[0] * values.shape[1] // kernels.CHUNK)
+        parallel = values.size >= _PARALLEL_FROM and chunks * self.count <= _MOST_PARTS
+        if parallel:
+            parts = np.empty((chunks, self.count))
+            kernels.region_sums.pick(True)(values, self.labels, parts)
+            sums = parts.cumsum(axis=0)[-1]
+        else:
+            sums = np.zeros(self.count)
+            kernels.all_sums(values, self.labels, sums)
         means = np.where(self.sizes > 0, sums / np.maximum(self.sizes, 1), 0.0)
-        take_means(values, self.labels, means)
+        kernels.take_means.pick(values.size >= _PARALLEL_FROM)(values, self.labels, means)
         return means
