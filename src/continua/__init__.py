@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         VolumeMap,
         WallParticles,
     )
+    from continua.studio import view
     from continua.surroundings import Wind
     from continua.world import World
 
@@ -109,6 +110,7 @@ _ROOMS = {
         "VolumeMap",
         "WallParticles",
     ),
+    "continua.studio": ("view",),
     "continua.surroundings": ("Wind",),
     "continua.world": ("World",),
 }
@@ -189,6 +191,7 @@ __all__ = [
     "mesh",
     "sdf",
     "set_threads",
+    "view",
 ]
 
 

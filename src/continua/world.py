@@ -71,6 +71,7 @@ class World:
         self.name = name
         self.dt = _positive(dt, "dt")
         self.colliders = tuple(colliders)
+        self._lent: tuple[Shape, ...] = ()
         self._surroundings = Surroundings(as_vector(gravity, "gravity"), wind)
         self.fields = _known_fields(fields)
         self._drawn = tuple((shape, shape.description()) for shape in self.colliders)
@@ -113,19 +114,41 @@ class World:
 
     def _gather(self) -> Meeting:
         """Let bodies and colliders meet."""
-        names = [body.name for body in self.bodies] + [shape.name for shape in self.colliders]
-        things = [*self.bodies, *self.colliders]
+        shapes = (*self.colliders, *self._lent)
+        names = [body.name for body in self.bodies] + [shape.name for shape in shapes]
+        things = [*self.bodies, *shapes]
         soft = [(number, body) for number, body in enumerate(self.bodies) if isinstance(body, SoftBody)]
-        return Meeting(soft, self.colliders, self.contact, names, things, self._surroundings, self._rigid)
+        return Meeting(soft, shapes, self.contact, names, things, self._surroundings, self._rigid)
 
     def _gather_rigid(self) -> RigidSystem | None:
         """Bring rigid bodies, colliders and joints together."""
         if not self.rigid_bodies and not self.joints:
             return None
-        names = [getattr(shape, "name", "") for shape in self.colliders]
-        return RigidSystem(
-            self.rigid_bodies, self.colliders, self.contact, self._surroundings, self.joints, names
-        )
+        shapes = (*self.colliders, *self._lent)
+        names = [getattr(shape, "name", "") for shape in shapes]
+        return RigidSystem(self.rigid_bodies, shapes, self.contact, self._surroundings, self.joints, names)
+
+    def lend(self, shape: Shape) -> Callable[[], None]:
+        """Let soft and rigid bodies touch another shape until the function that is returned is called.
+
+        It is a tool for hands, not a part of the world: fluids do not feel it, frames and states do not have it.
+        """
+        self._lent += (shape,)
+        self._meet_anew()
+
+        def take_back() -> None:
+            if any(other is shape for other in self._lent):
+                self._lent = tuple(other for other in self._lent if other is not shape)
+                self._meet_anew()
+
+        return take_back
+
+    def _meet_anew(self) -> None:
+        """Let bodies meet the shapes that are there now; what moves goes on."""
+        state = self.state()
+        self._rigid = self._gather_rigid()
+        self._meeting = self._gather()
+        self.restore(state)
 
     @property
     def rigid(self) -> RigidSystem | None:
@@ -316,10 +339,13 @@ class World:
                 reports = self.step(dt)
                 if progress is not None:
                     progress(self, reports)
-            self.frame_index += 1
-            # whole frames fall on exact times, whatever the rounding of the steps between
-            self._surroundings.time = self.frame_index / fps
+            self.land(self.frame_index + 1, fps)
             yield self._emit(sinks)
+
+    def land(self, frame: int, fps: float) -> None:
+        """Say that this moment is a frame of a run: whole frames fall on exact times, whatever steps add up to."""
+        self.frame_index = frame
+        self._surroundings.time = frame / fps
 
     def _emit(self, sinks: Sequence[Sink]) -> Frame:
         frame = self.frame()

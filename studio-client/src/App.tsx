@@ -8,6 +8,7 @@ import { Plots } from "./panel/Plots";
 import { Notes, StatusLine } from "./panel/StatusLine";
 import { SolvePanel } from "./panel/SolvePanel";
 import { TopBar } from "./panel/TopBar";
+import { TimeBar } from "./panel/TimeBar";
 import { Tree } from "./panel/Tree";
 import { ViewPanel } from "./panel/ViewPanel";
 import { ViewTools } from "./panel/ViewTools";
@@ -24,6 +25,7 @@ export function App() {
   const plotsOpen = useStudio((s) => s.plotsOpen);
   const editable = useStudio((s) => Boolean(s.paper?.data));
   const tab = useStudio((s) => s.tab);
+  const replay = useStudio((s) => Boolean(s.hello?.frames));
   const live = !editable || tab === "live";
   useKeys();
   const plots = plotsOpen && scene && <Plots dark={dark} />;
@@ -33,12 +35,13 @@ export function App() {
       {editable && <Tree />}
       <main className="stage">
         <Viewport dark={dark} />
-        {editable && <ViewTools />}
+        {scene && !replay && <ViewTools />}
         <div className="corner">
           {scene && <Legend scene={scene} />}
           <Notes />
         </div>
         {!narrow && plots}
+        <TimeBar />
         <Overlays />
       </main>
       {panelOpen && (

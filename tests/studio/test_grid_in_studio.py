@@ -3,7 +3,7 @@
 import pytest
 
 import continua as ct
-from continua.studio.encode import field_list
+from continua.output.packets import field_list
 from continua.studio.hand import Hand
 
 

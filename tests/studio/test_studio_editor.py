@@ -322,10 +322,10 @@ def test_faces_are_pressed_and_every_look_changes_the_picture(editor):
     # 192 equal faces on a cube of side 1, and the load of one of those on the top points down
     np.testing.assert_allclose(force, [0, load["traction"] * 6 / 192, 0], rtol=1e-9, atol=1e-12)
     press(-40)  # a push or pull is no part of the scene
-    until(page, lambda: len(session._pokes) == 1)
+    until(page, lambda: len(session.touch._pushes) == 1)
     page.keyboard.press(".")
     running(page, 0)
-    until(page, lambda: session._pokes == [])
+    until(page, lambda: session.touch._pushes == [])
     assert len(data(page)["bodies"][0]["load_faces"]) == 1
 
     page.get_by_role("tab", name="Live").click()

@@ -207,7 +207,7 @@ def test_dragging_beside_the_body_turns_the_view(page, studio):
     assert page.evaluate("() => __continua.grips()") == []
     page.mouse.up()
     until(page, lambda: np.linalg.norm(np.subtract(resting_camera(page), camera)) > 0.1)
-    assert not studio[1]._pulls
+    assert not studio[1].touch.pulls
     page.keyboard.press("f")
     until(page, lambda: np.allclose(resting_camera(page), camera, rtol=0, atol=0.05))
 

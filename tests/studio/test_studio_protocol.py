@@ -7,8 +7,9 @@ import pytest
 from studio_world import make_session
 
 from continua.errors import InputError
+from continua.output.packets import Kind, pack
 from continua.studio.encode import Encoder
-from continua.studio.protocol import MAX_MESSAGE, Kind, PullBegin, Set, pack, parse_command
+from continua.studio.protocol import MAX_MESSAGE, PullBegin, Set, parse_command
 from continua.studio.snapshot import Snapshot, Stats
 
 

@@ -117,9 +117,9 @@ def test_a_client_that_leaves_lets_go(running):
         "target": [0, 1, 0],
     }
     say(session, client=2, **grip)
-    wait_for(lambda: session._pulls)
+    wait_for(lambda: session.touch.pulls)
     session.leave(2)
-    wait_for(lambda: not session._pulls)
+    wait_for(lambda: not session.touch.pulls)
     assert not session._world.bodies[0]._pulls
 
 
@@ -135,7 +135,7 @@ def test_stiffer_matter_sags_less(running):
     stiff = tip(session.snapshot.frame)[1]
     values = session.state["values"]
     assert (values["beam/material/young"], values["beam/damping/mass"]) == (2e7, 3.0)
-    assert session.panel["initial"]["beam/material/young"] == 2e5
+    assert session.news.panel["initial"]["beam/material/young"] == 2e5
     turn(session, "beam/material/young", 2e5)
     wait_for(lambda: tip(session.snapshot.frame)[1] < stiff - 0.05)
 
@@ -239,7 +239,7 @@ def test_another_scene_starts_anew_and_an_unknown_one_changes_nothing(running):
     assert session.snapshot.epoch == 1
     say(session, type="scene", name="test")
     wait_for(lambda: session.snapshot.epoch == 2)
-    assert not session._pulls
+    assert not session.touch.pulls
     wait_for(lambda: session.state["values"]["beam/material/young"] == 2e5)
     assert session.state["busy"] is None
     assert len(session.snapshot.samples) <= session.snapshot.seq

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from continua.errors import ContinuaError, DivergedError
+from continua.errors import ContinuaError, DivergedError, InputError
 
 __all__ = ["app", "main"]
 
@@ -105,7 +105,10 @@ def run(
     fps: Annotated[float | None, typer.Option(help="Frames per second, instead of the scene's.")] = None,
     formats: Annotated[
         str | None,
-        typer.Option("--format", help="Files to write, such as vtu,usd: vtu vti usd glb ply obj png mp4."),
+        typer.Option(
+            "--format",
+            help="Files to write, such as vtu,html: vtu vti usd glb ply obj png mp4 webp gif html.",
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     force: Annotated[
@@ -236,6 +239,10 @@ def studio(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8787,
     token: Annotated[str | None, typer.Option(help="Secret that the page must know.")] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
+    screenshot: Annotated[
+        Path | None, typer.Option(help="Write a picture of the page (PNG) instead of opening it.")
+    ] = None,
+    at: Annotated[float, typer.Option(min=0.0, help="Simulated time of the picture [s].")] = 0.0,
     threads: Threads = None,
 ) -> None:
     """Open a scene in the browser: put it together, run it, pull it with the mouse."""
@@ -246,6 +253,20 @@ def studio(
         from continua.numerics import set_threads
 
         set_threads(threads)
+    if screenshot is not None:
+        from continua.studio import check_extra
+
+        check_extra()
+        from continua.studio.screenshot import screenshot as draw
+
+        if loaded is None:
+            raise InputError("a screenshot needs a scene; name one")
+        by = draw(loaded, screenshot, at=at)
+        print(
+            f"{screenshot}: drawn by "
+            + ("the page in a browser" if by == "browser" else "the renderer, as there is no browser")
+        )
+        return
     from continua.studio import serve
 
     serve(loaded, host=host, port=port, token=token, open_browser=not no_open)

@@ -20,6 +20,7 @@ from continua.frames import Frame, RunInfo, Sink, StepReport
 from continua.numerics import compile_stats, get_threads, set_threads
 from continua.output import make_sink
 from continua.scene import Scene
+from continua.scene.run_info import run_info
 from continua.world import World
 
 __all__ = ["run_scene"]
@@ -164,19 +165,7 @@ class _Run:
         self.progress.step(world.time, self.tally.steps, self.tally.iterations)
 
     def _info(self) -> RunInfo:
-        scene = self.scene
-        shown = scene.output.picture
-        view: dict[str, object] = {"color": shown.color, "size": shown.size, "fluid": shown.fluid}
-        if scene.output.picture.camera is not None:
-            view["camera"] = scene.output.picture.camera.model_dump(exclude_none=True)
-        return RunInfo(
-            name=scene.name,
-            fps=scene.fps,
-            seconds=scene.seconds,
-            metadata={"scene": scene.name, "description": scene.description},
-            view=view,
-            progress=lambda what, done, total: self.progress.phase(f"{what} {done}/{total}"),
-        )
+        return run_info(self.scene, lambda what, done, total: self.progress.phase(f"{what} {done}/{total}"))
 
     def _stopped(self, world: World, sinks: list[Sink]) -> int:
         for sink in sinks:
@@ -266,6 +255,9 @@ _HOW = {
     ".obj": "meshes, one a frame",
     ".png": "pictures, one a frame",
     ".mp4": "film",
+    ".webp": "film, for pages",
+    ".gif": "film, for pages",
+    ".html": "replay: open in a browser",
 }
 
 

@@ -1,10 +1,11 @@
-"""Where frames go: files for ParaView, USD and glTF viewers, meshes, pictures, films, and checkpoints."""
+"""Where frames go: files for ParaView, USD and glTF viewers, meshes, pictures, films, replays, and checkpoints."""
 
 from continua.frames import RunInfo, Sink
 from continua.output.checkpoint import Checkpoint
 from continua.output.glb import GlbSink
 from continua.output.make import SINK_KINDS, make_sink
-from continua.output.pictures import Mp4Sink, PngSink
+from continua.output.pictures import GifSink, Mp4Sink, PngSink, WebpSink
+from continua.output.replay import HtmlSink
 from continua.output.surface_files import ObjSink, PlySink
 from continua.output.usd import UsdSink
 from continua.output.vti import VtiSink
@@ -13,7 +14,9 @@ from continua.output.vtu import VtuSink
 __all__ = [
     "SINK_KINDS",
     "Checkpoint",
+    "GifSink",
     "GlbSink",
+    "HtmlSink",
     "Mp4Sink",
     "ObjSink",
     "PlySink",
@@ -23,5 +26,6 @@ __all__ = [
     "UsdSink",
     "VtiSink",
     "VtuSink",
+    "WebpSink",
     "make_sink",
 ]

@@ -10,7 +10,8 @@ from typing import Any
 from continua.errors import InputError
 from continua.frames import Sink
 from continua.output.glb import GlbSink
-from continua.output.pictures import Mp4Sink, PngSink
+from continua.output.pictures import GifSink, Mp4Sink, PngSink, WebpSink
+from continua.output.replay import HtmlSink
 from continua.output.surface_files import ObjSink, PlySink
 from continua.output.usd import UsdSink
 from continua.output.vti import VtiSink
@@ -27,6 +28,9 @@ _MAKERS: dict[str, Callable[..., Sink]] = {
     "obj": ObjSink,
     "png": PngSink,
     "mp4": Mp4Sink,
+    "webp": WebpSink,
+    "gif": GifSink,
+    "html": HtmlSink,
 }
 SINK_KINDS = tuple(_MAKERS)
 

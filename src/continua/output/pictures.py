@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from continua.errors import MissingExtraError
 from continua.files import atomic_path
@@ -17,7 +18,7 @@ from continua.output.files import numbered, prepare_folder, remove_leftovers
 from continua.output.whole import WholeRunSink
 from continua.render import Painter, make_look, save_png
 
-__all__ = ["Mp4Sink", "PngSink"]
+__all__ = ["GifSink", "Mp4Sink", "PngSink", "WebpSink"]
 
 
 class _PictureSink(WholeRunSink):
@@ -115,3 +116,47 @@ class Mp4Sink(_PictureSink):
                 if film is not None:
                     film.close()
         return [self.path]
+
+
+class _AnimatedSink(_PictureSink):
+    """A film that is one animated picture, for pages and mails; written by Pillow."""
+
+    options: ClassVar[dict[str, Any]]
+    shortest = 1  # ms that a picture can last
+
+    def finish(self) -> list[Path]:
+        """Draw and write the film; pictures that would last too short for the format are left out."""
+        stride = max(1, round(self.shortest * self.info.fps / 1000.0))
+        shown = (image for number, image in enumerate(self._images()) if number % stride == 0)
+        first = next(shown)
+        with atomic_path(self.path) as aside:
+            first.save(
+                aside,
+                format=self.kind.upper(),
+                save_all=True,
+                append_images=shown,
+                duration=round(1000.0 * stride / self.info.fps),
+                loop=0,
+                **self.options,
+            )
+        return [self.path]
+
+    def _images(self) -> Iterator[Image.Image]:
+        return (Image.fromarray(pixels) for pixels in self.pictures())
+
+
+class WebpSink(_AnimatedSink):
+    """`NAME.webp`, an animated picture, drawn when the run ends."""
+
+    kind = "webp"
+    suffix = ".webp"
+    options: ClassVar[dict[str, Any]] = {"quality": 82, "method": 4}
+
+
+class GifSink(_AnimatedSink):
+    """`NAME.gif`, an animated picture of 256 colours, drawn when the run ends; at most 50 pictures a second."""
+
+    kind = "gif"
+    suffix = ".gif"
+    options: ClassVar[dict[str, Any]] = {"optimize": False, "disposal": 1}
+    shortest = 20

@@ -92,8 +92,8 @@ class Picture(Model):
 class Output(Model):
     """What a run writes."""
 
-    formats: list[Literal["vtu", "vti", "usd", "glb", "ply", "obj", "png", "mp4"]] = option(
-        "Files written for the frames.", ["vtu"], max_length=8
+    formats: list[Literal["vtu", "vti", "usd", "glb", "ply", "obj", "png", "mp4", "webp", "gif", "html"]] = (
+        option("Files written for the frames; `html` plays in a browser.", ["vtu"], max_length=11)
     )
     fields: list[Literal["stress", "stretch", "energy_density", "plastic_strain", "inverted"]] = option(
         "Fields inside the elements that are written besides displacement, velocity and von Mises stress.",

@@ -319,6 +319,11 @@ class SoftBody(Attachments):
         """Hear of the contact forces on the nodes in the last step [N], shape [n, 3]."""
         self._contact_force = force
 
+    @property
+    def contact_forces(self) -> NDArray[np.float64]:
+        """The forces of contact on the nodes in the last step [N], shape [n, 3]; a copy."""
+        return self._contact_force.copy()
+
     def step(self, dt: float) -> StepReport:
         """Advance by `dt` [s], touching nothing; `World.step` lets bodies touch.
 

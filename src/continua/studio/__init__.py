@@ -13,9 +13,10 @@ from continua.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from continua.scene import Scene
+    from continua.studio.notebook import View
     from continua.world import World
 
-__all__ = ["serve"]
+__all__ = ["check_extra", "serve", "view"]
 
 
 def serve(
@@ -39,12 +40,40 @@ def serve(
         InputError: The scene cannot be used, or the port is taken.
         MissingExtraError: The `studio` extra is not installed.
     """
+    check_extra()
+    from continua.studio.server import run
+
+    run(scene, host=host, port=port, token=token, open_browser=open_browser)
+
+
+def view(scene: Scene | World | str | Path, *, height: int = 600) -> View:
+    """Show a scene or world in a notebook: the page of the studio in a frame below the cell.
+
+    The server runs in a thread of this process, answers on this machine only, and only to who has the secret in the
+    frame's address; the notebook must run on the machine whose browser shows it.
+
+    Args:
+        scene: A world, a scene, the name of a shipped one, or the path of a scene file.
+        height: Height of the frame [px].
+
+    Returns:
+        The view; `close()` ends it.
+
+    Raises:
+        InputError: The scene cannot be used.
+        MissingExtraError: The `studio` extra is not installed.
+    """
+    check_extra()
+    from continua.studio.notebook import View
+
+    return View(scene, height)
+
+
+def check_extra() -> None:
+    """Raise `MissingExtraError` if what the studio needs is not installed."""
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
         import websockets  # noqa: F401
     except ImportError:
         raise MissingExtraError("The studio", "studio") from None
-    from continua.studio.server import run
-
-    run(scene, host=host, port=port, token=token, open_browser=open_browser)

@@ -81,6 +81,20 @@ class Board:
         self._initial: dict[str, Any] = {}
         self._build()
 
+    def look_again(self) -> None:
+        """Look anew what is attached to the bodies; what was known before keeps its switches."""
+        known = {id(hold.handle): hold for hold in self.holds}
+        taken = {hold.key for hold in self.holds}
+        found: list[Hold] = []
+        for body in self._world.soft_bodies:
+            free = (key for n in range(100_000) if (key := f"{body.name}/hold/{n}") not in taken)
+            found += [
+                known.get(id(handle)) or Hold(self._world, body, handle, next(free))
+                for handle in body.attached
+            ]
+        self.holds = found
+        self._build()
+
     def turn(self, key: str, value: Any) -> None:
         """Give a knob a new value, or raise `InputError` with one sentence."""
         knob = self._knobs.get(key)

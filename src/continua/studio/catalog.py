@@ -93,11 +93,11 @@ def _make(
         progress(f"building {name} ({number + 1} of {count})" if name else "building the world")
 
     world = build_world(scene, tell)
-    world.dt = world.plan(scene.seconds, scene.fps)[2]
+    _, steps, world.dt = world.plan(scene.seconds, scene.fps)
     picture = scene.output.picture
     color = None if picture.color == "plain" else picture.color
     camera = {} if picture.camera is None else picture.camera.model_dump(exclude_none=True)
-    return Opening(world, color, camera, workshop, play)
+    return Opening(world, color, camera, workshop, play, (steps, scene.fps))
 
 
 def open_session(

@@ -9,46 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.frames import BodyFrame, Frame
-from continua.render.colors import PALETTE, color_map
+from continua.frames import BodyFrame
+from continua.output.packets import Kind, body_facts, collider_facts, field_list, pack, poses_of, starts_at
+from continua.render.colors import color_map
 from continua.render.fluid_surface import surfaced
 from continua.sph.surface import check_surfaces
 from continua.studio.cut import Cut
-from continua.studio.protocol import Kind, pack
 from continua.studio.snapshot import Snapshot
 
-__all__ = ["Encoder", "field_list"]
-
-_FIELDS: dict[str, tuple[str, str, str]] = {
-    "displacement": ("Motion", "Displacement", "zero"),
-    "velocity": ("Motion", "Speed", "zero"),
-    "von_mises": ("Stress and energy", "Von Mises stress", "zero"),
-    "stress": ("Stress and energy", "Von Mises stress, by elements", "zero"),
-    "energy_density": ("Stress and energy", "Energy density", "zero"),
-    "pressure": ("Fluid", "Pressure", "zero"),
-    "density_error": ("Fluid", "Density above rest", "zero"),
-    "stretch": ("Shape", "Stretch, the farthest from 1", "one"),
-    "plastic_strain": ("Shape", "Plastic strain", "zero"),
-    "inverted": ("Shape", "Inverted elements", "flag"),
-}
-"""Group and label of fields, and where their range begins: at 0, about 1, or no and yes."""
+__all__ = ["Encoder"]
 
 _ABOVE_ZERO = frozenset({"density_error"})  # below rest a fluid is at its surface, which is no error
 _ENERGIES = ("kinetic", "elastic", "gravity")
-
-
-def field_list(frame: Frame) -> list[dict[str, str]]:
-    """Return group, name, label, unit and kind of range of every field that can colour the bodies."""
-    found: dict[str, str] = {}
-    for body in frame:
-        for name, unit in body.fields.units.items():
-            found.setdefault(name, unit)
-    names = [name for name in _FIELDS if name in found] + [name for name in found if name not in _FIELDS]
-    entries = []
-    for name in names:
-        group, label, start = _FIELDS.get(name, ("Others", name.replace("_", " ").capitalize(), "zero"))
-        entries.append({"name": name, "group": group, "label": label, "unit": found[name], "start": start})
-    return entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +60,18 @@ class Encoder:
         self._surfaces: list[_Surface] = []
         self._sent: dict[str, NDArray] = {}
         self._sampled = -1
+        self._marked: set[str] = set()
+
+    def fits(self, snapshot: Snapshot) -> bool:
+        """Tell whether the page has the meshes and marks that a snapshot needs."""
+        return self.epoch == snapshot.epoch and self._marked == snapshot.marks.keys()
 
     def topology(self, snapshot: Snapshot) -> bytes:
         """Pack the meshes, colliders and fields of the snapshot's scene; from now on its frames follow."""
         frame = snapshot.frame
         self.epoch = snapshot.epoch
-        if self._colored != snapshot.epoch:  # another cut of the same world keeps the field that was chosen
+        another = self._colored != snapshot.epoch
+        if another:  # another cut of the same world keeps the field that was chosen
             self.field, self._colored = snapshot.opening.color, snapshot.epoch
         if self._view != snapshot.view:
             self._cut, self._view = None, snapshot.view
@@ -105,23 +83,16 @@ class Encoder:
                 _Surface.of(body, self._cut, height, np.concatenate([np.zeros(0, np.int64), *marked]))
             )
         self._sent.clear()
-        self._sampled = -1
+        if another:  # the page keeps its plots while the world stays
+            self._sampled = -1
+        self._marked = set(snapshot.marks)
         arrays: dict[str, NDArray] = {"colormap": np.round(255.0 * color_map()).astype(np.uint8)}
         bodies = []
         for number, (body, surface) in enumerate(zip(frame, self._surfaces)):
             arrays[f"{number}/triangles"] = surface.triangles
             arrays[f"{number}/nodes"] = surface.nodes.astype(np.uint32)
             arrays[f"{number}/rest"] = body.rest_positions[surface.nodes].astype(np.float32)
-            bodies.append(
-                {
-                    "name": body.name,
-                    "kind": body.kind,
-                    "color": body.color or PALETTE[number % len(PALETTE)],
-                    "radius": body.point_radius,
-                    "nodes": len(body.positions),
-                    "cells": {kind: len(cells) for kind, cells in body.cells.items()},
-                }
-            )
+            bodies.append(body_facts(number, body))
         for key, (owner, nodes) in snapshot.marks.items():
             arrays[f"{key}/marks"] = np.searchsorted(self._surfaces[owner].nodes, nodes).astype(np.uint32)
         header = {
@@ -131,8 +102,8 @@ class Encoder:
             "camera": dict(snapshot.opening.camera),
             "bodies": bodies,
             "fields": field_list(frame),
-            "colliders": [_collider(n, about, arrays) for n, about in enumerate(frame.colliders)],
-            "poses": _poses(frame),
+            "colliders": [collider_facts(n, about, arrays) for n, about in enumerate(frame.colliders)],
+            "poses": poses_of(frame),
         }
         return pack(Kind.TOPOLOGY, header, arrays)
 
@@ -162,7 +133,7 @@ class Encoder:
         if self.field is None or self.field not in body.fields:
             return None
         values = body.scalars(self.field)
-        if _FIELDS.get(self.field, ("", "", ""))[2] == "flag":  # one marked cell marks all its nodes
+        if starts_at(self.field) == "flag":  # one marked cell marks all its nodes
             values = np.sign(values)
         return np.maximum(values, 0.0) if self.field in _ABOVE_ZERO else values
 
@@ -253,29 +224,7 @@ class Encoder:
             "hands": {
                 number: force for (client, number), force in snapshot.hands.items() if client == self._client
             },
-            "poses": _poses(frame),
+            "probe": snapshot.probe,
+            "held": snapshot.held,
+            "poses": poses_of(frame),
         }
-
-
-def _collider(number: int, about: Mapping[str, object], arrays: dict[str, NDArray]) -> dict[str, Any]:
-    """Return what never changes of a collider; its mesh, if it has one, goes into `arrays`."""
-    plain: dict[str, Any] = {}
-    for key, value in about.items():
-        if key == "points":
-            arrays[f"collider/{number}/points"] = np.asarray(value, dtype=np.float32)
-        elif key == "triangles":
-            arrays[f"collider/{number}/triangles"] = np.asarray(value, dtype=np.uint32)
-        elif key != "pose":
-            plain[key] = (
-                np.asarray(value).tolist() if isinstance(value, (np.ndarray, np.generic, tuple)) else value
-            )
-    return plain
-
-
-def _poses(frame: Frame) -> dict[int, list[float]]:
-    """Return the rows of the 3x4 matrices of the colliders that move, by their numbers."""
-    return {
-        number: np.asarray(about["pose"], dtype=np.float64).ravel().tolist()
-        for number, about in enumerate(frame.colliders)
-        if about.get("pose") is not None
-    }

@@ -19,7 +19,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _HEADERS = {
     "content-security-policy": (
         "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-        "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+        "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors "
     ),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -47,10 +47,24 @@ class Policy:
         token: Secret that every request must carry (query `token` or the cookie set by the first page),
             or None on the loopback.
         cookie: Name of that cookie; it holds the port, because cookies do not tell ports apart.
+        frames: Pages that may have the studio in a frame; a notebook is a page of another site.
     """
 
     token: str | None = None
     cookie: str = "continua_token"
+    frames: str = "'self'"
+
+    def within(self, scope: Scope) -> Scope:
+        """Return the request without the token that its path may begin with, `/TOKEN/...`.
+
+        In a frame on another site browsers send no cookies; with the token in the path, all that the page asks for by
+        relative addresses carries it.
+        """
+        path = str(scope.get("path", ""))
+        start, _, rest = path[1:].partition("/")
+        if self.token is None or not secrets.compare_digest(start.encode(), self.token.encode()):
+            return scope
+        return {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode(), "continua_token": start}
 
     def refusal(self, scope: Scope) -> str | None:
         """Return why the request is refused, in one sentence, or None if it may pass."""
@@ -80,6 +94,7 @@ class Policy:
             morsel = None
         if morsel is not None:
             given.append(morsel.value)
+        given.append(scope.get("continua_token", ""))
         wanted = (self.token or "").encode()
         return any(secrets.compare_digest(value.encode(), wanted) for value in given)
 
@@ -96,6 +111,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
+        scope = self.policy.within(scope)
         reason = self.policy.refusal(scope)
         if scope["type"] == "websocket":
             if reason is None:
@@ -117,6 +133,7 @@ class Guard:
         headers = MutableHeaders(scope=message)
         for name, value in _HEADERS.items():
             headers[name] = value
+        headers["content-security-policy"] += self.policy.frames
         if self.policy.token is not None and message["status"] == 200:
             headers.append(
                 "set-cookie", f"{self.policy.cookie}={self.policy.token}; HttpOnly; SameSite=Strict; Path=/"

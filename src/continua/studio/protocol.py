@@ -1,21 +1,9 @@
-"""What travels between the page and the server: commands in, states and packed arrays out.
-
-Commands and states are JSON text. Meshes and frames are binary: eight bytes (two little-endian uint32: the
-kind of message and the length of the header), a JSON header padded with spaces so that what follows is
-aligned to four bytes, then the arrays one after another. The header says where each array lies, so that a
-new quantity needs no new format.
-"""
+"""The commands that a page sends to the server, as JSON text. Meshes and frames go back packed (`output.packets`)."""
 
 from __future__ import annotations
 
-import json
-import struct
-from collections.abc import Mapping
-from enum import IntEnum
 from typing import Annotated, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 
 from continua.errors import InputError
@@ -31,18 +19,24 @@ __all__ = [
     "Command",
     "CutAt",
     "EditScene",
+    "Export",
+    "ExportCancel",
     "Fluid",
-    "Kind",
     "Limit",
     "LoadScene",
     "NewScene",
     "Pace",
     "Pause",
+    "PinNode",
     "Play",
     "PressFace",
+    "ProbeBegin",
+    "ProbeEnd",
+    "ProbeMove",
     "PullBegin",
     "PullEnd",
     "PullMove",
+    "Record",
     "Recover",
     "Redo",
     "ReplaceScene",
@@ -52,7 +46,6 @@ __all__ = [
     "Settle",
     "Step",
     "Undo",
-    "pack",
     "parse_command",
 ]
 
@@ -61,32 +54,6 @@ PROTOCOL = 3
 
 MAX_MESSAGE = 512 * 1024
 """Longest command the server reads, in characters: a list of many nodes, or the text of a scene."""
-
-_DTYPES = {"float32": "f4", "uint32": "u4", "uint8": "u1"}
-
-
-class Kind(IntEnum):
-    """The kinds of binary messages."""
-
-    TOPOLOGY = 1
-    FRAME = 2
-
-
-def pack(kind: Kind, header: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> bytes:
-    """Put a header and arrays (float32, uint32 or uint8) into one binary message."""
-    places: dict[str, dict[str, Any]] = {}
-    blocks: list[bytes] = []
-    offset = 0
-    for name, array in arrays.items():
-        block = np.ascontiguousarray(array, dtype=np.dtype(array.dtype).newbyteorder("<")).tobytes()
-        places[name] = {"type": _DTYPES[array.dtype.name], "shape": list(array.shape), "offset": offset}
-        block += b"\0" * (-len(block) % 4)
-        blocks.append(block)
-        offset += len(block)
-    text = json.dumps({**header, "arrays": places}, allow_nan=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 4)
-    return b"".join([struct.pack("<II", kind, len(text)), text, *blocks])
-
 
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e15, le=1e15)]
 Vector = tuple[Number, Number, Number]
@@ -292,6 +259,57 @@ class Cancel(_Command):
     type: Literal["cancel"]
 
 
+class Export(_Command):
+    """Run the scene from its start into files of a format, beside what the page shows."""
+
+    type: Literal["export"]
+    format: Name
+
+
+class ExportCancel(_Command):
+    """End the export or the recording at hand, without a result."""
+
+    type: Literal["export_cancel"]
+
+
+class Record(_Command):
+    """Begin to keep what the page shows, or end that and make the file."""
+
+    type: Literal["record"]
+    on: Annotated[bool, Strict()]
+    format: Name = "html"
+
+
+class ProbeBegin(_Command):
+    """Put a ball of `radius` [m] at `place` [m]; where a body is in the way it is moved `back`."""
+
+    type: Literal["probe_begin"]
+    place: Vector
+    radius: Annotated[float, Field(allow_inf_nan=False, gt=0, le=1e6)]
+    back: Vector
+
+
+class ProbeMove(_Command):
+    """Let the ball go to another place [m]."""
+
+    type: Literal["probe_move"]
+    place: Vector
+
+
+class ProbeEnd(_Command):
+    """Take the ball away."""
+
+    type: Literal["probe_end"]
+
+
+class PinNode(_Command):
+    """Hold a node where it is now; if a hand holds it already, let it go."""
+
+    type: Literal["pin"]
+    body: Name
+    node: Annotated[int, Field(ge=0, le=2**31)]
+
+
 class Limit(_Command):
     """Stop at the time that the scene says, or go on."""
 
@@ -309,7 +327,7 @@ class Pace(_Command):
 Command = (
     Play | Pause | Step | Reset | LoadScene | PullBegin | PullMove | PullEnd | Set | Settle | Color | Fluid | CutAt
     | Ack | EditScene | Add | PressFace | Undo | Redo | Save | Recover | NewScene | ReplaceScene | Build | Cancel
-    | Limit | Pace
+    | Limit | Pace | Export | ExportCancel | Record | ProbeBegin | ProbeMove | ProbeEnd | PinNode
 )  # fmt: skip
 
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(Annotated[Command, Field(discriminator="type")])

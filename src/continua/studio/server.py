@@ -23,7 +23,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -43,7 +43,7 @@ from continua.studio.uploads import MAX_UPLOAD, take_upload
 if TYPE_CHECKING:
     from continua.world import World
 
-__all__ = ["create_app", "run"]
+__all__ = ["Background", "create_app", "run"]
 
 PAGE = Path(__file__).parent / "page"
 
@@ -65,6 +65,7 @@ class _Connection:
         self._failures: list[tuple[str, str]] = []
         self._state_version = -1
         self._panel_version = -1
+        self._exports_version = -1
         self._paper: tuple[Any, int] = (None, -1)
         self._changes: list[Callable[[], None]] = []  # of what the page wants to see
         self._sent_seq = -1
@@ -136,23 +137,27 @@ class _Connection:
 
     async def _write(self) -> None:
         await self._send_json(self._hello)
+        news = self._session.news
         while True:
             self._news.clear()
             while self._failures:
                 message, key = self._failures.pop(0)
                 await self._send_json({"type": "error", "message": message, "key": key})
-            if self._session.panel_version != self._panel_version:
-                self._panel_version = self._session.panel_version
-                await self._send_json(self._session.panel)
+            if news.panel_version != self._panel_version:
+                self._panel_version = news.panel_version
+                await self._send_json(news.panel)
             shop = self._session.workshop
             if (paper := (shop, shop.version if shop is not None else 0)) != self._paper:
                 self._paper = paper
                 await self._send_json(shop.paper if shop is not None else {"type": "document", "data": None})
-            if self._session.state_version != self._state_version:
-                self._state_version = self._session.state_version
-                await self._send_json(self._session.state)
+            if news.state_version != self._state_version:
+                self._state_version = news.state_version
+                await self._send_json(news.state)
+            if self._session.exports.version != self._exports_version:
+                self._exports_version = self._session.exports.version
+                await self._send_json(self._session.exports.status)
             snapshot = self._session.snapshot
-            if snapshot.epoch != self._encoder.epoch:
+            if not self._encoder.fits(snapshot):
                 self._unacked.clear()
                 self._sent_seq = -1
                 await self._socket.send_bytes(await asyncio.to_thread(self._encoder.topology, snapshot))
@@ -163,7 +168,7 @@ class _Connection:
                         self._changes.pop(0)()
                     except MissingExtraError as error:
                         self._fail(str(error))
-                if self._encoder.epoch != snapshot.epoch:  # another cut: its meshes come first
+                if not self._encoder.fits(snapshot):  # another cut: its meshes come first
                     continue
                 self._sent_seq = snapshot.seq
                 self._unacked.append(snapshot.seq)
@@ -213,6 +218,13 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
         as_yaml = request.url.path.endswith(".yaml")
         return PlainTextResponse(shop.document.yaml() if as_yaml else shop.document.python())
 
+    async def download(request: Request) -> Response:
+        path = session.exports.path(request.path_params["name"])
+        if path is None or not path.is_file():
+            return PlainTextResponse("there is no such export", status_code=404)
+        kind = "application/octet-stream"  # a replay is a page of its own and must not run with the studio's rights
+        return FileResponse(path, media_type=kind, filename=path.name)
+
     async def upload(request: Request) -> Response:
         shop = session.workshop
         try:
@@ -246,10 +258,48 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
         WebSocketRoute("/ws", endpoint),
         Route("/scene.yaml", text),
         Route("/scene.py", text),
+        Route("/exported/{name:path}", download),
         Route("/upload", upload, methods=["POST"]),
         Mount("/", StaticFiles(directory=PAGE, html=True)),
     ]
     return Starlette(routes=routes, middleware=[Middleware(Guard, policy=policy)], lifespan=lifespan)
+
+
+class Background:
+    """A server on this machine only, in a thread of its own.
+
+    Args:
+        app: What it serves.
+
+    Attributes:
+        port: A free port that it took.
+    """
+
+    def __init__(self, app: Starlette) -> None:
+        self._listener = _bind("127.0.0.1", 0)
+        self.port: int = self._listener.getsockname()[1]
+        self._server = uvicorn.Server(_config(app))
+        self._thread = threading.Thread(
+            target=self._server.run, args=([self._listener],), name="continua-server", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it, and the session that it shows."""
+        self._server.should_exit = True
+        self._thread.join(timeout=20.0)
+        self._listener.close()
+
+
+def _config(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        ws_max_size=_HARD_LIMIT,
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=2,
+    )
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -293,14 +343,6 @@ def run(
         print(f"continua studio: {address}   (Ctrl-C to stop)", flush=True)
         if open_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            ws_max_size=_HARD_LIMIT,
-            ws_per_message_deflate=False,
-            timeout_graceful_shutdown=2,
-        )
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listener])
+            uvicorn.Server(_config(app)).run(sockets=[listener])
     print("continua studio: stopped", flush=True)

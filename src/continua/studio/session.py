@@ -12,35 +12,41 @@ import queue
 import threading
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from pathlib import Path
+from typing import Any
 
 from continua.errors import ContinuaError, DivergedError, InputError
-from continua.frames import StepReport
 from continua.numerics.kernel import on_compile
 from continua.studio.board import Board
 from continua.studio.clock import Clock
-from continua.studio.hand import Hand, face_under
+from continua.studio.exports import Exports
+from continua.studio.hand import face_under
+from continua.studio.herald import Herald
 from continua.studio.protocol import (
     Add,
     Build,
     Cancel,
     Command,
     EditScene,
+    Export,
+    ExportCancel,
     Limit,
     LoadScene,
     NewScene,
     Pace,
     Pause,
+    PinNode,
     Play,
     PressFace,
+    ProbeBegin,
+    ProbeEnd,
+    ProbeMove,
     PullBegin,
     PullEnd,
     PullMove,
+    Record,
     Recover,
     Redo,
     ReplaceScene,
@@ -51,19 +57,13 @@ from continua.studio.protocol import (
     Step,
     Undo,
 )
-from continua.studio.snapshot import Listener, Opening, Sample, Snapshot, Stats, energy_of
+from continua.studio.snapshot import Listener, Opening, Snapshot
+from continua.studio.touch import Touch
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["MAX_RATE", "Session"]
-
-MAX_RATE = 30.0
-"""Most snapshots published a second."""
+__all__ = ["Session"]
 
 _QUEUE_LIMIT = 2000
-_PULLS_PER_CLIENT = 10
-_SAMPLES = 600
+_RECORD_FPS = 30.0  # of worlds that were made in Python
 
 
 class Session:
@@ -72,46 +72,49 @@ class Session:
     Args:
         scene: Name of the scene to start with.
         load: Builds the scene with a given name; called in the simulation's thread but for the first.
+
+    Attributes:
+        workshop: Where the scene is edited; None for a world that was made in Python.
+        board: The knobs of the world.
+        touch: What hands do to the world.
+        exports: What is written into files.
+        news: What pages are told.
     """
 
     def __init__(self, scene: str, load: Callable[[str], Opening]) -> None:
         opening = load(scene)
-        world = self._world = opening.world
+        self._world = opening.world
         self._load = load
         self._scene = scene
         self._commands: queue.Queue[tuple[int, Command] | None] = queue.Queue(_QUEUE_LIMIT)
-        self._pulls: dict[tuple[int, int], Hand] = {}
-        self._listeners: dict[int, Listener] = {}
-        self._pokes: list[Any] = []
-        self._gone: set[int] = set()
-        self._lock = threading.Lock()
-        self._watched = threading.Event()
         self._clock = Clock()
         self._playing = opening.play
         self._fast = self._limit = False
         self._cancelled = threading.Event()
-        self.workshop = opening.workshop
         self._error: str | None = None
         self._busy: str | None = None
         self._settled: str | None = None
-        self.board = Board(world)
-        self._shown: tuple[Board | None, int] = (None, 0)
-        self._values: dict[str, Any] = {}
-        self._next_publish = 0.0
-        self._dirty = False
-        self._times: list[float] = []
-        self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
-        self._reports: tuple[StepReport, ...] = ()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="continua-simulation", daemon=True)
-        self.panel: dict[str, Any] = {}
-        self.panel_version = 0
-        self.state: dict[str, Any] = {}
-        self.state_version = 0
-        self.snapshot = Snapshot(0, 1, world.frame(), Stats(), opening, marks=self.board.marks())
+        self.workshop = opening.workshop
+        self.board = Board(opening.world)
+        self.touch = Touch()
+        self.news = Herald(opening)
+        self.exports = Exports(self.news.audience.tell_change)
+        self.news.publish(self._world, self.board, self.touch, self._clock)
         self._tell_state()
 
     # What other threads may call.
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest snapshot."""
+        return self.news.snapshot
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """How the session is, ready for JSON."""
+        return self.news.state
 
     def start(self) -> None:
         """Start the thread."""
@@ -123,28 +126,27 @@ class Session:
         if self._thread.is_alive():
             self._wake()
             self._thread.join(timeout=10.0)
+        self.exports.close()
         if self.workshop is not None:
             self.workshop.keep(at_once=True)
 
     def listen(self, client: int, listener: Listener) -> None:
         """Tell a client what happens from now on. The simulation runs only while somebody listens."""
-        with self._lock:
-            self._listeners[client] = listener
-        self._watched.set()
+        self.news.audience.join(client, listener)
         self._wake()
 
     def leave(self, client: int) -> None:
         """Forget a listener and let go of all that it pulls."""
-        with self._lock:
-            self._listeners.pop(client, None)
-            if not self._listeners:
-                self._watched.clear()
-            self._gone.add(client)
+        self.news.audience.leave(client)
         self._wake()
 
     def submit(self, client: int, command: Command) -> None:
         """Queue a command; raise `InputError` if far too many are waiting."""
         if isinstance(command, Cancel):  # it cannot wait for what it is to end
+            self._cancelled.set()
+            return
+        if isinstance(command, ExportCancel) and self.exports.recorder is None:
+            self.exports.cancel()
             self._cancelled.set()
             return
         try:
@@ -156,16 +158,24 @@ class Session:
         with suppress(queue.Full):  # then it is awake
             self._commands.put_nowait(None)
 
+    def go_to(self, seconds: float) -> None:
+        """Simulate up to a time [s] and stay there, before the thread has started."""
+        self._playing = False
+        while self._world.time < seconds - 0.5 * self._world.dt and self._error is None:
+            self._step()
+        self._publish(force=True)
+        self._tell_state()
+
     # What only the simulation's thread calls.
 
     def _run(self) -> None:
         with on_compile(self._compiling):
             self._clock.restart(self._world.time)
             while not self._stop.is_set():
-                running = self._playing and self._watched.is_set()
+                running = self._playing and self.news.audience.watched.is_set()
                 self._obey(self._until_due() if running else 0.5)
                 self._tend_document()
-                running = self._playing and self._watched.is_set() and not self._stop.is_set()
+                running = self._playing and self.news.audience.watched.is_set() and not self._stop.is_set()
                 if running and self._until_due() <= 0.0:
                     self._step()
                     self._stop_in_time()
@@ -196,10 +206,8 @@ class Session:
                 if item is not None:
                     self._try(*item)
                 item = self._commands.get_nowait()
-        with self._lock:
-            gone, self._gone = self._gone, set()
-        for client in gone:
-            self._release(client)
+        for client in self.news.audience.take_gone():
+            self.touch.release(client)
 
     def _try(self, client: int, command: Command) -> None:
         try:
@@ -227,7 +235,7 @@ class Session:
                 self._open(name)
             case Set(key=key, value=value):
                 self.board.turn(key, value)
-                self._dirty = True
+                self.news.dirty = True
                 self._note_turn(key, value)
             case Settle():
                 self._settle()
@@ -244,20 +252,41 @@ class Session:
                 self._edit(command)
             case PressFace():
                 self._press(command)
-            case PullBegin():
-                self._begin_pull(client, command)
-                return
-            case PullMove(id=number, target=target):
-                if (pull := self._pulls.get((client, number))) is not None:
-                    pull.target = target
-                return
-            case PullEnd(id=number):
-                if (pull := self._pulls.pop((client, number), None)) is not None:
-                    pull.remove()
-                return
+            case Export(format=format):
+                if self.workshop is None:
+                    raise InputError("this world was made in Python; record it instead")
+                self.exports.start(self.workshop.document, format)
+            case Record(on=on, format=format):
+                self._record(on, format)
+            case ExportCancel():
+                self.exports.drop_recording()
             case _:
+                self._touch(client, command)
                 return
         self._tell_state()
+
+    def _touch(self, client: int, command: Command) -> None:
+        """Do what the mouse does to the bodies."""
+        match command:
+            case PullBegin():
+                self.touch.begin_pull(client, command, self._world, self.snapshot.frame)
+            case PullMove(id=number, target=target):
+                self.touch.move_pull((client, number), target)
+            case PullEnd(id=number):
+                self.touch.end_pull((client, number))
+            case ProbeBegin():
+                self.touch.begin_probe(client, command, self._world)
+                self.news.dirty = True
+            case ProbeMove(place=place):
+                self.touch.move_probe(client, place)
+            case ProbeEnd():
+                self.touch.end_probe(client)
+                self.news.dirty = True
+            case PinNode():
+                self.touch.pin(command, self._world)
+                self.board.look_again()
+                self.news.dirty = True
+                self._tell_state()
 
     def _play(self) -> None:
         shop = self.workshop
@@ -277,19 +306,44 @@ class Session:
         try:
             self.workshop.edit(command, self._world, self.board)
         finally:
-            self._dirty = True
+            self.news.dirty = True
             self._tell_state()
 
     def _press(self, command: PressFace) -> None:
         """Load a face for one step, or write the load into the document."""
+        if not command.keep:
+            self.touch.push_face(command, self._world)
+            return
+        if self.workshop is None:
+            raise InputError("this world was made in Python; only scenes keep loads")
         body = self._world.body(command.body)
-        face = face_under(body, command.triangle)
-        if command.keep:
-            if self.workshop is None:
-                raise InputError("this world was made in Python; only scenes keep loads")
-            self.workshop.keep_load(body.name, face, command.traction)
-        else:
-            self._pokes.append(body.load_faces(np.array([face]), command.traction))
+        self.workshop.keep_load(body.name, face_under(body, command.triangle), command.traction)
+
+    def _record(self, on: bool, format: str) -> None:
+        """Begin to keep frames, or make a file of those that were kept."""
+        self._cancelled.clear()
+        if on:
+            opening, shop = self.snapshot.opening, self.workshop
+            folder = Path.cwd() if shop is None else shop.document.folder
+            fps = _RECORD_FPS if opening.rhythm is None else opening.rhythm[1]
+            view = {
+                "color": opening.color or "plain",
+                **({"camera": opening.camera} if opening.camera else {}),
+            }
+            self.exports.record(self._world, folder, format, fps, view)
+            return
+
+        def progress(_what: str, done: int, total: int) -> None:
+            if self._cancelled.is_set():
+                raise InputError("the export was cancelled")
+            self._busy = f"writing frame {done} of {total}"
+            self._tell_state()
+
+        try:
+            self.exports.stop_recording(progress)
+        finally:
+            self._busy = None
+            self._clock.restart(self._world.time)
 
     def _note_turn(self, key: str, value: Any) -> None:
         if self.workshop is not None:
@@ -328,22 +382,8 @@ class Session:
         if opening is not None:
             self._take(opening, same=True)
 
-    def _begin_pull(self, client: int, command: PullBegin) -> None:
-        key = (client, command.id)
-        if key in self._pulls:
-            self._pulls.pop(key).remove()
-        if sum(owner == client for owner, _ in self._pulls) >= _PULLS_PER_CLIENT:
-            raise InputError(f"at most {_PULLS_PER_CLIENT} points can be pulled at a time")
-        body = self._world.body(command.body)
-        held = self.snapshot.frame[body.name]
-        self._pulls[key] = Hand(body, held, command.triangle, command.barycentric, command.target)
-
-    def _release(self, client: int | None) -> None:
-        for key in [key for key in self._pulls if client is None or key[0] == client]:
-            self._pulls.pop(key).remove()
-
     def _reset(self) -> None:
-        self._release(None)
+        self._let_go()
         if self.workshop is not None:
             self._playing = False
             if self.workshop.changed:
@@ -351,11 +391,16 @@ class Session:
                 return
         self._world.reset()
         self._error = self._settled = None
-        self._reports = ()
-        self._times.clear()
-        self._samples.clear()
+        self.news.forget()
         self._clock.restart(self._world.time)
-        self._dirty = True
+
+    def _let_go(self) -> None:
+        """Take all hands off the world, and end a recording of it."""
+        held = bool(self.touch.held)
+        self.touch.forget()
+        if held:
+            self.board.look_again()
+        self.exports.drop_recording()
 
     def _settle(self) -> None:
         """Go to the equilibrium; how that went is told in the state, in a sentence."""
@@ -375,7 +420,7 @@ class Session:
         )
         self._error = None
         self._clock.restart(self._world.time)
-        self._dirty = True
+        self.news.dirty = True
 
     def _open(self, name: str) -> None:
         self._busy = f"loading {name}"
@@ -397,15 +442,16 @@ class Session:
 
     def _take(self, opening: Opening, same: bool = False) -> None:
         """Show another world; one of the same scene is looked at as before."""
-        self._release(None)
-        self._pokes.clear()
+        self._let_go()
         world = self._world = opening.world
         self.board = Board(world)
-        self._error, self._settled, self._reports = None, None, ()
-        self._times.clear()
-        self._samples.clear()
+        self._error = self._settled = None
+        self.news.forget()
         self._clock.restart(world.time)
-        self._publish(force=True, opening=opening, same=same)
+        if self.news.publish(world, self.board, self.touch, self._clock, opening, same):
+            self._tell_state()
+        else:
+            self.news.audience.tell_change()
 
     def _forget_old_commands(self) -> None:
         """Drop what was sent while the scene was loading: it was meant for the bodies before."""
@@ -420,9 +466,10 @@ class Session:
 
     def _step(self) -> None:
         begin = time.perf_counter()
-        pokes, self._pokes = self._pokes, []
+        self.touch.before_step(self._world)
         try:
-            self._reports = self._world.step()
+            self._world.step()
+            self._land()
         except DivergedError as error:
             text = str(error)
             self._halt(f"The simulation became unstable and was paused. {text[:1].upper()}{text[1:]}.")
@@ -432,22 +479,32 @@ class Session:
             self._halt(f"The simulation stopped because of an error: {error}")
             return
         finally:
-            for poke in pokes:
-                poke.remove()
+            self.touch.after_step()
         seconds = time.perf_counter() - begin
         if self._busy is not None:  # it compiled; that time says nothing about the step
             self._busy = None
             self._tell_state()
             self._clock.restart(self._world.time)
         else:
-            self._times.append(seconds)
+            self.news.times.append(seconds)
         self._clock.mark(self._world.time)
-        self._dirty = True
+        self.news.dirty = True
+        recorder = self.exports.recorder
+        if recorder is not None and recorder.take(self._world):
+            self.exports.noted()
+
+    def _land(self) -> None:
+        """Fall on the exact times of frames, as a run of the scene does, so that both give the same bits."""
+        world, rhythm = self._world, self.snapshot.opening.rhythm
+        if rhythm is None or world.step_index % rhythm[0]:
+            return
+        if world.dt == 1.0 / (rhythm[1] * rhythm[0]):
+            world.land(world.step_index // rhythm[0], rhythm[1])
 
     def _halt(self, message: str) -> None:
-        self._release(None)
+        self.touch.release(None)
         self._playing, self._error, self._busy = False, message, None
-        self._dirty = True
+        self.news.dirty = True
         self._tell_state()
 
     def _compiling(self, _kernel: str) -> None:
@@ -456,76 +513,31 @@ class Session:
             print("continua: compiling kernels (once) ...", flush=True)
             self._tell_state()
 
-    def _publish(self, *, force: bool, opening: Opening | None = None, same: bool = False) -> None:
-        now = time.perf_counter()
-        if opening is None and not (self._dirty and (now >= self._next_publish or force)):
+    def _publish(self, *, force: bool) -> None:
+        if not self.news.due(force=force):
             return
-        self._dirty = False
-        steps, rate = self._clock.rates()
-        step_ms = 1e3 * sum(self._times) / len(self._times) if self._times else self.snapshot.stats.step_ms
-        self._times.clear()
-        before = self.snapshot
-        frame = self._world.frame()
-        look_ms = 1e3 * (time.perf_counter() - now)
-        bodies_ms = min(1e3 * sum(report.seconds for report in frame.reports), step_ms)
-        shares = {"bodies": bodies_ms, "contact and rest of a step": step_ms - bodies_ms, "looking": look_ms}
-        # Steps come in whole time steps, so the pauses between snapshots differ; their mean counts. Large
-        # bodies take long to look at (stresses, energies); at most a third of the time goes into that.
-        pause = max(0.5 / MAX_RATE, 3.0 * (time.perf_counter() - now))
-        self._next_publish = max(self._next_publish + 1.0 / MAX_RATE, now + pause)
-        self._samples.append((before.seq + 1, frame.time, step_ms, energy_of(frame)))
-        self.snapshot = Snapshot(
-            seq=before.seq + 1,
-            epoch=before.epoch + (opening is not None),
-            view=before.view + (opening is not None and not same),
-            frame=frame,
-            samples=tuple(self._samples),
-            stats=Stats(step_ms, steps, rate, shares),
-            opening=opening or before.opening,
-            marks=self.board.marks(),
-            live=self.board.live(),
-            hands={key: [float(part) for part in hand.force] for key, hand in self._pulls.items()},
-            solvers=self.board.solvers(),
-        )
-        if self.board.values() != self._values:  # the world has changed something by itself
+        if self.news.publish(self._world, self.board, self.touch, self._clock):
             self._tell_state()
         else:
-            self._tell_change()
+            self.news.audience.tell_change()
 
     def _tell_state(self) -> None:
-        if (shown := (self.board, self.board.version)) != self._shown:
-            self._shown = shown
-            self.panel = {"type": "panel", **self.board.describe()}
-            self.panel_version += 1
-        self._values = self.board.values()
         shop = self.workshop
-        self.state_version += 1
-        self.state = {
-            "type": "state",
+        facts = {
             "scene": self._scene,
             "playing": self._playing,
             "error": self._error,
             "busy": self._busy,
             "settled": self._settled,
             "dt": float(self._world.dt),
-            "values": self._values,
             "fast": self._fast,
             "limit": self._limit,
             "stale": shop is not None and shop.stale,
             "problem": shop.problem if shop is not None else None,
             "notes": shop.notes if shop is not None else [],
         }
-        self._tell_change()
-
-    def _tell_change(self) -> None:
-        with self._lock:
-            listeners = list(self._listeners.values())
-        for listener in listeners:
-            listener.changed()
+        self.news.tell_state(self.board, facts)
 
     def _tell_failure(self, client: int, message: str, command: Command) -> None:
-        with self._lock:
-            listener = self._listeners.get(client)
-        if listener is not None:
-            field = command.field if isinstance(command, EditScene) else ""
-            listener.failed(message, command.key if isinstance(command, Set) else field)
+        key = command.key if isinstance(command, Set) else getattr(command, "field", "")
+        self.news.audience.tell_failure(client, message, key)

@@ -49,6 +49,8 @@ class Opening:
         camera: Angles or places of the camera, where the scene gives any.
         workshop: Where the scene is edited; None for a world that was made in Python.
         play: Whether it starts to run at once.
+        rhythm: Steps of a frame and frames a second, if a run of the scene has the world's time step: then both land
+            on the same times.
     """
 
     world: World
@@ -56,6 +58,7 @@ class Opening:
     camera: Mapping[str, Any] = field(default_factory=dict)
     workshop: Workshop | None = None
     play: bool = True
+    rhythm: tuple[int, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class Snapshot:
         live: What holds and loads do.
         hands: The force [N] of each hand on what it holds, by client and pull.
         solvers: How the linear solver of each body does, by the body's name.
+        probe: Place, radius and force of the tool on a cursor, or None.
+        held: Body and node of what hands have pinned.
     """
 
     seq: int
@@ -88,6 +93,8 @@ class Snapshot:
     hands: Mapping[tuple[int, int], list[float]] = field(default_factory=dict)
     solvers: Mapping[str, str] = field(default_factory=dict)
     view: int = 1
+    probe: Mapping[str, Any] | None = None
+    held: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

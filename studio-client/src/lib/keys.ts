@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { send, togglePlay } from "../state/studio";
 import { edit, selectedEntry } from "../state/document";
-import { remember, useStudio, type ViewTool } from "../state/store";
+import { remember, replaying, useStudio, type ViewTool } from "../state/store";
 import { frameAll, lookFrom, type Side } from "../view/events";
 
 export const KEYS: { key: string; label: string; help: string }[] = [
@@ -15,13 +15,15 @@ export const KEYS: { key: string; label: string; help: string }[] = [
   { key: "g", label: "G T S", help: "Move, turn, size what is selected" },
   { key: "n", label: "N", help: "Choose nodes with a box" },
   { key: "p", label: "P", help: "Press on faces: drag, Ctrl keeps the load" },
+  { key: "k", label: "K", help: "Poke with a ball on the cursor" },
+  { key: "i", label: "I", help: "Pin nodes where they are" },
   { key: "delete", label: "Del", help: "Remove what is selected" },
   { key: "z", label: "Ctrl Z Y", help: "Undo, redo" },
   { key: "?", label: "?", help: "Show or hide this help" },
 ];
 
 const LOOKS: Record<string, Side> = { 1: "front", 2: "right", 3: "top", 0: "corner" };
-const TOOLS: Record<string, ViewTool> = { g: "move", t: "turn", s: "size", n: "nodes", p: "press" };
+const TOOLS: Record<string, ViewTool> = { g: "move", t: "turn", s: "size", n: "nodes", p: "press", k: "poke", i: "pin" };
 
 function act(key: string): boolean {
   switch (key) {
@@ -56,6 +58,11 @@ function act(key: string): boolean {
     case "p":
       if (!useStudio.getState().paper?.data) return false;
       useStudio.setState({ viewTool: TOOLS[key] });
+      return true;
+    case "k":
+    case "i":
+      if (replaying()) return false;
+      useStudio.setState(({ viewTool }) => ({ viewTool: viewTool === TOOLS[key] ? "move" : TOOLS[key] }));
       return true;
     case "delete": {
       const found = selectedEntry();

@@ -5,16 +5,22 @@ import type { Command, TextMessage } from "./messages";
 
 export type LinkStatus = "connecting" | "open" | "lost";
 
-interface Handlers {
+export interface Handlers {
   status(status: LinkStatus): void;
   text(message: TextMessage): void;
   packet(packet: Packet): void;
 }
 
+/** What the page talks to: a server, or a run inside the page. */
+export interface Link {
+  open(): void;
+  send(command: Command): void;
+}
+
 const FIRST_DELAY = 400;
 const LAST_DELAY = 3000;
 
-export class Connection {
+export class Connection implements Link {
   private socket: WebSocket | null = null;
   private delay = FIRST_DELAY;
   private timer = 0;

@@ -30,16 +30,26 @@ function view(buffer: ArrayBuffer, start: number, place: Place): PackedArray {
   }
 }
 
-/** Split a binary message into its header and views of its arrays; nothing is copied. */
-export function decode(buffer: ArrayBuffer): Packet {
+/** Split a binary message into its kind, its header and views of its arrays; nothing is copied. */
+export function readArrays(buffer: ArrayBuffer): {
+  code: number;
+  header: Record<string, unknown>;
+  arrays: Map<string, PackedArray>;
+} {
   const [code, length] = new Uint32Array(buffer, 0, 2);
-  const kind = KINDS[code];
-  if (kind === undefined) throw new Error(`unknown message kind ${code}`);
   const text = new TextDecoder().decode(new Uint8Array(buffer, 8, length));
   const { arrays: places, ...header } = JSON.parse(text) as { arrays: Record<string, Place> };
   const arrays = new Map<string, PackedArray>();
   for (const [name, place] of Object.entries(places)) {
     arrays.set(name, view(buffer, 8 + length + place.offset, place));
   }
+  return { code, header, arrays };
+}
+
+/** Read a mesh or a frame. */
+export function decode(buffer: ArrayBuffer): Packet {
+  const { code, header, arrays } = readArrays(buffer);
+  const kind = KINDS[code];
+  if (kind === undefined) throw new Error(`unknown message kind ${code}`);
   return { kind, header, arrays } as unknown as Packet;
 }

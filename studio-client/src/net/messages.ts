@@ -88,6 +88,8 @@ export interface HelloMessage {
   /** The JSON schema of scenes; forms are made from it. */
   schema: Schema;
   palette: Palette;
+  /** Frames of a replay; a server says nothing here. */
+  frames?: number;
 }
 
 /** What a JSON schema says about a value, as far as forms need it. */
@@ -179,7 +181,24 @@ export interface ErrorMessage {
   key: string;
 }
 
-export type TextMessage = HelloMessage | PanelMessage | StateMessage | DocumentMessage | ErrorMessage;
+/** What is written into files, and what has been. */
+export interface ExportsMessage {
+  type: "exports";
+  /** What people call the formats. */
+  formats: Record<string, string>;
+  job: { format: string; phase: string; done: number; total: number } | null;
+  recording: { format: string; frames: number } | null;
+  files: { name: string; format: string; count: number; bytes: number }[];
+  problem: string;
+}
+
+export type TextMessage =
+  | HelloMessage
+  | PanelMessage
+  | StateMessage
+  | DocumentMessage
+  | ExportsMessage
+  | ErrorMessage;
 
 export interface FieldInfo {
   name: string;
@@ -227,6 +246,8 @@ export interface TopologyHeader {
   fields: FieldInfo[];
   colliders: Collider[];
   poses: Poses;
+  /** A box around all that moves, where it is known beforehand. */
+  bounds?: { min: Vector; max: Vector };
 }
 
 export interface BodyReport {
@@ -263,7 +284,13 @@ export interface FrameHeader {
   sizes: Record<string, number>;
   /** Force [N] of each pull of this page. */
   hands: Record<number, Vector>;
+  /** The tool on a cursor, and the force on it [N]. */
+  probe: { place: Vector; radius: number; force: Vector } | null;
+  /** Body and node of what was pinned by hand. */
+  held: [string, number][];
   poses: Poses;
+  /** Number of the frame in a replay. */
+  frame?: number;
 }
 
 /** How fluids are drawn. */
@@ -294,4 +321,11 @@ export type Command =
   | { type: "pace"; fast: boolean }
   | { type: "color"; field: string | null }
   | { type: "fluid"; look: FluidLook }
+  | { type: "export"; format: string }
+  | { type: "export_cancel" | "probe_end" }
+  | { type: "record"; on: boolean; format: string }
+  | { type: "probe_begin"; place: Vector; radius: number; back: Vector }
+  | { type: "probe_move"; place: Vector }
+  | { type: "pin"; body: string; node: number }
+  | { type: "seek"; frame: number }
   | { type: "ack"; seq: number };

@@ -12,6 +12,7 @@ const PLAIN = "";
 
 export function ColorPanel({ scene }: { scene: LiveScene }) {
   const field = useStudio((s) => s.field);
+  const replay = useStudio((s) => Boolean(s.hello?.frames));
   const info = scene.fields.find(({ name }) => name === field);
   const groups = [...new Set(scene.fields.map(({ group }) => group))];
   return (
@@ -36,7 +37,7 @@ export function ColorPanel({ scene }: { scene: LiveScene }) {
         ))}
       </select>
       {info && info.start !== "flag" && <Range info={info} />}
-      {scene.bodies.some(({ info: { radius } }) => radius !== null) && <FluidLooks />}
+      {!replay && scene.bodies.some(({ info: { radius } }) => radius !== null) && <FluidLooks />}
     </Section>
   );
 }

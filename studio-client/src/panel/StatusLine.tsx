@@ -52,15 +52,30 @@ export function StatusLine() {
   const header = useStudio((s) => s.header);
   const world = useStudio((s) => s.world);
   const scene = useStudio((s) => s.scene);
+  const frames = useStudio((s) => s.hello?.frames);
   const cell = useMemo(() => (scene ? stageOf(scene).cell : 0), [scene]);
   if (!header || !world) return <footer className="status" />;
-  const slow = world.playing && header.rate > 0 && header.rate < 0.95;
   return (
     <footer className="status" aria-label="Status">
       <span className="item time">
         <b>{header.time.toFixed(2)} s</b>
       </span>
-      {world.playing ? (
+      {frames && (
+        <span className="item">
+          frame <b>{(header.frame ?? 0) + 1}</b> of {frames}
+        </span>
+      )}
+      {!frames && <Live header={header} playing={world.playing} />}
+      {cell > 0 && <span className="item quiet grid-note">grid {gridText(cell)}</span>}
+    </footer>
+  );
+}
+
+function Live({ header, playing }: { header: FrameHeader; playing: boolean }) {
+  const slow = playing && header.rate > 0 && header.rate < 0.95;
+  return (
+    <>
+      {playing ? (
         <>
           <Item
             label="× real time"
@@ -84,7 +99,6 @@ export function StatusLine() {
         tone={header.inverted ? "warn" : undefined}
       />
       <Item label={count(header.contacts, "contact", "contacts")} value={String(header.contacts)} />
-      {cell > 0 && <span className="item quiet grid-note">grid {gridText(cell)}</span>}
-    </footer>
+    </>
   );
 }

@@ -1,6 +1,7 @@
 import { send, togglePlay } from "../state/studio";
 import { remember, type Theme, useStudio } from "../state/store";
 import { frameAll } from "../view/events";
+import { ExportMenu } from "./ExportMenu";
 import { FileMenu } from "./FileMenu";
 import { Icon, type IconName } from "./Icon";
 
@@ -101,8 +102,9 @@ export function TopBar() {
           <path d="M5.5 20c4-11 7.7-11 10.5-4s6.5 7 10.5-4" />
         </svg>
         <span className="brand-name">Continua</span>
-        {hello && world && <ScenePicker />}
+        {hello && world && (hello.frames ? <b className="replay-name">{world.scene}</b> : <ScenePicker />)}
         {editable && <FileMenu />}
+        {hello && world && !hello.frames && <ExportMenu />}
         {editable && (
           <>
             <Tool
@@ -159,12 +161,14 @@ export function TopBar() {
           pressed={wireframe}
           onClick={() => remember({ wireframe: !wireframe })}
         />
-        <Tool
-          icon="plots"
-          label="Plots"
-          pressed={plotsOpen}
-          onClick={() => useStudio.setState({ plotsOpen: !plotsOpen })}
-        />
+        {!hello?.frames && (
+          <Tool
+            icon="plots"
+            label="Plots"
+            pressed={plotsOpen}
+            onClick={() => useStudio.setState({ plotsOpen: !plotsOpen })}
+          />
+        )}
         <Tool
           icon={THEME_ICON[theme]}
           label={`Theme: ${theme}`}

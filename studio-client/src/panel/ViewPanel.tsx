@@ -14,7 +14,7 @@ export function ViewPanel() {
   const dots = useStudio((s) => s.dots);
   const ghost = useStudio((s) => s.ghost);
   const factor = useStudio((s) => s.exaggeration);
-  const cut = useStudio((s) => s.cut);
+  const replay = useStudio((s) => Boolean(s.hello?.frames));
   return (
     <Section title="View">
       <div className="checks">
@@ -35,6 +35,16 @@ export function ViewPanel() {
           onSlide={(p) => useStudio.setState({ exaggeration: 1 + Number(grow.toValue(p).toPrecision(2)) })}
         />
       </div>
+      {!replay && <LookInside />}
+    </Section>
+  );
+}
+
+/** Cuts bodies open along a plane. */
+function LookInside() {
+  const cut = useStudio((s) => s.cut);
+  return (
+    <>
       <div className="slider">
         <span className="knob-label" title="Shows whole elements on one side of a plane">
           Look inside
@@ -59,6 +69,6 @@ export function ViewPanel() {
           <Check label="The other side" value={cut.flip} onChange={(flip) => cutAt({ ...cut, flip })} />
         </>
       )}
-    </Section>
+    </>
   );
 }

@@ -8,21 +8,26 @@ const TOOLS: [ViewTool, IconName, string, string][] = [
   ["size", "size", "Size", "S"],
   ["nodes", "nodes", "Choose nodes", "N"],
   ["press", "press", "Press on a face; Ctrl keeps it", "P"],
+  ["poke", "poke", "Poke with a ball; the wheel moves it in depth", "K"],
+  ["pin", "pin", "Pin a node where it is, or let it go", "I"],
 ];
 
-/** What the mouse does in the view while nothing runs; pressing works always. */
+const ALWAYS: ViewTool[] = ["poke", "pin"];
+
+/** What the mouse does in the view while nothing runs; pressing, poking and pinning work always. */
 export function ViewTools() {
   const tool = useStudio((s) => s.viewTool);
+  const editable = useStudio((s) => Boolean(s.paper?.data));
   return (
     <div className="view-tools" role="toolbar" aria-label="Tools">
-      {TOOLS.map(([key, icon, label, keys]) => (
+      {TOOLS.filter(([key]) => editable || ALWAYS.includes(key)).map(([key, icon, label, keys]) => (
         <Tool
           key={key}
           icon={icon}
           label={label}
           keys={keys}
           pressed={tool === key}
-          onClick={() => useStudio.setState({ viewTool: key })}
+          onClick={() => useStudio.setState({ viewTool: tool === key && ALWAYS.includes(key) ? "move" : key })}
         />
       ))}
     </div>

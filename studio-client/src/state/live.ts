@@ -116,7 +116,7 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
     fields: packet.header.fields,
     colliders: packet.header.colliders,
     colormap: array("colormap") as Uint8Array,
-    bounds: boundsOf(bodies.map(({ rest }) => rest)),
+    bounds: packet.header.bounds ?? boundsOf(bodies.map(({ rest }) => rest)),
     camera: packet.header.camera,
   };
 }

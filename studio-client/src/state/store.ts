@@ -4,6 +4,7 @@ import { create } from "zustand";
 import type { LinkStatus } from "../net/connection";
 import type {
   DocumentMessage,
+  ExportsMessage,
   FluidLook,
   FrameHeader,
   HelloMessage,
@@ -16,7 +17,7 @@ import type { LiveScene } from "./live";
 export type Theme = "auto" | "light" | "dark";
 
 /** What the left button does in the view: nothing but pull and turn, place what is selected, or choose nodes. */
-export type ViewTool = "move" | "turn" | "size" | "nodes" | "press";
+export type ViewTool = "move" | "turn" | "size" | "nodes" | "press" | "poke" | "pin";
 
 /** Nodes that were chosen with the mouse, by their numbers on the surface. */
 export interface Chosen {
@@ -45,6 +46,8 @@ export interface StudioState {
   world: StateMessage | null;
   /** The scene that is edited. */
   paper: DocumentMessage | null;
+  /** What is written into files. */
+  exports: ExportsMessage | null;
   /** What of it is selected: a body, an obstacle, or (no path) the scene itself. */
   selected: Path;
   tab: "edit" | "solve" | "live";
@@ -103,6 +106,7 @@ export const useStudio = create<StudioState>(() => ({
   panel: null,
   world: null,
   paper: null,
+  exports: null,
   selected: [],
   tab: "edit",
   viewTool: "move",
@@ -153,6 +157,9 @@ export function setProblem(key: string, problem: string | null): void {
   const { [key]: _gone, ...others } = problems;
   useStudio.setState({ problems: problem === null ? others : { ...others, [key]: problem } });
 }
+
+/** Whether the page plays a recorded run, in which nothing can be changed. */
+export const replaying = () => Boolean(useStudio.getState().hello?.frames);
 
 let toastId = 0;
 

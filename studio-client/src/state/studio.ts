@@ -1,7 +1,8 @@
 // Ties the connection, the live scene and the store together.
 
-import { Connection, socketAddress } from "../net/connection";
-import { type Command, type FluidLook, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
+import { Connection, type Handlers, type Link, socketAddress } from "../net/connection";
+import { Replay } from "../net/replay";
+import { type Command, type ExportsMessage, type FluidLook, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
 import type { Packet } from "../net/decode";
 import { History } from "./history";
 import { applyFrame, makeScene, scalarExtent } from "./live";
@@ -23,11 +24,15 @@ let headerShown = 0;
 let headerTimer = 0;
 let chosen: { scene: string; field: string | null } | null = null;
 
-const connection = new Connection(socketAddress(window.location), {
+const handlers: Handlers = {
   status: (link) => useStudio.setState({ link }),
   text: onText,
   packet: onPacket,
-});
+};
+const recorded = document.getElementById("continua-replay");
+const connection: Link = recorded
+  ? new Replay(recorded, handlers)
+  : new Connection(socketAddress(window.location), handlers);
 
 setSender((command) => connection.send(command));
 
@@ -49,7 +54,7 @@ function onText(message: TextMessage): void {
     case "hello":
       // A server of another version brings a page of another version.
       if (message.protocol !== PROTOCOL) window.location.reload();
-      useStudio.setState({ hello: message });
+      useStudio.setState({ hello: message, ...(message.frames ? { plotsOpen: false } : {}) });
       break;
     case "panel": {
       const { body } = useStudio.getState();
@@ -64,11 +69,24 @@ function onText(message: TextMessage): void {
     case "document":
       takeDocument(message);
       break;
+    case "exports":
+      takeExports(message);
+      break;
     case "error":
       if (message.key) setProblem(message.key, sentence(message.message));
       else toast(message.message);
       break;
   }
+}
+
+/** Say once how an export ended. */
+function takeExports(message: ExportsMessage): void {
+  const before = useStudio.getState().exports;
+  useStudio.setState({ exports: message });
+  const ended = before && (before.job || before.recording) && !message.job && !message.recording;
+  if (!ended) return;
+  if (message.problem) toast(sentence(message.problem));
+  else if (message.files[0] !== before.files[0]) toast(`${message.files[0].name} is written.`);
 }
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");

@@ -37,6 +37,7 @@ export function Probe() {
       grips: () => [...useHands.getState().grips.values()].map(({ bodyName, target }) => ({ body: bodyName, target: target.toArray() })),
       nodes: (body: number) => Array.from(bodies()[body]?.nodes ?? []),
       triangles: (body: number) => Array.from(bodies()[body]?.triangles ?? []),
+      exports: () => useStudio.getState().exports,
       paper: () => useStudio.getState().paper,
       state: () => useStudio.getState().world,
       gizmo: () => gizmoAxis(),

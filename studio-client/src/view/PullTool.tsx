@@ -6,6 +6,8 @@ import { formatValue } from "../lib/format";
 import { isEditing } from "../state/document";
 import { redraw, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
+import { replaying } from "../state/store";
+import { holding } from "./PokeTool";
 import { pressing } from "./PressTool";
 import { type Grip, useHands } from "./pulls";
 import { pick, surfaceOf } from "./surfaces";
@@ -56,7 +58,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   };
 
   const down = (event: PointerEvent) => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || isEditing() || pressing()) return;
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || isEditing() || pressing() || holding() || replaying()) return;
     const hit = pick(aim(event));
     const { scene, world } = useStudio.getState();
     const body = hit && scene?.bodies[hit.body];
@@ -96,7 +98,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   const move = (event: PointerEvent) => {
     const drag = drags.get(event.pointerId);
     if (!drag) {
-      if (event.pointerType === "mouse" && event.buttons === 0 && !isEditing()) point(event);
+      if (event.pointerType === "mouse" && event.buttons === 0 && !isEditing() && !holding() && !replaying()) point(event);
       return;
     }
     event.stopImmediatePropagation();
@@ -168,7 +170,7 @@ const along = new Vector3();
 const UP = new Vector3(0, 1, 0);
 
 /** World size of `pixels` at a place on the screen. */
-function sizeAt(place: Vector3, camera: Camera, height: number, pixels: number): number {
+export function sizeAt(place: Vector3, camera: Camera, height: number, pixels: number): number {
   const depth = along.subVectors(place, camera.position).dot(camera.getWorldDirection(new Vector3()));
   const focal = camera.projectionMatrix.elements[5];
   return (Math.max(depth, 1e-6) * 2 * pixels) / (focal * height);

@@ -6,6 +6,7 @@ import { redraw } from "../state/studio";
 import { useStudio } from "../state/store";
 import { colliderAt } from "./colliders";
 import { gizmoHolds } from "./Gizmo";
+import { holding } from "./PokeTool";
 import { pressing } from "./PressTool";
 import { choose, nodeAt, nodesInside, rectOf } from "./picking";
 import { pick } from "./surfaces";
@@ -70,7 +71,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera, show: (box: Box | nul
 
   const down = (event: PointerEvent) => {
     start = null;
-    if (event.button !== 0 || event.target !== canvas || !isEditing() || gizmoHolds() || pressing()) return;
+    if (event.button !== 0 || event.target !== canvas || !isEditing() || gizmoHolds() || pressing() || holding()) return;
     const { x, y } = place(event);
     const boxing = useStudio.getState().viewTool === "nodes" && nodeBody() >= 0;
     start = { x, y, id: event.pointerId, boxing };

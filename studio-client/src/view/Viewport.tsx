@@ -11,6 +11,8 @@ import { detectGraphics } from "./graphics";
 import { Lights, PlainLights } from "./Lights";
 import { Marks } from "./Marks";
 import { Gizmo } from "./Gizmo";
+import { PinTool } from "./PinTool";
+import { PokeTool } from "./PokeTool";
 import { PressTool } from "./PressTool";
 import { PullTool } from "./PullTool";
 import { SelectTool } from "./SelectTool";
@@ -52,6 +54,8 @@ function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
       <Bodies scene={scene} dark={dark} />
       <Marks scene={scene} size={stage.radius} dark={dark} />
       <PressTool />
+      <PokeTool />
+      <PinTool />
       <SelectTool />
       <PullTool />
       <Gizmo scene={scene} />

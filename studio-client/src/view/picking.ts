@@ -75,3 +75,19 @@ export function choose(before: number[], found: number[], add: boolean): number[
   for (const node of found) if (!set.delete(node)) set.add(node);
   return [...set].sort((a, b) => a - b);
 }
+
+/** The node nearest to a place in the picture, however far, and its distance there [px]. */
+export function nearestNode(
+  positions: Float32Array,
+  camera: Camera,
+  size: { width: number; height: number },
+  x: number,
+  y: number,
+): { node: number; distance: number } | null {
+  let best: { node: number; distance: number } | null = null;
+  project(positions, camera, size, (node, nodeX, nodeY) => {
+    const distance = Math.hypot(nodeX - x, nodeY - y);
+    if (!best || distance < best.distance) best = { node, distance };
+  });
+  return best;
+}

@@ -1,0 +1,154 @@
+"""One HTML file of a run that any browser plays: the page of the studio, and the motion in a few bytes a number.
+
+Positions are rounded to 1/65535 of the box that a body moves in, along each axis; from frame to frame only the
+differences are kept, and all of it is deflated. The file loads nothing from elsewhere, and says so to the browser.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.files import atomic_write
+from continua.frames import BodyFrame, Frame
+from continua.output.packets import Kind, body_facts, collider_facts, field_list, pack, poses_of
+from continua.output.whole import WholeRunSink
+from continua.render.colors import color_map
+
+__all__ = ["HtmlSink", "squeezed"]
+
+_PAGE = Path(__file__).parents[1] / "studio" / "page"
+_STEPS = 65535  # from one side of the box to the other
+_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'unsafe-inline'",
+        "style-src 'unsafe-inline'",
+        "img-src data: blob:",
+        "worker-src blob:",
+    ]
+)
+
+
+class HtmlSink(WholeRunSink):
+    """`NAME.html`, which plays the run in a browser without a server and without Continua; made when the run ends.
+
+    It has the surfaces, the obstacles, and the field that colours the run; displacement can be shown too.
+    """
+
+    kind = "html"
+    suffix = ".html"
+
+    def finish(self) -> list[Path]:
+        """Write the file."""
+        frames = list(self.spool.frames())
+        first = frames[0]
+        arrays: dict[str, NDArray] = {"colormap": np.round(255.0 * color_map()).astype(np.uint8)}
+        moves = []
+        for number, name in enumerate(first.bodies):
+            moves.append(self._body(number, [_same(frame, name, first) for frame in frames], arrays))
+            self.tell((number + 1) * len(frames) // len(first.bodies))
+        color = None if self.color == "plain" else self.color
+        camera = self.info.view.get("camera")
+        header: dict[str, Any] = {
+            "name": self.info.name,
+            "version": version("continua"),
+            "fps": float(self.info.fps),
+            "times": [frame.time for frame in frames],
+            "steps": [frame.step for frame in frames],
+            "poses": [poses_of(frame) for frame in frames],
+            "moves": moves,
+            "epoch": 1,
+            "view": 1,
+            "field": color,
+            "camera": dict(camera) if isinstance(camera, Mapping) else {},
+            "bodies": [body_facts(number, body) for number, body in enumerate(first)],
+            "fields": field_list(first),
+            "colliders": [collider_facts(n, about, arrays) for n, about in enumerate(first.colliders)],
+        }
+        with atomic_write(self.path) as file:
+            file.write(_page(self.info.name, pack(Kind.REPLAY, header, arrays)).encode())
+        return [self.path]
+
+    def _body(self, number: int, frames: Sequence[BodyFrame], arrays: dict[str, NDArray]) -> dict[str, Any]:
+        """Put a body's mesh and motion into the arrays; return what is needed to read them."""
+        first = frames[0]
+        arrays[f"{number}/triangles"] = first.triangles.astype(np.uint32)
+        arrays[f"{number}/nodes"] = np.arange(len(first.positions), dtype=np.uint32)
+        arrays[f"{number}/rest"] = first.rest_positions.astype(np.float32)
+        entry: dict[str, Any] = {"counts": [len(body.positions) for body in frames]}
+        entry["positions"] = _keep(arrays, f"{number}/positions", [body.positions for body in frames])
+        if self.color in first.fields:
+            values = [body.scalars(self.color)[:, None] for body in frames]
+            entry["values"] = _keep(arrays, f"{number}/values", values)
+        return entry
+
+
+def _same(frame: Frame, name: str, first: Frame) -> BodyFrame:
+    """Return a body of a frame; its surface must be that of the first frame."""
+    body = frame.bodies.get(name)
+    if body is None or not np.array_equal(body.triangles, first[name].triangles):
+        raise InputError(
+            f'the surface of body "{name}" changes its connectivity at frame {frame.index}, which a replay '
+            'cannot show; choose "usd", "vtu" or "ply"'
+        )
+    return body
+
+
+def _keep(arrays: dict[str, NDArray], name: str, frames: Sequence[NDArray]) -> dict[str, list[float]]:
+    """Squeeze the arrays of all frames into one; return the corners of the box they lie in."""
+    finite = [values[np.isfinite(values).all(axis=1)] for values in frames]
+    every = np.concatenate(finite) if any(map(len, finite)) else np.zeros((1, frames[0].shape[1]))
+    low, high = every.min(axis=0), every.max(axis=0)
+    arrays[name] = squeezed(frames, low, high)
+    return {"low": low.tolist(), "high": high.tolist()}
+
+
+def squeezed(
+    frames: Sequence[NDArray[np.float64]], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.uint8]:
+    """Return arrays [n, k] of values in a box as differences in time that deflate well.
+
+    Each value becomes a whole number from 0 to 65535, each number its difference from the frame before (from 0 if
+    the number of rows has changed) modulo 65536, each difference d an even number 2 d or, if it is negative, an odd
+    one -2 d - 1. The result has the low bytes of all of them, then the high bytes.
+    """
+    scale = _STEPS / np.where(high > low, high - low, 1.0)
+    pieces, before = [], np.zeros((0, 0), np.int64)
+    for values in frames:
+        whole = np.rint((np.nan_to_num(np.asarray(values, np.float64), nan=0.0) - low) * scale)
+        now = np.clip(whole, 0, _STEPS).astype(np.int64)
+        change = now - before if before.shape == now.shape else now
+        change = (change + 32768) % 65536 - 32768
+        pieces.append(np.where(change < 0, -2 * change - 1, 2 * change).ravel())
+        before = now
+    flat = np.concatenate(pieces).astype("<u2")
+    return np.concatenate([flat & 255, flat >> 8]).astype(np.uint8)
+
+
+def _page(name: str, data: bytes) -> str:
+    """Return the page of the studio with everything inside it."""
+    style = (_PAGE / "assets" / "index.css").read_text(encoding="utf-8")
+    script = (_PAGE / "assets" / "studio.js").read_text(encoding="utf-8")
+    script = re.sub(r"</(script)", r"<\\/\1", script, flags=re.IGNORECASE).replace("<!--", "<\\!--")
+    text = base64.b64encode(zlib.compress(data, 9)).decode()
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{html.escape(name)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        '<div id="root"></div>\n<noscript>The replay needs JavaScript.</noscript>\n'
+        f'<script id="continua-replay" type="text/plain">{text}</script>\n'
+        f'<script type="module">{script}</script>\n</body>\n</html>\n'
+    )

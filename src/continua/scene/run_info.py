@@ -1,0 +1,29 @@
+"""What the sinks of a run know of its scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from continua.frames import RunInfo
+
+if TYPE_CHECKING:
+    from continua.scene.models import Scene
+
+__all__ = ["run_info"]
+
+
+def run_info(scene: Scene, progress: Callable[[str, int, int], None] | None = None) -> RunInfo:
+    """Return what sinks need to know about a run of a scene; `progress` hears (what, done, total) of long ends."""
+    shown = scene.output.picture
+    view: dict[str, object] = {"color": shown.color, "size": shown.size, "fluid": shown.fluid}
+    if shown.camera is not None:
+        view["camera"] = shown.camera.model_dump(exclude_none=True)
+    return RunInfo(
+        name=scene.name,
+        fps=scene.fps,
+        seconds=scene.seconds,
+        metadata={"scene": scene.name, "description": scene.description},
+        view=view,
+        progress=progress,
+    )

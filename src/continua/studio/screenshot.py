@@ -1,0 +1,188 @@
+"""A picture of the studio without a window: by the machine's browser if it has one, else by the renderer."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from websockets.sync.client import ClientConnection, connect
+
+from continua.errors import InputError
+from continua.files import atomic_path
+from continua.render import picture
+from continua.scene import Scene
+from continua.studio.catalog import open_session
+from continua.studio.guard import Policy
+from continua.studio.server import Background, create_app
+from continua.studio.session import Session
+
+__all__ = ["find_browser", "screenshot"]
+
+_BROWSERS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+_ARGUMENTS = (
+    "--headless=new",
+    "--disable-gpu",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--remote-debugging-port=0",
+)
+_PATIENCE = 120.0  # s for a browser to start and to draw; software rendering is slow
+_DRAWN = (
+    "Boolean(window.__continua?.frame() && window.__continua.drawn() > 0 && !window.__continua.state()?.busy)"
+)
+
+_TWO_PICTURES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+
+
+def find_browser() -> str | None:
+    """Return a browser that can draw without a window, or None. CONTINUA_BROWSER names one, or "none"."""
+    wanted = os.environ.get("CONTINUA_BROWSER")
+    if wanted == "none":
+        return None
+    names = (wanted,) if wanted else _BROWSERS
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+def screenshot(
+    scene: Scene | str | Path,
+    target: str | os.PathLike[str],
+    *,
+    at: float = 0.0,
+    size: tuple[int, int] = (1280, 720),
+) -> str:
+    """Write a picture of the studio as it shows a scene, and return who drew it: "browser" or "renderer".
+
+    Args:
+        scene: What to show.
+        target: The PNG file.
+        at: Simulated time [s] of the picture.
+        size: Width and height [px].
+
+    Raises:
+        InputError: The scene cannot be used, or the browser gives no picture in time.
+    """
+    path = Path(target)
+    if path.suffix.lower() != ".png":
+        raise InputError("a screenshot is a .png file", where=str(path))
+    session, scenes = open_session(scene)
+    session.go_to(at)
+    browser = find_browser()
+    if browser is None:
+        opening = session.snapshot.opening
+        view = {"camera": dict(opening.camera)} if opening.camera else {}
+        picture(session.snapshot.frame, path, size=size, color=opening.color or "plain", **view)  # type: ignore[arg-type]
+        return "renderer"
+    pixels = _by_browser(browser, session, scenes, size)
+    with atomic_path(path) as aside:
+        aside.write_bytes(pixels)
+    return "browser"
+
+
+def _by_browser(browser: str, session: Session, scenes: list[dict[str, str]], size: tuple[int, int]) -> bytes:
+    server = Background(create_app(session, scenes, Policy()))
+    try:
+        with _started(browser, size) as page:
+            page.ask("Page.enable")
+            page.ask("Page.navigate", url=f"http://127.0.0.1:{server.port}/")
+            page.wait_for(_DRAWN)
+            page.ask("Runtime.evaluate", expression=_TWO_PICTURES, awaitPromise=True)
+            answer = page.ask("Page.captureScreenshot", format="png")
+            return base64.b64decode(answer["data"])
+    finally:
+        server.stop()
+
+
+class _Page:
+    """A page of a browser, by the DevTools protocol."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._number = 0
+
+    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+        self._number += 1
+        self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
+        while True:
+            answer = json.loads(self._socket.recv(timeout=_PATIENCE))
+            if answer.get("id") == self._number:
+                if "error" in answer:
+                    raise InputError(f"the browser refused: {answer['error'].get('message', method)}")
+                result: dict[str, Any] = answer["result"]
+                return result
+
+    def wait_for(self, expression: str) -> None:
+        end = time.monotonic() + _PATIENCE
+        while not self.ask("Runtime.evaluate", expression=expression)["result"].get("value"):
+            if time.monotonic() > end:
+                raise InputError("the page did not draw in time; set CONTINUA_BROWSER=none for the renderer")
+            time.sleep(0.1)
+
+
+@contextmanager
+def _started(browser: str, size: tuple[int, int]) -> Iterator[_Page]:
+    """Start a browser with a profile of its own, and end it."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        arguments = [f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            arguments.append("--no-sandbox")  # root has no sandbox; the page is our own
+        process = subprocess.Popen(
+            [browser, *_ARGUMENTS, *arguments, "about:blank"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            with connect(_address(Path(profile), process), max_size=2**27, open_timeout=_PATIENCE) as socket:
+                page = _Page(socket)
+                page.ask(
+                    "Emulation.setDeviceMetricsOverride",
+                    width=size[0],
+                    height=size[1],
+                    deviceScaleFactor=1,
+                    mobile=False,
+                )
+                yield page
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _address(profile: Path, process: subprocess.Popen[bytes]) -> str:
+    """Return where the browser's first page can be talked to."""
+    end = time.monotonic() + _PATIENCE
+    port_file = profile / "DevToolsActivePort"
+    while time.monotonic() < end and process.poll() is None:
+        if port_file.exists() and (lines := port_file.read_text().split()):
+            with urllib.request.urlopen(f"http://127.0.0.1:{lines[0]}/json/list", timeout=10) as answer:
+                pages = [page for page in json.load(answer) if page.get("type") == "page"]
+            if pages:
+                return str(pages[0]["webSocketDebuggerUrl"])
+        time.sleep(0.05)
+    raise InputError("the browser did not start; set CONTINUA_BROWSER=none for the renderer")

@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { Squeezed } from "./replay";
+
+/** Fold whole numbers as the writer does, by hand. */
+function bytesOf(folded: number[]): Uint8Array {
+  return Uint8Array.from([...folded.map((n) => n & 255), ...folded.map((n) => n >> 8)]);
+}
+
+describe("squeezed frames", () => {
+  it("adds differences up and scales them into the box", () => {
+    // two frames of one point: 0, 65535, 100; then + 5, - 2, + 200
+    const bytes = bytesOf([0, 1, 200, 10, 3, 400]); // 65535 = -1 modulo 65536, folded to 1
+    const frames = new Squeezed(bytes, [1, 1], { low: [0, -1, 0], high: [65535, 1, 65535] });
+    expect([...frames.frame(0)]).toEqual([0, 1, 100]);
+    const [x, y, z] = frames.frame(1);
+    expect([x, z]).toEqual([5, 300]);
+    expect(y).toBeCloseTo(-1 + (2 / 65535) * 65533, 6);
+  });
+
+  it("begins anew when the number of points changes", () => {
+    const frames = new Squeezed(bytesOf([8, 20, 2]), [1, 2], { low: [0], high: [65535] });
+    expect([...frames.frame(0)]).toEqual([4]);
+    expect([...frames.frame(1)]).toEqual([10, 1]);
+  });
+});

@@ -1,0 +1,277 @@
+// A recorded run inside the page: it answers like a server that can only play.
+
+import { type PackedArray, readArrays } from "./decode";
+import type { Handlers, Link } from "./connection";
+import { type Command, type FrameHeader, PROTOCOL, type Poses, type StateMessage, type TopologyHeader } from "./messages";
+
+interface Box {
+  low: number[];
+  high: number[];
+}
+
+interface Moves {
+  /** Nodes in each frame. */
+  counts: number[];
+  positions: Box;
+  values?: Box;
+}
+
+interface ReplayHeader extends Omit<TopologyHeader, "poses"> {
+  name: string;
+  version: string;
+  fps: number;
+  times: number[];
+  steps: number[];
+  poses: Poses[];
+  moves: Moves[];
+}
+
+/** The frames of one quantity as whole numbers, one after another. */
+export class Squeezed {
+  private readonly whole: Uint16Array;
+  private readonly starts: number[] = [];
+  private readonly ends: number[] = [];
+
+  /**
+   * @param bytes Low bytes of all differences, then high bytes.
+   * @param counts Rows in each frame.
+   * @param box Where the values lie; it tells how many there are in a row.
+   */
+  constructor(bytes: Uint8Array, counts: number[], private readonly box: Box) {
+    const width = box.low.length;
+    const total = bytes.length / 2;
+    this.whole = new Uint16Array(total);
+    let start = 0;
+    counts.forEach((count, frame) => {
+      const length = count * width;
+      const before = frame > 0 && counts[frame - 1] === count ? start - length : -1;
+      for (let i = 0; i < length; i++) {
+        const folded = bytes[start + i] | (bytes[total + start + i] << 8);
+        const change = folded & 1 ? -((folded + 1) >> 1) : folded >> 1;
+        this.whole[start + i] = before < 0 ? change : this.whole[before + i] + change; // modulo 65536
+      }
+      this.starts.push(start);
+      start += length;
+      this.ends.push(start);
+    });
+  }
+
+  frame(number: number): Float32Array {
+    const { low, high } = this.box;
+    const width = low.length;
+    const out = new Float32Array(this.ends[number] - this.starts[number]);
+    for (let i = 0; i < out.length; i++) {
+      const axis = i % width;
+      out[i] = low[axis] + ((high[axis] - low[axis]) / 65535) * this.whole[this.starts[number] + i];
+    }
+    return out;
+  }
+}
+
+interface Body {
+  positions: Squeezed;
+  values: Squeezed | null;
+  rest: Float32Array;
+}
+
+const DISPLACEMENT = { name: "displacement", group: "Motion", label: "Displacement", unit: "m", start: "zero" } as const;
+
+/** Plays the run that is packed into the page. */
+export class Replay implements Link {
+  private header: ReplayHeader | null = null;
+  private bodies: Body[] = [];
+  private number = 0;
+  private seq = 0;
+  private playing = true;
+  private field: string | null = null;
+  private clock = 0;
+
+  constructor(
+    private readonly source: Element,
+    private readonly handlers: Handlers,
+  ) {}
+
+  open(): void {
+    unpack(this.source.textContent ?? "")
+      .then((buffer) => this.start(buffer))
+      .catch((error: unknown) => {
+        document.body.textContent = `The replay cannot be read (${String(error)}).`;
+      });
+  }
+
+  send(command: Command): void {
+    switch (command.type) {
+      case "play":
+        if (this.number === this.last) this.number = 0;
+        this.run(true);
+        break;
+      case "pause":
+        this.run(false);
+        break;
+      case "step":
+        this.run(false);
+        this.show(Math.min(this.number + 1, this.last));
+        break;
+      case "reset":
+        this.run(false);
+        this.show(0);
+        break;
+      case "seek":
+        this.show(Math.max(0, Math.min(command.frame, this.last)));
+        break;
+      case "color":
+        this.field = command.field;
+        this.show(this.number);
+        break;
+      default:
+    }
+  }
+
+  private get last(): number {
+    return (this.header?.times.length ?? 1) - 1;
+  }
+
+  private start(buffer: ArrayBuffer): void {
+    const { code, header, arrays } = readArrays(buffer);
+    if (code !== 3) throw new Error(`unknown message kind ${code}`);
+    const replay = (this.header = header as unknown as ReplayHeader);
+    this.field = replay.field;
+    this.bodies = replay.moves.map((moves, number) => ({
+      positions: new Squeezed(arrays.get(`${number}/positions`) as Uint8Array, moves.counts, moves.positions),
+      values: moves.values
+        ? new Squeezed(arrays.get(`${number}/values`) as Uint8Array, moves.counts, moves.values)
+        : null,
+      rest: arrays.get(`${number}/rest`) as Float32Array,
+    }));
+    const fields = [...replay.fields.filter(({ name }) => name !== "displacement"), DISPLACEMENT];
+    this.handlers.status("open");
+    this.handlers.text({
+      type: "hello",
+      protocol: PROTOCOL,
+      version: replay.version,
+      scenes: [],
+      schema: {},
+      palette: { shapes: {}, kinds: {}, offers: {}, matter: {} },
+      frames: replay.times.length,
+    });
+    this.tell();
+    this.handlers.packet({ kind: "topology", header: { ...replay, fields, poses: replay.poses[0], bounds: around(replay.moves) }, arrays });
+    this.show(0);
+    this.run(true);
+  }
+
+  private run(playing: boolean): void {
+    this.playing = playing;
+    this.clock = performance.now();
+    this.tell();
+    if (playing) requestAnimationFrame(() => this.tick());
+  }
+
+  private tick(): void {
+    if (!this.playing || !this.header) return;
+    const { fps } = this.header;
+    const passed = Math.floor(((performance.now() - this.clock) * fps) / 1000);
+    if (passed > 0) {
+      this.clock += (1000 * passed) / fps;
+      this.show(Math.min(this.number + passed, this.last));
+      if (this.number === this.last) {
+        this.run(false);
+        return;
+      }
+    }
+    requestAnimationFrame(() => this.tick());
+  }
+
+  private tell(): void {
+    const state: StateMessage = {
+      type: "state",
+      scene: this.header?.name ?? "",
+      playing: this.playing,
+      error: null,
+      busy: null,
+      settled: null,
+      dt: 1 / (this.header?.fps ?? 60),
+      values: {},
+      fast: false,
+      limit: true,
+      stale: false,
+      problem: null,
+      notes: [],
+    };
+    this.handlers.text(state);
+  }
+
+  private show(number: number): void {
+    const replay = this.header;
+    if (!replay) return;
+    this.number = number;
+    const arrays = new Map<string, PackedArray>([["samples", new Float32Array()]]);
+    this.bodies.forEach((body, index) => {
+      const positions = body.positions.frame(number);
+      arrays.set(`${index}/positions`, positions);
+      if (this.field === "displacement") {
+        const own = replay.bodies[index].kind === "soft";
+        if (own) arrays.set(`${index}/displacement`, lengths(positions, body.rest));
+      } else if (this.field !== null && body.values) {
+        arrays.set(`${index}/${this.field}`, body.values.frame(number));
+      }
+    });
+    this.handlers.packet({ kind: "frame", header: this.frameHeader(replay, number), arrays });
+  }
+
+  private frameHeader(replay: ReplayHeader, number: number): FrameHeader {
+    return {
+      seq: ++this.seq,
+      epoch: replay.epoch,
+      time: replay.times[number],
+      step: replay.steps[number],
+      field: this.field,
+      stepMs: 0,
+      stepsPerSecond: 0,
+      rate: 1,
+      iterations: 0,
+      converged: true,
+      inverted: 0,
+      contacts: 0,
+      warnings: [],
+      fluid: "points",
+      reports: {},
+      shares: {},
+      solvers: {},
+      forces: {},
+      sizes: {},
+      hands: {},
+      probe: null,
+      held: [],
+      poses: replay.poses[number],
+      frame: number,
+    };
+  }
+}
+
+/** A box around all frames of all bodies. */
+function around(moves: Moves[]): TopologyHeader["bounds"] {
+  if (moves.length === 0) return undefined;
+  const end = (side: "low" | "high", pick: (...values: number[]) => number, axis: number) =>
+    pick(...moves.map(({ positions }) => positions[side][axis]));
+  return {
+    min: [end("low", Math.min, 0), end("low", Math.min, 1), end("low", Math.min, 2)],
+    max: [end("high", Math.max, 0), end("high", Math.max, 1), end("high", Math.max, 2)],
+  };
+}
+
+function lengths(positions: Float32Array, rest: Float32Array): Float32Array {
+  const out = new Float32Array(positions.length / 3);
+  for (let i = 0; i < out.length; i++) {
+    const j = 3 * i;
+    out[i] = Math.hypot(positions[j] - rest[j], positions[j + 1] - rest[j + 1], positions[j + 2] - rest[j + 2]);
+  }
+  return out;
+}
+
+/** Undo base64 and deflate. */
+async function unpack(text: string): Promise<ArrayBuffer> {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
+}
