@@ -266,7 +266,12 @@ def test_a_python_world_is_recorded_not_exported():
 def test_motions_that_depend_on_time_give_the_bits_of_a_run(tmp_path):
     turned = {
         "where": {"type": "box", "min": [-1, 0.99, -1], "max": [2, 2, 2]},
-        "motion": {"type": "rotate", "axis": [0, 1, 0], "point": [0.5, 0.5, 0.5], "degrees_per_second": 131.7},
+        "motion": {
+            "type": "rotate",
+            "axis": [0, 1, 0],
+            "point": [0.5, 0.5, 0.5],
+            "degrees_per_second": 131.7,
+        },
     }
     data = {**SCENE, "fps": 24, "dt": 0.006, "seconds": 1.0}
     data["bodies"] = [{**SCENE["bodies"][0], "drive": [turned]}]

@@ -341,5 +341,7 @@ def parse_command(text: str) -> Command:
         return _ADAPTER.validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
+        if first["type"] == "union_tag_invalid":
+            raise InputError(f"there is no command '{first['ctx']['tag'][:50]}'") from None
         place = ".".join(str(part) for part in first["loc"])
         raise InputError(f"the message was not understood ({first['msg']})", where=place) from None
