@@ -9,7 +9,7 @@ const TOOLS: [ViewTool, IconName, string, string][] = [
   ["nodes", "nodes", "Choose nodes", "N"],
   ["press", "press", "Press on a face; Ctrl keeps it", "P"],
   ["poke", "poke", "Poke with a ball; the wheel moves it in depth", "K"],
-  ["pin", "pin", "Pin a node where it is, or let it go", "I"],
+  ["pin", "pin", "Pin nodes on the fly", "I"],
 ];
 
 const ALWAYS: ViewTool[] = ["poke", "pin"];
