@@ -72,15 +72,11 @@ class BodyContact:
     Attributes:
         impulse: What they added to the right-hand side [N s], shape [n, 3].
         count: Number of contacts that press.
-        points: For a body whose contacts are all with obstacles, where these are [m], shape [k, 3].
-        answers: And the impulse each takes from a velocity there [kg], shape [k, 3, 3].
         again: Whether contacts have a word on the velocities at the end.
     """
 
     impulse: NDArray[np.float64]
     count: int
-    points: NDArray[np.float64]
-    answers: NDArray[np.float64]
     again: bool = False
 
 

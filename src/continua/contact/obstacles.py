@@ -19,6 +19,7 @@ from continua.contact.shapes import Pose, Shape
 __all__ = ["Look", "Obstacles", "Touching", "first_hit"]
 
 _SAFE = 0.9  # part of the distance that a point may go without looking again
+_FRESH = 1e-6  # part of the tolerance, for points that have no plane of a shape yet
 _LOOKS = 200  # steps along the way after which a point counts as touching
 
 
@@ -116,13 +117,13 @@ class Look:
 
         Args:
             ends: Where the points are at the end of the step [m].
-            tolerance: Depth [m] that is none.
+            tolerance: Depth [m] that is none, for points that have a plane of the shape.
         """
         found = []
         for number, shape, now, then, local, gaps, _ in self._met:
             to = ends if then is None else (ends - then.shift) @ then.turn
             length = np.linalg.norm(to - local, axis=1)
-            maybe = np.flatnonzero(gaps < length - tolerance)
+            maybe = np.flatnonzero(gaps < length - np.where(self._kept[number], tolerance, 0.0))
             if not len(maybe):
                 continue
             a, b = local[maybe], to[maybe]
@@ -169,7 +170,7 @@ def first_hit(
     """
     length = np.linalg.norm(b - a, axis=1)
     share = np.full(len(a), 2.0)
-    deepest = np.minimum(gaps, 0.0) - tolerance
+    deepest = np.minimum(gaps, 0.0) - np.where(free, _FRESH, 1.0) * tolerance
     at = np.where(free, _SAFE * np.maximum(gaps, 0.0) / np.maximum(length, 1e-300), 1.0)
     going = np.arange(len(a))
     least = 0.5 * tolerance

@@ -51,7 +51,8 @@ STUCK = 8
 """Solves without a better error after which the linear solver gives no more, within a hundred tolerances."""
 
 LAST = 1e-5
-"""Part of the tolerance at which nothing is left to gain; it is reached where linear solves are exact."""
+"""Part of the tolerance at which nothing is left to gain; it is reached where linear solves are exact. A body that
+slides is solved on to there: an error of the pressure is one of the friction, which adds up over the way."""
 
 
 @dataclass(eq=False)
@@ -60,7 +61,6 @@ class ContactSolution:
 
     Attributes:
         impulse: Impulses in the contacts' frames [N s], over the longest `weight` of the systems, shape [c, 3].
-        hessian: How they resist a change of u: (nn, n1, n2, 11, 12, 22) [kg], shape [c, 6].
         report: The linear solves together.
         solves: How many there were.
         error: Largest error of a relative velocity in the end [m/s].
@@ -68,7 +68,6 @@ class ContactSolution:
     """
 
     impulse: NDArray[np.float64]
-    hessian: NDArray[np.float64]
     report: SolveReport
     solves: int
     error: float
@@ -107,9 +106,13 @@ def solve_contacts(
     iterations, worst, converged, solves, goal = 0, 0.0, True, 0, tolerance
     said: tuple[str, ...] = ()
     try:
-        before, best, since, fine = np.inf, np.inf, 0, False
+        before, best, since, fine, polished = np.inf, np.inf, 0, False, False
         while solves < most and since < STUCK:
-            if _good(state.error, before, tolerance) if exact else fine and state.error <= goal:
+            if exact and _good(state.error, before, tolerance):
+                if not alone or polished or state.error <= LAST * tolerance or not state.slides:
+                    break
+                polished, land.floor = True, LAST
+            elif not exact and fine and state.error <= goal:
                 break
             coarse = max(tolerance, min(enough, SHARE * state.scale))
             goal = coarse if solves >= PATIENCE else tolerance
@@ -145,7 +148,7 @@ def solve_contacts(
         first += len(s.x)
     settled = state.error <= goal or (since >= STUCK and state.error <= 100.0 * tolerance)
     total = SolveReport(iterations, worst, converged, warnings=said)
-    return ContactSolution(state.final, state.hessian, total, solves, state.error, settled)
+    return ContactSolution(state.final, total, solves, state.error, settled)
 
 
 def _good(error: float, before: float, tolerance: float) -> bool:
@@ -183,6 +186,14 @@ class _Impulses:
         self._u = rows.velocities(V)
         self._slide = self._sliding()
         self._respond()
+
+    @property
+    def slides(self) -> bool:
+        """Whether a contact slides against friction."""
+        p = self.final
+        pressing = (p[:, 0] > 0.0) & (self._rows.friction > 0.0) & (self._rows.bilateral == 0)
+        most = (1.0 - 1e-9) * self._rows.friction * p[:, 0]
+        return bool((pressing & (np.hypot(p[:, 1], p[:, 2]) >= most)).any())
 
     @property
     def scale(self) -> float:

@@ -322,10 +322,9 @@ def sweep_velocities(ptr, row, block, offset, target, friction, inverse, effecti
 
 @kernel
 def close_exactly(row, frame, offset, bound, friction, bilateral, fixed, impulse, base, x):
-    """Take away the last error of contacts of one free row each that stick: u_n + bound = 0 and u_t = 0.
+    """Take away the last error of contacts of one free row each: u_n + bound = 0, and u_t = 0 where they stick.
 
-    The change is below the tolerance of the solve; without it nodes would creep by that. A contact that slides keeps
-    its error: the gap that it leaves corrects the normal impulse of the next step, and with it the friction.
+    The change is below the tolerance of the solve; without it nodes would creep by that, or end inside.
     """
     for _ in range(20):
         largest = 0.0
@@ -337,8 +336,6 @@ def close_exactly(row, frame, offset, bound, friction, bilateral, fixed, impulse
             most = (1.0 - 1e-9) * friction[c] * p0
             sticks = impulse[c, 1] ** 2 + impulse[c, 2] ** 2 < most * most
             v0, v1, v2 = base[i, 0] + x[i, 0], base[i, 1] + x[i, 1], base[i, 2] + x[i, 2]
-            if not sticks and friction[c] > 0.0:
-                continue
             for k in range(3 if sticks else 1):
                 d0, d1, d2 = frame[c, 3 * k], frame[c, 3 * k + 1], frame[c, 3 * k + 2]
                 u = d0 * v0 + d1 * v1 + d2 * v2 + offset[c, k]

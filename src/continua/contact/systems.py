@@ -28,7 +28,11 @@ __all__ = ["Alone", "Together"]
 
 
 class Alone:
-    """The system of one body whose contacts have one entry each."""
+    """The system of one body whose contacts have one entry each.
+
+    Attributes:
+        floor: Part of the load to which the tolerance of the linear solver is relative.
+    """
 
     def __init__(self, system: BodySystem, rows: ContactRows) -> None:
         """Take over the system; rows count from the body's first one."""
@@ -39,6 +43,7 @@ class Alone:
         self._plain = system.matrix.blocks[self._places]
         self._known: NDArray[np.float64] | None = None  # the H that the solver has
         self.fixed = system.fixed
+        self.floor = 1.0
 
     def compliance(self) -> NDArray[np.float64]:
         """Return how far the contacts give way by their own nodes [1/kg], shape [c]."""
@@ -67,7 +72,8 @@ class Alone:
             s.solver.update(s.matrix, s.fixed, s.projections)
             self._known = hessian.copy()
         x = np.zeros_like(rhs)
-        return x, s.solver.solve(rhs, x, s.load if s.scale is None else s.scale)
+        scale = s.load if s.scale is None else s.scale
+        return x, s.solver.solve(rhs, x, scale if self.floor == 1.0 else self.floor * scale)
 
     def filtered(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros where the rows are held."""
@@ -76,6 +82,8 @@ class Alone:
 
 class Together:
     """The merged system of several bodies."""
+
+    floor = 1.0
 
     def __init__(self, systems: Sequence[BodySystem], rows: ContactRows, rtol: float) -> None:
         """Merge the systems, which stand one after the other in V and in `rows`.

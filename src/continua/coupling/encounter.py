@@ -364,12 +364,7 @@ class Encounter:
             if hard or not single:
                 member.make_exact(s, (s.weight / weight) * total[mine])
             self._take(i, s)
-            points, answers = np.zeros((0, 3)), np.zeros((0, 3, 3))
-            if single:
-                points, answers = rows.point[pressing], _answers(rows, solution.hessian, pressing)
-            contacts[i] = BodyContact(
-                (s.weight / weight) * total[mine], int(pressing.sum()), points, answers, again
-            )
+            contacts[i] = BodyContact((s.weight / weight) * total[mine], int(pressing.sum()), again)
         return solution
 
     # --- the end ----------------------------------------------------------------------------------------
@@ -407,15 +402,6 @@ class Encounter:
         keep = self.force.any(axis=1)
         order = np.argsort(self.rows.key[keep], kind="stable")
         return self.rows.key[keep][order], self.force[keep][order]
-
-
-def _answers(
-    rows: ContactRows, hessian: NDArray[np.float64], which: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Return C^T H C of some contacts, shape [k, 3, 3]."""
-    C = rows.frame[which].reshape(-1, 3, 3)
-    H = hessian[which][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
-    return np.einsum("kai,kab,kbj->kij", C, H, C)
 
 
 def _plus(one: SolveReport | None, other: SolveReport) -> SolveReport:

@@ -8,7 +8,9 @@ which is Weber's equation (2015) for v+ instead of the change of velocity. One l
 
 The frozen rotations make the elastic force exert a small torque on the moved body, and an inexact solve a small
 force. For a body that nothing holds, both are taken out again: a rigid motion is added so that momentum and angular
-momentum change by the external force and torque alone, as they do in nature. See docs/theory/time.md.
+momentum change by the external force and torque alone, as they do in nature. Where contacts have had their say nothing
+is added, since it could lead through what the body touches: the next step gets what is lacking as an impulse. See
+docs/theory/time.md.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from continua.solids import mass_kernels
 from continua.solids.elements import Elements
 from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, ImplicitStepper
 from continua.solids.integrators.integrator import Matter, Solving, StepInput
-from continua.solids.integrators.rigid import rigid_motion
+from continua.solids.integrators.rigid import net_impulse, rigid_motion, rigid_velocities
 from continua.solids.integrators.supports import spring_answers
 
 __all__ = ["ImplicitEuler"]
@@ -58,21 +60,28 @@ class ImplicitEulerStepper(ImplicitStepper):
         self._impulse = np.zeros((elements.node_count, 3))
         self._touched = np.zeros(1)  # whether something touched the body in the last step
         self.memory["touched"] = self._touched
+        self._owed = np.zeros(6)  # impulse and moment that the last step lacked
+        self._lacking = np.zeros(6)
+        self.memory["momentum_owed"] = self._owed
         self._after = np.zeros((elements.node_count, 3))
 
     def restart(self, velocities: NDArray[np.float64]) -> None:
         """Start solves from these velocities."""
         self._before[:] = velocities
+        self._owed[:] = 0.0
 
     def solve(self, matter: Matter, step: StepInput) -> Solving:
         """Fill `positions` and `velocities`."""
         dt = step.dt
         np.multiply(step.force, dt, out=self.load)
+        if self._owed.any():
+            self.load += self._rigid_impulse(matter, self._owed)
         self._extrapolate(matter.v)
         equation = Equation(1.0 + dt * step.alpha, dt * (dt + step.beta), dt, dt * step.beta, dt)
         outcome = yield from self.solve_motion(matter, matter.v, step, equation, dt)
         contact = self.contact
-        if not step.held.any and (contact is None or len(contact.points)):
+        self._lacking[:] = 0.0
+        if not step.held.any:
             self._keep_momentum(matter, step)
         mass_kernels.move.pick(self.matrix.pattern.parallel)(matter.x, self.solved, dt, self.positions)
         self.velocities = self.solved
@@ -85,6 +94,7 @@ class ImplicitEulerStepper(ImplicitStepper):
     def accept(self, matter: Matter) -> None:
         """Take the step over, and remember the velocities before it."""
         self._touched[0] = self.contact is not None
+        self._owed[:] = self._lacking
         mass_kernels.take_over.pick(self.matrix.pattern.parallel)(
             self.positions, self.velocities, self._before, matter.x, matter.v
         )
@@ -101,7 +111,7 @@ class ImplicitEulerStepper(ImplicitStepper):
         )
 
     def _keep_momentum(self, matter: Matter, step: StepInput) -> None:
-        """Add the rigid motion that leaves the elastic forces without net force and torque."""
+        """Leave the elastic forces without net force and torque: now by a rigid motion, or in the next step."""
         x, v = matter.x, matter.v
         gain = 1.0 + step.dt * step.alpha
         np.multiply(self.solved, gain, out=self.work)
@@ -113,11 +123,16 @@ class ImplicitEulerStepper(ImplicitStepper):
             self._impulse[pull.nodes] -= step.dt * pull.stiffness * np.outer(pull.weights, offset)
         self.mass_times(matter, x, self.work)
         impulse = step.held.free_part(self._impulse) if step.held.projections is not None else self._impulse
-        points, answers = spring_answers(step.pulls, x, step.dt)
         if self.contact is not None:
             impulse = impulse - self.contact.impulse
-            points = np.concatenate([points, self.contact.points])
-            answers = np.concatenate([answers, self.contact.answers])
+            self._lacking[:] = -net_impulse(matter, x, self.work, impulse, step.follows_rotation)
+            return
         self.solved += rigid_motion(
-            matter, x, self.work, impulse, gain, step.follows_rotation, points, answers
+            matter, x, self.work, impulse, gain, step.follows_rotation, *spring_answers(step.pulls, x, step.dt)
         )
+
+    def _rigid_impulse(self, matter: Matter, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return impulses [n, 3] that act like an impulse and a moment, and deform nothing."""
+        self.mass_times(matter, matter.x, self.work)
+        motion = rigid_velocities(matter, matter.x, self.work, wanted)
+        return self.mass_times(matter, motion, np.empty_like(motion))

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from continua.solids import mass_kernels
 from continua.solids.integrators.integrator import Matter
 
-__all__ = ["rigid_motion"]
+__all__ = ["net_impulse", "rigid_motion", "rigid_velocities"]
+
+
+def net_impulse(
+    matter: Matter, x: NDArray[np.float64], mass_x: NDArray[np.float64], impulse: NDArray[np.float64], spins: bool
+) -> NDArray[np.float64]:
+    """Return the sum of impulses [n, 3] and, if the body `spins`, their moment about its centre, shape [6]."""
+    net, torque, _, _, _ = mass_kernels.rigid_balance(x, matter.node_mass, mass_x, impulse)
+    return np.concatenate([net, torque if spins else np.zeros(3)])
 
 
 def rigid_motion(
@@ -58,3 +66,13 @@ def rigid_motion(
         return np.broadcast_to(velocity, x.shape)
     motion = np.linalg.solve(system, -np.concatenate([net, torque]))
     return motion[:3] + np.cross(motion[3:], x - center)
+
+
+def rigid_velocities(
+    matter: Matter, x: NDArray[np.float64], mass_x: NDArray[np.float64], wanted: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the rigid motion [n, 3] that an impulse and a moment about the centre of mass [6] give the body."""
+    _, _, total, inertia, center = mass_kernels.rigid_balance(x, matter.node_mass, mass_x, np.zeros_like(x))
+    size = float(np.trace(inertia))
+    spin = np.linalg.solve(inertia + 1e-14 * size * np.eye(3), wanted[3:]) if size > 0.0 else np.zeros(3)
+    return np.asarray(wanted[:3] / total + np.cross(spin, x - center))
