@@ -50,6 +50,10 @@ MOST = 60
 STUCK = 8
 """Solves without a better error after which the linear solver gives no more, within a hundred tolerances."""
 
+VAIN, LEAST = 4, 0.125
+"""Sliding speeds and pressures can chase each other for ever: after so many renewals that were in vain, sliding speeds
+are renewed by half as much, down to the second number."""
+
 LAST = 1e-5
 """Part of the tolerance at which nothing is left to gain; it is reached where linear solves are exact. A body that
 slides is solved on to there: an error of the pressure is one of the friction, which adds up over the way."""
@@ -185,6 +189,7 @@ class _Impulses:
         self._push, self._rows, self._bound, self._give, self._early = push, rows, bound, give, early
         self._u = rows.velocities(V)
         self._slide = self._sliding()
+        self._best, self._vain, self._part = np.inf, 0, 1.0
         self._respond()
 
     @property
@@ -235,7 +240,17 @@ class _Impulses:
         self.error = max(wrong, moved)
         self.final = self.impulse
         if wrong <= max(LAST * tolerance, self._early * moved):
-            self._push, self._slide = self.final, self._sliding()
+            self._calm(moved)
+            self._push = self.final
+            self._slide = self._slide + self._part * (self._sliding() - self._slide)
             self.impulse = np.zeros_like(before)
             self._respond()
         return length
+
+    def _calm(self, moved: float) -> None:
+        """Renew sliding speeds in part only where errors no longer fall."""
+        self._vain += 1
+        if moved < 0.9 * self._best:
+            self._best, self._vain = moved, 0
+        elif self._vain >= VAIN:
+            self._part, self._vain = max(0.5 * self._part, LEAST), 0

@@ -176,7 +176,7 @@ class Encounter:
         number, table = self.soft[i].number, self.meeting.table
         other = self.meeting.collider_number(met.shape.astype(np.int64))
         node = nodes[met.which].astype(np.int64)
-        key = (number * len(table.friction) + other) * 2**32 + node
+        key = self._node_keys(i, node, other)
         key += np.where(np.isin(key, self.rows.key), again * 2**56, 0)  # another plane for the same two
         return contact_rows(
             met.normal,
@@ -191,15 +191,40 @@ class Encounter:
             b=other,
         )
 
+    def _node_keys(self, i: int, node: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the keys of contacts of nodes of body i with colliders."""
+        return (
+            self.soft[i].number * len(self.meeting.table.friction) + other.astype(np.int64)
+        ) * 2**32 + node
+
     def _add(self, rows: ContactRows) -> None:
         """Add contacts; those that were there in the last step begin with the forces that they had."""
         if len(rows):
             self.rows = join_rows([self.rows, rows])
             self.force = np.concatenate([self.force, self.host.recall(rows.key)])
 
+    def _broken(self, asked: Mapping[int, BodySystem]) -> NDArray[np.bool_]:
+        """Return which contacts with colliders the velocities V do not keep, shape [c]."""
+        rows = self.rows
+        broken = (rows.bilateral == 0) & (rows.b >= self.meeting._first_collider)
+        if not broken.any():
+            return broken
+        body = np.searchsorted(self.starts, rows.row[rows.ptr[:-1]], side="right") - 1
+        size = np.array([member.size for member in self.group])[body]
+        free = np.zeros(len(self.V), np.bool_)
+        for i, ask in asked.items():
+            free[self._slice(i)] = ask.fixed == 0
+        broken &= np.logical_and.reduceat(free[rows.row], rows.ptr[:-1])
+        start = np.minimum(rows.gap, 0.0)
+        return broken & (rows.gap + self.dt * rows.velocities(self.V)[:, 0] < start - DEPTH * size)
+
     def _look_again(self, asked: Mapping[int, BodySystem], round_: int) -> ContactRows:
-        """Return contacts for points that go through something on the ways that V gives them."""
+        """Return contacts for points that go through something on the ways that V gives them.
+
+        A contact that there is and does not hold tells nothing about where its point should be.
+        """
         parts = []
+        broken = self.rows.key[self._broken(asked)] % 2**56
         for i, nodes, look in self._looks:
             if i not in asked:
                 continue
@@ -207,7 +232,9 @@ class Encounter:
             _, points = member.touching
             v = self.V[self._slice(i)][nodes]
             met = look.crossed(points + self.dt * v, DEPTH * member.size)
+            other = self.meeting.collider_number(met.shape.astype(np.int64))
             free = asked[i].fixed[nodes[met.which]] != 1
+            free &= ~np.isin(self._node_keys(i, nodes[met.which], other), broken)
             met = Touching(*(column[free] for column in met))
             parts.append(self._obstacle_rows(i, nodes, met, round_))
         parts.append(self._crossing_rows(round_))
@@ -285,6 +312,8 @@ class Encounter:
             new = self._look_again(asked, round_)
             turned = self._look_at_joints(asked, round_)
             if not len(new) and not turned:
+                if self._broken(asked).any():
+                    failure = "nodes could not be kept out of what they touch"
                 break
             if round_ > ROUNDS:
                 failure = "nodes could not be kept out of what they touch"

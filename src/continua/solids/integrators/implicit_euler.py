@@ -128,7 +128,13 @@ class ImplicitEulerStepper(ImplicitStepper):
             self._lacking[:] = -net_impulse(matter, x, self.work, impulse, step.follows_rotation)
             return
         self.solved += rigid_motion(
-            matter, x, self.work, impulse, gain, step.follows_rotation, *spring_answers(step.pulls, x, step.dt)
+            matter,
+            x,
+            self.work,
+            impulse,
+            gain,
+            step.follows_rotation,
+            *spring_answers(step.pulls, x, step.dt),
         )
 
     def _rigid_impulse(self, matter: Matter, wanted: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,7 +17,11 @@ __all__ = ["net_impulse", "rigid_motion", "rigid_velocities"]
 
 
 def net_impulse(
-    matter: Matter, x: NDArray[np.float64], mass_x: NDArray[np.float64], impulse: NDArray[np.float64], spins: bool
+    matter: Matter,
+    x: NDArray[np.float64],
+    mass_x: NDArray[np.float64],
+    impulse: NDArray[np.float64],
+    spins: bool,
 ) -> NDArray[np.float64]:
     """Return the sum of impulses [n, 3] and, if the body `spins`, their moment about its centre, shape [6]."""
     net, torque, _, _, _ = mass_kernels.rigid_balance(x, matter.node_mass, mass_x, impulse)
