@@ -25,6 +25,7 @@ BENCHMARKS = {
     "solvers": "all solvers over size: where multigrid begins to pay",
     "stiffness": "iterations of multigrid over stiffness, Poisson's ratio and contrast",
     "surfaces": "iterations of multigrid on meshes of the surfaces in the folder $CONTINUA_SURFACES, at two sizes",
+    "studio-updates": "updates a second of a 20,000-vertex surface at the studio's server and in its page",
     "startup": "a warm process from start to the end of its first step, and its memory",
     "boundary-map": "density maps of a tank and a bunny ($CONTINUA_BUNNY) against SPlisHSPlasH",
     "dam-break": "dam break of 59,319 particles against SPlisHSPlasH, for each model of walls",

@@ -7,7 +7,7 @@ thread can read it while the simulation goes on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -15,7 +15,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BodyFields", "BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport", "Volume", "frozen"]
+__all__ = [
+    "BodyFields",
+    "BodyFrame",
+    "Field",
+    "Frame",
+    "RunInfo",
+    "Sink",
+    "Skin",
+    "StepReport",
+    "Volume",
+    "frozen",
+]
 
 
 def frozen(array: NDArray) -> NDArray:
@@ -137,6 +148,27 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
+class Skin:
+    """A detailed surface that a body carries along: each of its nodes is a weighted mean of four nodes of the body.
+
+    Attributes:
+        rest: Its nodes in the undeformed body [m], shape [s, 3].
+        triangles: Outward oriented, shape [k, 3]; indices into its own nodes.
+        nodes: The body's nodes that carry each node, shape [s, 4].
+        weights: Their weights, shape [s, 4]; rows add up to 1, negative ones extrapolate.
+    """
+
+    rest: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+    nodes: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+    def carry(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values at the nodes of the skin from values at the body's nodes, shape [n] or [n, k]."""
+        return np.asarray(np.einsum("sc,sc...->s...", self.weights, np.asarray(values)[self.nodes]))
+
+
+@dataclass(frozen=True, slots=True)
 class BodyFrame:
     """A body at one moment.
 
@@ -156,6 +188,7 @@ class BodyFrame:
         energy: Energies [J] by name: "kinetic", "elastic", "gravity".
         point_radius: Radius of particles [m]; None for a body that has a surface.
         volume: Quantities of a fluid on a grid, or None. Its `triangles` are a sheet through the middle.
+        skin: A detailed surface that is drawn instead of `triangles`, or None.
     """
 
     name: str
@@ -169,6 +202,7 @@ class BodyFrame:
     energy: Mapping[str, float] = field(default_factory=dict)
     point_radius: float | None = None
     volume: Volume | None = None
+    skin: Skin | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):
@@ -204,6 +238,24 @@ class BodyFrame:
             total += np.bincount(nodes, np.repeat(here, block.shape[1]), len(total))
             count += np.bincount(nodes, minlength=len(count))
         return total / np.maximum(count, 1.0)
+
+    def dressed(self, color: str = "plain") -> BodyFrame:
+        """Return the body as it is drawn: one with a skin becomes that surface, with the values of one field."""
+        skin = self.skin
+        if skin is None:
+            return self
+        fields = {}
+        if color in self.fields:
+            fields[color] = Field(skin.carry(self.scalars(color)), self.fields[color].unit)
+        return replace(
+            self,
+            positions=skin.rest + skin.carry(self.displacements),
+            rest_positions=skin.rest,
+            cells={},
+            triangles=skin.triangles,
+            fields=BodyFields(fields),
+            skin=None,
+        )
 
     @property
     def displacements(self) -> NDArray[np.float64]:

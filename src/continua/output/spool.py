@@ -79,7 +79,8 @@ class Spool:
         check_next(frame, self.count, self.folder)
         arrays: dict[str, NDArray] = {}
         bodies = []
-        for i, body in enumerate(frame):
+        for i, found in enumerate(frame):
+            body = found if self.volume else found.dressed(self.color)
             whole = self.volume or body.point_radius is not None
             nodes = np.arange(len(body.positions)) if whole else np.unique(body.triangles)
             arrays[f"positions{i}"] = np.asarray(body.positions)[nodes].astype(np.float32)

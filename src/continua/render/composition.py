@@ -283,7 +283,7 @@ def make_look(
     survey = _Survey()
     for frame in frames:
         for body in frame:
-            survey.add(body, frame.index, color)
+            survey.add(body.dressed(color), frame.index, color)
     outer = survey.outer if len(survey.outer) else np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])
     return Look(
         size=(width, height),
@@ -317,7 +317,7 @@ def compose(
     surfaces = {} if surfaces is None else surfaces
     shapes, clouds, fogs = [], [], []
     for number, found in enumerate(frame):
-        body = surfaced(found) if look.fluid == "surface" else found
+        body = surfaced(found) if look.fluid == "surface" else found.dressed(look.color)
         fog = shown_fog(body, look.color)
         if fog is not None:
             smoke = np.asarray(fog.fields["smoke"].values, np.float32)

@@ -18,7 +18,7 @@ from continua.render.colors import color_map, linear_to_srgb
 from continua.render.composition import Cloud, Composition, Ground, Shape
 from continua.render.lighting import backdrop, light_up
 
-__all__ = ["draw", "probe"]
+__all__ = ["aim", "bytes_rgba", "draw", "import_pyvista", "probe", "quiet_vtk"]
 
 _PROBE = """
 import pyvista
@@ -30,7 +30,8 @@ print(plotter.render_window.GetClassName(), "VTK", pyvista.vtk_version_info)
 """
 
 
-def _pyvista() -> Any:
+def import_pyvista() -> Any:
+    """Return the module, or raise `MissingExtraError`."""
     try:
         import pyvista
     except ImportError:
@@ -48,7 +49,7 @@ def probe() -> str:
         MissingExtraError: PyVista is not installed.
         ContinuaError: VTK cannot draw here.
     """
-    _pyvista()
+    import_pyvista()
     try:
         done = subprocess.run([sys.executable, "-c", _PROBE], capture_output=True, text=True, timeout=120)
     except subprocess.TimeoutExpired:
@@ -69,7 +70,7 @@ def _add_shape(pyvista: Any, plotter: Any, shape: Shape) -> None:
     mesh.point_data.active_normals = shape.normals
     paint: dict[str, Any] = {"color": tuple(_bytes(shape.color) / 255)}
     if shape.values is not None:
-        table = pyvista.LookupTable(values=_bytes_rgba(color_map()), scalar_range=(0.0, 1.0))
+        table = pyvista.LookupTable(values=bytes_rgba(color_map()), scalar_range=(0.0, 1.0))
         paint = {"scalars": shape.values, "cmap": table, "show_scalar_bar": False}
     finish = {"ambient": 0.42, "diffuse": 0.68, "specular": 0.12, "specular_power": 25}
     plotter.add_mesh(mesh, smooth_shading=True, **paint, **finish)
@@ -81,12 +82,13 @@ def _add_cloud(pyvista: Any, plotter: Any, cloud: Cloud) -> None:
     paint: dict[str, Any] = {"color": tuple(_bytes(cloud.color) / 255)}
     if cloud.values is not None:
         points["value"] = cloud.values
-        table = pyvista.LookupTable(values=_bytes_rgba(color_map()), scalar_range=(0.0, 1.0))
+        table = pyvista.LookupTable(values=bytes_rgba(color_map()), scalar_range=(0.0, 1.0))
         paint = {"scalars": "value", "cmap": table, "show_scalar_bar": False}
     plotter.add_mesh(points.glyph(geom=ball, scale=False, orient=False), smooth_shading=True, **paint)
 
 
-def _bytes_rgba(srgb: NDArray) -> NDArray[np.uint8]:
+def bytes_rgba(srgb: NDArray) -> NDArray[np.uint8]:
+    """Return sRGB colours from 0 to 1 as opaque bytes."""
     return np.rint(255 * np.column_stack([srgb, np.ones(len(srgb))])).astype(np.uint8)
 
 
@@ -117,7 +119,7 @@ def _fade(offset: NDArray, ground: Ground) -> NDArray[np.float64]:
 
 
 @contextmanager
-def _quiet_vtk() -> Iterator[None]:
+def quiet_vtk() -> Iterator[None]:
     """Keep VTK from reporting each way to draw that it tried before it found one."""
     from vtkmodules.vtkCommonCore import vtkLogger
 
@@ -131,9 +133,9 @@ def _quiet_vtk() -> Iterator[None]:
 
 def draw(composition: Composition) -> NDArray[np.uint8]:
     """Draw a composition without legend and text; returns sRGB bytes, shape [height, width, 3]."""
-    pyvista = _pyvista()
+    pyvista = import_pyvista()
     look, lit = composition.look, light_up(composition)
-    with _quiet_vtk():
+    with quiet_vtk():
         plotter = pyvista.Plotter(off_screen=True, window_size=look.size, lighting="none")
         try:
             rows = _bytes(backdrop(2))
@@ -148,14 +150,15 @@ def draw(composition: Composition) -> NDArray[np.uint8]:
             lamp = look.center + 10 * look.radius * lit.lamp
             plotter.add_light(pyvista.Light(position=lamp, focal_point=look.center, intensity=0.9))
             plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.25))
-            _aim(plotter, look.camera)
+            aim(plotter, look.camera)
             plotter.enable_anti_aliasing("ssaa")
             return np.ascontiguousarray(plotter.screenshot(return_img=True)[:, :, :3])
         finally:
             plotter.close()
 
 
-def _aim(plotter: Any, camera: Camera) -> None:
+def aim(plotter: Any, camera: Camera) -> None:
+    """Put the camera of a plotter where `camera` is."""
     plotter.camera.position = camera.position
     plotter.camera.focal_point = camera.target
     plotter.camera.up = camera.up

@@ -113,12 +113,32 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             solver=_solver(spec.solver),
             color=None if spec.color is None else rgb(spec.color),
             paint=None if spec.paint is None else _paint(spec.paint, scene),
+            skin=_skin(scene, number),
         )
     _actions(scene, number, mesh, body)
     if spec.initial is not None:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
     return body
+
+
+def _skin(scene: Scene, number: int) -> meshes.SurfaceMesh | None:
+    """Return the detailed surface of a body, placed as the body is."""
+    spec = _soft_spec(scene, number)
+    if spec.skin is None:
+        return None
+    with scene.at("bodies", number, "skin"):
+        surface = meshes.read(scene.file(spec.skin.path))
+        if not isinstance(surface, meshes.SurfaceMesh):
+            raise InputError(f"{spec.skin.path} is no surface; a skin is a surface such as OBJ, STL or PLY")
+        place = spec.transform
+        if place is None:
+            return surface
+        return surface.transformed(
+            translate=place.translate,
+            rotate=None if place.rotate is None else turn_vector(place.rotate),
+            scale=place.scale,
+        )
 
 
 def _damping(spec: matter.Damping) -> tuple[float, float] | solids.RotatedDamping:

@@ -111,6 +111,12 @@ Paint = Annotated[
 ]
 
 
+class Skin(Model):
+    """A detailed surface that a body carries along in pictures, films and the studio."""
+
+    path: Path = option("A surface (OBJ, STL, PLY, OFF), relative to the folder of the scene.")
+
+
 class SoftBody(Model):
     """An elastic solid."""
 
@@ -145,6 +151,9 @@ class SoftBody(Model):
     )
     color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
     paint: Paint | None = option("A pattern that the body carries; `color: paint` shows it.", None)
+    skin: Skin | None = option(
+        "A detailed surface around the mesh before it is transformed, drawn instead of it.", None
+    )
     initial: Initial | None = option("Motion at time 0; at rest by default.", None)
     pin: list[Pin] = option("Nodes that are held.", [])
     drive: list[Drive] = option("Nodes that move as told.", [])

@@ -14,7 +14,7 @@ from continua.contact.options import check_constant
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, frozen
 from continua.linalg import LinearSolver, SolverChoice
-from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
+from continua.mesh import HexMesh, PlaneMesh, SurfaceMesh, TetMesh, VolumeMesh
 from continua.solids import mass_kernels
 from continua.solids.attachments import Attachments
 from continua.solids.bezier import BezierTets
@@ -31,7 +31,7 @@ from continua.solids.quadrature import NodalElements, QuadratureTets
 from continua.solids.selection import Where
 from continua.solids.statics import SettleReport, settle_body
 from continua.solids.stepping import step_alone
-from continua.solids.surface import BodySurface
+from continua.solids.surface import BodySurface, bind_skin
 from continua.solids.unknowns import choose_solver, give_geometry
 from continua.surroundings import Surroundings, as_vector
 
@@ -106,6 +106,8 @@ class SoftBody(Attachments):
         color: RGB in 0..1 for plain pictures.
         paint: A pattern that the body carries, to see how it deforms: a number a node, or a function of the rest
             positions [n, 3] that returns them. It is the field "paint" of frames.
+        skin: A detailed surface at rest that the body carries along in pictures, films and the studio; its
+            tetrahedra may be coarse.
     """
 
     def __init__(
@@ -126,6 +128,7 @@ class SoftBody(Attachments):
         solver: LinearSolver | None = None,
         color: tuple[float, float, float] | None = None,
         paint: Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike | None = None,
+        skin: SurfaceMesh | None = None,
     ) -> None:
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
@@ -148,6 +151,7 @@ class SoftBody(Attachments):
         self._force = np.zeros_like(self._x)
         self._contact_force = np.zeros_like(self._x)
         self._paint = _checked_paint(paint, self._elements.rest_positions)
+        self._skin = None if skin is None else bind_skin(skin, mesh)
         self._surroundings = Surroundings()
         self._surface = BodySurface(self._elements)
         self._probe = FieldProbe(self._elements)
@@ -401,6 +405,7 @@ class SoftBody(Attachments):
             triangles=self._surface.triangles,
             fields=BodyFields(at_hand, self._probe.askable(self._probe_state()), fields),
             color=self.color,
+            skin=self._skin,
             energy=MappingProxyType(self._energy()),
         )
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
+from continua.frames import Skin
+from continua.mesh import SurfaceMesh, TetMesh, VolumeMesh
+from continua.mesh.locate import Locator
 from continua.solids.elements import Elements
 
-__all__ = ["BodySurface"]
+__all__ = ["BodySurface", "bind_skin"]
 
 
 class BodySurface:
@@ -39,6 +43,15 @@ class BodySurface:
         distances = np.linalg.norm(np.einsum("kc,kci->ki", weights, corners) - point, axis=1)
         best = int(distances.argmin())
         return best, weights[best]
+
+
+def bind_skin(skin: SurfaceMesh, mesh: VolumeMesh) -> Skin:
+    """Bind a detailed surface to the tetrahedra that carry it (Georgii 2007); both at rest."""
+    if not isinstance(mesh, TetMesh):
+        raise InputError("only bodies of tetrahedra carry a skin")
+    binding = Locator(mesh).bind_surface(skin)
+    nodes = mesh.tets[binding.elements].astype(np.int32)
+    return Skin(skin.points.copy(), skin.triangles.astype(np.int32), nodes, binding.weights.copy())
 
 
 def _nearest_weights(point: NDArray[np.float64], corners: NDArray[np.float64]) -> NDArray[np.float64]:

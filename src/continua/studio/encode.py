@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.frames import BodyFrame
+from continua.frames import BodyFrame, Skin
 from continua.output.packets import Kind, body_facts, collider_facts, field_list, pack, poses_of, starts_at
 from continua.render.colors import color_map
 from continua.render.fluid_surface import surfaced
+from continua.render.iso import iso_surface, scattered, tets_of
 from continua.sph.surface import check_surfaces
 from continua.studio.cut import Cut
 from continua.studio.snapshot import Snapshot
@@ -20,6 +21,7 @@ from continua.studio.snapshot import Snapshot
 __all__ = ["Encoder"]
 
 _ABOVE_ZERO = frozenset({"density_error"})  # below rest a fluid is at its surface, which is no error
+_CLOUD = 24_000  # points of the cloud of a body
 _ENERGIES = ("kinetic", "elastic", "gravity")
 
 
@@ -35,7 +37,8 @@ class _Surface:
         if body.point_radius is not None:  # a fluid: all particles
             return cls(np.arange(len(body.positions)), np.zeros((0, 3), np.uint32))
         triangles = body.triangles if cut is None else cut.triangles(body, height)
-        nodes = np.union1d(triangles, marked).astype(np.int64)
+        carrying = [] if body.skin is None else [np.unique(body.skin.nodes)]
+        nodes = np.unique(np.concatenate([triangles.ravel(), marked, *carrying])).astype(np.int64)
         return cls(nodes, np.searchsorted(nodes, triangles).reshape(-1, 3).astype(np.uint32))
 
 
@@ -48,12 +51,16 @@ class Encoder:
     Attributes:
         field: The field whose values the page wants, or None; the scene's own at first.
         fluid: How the page draws fluids: "points" or "surface".
+        inside: What the page draws inside of bodies: "none", "surfaces" of equal value or a "cloud".
+        levels: The values of those surfaces.
     """
 
     def __init__(self, client: int = 0) -> None:
         self._client = client
         self.field: str | None = None
         self.fluid = "points"
+        self.inside = "none"
+        self.levels: tuple[float, ...] = ()
         self.epoch = 0
         self._cut: Cut | None = None
         self._view = self._colored = -1
@@ -79,6 +86,8 @@ class Encoder:
         self._surfaces = []
         for number, body in enumerate(frame):
             marked = [nodes for owner, nodes in snapshot.marks.values() if owner == number]
+            if self.inside == "cloud" and body.kind == "soft":
+                marked.append(np.arange(len(body.positions), dtype=np.int32))
             self._surfaces.append(
                 _Surface.of(body, self._cut, height, np.concatenate([np.zeros(0, np.int64), *marked]))
             )
@@ -92,6 +101,10 @@ class Encoder:
             arrays[f"{number}/triangles"] = surface.triangles
             arrays[f"{number}/nodes"] = surface.nodes.astype(np.uint32)
             arrays[f"{number}/rest"] = body.rest_positions[surface.nodes].astype(np.float32)
+            if body.skin is not None and self._cut is None:
+                arrays |= _skin(number, body.skin, surface)
+            if self.inside == "cloud":
+                arrays |= _cloud(number, body, surface)
             bodies.append(body_facts(number, body))
         for key, (owner, nodes) in snapshot.marks.items():
             arrays[f"{key}/marks"] = np.searchsorted(self._surfaces[owner].nodes, nodes).astype(np.uint32)
@@ -119,6 +132,8 @@ class Encoder:
                 values = self._values(body)
                 if values is not None:
                     wanted[f"{number}/{self.field}"] = values[surface.nodes].astype(np.float32)
+                    if self.inside == "surfaces":
+                        arrays |= self._levels(number, body, values)
             else:
                 wanted = self._fluid(number, body)
             self._add(wanted, arrays)
@@ -127,6 +142,22 @@ class Encoder:
         self._add({f"{key}/spring": values for key, values in live.springs.items()}, arrays)
         arrays["samples"] = self._new_samples(snapshot)
         return pack(Kind.FRAME, self._frame_header(snapshot), arrays)
+
+    def _levels(self, number: int, body: BodyFrame, values: NDArray) -> dict[str, NDArray]:
+        """Return the surfaces of equal value in a body, all in one, with the value at each point."""
+        tets = tets_of(body)
+        points, triangles, levels, first = [np.zeros((0, 3))], [np.zeros((0, 3), np.int32)], [np.zeros(0)], 0
+        for level in self.levels if len(tets) else ():
+            places, found = iso_surface(body.positions, tets, values, level)
+            points.append(places)
+            triangles.append(found + first)
+            levels.append(np.full(len(places), level))
+            first += len(places)
+        return {
+            f"{number}/iso/points": np.concatenate(points).astype(np.float32),
+            f"{number}/iso/triangles": np.concatenate(triangles).astype(np.uint32),
+            f"{number}/iso/values": np.concatenate(levels).astype(np.float32),
+        }
 
     def _values(self, body: BodyFrame) -> NDArray | None:
         """Return the values of the chosen field at a body's points, or None if it has none."""
@@ -170,6 +201,12 @@ class Encoder:
         """Show what is on one side of a plane from now on; the meshes have to be packed anew."""
         self._cut = None if axis is None else Cut(axis, place, flip)
         self.epoch = 0
+
+    def look_inside(self, look: str, levels: tuple[float, ...]) -> None:
+        """Send surfaces where the chosen field has these values, or a cloud of the matter, from now on."""
+        if "cloud" in (look, self.inside) and look != self.inside:
+            self.epoch = 0  # a cloud hangs on nodes inside, which have to be sent
+        self.inside, self.levels = look, levels
 
     def choose(self, field: str | None) -> None:
         """Send another field from now on."""
@@ -228,3 +265,29 @@ class Encoder:
             "held": snapshot.held,
             "poses": poses_of(frame),
         }
+
+
+def _skin(number: int, skin: Skin, surface: _Surface) -> dict[str, NDArray]:
+    """Return a detailed surface and what carries it; the page moves it, so that frames stay small."""
+    return {
+        f"{number}/skin/rest": skin.rest.astype(np.float32),
+        f"{number}/skin/triangles": skin.triangles.astype(np.uint32),
+        f"{number}/skin/nodes": np.searchsorted(surface.nodes, skin.nodes).astype(np.uint32),
+        f"{number}/skin/weights": skin.weights.astype(np.float32),
+    }
+
+
+def _cloud(number: int, body: BodyFrame, surface: _Surface) -> dict[str, NDArray]:
+    """Return points spread over the matter of a body, and what carries them."""
+    tets = tets_of(body)
+    if body.kind != "soft" or not len(tets):
+        return {}
+    owner, weights = scattered(body.rest_positions, tets, _CLOUD)
+    nodes = tets[owner]
+    return {
+        f"{number}/cloud/rest": np.einsum("qc,qcd->qd", weights, body.rest_positions[nodes]).astype(
+            np.float32
+        ),
+        f"{number}/cloud/nodes": np.searchsorted(surface.nodes, nodes).astype(np.uint32),
+        f"{number}/cloud/weights": weights.astype(np.float32),
+    }

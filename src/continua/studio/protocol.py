@@ -22,6 +22,7 @@ __all__ = [
     "Export",
     "ExportCancel",
     "Fluid",
+    "Inside",
     "Limit",
     "LoadScene",
     "NewScene",
@@ -148,6 +149,14 @@ class Fluid(_Command):
 
     type: Literal["fluid"]
     look: Literal["points", "surface"]
+
+
+class Inside(_Command):
+    """Choose what this page draws inside of soft bodies: nothing, surfaces of equal value, or clouds of matter."""
+
+    type: Literal["inside"]
+    look: Literal["none", "surfaces", "cloud"]
+    levels: Annotated[list[Number], Field(max_length=8)] = []
 
 
 class Ack(_Command):
@@ -327,7 +336,7 @@ class Pace(_Command):
 Command = (
     Play | Pause | Step | Reset | LoadScene | PullBegin | PullMove | PullEnd | Set | Settle | Color | Fluid | CutAt
     | Ack | EditScene | Add | PressFace | Undo | Redo | Save | Recover | NewScene | ReplaceScene | Build | Cancel
-    | Limit | Pace | Export | ExportCancel | Record | ProbeBegin | ProbeMove | ProbeEnd | PinNode
+    | Limit | Pace | Inside | Export | ExportCancel | Record | ProbeBegin | ProbeMove | ProbeEnd | PinNode
 )  # fmt: skip
 
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(Annotated[Command, Field(discriminator="type")])

@@ -293,6 +293,9 @@ export interface FrameHeader {
   frame?: number;
 }
 
+/** What is drawn inside of soft bodies. */
+export type InsideLook = "none" | "surfaces" | "cloud";
+
 /** How fluids are drawn. */
 export type FluidLook = "points" | "surface";
 
@@ -327,5 +330,6 @@ export type Command =
   | { type: "probe_begin"; place: Vector; radius: number; back: Vector }
   | { type: "probe_move"; place: Vector }
   | { type: "pin"; body: string; node: number }
+  | { type: "inside"; look: InsideLook; levels: number[] }
   | { type: "seek"; frame: number }
   | { type: "ack"; seq: number };

@@ -1,5 +1,6 @@
 import { linearScale, powerScale } from "../lib/scale";
-import { cutAt } from "../state/studio";
+import type { InsideLook } from "../net/messages";
+import { cutAt, lookInside } from "../state/studio";
 import { remember, useStudio } from "../state/store";
 import { Section, Tabs } from "./Section";
 import { Check, Track } from "./Slider";
@@ -12,6 +13,8 @@ const place = linearScale(0, 1);
 export function ViewPanel() {
   const wireframe = useStudio((s) => s.wireframe);
   const dots = useStudio((s) => s.dots);
+  const skin = useStudio((s) => s.skin);
+  const dressed = useStudio((s) => s.scene?.bodies.some((body) => body.skin) ?? false);
   const ghost = useStudio((s) => s.ghost);
   const factor = useStudio((s) => s.exaggeration);
   const replay = useStudio((s) => Boolean(s.hello?.frames));
@@ -20,6 +23,7 @@ export function ViewPanel() {
       <div className="checks">
         <Check label="Edges" value={wireframe} onChange={(on) => remember({ wireframe: on })} />
         <Check label="Nodes" value={dots} onChange={(on) => useStudio.setState({ dots: on })} />
+        {dressed && <Check label="Skin" value={skin} onChange={(on) => useStudio.setState({ skin: on })} />}
         <Check label="Shape at rest" value={ghost} onChange={(on) => useStudio.setState({ ghost: on })} />
       </div>
       <div className="slider">
@@ -35,8 +39,51 @@ export function ViewPanel() {
           onSlide={(p) => useStudio.setState({ exaggeration: 1 + Number(grow.toValue(p).toPrecision(2)) })}
         />
       </div>
+      {!replay && <Within />}
       {!replay && <LookInside />}
     </Section>
+  );
+}
+
+const LOOKS: InsideLook[] = ["none", "surfaces", "cloud"];
+
+/** Shows the chosen field inside of soft bodies. */
+function Within() {
+  const look = useStudio((s) => s.inside);
+  const count = useStudio((s) => s.levelCount);
+  const field = useStudio((s) => s.field);
+  const soft = useStudio((s) => s.scene?.bodies.some(({ info }) => info.kind === "soft" && Object.keys(info.cells).some((kind) => kind.startsWith("tetra"))));
+  if (!soft) return null;
+  return (
+    <>
+      <div className="slider">
+        <span className="knob-label" title="Makes soft bodies glassy, and shows the field of the colours inside of them">
+          Inside
+        </span>
+      </div>
+      <Tabs
+        label="Inside"
+        names={["Nothing", "Surfaces", "Cloud"]}
+        chosen={LOOKS.indexOf(look)}
+        onChoose={(next) => lookInside(LOOKS[next])}
+      />
+      {look !== "none" && field === null && <p className="note">Choose a colour to see something inside.</p>}
+      {look === "surfaces" && (
+        <div className="slider">
+          <label htmlFor="levels" title="Surfaces of equal value, evenly over the range of the colours">
+            Surfaces
+          </label>
+          <span />
+          <output>{count}</output>
+          <Track
+            id="levels"
+            position={(count - 1) / 7}
+            text={`${count}`}
+            onSlide={(p) => lookInside(look, 1 + Math.round(7 * p))}
+          />
+        </div>
+      )}
+    </>
   );
 }
 

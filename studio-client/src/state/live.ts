@@ -14,7 +14,21 @@ export interface LiveBody {
   scalars: Float32Array | null;
   /** Grows with every change of `positions` or `scalars`. */
   version: number;
+  /** Surfaces of equal value inside: points, triangles, and the value at each point. */
+  levels: { points: Float32Array; triangles: Uint32Array; values: Float32Array } | null;
+  /** Points that stand for the matter inside. */
+  cloud: LiveBody | null;
+  /** A detailed surface that the body carries along; its nodes hang on those of the body. */
+  skin: LiveBody | null;
 }
+
+/** What carries a surface: four nodes for each of its own, and their weights. */
+interface Carrier {
+  nodes: Uint32Array;
+  weights: Float32Array;
+}
+
+const carriers = new WeakMap<LiveBody, Carrier>();
 
 export interface Bounds {
   min: [number, number, number];
@@ -94,6 +108,9 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
       positions: rest,
       scalars: null,
       version: 0,
+      levels: null,
+      skin: makeCarried(packet, info, `${number}/skin`),
+      cloud: makeCarried(packet, info, `${number}/cloud`),
     };
   });
   const meshes = new Map<number, ColliderMesh>();
@@ -121,6 +138,67 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
   };
 }
 
+function makeCarried(packet: Extract<Packet, { kind: "topology" }>, info: BodyInfo, key: string): LiveBody | null {
+  const part = (name: string) => packet.arrays.get(`${key}/${name}`);
+  const rest = part("rest") as Float32Array | undefined;
+  if (!rest) return null;
+  const skin: LiveBody = {
+    info,
+    rest,
+    triangles: (part("triangles") as Uint32Array | undefined) ?? new Uint32Array(),
+    nodes: new Uint32Array(),
+    positions: rest,
+    scalars: null,
+    version: -1,
+    levels: null,
+    skin: null,
+    cloud: null,
+  };
+  carriers.set(skin, { nodes: part("nodes") as Uint32Array, weights: part("weights") as Float32Array });
+  return skin;
+}
+
+/** Bring what hangs on a body, its skin or the points inside it, to where the body is. */
+export function carryAlong(body: LiveBody, what: LiveBody): void {
+  const carrier = carriers.get(what);
+  if (!carrier || what.version === body.version) return;
+  what.positions = carried(carrier, body.positions, body.rest, what.rest);
+  what.scalars = body.scalars && means(carrier, body.scalars);
+  what.version = body.version;
+}
+
+/** Where the nodes of a surface are: at rest, plus the means of the displacements of what carries them. */
+export function carried(
+  { nodes, weights }: Carrier,
+  positions: Float32Array,
+  rest: Float32Array,
+  own: Float32Array,
+): Float32Array {
+  const out = new Float32Array(own.length);
+  for (let i = 0; i < own.length / 3; i++) {
+    let x = own[3 * i];
+    let y = own[3 * i + 1];
+    let z = own[3 * i + 2];
+    for (let k = 4 * i; k < 4 * i + 4; k++) {
+      const w = weights[k];
+      const n = 3 * nodes[k];
+      x += w * (positions[n] - rest[n]);
+      y += w * (positions[n + 1] - rest[n + 1]);
+      z += w * (positions[n + 2] - rest[n + 2]);
+    }
+    out[3 * i] = x;
+    out[3 * i + 1] = y;
+    out[3 * i + 2] = z;
+  }
+  return out;
+}
+
+function means({ nodes, weights }: Carrier, values: Float32Array): Float32Array {
+  const out = new Float32Array(nodes.length / 4);
+  for (let k = 0; k < nodes.length; k++) out[k >> 2] += weights[k] * values[nodes[k]];
+  return out;
+}
+
 /** The arrays whose names end so, by the rest of the name. */
 function takeAll(arrays: Map<string, PackedArray>, end: string): Map<string, PackedArray> {
   const found = [...arrays].filter(([name]) => name.endsWith(end));
@@ -141,7 +219,15 @@ export function applyFrame(
     if (positions) body.positions = positions;
     if (header.field === null) body.scalars = null;
     else if (scalars) body.scalars = scalars;
-    if (positions || scalars || triangles || header.field === null) body.version++;
+    const points = arrays.get(`${number}/iso/points`) as Float32Array | undefined;
+    body.levels = points
+      ? {
+          points,
+          triangles: arrays.get(`${number}/iso/triangles`) as Uint32Array,
+          values: arrays.get(`${number}/iso/values`) as Float32Array,
+        }
+      : null;
+    if (positions || scalars || triangles || points || header.field === null) body.version++;
   });
   scene.poses = header.poses;
   takeAll(arrays, "/arrows").forEach((values, key) => scene.arrows.set(key, values as Float32Array));

@@ -8,6 +8,7 @@ import type {
   FluidLook,
   FrameHeader,
   HelloMessage,
+  InsideLook,
   PanelMessage,
   Path,
   StateMessage,
@@ -69,6 +70,12 @@ export interface StudioState {
   fluid: FluidLook;
   /** Whether nodes are drawn, and the shape at rest. */
   dots: boolean;
+  /** What is drawn inside of soft bodies. */
+  inside: InsideLook;
+  /** How many surfaces of equal value. */
+  levelCount: number;
+  /** Whether bodies wear their detailed surfaces. */
+  skin: boolean;
   ghost: boolean;
   /** What displacements of soft bodies are multiplied by in the picture. */
   exaggeration: number;
@@ -121,6 +128,9 @@ export const useStudio = create<StudioState>(() => ({
   wireframe: false,
   fluid: "points",
   dots: false,
+  skin: true,
+  inside: "none",
+  levelCount: 4,
   ghost: false,
   exaggeration: 1,
   cut: WHOLE,

@@ -96,6 +96,16 @@ export function change(key: string, value: Value): void {
   send({ type: "set", key, value });
 }
 
+/** How many frames were shown, and how long the page itself worked on them [ms]; drawing does not count. */
+export const work = { count: 0, work: 0 };
+
+/** Do something for a frame and count its time. */
+export function timed(act: () => void): void {
+  const start = performance.now();
+  act();
+  work.work += performance.now() - start;
+}
+
 function onPacket(packet: Packet): void {
   if (packet.kind === "topology") {
     const scene = makeScene(packet);
@@ -126,7 +136,7 @@ function onPacket(packet: Packet): void {
   const { scene, rangeFixed, range, field, colored } = useStudio.getState();
   if (!scene || scene.epoch !== packet.header.epoch) return;
   const { header } = packet;
-  applyFrame(scene, header, packet.arrays);
+  timed(() => applyFrame(scene, header, packet.arrays));
   if (newest && header.time < newest.time) autoRange.clear();
   newest = header;
   unacknowledged = header.seq;
@@ -158,6 +168,7 @@ function showHeader(): void {
 /** Tell the server that the newest frame is on the screen. A hidden page draws nothing and gets nothing. */
 export function acknowledge(): void {
   if (unacknowledged < 0) return;
+  work.count++;
   send({ type: "ack", seq: unacknowledged });
   unacknowledged = -1;
 }
@@ -168,6 +179,29 @@ export function chooseField(field: string | null): void {
   useStudio.setState({ field, colored: false, rangeFixed: false, range: [0, 0] });
   send({ type: "color", field });
 }
+
+let toldInside = "";
+
+/** Draw the chosen field inside of soft bodies; surfaces of equal value lie evenly over the range of the colours. */
+export function lookInside(look = useStudio.getState().inside, count = useStudio.getState().levelCount): void {
+  const { range, inside, levelCount } = useStudio.getState();
+  if (look !== inside || count !== levelCount) useStudio.setState({ inside: look, levelCount: count });
+  const [low, high] = range;
+  const levels =
+    look === "surfaces" ? Array.from({ length: count }, (_, i) => low + ((i + 0.5) / count) * (high - low)) : [];
+  const text = JSON.stringify([look, levels]);
+  if (text === toldInside) return;
+  toldInside = text;
+  send({ type: "inside", look, levels });
+}
+
+// The surfaces follow the range.
+useStudio.subscribe((now, before) => {
+  if (now.inside !== "none" && now.range !== before.range) lookInside();
+  if (now.link === before.link) return;
+  toldInside = ""; // a new connection knows nothing of it
+  if (now.link === "open" && now.inside !== "none") lookInside();
+});
 
 export function chooseFluid(look: FluidLook): void {
   send({ type: "fluid", look });

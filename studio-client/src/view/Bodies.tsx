@@ -1,11 +1,12 @@
 import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useMemo } from "react";
 import { Color, LineBasicMaterial } from "three";
-import { acknowledge } from "../state/studio";
+import { acknowledge, timed } from "../state/studio";
 import { editing, entries } from "../state/document";
 import { useStudio } from "../state/store";
-import type { LiveScene } from "../state/live";
+import { carryAlong, type LiveScene } from "../state/live";
 import { Fluid } from "./Fluid";
+import { Inside } from "./Inside";
 import { bodyMaterial, tableTexture } from "./material";
 import { Surface } from "./surface";
 import { setBodyGroup, setSurfaces } from "./surfaces";
@@ -15,6 +16,8 @@ interface Props {
   dark: boolean;
 }
 
+const GLASS = 0.1; // how much of a body is left when one looks inside
+
 /** All bodies. They are brought up to date just before each picture is drawn. */
 export function Bodies({ scene, dark }: Props) {
   const colored = useStudio((s) => s.colored);
@@ -22,6 +25,8 @@ export function Bodies({ scene, dark }: Props) {
   const wireframe = useStudio((s) => s.wireframe);
   const hidden = useStudio((s) => s.hidden);
   const dots = useStudio((s) => s.dots);
+  const showSkin = useStudio((s) => s.skin);
+  const inside = useStudio((s) => s.inside);
   const ghost = useStudio((s) => s.ghost);
   const exaggeration = useStudio((s) => s.exaggeration);
   const drafting = useStudio(editing); // before anything has moved there is nothing to colour by
@@ -29,6 +34,7 @@ export function Bodies({ scene, dark }: Props) {
   const invalidate = useThree((s) => s.invalidate);
 
   const surfaces = useMemo(() => scene.bodies.map((body) => (body.info.radius === null ? new Surface(body) : null)), [scene]);
+  const skins = useMemo(() => scene.bodies.map(({ skin }) => skin && new Surface(skin)), [scene]);
   const table = useMemo(() => tableTexture(scene.colormap), [scene]);
   const materials = useMemo(() => scene.bodies.map(() => bodyMaterial(table)), [scene, table]);
   const lines = useMemo(() => new LineBasicMaterial({ transparent: true }), []);
@@ -38,8 +44,9 @@ export function Bodies({ scene, dark }: Props) {
     return () => {
       setSurfaces([]);
       surfaces.forEach((surface) => surface?.dispose());
+      skins.forEach((skin) => skin?.dispose());
     };
-  }, [surfaces]);
+  }, [surfaces, skins]);
 
   useEffect(
     () => () => {
@@ -57,16 +64,27 @@ export function Bodies({ scene, dark }: Props) {
 
   useFrame(() => {
     scene.bodies.forEach((body, number) => {
-      surfaces[number]?.update();
+      timed(() => {
+        surfaces[number]?.update();
+        if (!showSkin || !skins[number] || !body.skin) return;
+        carryAlong(body, body.skin);
+        skins[number].update();
+      });
       const plain = new Color().setRGB(...(body.info.color ?? [0.5, 0.5, 0.5]), "srgb");
       materials[number].setColoring(colored && body.scalars && !drafting ? range : null, plain);
       const glow = chosen === body.info.name ? (dark ? 0.16 : 0.1) : 0;
+      const glass = inside !== "none" && body.info.kind === "soft";
+      const { material } = materials[number];
+      if (material.transparent !== glass) material.needsUpdate = true;
+      material.transparent = glass;
+      material.opacity = glass ? GLASS : 1;
+      material.depthWrite = !glass;
       materials[number].material.emissive.copy(plain).multiplyScalar(glow * 2);
     });
     acknowledge();
   });
 
-  useEffect(() => invalidate(), [colored, range, wireframe, hidden, drafting, chosen, dots, ghost, exaggeration, invalidate]);
+  useEffect(() => invalidate(), [colored, range, wireframe, hidden, drafting, chosen, dots, ghost, showSkin, inside, exaggeration, invalidate]);
 
   return (
     <>
@@ -80,12 +98,15 @@ export function Bodies({ scene, dark }: Props) {
             <Fluid body={scene.bodies[number]} table={table} />
           ) : (
             <mesh
-              geometry={surface.drawn}
+              geometry={(showSkin && skins[number]?.drawn) || surface.drawn}
               material={materials[number].material}
               castShadow
               receiveShadow
               frustumCulled={false}
             />
+          )}
+          {inside !== "none" && surface && scene.bodies[number].info.kind === "soft" && (
+            <Inside body={scene.bodies[number]} table={table} range={range} look={inside} />
           )}
           {dots && surface && (
             <points geometry={surface.dots} frustumCulled={false}>

@@ -1,7 +1,7 @@
 import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect } from "react";
 import { Vector3 } from "three";
-import { history, latestHeader } from "../state/studio";
+import { history, latestHeader, work } from "../state/studio";
 import { useStudio } from "../state/store";
 import { gizmoAxis } from "./Gizmo";
 import { useHands } from "./pulls";
@@ -37,6 +37,9 @@ export function Probe() {
       grips: () => [...useHands.getState().grips.values()].map(({ bodyName, target }) => ({ body: bodyName, target: target.toArray() })),
       nodes: (body: number) => Array.from(bodies()[body]?.nodes ?? []),
       triangles: (body: number) => Array.from(bodies()[body]?.triangles ?? []),
+      /** Frames drawn that brought something new, and the page's own milliseconds for them. */
+      updates: () => ({ ...work, now: performance.now() }),
+      skin: (body: number) => Array.from(bodies()[body]?.skin?.positions ?? []),
       exports: () => useStudio.getState().exports,
       paper: () => useStudio.getState().paper,
       state: () => useStudio.getState().world,

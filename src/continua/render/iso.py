@@ -1,0 +1,104 @@
+"""Surfaces of equal value inside deforming tetrahedra, and points spread in them that stand for the matter.
+
+A field that is linear in each tetrahedron crosses a value along a triangle or a quadrangle, whatever the shape that the
+tetrahedra have got to (Georgii 2007 draws the same surface without geometry). Nothing has to be sorted or rebuilt when
+the body moves: only where the nodes are and what values they have counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.frames import BodyFrame
+
+__all__ = ["iso_surface", "scattered", "tets_of"]
+
+_EDGES = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
+
+
+def _triangles_of_case(above: int) -> list[tuple[int, int, int]]:
+    """Return triangles of edges that part the corners in the bits of `above` from the others, normals upwards."""
+    high = [corner for corner in range(4) if above >> corner & 1]
+    low = [corner for corner in range(4) if not above >> corner & 1]
+    edge = {frozenset(pair): number for number, pair in enumerate(_EDGES.tolist())}
+    corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    if not high or not low:
+        return []
+    if len(high) == 2:
+        (a, b), (c, d) = high, low
+        loop = [edge[frozenset(pair)] for pair in ((a, c), (a, d), (b, d), (b, c))]
+        found = [(loop[0], loop[1], loop[2]), (loop[0], loop[2], loop[3])]
+    else:
+        one, rest = (high[0], low) if len(high) == 1 else (low[0], high)
+        i, j, k = (edge[frozenset((one, other))] for other in rest)
+        found = [(i, j, k)]
+    upwards = corners[high].mean(axis=0) - corners[low].mean(axis=0)
+    middles = corners[_EDGES].mean(axis=1)
+    turned = []
+    for i, j, k in found:
+        normal = np.cross(middles[j] - middles[i], middles[k] - middles[i])
+        turned.append((i, j, k) if normal @ upwards > 0.0 else (i, k, j))
+    return turned
+
+
+_CASES = [_triangles_of_case(above) for above in range(16)]
+
+
+def tets_of(body: BodyFrame) -> NDArray[np.int32]:
+    """Return the corners of a body's tetrahedra, shape [m, 4]; none for other bodies."""
+    found = [
+        np.asarray(cells)[:, :4]
+        for kind, cells in body.cells.items()
+        if kind.startswith("tetra") and len(cells)
+    ]
+    return np.concatenate(found) if found else np.zeros((0, 4), np.int32)
+
+
+def iso_surface(
+    positions: NDArray[np.float64], tets: NDArray[np.integer], values: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return points [p, 3] and triangles [k, 3] where the values at the nodes cross a level; normals point upwards.
+
+    Args:
+        positions: Where the nodes are [m], shape [n, 3].
+        tets: Positively oriented tetrahedra, shape [m, 4].
+        values: One number a node, shape [n].
+        level: The value of the surface.
+    """
+    above = values[tets] > level
+    case = above @ np.array([1, 2, 4, 8])
+    pieces = []
+    for number, triangles in enumerate(_CASES):
+        mine = tets[case == number]
+        if not triangles or not len(mine):
+            continue
+        pieces.append(mine[:, _EDGES][:, np.array(triangles)].reshape(-1, 3, 2))
+    if not pieces:
+        return np.zeros((0, 3)), np.zeros((0, 3), np.int32)
+    ends = np.sort(np.concatenate(pieces).reshape(-1, 2), axis=1).astype(np.int64)
+    keys, inverse = np.unique(ends[:, 0] * len(positions) + ends[:, 1], return_inverse=True)
+    low, high = keys // len(positions), keys % len(positions)
+    share = (level - values[low]) / (values[high] - values[low])
+    points = positions[low] + share[:, None] * (positions[high] - positions[low])
+    return points, inverse.reshape(-1, 3).astype(np.int32)
+
+
+def scattered(
+    rest: NDArray[np.float64], tets: NDArray[np.integer], count: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Spread points evenly over the matter: return the tetrahedron of each, [q], and its weights there, [q, 4].
+
+    Each tetrahedron gets points by its volume at rest; a sequence of low discrepancy makes them even and always the
+    same.
+    """
+    a, b, c, d = (rest[tets[:, i]] for i in range(4))
+    volume = np.abs(np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a))
+    bounds = np.cumsum(volume)
+    spots = (np.arange(count) + 0.5) / count * bounds[-1]
+    owner = np.minimum(np.searchsorted(bounds, spots), len(tets) - 1).astype(np.int32)
+    steps = np.arange(1, count + 1)[:, None] * np.array(
+        [0.8191725133961645, 0.6710436067037893, 0.5497004779019703]
+    )
+    s, t, u = np.sort(steps % 1.0, axis=1).T  # three sorted numbers cut a length into four even parts
+    return owner, np.stack([s, t - s, u - t, 1.0 - u], axis=1)

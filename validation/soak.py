@@ -1,0 +1,237 @@
+"""Random hands on the studio for minutes: clicks, drags, wheels, keys, sliders, resets, builds and other scenes.
+
+A server and a real browser (Playwright drives the machine's Chromium) run for the wanted time. Printed is what was
+done, what went wrong, threads before and after, and the memory of the server and of the page's scripts; before means
+after two rounds through all scenes and tools, when everything is compiled and loaded.
+
+Run: python -m validation.soak [--minutes 10] [--seed 1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import random
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from continua.studio.catalog import open_session
+from continua.studio.guard import Policy
+from continua.studio.server import Background, create_app
+from continua.studio.session import Session
+
+SCENES = ("beam", "jelly", "newton-cradle", "bridge")
+ALLOWED = 50.0  # MB that memory may grow
+ARGUMENTS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+KEYS = (" ", ".", "r", "f", "w", "l", "k", "i", "p", "n", "g", "1", "2", "3", "0", "Escape")
+
+
+class Soak:
+    """A page and what hands do in it, by chance.
+
+    Args:
+        page: The page, of Playwright.
+        session: The session behind it.
+        rng: Where chance comes from.
+    """
+
+    def __init__(self, page: Any, session: Session, rng: random.Random) -> None:
+        self.page, self.session, self.rng = page, session, rng
+        self.done: Counter[str] = Counter()
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(f"page: {error}"))
+        page.on("console", lambda m: self.errors.append(f"console: {m.text}") if m.type == "error" else None)
+
+    def place(self) -> tuple[float, float]:
+        """Return a place in the view."""
+        return self.rng.uniform(230, 960), self.rng.uniform(130, 640)
+
+    def click(self) -> None:
+        """Click somewhere in the view."""
+        self.page.mouse.click(*self.place())
+
+    def drag(self) -> None:
+        """Drag from one place to another, with any tool and button."""
+        button = self.rng.choice(("left", "left", "left", "right", "middle"))
+        self.page.mouse.move(*self.place())
+        self.page.mouse.down(button=button)
+        for _ in range(self.rng.randint(1, 4)):
+            self.page.mouse.move(*self.place(), steps=4)
+        self.page.mouse.up(button=button)
+
+    def wheel(self) -> None:
+        """Turn the wheel."""
+        self.page.mouse.move(*self.place())
+        self.page.mouse.wheel(0, self.rng.uniform(-300, 300))
+
+    def key(self) -> None:
+        """Press a key of the page."""
+        self.page.keyboard.press(self.rng.choice(KEYS))
+
+    def color(self) -> None:
+        """Choose another field."""
+        self.page.get_by_role("tab", name="Live").click()
+        choice = self.page.get_by_label("Colour by")
+        choice.select_option(index=self.rng.randrange(choice.locator("option").count()))
+
+    def slide(self) -> None:
+        """Push a slider of the panel."""
+        self.page.get_by_role("tab", name="Live").click()
+        sliders = self.page.locator("aside input[type=range]")
+        if count := sliders.count():
+            slider = sliders.nth(self.rng.randrange(count))
+            slider.focus()
+            self.page.keyboard.press(self.rng.choice(("ArrowLeft", "ArrowRight", "PageUp", "PageDown")))
+
+    def reset(self) -> None:
+        """Go back to the start, and play."""
+        self.page.keyboard.press("Escape")
+        self.page.get_by_role("button", name="Back to the start").first.click()
+        self.play()
+
+    def play(self) -> None:
+        """Play, if it is paused."""
+        button = self.page.get_by_role("button", name="Play", exact=True)
+        if button.count() and button.is_enabled():
+            button.click()
+
+    def undo(self) -> None:
+        """Take something back, or do it again."""
+        self.page.keyboard.press(self.rng.choice(("Control+z", "Control+y")))
+
+    def switch(self, scene: str | None = None) -> None:
+        """Open another scene."""
+        scene = scene or self.rng.choice(SCENES)
+        self.page.locator("select.scene-picker").select_option(value=scene)
+        self.wait(lambda: self.session.state["scene"] == scene and not self.session.state["busy"])
+        self.wait(lambda: self.page.evaluate("() => __continua.frame()?.step >= 0"))
+
+    def wait(self, condition: Callable[[], bool], seconds: float = 1500.0) -> None:
+        """Wait until something is so; a first scene may have to compile."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise TimeoutError("the studio did not answer")
+            self.page.wait_for_timeout(50)
+
+    def act(self) -> None:
+        """Do something, more often what people do more often."""
+        acts = {
+            self.drag: 8, self.click: 4, self.wheel: 3, self.key: 4, self.color: 1, self.slide: 2,
+            self.reset: 1, self.play: 1, self.undo: 1, self.switch: 0.4,
+        }  # fmt: skip
+        (act,) = self.rng.choices(list(acts), list(acts.values()))
+        self.done[act.__name__] += 1
+        act()
+
+    def answers(self) -> bool:
+        """Tell whether the session still steps and the page still draws."""
+        self.page.keyboard.press("Escape")
+        self.switch("beam")
+        self.play()
+        before = self.session.snapshot.seq
+        self.wait(lambda: self.session.snapshot.seq > before + 5, 60.0)
+        self.wait(lambda: self.page.evaluate("() => __continua.frame().seq") > before, 60.0)
+        return self.session.state["error"] is None
+
+
+def memory() -> float:
+    """Return the memory of this process [MB]."""
+    gc.collect()
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return float(line.split()[1]) / 1024
+    return 0.0
+
+
+def heap(page: Any) -> float:
+    """Return the memory of the page's scripts [MB], after its garbage is collected."""
+    tools = page.context.new_cdp_session(page)
+    tools.send("HeapProfiler.collectGarbage")
+    used = tools.send("Runtime.getHeapUsage")["usedSize"] / 2**20
+    tools.detach()
+    return float(used)
+
+
+def main() -> int:
+    """Soak, and print what happened; 1 if something went wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        session, scenes = open_session("beam", Path(folder))
+        server = Background(create_app(session, scenes, Policy()))
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.goto(f"http://127.0.0.1:{server.port}/")
+        page.wait_for_function("() => window.__continua?.frame() && __continua.drawn() > 0")
+        soak = Soak(page, session, random.Random(asked.seed))
+        trouble = run(soak, asked.minutes)
+        browser.close()
+        server.stop()
+    left = [t.name for t in threading.enumerate() if t.name.startswith("continua")]
+    if left:
+        trouble.append(f"threads that did not end: {', '.join(left)}")
+    print("\n".join(f"WRONG: {line}" for line in trouble) or "nothing went wrong")
+    return bool(trouble)
+
+
+def run(soak: Soak, minutes: float) -> list[str]:
+    """Soak for some minutes and return what went wrong."""
+    for _ in range(2):
+        for scene in SCENES:
+            soak.switch(scene)
+            soak.play()
+            for tool in ("Escape", "k", "k", "i", "i", "p", "g"):
+                soak.page.keyboard.press(tool)
+                soak.drag()
+                soak.drag()
+            for _ in range(6):
+                soak.color()
+    soak.switch("beam")
+    before, scripts, threads = memory(), heap(soak.page), threading.active_count()
+    end = time.monotonic() + 60.0 * minutes
+    trouble: list[str] = []
+    course, next_look = [before], time.monotonic() + 15.0
+    while time.monotonic() < end:
+        try:
+            soak.act()
+        except Exception as error:  # what the hands meet is the result
+            trouble.append(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+            if len(trouble) > 5:
+                break
+        if time.monotonic() > next_look:
+            course.append(memory())
+            next_look += 15.0
+    if not soak.answers():
+        trouble.append(f"the session stopped: {soak.session.state['error']}")
+    after, scripts_after, threads_after = memory(), heap(soak.page), threading.active_count()
+    print(f"{minutes:g} min: " + ", ".join(f"{count} {name}" for name, count in soak.done.most_common()))
+    print(
+        f"memory of the server {before:.0f} -> {after:.0f} MB, of scripts {scripts:.1f} -> {scripts_after:.1f} MB"
+    )
+    print("every 15 s:", " ".join(f"{value:.0f}" for value in course), "MB")
+    print(f"threads {threads} -> {threads_after}")
+    trouble += soak.errors[:10]
+    if after - before > ALLOWED:
+        trouble.append(f"memory grew by {after - before:.0f} MB")
+    if scripts_after - scripts > ALLOWED:
+        trouble.append(f"memory of scripts grew by {scripts_after - scripts:.0f} MB")
+    if threads_after > threads:
+        trouble.append(f"{threads_after - threads} more threads")
+    return trouble
+
+
+if __name__ == "__main__":
+    sys.exit(main())
