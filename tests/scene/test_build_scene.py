@@ -275,3 +275,18 @@ def test_a_solver_that_does_not_suit_the_order_is_refused_before_anything_is_wri
     with pytest.raises(ct.InputError, match=r"scene\.yaml:2: bodies\[0\]: PMultigrid is for .* order 2 or 3"):
         block(body="solver: {type: pmultigrid}").build()
     block(body="order: 2\n    solver: {type: pmultigrid}").build()
+
+
+@pytest.mark.parametrize(
+    ("given", "model"),
+    [
+        ("density_map", ct.DensityMap()),
+        ("{type: density_map, extension: 1, inset: 0}", ct.DensityMap(1.0, 0.0)),
+        ("{type: volume_map, inset: 0.1}", ct.VolumeMap(0.1)),
+        ("{type: particles}", ct.WallParticles()),
+    ],
+)
+def test_walls_of_a_fluid_with_options(given, model):
+    block = "block: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}, particle_radius: 0.05"
+    scene = parse_scene(f"bodies: [{{type: fluid, name: water, {block}, boundary: {given}}}]")
+    assert scene.build().bodies[0].boundary == model

@@ -58,7 +58,15 @@ def test_every_key_has_a_meaning_and_every_physical_number_a_unit():
     pure_numbers |= {"yield_strain", "limit"}
     pure_numbers |= {"second_invariant", "activation", "optimum", "shear"}
     pure_numbers |= {"beta", "gamma", "fit"}
-    pure_numbers |= {"density_error", "divergence_error", "surface_tension", "cfl", "xsph"}
+    pure_numbers |= {
+        "density_error",
+        "divergence_error",
+        "surface_tension",
+        "cfl",
+        "xsph",
+        "extension",
+        "inset",
+    }
     pure_numbers |= {"smoke", "weight", "confinement", "wall_friction"}
     for model in [schema, *schema["$defs"].values()]:
         assert model["additionalProperties"] is False

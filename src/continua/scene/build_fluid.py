@@ -9,12 +9,13 @@ from continua.mesh import VolumeMesh
 from continua.scene import fluids
 from continua.scene.build_surroundings import or_never, rgb
 from continua.scene.models import Scene
+from continua.sph.boundary import BOUNDARIES
 
 __all__ = ["build_fluid"]
 
 _SOLVERS: dict[str, Any] = {"dfsph": sph.DFSPH, "iisph": sph.IISPH, "pcisph": sph.PCISPH, "pbf": sph.PBF}
 _SAME = (
-    "name", "particle_radius", "density", "viscosity", "surface_tension", "velocity", "boundary", "max_dt", "cfl",
+    "name", "particle_radius", "density", "viscosity", "surface_tension", "velocity", "max_dt", "cfl",
     "xsph", "wall_friction", "wall_drag", "max_particles",
 )  # fmt: skip
 
@@ -33,6 +34,12 @@ def build_fluid(scene: Scene, number: int, mesh: VolumeMesh | None) -> sph.Fluid
             ],
             drains=[sph.Drain(drain.min, drain.max) for drain in spec.drains],
             solver=_SOLVERS[spec.solver.type](**spec.solver.model_dump(exclude={"type"})),
+            boundary=_boundary(spec.boundary),
             color=None if spec.color is None else rgb(spec.color),
             **{key: getattr(spec, key) for key in _SAME},
         )
+
+
+def _boundary(spec: fluids.FluidBoundary) -> str | sph.DensityMap | sph.VolumeMap | sph.WallParticles:
+    """Return the model of walls: its name, or the model with options."""
+    return spec if isinstance(spec, str) else BOUNDARIES[spec.type](**spec.model_dump(exclude={"type"}))

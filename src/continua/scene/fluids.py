@@ -22,7 +22,7 @@ from continua.scene.types import (
     option,
 )
 
-__all__ = ["Block", "Drain", "Emitter", "Fluid", "FluidSolver"]
+__all__ = ["Block", "Drain", "Emitter", "Fluid", "FluidBoundary", "FluidSolver"]
 
 
 class Block(Model):
@@ -95,6 +95,42 @@ FluidSolver = Annotated[
 ]
 
 
+_INSET = "How far below the surface the wall begins, in kernel radii; by default fluid at rest ends at the surface."
+
+
+class DensityMap(Model):
+    """Walls by density maps."""
+
+    type: Literal["density_map"] = option("A map of the density that walls add.")
+    extension: Number = option(
+        "How far outside the surface the wall still weighs, in kernel radii.", 0.125, ge=0.05, le=2
+    )
+    inset: Number | None = option(_INSET, None, ge=-1, le=1)
+
+
+class VolumeMap(Model):
+    """Walls by volume maps."""
+
+    type: Literal["volume_map"] = option("A map of the volume of walls, put at their nearest points.")
+    inset: Number | None = option(_INSET, None, ge=-1, le=1)
+
+
+class WallParticles(Model):
+    """Walls made of particles."""
+
+    type: Literal["particles"] = option("Particles below the surface.")
+
+
+BoundaryWord = Literal["particles", "density_map", "volume_map"]
+FluidBoundary = Annotated[
+    Annotated[BoundaryWord, Tag("word")]
+    | Annotated[DensityMap, Tag("density_map")]
+    | Annotated[VolumeMap, Tag("volume_map")]
+    | Annotated[WallParticles, Tag("particles")],
+    by_type("word", "density_map", "volume_map", "particles"),
+]
+
+
 class Fluid(Model):
     """A liquid made of particles; several in one scene push each other."""
 
@@ -117,7 +153,7 @@ class Fluid(Model):
     emitters: list[Emitter] = option("Where fluid comes from.", [], max_length=100)
     drains: list[Drain] = option("Where fluid goes.", [], max_length=100)
     solver: FluidSolver = option("How incompressibility is kept.", Dfsph(type="dfsph"))
-    boundary: Literal["particles", "density_map", "volume_map"] = option(
+    boundary: FluidBoundary = option(
         "How walls are modelled: by particles, or by maps of the density or the volume they add.", "particles"
     )
     wall_friction: Number = option(
