@@ -215,6 +215,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "honey": lambda: scene_film("honey", 4.5, fps=10.0),
     "karman": lambda: scene_film("karman", 22.0, fps=5.0, start=14.0, faster=2.4),
     "smoke-sphere": lambda: scene_film("smoke-sphere", 3.4, fps=12.5),
+    "wind-tunnel-car": lambda: scene_film("wind-tunnel-car", 3.0, fps=12.5),
     "floating-bodies": lambda: scene_film("floating-bodies", 3.0, fps=10.0),
     "bunny-bath": lambda: scene_film("bunny-bath", 2.4, fps=10.0),
     "water-wheel": lambda: scene_film("water-wheel", 3.6, fps=10.0),

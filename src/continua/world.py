@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.body import Body
 from continua.contact import Contact, Shape
-from continua.coupling import Meeting, Wetting
+from continua.coupling import Meeting, Wetting, let_flow_around
 from continua.errors import InputError
 from continua.eulerian import GridFluid
 from continua.frames import Frame, Sink, StepReport
@@ -92,17 +92,14 @@ class World:
             if self.fluid_system is not None and solid
             else None
         )
-        rest = (
-            "particle fluid, soft or rigid"
-            if self._wetting is not None
-            else "soft or rigid"
-            if solid
-            else "fluid"
-        )
-        there = [rest, "grid fluid"] if self.grid_fluids and (solid or fluids) else []
-        if len(there) > 1:
+        if self.grid_fluids:
+            let_flow_around(self.grid_fluids, self.rigid_bodies, self.colliders, self._surroundings)
+        deaf = [
+            kind for kind, some in (("particle fluids", fluids), ("soft bodies", self.soft_bodies)) if some
+        ]
+        if self.grid_fluids and deaf:
             warnings.warn(
-                f"bodies of different kinds ({', '.join(there)}) do not touch each other yet, only colliders",
+                f"fluids on grids flow around rigid bodies and colliders, but do not meet {' and '.join(deaf)} yet",
                 stacklevel=2,
             )
         self._events: list[tuple[float, Callable[[World], Any]]] = []

@@ -3,6 +3,7 @@
 from continua.eulerian.advection import SCHEMES, Advection
 from continua.eulerian.body import GridFluid
 from continua.eulerian.cutcells import CutCells
+from continua.eulerian.distance_shape import DistanceShape
 from continua.eulerian.flow import Flow, FlowStep
 from continua.eulerian.free_surface import FreeSurface
 from continua.eulerian.grid import Grid, make_grid
@@ -15,6 +16,7 @@ __all__ = [
     "SCHEMES",
     "Advection",
     "CutCells",
+    "DistanceShape",
     "Flow",
     "FlowStep",
     "FreeSurface",

@@ -15,6 +15,7 @@ from continua.errors import DivergedError, InputError
 from continua.eulerian.advection import Advection
 from continua.eulerian.flow import Flow, FlowStep
 from continua.eulerian.grid import Grid
+from continua.eulerian.obstacles import as_obstacle
 from continua.eulerian.sheet import Sheet
 from continua.eulerian.sides import SideWish
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, Volume, frozen
@@ -65,6 +66,7 @@ class GridFluid:
             slip=slip,
         )
         self.history: list[FlowStep] = []
+        self._guests: tuple[Shape, ...] = ()
         self._sheet = Sheet(grid)
         self._surroundings = Surroundings()
         self.notes: tuple[str, ...] = tuple(
@@ -90,12 +92,26 @@ class GridFluid:
 
     @property
     def obstacles(self) -> tuple[Shape, ...]:
-        """The obstacles."""
-        return tuple(obstacle.shape for obstacle in self.flow.cut.obstacles)
+        """The obstacles of its own, without rigid bodies and colliders of the world; set it to change them."""
+        shapes = (obstacle.shape for obstacle in self.flow.cut.obstacles)
+        return tuple(shape for shape in shapes if not any(shape is guest for guest in self._guests))
 
     @obstacles.setter
     def obstacles(self, shapes: Sequence[Any]) -> None:
-        self.flow.change_obstacles(tuple(shapes), self._surroundings.time)
+        self.flow.change_obstacles((*shapes, *self._guests), self._surroundings.time)
+
+    def flow_around(self, shapes: Sequence[Shape]) -> None:
+        """Flow around rigid bodies and colliders of the world too; those at rest outside of the grid are left out."""
+        own, kept = self.obstacles, []
+        for shape in shapes:
+            guest = as_obstacle(shape, self.grid)
+            guest.place(0.0)
+            if guest.moves or guest.is_inside:
+                kept.append(shape)
+        self._guests = tuple(kept)
+        self.flow.change_obstacles((*own, *kept), self._surroundings.time)
+        if kept and not self.history:
+            self.begin()
 
     @property
     def node_count(self) -> int:
@@ -133,6 +149,8 @@ class GridFluid:
         If it fails, DivergedError is raised and the state is that before the step.
         """
         start, flow = clock.perf_counter(), self.flow
+        if self._guests:
+            flow.forget_time()  # others decide where these are
         before = self.state()
         time = self._surroundings.time
         self.history = []

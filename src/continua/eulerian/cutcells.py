@@ -47,14 +47,14 @@ class CutCells:
         if grid.dim == 2:
             self.parts[0][:] = 0
         for obstacle in self.obstacles:
-            self._place(obstacle, 0.0, first=True)
+            self._begin(obstacle)
         if self.obstacles:
             self._cut(np.zeros(3, np.int64), np.array(grid.shape))
 
-    def _place(self, obstacle: Obstacle, time: float, *, first: bool) -> None:
-        obstacle.place(time, check=first)
-        seen = obstacle.distances
-        if first and not (seen.size and (seen < 0.0).any()):
+    def _begin(self, obstacle: Obstacle) -> None:
+        """Place an obstacle of the start; it must be in the grid."""
+        obstacle.place(0.0, check=True)
+        if not obstacle.is_inside:
             name = f"'{obstacle.shape.name}'" if obstacle.shape.name else f"a {obstacle.shape.kind}"
             raise InputError(
                 f"the obstacle {name} lies outside of the grid, which reaches from {list(self.grid.origin)} m "
@@ -63,7 +63,8 @@ class CutCells:
 
     def move(self, time: float) -> Window | None:
         """Cut anew where obstacles moved until `time` [s]; return the cells that may have changed."""
-        return self._renew([obstacle for obstacle in self.obstacles if obstacle.moves], time)
+        moved = [obstacle for obstacle in self.obstacles if obstacle.moves]
+        return self._renew(moved, time, placed=moved)
 
     def replace(self, obstacles: Sequence[Any], time: float = 0.0) -> Window | None:
         """Take other obstacles from now on; those that stay the same shape are not worked out again.
@@ -80,13 +81,20 @@ class CutCells:
         return self._renew(fresh, time, regions)
 
     def _renew(
-        self, changed: Sequence[Obstacle], time: float, regions: Sequence[Window] = ()
+        self,
+        changed: Sequence[Obstacle],
+        time: float,
+        regions: Sequence[Window] = (),
+        placed: Sequence[Obstacle] = (),
     ) -> Window | None:
-        """Place obstacles and cut anew the cells around where they were and are, and around `regions`."""
+        """Place obstacles and cut anew the cells around where they were and are, and around `regions`.
+
+        Those that were not `placed` before are looked at for thin walls.
+        """
         parts = list(regions)
         for obstacle in changed:
             parts.append(_region(obstacle, self.grid))
-            self._place(obstacle, time, first=False)
+            obstacle.place(time, check=obstacle not in placed)
             parts.append(_region(obstacle, self.grid))
         boxes = [(low, high) for low, high in parts if (high > low).all()]
         if not boxes:

@@ -245,7 +245,7 @@ class Multigrid:
             self.cycle()
             x += self.levels[0].x
             history.append(self._remaining(b, x) / scale)
-            if history[-1] > 0.9 * history[-2]:
+            if len(history) > 2 and history[-1] > 0.9 * history[-3]:  # the first cycle may make it larger
                 break
 
     def _conjugate(

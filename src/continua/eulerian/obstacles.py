@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from continua.contact import MeshShape, Shape
 from continua.errors import InputError
+from continua.eulerian.distance_shape import DistanceShape
 from continua.eulerian.grid import Grid
 from continua.mesh import SurfaceMesh, VolumeMesh
+from continua.sdf import DistanceField, ExactDistance, PlacedField
 
 __all__ = ["FAR", "Obstacle", "as_obstacle"]
 
@@ -42,8 +44,13 @@ class Obstacle:
 
     @property
     def moves(self) -> bool:
-        """Whether it has a motion."""
-        return self.shape.motion is not None
+        """Whether it moves."""
+        return self.shape.pose(0.0) is not None
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether any corner of the grid is inside of it, as it was placed last."""
+        return bool(self.distances.size and (self.distances < 0.0).any())
 
     def place(self, time: float, *, check: bool = False) -> None:
         """Work out the distances for `time` [s]; with `check`, thicken what is thinner than the cells."""
@@ -92,11 +99,17 @@ class Obstacle:
 
 
 def as_obstacle(given: Any, grid: Grid) -> Obstacle:
-    """Return an obstacle from a shape, a closed surface or a volume mesh."""
+    """Return an obstacle from a shape, a closed surface, a volume mesh or a distance field."""
     if isinstance(given, SurfaceMesh | VolumeMesh):
         given = MeshShape(given)
+    elif isinstance(given, ExactDistance):
+        given = MeshShape(given.mesh, given)
+    elif isinstance(given, DistanceField | PlacedField):
+        given = DistanceShape(given)
     if not isinstance(given, Shape):
-        raise InputError(f"an obstacle must be a shape or a closed mesh, not {type(given).__name__}")
+        raise InputError(
+            f"an obstacle must be a shape, a closed mesh or a distance field, not {type(given).__name__}"
+        )
     return Obstacle(given, grid)
 
 
