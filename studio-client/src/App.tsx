@@ -3,6 +3,7 @@ import { useKeys } from "./lib/keys";
 import { BodyPanel, SteppingPanel } from "./panel/BodyPanel";
 import { ColorPanel, Legend } from "./panel/ColorPanel";
 import { EditPanel } from "./panel/EditPanel";
+import { FlowPanel } from "./panel/FlowPanel";
 import { Overlays } from "./panel/Overlays";
 import { Plots } from "./panel/Plots";
 import { Notes, StatusLine } from "./panel/StatusLine";
@@ -50,6 +51,7 @@ export function App() {
           {editable && tab === "edit" && <EditPanel />}
           {editable && tab === "solve" && <SolvePanel />}
           {live && scene && <ColorPanel scene={scene} />}
+          {live && scene && <FlowPanel />}
           {live && scene && <ViewPanel />}
           {live && panel && <BodyPanel panel={panel} dark={dark} />}
           {live && panel && <WorldPanel panel={panel} />}

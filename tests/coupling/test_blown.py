@@ -64,7 +64,7 @@ def test_wind_goes_around_a_falling_ball_and_a_collider_but_not_around_a_floor_o
 def test_a_distance_field_is_an_obstacle_like_the_mesh_it_came_from():
     surface = ct.mesh.torus(0.5, 0.2).surface
     grid = make_grid((2.0, 2.0, 2.0), (16, 16, 16), (-1.0, -1.0, -1.0))
-    field = ct.sdf.fit(surface, tolerance=1e-3)
+    field = ct.sdf.fit(surface, tolerance=1e-6)
     exact, fitted = CutCells(grid, [surface], np.float64), CutCells(grid, [field], np.float64)
     for one, two in zip(exact.parts, fitted.parts, strict=True):
         np.testing.assert_allclose(one, two, atol=0.05)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.frames import BodyFrame, Skin
+from continua.frames import BodyFrame, Frame, Skin, Volume
 from continua.output.packets import Kind, body_facts, collider_facts, field_list, pack, poses_of, starts_at
 from continua.render.colors import color_map
 from continua.render.fluid_surface import surfaced
@@ -136,8 +136,12 @@ class Encoder:
                         arrays |= self._levels(number, body, values)
             else:
                 wanted = self._fluid(number, body)
+            if body.volume is not None and body.volume.shape[2] > 1:
+                wanted[f"{number}/volume"] = _packed_volume(body.volume, self.field)
             self._add(wanted, arrays)
         live = snapshot.live
+        if snapshot.lines is not None:
+            arrays["streamlines"] = snapshot.lines
         self._add({f"{key}/arrows": values for key, values in live.arrows.items()}, arrays)
         self._add({f"{key}/spring": values for key, values in live.springs.items()}, arrays)
         arrays["samples"] = self._new_samples(snapshot)
@@ -263,6 +267,8 @@ class Encoder:
             },
             "probe": snapshot.probe,
             "held": snapshot.held,
+            "tunnel": snapshot.tunnel,
+            "volumes": _volumes(frame),
             "poses": poses_of(frame),
         }
 
@@ -291,3 +297,24 @@ def _cloud(number: int, body: BodyFrame, surface: _Surface) -> dict[str, NDArray
         f"{number}/cloud/nodes": np.searchsorted(surface.nodes, nodes).astype(np.uint32),
         f"{number}/cloud/weights": weights.astype(np.float32),
     }
+
+
+def _volumes(frame: Frame) -> dict[int, dict[str, Any]]:
+    """Return corner [m], spacing [m] and cells of the fluids on grids in space, by the numbers of their bodies."""
+    found = {}
+    for number, body in enumerate(frame):
+        if body.volume is not None and body.volume.shape[2] > 1:
+            volume = body.volume
+            found[number] = {"origin": volume.origin, "spacing": volume.spacing, "cells": volume.shape}
+    return found
+
+
+def _packed_volume(volume: Volume, field: str | None) -> NDArray[np.uint8]:
+    """Return a quantity in cells as bytes, x fastest: smoke from 0 to 1, others from 0 to their largest size."""
+    name = (
+        field if field in volume.fields else next((n for n in ("smoke",) if n in volume.fields), "velocity")
+    )
+    values = np.asarray(volume.fields[name].values)
+    values = np.linalg.norm(values, axis=-1) if values.ndim == 4 else np.abs(values)
+    top = 1.0 if name == "smoke" else max(float(values.max()), 1e-12)
+    return np.clip(255.0 / top * values, 0.0, 255.0).astype(np.uint8).transpose(2, 1, 0).ravel()

@@ -118,6 +118,8 @@ class Herald:
             probe=None if touch.probe is None else touch.probe.describe(),
             held=tuple((held.body, held.node) for held in touch.held),
             solvers=board.solvers(),
+            tunnel=touch.easel.describe(world),
+            lines=touch.easel.streamlines(world),
         )
         return board.values() != self._values
 

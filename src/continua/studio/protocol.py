@@ -45,7 +45,11 @@ __all__ = [
     "Save",
     "Set",
     "Settle",
+    "Sketch",
+    "SketchMove",
+    "SketchRemove",
     "Step",
+    "Streamlines",
     "Undo",
     "parse_command",
 ]
@@ -319,6 +323,36 @@ class PinNode(_Command):
     node: Annotated[int, Field(ge=0, le=2**31)]
 
 
+class Sketch(_Command):
+    """Put an obstacle into a plane flow: a polygon [m], or a smooth curve near its corners."""
+
+    type: Literal["sketch"]
+    points: Annotated[list[tuple[Number, Number]], Field(min_length=3, max_length=500)]
+    smooth: Annotated[bool, Strict()] = True
+
+
+class SketchMove(_Command):
+    """Move an obstacle of a plane flow by a distance [m]."""
+
+    type: Literal["sketch_move"]
+    number: Annotated[int, Field(ge=0, le=2**31)]
+    shift: tuple[Number, Number]
+
+
+class SketchRemove(_Command):
+    """Take an obstacle out of a plane flow."""
+
+    type: Literal["sketch_remove"]
+    number: Annotated[int, Field(ge=0, le=2**31)]
+
+
+class Streamlines(_Command):
+    """Send lines along a plane flow, or no longer."""
+
+    type: Literal["streamlines"]
+    on: Annotated[bool, Strict()]
+
+
 class Limit(_Command):
     """Stop at the time that the scene says, or go on."""
 
@@ -337,6 +371,7 @@ Command = (
     Play | Pause | Step | Reset | LoadScene | PullBegin | PullMove | PullEnd | Set | Settle | Color | Fluid | CutAt
     | Ack | EditScene | Add | PressFace | Undo | Redo | Save | Recover | NewScene | ReplaceScene | Build | Cancel
     | Limit | Pace | Inside | Export | ExportCancel | Record | ProbeBegin | ProbeMove | ProbeEnd | PinNode
+    | Sketch | SketchMove | SketchRemove | Streamlines
 )  # fmt: skip
 
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(Annotated[Command, Field(discriminator="type")])

@@ -54,7 +54,11 @@ from continua.studio.protocol import (
     Save,
     Set,
     Settle,
+    Sketch,
+    SketchMove,
+    SketchRemove,
     Step,
+    Streamlines,
     Undo,
 )
 from continua.studio.snapshot import Listener, Opening, Snapshot
@@ -281,6 +285,9 @@ class Session:
                 self.touch.move_probe(client, place)
             case ProbeEnd():
                 self.touch.end_probe(client)
+                self.news.dirty = True
+            case Sketch() | SketchMove() | SketchRemove() | Streamlines():
+                self.touch.easel.do(self._world, command)
                 self.news.dirty = True
             case PinNode():
                 self.touch.pin(command, self._world)

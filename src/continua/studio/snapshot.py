@@ -80,6 +80,8 @@ class Snapshot:
         solvers: How the linear solver of each body does, by the body's name.
         probe: Place, radius and force of the tool on a cursor, or None.
         held: Body and node of what hands have pinned.
+        tunnel: Obstacles of a plane flow and the force on them, or None.
+        lines: Lines along that flow [m], shape [lines, points, 2], or None.
     """
 
     seq: int
@@ -95,6 +97,8 @@ class Snapshot:
     view: int = 1
     probe: Mapping[str, Any] | None = None
     held: tuple[tuple[str, int], ...] = ()
+    tunnel: Mapping[str, Any] | None = None
+    lines: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from continua.errors import InputError
 from continua.frames import Frame
 from continua.motion import Motion
+from continua.studio.easel import Easel
 from continua.studio.hand import Hand, face_under
 from continua.studio.probe import Probe
 from continua.studio.protocol import PinNode, PressFace, ProbeBegin, PullBegin
@@ -35,9 +36,14 @@ class Held:
 
 
 class Touch:
-    """All that pages do to a world with the mouse. Only the simulation's thread calls it."""
+    """All that pages do to a world with the mouse. Only the simulation's thread calls it.
+
+    Attributes:
+        easel: What is drawn into a plane flow.
+    """
 
     def __init__(self) -> None:
+        self.easel = Easel()
         self.pulls: dict[tuple[int, int], Hand] = {}
         self.held: list[Held] = []
         self.probe: Probe | None = None

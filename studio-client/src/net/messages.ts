@@ -288,6 +288,10 @@ export interface FrameHeader {
   probe: { place: Vector; radius: number; force: Vector } | null;
   /** Body and node of what was pinned by hand. */
   held: [string, number][];
+  /** A plane flow into which obstacles can be drawn. */
+  tunnel?: TunnelInfo | null;
+  /** Fluids on grids in space, by the numbers of their bodies. */
+  volumes?: Record<number, VolumeInfo>;
   poses: Poses;
   /** Number of the frame in a replay. */
   frame?: number;
@@ -295,6 +299,24 @@ export interface FrameHeader {
 
 /** What is drawn inside of soft bodies. */
 export type InsideLook = "none" | "surfaces" | "cloud";
+
+export interface TunnelInfo {
+  body: string;
+  /** How many colliders are the world's own; those after them are obstacles of flows. */
+  colliders: number;
+  /** Outlines of the obstacles, x and y in turn [m]. */
+  sketches: number[][];
+  /** Drag and lift [N/m]. */
+  force: [number, number];
+  /** How many streamlines there are. */
+  lines: number;
+}
+
+export interface VolumeInfo {
+  origin: Vector;
+  spacing: number;
+  cells: Vector;
+}
 
 /** How fluids are drawn. */
 export type FluidLook = "points" | "surface";
@@ -331,5 +353,9 @@ export type Command =
   | { type: "probe_move"; place: Vector }
   | { type: "pin"; body: string; node: number }
   | { type: "inside"; look: InsideLook; levels: number[] }
+  | { type: "sketch"; points: [number, number][]; smooth: boolean }
+  | { type: "sketch_move"; number: number; shift: [number, number] }
+  | { type: "sketch_remove"; number: number }
+  | { type: "streamlines"; on: boolean }
   | { type: "seek"; frame: number }
   | { type: "ack"; seq: number };

@@ -55,6 +55,10 @@ export interface LiveScene {
   arrows: Map<string, Float32Array>;
   /** Start and end of springs. */
   springs: Map<string, Float32Array>;
+  /** Lines along a plane flow, x and y in turn. */
+  lines: Float32Array | null;
+  /** Quantities of fluids on grids in space as bytes, by the numbers of their bodies. */
+  volumes: Map<number, Uint8Array>;
   colormap: Uint8Array;
   bounds: Bounds;
   camera: CameraHints;
@@ -129,6 +133,8 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
     marks: takeAll(packet.arrays, "/marks") as Map<string, Uint32Array>,
     arrows: new Map(),
     springs: new Map(),
+    lines: null,
+    volumes: new Map(),
     bodies,
     fields: packet.header.fields,
     colliders: packet.header.colliders,
@@ -215,6 +221,8 @@ export function applyFrame(
     const positions = arrays.get(`${number}/positions`) as Float32Array | undefined;
     const scalars = arrays.get(`${number}/${header.field}`) as Float32Array | undefined;
     const triangles = arrays.get(`${number}/triangles`) as Uint32Array | undefined;
+    const volume = arrays.get(`${number}/volume`) as Uint8Array | undefined;
+    if (volume) scene.volumes.set(number, volume);
     if (triangles) body.triangles = triangles;
     if (positions) body.positions = positions;
     if (header.field === null) body.scalars = null;
@@ -230,6 +238,7 @@ export function applyFrame(
     if (positions || scalars || triangles || points || header.field === null) body.version++;
   });
   scene.poses = header.poses;
+  scene.lines = (arrays.get("streamlines") as Float32Array | undefined) ?? null;
   takeAll(arrays, "/arrows").forEach((values, key) => scene.arrows.set(key, values as Float32Array));
   takeAll(arrays, "/spring").forEach((values, key) => scene.springs.set(key, values as Float32Array));
 }

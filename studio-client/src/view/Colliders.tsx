@@ -17,9 +17,10 @@ interface Props {
 
 /** The floor and other planes, spheres and meshes, and a grid for scale if there is no floor. */
 export function Colliders({ scene, stage, dark }: Props) {
+  const own = useStudio((s) => s.header?.tunnel?.colliders ?? Infinity); // obstacles of a plane flow are drawn as sketches
   return (
     <>
-      {scene.colliders.map((collider, number) => (
+      {scene.colliders.slice(0, own).map((collider, number) => (
         <Placed key={`${scene.epoch}/${number}`} number={number} endless={collider.kind === "plane"}>
           <Posed scene={scene} number={number}>
           {collider.kind === "plane" && <PlaneGrid stage={stage} dark={dark} {...collider} />}

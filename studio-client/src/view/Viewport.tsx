@@ -15,7 +15,10 @@ import { PinTool } from "./PinTool";
 import { PokeTool } from "./PokeTool";
 import { PressTool } from "./PressTool";
 import { PullTool } from "./PullTool";
+import { FlowProbe } from "./FlowProbe";
 import { SelectTool } from "./SelectTool";
+import { SketchTool } from "./SketchTool";
+import { Volumes } from "./Volume";
 import { type Stage, stageOf, startView } from "./stage";
 import { Probe } from "./Probe";
 import { onFrameAll, onLook, type Side } from "./events";
@@ -53,6 +56,9 @@ function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
       <Colliders scene={scene} stage={stage} dark={dark} />
       <Bodies scene={scene} dark={dark} />
       <Marks scene={scene} size={stage.radius} dark={dark} />
+      <SketchTool stage={stage} dark={dark} />
+      <FlowProbe />
+      <Volumes scene={scene} dark={dark} />
       <PressTool />
       <PokeTool />
       <PinTool />

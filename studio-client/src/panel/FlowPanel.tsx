@@ -1,0 +1,96 @@
+import { useEffect } from "react";
+import { formatValue } from "../lib/format";
+import { linearScale } from "../lib/scale";
+import { forces, type GridLook, noteForce, useFlow } from "../state/flow";
+import { send } from "../state/studio";
+import { useStudio } from "../state/store";
+import { Section, Tabs } from "./Section";
+import { Check, Track } from "./Slider";
+
+const LOOKS: GridLook[] = ["sheet", "slice", "volume"];
+const place = linearScale(0, 1);
+
+/** Fluids on grids: obstacles to draw, streamlines, drag and lift; slices and volumes of those in space. */
+export function FlowPanel() {
+  const tunnel = useStudio((s) => s.header?.tunnel);
+  const time = useStudio((s) => s.header?.time ?? 0);
+  const deep = useStudio((s) => Object.keys(s.header?.volumes ?? {}).length > 0);
+  useEffect(() => {
+    if (tunnel) noteForce(time, tunnel.force);
+  }, [tunnel, time]);
+  if (!tunnel && !deep) return null;
+  return (
+    <Section title="Flow">
+      {tunnel && <Tunnel lines={tunnel.lines > 0} force={tunnel.force} />}
+      {deep && <Look />}
+    </Section>
+  );
+}
+
+function Tunnel({ lines, force }: { lines: boolean; force: [number, number] }) {
+  const drawing = useFlow((s) => s.drawing);
+  return (
+    <>
+      <div className="checks">
+        <Check label="Draw obstacles" value={drawing} onChange={(on) => useFlow.setState({ drawing: on })} />
+        <Check label="Streamlines" value={lines} onChange={(on) => send({ type: "streamlines", on })} />
+      </div>
+      {drawing && <p className="hint">Drag to draw, drag an obstacle to move it, Shift and click to remove it.</p>}
+      <figure className="plot" data-testid="forces">
+        <figcaption>
+          <span className="plot-title">Force on obstacles</span>
+          <span className="key"><i style={{ borderTopColor: "#2f6fde" }} />drag {formatValue(force[0], "N/m")}</span>
+          <span className="key"><i style={{ borderTopColor: "#d9622b" }} />lift {formatValue(force[1], "N/m")}</span>
+        </figcaption>
+        <Curves />
+      </figure>
+    </>
+  );
+}
+
+const WIDTH = 280;
+const HEIGHT = 90;
+
+/** Drag and lift over time; the largest hundredth may leave the picture. */
+function Curves() {
+  useStudio((s) => s.header); // drawn anew with every header
+  const { time, drag, lift } = forces;
+  const first = time[0] ?? 0;
+  const span = Math.max((time[time.length - 1] ?? 1) - first, 1e-9);
+  const sorted = [...drag, ...lift, 0].sort((a, b) => a - b);
+  const low = sorted[Math.floor(0.02 * (sorted.length - 1))];
+  const high = sorted[Math.ceil(0.98 * (sorted.length - 1))];
+  const y = (value: number) => HEIGHT - 4 - ((value - low) / (high - low || 1)) * (HEIGHT - 8);
+  const path = (values: number[]) => values.map((v, i) => `${(((time[i] - first) / span) * WIDTH).toFixed(1)},${y(v).toFixed(1)}`).join(" ");
+  return (
+    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width="100%" role="img" aria-label="Plot of drag and lift over time">
+      <line x1="0" x2={WIDTH} y1={y(0)} y2={y(0)} stroke="currentColor" strokeOpacity="0.25" />
+      <polyline points={path(drag)} fill="none" stroke="#2f6fde" strokeWidth="1.5" />
+      <polyline points={path(lift)} fill="none" stroke="#d9622b" strokeWidth="1.5" />
+    </svg>
+  );
+}
+
+/** How a flow in space is drawn; its sheet hides behind slices and volumes. */
+function Look() {
+  const { look, axis, place: at } = useFlow();
+  const choose = (next: GridLook) => {
+    const { header, scene, hidden } = useStudio.getState();
+    const names = Object.keys(header?.volumes ?? {}).map((n) => scene?.bodies[Number(n)]?.info.name ?? "");
+    useStudio.setState({ hidden: { ...hidden, ...Object.fromEntries(names.map((name) => [name, next !== "sheet"])) } });
+    useFlow.setState({ look: next });
+  };
+  return (
+    <>
+      <Tabs label="Draw as" names={["Sheet", "Slice", "Volume"]} chosen={LOOKS.indexOf(look)} onChoose={(n) => choose(LOOKS[n])} />
+      {look === "slice" && (
+        <>
+          <Tabs label="Slice across" names={["x", "y", "z"]} chosen={axis} onChoose={(n) => useFlow.setState({ axis: n as 0 | 1 | 2 })} />
+          <div className="slider">
+            <Track label="Place of the slice" position={place.toPosition(at)} text={`${Math.round(100 * at)} %`} onSlide={(p) => useFlow.setState({ place: p })} />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
