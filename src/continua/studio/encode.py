@@ -311,9 +311,8 @@ def _volumes(frame: Frame) -> dict[int, dict[str, Any]]:
 
 def _packed_volume(volume: Volume, field: str | None) -> NDArray[np.uint8]:
     """Return a quantity in cells as bytes, x fastest: smoke from 0 to 1, others from 0 to their largest size."""
-    name = (
-        field if field in volume.fields else next((n for n in ("smoke",) if n in volume.fields), "velocity")
-    )
+    fallback = "smoke" if "smoke" in volume.fields else "velocity"
+    name = fallback if field is None or field not in volume.fields else field
     values = np.asarray(volume.fields[name].values)
     values = np.linalg.norm(values, axis=-1) if values.ndim == 4 else np.abs(values)
     top = 1.0 if name == "smoke" else max(float(values.max()), 1e-12)
