@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 __all__ = [
     "BodyFields",
     "BodyFrame",
+    "ContactForces",
     "Field",
     "Frame",
     "RunInfo",
@@ -169,6 +170,43 @@ class Skin:
 
 
 @dataclass(frozen=True, slots=True)
+class ContactForces:
+    """What presses on a body: forces, means over the last step, and the points where they act.
+
+    Attributes:
+        points: Where they act [m], shape [c, 3].
+        forces: Forces on the body [N], shape [c, 3].
+    """
+
+    points: NDArray[np.float64]
+    forces: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @classmethod
+    def none(cls) -> ContactForces:
+        """Return no forces."""
+        return cls(np.zeros((0, 3)), np.zeros((0, 3)))
+
+    @classmethod
+    def at_nodes(cls, positions: NDArray[np.float64], forces: NDArray[np.float64]) -> ContactForces:
+        """Return the forces at those nodes that have one; both have the shape [n, 3]."""
+        pressed = np.flatnonzero(forces.any(axis=1))
+        return cls(positions[pressed], forces[pressed])
+
+    def at_nearest(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the forces as sums at the nearest of some positions [n, 3], shape [n, 3]."""
+        total = np.zeros_like(positions)
+        if len(self):
+            from scipy.spatial import cKDTree
+
+            nearest = cKDTree(positions).query(self.points)[1]
+            np.add.at(total, nearest, self.forces)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
 class BodyFrame:
     """A body at one moment.
 
@@ -189,6 +227,7 @@ class BodyFrame:
         point_radius: Radius of particles [m]; None for a body that has a surface.
         volume: Quantities of a fluid on a grid, or None. Its `triangles` are a sheet through the middle.
         skin: A detailed surface that is drawn instead of `triangles`, or None.
+        contacts: What presses on it; None if that is not known.
     """
 
     name: str
@@ -203,6 +242,7 @@ class BodyFrame:
     point_radius: float | None = None
     volume: Volume | None = None
     skin: Skin | None = None
+    contacts: ContactForces | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):
@@ -275,6 +315,7 @@ class Frame:
         reports: The last step's report of each body (empty at frame 0).
         colliders: Shapes to draw, each with `kind` "plane" (point, normal), "sphere" (center, radius) or "mesh"
             (points, triangles); one that moves has a `pose`, the rows of the 3x4 matrix that takes it there.
+        joints: A line from each joint of rigid bodies to the centre of each of its bodies [m], shape [k, 2, 3].
     """
 
     index: int
@@ -283,6 +324,7 @@ class Frame:
     bodies: Mapping[str, BodyFrame]
     reports: tuple[StepReport, ...] = ()
     colliders: tuple[Mapping[str, object], ...] = ()
+    joints: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2, 3)))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", MappingProxyType(dict(self.bodies)))

@@ -18,7 +18,7 @@ from continua.contact import Contact, Shape
 from continua.coupling import Meeting, Wetting, let_flow_around
 from continua.errors import InputError
 from continua.eulerian import GridFluid
-from continua.frames import Frame, Sink, StepReport
+from continua.frames import Frame, Sink, StepReport, frozen
 from continua.rigid import RigidGroup, RigidSystem
 from continua.rigid.joints import Joint, Motor
 from continua.solids import FIELDS, SettleReport, SoftBody
@@ -359,6 +359,7 @@ class World:
             bodies={body.name: body.frame(self.fields) for body in self.bodies},
             reports=self.reports,
             colliders=tuple(self._placed(shape, about) for shape, about in (*self._drawn, *self._in_flows())),
+            joints=np.zeros((0, 2, 3)) if self._rigid is None else frozen(self._rigid.joints.lines()),
         )
 
     def _in_flows(self) -> list[tuple[Shape, Mapping[str, object]]]:

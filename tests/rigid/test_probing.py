@@ -168,3 +168,24 @@ def test_a_field_that_no_fit_made_is_refused_for_a_body():
 
     with pytest.raises(ct.InputError, match=r"must come from sdf\.fit"):
         ct.RigidBody(ct.MeshShape(_star(0), Own()), density=1.0)
+
+
+@pytest.mark.parametrize("how", ["box", "mesh", "field"])
+def test_a_ball_in_a_groove_presses_on_both_of_its_walls(how):
+    room = ct.Box((0, 0, 0), (1, 1, 1), rotate=(0, 0, np.pi / 4), inside=True)
+    if how != "box":
+        mesh = surfaces.box((1, 1, 1)).transformed(translate=(-0.5, -0.5, -0.5))
+        mesh = mesh.transformed(rotate=(0, 0, np.pi / 4))
+        room = ct.MeshShape(mesh, ct.sdf.fit(mesh, tolerance=1e-6) if how == "field" else None, inside=True)
+    low = -np.sqrt(0.5) + 0.1 * np.sqrt(2)
+    ball = ct.RigidBody(ct.Sphere((0, low + 0.005, 0), 0.1), density=1000.0, friction=0.0)
+    world = ct.World([ball], colliders=[room])
+    for _ in range(50):
+        world.step(0.01)
+        energy = ball.energy()["kinetic"]
+    weight = 9.81 * ball.mass
+    assert energy < 1e-9 * weight * 0.1
+    assert ball.center[1] == pytest.approx(low, abs=2e-4)
+    told = world.frame().bodies[ball.name].contacts
+    assert len(told) == 2
+    np.testing.assert_allclose(np.linalg.norm(told.forces, axis=1), weight / np.sqrt(2), rtol=1e-3)

@@ -12,6 +12,7 @@ from continua.contact.impulses import (
     MASS,
     RESTITUTION,
     SHIFT,
+    TOTAL,
     WANTED,
     push,
     relative,
@@ -85,5 +86,9 @@ def hits(V, M, A, AB, C, first, h, slow):
                     sums[c - start] = new
                     push(V, M, C, c, a, b, s * C[c, 0], s * C[c, 1], s * C[c, 2])
                     rub(V, M, C, c, a, b, C[c, FRICTION] * new, WANTED)
+            for c in range(start, end):
+                C[c, TOTAL] += sums[c - start]
+                C[c, TOTAL + 1] += C[c, WANTED]
+                C[c, TOTAL + 2] += C[c, SHIFT]
         if quiet:
             return

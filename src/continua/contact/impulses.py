@@ -29,7 +29,8 @@ SHIFT_B = 35
 WANTED = 38
 SHIFT = 39
 SHARE = 40  # of the first piece's place in the point where impulses act
-COLUMNS = 42
+TOTAL = 41  # 3, the sum of all impulses of the step, along the normal and across
+COLUMNS = 44
 
 
 @inline

@@ -3,6 +3,9 @@
 A sphere of points whose middle is farther from the other piece than its radius is passed over with all that it holds
 (Koschier 2018). The distance is that to a tree of triangles, a fitted field, or a simple shape. Tasks are
 independent: one thread writes what belongs to one task.
+
+The nearest place alone would not hold a ball in a corner. Away from a wall, along its normal, the nearest place stays
+the same until another wall is as near: so a second look from farther out finds that one, and a third the next.
 """
 
 from __future__ import annotations
@@ -18,11 +21,17 @@ from continua.numerics import inline, kernel, kernel_pair
 from continua.sdf.kernels import closest_from, signed_on_triangle, value_and_gradient
 from continua.sdf.tree_kernels import STACK
 
-__all__ = ["FIELD", "PLAIN", "TREE", "join_tasks", "probe_tasks", "spread_found"]
+__all__ = [
+    "FIELD", "OUT", "PLAIN", "SAME", "TREE", "WALLS", "join_tasks", "probe_tasks", "spread_found",
+]  # fmt: skip
 
 PLAIN, TREE, FIELD = 0, 1, 2  # what tells the distance
 _SCRATCH = 512
 _KEPT = 16  # of a full scratch
+WALLS = 3  # that a ball touches at most
+OUT = (0.5, 2.0)  # radii and reaches away from a wall where the next one is looked for
+SAME = 0.95  # cosine between normals of one wall
+_NEXT = 8192  # between the numbers of a point's walls
 
 
 @inline
@@ -41,6 +50,30 @@ def _look(mode, tree, table, kind, size, sign, grow, x, y, z, hint, stack):
     else:
         d, nx, ny, nz = distance(kind, size[0], size[1], size[2], x, y, z)
     return sign * (d - grow), sign * nx, sign * ny, sign * nz, hint
+
+
+@inline
+def _other_walls(mode, tree, table, kind, size, sign, grow, slack, x, y, z, radius, reach, hint, stack, walls):
+    """Find more walls that a ball at (x, y, z) touches than walls[0] (normal, distance); return how many there are."""
+    way = OUT[0] * radius + OUT[1] * reach
+    for known in range(1, WALLS):
+        px, py, pz = x, y, z
+        for k in range(known):
+            px, py, pz = px + way * walls[k, 0], py + way * walls[k, 1], pz + way * walls[k, 2]
+        d, nx, ny, nz, hint = _look(mode, tree, table, kind, size, sign, grow, px, py, pz, hint, stack)
+        for k in range(known):
+            if nx * walls[k, 0] + ny * walls[k, 1] + nz * walls[k, 2] > SAME:
+                return known
+        gap = d + nx * (x - px) + ny * (y - py) + nz * (z - pz)
+        if gap - radius >= reach:
+            return known
+        off = _look(
+            mode, tree, table, kind, size, sign, grow, px - d * nx, py - d * ny, pz - d * nz, hint, stack
+        )[0]
+        if abs(off) > 2.0 * slack + 1e-6 * radius:  # no place of the surface: a fitted gradient is rough out there
+            return known
+        walls[known, 0], walls[known, 1], walls[known, 2], walls[known, 3] = nx, ny, nz, gap
+    return WALLS
 
 
 @inline
@@ -103,6 +136,7 @@ def probe_tasks(
     """
     for t in prange(tasks.shape[0]):
         found, slots, stack = np.empty((_SCRATCH, 8)), np.empty(_SCRATCH, np.int64), np.empty((2, STACK))
+        walls = np.empty((WALLS, 4))
         i, second = tasks[t, 0], tasks[t, 1]
         body = group[i]
         radius, turn = thick[body], 1.0 - 2.0 * second
@@ -138,18 +172,26 @@ def probe_tasks(
                 d, nx, ny, nz, hint = _look(mode, tree, table, kind, size, sign, grow, x, y, z, hint, stack)
                 if d - radius >= reach[t]:
                     continue
-                if count == _SCRATCH:
-                    count = _keep_some(found, count, slots)
-                back = radius + 0.5 * (d - radius)
-                x, y, z = x - back * nx, y - back * ny, z - back * nz
-                wx = FX[t, 0] + FR[t, 0] * x + FR[t, 1] * y + FR[t, 2] * z
-                wy = FX[t, 1] + FR[t, 3] * x + FR[t, 4] * y + FR[t, 5] * z
-                wz = FX[t, 2] + FR[t, 6] * x + FR[t, 7] * y + FR[t, 8] * z
-                mx = turn * (FR[t, 0] * nx + FR[t, 1] * ny + FR[t, 2] * nz)
-                my = turn * (FR[t, 3] * nx + FR[t, 4] * ny + FR[t, 5] * nz)
-                mz = turn * (FR[t, 6] * nx + FR[t, 7] * ny + FR[t, 8] * nz)
-                number = 2 * (s - links[start[body], 0]) + second
-                count = note(found, count, reach[t], wx, wy, wz, mx, my, mz, d - radius, number)
+                walls[0, 0], walls[0, 1], walls[0, 2], walls[0, 3] = nx, ny, nz, d
+                known = 1
+                if radius > 0.0:
+                    known = _other_walls(
+                        mode, tree, table, kind, size, sign, grow, slack, x, y, z, radius, reach[t], hint, stack, walls
+                    )  # fmt: skip
+                for w in range(known):
+                    if count == _SCRATCH:
+                        count = _keep_some(found, count, slots)
+                    nx, ny, nz, d = walls[w, 0], walls[w, 1], walls[w, 2], walls[w, 3]
+                    back = radius + 0.5 * (d - radius)
+                    qx, qy, qz = x - back * nx, y - back * ny, z - back * nz
+                    wx = FX[t, 0] + FR[t, 0] * qx + FR[t, 1] * qy + FR[t, 2] * qz
+                    wy = FX[t, 1] + FR[t, 3] * qx + FR[t, 4] * qy + FR[t, 5] * qz
+                    wz = FX[t, 2] + FR[t, 6] * qx + FR[t, 7] * qy + FR[t, 8] * qz
+                    mx = turn * (FR[t, 0] * nx + FR[t, 1] * ny + FR[t, 2] * nz)
+                    my = turn * (FR[t, 3] * nx + FR[t, 4] * ny + FR[t, 5] * nz)
+                    mz = turn * (FR[t, 6] * nx + FR[t, 7] * ny + FR[t, 8] * nz)
+                    number = 2 * (s - links[start[body], 0]) + second + _NEXT * w
+                    count = note(found, count, reach[t], wx, wy, wz, mx, my, mz, d - radius, number)
             node += 1
         kept = spread_out(found, count, SLOTS, slots)
         counts[t] = kept

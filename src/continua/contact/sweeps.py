@@ -7,7 +7,7 @@ only (Catto 2023, "relax"). Gaps and lever arms are those of the moment, as each
 
 Arrays: X [n, 3] positions, Q [n, 4] quaternions (w, x, y, z), R [n, 9] rotations, V [n, 6] velocity and angular
 velocity, M [n, 7] one over the mass and the inverse inertia in world axes (xx, yy, zz, xy, xz, yz), J [n, 3] principal
-moments of inertia. C [c, 42] holds the contacts, one row each, with the columns named in `impulses`; AB [c, 2] their
+moments of inertia. C [c, 44] holds the contacts, one row each, with the columns named in `impulses`; AB [c, 2] their
 pieces.
 """
 
@@ -24,6 +24,7 @@ from continua.contact.impulses import (
     IMPULSE,
     MASS,
     SHIFT,
+    TOTAL,
     WANTED,
     cross,
     prepare,
@@ -231,6 +232,8 @@ def _move(X, Q, R, V, W, M, J, A, AB, C, mine, h, free):
     for c in range(C.shape[0]):
         if C[c, IMPULSE] > 0.0:
             free[AB[c, 0]] = free[AB[c, 1]] = False
+            for d in range(3):
+                C[c, TOTAL + d] += C[c, IMPULSE + d]
     for i in range(X.shape[0]):
         if mine[i] == NOT_MINE:
             continue

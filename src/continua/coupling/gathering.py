@@ -80,8 +80,12 @@ class Gathering:
         self._saved = self.memory
 
     def restore(self) -> None:
-        """Go back to the contacts that were saved."""
+        """Go back to the contacts that were saved; what pressed until then did not happen."""
         self.memory = self._saved
+        for member in self.soft:
+            member.forget()
+        if self.rigid is not None:
+            self.rigid.forget()
 
     def recall(self, keys: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the forces [N] of the last step at contacts with these keys, shape [c, 3]; zero for new ones."""

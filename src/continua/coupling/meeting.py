@@ -139,6 +139,7 @@ class Meeting:
             rigid_reports = self.rigid.step(dt, busy)
             for pieces in mixed:
                 rigid_reports = pieces.add_to(rigid_reports)
+            self.rigid.tell_bodies(dt, [pieces.pressing for pieces in mixed])
             reports |= dict(zip(self._rigid_numbers.tolist(), rigid_reports, strict=True))
         return reports, Memory.joined(memories)
 

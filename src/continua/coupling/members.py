@@ -56,9 +56,13 @@ class SoftMember:
 
     def begin(self, dt: float) -> BodyStep:
         """Begin a step of `dt` [s]."""
+        self.forget()
+        return SoftStep(self.body, dt)
+
+    def forget(self) -> None:
+        """Forget what pressed on the body: the step begins anew."""
         self._force = np.zeros((self.row_count, 3))
         self._time, self._depth = 0.0, 0.0
-        return SoftStep(self.body, dt)
 
     def make_exact(self, system: BodySystem, impulse: NDArray[np.float64]) -> None:
         """Move a body that nothing holds as a whole so that it has the momentum that the impulses give it."""

@@ -26,6 +26,7 @@ from continua.frames import StepReport
 from continua.linalg import PCG, BlockMatrix, BlockPattern, SolveReport
 from continua.rigid import RigidSystem
 from continua.rigid.detect import Touching
+from continua.rigid.pressing import Pressing
 from continua.rigid.shared import SharedPieces
 
 __all__ = ["RigidMember"]
@@ -58,6 +59,7 @@ class RigidMember:
         self._force = np.zeros((len(system.pieces.bodies), 3))
         self._time, self._depth = 0.0, 0.0
         self.free = np.ones(len(which), np.bool_)
+        self.pressing = Pressing()
 
     @property
     def row_count(self) -> int:
@@ -76,10 +78,15 @@ class RigidMember:
 
     def begin(self, dt: float) -> RigidStep:
         """Begin a step of `dt` [s]."""
+        self.forget()
+        return RigidStep(self)
+
+    def forget(self) -> None:
+        """Forget what pressed on the pieces: the step begins anew."""
         self._count[:] = 0
         self._force[:] = 0.0
         self._time, self._depth = 0.0, 0.0
-        return RigidStep(self)
+        self.pressing.clear()
 
     # --- contacts among rigid pieces, and joints --------------------------------------------------------------
 
@@ -212,6 +219,7 @@ class RigidMember:
         some = rows.take(contact)
         some.spread(force[contact], total)
         mine = total[start : start + self.row_count : 2]
+        self._note(some, force[contact], start, dt)
         group = self.system.pieces.group[self.shared.which]
         np.add.at(self._force, group, dt * mine)
         self._time += dt
@@ -225,6 +233,16 @@ class RigidMember:
             at = np.flatnonzero(~contact)
             number = np.searchsorted(self.shared.joints.numbers, _JOINT - 1 - rows.key[at])
             self.shared.joints.take_forces(number, force[at, 0])
+
+    def _note(self, rows: ContactRows, force: NDArray[np.float64], start: int, dt: float) -> None:
+        """Keep the impulses of contacts on the pieces, over `dt` [s]: what they do to the rows of their velocities."""
+        place = rows.row - start
+        mine = np.flatnonzero((place >= 0) & (place < self.row_count) & (place % 2 == 0))
+        contact = np.searchsorted(rows.ptr, mine, side="right") - 1
+        impulse = dt * np.einsum("eij,ei->ej", rows.block[mine].reshape(-1, 3, 3), force[contact])
+        pressing = impulse.any(axis=1)
+        pieces = self.shared.which[place[mine] // 2]
+        self.pressing.add(pieces[pressing], rows.point[contact[pressing]], impulse[pressing])
 
     def add_to(self, reports: Sequence[StepReport]) -> tuple[StepReport, ...]:
         """Add what contacts did to the reports of the rigid bodies."""

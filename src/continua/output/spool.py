@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.files import atomic_write
-from continua.frames import BodyFields, BodyFrame, Field, Frame, Volume
+from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, Volume
 from continua.output.files import numbered, prepare_folder, remove_leftovers
 from continua.output.sequence import check_next
 from continua.render.composition import field_values, shown_fog
@@ -92,6 +92,9 @@ class Spool:
             fog = shown_fog(body, self.color)
             if fog is not None:
                 arrays[f"fog{i}"] = np.asarray(fog.fields["smoke"].values, np.float16)
+            if body.contacts is not None and len(body.contacts):
+                pressed = np.hstack([body.contacts.points, body.contacts.forces])
+                arrays[f"contacts{i}"] = pressed.astype(np.float32)
             fixed = self._keep_fixed(body, nodes)
             bodies.append(
                 {
@@ -104,6 +107,8 @@ class Spool:
                     "grid": None if fog is None else [*fog.origin, fog.spacing],
                 }
             )
+        if len(frame.joints):
+            arrays["joints"] = np.asarray(frame.joints, np.float32)
         about = {
             "color": self.color,
             "step": frame.step,
@@ -159,8 +164,13 @@ class Spool:
                 bodies = {}
                 for i, item in enumerate(about["bodies"]):
                     bodies[item["name"]] = self._body(
-                        item, data[f"positions{i}"], data.get(f"values{i}"), data.get(f"fog{i}")
+                        item,
+                        data[f"positions{i}"],
+                        data.get(f"values{i}"),
+                        data.get(f"fog{i}"),
+                        data.get(f"contacts{i}"),
                     )
+                joints = np.asarray(data.get("joints", np.zeros((0, 2, 3))), np.float64)
         except InputError:
             raise
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
@@ -174,16 +184,25 @@ class Spool:
             time=about["time"],
             bodies=bodies,
             colliders=tuple(about["colliders"]),
+            joints=joints,
         )
 
     def _body(
-        self, item: dict[str, Any], positions: NDArray, values: NDArray | None, fog: NDArray | None
+        self,
+        item: dict[str, Any],
+        positions: NDArray,
+        values: NDArray | None,
+        fog: NDArray | None,
+        pressed: NDArray | None,
     ) -> BodyFrame:
         fixed = self._read_fixed(item["fixed"])
         volume = None
         if fog is not None:
             x, y, z, spacing = item["grid"]
             volume = Volume((x, y, z), spacing, {"smoke": Field(fog.astype(np.float32), "1")})
+        contacts = None
+        if pressed is not None:
+            contacts = ContactForces(pressed[:, :3].astype(np.float64), pressed[:, 3:].astype(np.float64))
         return BodyFrame(
             name=item["name"],
             kind=item["kind"],
@@ -195,6 +214,7 @@ class Spool:
             color=item["color"],
             point_radius=item.get("point_radius"),
             volume=volume,
+            contacts=contacts,
         )
 
     def frames(self) -> Iterator[Frame]:

@@ -7,7 +7,7 @@ frame seen with a look.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from continua.frames import BodyFrame, Frame, Volume
 from continua.render.camera import Camera
 from continua.render.colors import PALETTE, map_colors, srgb_to_linear
 from continua.render.fluid_surface import surfaced
+from continua.render.marks import arrow_lines, force_scale, largest_force, rods
 from continua.render.surface import SmoothSurface
 
 __all__ = [
@@ -42,6 +43,8 @@ _LABELS = {"von_mises": "von Mises stress", "displacement": "displacement", "vel
 _NOISE = {"Pa": 1e-3, "m": 1e-9, "m/s": 1e-9}
 _NEUTRAL = (0.74, 0.76, 0.79)
 _SMOKE = (0.50, 0.52, 0.56)
+_ROD = (0.30, 0.33, 0.38)
+_THIN = 0.0045  # radius of a joint's rod, as a part of the scene's
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ class Look:
         high: Upper corner of all that moves in the sequence [m].
         show_time: Whether the simulated time is written in the corner.
         fluid: Whether fluids are drawn as "points" or as a reconstructed "surface".
+        arrow_scale: Length of an arrow for its contact force [m/N]; 0 draws none.
+        joints: Whether joints of rigid bodies are drawn.
     """
 
     size: tuple[int, int]
@@ -89,6 +94,8 @@ class Look:
     high: tuple[float, float, float]
     show_time: bool = True
     fluid: str = "points"
+    arrow_scale: float = 0.0
+    joints: bool = False
 
     @property
     def center(self) -> NDArray[np.float64]:
@@ -141,7 +148,7 @@ class Fog:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """One frame, ready to be drawn."""
+    """One frame, ready to be drawn; `arrows` are contact forces, from where they act to their heads [m], [k, 2, 3]."""
 
     look: Look
     shapes: tuple[Shape, ...]
@@ -149,6 +156,7 @@ class Composition:
     time: float
     clouds: tuple[Cloud, ...] = ()
     fogs: tuple[Fog, ...] = ()
+    arrows: NDArray[np.float64] | None = None
 
 
 def nice(value: float, *, up: bool) -> float:
@@ -202,9 +210,11 @@ class _Survey:
         self.unit: str | None = None
         self.lowest = self.highest = 0.0
         self.tops: dict[int, float] = {}
+        self.forces: dict[int, float] = {}
 
     def add(self, body: BodyFrame, index: int, color: str) -> None:
         """Take one body of the frame number `index` into account."""
+        self.forces[index] = max(self.forces.get(index, 0.0), largest_force(body))
         fog = shown_fog(body, color)
         if fog is not None:
             low = np.array(fog.origin)
@@ -262,6 +272,8 @@ def make_look(
     value_range: tuple[float, float] | None = None,
     show_time: bool = True,
     fluid: str = "points",
+    contact_forces: bool = False,
+    joints: bool = False,
 ) -> Look:
     """Choose camera and value range so that they suit all of `frames`.
 
@@ -274,6 +286,8 @@ def make_look(
             zero to a round number near the largest values.
         show_time: Write the simulated time in the corner.
         fluid: Draw fluids as "points", or as a "surface" (needs the "fluid" extra).
+        contact_forces: Draw arrows of the contact forces on all bodies.
+        joints: Draw rods from the joints of rigid bodies to the bodies' centres.
     """
     if fluid not in ("points", "surface"):
         raise InputError(f'fluids are drawn as "points" or as "surface", not "{fluid}"')
@@ -284,8 +298,10 @@ def make_look(
     for frame in frames:
         for body in frame:
             survey.add(body.dressed(color), frame.index, color)
+        if joints and len(frame.joints):
+            survey.outer = _outermost(np.vstack([survey.outer, frame.joints.reshape(-1, 3)]))
     outer = survey.outer if len(survey.outer) else np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])
-    return Look(
+    look = Look(
         size=(width, height),
         camera=Camera.of(camera, outer, (width, height)),
         color=color,
@@ -294,7 +310,11 @@ def make_look(
         high=tuple(outer.max(axis=0)),
         show_time=show_time,
         fluid=fluid,
+        joints=joints,
     )
+    if contact_forces:
+        look = replace(look, arrow_scale=force_scale([*survey.forces.values()], look.radius))
+    return look
 
 
 def _range_top(value: float) -> float:
@@ -335,7 +355,10 @@ def compose(
             shapes.append(_sphere_shape(collider, look))
         elif collider["kind"] == "mesh":
             shapes.append(_mesh_shape(collider, look))
-    return Composition(look, tuple(shapes), tuple(grounds), frame.time, tuple(clouds), tuple(fogs))
+    if look.joints and len(frame.joints):
+        shapes.append(Shape("joints", *rods(frame.joints, _THIN * look.radius), srgb_to_linear(_ROD)))
+    arrows = arrow_lines(frame, look.arrow_scale, look.radius) if look.arrow_scale > 0.0 else None
+    return Composition(look, tuple(shapes), tuple(grounds), frame.time, tuple(clouds), tuple(fogs), arrows)
 
 
 def smooth_surface(body: BodyFrame, surfaces: dict[str, tuple[Any, SmoothSurface]]) -> SmoothSurface:

@@ -1,4 +1,4 @@
-"""What is written over a picture: the legend of the colours, a scale bar, and the time."""
+"""What is written over a picture: the legend of the colours, a scale bar, forces, and the time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from continua.render.arrows import draw_arrows
 from continua.render.colors import color_map
 from continua.render.composition import Composition, Legend, Look, nice
 
@@ -94,6 +95,29 @@ def _draw_scale(draw: ImageDraw.ImageDraw, look: Look, unit: float) -> None:
     )
 
 
+def force_key(look: Look) -> tuple[float, float]:
+    """Return a round force [N] and how many pixels its arrow has at the distance of the camera's target."""
+    per_newton = look.arrow_scale * look.camera.focal(look.size[1]) / look.camera.distance
+    force = nice(0.09 * look.size[0] / per_newton, up=False)
+    return force, force * per_newton
+
+
+def _draw_forces(image: Image.Image, draw: ImageDraw.ImageDraw, composition: Composition, unit: float) -> None:
+    """Draw arrows of contact forces, the nearest last, and how long one is."""
+    look, arrows = composition.look, composition.arrows
+    assert arrows is not None
+    seen = look.camera.project(arrows.reshape(-1, 3), look.size).reshape(-1, 2, 3)
+    ahead = seen[(seen[:, :, 2] > 1e-3 * look.camera.distance).all(axis=1)]
+    far_first = ahead[np.argsort(-ahead[:, 0, 2], kind="stable")]
+    force, pixels = force_key(look)
+    left, bottom = 36 * unit + scale_bar(look)[1] + 48 * unit, look.size[1] - 34 * unit
+    key = np.array([[[left, bottom], [left + pixels, bottom]]])
+    draw_arrows(image, np.concatenate([far_first[:, :, :2], key]), unit)
+    factor, letter = _prefix(force)
+    text = f"{force / factor:g} {letter}N"
+    draw.text((left + pixels / 2, bottom - 14 * unit), text, _INK, _font(15 * unit), anchor="mm")
+
+
 def annotate(picture: NDArray[np.uint8], composition: Composition) -> NDArray[np.uint8]:
     """Return the picture with legend, scale bar and time written over it, shape [height, width, 3]."""
     look = composition.look
@@ -102,6 +126,8 @@ def annotate(picture: NDArray[np.uint8], composition: Composition) -> NDArray[np
     unit = min(look.size[1] / 720, look.size[0] / 960)
     if look.legend is not None:
         _draw_legend(image, draw, look.legend, unit)
+    if composition.arrows is not None:
+        _draw_forces(image, draw, composition, unit)
     if composition.shapes:
         _draw_scale(draw, look, unit)
     if look.show_time:

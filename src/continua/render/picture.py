@@ -65,6 +65,8 @@ def picture(
     backend: str = "auto",
     value_range: tuple[float, float] | None = None,
     fluid: str = "points",
+    contact_forces: bool = False,
+    joints: bool = False,
 ) -> NDArray[np.uint8]:
     """Draw a frame.
 
@@ -78,11 +80,22 @@ def picture(
         backend: "raster" (software, always there), "pyvista" (needs the "render" extra), or "auto".
         value_range: Lowest and highest value of the colour map in the field's SI unit.
         fluid: Draw fluids as "points", or as a "surface" (needs the "fluid" extra).
+        contact_forces: Draw arrows of the contact forces on all bodies.
+        joints: Draw rods from the joints of rigid bodies to the bodies' centres.
 
     Returns:
         sRGB bytes, shape [height, width, 3].
     """
-    look = make_look([frame], size=size, color=color, camera=camera, value_range=value_range, fluid=fluid)
+    look = make_look(
+        [frame],
+        size=size,
+        color=color,
+        camera=camera,
+        value_range=value_range,
+        fluid=fluid,
+        contact_forces=contact_forces,
+        joints=joints,
+    )
     pixels = Painter(look, backend).paint(frame)
     if path is not None:
         save_png(pixels, path)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.contact import Shape
 from continua.contact.options import check_constant
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, Field, frozen
+from continua.frames import BodyFields, BodyFrame, ContactForces, Field, frozen
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.motion import Motion
 from continua.rigid.pull import RigidPull
@@ -83,6 +83,7 @@ class RigidGroup:
         self._load = np.zeros((count, 6))  # forces and torques
         self._passing: NDArray[np.float64] | None = None  # those of the next step alone
         self._pulls: list[RigidPull] = []
+        self._contacts = ContactForces.none()
         self._surroundings = Surroundings()
 
     # --- what it is -------------------------------------------------------------------------------------
@@ -194,6 +195,10 @@ class RigidGroup:
         """Take back what `add_force` added."""
         self._passing = None
 
+    def note_contact(self, points: NDArray[np.float64], forces: NDArray[np.float64]) -> None:
+        """Hear of the contact forces of the last step [N] and the points where they act [m], shape [c, 3] each."""
+        self._contacts = ContactForces(frozen(points), frozen(forces))
+
     @property
     def _loads(self) -> NDArray[np.float64]:
         """All forces [N] and torques [N m] of the next step, shape [k, 6]."""
@@ -262,6 +267,7 @@ class RigidGroup:
         at_hand = {
             "displacement": Field(frozen(positions - self.rest_positions), "m"),
             "velocity": Field(frozen(self.velocities), "m/s"),
+            "contact_force": Field(frozen(self._contacts.at_nearest(positions)), "N"),
         }
         return BodyFrame(
             name=self.name,
@@ -273,6 +279,7 @@ class RigidGroup:
             fields=BodyFields(at_hand),
             color=self.color,
             energy=MappingProxyType(self.energy()),
+            contacts=self._contacts,
         )
 
     def state(self) -> dict[str, NDArray]:
@@ -292,9 +299,11 @@ class RigidGroup:
                 )
         for key, target in targets.items():
             target[:] = state[key]
+        self._contacts = ContactForces.none()
 
     def reset(self) -> None:
         """Go back to the start."""
+        self._contacts = ContactForces.none()
         self._x[:], self._q[:], self._v[:] = self._rest_x, self._rest_q, self._start_v
 
     def __repr__(self) -> str:

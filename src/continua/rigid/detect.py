@@ -30,7 +30,7 @@ class Touching:
 
     Attributes:
         AB: The two pieces of each contact, shape [c, 2].
-        C: The contacts, one row each, see `contact.sweeps`, shape [c, 40].
+        C: The contacts, one row each, see `contact.sweeps`, shape [c, 44].
         first: First contact of each touching pair, and the end.
         pairs: Numbers a * n + b of the touching pairs, sorted.
         features: Number of each contact within its pair, shape [c].

@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 
 from continua.contact import MeshShape, Shape
 from continua.contact.rigid_pairs import SLOTS
-from continua.contact.rigid_probes import FIELD, PLAIN, TREE, join_tasks, probe_tasks, spread_found
+from continua.contact.rigid_probes import (
+    FIELD,
+    OUT,
+    PLAIN,
+    SAME,
+    TREE,
+    WALLS,
+    join_tasks,
+    probe_tasks,
+    spread_found,
+)
 from continua.contact.rigid_shapes import BALL, BOX, MESH, OTHER, ROD
 from continua.rigid.pieces import Pieces
 from continua.sdf import DistanceField, ExactDistance, FieldTable, MeshTree, PlacedField
@@ -165,20 +175,52 @@ class Prober:
             some = np.flatnonzero(((local > box[0] - far) & (local < box[1] + far)).all(axis=1))
             task, number, world, local = task[some], number[some], world[some], local[some]
             thick, within = thick[some], within[some]
-        distances, directions = how.shape.distances(local)
-        gaps = np.asarray(distances) - thick
-        near = np.flatnonzero(gaps < within)
-        task, gaps = task[near], gaps[near]
-        normals = np.einsum("kij,kj->ki", turn[task], np.asarray(directions)[near])
+        near, gaps, directions, wall = _walls(how.shape, local, thick, within)
+        task, number = task[near], number[near] + len(self._points) * wall
+        normals = np.einsum("kij,kj->ki", turn[task], directions)
         places = world[near] - (thick[near] + 0.5 * gaps)[:, None] * normals
         second = tasks[task, 1]
         rows = np.column_stack(
-            [places, (1.0 - 2.0 * second)[:, None] * normals, gaps, 2.0 * number[near] + second]
+            [places, (1.0 - 2.0 * second)[:, None] * normals, gaps, 2.0 * number + second]
         )
         first = np.searchsorted(task, np.arange(len(tasks) + 1))
         counts, result = np.empty(len(tasks), np.int32), np.empty((len(tasks), SLOTS, 8))
         spread_found(rows, first, counts, result)
         return counts, result
+
+
+def _walls(
+    shape: Any, points: NDArray[np.float64], thick: NDArray[np.float64], reach: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+    """Return which points touch a shape, with the gaps, normals and numbers of the walls; see `contact.rigid_probes`.
+
+    A point appears once for each wall that it touches, and points stay in order.
+    """
+    distances, directions = (np.asarray(column) for column in shape.distances(points))
+    some = np.flatnonzero(distances - thick < reach)
+    found = [(some, distances[some], directions[some])]
+    away = np.zeros_like(points)
+    for _ in range(1, WALLS):
+        some, _, normal = found[-1]
+        some, normal = some[thick[some] > 0.0], normal[thick[some] > 0.0]
+        if not len(some):
+            break
+        away[some] += (OUT[0] * thick[some] + OUT[1] * reach[some])[:, None] * normal
+        there = points[some] + away[some]
+        distance, direction = (np.asarray(column) for column in shape.distances(there))
+        gap = distance - np.einsum("ki,ki->k", direction, away[some])
+        on_surface = shape.distances(there - distance[:, None] * direction)[0]
+        new = (gap - thick[some] < reach[some]) & (np.abs(on_surface) <= 1e-6 * thick[some])
+        for which, _, known in found:
+            at = np.searchsorted(which, some)
+            new &= np.einsum("ki,ki->k", known[at], direction) <= SAME
+        found.append((some[new], gap[new], direction[new]))
+    which = np.concatenate([one for one, _, _ in found])
+    wall = np.repeat(np.arange(len(found)), [len(one) for one, _, _ in found])
+    gaps = np.concatenate([one for _, one, _ in found])
+    normals = np.concatenate([one for _, _, one in found])
+    order = np.lexsort((wall, which))
+    return which[order], gaps[order] - thick[which[order]], normals[order], wall[order]
 
 
 def _target_of_solid(solid: Any) -> _Target:

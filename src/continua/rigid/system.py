@@ -31,6 +31,7 @@ from continua.rigid.islands import DirectSet, choose_direct
 from continua.rigid.joint_rows import JointRows
 from continua.rigid.joints import Joint, Motor
 from continua.rigid.pieces import Pieces
+from continua.rigid.pressing import Pressing
 from continua.surroundings import Surroundings
 
 __all__ = ["RigidSystem"]
@@ -84,6 +85,7 @@ class RigidSystem:
         self._trial = (np.zeros((n, 3)), np.zeros((n, 4)), np.zeros((n, 9)), np.zeros((n, 6)))
         self._direct: DirectSet | None = None
         self.touching: Touching | None = None
+        self._pressing = Pressing()
 
     # --- one step -----------------------------------------------------------------------------------------
 
@@ -96,6 +98,7 @@ class RigidSystem:
         """
         start = perf_counter()
         self._busy = busy
+        self._pressing.clear()
         self._held = self.joints if busy is None else self.joints.without(busy)
         p = self.pieces
         before = (p.X.copy(), p.Q.copy(), p.V.copy())
@@ -151,6 +154,7 @@ class RigidSystem:
             self._go_sweeps(touching, ~chosen, A, springs, mine, dt / steps, steps, few)
         for pull, row in zip(springs[2], springs[1], strict=True):
             pull._force = row[8:11].copy()
+        self._pressing.add_contacts(touching, p.X)
         self._detector.keep(touching, h)
         self.touching = touching
         return steps
@@ -312,6 +316,7 @@ class RigidSystem:
         pieces = np.bincount(touching.AB[pressed].ravel(), minlength=len(p.X))[: p.count]
         counts = np.add.reduceat(pieces, p.starts[:-1]) if p.count else np.zeros(0, int)
         now = self._surroundings
+        forces, overlaps = self._forces(dt), self._overlaps()
         return tuple(
             StepReport(
                 body=body.name,
@@ -320,10 +325,41 @@ class RigidSystem:
                 dt=dt,
                 substeps=small,
                 contacts=int(count),
+                contact_force=(float(force[0]), float(force[1]), float(force[2])),
+                overlap=float(overlap),
                 seconds=seconds / len(p.bodies),
             )
-            for body, count in zip(p.bodies, counts, strict=True)
+            for body, count, force, overlap in zip(p.bodies, counts, forces, overlaps, strict=True)
         )
+
+    def _forces(self, dt: float) -> NDArray[np.float64]:
+        """Return the sum of the contact forces on each body in the last step of `dt` [s] [N], shape [b, 3]."""
+        p = self.pieces
+        pieces, _, impulses = self._pressing.gathered()
+        own = pieces < p.count
+        total = np.zeros((len(p.bodies), 3))
+        np.add.at(total, p.group[pieces[own]], impulses[own] / dt)
+        return total
+
+    def _overlaps(self) -> NDArray[np.float64]:
+        """Return how deep each body is inside something [m], shape [b]."""
+        assert self.touching is not None
+        p = self.pieces
+        depth = np.zeros(len(p.bodies) + len(p.colliders) + 1)
+        np.maximum.at(depth, p.group[self.touching.AB], -self.touching.C[:, GAP, None])
+        return depth[: len(p.bodies)]
+
+    def tell_bodies(self, dt: float, others: Sequence[Pressing] = ()) -> None:
+        """Tell every body which forces pressed on it in the step of `dt` [s] that was done, those of others too."""
+        p = self.pieces
+        for other in others:
+            self._pressing.add_all(other)
+        pieces, points, impulses = self._pressing.gathered()
+        order = np.argsort(pieces, kind="stable")
+        ends = np.searchsorted(pieces[order], p.starts)
+        for body, first, last in zip(p.bodies, ends[:-1], ends[1:], strict=True):
+            own = order[first:last]
+            body.note_contact(points[own], impulses[own] / dt)
 
     @property
     def deepest(self) -> float:
@@ -343,10 +379,12 @@ class RigidSystem:
         self._detector.restore(state)
         self.joints.forces[:] = state["joints"]
         self.pieces.refresh()
+        self._pressing.clear()
 
     def reset(self) -> None:
         """Go back to the start, after the bodies did."""
         self._detector.forget()
+        self._pressing.clear()
         self.joints.forces[:] = 0.0
         self.pieces.refresh()
 

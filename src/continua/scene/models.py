@@ -85,6 +85,8 @@ class Picture(Model):
     fluid: Literal["points", "surface"] = option(
         "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra.", "points"
     )
+    contact_forces: bool = option("Draw arrows of the contact forces on all bodies.", False)
+    joints: bool = option("Draw rods from the joints of rigid bodies to the bodies' centres.", False)
     size: PictureSize = option("Width and height.", (1280, 720), unit="px")
     camera: Camera | None = option("Where pictures are taken from.", None)
 

@@ -16,7 +16,7 @@ __all__ = ["run_info"]
 def run_info(scene: Scene, progress: Callable[[str, int, int], None] | None = None) -> RunInfo:
     """Return what sinks need to know about a run of a scene; `progress` hears (what, done, total) of long ends."""
     shown = scene.output.picture
-    view: dict[str, object] = {"color": shown.color, "size": shown.size, "fluid": shown.fluid}
+    view: dict[str, object] = shown.model_dump(exclude={"camera"})
     if shown.camera is not None:
         view["camera"] = shown.camera.model_dump(exclude_none=True)
     return RunInfo(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.contact import Obstacles
 from continua.contact.options import check_constant
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, Field, StepReport, frozen
+from continua.frames import BodyFields, BodyFrame, ContactForces, Field, StepReport, frozen
 from continua.linalg import LinearSolver, SolverChoice
 from continua.mesh import HexMesh, PlaneMesh, SurfaceMesh, TetMesh, VolumeMesh
 from continua.solids import mass_kernels
@@ -407,6 +407,7 @@ class SoftBody(Attachments):
             color=self.color,
             skin=self._skin,
             energy=MappingProxyType(self._energy()),
+            contacts=ContactForces.at_nodes(positions, self._contact_force),
         )
 
     def state(self) -> dict[str, NDArray[np.float64]]:
