@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from continua import mesh, sdf
     from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Sphere
     from continua.eulerian import Inflow, Polygon, Smoke, WindTunnel
-    from continua.frames import BodyFrame, Field, Frame, RunInfo, Sink, StepReport
+    from continua.frames import BodyFrame, ContactForces, Field, Frame, RunInfo, Sink, StepReport
     from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
     from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
     from continua.motion import Motion
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "continua.contact": ("Box", "Capsule", "Contact", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"),
     "continua.eulerian": ("Inflow", "Polygon", "Smoke", "WindTunnel"),
-    "continua.frames": ("BodyFrame", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
+    "continua.frames": ("BodyFrame", "ContactForces", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
     "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
     "continua.motion": ("Motion",),
@@ -126,6 +126,7 @@ __all__ = [
     "Box",
     "Capsule",
     "Contact",
+    "ContactForces",
     "ContinuaError",
     "Corotated",
     "CustomLaw",

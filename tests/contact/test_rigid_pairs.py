@@ -158,3 +158,51 @@ def test_the_sweep_finds_the_pairs_of_a_loop():
         if (moves[i] or moves[j]) and (low[i] <= high[j]).all() and (low[j] <= high[i]).all()
     }  # fmt: skip
     assert found == slow
+
+
+def _support(kind, size, turn, directions):
+    """Return how far a box or a cylinder reaches along directions [n, 3]."""
+    own = np.abs(directions @ np.array(turn).reshape(3, 3))
+    if kind == BOX:
+        return own @ np.array(size)
+    return size[0] * np.hypot(own[:, 0], own[:, 1]) + size[1] * own[:, 2]
+
+
+def _separation_by_force(kinds, sizes, positions, turns):
+    """Return the signed distance of two convex shapes: the largest separation over very many directions, refined."""
+
+    def separation(n):
+        along = n @ (positions[0] - positions[1])
+        return along - sum(_support(k, s, t, n) for k, s, t in zip(kinds, sizes, turns, strict=True))
+
+    count = 20000
+    height = 1 - (2 * np.arange(count) + 1) / count
+    turn, flat = np.arange(count) * np.pi * (3 - np.sqrt(5)), np.sqrt(1 - height**2)
+    directions = np.stack([flat * np.cos(turn), flat * np.sin(turn), height], axis=1)
+    values = separation(directions)
+    best, width = directions[np.argsort(values)[-8:]], 0.03
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        near = (best[:, None] + width * rng.normal(size=(len(best), 200, 3))).reshape(-1, 3)
+        near = np.concatenate([near / np.linalg.norm(near, axis=1, keepdims=True), best])
+        best, width = near[np.argsort(separation(near))[-8:]], 0.65 * width
+    return float(separation(best).max())
+
+
+@pytest.mark.parametrize("kinds", [(CYLINDER, CYLINDER), (BOX, CYLINDER)])
+def test_gaps_of_cylinders_are_those_of_very_many_directions(kinds):
+    rng = np.random.default_rng(11)
+    apart = near = 0
+    for _ in range(120):
+        sizes = [rng.uniform(0.2, 0.7, 3).tolist() for _ in kinds]
+        turns = [Rotation.random(random_state=rng).as_matrix() for _ in kinds]
+        away = rng.normal(size=3)
+        positions = [np.zeros(3), away / np.linalg.norm(away) * rng.uniform(0.6, 1.6)]
+        expected = _separation_by_force(kinds, sizes, positions, turns)
+        if expected < -0.1:
+            continue  # so deep in each other that several ways out are as good
+        _, _, gaps = _meet(kinds, sizes, positions, turns)
+        assert gaps.min() == pytest.approx(expected, abs=2e-4)
+        apart, near = apart + (expected > 0.0), near + (expected < 0.0)
+    assert apart > 20
+    assert near > 5

@@ -65,7 +65,8 @@ def test_joints_are_rods_that_the_camera_sees():
     assert look.high[1] == pytest.approx(3.0)
     (rods,) = (shape for shape in compose(hung, look).shapes if shape.name == "joints")
     away = np.hypot(rods.positions[:, 0], rods.positions[:, 2])
-    assert away.max() < 0.05 and rods.positions[:, 1].min() == pytest.approx(0.0)
+    assert away.max() < 0.05
+    assert rods.positions[:, 1].min() == pytest.approx(0.0)
     corners = rods.positions[rods.triangles]
     outward = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     facing = np.einsum("ki,kci->kc", outward, rods.normals[rods.triangles])
@@ -73,7 +74,9 @@ def test_joints_are_rods_that_the_camera_sees():
 
 
 def test_films_have_the_arrows(tmp_path):
-    frames = [_frame([[0, -0.5, 0]], [[0, 40, 0]], joints=[[[0, 2, 0], [0, 0, 0]]], index=k) for k in range(2)]
+    frames = [
+        _frame([[0, -0.5, 0]], [[0, 40, 0]], joints=[[[0, 2, 0], [0, 0, 0]]], index=k) for k in range(2)
+    ]
     view = {"size": SIZE, "color": "plain", "contact_forces": True, "joints": True, "camera": CAMERA}
     sink = make_sink("png", tmp_path)
     sink.open(RunInfo(name="run", view=view))

@@ -43,7 +43,9 @@ def test_forces_over_time_are_the_change_of_momentum_of_a_bouncing_and_rubbing_b
 
 def test_a_rigid_body_on_a_soft_one_tells_where_it_is_pressed():
     block = ct.SoftBody(
-        ct.mesh.box(size=(0.4, 0.2, 0.4), cells=(4, 2, 4)), material=ct.Corotated(young=5e4), damping=(5.0, 0.01)
+        ct.mesh.box(size=(0.4, 0.2, 0.4), cells=(4, 2, 4)),
+        material=ct.Corotated(young=5e4),
+        damping=(5.0, 0.01),
     )
     block.pin(lambda x: x[:, 1] < 1e-6)
     brick = ct.RigidBody(ct.Box((0.2, 0.26, 0.2), (0.15, 0.1, 0.15)), density=1000.0, name="brick")

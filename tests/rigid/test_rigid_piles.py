@@ -81,3 +81,21 @@ def test_contact_and_friction_never_add_energy(restitution):
     # a fall of a millimetre of everything is what shifts out of overlaps may lift
     assert np.diff(total).max() < 1e-3 * mass * 9.81 + 1e-9
     assert total[-1] < total[0]
+
+
+def test_a_heap_of_towers_and_balls_in_a_room_comes_to_rest():
+    rng = np.random.default_rng(0)
+    places = np.stack(np.meshgrid([0, 1], [0, 1, 2, 3], [0, 1], indexing="ij"), -1).reshape(-1, 3) * 0.25
+    places = places + rng.uniform(-0.02, 0.02, places.shape) + [-0.12, 0.12, -0.12]
+    boxes = ct.RigidGroup(ct.Box(size=(0.2, 0.2, 0.2)), places[::2], density=1000.0, name="boxes")
+    balls = ct.RigidGroup(ct.Sphere(radius=0.1), places[1::2], density=1000.0, name="balls")
+    room = ct.Box(center=(0.0, 1.0, 0.0), size=(0.7, 2.0, 0.7), inside=True)
+    world = ct.World([boxes, balls], colliders=[room])
+    for _ in range(400):
+        world.step(0.01)
+    scale = 9.81 * 0.5 * sum(body.mass_total for body in world.bodies)
+    worst = 0.0
+    for _ in range(100):
+        world.step(0.01)
+        worst = max(worst, sum(body.energy()["kinetic"] for body in world.bodies))
+    assert worst < 1e-6 * scale

@@ -1,7 +1,9 @@
 """Two convex pieces: the direction along which they are farthest apart or overlap least, from their supports.
 
 The signed distance of convex shapes is the largest separation n.(x_i - x_j) - h_i(-n) - h_j(n) over all directions n,
-with the supports h. It is found from a few likely directions by a search that turns and narrows.
+with the supports h. It has ridges where n is across an axis of a piece: there a side or an edge is what touches. So it
+is looked for along each of these circles first, and from the best place found by a search that turns and narrows: on
+a ridge such a search alone would get stuck, at the highest place of a ridge it does not.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ _SPOTS = 8
 _FINE = 2e-5  # rad, where the search ends
 _CORE = 0.7  # part of their size at which pieces that overlap a little do not
 _TURNS = 24
+_AROUND = 24  # places on a circle that are tried
+_HALVINGS = 18  # of the way between two of them
 _FLAT = 1e-3  # a direction nearer to across or along counts as such
 
 
@@ -123,6 +127,52 @@ def _narrow(kind, size, X, R, i, j, x, y, z, best):
 
 
 @inline
+def _around(kind, size, X, R, i, j, piece, axis, x, y, z, best):
+    """Go along the circle of directions across an axis of a piece; return the best separation and its direction."""
+    u, v = (axis + 1) % 3, (axis + 2) % 3
+    found, at = -1e300, 0.0
+    for k in range(_AROUND):
+        angle = 6.283185307179586 * k / _AROUND
+        gap = _on_circle(kind, size, X, R, i, j, piece, u, v, angle)
+        if gap > found:
+            found, at = gap, angle
+    step = 6.283185307179586 / _AROUND
+    for _ in range(_HALVINGS):
+        step *= 0.5
+        less = _on_circle(kind, size, X, R, i, j, piece, u, v, at - step)
+        more = _on_circle(kind, size, X, R, i, j, piece, u, v, at + step)
+        if less > found and less >= more:
+            found, at = less, at - step
+        elif more > found:
+            found, at = more, at + step
+    if found <= best:
+        return best, x, y, z
+    c, s = cos(at), sin(at)
+    return (
+        found,
+        c * R[piece, u] + s * R[piece, v],
+        c * R[piece, 3 + u] + s * R[piece, 3 + v],
+        c * R[piece, 6 + u] + s * R[piece, 6 + v],
+    )
+
+
+@inline
+def _on_circle(kind, size, X, R, i, j, piece, u, v, angle):
+    c, s = cos(angle), sin(angle)
+    return _separation(
+        kind,
+        size,
+        X,
+        R,
+        i,
+        j,
+        c * R[piece, u] + s * R[piece, v],
+        c * R[piece, 3 + u] + s * R[piece, 3 + v],
+        c * R[piece, 6 + u] + s * R[piece, 6 + v],
+    )
+
+
+@inline
 def _farthest(kind, size, R, i, x, y, z):
     """Return the point of piece i farthest along a direction, from its centre, and whether it is the only one."""
     lx, ly, lz = into(R, i, x, y, z)
@@ -152,6 +202,10 @@ def meet_along_axis(kind, size, X, R, i, j):
         gap = _separation(kind, size, X, R, i, j, px, py, pz)
         if gap > best:
             best, x, y, z = gap, px, py, pz
+    for k in range(6):
+        piece, axis = (i, k) if k < 3 else (j, k - 3)
+        if kind[piece] == BOX or axis == 2:
+            best, x, y, z = _around(kind, size, X, R, i, j, piece, axis, x, y, z, best)
     best, x, y, z = _narrow(kind, size, X, R, i, j, x, y, z, best)
     px, py, pz = _between_cores(kind, size, X, R, i, j)
     if px != 0.0 or py != 0.0 or pz != 0.0:

@@ -21,7 +21,7 @@ __all__ = ["SLOTS", "meet_pairs", "note", "spread_out"]
 
 SLOTS = 8  # touching points that a pair can have
 _SCRATCH = 48
-_MISSED = 2e-3  # of the pieces' radii: by how much points may be wrong about the gap
+_MISSED = 1e-4  # part of the sizes by which the nearest place may be farther off than what was found
 _GOLDEN = 0.5 * (sqrt(5.0) - 1.0)
 
 
@@ -230,9 +230,6 @@ def _sides(size, X, R, i, j, found, count, margin):
 def _nearest_place(kind, size, X, R, i, j, found, count, margin):
     """Add the nearest place if the points of rims, corners and edges have found none, or only places farther off."""
     slack = _MISSED * (size[i, 0] + size[j, 0])
-    for k in range(count):
-        if found[k, 6] < slack:
-            return count
     gap, nx, ny, nz, x, y, z = meet_along_axis(kind, size, X, R, i, j)
     for k in range(count):
         if found[k, 6] < gap + slack:

@@ -53,7 +53,9 @@ def _look(mode, tree, table, kind, size, sign, grow, x, y, z, hint, stack):
 
 
 @inline
-def _other_walls(mode, tree, table, kind, size, sign, grow, slack, x, y, z, radius, reach, hint, stack, walls):
+def _other_walls(
+    mode, tree, table, kind, size, sign, grow, slack, x, y, z, radius, reach, hint, stack, walls
+):
     """Find more walls that a ball at (x, y, z) touches than walls[0] (normal, distance); return how many there are."""
     way = OUT[0] * radius + OUT[1] * reach
     for known in range(1, WALLS):
@@ -70,7 +72,7 @@ def _other_walls(mode, tree, table, kind, size, sign, grow, slack, x, y, z, radi
         off = _look(
             mode, tree, table, kind, size, sign, grow, px - d * nx, py - d * ny, pz - d * nz, hint, stack
         )[0]
-        if abs(off) > 2.0 * slack + 1e-6 * radius:  # no place of the surface: a fitted gradient is rough out there
+        if abs(off) > 2.0 * slack + 1e-6 * radius:  # not on the surface: fitted gradients are rough out there
             return known
         walls[known, 0], walls[known, 1], walls[known, 2], walls[known, 3] = nx, ny, nz, gap
     return WALLS

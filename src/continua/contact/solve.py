@@ -41,6 +41,13 @@ FINE, COARSE, NEAR = 1e-3, 0.2, 3.0
 """Part of the residual that a linear solve of merged bodies leaves to the next one: little in the first solve, which is
 the last where bodies rest, and within a few times of what is enough; much while contacts come and go."""
 
+KEEN = (10.0, 0.5)
+"""The same for linear solves that are exact in the end only."""
+
+ROUGH, CLOSE = 0.02, 30.0
+"""Where contacts have to be exact in the end: part of the residual that linear solves leave far from the solution, and
+how many tolerances far is."""
+
 PATIENCE, SHARE = 6, 0.01
 """Solves of merged bodies after which `enough` is, and this part of what impulses do to the contacts' own rows."""
 
@@ -87,6 +94,7 @@ def solve_contacts(
     enough: float = 0.0,
     rtol: float = 1e-6,
     most: int = MOST,
+    rough: bool = False,
 ) -> ContactSolution:
     """Solve the systems of bodies that touch; their `x` become the solution.
 
@@ -100,13 +108,15 @@ def solve_contacts(
             the contacts need. Zero solves all linear systems exactly.
         rtol: Tolerance of the linear solver of a merged system.
         most: Linear solves after which the search ends.
+        rough: Whether linear solves need not be exact far from the solution.
     """
     alone = len(systems) == 1 and bool((np.diff(rows.ptr) == 1).all())
     exact = alone or enough == 0.0
     land = Alone(systems[0], rows) if alone else Together(systems, rows, rtol)
     x = np.concatenate([s.x for s in systems])
     base = np.concatenate([np.zeros_like(s.x) if s.base is None else s.base for s in systems])
-    state = _Impulses(rows, bound, push, land.compliance(), x + base, *(EXACT if exact else INEXACT))
+    pace = INEXACT if not exact else KEEN if rough and not alone else EXACT
+    state = _Impulses(rows, bound, push, land.compliance(), x + base, *pace)
     iterations, worst, converged, solves, goal = 0, 0.0, True, 0, tolerance
     said: tuple[str, ...] = ()
     try:
@@ -124,12 +134,13 @@ def solve_contacts(
             before = state.error
             since = 0 if before < 0.7 * best or before > 100.0 * tolerance else since + 1
             best = min(best, before)
+            part = 0.0 if exact else FINE if fine else COARSE
+            if rough and not alone:
+                part = FINE if solves == 0 or state.error <= CLOSE * tolerance else ROUGH
             out_of_balance = land.rhs - land.multiply(x)
             free = out_of_balance.copy()
             rows.spread(state.impulse, free)
-            step, report = land.solve(
-                state.hessian, land.filtered(free), 0.0 if exact else FINE if fine else COARSE
-            )
+            step, report = land.solve(state.hessian, land.filtered(free), part)
             solves += 1
             iterations += report.iterations
             said += tuple(s for s in report.warnings if s not in said)
@@ -137,7 +148,7 @@ def solve_contacts(
             if not report.residual >= 0.0 or not np.isfinite(step).all():
                 worst, converged = -1.0, False
                 break
-            left = 0.0 if exact else report.residual * float(np.abs(step).max(initial=0.0))
+            left = 0.0 if part == 0.0 else report.residual * float(np.abs(step).max(initial=0.0))
             x += state.go(step, out_of_balance, land, left, tolerance) * step
     finally:
         land.restore()

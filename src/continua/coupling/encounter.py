@@ -374,7 +374,7 @@ class Encounter:
         speed += 1e-6 * size / self.dt
         push = weight * self.force[which]
         if hard:
-            solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, rtol=SHARP)
+            solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, rtol=SHARP, rough=True)
         else:
             enough = min(ENOUGH * speed, 0.5 * DEPTH * size / self.dt)
             solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, enough)

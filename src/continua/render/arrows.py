@@ -39,9 +39,7 @@ def draw_arrows(image: Image.Image, lines: NDArray[np.float64], unit: float) -> 
             draw.line([*shape, shape[0], shape[1]], colors[0], border, joint="curve")
             draw.polygon(shape, colors[1])
     small = (width, height)
-    image.paste(
-        fine.resize(small, Image.Resampling.BOX), (0, 0), cover.resize(small, Image.Resampling.BOX)
-    )
+    image.paste(fine.resize(small, Image.Resampling.BOX), (0, 0), cover.resize(small, Image.Resampling.BOX))
 
 
 def _outline(start: NDArray[np.float64], end: NDArray[np.float64], unit: float) -> list[tuple[float, float]]:

@@ -65,8 +65,8 @@ def rods(
     knob = [(0.0, _KNOB * np.cos(t), _KNOB * np.sin(t), np.sin(t)) for t in tilt]
     profile = [*knob, (0.0, 1.0, knob[-1][2], 0.0), (1.0, 1.0, 0.0, 0.0)]
     points, normals = [], []
-    for place, thick, shift, lean in profile:
-        middle = lines[:, 0] + place * (lines[:, 1] - lines[:, 0]) + radius * shift * along
+    for part, thick, shift, lean in profile:
+        middle = lines[:, 0] + part * (lines[:, 1] - lines[:, 0]) + radius * shift * along
         points.append(middle[:, None] + radius * thick * ring)
         normals.append(np.sqrt(1.0 - lean**2) * ring + lean * along[:, None])
     rings = len(profile)

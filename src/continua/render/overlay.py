@@ -102,7 +102,9 @@ def force_key(look: Look) -> tuple[float, float]:
     return force, force * per_newton
 
 
-def _draw_forces(image: Image.Image, draw: ImageDraw.ImageDraw, composition: Composition, unit: float) -> None:
+def _draw_forces(
+    image: Image.Image, draw: ImageDraw.ImageDraw, composition: Composition, unit: float
+) -> None:
     """Draw arrows of contact forces, the nearest last, and how long one is."""
     look, arrows = composition.look, composition.arrows
     assert arrows is not None

@@ -102,15 +102,13 @@ class JointRows:
         return len(self._kind)
 
     def lines(self) -> NDArray[np.float64]:
-        """Return a line from each joint to the centre of each of its bodies, where they are now [m], shape [k, 2, 3]."""
+        """Return lines from each joint to the centres of its bodies, where they are now [m], shape [k, 2, 3]."""
         p = self._pieces
         p.refresh()
         lines = []
         for side in range(2):
             pieces = self._ends[:, side]
-            arm = np.einsum(
-                "kij,kj->ki", p.R[pieces].reshape(-1, 3, 3), self._D[:, 3 * side : 3 * side + 3]
-            )
+            arm = np.einsum("kij,kj->ki", p.R[pieces].reshape(-1, 3, 3), self._D[:, 3 * side : 3 * side + 3])
             line = np.stack([p.X[pieces] + arm, p.X[pieces]], axis=1)
             lines.append(line[pieces < p.count])
         return np.concatenate(lines)

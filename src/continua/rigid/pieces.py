@@ -46,7 +46,9 @@ class Pieces:
         counts = [body.count for body in bodies]
         self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(int)
         self.count = int(self.starts[-1])
-        n = self.count + len(colliders) + 1  # the last is the world itself, which touches nothing
+        # a hollow box is six walls: each holds what touches it, so that nothing slips in its edges and corners
+        self._rest = [(k, *part) for k, shape in enumerate(colliders) for part in _obstacles(shape)]
+        n = self.count + len(self._rest) + 1  # the last is the world itself, which touches nothing
         self.X, self.Q, self.V = np.zeros((n, 3)), np.zeros((n, 4)), np.zeros((n, 6))
         self.R, self.M, self.J = np.zeros((n, 9)), np.zeros((n, 7)), np.ones((n, 3))
         self.group, self.kind = np.zeros(n, np.int32), np.zeros(n, np.int32)
@@ -55,16 +57,14 @@ class Pieces:
         self.mass = np.ones(n)
         for number, body in enumerate(bodies):
             self._take_body(number, body)
-        self._rest = [_obstacle(shape) for shape in colliders]
-        for number, (kind, size, turn, center) in enumerate(self._rest):
-            i = self.count + number
+        for i, (number, kind, size, turn, center) in enumerate(self._rest, self.count):
             self.group[i] = len(bodies) + number
             self.kind[i], self.size[i] = kind, size
             self.X[i], self.Q[i] = center, to_quaternion(turn)
             reach = {BOX: np.linalg.norm(size), ROD: size[0] + size[1], CYLINDER: np.hypot(size[0], size[1])}
             self.radius[i] = reach.get(kind, size[0] if kind in (BALL, HOLLOW) else 0.0)
         self.kind[-1], self.Q[-1, 0] = NOTHING, 1.0
-        self.moving = [i for i, shape in enumerate(colliders) if shape.motion is not None]
+        self.moving = [i for i, part in enumerate(self._rest) if colliders[part[0]].motion is not None]
         self.driven = [i for i, body in enumerate(bodies) if body.motion is not None]
         least = self.thin[: self.count].min() if self.count else 0.0
         self.thin[self.count :] = np.inf
@@ -100,7 +100,7 @@ class Pieces:
         if self.kind[i] in (BOX, MESH):
             return np.stack([-self.size[i], self.size[i]])
         if self.kind[i] == OTHER:
-            box = getattr(self.colliders[i - self.count], "bounds", lambda: None)()
+            box = getattr(self.colliders[self._rest[i - self.count][0]], "bounds", lambda: None)()
             return None if box is None else np.asarray(box)
         if self.kind[i] in (PLANE, HOLLOW):
             return None
@@ -124,7 +124,7 @@ class Pieces:
             rows = slice(self.starts[number], self.starts[number + 1])
             self._lead(rows, *body.pose_at(time), *body.pose_at(time + dt), dt)
         for number in self.moving:
-            shape, rest = self.colliders[number], self._rest[number]
+            shape, rest = self.colliders[self._rest[number][0]], self._rest[number]
             i = self.count + number
             now, then = (self._carried(shape, rest, t) for t in (time, time + dt))
             self._lead(slice(i, i + 1), *now, *then, dt)
@@ -133,7 +133,7 @@ class Pieces:
     def _carried(shape: Shape, rest: tuple, time: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         pose = shape.pose(time)
         assert pose is not None
-        _, _, turn, center = rest
+        *_, turn, center = rest
         return (pose.turn @ center + pose.shift)[None], to_quaternion(pose.turn @ turn)[None]
 
     def _lead(self, rows: slice, x: NDArray, q: NDArray, x_then: NDArray, q_then: NDArray, dt: float) -> None:
@@ -153,7 +153,22 @@ def _turning(turns: NDArray[np.float64]) -> NDArray[np.float64]:
     return q[:, 1:] * np.where(length > 1e-12, angle / np.maximum(length, 1e-300), 2.0)[:, None]
 
 
-def _obstacle(shape: Shape) -> tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+_Part = tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def _obstacles(shape: Shape) -> list[_Part]:
+    """Return kind, size, axes (columns) and centre of an obstacle at rest, or of its parts."""
+    if not (isinstance(shape, Box) and shape.inside and shape.rounding == 0.0):
+        return [_obstacle(shape)]
+    walls = []
+    for axis, half in zip(shape._frame, 0.5 * np.array(shape.size), strict=True):
+        for side in (-1.0, 1.0):
+            point = np.array(shape.center) + side * half * axis
+            walls.append((PLANE, np.zeros(3), axis_frame(-side * axis).T, point))
+    return walls
+
+
+def _obstacle(shape: Shape) -> _Part:
     """Return kind, size, axes (columns) and centre of an obstacle at rest."""
     plain = not getattr(shape, "inside", False) and getattr(shape, "rounding", 0.0) == 0.0
     match shape:

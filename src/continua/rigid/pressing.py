@@ -38,7 +38,7 @@ class Pressing:
         self._impulses += other._impulses
 
     def add_contacts(self, touching: Touching, X: NDArray[np.float64]) -> None:
-        """Add the sums of impulses of contacts between pieces at X [n, 3]: on the first, and the opposite on the other."""
+        """Add the impulses of contacts of pieces at X [n, 3]: on the first of two, and the opposite on the other."""
         some = np.flatnonzero(touching.C[:, TOTAL] > 0.0)
         if not len(some):
             return

@@ -83,10 +83,10 @@ class Prober:
     def __init__(self, pieces: Pieces) -> None:
         self._pieces = pieces
         targets = [_target_of_solid(body.solid) for body in pieces.bodies]
-        kinds = pieces.kind[pieces.count :]
+        other = set(pieces.group[pieces.kind == OTHER].tolist())
         self._targets = targets + [
-            _target_of_shape(shape) if kind == OTHER else _Target()
-            for shape, kind in zip(pieces.colliders, kinds, strict=False)
+            _target_of_shape(shape) if number in other else _Target()
+            for number, shape in enumerate(pieces.colliders, len(pieces.bodies))
         ]
         self._thick = np.array(
             [body.solid.size[0] if body.solid.kind in (BALL, ROD) else 0.0 for body in pieces.bodies]
@@ -180,9 +180,7 @@ class Prober:
         normals = np.einsum("kij,kj->ki", turn[task], directions)
         places = world[near] - (thick[near] + 0.5 * gaps)[:, None] * normals
         second = tasks[task, 1]
-        rows = np.column_stack(
-            [places, (1.0 - 2.0 * second)[:, None] * normals, gaps, 2.0 * number + second]
-        )
+        rows = np.column_stack([places, (1.0 - 2.0 * second)[:, None] * normals, gaps, 2.0 * number + second])
         first = np.searchsorted(task, np.arange(len(tasks) + 1))
         counts, result = np.empty(len(tasks), np.int32), np.empty((len(tasks), SLOTS, 8))
         spread_found(rows, first, counts, result)

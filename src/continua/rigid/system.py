@@ -38,7 +38,8 @@ __all__ = ["RigidSystem"]
 
 _SMALL = 1.25e-3  # s: wanted length of a small step of sweeps
 _DIRECT = 2.5e-3  # s: that of a direct solve
-_SWEEPS = 2
+_SWEEPS, _CALM_SWEEPS = 2, 8  # in a small step; towers sway for ever unless forces are found well
+_CALM = 3.0  # speeds that gravity gives in a step below which a heap is calm
 _RATE = 0.2  # part of an overlap that goes in a small step
 _FASTEST = 2.0  # m/s: largest speed with which overlaps go
 _FAR = 1.0  # least radii of a piece that it may move before contacts are found anew
@@ -170,9 +171,11 @@ class RigidSystem:
         )  # contacts remember impulses of a direct solve's small steps
         slow = 4.0 * h * float(np.linalg.norm(self._surroundings.gravity))
         bouncy = bool((C[:, RESTITUTION] > 0.0).any())
+        square = float((p.V[mine == FREE, :3] ** 2).sum(axis=1).mean())
+        calm = square < (0.25 * _CALM * slow * steps) ** 2
         advance(
             p.X, p.Q, p.R, p.V, self._shift, p.M, p.J, A, AB, C, first, springs[0], springs[1], mine, h, steps,
-            _SWEEPS, _RATE, _FASTEST, slow, bouncy, self._free,
+            _CALM_SWEEPS if calm else _SWEEPS, _RATE, _FASTEST, slow, bouncy, self._free,
         )  # fmt: skip
         C[:, IMPULSE : IMPULSE + 3] *= steps / few
         if not which.all():
