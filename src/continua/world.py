@@ -291,8 +291,8 @@ class World:
     ) -> tuple[SettleReport, ...]:
         """Put every body at its static equilibrium, at rest; time does not move.
 
-        Colliders and other soft bodies push without friction; rigid bodies stay where they are and do not push. See
-        `SoftBody.settle` for the arguments.
+        Colliders and other soft bodies push without friction. Soft bodies that can touch rigid ones are refused; rigid
+        bodies that they cannot touch stay where they are. See `SoftBody.settle` for the arguments.
         """
         before = self.state()
         try:

@@ -61,3 +61,17 @@ def test_bodies_that_do_not_meet_settle_as_alone():
 def test_a_body_that_nothing_holds_is_told():
     with pytest.raises(ct.InputError, match="nothing holds it"):
         ct.World([_block("lost", (0, 0, 0))]).settle()
+
+
+def test_rigid_bodies_that_would_have_to_settle_too_are_refused_in_one_sentence():
+    block = _block("block", (0, 0, 0))
+    block.pin(lambda x: x[:, 1] < 1e-6)
+    ball = ct.RigidBody(ct.Sphere((0.15, 0.3, 0.15), 0.05), density=1000.0, name="ball")
+    with pytest.raises(ct.InputError, match="'block' can touch the rigid 'ball'"):
+        ct.World([block, ball]).settle()
+    with pytest.raises(ct.InputError, match="only rigid ones"):
+        ct.World([ball]).settle()
+    apart = ct.World([block, ball], contact=ct.Contact(pairs={("block", "ball"): {"touch": False}}))
+    apart.settle()
+    assert ball.center[1] == 0.3
+    assert block.positions[:, 1].max() < 0.1

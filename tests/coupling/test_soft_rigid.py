@@ -249,3 +249,60 @@ def test_a_body_that_springs_out_farther_than_its_speed_tells_is_met():
     assert reports[1].contacts > 0
     assert ball.velocity[0] > 1.0
     assert bar.positions[:, 0].max() < ball.center[0]
+
+
+def test_a_pairs_restitution_gives_back_the_speed_of_what_hits():
+    """The nodes of a soft cube that meet a rigid slab part from it with e times the speed with which they came."""
+    cube = _block("cube", size=(0.1, 0.1, 0.1), cells=(2, 2, 2), young=1e6, move=(0.15, 0.1501, 0.15), mass="lumped")
+    cube.set_velocity((0, -3, 0))
+    slab = ct.RigidBody(ct.Box((0.2, 0.1, 0.2), (0.4, 0.1, 0.4)), density=3000.0, name="slab")
+    pair = {("cube", "slab"): {"restitution": 0.6, "friction": 0.0}}
+    world = ct.World([cube, slab], gravity=(0, 0, 0), dt=0.001, contact=ct.Contact(pairs=pair, friction=0.4))
+    before = 9 * [0.0]
+    low = cube.rest_positions[:, 1] < 0.1502
+    momentum = _momentum(cube, slab)[0]
+    while not any(before):
+        world.step()
+        before = world.frame()["cube"]["contact_force"][low, 1]
+    # where the cube went on after the hit it has its restitution, and nothing moves sideways but by its own bulging
+    parting = cube.velocities[low, 1] - slab.velocity[1]
+    np.testing.assert_allclose(parting, 0.6 * 3.0, rtol=1e-6)
+    np.testing.assert_allclose(_momentum(cube, slab)[0], momentum, atol=1e-10)
+    assert world.frame()["cube"]["contact_force"][:, [0, 2]] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_step_that_fails_leaves_soft_and_rigid_bodies_at_their_last_good_state(monkeypatch):
+    from continua.coupling import encounter
+    from continua.linalg import SolveReport
+
+    def make():
+        block = _pinned(cells=(4, 2, 4))
+        ball = ct.RigidBody(ct.Sphere((0.2, 0.31, 0.2), 0.1), density=500.0, spin=(1, 0, 2), name="ball")
+        world = ct.World([block, ball], dt=0.01)
+        for _ in range(15):
+            reports = world.step()
+        assert reports[1].contacts
+        return world
+
+    world, twin = make(), make()
+    before = world.state()
+    solve = encounter.solve_contacts
+
+    def fails(*args, **options):
+        found = solve(*args, **options)
+        found.report = SolveReport(1, -1.0, False)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(encounter, "solve_contacts", fails)
+        with pytest.raises(ct.DivergedError):
+            world.step()
+    after = world.state()
+    assert before.keys() == after.keys()
+    for key, value in before.items():
+        assert np.array_equal(value, after[key]), key
+    for _ in range(3):  # and goes on as if nothing had happened
+        world.step()
+        twin.step()
+    for body, other in zip(world.bodies, twin.bodies, strict=True):
+        assert np.array_equal(body.positions, other.positions)

@@ -133,6 +133,22 @@ def test_open_and_crossing_surfaces_have_signs_by_winding():
     assert len(ct.sdf.exact(ball).crossings) == 0
 
 
+def test_parts_that_are_mirror_images_cross_and_parts_that_touch_do_not():
+    ball = surfaces.sphere(1.0, 2)
+    n = ball.node_count
+    for away in (0.6, 1.2):  # edges meet their own images in the middle
+        image = ball.points * [-1, 1, 1] + [2 * away, 0, 0]
+        both = SurfaceMesh(
+            np.concatenate([ball.points, image]), np.concatenate([ball.triangles, ball.triangles[:, ::-1] + n])
+        )
+        assert (len(ct.sdf.exact(both).crossings) > 10) == (away < 1.0)
+    box = surfaces.box((1, 1, 1))
+    beside = SurfaceMesh(
+        np.concatenate([box.points, box.points + [1, 0, 0]]), np.concatenate([box.triangles, box.triangles + 8])
+    )
+    assert len(ct.sdf.exact(beside).crossings) == 0
+
+
 BAD = {
     "open": (lambda b: SurfaceMesh(b.points, b.triangles[1:]), r"a hole with 3 edges around \("),
     "inverted": (lambda b: SurfaceMesh(b.points, b.triangles[:, ::-1]), "inside out"),

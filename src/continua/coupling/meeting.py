@@ -267,6 +267,7 @@ class Meeting:
 
     def settle(self, rtol: float, max_newton: int, steps: int | None) -> tuple[SettleReport, ...]:
         """Put every soft body at its equilibrium; those that come to touch each other at a common one."""
+        self._refuse_rigid()
         start = [member.places.copy() for member in self.touchable]
         state = self.save()
         needy: InputError | None = None
@@ -290,6 +291,24 @@ class Meeting:
         elif needy is not None:
             raise needy
         return tuple(reports[member.number] for member in self.members)
+
+    def _refuse_rigid(self) -> None:
+        """Refuse to settle what leans on rigid bodies: these would have to come to rest as well."""
+        if self.rigid is None:
+            return
+        free = np.array([body.motion is None for body in self.rigid.pieces.bodies], np.bool_)
+        if not self.members and free.any():
+            raise InputError(
+                "settle finds the rest of soft bodies, and the world has only rigid ones; let them come to rest in steps"
+            )
+        touch = self._touch_rigid()
+        if touch.any():
+            i, j = np.argwhere(touch)[0]
+            raise InputError(
+                f"settle finds the rest of soft bodies alone, and '{self.touchable[i].body.name}' can touch the rigid "
+                f"'{self.rigid.pieces.bodies[j].name}'; let them come to rest in steps with some damping, or forbid the "
+                "pair to touch"
+            )
 
     def _leans(self, member: SoftMember) -> bool:
         others = [other.number for other in self.members if other is not member]

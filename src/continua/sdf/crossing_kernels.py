@@ -1,6 +1,12 @@
-"""Compiled search for triangles of a surface that pass through each other."""
+"""Compiled search for triangles of a surface that pass through each other.
+
+The corners come moved by tiny random ways. So an edge never passes exactly through an edge or a corner, as in parts that
+are each other's mirror image; what only touches is told apart by how far the ends of an edge are on both sides.
+"""
 
 from __future__ import annotations
+
+from math import sqrt
 
 import numpy as np
 from numba import prange
@@ -23,12 +29,17 @@ def _edge_crosses(a, i, b, slack):
     """Tell whether the edge of triangle a from corner i to the next passes through the inside of triangle b."""
     j = (i + 1) % 3
     first, last = _volume(a, i, b, 0, b, 1, b, 2), _volume(a, j, b, 0, b, 1, b, 2)
-    if not (min(first, last) < -slack and max(first, last) > slack):
+    if first * last >= 0.0:
+        return False
+    ux, uy, uz = b[3] - b[0], b[4] - b[1], b[5] - b[2]
+    vx, vy, vz = b[6] - b[0], b[7] - b[1], b[8] - b[2]
+    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    if min(abs(first), abs(last)) <= slack * sqrt(nx * nx + ny * ny + nz * nz):
         return False
     u = _volume(a, i, a, j, b, 0, b, 1)
     v = _volume(a, i, a, j, b, 1, b, 2)
     w = _volume(a, i, a, j, b, 2, b, 0)
-    return min(u, min(v, w)) > slack or max(u, max(v, w)) < -slack
+    return min(u, min(v, w)) > 0.0 or max(u, max(v, w)) < 0.0
 
 
 @inline
@@ -51,7 +62,7 @@ def _cross(a, nodes_a, b, nodes_b, slack):
 def count_crossings(tree, slack, crossings):
     """Count for each triangle, in the order of the tree, the others with a higher number that it passes through.
 
-    `slack` is six times the volume [m3] below which four points count as lying in a plane.
+    `slack` is the distance [m] from a triangle's plane below which a point counts as lying in it.
     """
     for t in prange(tree.corners.shape[0]):
         a = tree.corners[t]

@@ -16,6 +16,7 @@ from continua.sdf.tree import MeshTree, mesh_tree
 
 __all__ = ["Closest", "ExactDistance", "exact"]
 
+_TOUCH = 1e-9  # part of its extent by which a surface must pass through itself to count as crossing
 _PARALLEL_FROM = 1024  # queries; below, they take less time than starting the threads
 
 
@@ -123,8 +124,13 @@ class ExactDistance:
     def crossings(self) -> NDArray[np.int32]:
         """The triangles that pass through others with a higher number; signs from normals fail near them."""
         found = np.empty(len(self.tree.order), np.int32)
-        slack = 1e-18 * float(np.linalg.norm(self.bounds[1] - self.bounds[0])) ** 3
-        crossing_kernels.count_crossings.pick(len(found) >= _PARALLEL_FROM)(self.tree, slack, found)
+        slack = _TOUCH * float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
+        nodes = self.tree.features[:, 4:]
+        shifts = np.random.default_rng(0).uniform(-0.1 * slack, 0.1 * slack, (int(nodes.max()) + 1, 3))
+        corners = self.tree.corners.copy()
+        corners[:, :9] += shifts[nodes].reshape(-1, 9)
+        tree = self.tree._replace(corners=corners)
+        crossing_kernels.count_crossings.pick(len(found) >= _PARALLEL_FROM)(tree, slack, found)
         return np.sort(self.tree.order[found > 0])
 
     def __repr__(self) -> str:
