@@ -253,7 +253,9 @@ def test_a_body_that_springs_out_farther_than_its_speed_tells_is_met():
 
 def test_a_pairs_restitution_gives_back_the_speed_of_what_hits():
     """The nodes of a soft cube that meet a rigid slab part from it with e times the speed with which they came."""
-    cube = _block("cube", size=(0.1, 0.1, 0.1), cells=(2, 2, 2), young=1e6, move=(0.15, 0.1501, 0.15), mass="lumped")
+    cube = _block(
+        "cube", size=(0.1, 0.1, 0.1), cells=(2, 2, 2), young=1e6, move=(0.15, 0.1501, 0.15), mass="lumped"
+    )
     cube.set_velocity((0, -3, 0))
     slab = ct.RigidBody(ct.Box((0.2, 0.1, 0.2), (0.4, 0.1, 0.4)), density=3000.0, name="slab")
     pair = {("cube", "slab"): {"restitution": 0.6, "friction": 0.0}}

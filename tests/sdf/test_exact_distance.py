@@ -139,12 +139,14 @@ def test_parts_that_are_mirror_images_cross_and_parts_that_touch_do_not():
     for away in (0.6, 1.2):  # edges meet their own images in the middle
         image = ball.points * [-1, 1, 1] + [2 * away, 0, 0]
         both = SurfaceMesh(
-            np.concatenate([ball.points, image]), np.concatenate([ball.triangles, ball.triangles[:, ::-1] + n])
+            np.concatenate([ball.points, image]),
+            np.concatenate([ball.triangles, ball.triangles[:, ::-1] + n]),
         )
         assert (len(ct.sdf.exact(both).crossings) > 10) == (away < 1.0)
     box = surfaces.box((1, 1, 1))
     beside = SurfaceMesh(
-        np.concatenate([box.points, box.points + [1, 0, 0]]), np.concatenate([box.triangles, box.triangles + 8])
+        np.concatenate([box.points, box.points + [1, 0, 0]]),
+        np.concatenate([box.triangles, box.triangles + 8]),
     )
     assert len(ct.sdf.exact(beside).crossings) == 0
 

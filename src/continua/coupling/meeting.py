@@ -299,15 +299,16 @@ class Meeting:
         free = np.array([body.motion is None for body in self.rigid.pieces.bodies], np.bool_)
         if not self.members and free.any():
             raise InputError(
-                "settle finds the rest of soft bodies, and the world has only rigid ones; let them come to rest in steps"
+                "settle finds the rest of soft bodies, and the world has only rigid ones; let these come to rest in "
+                "steps"
             )
         touch = self._touch_rigid()
         if touch.any():
             i, j = np.argwhere(touch)[0]
             raise InputError(
                 f"settle finds the rest of soft bodies alone, and '{self.touchable[i].body.name}' can touch the rigid "
-                f"'{self.rigid.pieces.bodies[j].name}'; let them come to rest in steps with some damping, or forbid the "
-                "pair to touch"
+                f"'{self.rigid.pieces.bodies[j].name}'; let them come to rest in steps with some damping, or forbid "
+                "the pair to touch"
             )
 
     def _leans(self, member: SoftMember) -> bool:

@@ -1,7 +1,7 @@
 """Compiled search for triangles of a surface that pass through each other.
 
-The corners come moved by tiny random ways. So an edge never passes exactly through an edge or a corner, as in parts that
-are each other's mirror image; what only touches is told apart by how far the ends of an edge are on both sides.
+The corners come moved by tiny random ways. So an edge never passes exactly through an edge or a corner, as in parts
+that are each other's mirror image; what only touches is told apart by how far the ends of an edge are on both sides.
 """
 
 from __future__ import annotations

@@ -53,6 +53,8 @@ class Encoder:
         fluid: How the page draws fluids: "points" or "surface".
         inside: What the page draws inside of bodies: "none", "surfaces" of equal value or a "cloud".
         levels: The values of those surfaces.
+        forces: Whether the page draws contact forces.
+        joints: Whether it draws the lines of joints.
     """
 
     def __init__(self, client: int = 0) -> None:
@@ -61,6 +63,7 @@ class Encoder:
         self.fluid = "points"
         self.inside = "none"
         self.levels: tuple[float, ...] = ()
+        self.forces, self.joints = False, True
         self.epoch = 0
         self._cut: Cut | None = None
         self._view = self._colored = -1
@@ -144,6 +147,7 @@ class Encoder:
             arrays["streamlines"] = snapshot.lines
         self._add({f"{key}/arrows": values for key, values in live.arrows.items()}, arrays)
         self._add({f"{key}/spring": values for key, values in live.springs.items()}, arrays)
+        self._add(self._extras(frame), arrays)
         arrays["samples"] = self._new_samples(snapshot)
         return pack(Kind.FRAME, self._frame_header(snapshot), arrays)
 
@@ -161,6 +165,16 @@ class Encoder:
             f"{number}/iso/points": np.concatenate(points).astype(np.float32),
             f"{number}/iso/triangles": np.concatenate(triangles).astype(np.uint32),
             f"{number}/iso/values": np.concatenate(levels).astype(np.float32),
+        }
+
+    def _extras(self, frame: Frame) -> dict[str, NDArray]:
+        """Return points and forces of contacts [c, 6], and both ends of the lines of joints [k, 6]; none if not drawn."""
+        pressed = [body.contacts for body in frame if self.forces and body.contacts is not None]
+        forces = [np.hstack([contacts.points, contacts.forces]) for contacts in pressed]
+        joints = frame.joints.reshape(-1, 6) if self.joints else np.zeros((0, 6))
+        return {
+            "contact_forces": np.concatenate([np.zeros((0, 6)), *forces]).astype(np.float32),
+            "joint_lines": joints.astype(np.float32),
         }
 
     def _values(self, body: BodyFrame) -> NDArray | None:
@@ -215,7 +229,7 @@ class Encoder:
     def choose(self, field: str | None) -> None:
         """Send another field from now on."""
         self.field = field
-        kept = ("/positions", "/triangles", "/arrows", "/spring")
+        kept = ("/positions", "/triangles", "/arrows", "/spring", "contact_forces", "joint_lines")
         self._sent = {name: values for name, values in self._sent.items() if name.endswith(kept)}
 
     def draw_fluids(self, look: str) -> None:
@@ -227,6 +241,10 @@ class Encoder:
         if look == "surface":
             check_surfaces()
         self.fluid = look
+
+    def draw_extras(self, forces: bool, joints: bool) -> None:
+        """Send contact forces and lines of joints from now on, or no longer."""
+        self.forces, self.joints = forces, joints
 
     def _frame_header(self, snapshot: Snapshot) -> dict[str, Any]:
         frame, stats = snapshot.frame, snapshot.stats
@@ -249,6 +267,7 @@ class Encoder:
             "contacts": sum(report.contacts for report in frame.reports),
             "warnings": [*warnings][:5],
             "fluid": self.fluid,
+            "extras": {"forces": self.forces, "joints": self.joints},
             "reports": {
                 report.body: {
                     "parts": report.substeps,

@@ -21,6 +21,7 @@ __all__ = [
     "EditScene",
     "Export",
     "ExportCancel",
+    "Extras",
     "Fluid",
     "Inside",
     "Limit",
@@ -161,6 +162,14 @@ class Inside(_Command):
     type: Literal["inside"]
     look: Literal["none", "surfaces", "cloud"]
     levels: Annotated[list[Number], Field(max_length=8)] = []
+
+
+class Extras(_Command):
+    """Choose what this page receives besides bodies: contact forces, and the lines of joints."""
+
+    type: Literal["extras"]
+    forces: bool
+    joints: bool
 
 
 class Ack(_Command):
@@ -369,6 +378,7 @@ class Pace(_Command):
 
 Command = (
     Play | Pause | Step | Reset | LoadScene | PullBegin | PullMove | PullEnd | Set | Settle | Color | Fluid | CutAt
+    | Extras
     | Ack | EditScene | Add | PressFace | Undo | Redo | Save | Recover | NewScene | ReplaceScene | Build | Cancel
     | Limit | Pace | Inside | Export | ExportCancel | Record | ProbeBegin | ProbeMove | ProbeEnd | PinNode
     | Sketch | SketchMove | SketchRemove | Streamlines

@@ -35,7 +35,7 @@ from continua.studio.catalog import open_session
 from continua.studio.encode import Encoder
 from continua.studio.guard import Guard, Policy, is_loopback
 from continua.studio.palette import palette
-from continua.studio.protocol import PROTOCOL, Ack, Color, CutAt, Fluid, Inside, parse_command
+from continua.studio.protocol import PROTOCOL, Ack, Color, CutAt, Extras, Fluid, Inside, parse_command
 from continua.studio.session import Session
 from continua.studio.snapshot import Listener
 from continua.studio.uploads import MAX_UPLOAD, take_upload
@@ -124,6 +124,9 @@ class _Connection:
             self._news.set()
         elif isinstance(command, Fluid):
             self._changes.append(partial(self._encoder.draw_fluids, command.look))
+            self._news.set()
+        elif isinstance(command, Extras):
+            self._changes.append(partial(self._encoder.draw_extras, command.forces, command.joints))
             self._news.set()
         else:
             self._session.submit(self._number, command)

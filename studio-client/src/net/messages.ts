@@ -274,6 +274,8 @@ export interface FrameHeader {
   warnings: string[];
   /** How the fluids of this frame are drawn. */
   fluid: FluidLook;
+  /** What is drawn besides bodies. */
+  extras: Extras;
   reports: Record<string, BodyReport>;
   /** Milliseconds of the stages of an update. */
   shares: Record<string, number>;
@@ -318,6 +320,12 @@ export interface VolumeInfo {
   cells: Vector;
 }
 
+/** What is drawn besides bodies: arrows of contact forces, and lines from joints to their bodies. */
+export interface Extras {
+  forces: boolean;
+  joints: boolean;
+}
+
 /** How fluids are drawn. */
 export type FluidLook = "points" | "surface";
 
@@ -346,6 +354,7 @@ export type Command =
   | { type: "pace"; fast: boolean }
   | { type: "color"; field: string | null }
   | { type: "fluid"; look: FluidLook }
+  | ({ type: "extras" } & Extras)
   | { type: "export"; format: string }
   | { type: "export_cancel" | "probe_end" }
   | { type: "record"; on: boolean; format: string }

@@ -235,6 +235,7 @@ export class Replay implements Link {
       contacts: 0,
       warnings: [],
       fluid: "points",
+      extras: { forces: false, joints: false },
       reports: {},
       shares: {},
       solvers: {},

@@ -1,6 +1,6 @@
 import { linearScale, powerScale } from "../lib/scale";
 import type { InsideLook } from "../net/messages";
-import { cutAt, lookInside } from "../state/studio";
+import { chooseExtras, cutAt, lookInside } from "../state/studio";
 import { remember, useStudio } from "../state/store";
 import { Section, Tabs } from "./Section";
 import { Check, Track } from "./Slider";
@@ -17,6 +17,7 @@ export function ViewPanel() {
   const dressed = useStudio((s) => s.scene?.bodies.some((body) => body.skin) ?? false);
   const ghost = useStudio((s) => s.ghost);
   const factor = useStudio((s) => s.exaggeration);
+  const extras = useStudio((s) => s.extras);
   const replay = useStudio((s) => Boolean(s.hello?.frames));
   return (
     <Section title="View">
@@ -25,6 +26,12 @@ export function ViewPanel() {
         <Check label="Nodes" value={dots} onChange={(on) => useStudio.setState({ dots: on })} />
         {dressed && <Check label="Skin" value={skin} onChange={(on) => useStudio.setState({ skin: on })} />}
         <Check label="Shape at rest" value={ghost} onChange={(on) => useStudio.setState({ ghost: on })} />
+        {!replay && (
+          <>
+            <Check label="Contact forces" value={extras.forces} onChange={(forces) => chooseExtras({ ...extras, forces })} />
+            <Check label="Joints" value={extras.joints} onChange={(joints) => chooseExtras({ ...extras, joints })} />
+          </>
+        )}
       </div>
       <div className="slider">
         <label htmlFor="exaggeration" title="What displacements of soft bodies are multiplied by in the picture">

@@ -59,6 +59,9 @@ export interface LiveScene {
   lines: Float32Array | null;
   /** Quantities of fluids on grids in space as bytes, by the numbers of their bodies. */
   volumes: Map<number, Uint8Array>;
+  /** Point and force [N] of each contact, and both ends of the lines of joints: six numbers each. */
+  pressed: Float32Array;
+  joints: Float32Array;
   colormap: Uint8Array;
   bounds: Bounds;
   camera: CameraHints;
@@ -135,6 +138,8 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
     springs: new Map(),
     lines: null,
     volumes: new Map(),
+    pressed: new Float32Array(),
+    joints: new Float32Array(),
     bodies,
     fields: packet.header.fields,
     colliders: packet.header.colliders,
@@ -240,6 +245,8 @@ export function applyFrame(
   scene.poses = header.poses;
   scene.lines = (arrays.get("streamlines") as Float32Array | undefined) ?? null;
   takeAll(arrays, "/arrows").forEach((values, key) => scene.arrows.set(key, values as Float32Array));
+  scene.pressed = (arrays.get("contact_forces") as Float32Array | undefined) ?? scene.pressed;
+  scene.joints = (arrays.get("joint_lines") as Float32Array | undefined) ?? scene.joints;
   takeAll(arrays, "/spring").forEach((values, key) => scene.springs.set(key, values as Float32Array));
 }
 

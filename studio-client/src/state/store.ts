@@ -5,6 +5,7 @@ import type { LinkStatus } from "../net/connection";
 import type {
   DocumentMessage,
   ExportsMessage,
+  Extras,
   FluidLook,
   FrameHeader,
   HelloMessage,
@@ -68,6 +69,8 @@ export interface StudioState {
   wireframe: boolean;
   /** How fluids are drawn, as the newest frame says. */
   fluid: FluidLook;
+  /** What is drawn besides bodies, as the newest frame says. */
+  extras: Extras;
   /** Whether nodes are drawn, and the shape at rest. */
   dots: boolean;
   /** What is drawn inside of soft bodies. */
@@ -127,6 +130,7 @@ export const useStudio = create<StudioState>(() => ({
   rangeFixed: false,
   wireframe: false,
   fluid: "points",
+  extras: { forces: false, joints: true },
   dots: false,
   skin: true,
   inside: "none",

@@ -2,7 +2,7 @@
 
 import { Connection, type Handlers, type Link, socketAddress } from "../net/connection";
 import { Replay } from "../net/replay";
-import { type Command, type ExportsMessage, type FluidLook, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
+import { type Command, type ExportsMessage, type Extras, type FluidLook, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
 import type { Packet } from "../net/decode";
 import { History } from "./history";
 import { applyFrame, makeScene, scalarExtent } from "./live";
@@ -142,6 +142,10 @@ function onPacket(packet: Packet): void {
   unacknowledged = header.seq;
   history.add((packet.arrays.get("samples") ?? new Float32Array()) as Float32Array);
   if (header.fluid !== useStudio.getState().fluid) useStudio.setState({ fluid: header.fluid });
+  const { extras } = useStudio.getState();
+  if (header.extras.forces !== extras.forces || header.extras.joints !== extras.joints) {
+    useStudio.setState({ extras: header.extras });
+  }
   const arrived = header.field !== null && header.field === field;
   if (arrived !== colored) useStudio.setState({ colored: arrived });
   if (!rangeFixed && header.field === field) {
@@ -205,6 +209,11 @@ useStudio.subscribe((now, before) => {
 
 export function chooseFluid(look: FluidLook): void {
   send({ type: "fluid", look });
+}
+
+export function chooseExtras(extras: Extras): void {
+  useStudio.setState({ extras });
+  send({ type: "extras", ...extras });
 }
 
 /** Hide what lies beyond a plane. */

@@ -53,7 +53,7 @@ export function Marks({ scene, size, dark }: Props) {
 }
 
 /** An arrow of length 1 along y that starts at the origin. */
-function arrow(): BufferGeometry {
+export function arrow(): BufferGeometry {
   const shaft = new CylinderGeometry(0.035, 0.035, 0.7, 8).translate(0, 0.35, 0);
   const head = new ConeGeometry(0.11, 0.3, 12).translate(0, 0.85, 0);
   return mergeGeometries([shaft, head]);

@@ -7,6 +7,7 @@ import { type LiveScene, presentBounds } from "../state/live";
 import { useStudio } from "../state/store";
 import { Bodies } from "./Bodies";
 import { Colliders } from "./Colliders";
+import { ContactForces, JointLines } from "./Extras";
 import { detectGraphics } from "./graphics";
 import { Lights, PlainLights } from "./Lights";
 import { Marks } from "./Marks";
@@ -59,6 +60,8 @@ function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
       <SketchTool stage={stage} dark={dark} />
       <FlowProbe />
       <Volumes scene={scene} dark={dark} />
+      <ContactForces scene={scene} size={stage.radius} dark={dark} />
+      <JointLines scene={scene} size={stage.radius} dark={dark} />
       <PressTool />
       <PokeTool />
       <PinTool />
