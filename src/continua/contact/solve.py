@@ -37,12 +37,12 @@ Newton's iteration to be renewed."""
 INEXACT = (5.0, 2.0)
 """The same for linear solves that are not exact: these pay for every bit of stiffness."""
 
+KEEN = (10.0, 0.5)
+"""The same for linear solves that are exact in the end only."""
+
 FINE, COARSE, NEAR = 1e-3, 0.2, 3.0
 """Part of the residual that a linear solve of merged bodies leaves to the next one: little in the first solve, which is
 the last where bodies rest, and within a few times of what is enough; much while contacts come and go."""
-
-KEEN = (10.0, 0.5)
-"""The same for linear solves that are exact in the end only."""
 
 ROUGH, CLOSE = 0.02, 30.0
 """Where contacts have to be exact in the end: part of the residual that linear solves leave far from the solution, and

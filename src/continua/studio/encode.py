@@ -168,14 +168,15 @@ class Encoder:
         }
 
     def _extras(self, frame: Frame) -> dict[str, NDArray]:
-        """Return points and forces of contacts [c, 6], and both ends of the lines of joints [k, 6]; none if not drawn."""
+        """Return points and forces of contacts [c, 6], and ends of the lines of joints [k, 6]; none if not drawn."""
         pressed = [body.contacts for body in frame if self.forces and body.contacts is not None]
         forces = [np.hstack([contacts.points, contacts.forces]) for contacts in pressed]
         joints = frame.joints.reshape(-1, 6) if self.joints else np.zeros((0, 6))
-        return {
+        found = {
             "contact_forces": np.concatenate([np.zeros((0, 6)), *forces]).astype(np.float32),
             "joint_lines": joints.astype(np.float32),
         }
+        return {name: values for name, values in found.items() if len(values) or name in self._sent}
 
     def _values(self, body: BodyFrame) -> NDArray | None:
         """Return the values of the chosen field at a body's points, or None if it has none."""
