@@ -136,6 +136,48 @@ def orders() -> None:
     save(picture(frame, size=SIZE, color="plain", camera=SIDE_VIEW), "orders")
 
 
+def contact_forces() -> None:
+    """A soft block that carries a heavy ball and a tower of bricks: arrows of the forces on all of them."""
+    block = ct.SoftBody(
+        ct.mesh.box(size=(0.8, 0.16, 0.4), cells=(12, 3, 6)),
+        material=ct.Corotated(young=4e4, density=300.0),
+        damping=(4.0, 0.02),
+        color=(0.85, 0.62, 0.45),
+        name="block",
+    )
+    ball = ct.RigidBody(ct.Sphere((0.2, 0.255, 0.2), 0.09), density=2500.0, color=BLUE, name="ball")
+    places = [[0.56, 0.205, 0.2], [0.56, 0.285, 0.2], [0.58, 0.365, 0.2]]
+    bricks = ct.RigidGroup(
+        ct.Box(size=(0.16, 0.08, 0.12)), places, density=900.0, color=(0.55, 0.58, 0.62), name="bricks"
+    )
+    world = ct.World([block, ball, bricks], colliders=[ct.Plane()], contact=ct.Contact(friction=0.6))
+    frame = frame_at(world, 1.2, fps=100.0)
+    view = {"position": (0.75, 0.55, 1.55), "target": (0.4, 0.17, 0.2)}
+    save(picture(frame, size=SIZE, color="plain", camera=view, contact_forces=True), "contact-forces")
+
+
+def colliders() -> None:
+    """Every shape that can stand in the way, with balls on it."""
+    torus = ct.mesh.surfaces.torus(0.26, 0.1).transformed(translate=(2.5, 0.12, 0), rotate=(np.pi / 2, 0, 0))
+    shapes = [
+        ct.Plane(),
+        ct.Box((-1.3, 0.15, 0), (0.5, 0.3, 0.5), rotate=(0, 0, 0.3), rounding=0.03),
+        ct.Sphere((-0.45, 0.2, 0), 0.28),
+        ct.Capsule((0.2, 0.12, -0.3), (0.45, 0.3, 0.3), 0.12),
+        ct.Cylinder((1.1, 0.16, 0), radius=0.3, height=0.32),
+        ct.Gear((1.8, 0.25, 0), radius=0.3, width=0.3, teeth=10, depth=0.08),
+        ct.MeshShape(torus),
+    ]
+    rng = np.random.default_rng(2)
+    places = np.stack([np.linspace(-1.4, 2.7, 60), rng.uniform(0.7, 1.6, 60), rng.uniform(-0.2, 0.2, 60)], 1)
+    balls = ct.RigidGroup(
+        ct.Sphere(radius=0.06), places, density=1000.0, color=(0.90, 0.45, 0.30), name="balls"
+    )
+    frame = frame_at(ct.World([balls], colliders=shapes), 0.62)
+    view = {"position": (1.6, 1.7, 4.6), "target": (0.65, 0.15, 0)}
+    save(picture(frame, size=SIZE, color="plain", camera=view), "colliders")
+
+
 FRONT = """() => {
     const rest = __continua.rest(0), now = __continua.positions(0);
     const reach = (i) => Math.hypot(rest[i] - 4.3, rest[i + 1] - 0.6, rest[i + 2] - 1);
@@ -226,6 +268,8 @@ PICTURES: dict[str, Callable[[], None]] = {
     "incline": lambda: scene_film("incline", 1.5),
     "cushion": lambda: scene_film("cushion", 2.5),
     "squeeze": lambda: scene_film("squeeze", 2.6),
+    "contact-forces": contact_forces,
+    "colliders": colliders,
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
     "studio": studio,
