@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import compact
+from continua.mesh.gltf import read_glb
 from continua.mesh.hex_mesh import HexMesh
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
@@ -28,7 +29,7 @@ __all__ = ["READABLE", "WRITABLE", "read", "write"]
 
 AnyMesh = TetMesh | HexMesh | SurfaceMesh
 
-READABLE = (".msh", ".vtu", ".vtk", ".mesh", ".node", ".ele", ".obj", ".ply", ".stl", ".off")
+READABLE = (".msh", ".vtu", ".vtk", ".mesh", ".node", ".ele", ".obj", ".ply", ".stl", ".off", ".glb")
 WRITABLE = (".vtu", ".vtk", ".msh", ".mesh", ".ply", ".obj", ".stl", ".off")
 _SURFACE_ONLY = (".ply", ".obj", ".stl", ".off")
 _REGION = "region:"
@@ -42,9 +43,9 @@ _IGNORED = ("vertex", "line", "line3")
 def read(path: str | Path) -> AnyMesh:
     """Read a mesh: tetrahedra or hexahedra if the file has them, else its triangles.
 
-    Formats by name: Gmsh .msh, VTK .vtu and .vtk, Medit .mesh, TetGen .node or .ele, and .obj .ply .stl .off.
+    Formats by name: Gmsh .msh, VTK .vtu and .vtk, Medit .mesh, TetGen .node or .ele, and .obj .ply .stl .off .glb.
     Elements with negative volume are turned, unused nodes and collapsed triangles dropped, nodes of an STL
-    file welded; `notes` of the mesh tell. Named parts of Gmsh files and of our own VTU files become
+    or GLB file welded; `notes` of the mesh tell. Named parts of Gmsh files and of our own VTU files become
     `regions`.
 
     Raises:
@@ -67,6 +68,8 @@ def read(path: str | Path) -> AnyMesh:
             return _surface(*read_obj(path))
         if suffix == ".off":
             return _surface(*read_off(path))
+        if suffix == ".glb":
+            return _surface(*read_glb(path), weld=True)
         if suffix in (".node", ".ele"):
             points, tets, numbers = read_tetgen(path)
             return _volume(TetMesh, points, tets, _numbered(numbers))

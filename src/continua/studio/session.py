@@ -19,48 +19,12 @@ from typing import Any
 
 from continua.errors import ContinuaError, DivergedError, InputError
 from continua.numerics.kernel import on_compile
+from continua.studio import protocol as ask
 from continua.studio.board import Board
 from continua.studio.clock import Clock
 from continua.studio.exports import Exports
 from continua.studio.hand import face_under
 from continua.studio.herald import Herald
-from continua.studio.protocol import (
-    Add,
-    Build,
-    Cancel,
-    Command,
-    EditScene,
-    Export,
-    ExportCancel,
-    Limit,
-    LoadScene,
-    NewScene,
-    Pace,
-    Pause,
-    PinNode,
-    Play,
-    PressFace,
-    ProbeBegin,
-    ProbeEnd,
-    ProbeMove,
-    PullBegin,
-    PullEnd,
-    PullMove,
-    Record,
-    Recover,
-    Redo,
-    ReplaceScene,
-    Reset,
-    Save,
-    Set,
-    Settle,
-    Sketch,
-    SketchMove,
-    SketchRemove,
-    Step,
-    Streamlines,
-    Undo,
-)
 from continua.studio.snapshot import Listener, Opening, Snapshot
 from continua.studio.touch import Touch
 
@@ -90,7 +54,7 @@ class Session:
         self._world = opening.world
         self._load = load
         self._scene = scene
-        self._commands: queue.Queue[tuple[int, Command] | None] = queue.Queue(_QUEUE_LIMIT)
+        self._commands: queue.Queue[tuple[int, ask.Command] | None] = queue.Queue(_QUEUE_LIMIT)
         self._clock = Clock()
         self._playing = opening.play
         self._fast = self._limit = False
@@ -144,12 +108,12 @@ class Session:
         self.news.audience.leave(client)
         self._wake()
 
-    def submit(self, client: int, command: Command) -> None:
+    def submit(self, client: int, command: ask.Command) -> None:
         """Queue a command; raise `InputError` if far too many are waiting."""
-        if isinstance(command, Cancel):  # it cannot wait for what it is to end
+        if isinstance(command, ask.Cancel):  # it cannot wait for what it is to end
             self._cancelled.set()
             return
-        if isinstance(command, ExportCancel) and self.exports.recorder is None:
+        if isinstance(command, ask.ExportCancel) and self.exports.recorder is None:
             self.exports.cancel()
             self._cancelled.set()
             return
@@ -213,7 +177,7 @@ class Session:
         for client in self.news.audience.take_gone():
             self.touch.release(client)
 
-    def _try(self, client: int, command: Command) -> None:
+    def _try(self, client: int, command: ask.Command) -> None:
         try:
             self._do(client, command)
         except ContinuaError as error:
@@ -222,78 +186,62 @@ class Session:
             traceback.print_exc()
             self._tell_failure(client, f"that did not work: {error}", command)
 
-    def _do(self, client: int, command: Command) -> None:
+    def _do(self, client: int, command: ask.Command) -> None:
         world = self._world
         match command:
-            case Play():
+            case ask.Play():
                 self._play()
-            case Pause():
+            case ask.Pause():
                 self._playing = False
-            case Step():
+            case ask.Step():
                 self._playing = False
                 if self._error is None:
                     self._step()
-            case Reset():
+            case ask.Reset():
                 self._reset()
-            case LoadScene(name=name):
+            case ask.LoadScene(name=name):
                 self._open(name)
-            case Set(key=key, value=value):
+            case ask.Set(key=key, value=value):
                 self.board.turn(key, value)
                 self.news.dirty = True
                 self._note_turn(key, value)
-            case Settle():
+            case ask.Settle():
                 self._settle()
-            case Limit(on=on):
+            case ask.Limit(on=on):
                 self._limit = on
-            case Pace(fast=fast):
+            case ask.Pace(fast=fast):
                 self._fast = fast
                 self._clock.restart(world.time)
-            case Build():
+            case ask.Build():
                 self._build()
-            case NewScene():
+            case ask.NewScene():
                 self._open("")
-            case EditScene() | Add() | Undo() | Redo() | Save() | Recover() | ReplaceScene():
+            case ask.EditScene() | ask.Add() | ask.Undo() | ask.Redo():
                 self._edit(command)
-            case PressFace():
+            case ask.Save() | ask.Recover() | ask.ReplaceScene():
+                self._edit(command)
+            case ask.PressFace():
                 self._press(command)
-            case Export(format=format):
+            case ask.Export(format=format):
                 if self.workshop is None:
                     raise InputError("this world was made in Python; record it instead")
                 self.exports.start(self.workshop.document, format)
-            case Record(on=on, format=format):
+            case ask.Record(on=on, format=format):
                 self._record(on, format)
-            case ExportCancel():
+            case ask.ExportCancel():
                 self.exports.drop_recording()
             case _:
                 self._touch(client, command)
                 return
         self._tell_state()
 
-    def _touch(self, client: int, command: Command) -> None:
+    def _touch(self, client: int, command: ask.Command) -> None:
         """Do what the mouse does to the bodies."""
-        match command:
-            case PullBegin():
-                self.touch.begin_pull(client, command, self._world, self.snapshot.frame)
-            case PullMove(id=number, target=target):
-                self.touch.move_pull((client, number), target)
-            case PullEnd(id=number):
-                self.touch.end_pull((client, number))
-            case ProbeBegin():
-                self.touch.begin_probe(client, command, self._world)
-                self.news.dirty = True
-            case ProbeMove(place=place):
-                self.touch.move_probe(client, place)
-            case ProbeEnd():
-                self.touch.end_probe(client)
-                self.news.dirty = True
-            case Sketch() | SketchMove() | SketchRemove() | Streamlines():
-                self.touch.easel.do(self._world, command)
-                self.news.dirty = True
-            case PinNode():
-                self.touch.pin(command, self._world)
-                self.board.look_again()
-                self.news.dirty = True
-                self._tell_state()
+        held = len(self.touch.held)
+        self.news.dirty |= self.touch.obey(client, command, self._world, self.snapshot.frame)
+        if len(self.touch.held) != held:
+            self.board.look_again()
+            self._tell_state()
 
     def _play(self) -> None:
         shop = self.workshop
@@ -306,7 +254,7 @@ class Session:
         self._playing = self._error is None
         self._clock.restart(self._world.time)
 
-    def _edit(self, command: Command) -> None:
+    def _edit(self, command: ask.Command) -> None:
         """Change the document, and what of it can be changed in the running world at once."""
         if self.workshop is None:
             raise InputError("this world was made in Python; only scenes can be edited")
@@ -316,7 +264,7 @@ class Session:
             self.news.dirty = True
             self._tell_state()
 
-    def _press(self, command: PressFace) -> None:
+    def _press(self, command: ask.PressFace) -> None:
         """Load a face for one step, or write the load into the document."""
         if not command.keep:
             self.touch.push_face(command, self._world)
@@ -467,7 +415,7 @@ class Session:
             while True:
                 waiting.append(self._commands.get_nowait())
         for item in waiting:
-            if item is None or not isinstance(item[1], Set | Settle | PullBegin | EditScene):
+            if item is None or not isinstance(item[1], ask.Set | ask.Settle | ask.PullBegin | ask.EditScene):
                 with suppress(queue.Full):
                     self._commands.put_nowait(item)
 
@@ -545,6 +493,6 @@ class Session:
         }
         self.news.tell_state(self.board, facts)
 
-    def _tell_failure(self, client: int, message: str, command: Command) -> None:
-        key = command.key if isinstance(command, Set) else getattr(command, "field", "")
+    def _tell_failure(self, client: int, message: str, command: ask.Command) -> None:
+        key = command.key if isinstance(command, ask.Set) else getattr(command, "field", "")
         self.news.audience.tell_failure(client, message, key)

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from continua.errors import InputError
 from continua.frames import Frame
 from continua.motion import Motion
+from continua.studio import protocol as ask
 from continua.studio.easel import Easel
 from continua.studio.hand import Hand, face_under
 from continua.studio.probe import Probe
-from continua.studio.protocol import PinNode, PressFace, ProbeBegin, PullBegin
 
 if TYPE_CHECKING:
     from continua.solids import SoftBody
@@ -49,9 +49,34 @@ class Touch:
         self.probe: Probe | None = None
         self._pushes: list[Any] = []
 
+    def obey(self, client: int, command: ask.Command, world: World, frame: Frame) -> bool:
+        """Do what the mouse does; return whether there is something new to see at once."""
+        match command:
+            case ask.PullBegin():
+                self.begin_pull(client, command, world, frame)
+            case ask.PullMove(id=number, target=target):
+                self.move_pull((client, number), target)
+            case ask.PullEnd(id=number):
+                self.end_pull((client, number))
+            case ask.ProbeMove(place=place):
+                self.move_probe(client, place)
+            case ask.ProbeBegin():
+                self.begin_probe(client, command, world)
+                return True
+            case ask.ProbeEnd():
+                self.end_probe(client)
+                return True
+            case ask.Sketch() | ask.SketchMove() | ask.SketchRemove() | ask.Streamlines():
+                self.easel.do(world, command)
+                return True
+            case ask.PinNode():
+                self.pin(command, world)
+                return True
+        return False
+
     # Springs.
 
-    def begin_pull(self, client: int, command: PullBegin, world: World, frame: Frame) -> None:
+    def begin_pull(self, client: int, command: ask.PullBegin, world: World, frame: Frame) -> None:
         """Tie a point of a body to a target."""
         key = (client, command.id)
         if key in self.pulls:
@@ -77,7 +102,7 @@ class Touch:
 
     # Faces.
 
-    def push_face(self, command: PressFace, world: World) -> None:
+    def push_face(self, command: ask.PressFace, world: World) -> None:
         """Load a face in the next step."""
         body = world.body(command.body)
         face = face_under(body, command.triangle)
@@ -85,7 +110,7 @@ class Touch:
 
     # A tool on the cursor.
 
-    def begin_probe(self, client: int, command: ProbeBegin, world: World) -> None:
+    def begin_probe(self, client: int, command: ask.ProbeBegin, world: World) -> None:
         """Put a ball into the world that follows the mouse."""
         if self.probe is not None and self.probe.client != client:
             raise InputError("another page has the tool in its hand")
@@ -105,7 +130,7 @@ class Touch:
 
     # Nodes that are held.
 
-    def pin(self, command: PinNode, world: World) -> None:
+    def pin(self, command: ask.PinNode, world: World) -> None:
         """Hold a node where it is now, or let it go if a hand holds it already."""
         body = world.body(command.body)
         if not hasattr(body, "drive"):

@@ -230,7 +230,7 @@ function FromFile({ kind, palette, onDone }: { kind: string; palette: Palette; o
         type="file"
         hidden
         aria-label="Mesh file"
-        accept=".obj,.stl,.ply,.off,.msh,.vtu,.vtk,.mesh"
+        accept=".obj,.stl,.ply,.off,.glb,.msh,.vtu,.vtk,.mesh"
         onChange={(event) => {
           const file = event.target.files?.[0];
           event.target.value = "";
