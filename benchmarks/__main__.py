@@ -32,7 +32,7 @@ BENCHMARKS = {
     "dfsph-table": "DFSPH, IISPH, PBF and PCISPH on one dam break",
     "neighbours": "neighbour search against SPlisHSPlasH's",
     "pressure": "the cut-cell multigrid of grid fluids: rates, size, bandwidth, memory, against ICCG and PyAMG",
-    "smoke-step": "a frame of smoke past a sphere at 64^3 and 128^3 beside Mantaflow's figures",
+    "smoke-step": "frames of smoke at 64^3 and 128^3 and of a dam break at 64^3 beside Mantaflow's figures",
     "tunnel": "a plane wind tunnel of 1024^2 cells whose obstacle is changed while it runs",
     "sph-scale": "particle fluids from 60 thousand to a million particles",
 }

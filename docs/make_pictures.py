@@ -258,6 +258,8 @@ PICTURES: dict[str, Callable[[], None]] = {
     "double-dam": lambda: scene_film("double-dam", 2.4, fps=12.0),
     "honey": lambda: scene_film("honey", 4.5, fps=10.0),
     "karman": lambda: scene_film("karman", 22.0, fps=5.0, start=14.0, faster=2.4),
+    "grid-dam-break": lambda: scene_film("grid-dam-break", 2.6, fps=15.0),
+    "droplet": lambda: scene_film("droplet", 1.6, fps=25.0, faster=0.6),
     "smoke-sphere": lambda: scene_film("smoke-sphere", 3.4, fps=12.5),
     "wind-tunnel-car": lambda: scene_film("wind-tunnel-car", 3.0, fps=12.5),
     "floating-bodies": lambda: scene_film("floating-bodies", 3.0, fps=10.0),

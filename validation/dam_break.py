@@ -64,10 +64,14 @@ def compare(path: np.ndarray, delay: float = 0.0) -> np.ndarray:
     return np.column_stack([table, simulated, simulated / table[:, 1] - 1.0])
 
 
-if __name__ == "__main__":
-    PATH = front()
-    DELAY = gate_delay(PATH)
-    print(f"delay of the gate, from the points with T < 1.2: {DELAY:.2f}")
+def report(path: np.ndarray) -> None:
+    """Print the simulated front beside that of the experiment."""
+    delay = gate_delay(path)
+    print(f"delay of the gate, from the points with T < 1.2: {delay:.2f}")
     print("    T   Z experiment   Z simulated   difference   with the delay")
-    for row, late in zip(compare(PATH), compare(PATH, DELAY), strict=True):
+    for row, late in zip(compare(path), compare(path, delay), strict=True):
         print(f"{row[0]:5.2f} {row[1]:14.2f} {row[2]:13.3f} {100 * row[3]:+10.1f} % {100 * late[3]:+14.1f} %")
+
+
+if __name__ == "__main__":
+    report(front())

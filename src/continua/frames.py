@@ -212,7 +212,8 @@ class BodyFrame:
 
     Attributes:
         name: The body's name, unique in its world.
-        kind: What it is made of: "soft" for a soft body, "fluid" for particles, "grid" for a fluid on a grid.
+        kind: What it is made of: "soft" for a soft body, "rigid", "fluid" for particles, "grid" for a fluid
+            on a grid, "liquid" for one with a surface, whose points and triangles are others at every moment.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
         cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then
@@ -225,7 +226,8 @@ class BodyFrame:
         color: RGB in 0..1 for plain pictures, or None for the default.
         energy: Energies [J] by name: "kinetic", "elastic", "gravity".
         point_radius: Radius of particles [m]; None for a body that has a surface.
-        volume: Quantities of a fluid on a grid, or None. Its `triangles` are a sheet through the middle.
+        volume: Quantities of a fluid on a grid, or None. The `triangles` are a sheet through the middle,
+            or the surface of a liquid.
         skin: A detailed surface that is drawn instead of `triangles`, or None.
         contacts: What presses on it; None if that is not known.
     """

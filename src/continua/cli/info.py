@@ -110,6 +110,7 @@ def _describe_scene(scene: Scene) -> None:
     from continua.scene.build_soft import build_mesh
     from continua.scene.fluids import Fluid
     from continua.scene.grid_fluids import Smoke, WindTunnel
+    from continua.scene.liquids import Liquid
     from continua.scene.rigid import RigidBody
     from continua.solids.bezier_geometry import bezier_node_count
     from continua.sph import BYTES_PER_PARTICLE
@@ -124,11 +125,12 @@ def _describe_scene(scene: Scene) -> None:
             law = f"fluid, {body.viscosity:g} Pa s, {body.density:g} kg/m³"
             rows.append((body.name, f"{count:,} particles", "-", f"{3 * count:,}", law))
             continue
-        if isinstance(body, Smoke | WindTunnel):
+        if isinstance(body, Smoke | WindTunnel | Liquid):
             count = math.prod(body.cells)
             dofs += (len(body.cells) + 1) * count
             memory += count * BYTES_PER_CELL
-            law = f"{body.type.replace('_', ' ')}, {body.viscosity:g} Pa s, {body.density:g} kg/m³"
+            thick = "" if isinstance(body, Liquid) else f"{body.viscosity:g} Pa s, "
+            law = f"{body.type.replace('_', ' ')}, {thick}{body.density:g} kg/m³"
             rows.append((body.name, f"{count:,} cells", "-", f"{(len(body.cells) + 1) * count:,}", law))
             continue
         if isinstance(body, RigidBody):

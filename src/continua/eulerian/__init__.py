@@ -7,6 +7,8 @@ from continua.eulerian.distance_shape import DistanceShape
 from continua.eulerian.flow import Flow, FlowStep
 from continua.eulerian.free_surface import FreeSurface
 from continua.eulerian.grid import Grid, make_grid
+from continua.eulerian.liquid import Liquid
+from continua.eulerian.marching import marching_cubes
 from continua.eulerian.multigrid import Multigrid, Solve
 from continua.eulerian.polygon import Polygon
 from continua.eulerian.smoke import Inflow, Smoke
@@ -23,10 +25,12 @@ __all__ = [
     "Grid",
     "GridFluid",
     "Inflow",
+    "Liquid",
     "Multigrid",
     "Polygon",
     "Smoke",
     "Solve",
     "WindTunnel",
     "make_grid",
+    "marching_cubes",
 ]

@@ -10,7 +10,10 @@ from numba import prange
 
 from continua.numerics import inline, kernel_pair
 
-__all__ = ["advect", "clamp_to", "correct", "fill_layer", "fill_layer_within", "over_correct", "value_at"]
+__all__ = [
+    "advect", "clamp_to", "correct", "fill_layer", "fill_layer_within", "over_correct", "range_at", "trace",
+    "value_at",
+]  # fmt: skip
 
 
 @inline
@@ -41,7 +44,7 @@ def value_at(q, x, y, z):
 
 
 @inline
-def _range_at(q, x, y, z):
+def range_at(q, x, y, z):
     """Return the smallest and the largest of the samples that `value_at` blends."""
     n0, n1, n2 = q.shape
     j, _ = _split(y, n1)
@@ -92,7 +95,7 @@ def advect(q, o0, o1, o2, u0, u1, u2, s, order, out, low, high):
             x, y, z = trace(u0, u1, u2, i + o0, j + o1, k + o2, s, order)
             out[i, j, k] = value_at(q, x - o0, y - o1, z - o2)
             if limits:
-                low[i, j, k], high[i, j, k] = _range_at(q, x - o0, y - o1, z - o2)
+                low[i, j, k], high[i, j, k] = range_at(q, x - o0, y - o1, z - o2)
 
 
 @kernel_pair

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -27,7 +27,7 @@ _UNITS = {"velocity": "m/s", "pressure": "Pa", "vorticity": "1/s", "smoke": "1",
 
 
 class GridFluid:
-    """A fluid on a grid as a body of a world; `Smoke` and `WindTunnel` are such fluids.
+    """A fluid on a grid as a body of a world; `Smoke`, `Liquid` and `WindTunnel` are such fluids.
 
     Attributes:
         flow: Velocity and pressure on the grid, and how they are stepped.
@@ -49,12 +49,13 @@ class GridFluid:
         color: tuple[float, float, float] | None,
         name: str,
         slip: bool | None = None,
+        make_flow: Callable[..., Any] = Flow,
     ) -> None:
         if precision not in ("single", "double"):
             raise InputError(f"a grid fluid's precision is 'single' or 'double', not '{precision}'")
         self.name, self.color = name, color
         self.cfl = above_zero(cfl, "cfl")
-        self.flow = Flow(
+        self.flow: Any = make_flow(
             grid,
             sides,
             obstacles,

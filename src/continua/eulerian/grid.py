@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 
-__all__ = ["SIDES", "Grid", "make_grid"]
+__all__ = ["SIDES", "Grid", "free_memory", "make_grid"]
 
 SIDES = ("left", "right", "bottom", "top", "back", "front")
 MAX_CELLS = 2**31 - 1
@@ -139,7 +139,7 @@ def make_grid(
 
 
 def _refuse_too_large(count: int, what: str) -> None:
-    have = _memory() * _MEMORY_SHARE
+    have = free_memory()
     need = count * BYTES_PER_CELL
     if count > MAX_CELLS or need > have:
         raise InputError(
@@ -148,8 +148,9 @@ def _refuse_too_large(count: int, what: str) -> None:
         )
 
 
-def _memory() -> float:
+def free_memory() -> float:
+    """Return how many bytes a fluid may take: a large part of the machine's memory."""
     try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        return _MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        return 8.0 * 2**30
+        return _MEMORY_SHARE * 8.0 * 2**30

@@ -115,7 +115,7 @@ class GlbSink(WholeRunSink):
         channels: list[dict[str, Any]] = []
         fluids = FluidNodes(out, clock, str(self.info.view.get("fluid") or "points"))
         for number, name in enumerate(keys[0].bodies):
-            if keys[0][name].point_radius is not None:
+            if keys[0][name].point_radius is not None or keys[0][name].kind == "liquid":
                 fluids.add(keys, name, number, self.color, legend)
                 continue
             if not len(keys[0][name].triangles):

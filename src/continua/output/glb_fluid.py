@@ -41,7 +41,7 @@ class FluidNodes:
         """Add the fluid `name`, which is the body with that number."""
         for place, frame in enumerate(keys):
             body = frame.bodies.get(name)
-            if body is None or not len(body.positions):
+            if body is None or not len(body.positions) or (body.kind == "liquid" and not len(body.triangles)):
                 continue
             primitive = self._primitive(body, number, color, legend)
             scales = np.zeros((len(keys), 3), "<f4")
@@ -52,7 +52,7 @@ class FluidNodes:
             self.nodes.append({"name": f"{name} {frame.index}", "scale": [float(place == 0)] * 3})
 
     def _primitive(self, body: BodyFrame, number: int, color: str, legend: Legend | None) -> dict[str, Any]:
-        if self.look == "points":
+        if self.look == "points" and body.point_radius is not None:
             tint = body_colors(body, number, color, legend)
             attributes = {"POSITION": self.out.vertices(body.positions, bounds=True)}
             return {"attributes": attributes | self._colors(tint), "material": 0, "mode": 0}

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from continua.frames import BodyFrame, Frame
 from continua.render.colors import PALETTE
 
-__all__ = ["Kind", "body_facts", "collider_facts", "field_list", "pack", "poses_of", "starts_at"]
+__all__ = [
+    "Kind", "body_facts", "changes_shape", "collider_facts", "field_list", "pack", "poses_of", "starts_at",
+]  # fmt: skip
 
 _DTYPES = {"float32": "f4", "uint32": "u4", "uint8": "u1"}
 
@@ -87,10 +89,20 @@ def body_facts(number: int, body: BodyFrame) -> dict[str, Any]:
         "name": body.name,
         "kind": body.kind,
         "color": body.color or PALETTE[number % len(PALETTE)],
-        "radius": body.point_radius,
+        "radius": body.point_radius if body.kind != "liquid" else _cell(body),
         "nodes": len(body.positions),
         "cells": {kind: len(cells) for kind, cells in body.cells.items()},
     }
+
+
+def changes_shape(body: BodyFrame) -> bool:
+    """Tell whether a body's points are others in every frame: those of fluids."""
+    return body.point_radius is not None or body.kind == "liquid"
+
+
+def _cell(body: BodyFrame) -> float:
+    """Return half a cell of a liquid on a grid [m]: pages take a body with a radius as one whose points change."""
+    return 1.0 if body.volume is None else 0.5 * body.volume.spacing
 
 
 def collider_facts(number: int, about: Mapping[str, object], arrays: dict[str, NDArray]) -> dict[str, Any]:

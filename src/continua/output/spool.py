@@ -87,7 +87,7 @@ class Spool:
             unit = ""
             if self.color != "plain":
                 unit = body.fields[self.color].unit if self.color in body.fields else ""
-                if self.color in body.fields or body.kind not in ("fluid", "grid"):
+                if self.color in body.fields or body.kind not in ("fluid", "grid", "liquid"):
                     arrays[f"values{i}"] = field_values(body, self.color)[nodes].astype(np.float32)
             fog = shown_fog(body, self.color)
             if fog is not None:

@@ -19,7 +19,7 @@ from continua.render.camera import Camera
 from continua.render.colors import PALETTE, map_colors, srgb_to_linear
 from continua.render.fluid_surface import surfaced
 from continua.render.marks import arrow_lines, force_scale, largest_force, rods
-from continua.render.surface import SmoothSurface
+from continua.render.surface import CREASE, SmoothSurface
 
 __all__ = [
     "Cloud",
@@ -42,6 +42,7 @@ _LABELS = {"von_mises": "von Mises stress", "displacement": "displacement", "vel
 # A body at rest shows no colours: below these values there is only round-off.
 _NOISE = {"Pa": 1e-3, "m": 1e-9, "m/s": 1e-9}
 _NEUTRAL = (0.74, 0.76, 0.79)
+_LIQUID_CREASE = 75.0  # degrees; a liquid is round where it is cut off at walls too
 _SMOKE = (0.50, 0.52, 0.56)
 _ROD = (0.30, 0.33, 0.38)
 _THIN = 0.0045  # radius of a joint's rod, as a part of the scene's
@@ -191,7 +192,7 @@ def field_values(body: BodyFrame, name: str) -> NDArray[np.float64]:
 
 def shows(body: BodyFrame, name: str) -> bool:
     """Tell whether a field colours a body: rigid bodies and fluids have no stress and stay plain."""
-    return body.kind not in ("rigid", "fluid", "grid") or name in body.fields
+    return body.kind not in ("rigid", "fluid", "grid", "liquid") or name in body.fields
 
 
 def shown_fog(body: BodyFrame, color: str) -> Volume | None:
@@ -365,7 +366,8 @@ def smooth_surface(body: BodyFrame, surfaces: dict[str, tuple[Any, SmoothSurface
     """Return the body's surface from `surfaces`, made anew only if its triangles changed."""
     key, surface = surfaces.get(body.name, (None, None))
     if surface is None or key is None or not (key is body.triangles or np.array_equal(key, body.triangles)):
-        surface = SmoothSurface(body.rest_positions, body.triangles)
+        crease = _LIQUID_CREASE if body.kind == "liquid" else CREASE
+        surface = SmoothSurface(body.rest_positions, body.triangles, crease)
         surfaces[body.name] = (body.triangles, surface)
     return surface
 

@@ -9,7 +9,7 @@ from continua import solids
 from continua.errors import InputError
 from continua.eulerian import GridFluid
 from continua.rigid import RigidGroup
-from continua.scene import fluids, grid_fluids, matter
+from continua.scene import fluids, grid_fluids, liquids, matter
 from continua.scene.build_fluid import build_fluid
 from continua.scene.build_grid import build_grid_fluid
 from continua.scene.build_rigid import build_joints, build_rigid
@@ -65,7 +65,7 @@ def build_body(scene: Scene, number: int) -> solids.SoftBody | RigidGroup | Flui
             return build_soft(scene, number)
         case fluids.Fluid() as spec:
             return build_fluid(scene, number, None if spec.mesh is None else placed(scene, number, spec))
-        case grid_fluids.Smoke() | grid_fluids.WindTunnel():
+        case grid_fluids.Smoke() | grid_fluids.WindTunnel() | liquids.Liquid():
             return build_grid_fluid(scene, number)
     return build_rigid(scene, number)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from continua import eulerian
-from continua.scene import grid_fluids
+from continua.scene import grid_fluids, liquids
 from continua.scene.build_surroundings import build_collider, or_never, rgb
 from continua.scene.models import Scene
 
@@ -11,19 +13,22 @@ __all__ = ["build_grid_fluid"]
 
 _SAME = ("name", "size", "cells", "origin", "density", "viscosity", "scheme", "precision", "rtol", "cfl")
 _SMOKE = ("expansion", "weight", "confinement", "fade", "cooling")
+_LIQUID = (
+    "name", "size", "cells", "origin", "velocity", "density", "flip", "seed", "detail", "rtol", "cfl", "precision",
+)  # fmt: skip
 _TUNNEL = ("speed", "walls", "streaks")
 
 
 def build_grid_fluid(scene: Scene, number: int) -> eulerian.GridFluid:
     """Return the grid fluid that is body `number` of the scene."""
     spec = scene.bodies[number]
-    assert isinstance(spec, grid_fluids.Smoke | grid_fluids.WindTunnel)
+    assert isinstance(spec, grid_fluids.Smoke | grid_fluids.WindTunnel | liquids.Liquid)
     key = ("bodies", number)
     obstacles = [build_collider(scene, item, *key, "obstacles", k) for k, item in enumerate(spec.obstacles)]
-    same = {name: getattr(spec, name) for name in _SAME} | {
-        "obstacles": obstacles,
-        "color": None if spec.color is None else rgb(spec.color),
-    }
+    given = {"obstacles": obstacles, "color": None if spec.color is None else rgb(spec.color)}
+    if isinstance(spec, liquids.Liquid):
+        return _liquid(scene, number, spec, given)
+    same = {name: getattr(spec, name) for name in _SAME} | given
     if isinstance(spec, grid_fluids.WindTunnel):
         with scene.at(*key):
             return eulerian.WindTunnel(**same, **{name: getattr(spec, name) for name in _TUNNEL})
@@ -35,10 +40,36 @@ def build_grid_fluid(scene: Scene, number: int) -> eulerian.GridFluid:
             inflow.append(
                 eulerian.Inflow(place, source.smoke, source.temperature, source.velocity, source.start, stop)
             )
-    sides = spec.sides.model_dump()
-    if len(spec.cells) == 2:
-        sides = {name: wish for name, wish in sides.items() if name not in ("back", "front")}
     with scene.at(*key):
         return eulerian.Smoke(
-            **same, inflow=inflow, sides=sides, **{name: getattr(spec, name) for name in _SMOKE}
+            **same, inflow=inflow, sides=_sides(spec), **{name: getattr(spec, name) for name in _SMOKE}
+        )
+
+
+def _sides(spec: grid_fluids.Smoke | liquids.Liquid) -> dict[str, Any]:
+    sides = spec.sides.model_dump()
+    return sides if len(spec.cells) == 3 else {k: v for k, v in sides.items() if k not in ("back", "front")}
+
+
+def _liquid(scene: Scene, number: int, spec: liquids.Liquid, given: dict[str, Any]) -> eulerian.Liquid:
+    key = ("bodies", number)
+    inflow = []
+    for k, source in enumerate(spec.inflow):
+        place = build_collider(scene, source.shape, *key, "inflow", k, "shape")
+        with scene.at(*key, "inflow", k):
+            stop = or_never(source.stop)
+            inflow.append(eulerian.Inflow(place, velocity=source.velocity, start=source.start, stop=stop))
+    filled, drains = (
+        [build_collider(scene, item, *key, word, k) for k, item in enumerate(getattr(spec, word))]
+        for word in ("shapes", "drains")
+    )
+    with scene.at(*key):
+        return eulerian.Liquid(
+            block=[(block.min, block.max) for block in spec.blocks] or None,
+            shapes=filled,
+            drains=drains,
+            inflow=inflow,
+            sides=_sides(spec),
+            **given,
+            **{name: getattr(spec, name) for name in _LIQUID},
         )

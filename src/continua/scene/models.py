@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from continua.scene.fluids import Fluid
 from continua.scene.grid_fluids import Smoke, WindTunnel
+from continua.scene.liquids import Liquid
 from continua.scene.matter import SoftBody
 from continua.scene.problems import Place, Source, scene_error
 from continua.scene.rigid import Joint, RigidBody
@@ -33,8 +34,9 @@ Body = Annotated[
     | Annotated[RigidBody, Tag("rigid")]
     | Annotated[Fluid, Tag("fluid")]
     | Annotated[Smoke, Tag("smoke")]
+    | Annotated[Liquid, Tag("liquid")]
     | Annotated[WindTunnel, Tag("wind_tunnel")],
-    by_type("soft", "rigid", "fluid", "smoke", "wind_tunnel"),
+    by_type("soft", "rigid", "fluid", "smoke", "liquid", "wind_tunnel"),
 ]
 
 

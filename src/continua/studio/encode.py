@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.frames import BodyFrame, Frame, Skin, Volume
-from continua.output.packets import Kind, body_facts, collider_facts, field_list, pack, poses_of, starts_at
+from continua.output.packets import (
+    Kind,
+    body_facts,
+    changes_shape,
+    collider_facts,
+    field_list,
+    pack,
+    poses_of,
+    starts_at,
+)
 from continua.render.colors import color_map
 from continua.render.fluid_surface import surfaced
 from continua.render.iso import iso_surface, scattered, tets_of
@@ -34,7 +43,7 @@ class _Surface:
 
     @classmethod
     def of(cls, body: BodyFrame, cut: Cut | None, height: float, marked: NDArray[np.integer]) -> _Surface:
-        if body.point_radius is not None:  # a fluid: all particles
+        if changes_shape(body):  # a fluid: all particles, or a surface that comes with every frame
             return cls(np.arange(len(body.positions)), np.zeros((0, 3), np.uint32))
         triangles = body.triangles if cut is None else cut.triangles(body, height)
         carrying = [] if body.skin is None else [np.unique(body.skin.nodes)]
@@ -128,7 +137,7 @@ class Encoder:
         frame = snapshot.frame
         arrays: dict[str, NDArray] = {}
         for number, (body, surface) in enumerate(zip(frame, self._surfaces)):
-            if body.point_radius is None:
+            if not changes_shape(body):
                 wanted: dict[str, NDArray] = {
                     f"{number}/positions": body.positions[surface.nodes].astype(np.float32)
                 }

@@ -45,7 +45,7 @@ class Hand:
     ) -> None:
         if not 0 <= triangle < len(frame.triangles):
             raise InputError(f"the surface has triangles 0 to {len(frame.triangles) - 1}, not {triangle}")
-        if frame.kind == "grid":
+        if frame.kind in ("grid", "liquid"):
             raise InputError(
                 f"'{frame.name}' is a fluid on a grid, which cannot be pulled; change its obstacles instead"
             )

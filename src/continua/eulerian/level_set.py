@@ -1,0 +1,103 @@
+"""The surface of a liquid as a level set on a grid: carried along, made a distance again, measured.
+
+The level set is the distance to the surface in the middles of cells, negative in the liquid, in cells. It is right in a
+band around the surface and constant beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.eulerian import advection_kernels, cut_kernels
+from continua.eulerian import level_set_kernels as kernels
+from continua.eulerian.cutcells import CutCells
+from continua.eulerian.grid import Grid
+
+__all__ = ["LevelSet"]
+
+_PARALLEL_FROM = 16384
+_HIDDEN_LAYERS = 3
+
+
+class LevelSet:
+    """The level set of a liquid.
+
+    Args:
+        grid: The grid.
+        dtype: `numpy.float32` or `numpy.float64`.
+        reach: How many cells the surface may move in a step.
+
+    Attributes:
+        phi: The level set in the middles of cells, in cells.
+        open_volume: The part of each cell outside of obstacles.
+    """
+
+    def __init__(self, grid: Grid, dtype: Any, reach: int) -> None:
+        self.grid, self.reach = grid, reach
+        self.phi = np.full(grid.shape, reach + 3.0, dtype)
+        self.open_volume = np.ones(grid.shape, dtype)
+        self._open_part = np.ones(grid.shape, dtype)
+        self._hidden: NDArray[np.uint8] | None = None
+        self._state = np.empty(grid.shape, np.uint8)
+        self._rows = np.empty(grid.shape[0] * grid.shape[1])
+        self._parallel = self.phi.size >= _PARALLEL_FROM
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Which cells have their middle inside of an obstacle; empty if there is none."""
+        return np.zeros((0, 0, 0), bool) if self._hidden is None else self._hidden > 0
+
+    def see(self, cut: CutCells) -> None:
+        """Take in where obstacles are."""
+        grid = self.grid
+        self._hidden = None
+        self.open_volume[:] = 1
+        if cut.obstacles:
+            kernels.open_volumes(cut.corners, grid.spacing, self.open_volume)
+            inside = cut.cell_distances() <= 0.0
+            if inside.any():
+                self._hidden = np.where(inside, 255, 0).astype(np.uint8)
+                for number in range(1, _HIDDEN_LAYERS + 1):
+                    cut_kernels.layers.pick(self._parallel)(self._hidden, number)
+        part = self.open_volume
+        for axis in grid.axes:
+            smoothed = np.empty_like(part)
+            kernels.smooth_open(part, axis, smoothed)
+            part = smoothed
+        self._open_part = part
+
+    def carry(self, velocity: Sequence[NDArray], s: float) -> None:
+        """Carry the surface along the flow (MacCormack); `s` is the time over the spacing [s/m]."""
+        q, band = self.phi, float(self.reach + 1)
+        once, out, low, high = np.empty_like(q), np.empty_like(q), np.empty_like(q), np.empty_like(q)
+        real = q.dtype.type
+        kernels.advect_band.pick(self._parallel)(q, *velocity, real(s), band, once, low, high)
+        kernels.correct_band.pick(self._parallel)(q, once, *velocity, real(s), band, low, high, out)
+        self.phi = out
+
+    def limit(self, density: NDArray, full: float, least: float, most: float) -> None:
+        """Keep the level set near what particles say; see `level_set_kernels.limit`."""
+        kernels.limit(self.phi, density, self._open_part, full, least, most)
+
+    def continue_into_obstacles(self) -> None:
+        """Continue the surface behind walls, so that it meets them at a right angle."""
+        if self._hidden is not None:
+            for number in range(1, _HIDDEN_LAYERS + 1):
+                advection_kernels.fill_layer.pick(self._parallel)(self.phi, self._hidden, number)
+
+    def redistance(self) -> None:
+        """Make the level set a distance again, layer by layer from the surface, which stays where it is."""
+        out = np.empty_like(self.phi)
+        kernels.near_surface.pick(self._parallel)(self.phi, self._state, out)
+        kernels.march(out, self._state, self.reach + 2)
+        kernels.finish(out, self._state, self.reach + 3.0)
+        self.phi = out
+
+    def volume(self) -> float:
+        """Return the volume below the surface, in cells."""
+        kernels.wet_volumes.pick(self._parallel)(self.phi, self.open_volume, self._rows)
+        return float(np.cumsum(self._rows)[-1])

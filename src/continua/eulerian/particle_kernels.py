@@ -1,0 +1,474 @@
+"""Compiled work on the particles of a liquid: to the grid and back, along the flow, sorted by cells.
+
+A particle is a row of 15 numbers: its place in cells from the corner of the grid along the array axes (3), its velocity
+[m/s] (3), and the slopes of the three velocity components along the three axes [m/s a cell] (9). The place along the
+first axis of a plane grid is 0.5 and stays so.
+
+Sums over particles at a sample of the grid are made slab by slab, even slabs first, then odd ones: slabs of one colour
+never write to the same sample, and each goes through its particles in order. The bits do not depend on the threads.
+"""
+
+from __future__ import annotations
+
+from math import floor
+
+import numpy as np
+from numba import prange
+
+from continua.eulerian.advection_kernels import value_at
+from continua.numerics import inline, kernel, kernel_pair
+
+__all__ = [
+    "WIDTH", "cells_of", "density", "energies", "fly", "move", "pick_rows", "push_out", "scatter", "seed_cells",
+    "sort_order", "thin", "velocities",
+]  # fmt: skip
+
+WIDTH = 15  # numbers of a particle
+SLAB = 4  # layers of cells along the slowest axis that one task adds up
+GROUP = 1024  # particles of one task
+INSIDE, OUTSIDE, FLYING = 0, 1, 2  # in the liquid, just above its surface, or alone in the air
+
+
+@inline
+def unit_random(seed, number):
+    """Return a number in [0, 1) for `seed` and `number`, both uint64 (splitmix64, Steele and others 2014)."""
+    z = seed + np.uint64(0x9E3779B97F4A7C15) * (number + np.uint64(1))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@inline
+def _corner(x, n, real):
+    """Return the lower of two samples and the part of the way to the upper, which are inside of n samples."""
+    x = min(max(x, real(0.0)), real(n - 1))
+    i = min(int(x), max(n - 2, 0))
+    return i, x - real(i)
+
+
+@inline
+def _place(axis, x, y, z, shape, real):
+    """Return a place in samples of a velocity component: two lower samples and parts of the way a direction."""
+    half = real(0.5)
+    px = x if axis == 0 else x - half
+    py = y if axis == 1 else y - half
+    pz = z if axis == 2 else z - half
+    i, f = _corner(px, shape[0], real)
+    j, g = _corner(py, shape[1], real)
+    k, h = _corner(pz, shape[2], real)
+    return px, py, pz, i, j, k, f, g, h
+
+
+@kernel
+def cells_of(rows, n0, n1, n2, cells):
+    """Write the number of the cell of each particle."""
+    count = len(rows)
+    for g in range((count + GROUP - 1) // GROUP):
+        for p in range(g * GROUP, min(count, (g + 1) * GROUP)):
+            i = min(max(int(rows[p, 0]), 0), n0 - 1)
+            j = min(max(int(rows[p, 1]), 0), n1 - 1)
+            k = min(max(int(rows[p, 2]), 0), n2 - 1)
+            cells[p] = (i * n1 + j) * n2 + k
+
+
+@kernel
+def sort_order(cells, starts, order):
+    """Sort particles by cells, those of a cell in their old order; `starts` is one longer than there are cells."""
+    starts[:] = 0
+    total = len(starts) - 1
+    for p in range(len(cells)):
+        if cells[p] < total:
+            starts[cells[p] + 1] += 1
+    for c in range(total):
+        starts[c + 1] += starts[c]
+    place = starts[:total].copy()
+    for p in range(len(cells)):
+        c = cells[p]
+        if c < total:
+            order[place[c]] = p
+            place[c] += 1
+
+
+@kernel_pair
+def pick_rows(rows, new, order, out):
+    """Copy rows and the new ones, which are numbered after them, in `order`."""
+    count, old = len(out), len(rows)
+    for g in prange((count + GROUP - 1) // GROUP):
+        for p in range(g * GROUP, min(count, (g + 1) * GROUP)):
+            q = order[p]
+            target, source = out[p], rows[q] if q < old else new[q - old]
+            for a in range(WIDTH):
+                target[a] = source[a]
+
+
+@inline
+def _add(grid, axis, flat, x, y, z, v, c0, c1, c2):
+    """Add the momentum and the weight of one particle to the faces around it."""
+    real = grid.dtype.type
+    one = real(1.0)
+    px, py, pz, i, j, k, f, g, h = _place(axis, x, y, z, grid.shape, real)
+    along = c2 * (real(k) - pz)
+    for a in range(1 if flat else 2):
+        wa = one if flat else (f if a == 1 else one - f)
+        va = v + along if flat else v + along + c0 * (real(i + a) - px)
+        for b in range(2):
+            wb = wa * (g if b == 1 else one - g)
+            vb = va + c1 * (real(j + b) - py)
+            row = grid[i + a, j + b]
+            low, high = wb * (one - h), wb * h
+            row[k, 0] += low * vb
+            row[k, 1] += low
+            row[k + 1, 0] += high * (vb + c2)
+            row[k + 1, 1] += high
+
+
+@kernel_pair
+def scatter(rows, aside, starts, layer, slabs, colour, g0, g1, g2):
+    """Add momentum and weight of the particles in every other slab to the faces.
+
+    Args:
+        rows: Particles, sorted by cells.
+        aside: Where particles are; those that fly take no part.
+        starts: First particle of each cell.
+        layer: Cells of one layer across the slowest axis.
+        slabs: Number of slabs.
+        colour: 0 for even slabs, 1 for odd ones.
+        g0: Momentum and weight of the faces across the first axis, shape [..., 2]; `g1` and `g2` of the others.
+    """
+    flat = g1.shape[0] == 1
+    cells = len(starts) - 1
+    for half in prange((slabs - colour + 1) // 2):
+        slab = 2 * half + colour
+        first = starts[min(slab * SLAB * layer, cells)]
+        last = starts[min((slab + 1) * SLAB * layer, cells)]
+        for p in range(first, last):
+            if aside[p] == FLYING:
+                continue
+            x, y, z = rows[p, 0], rows[p, 1], rows[p, 2]
+            if not flat:
+                _add(g0, 0, flat, x, y, z, rows[p, 3], rows[p, 6], rows[p, 7], rows[p, 8])
+            _add(g1, 1, flat, x, y, z, rows[p, 4], rows[p, 9], rows[p, 10], rows[p, 11])
+            _add(g2, 2, flat, x, y, z, rows[p, 5], rows[p, 12], rows[p, 13], rows[p, 14])
+
+
+@kernel_pair
+def velocities(grid, u, old):
+    """Set face velocities from momentum and weight, also in `old`; faces without particles keep theirs."""
+    n0, n1, n2 = u.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            if grid[i, j, k, 1] > 1e-6:
+                u[i, j, k] = grid[i, j, k, 0] / grid[i, j, k, 1]
+            old[i, j, k] = u[i, j, k]
+
+
+@kernel_pair
+def density(rows, starts, layer, slabs, colour, out):
+    """Add to `out`, in the middles of cells, how many particles are near, weighted linearly up to a spacing away."""
+    n0, n1, n2 = out.shape
+    flat = n0 == 1
+    cells = len(starts) - 1
+    for half in prange((slabs - colour + 1) // 2):
+        slab = 2 * half + colour
+        first = starts[min(slab * SLAB * layer, cells)]
+        last = starts[min((slab + 1) * SLAB * layer, cells)]
+        for p in range(first, last):
+            x, y, z = rows[p, 0] - 0.5, rows[p, 1] - 0.5, rows[p, 2] - 0.5
+            i, j, k = floor(x), floor(y), floor(z)
+            f, g, h = x - i, y - j, z - k
+            for a in range(1 if flat else 2):
+                if not 0 <= i + a < n0:
+                    continue
+                wa = 1.0 if flat else (f if a == 1 else 1.0 - f)
+                for b in range(2):
+                    if not 0 <= j + b < n1:
+                        continue
+                    wb = wa * (g if b == 1 else 1.0 - g)
+                    if k >= 0:
+                        out[i + a, j + b, k] += wb * (1.0 - h)
+                    if k + 1 < n2:
+                        out[i + a, j + b, k + 1] += wb * h
+
+
+@inline
+def _value(u, axis, flat, x, y, z):
+    """Return a velocity component at a place."""
+    real = u.dtype.type
+    _, _, _, i, j, k, f, g, h = _place(axis, x, y, z, u.shape, real)
+    one, two = u[i, j], u[i, j + 1]
+    low, high = one[k] + h * (one[k + 1] - one[k]), two[k] + h * (two[k + 1] - two[k])
+    here = low + g * (high - low)
+    if flat:
+        return here
+    one, two = u[i + 1, j], u[i + 1, j + 1]
+    low, high = one[k] + h * (one[k + 1] - one[k]), two[k] + h * (two[k + 1] - two[k])
+    return here + f * (low + g * (high - low) - here)
+
+
+@inline
+def _sample(u, axis, flat, x, y, z):
+    """Return a velocity component at a place, and its slopes along the axes; none along which it goes on constantly."""
+    real = u.dtype.type
+    px, py, pz, i, j, k, f, g, h = _place(axis, x, y, z, u.shape, real)
+    zero = real(0.0)
+    one, two = u[i, j], u[i, j + 1]
+    d1, d2 = one[k + 1] - one[k], two[k + 1] - two[k]
+    low, high = one[k] + h * d1, two[k] + h * d2
+    value, s0 = low + g * (high - low), zero
+    s1, s2 = high - low, d1 + g * (d2 - d1)
+    if not flat:
+        one, two = u[i + 1, j], u[i + 1, j + 1]
+        d1, d2 = one[k + 1] - one[k], two[k + 1] - two[k]
+        low, high = one[k] + h * d1, two[k] + h * d2
+        s0 = low + g * (high - low) - value
+        value += f * s0
+        s1 += f * (high - low - s1)
+        s2 += f * (d1 + g * (d2 - d1) - s2)
+        if px <= zero or px >= u.shape[0] - 1:
+            s0 = zero
+    if py <= zero or py >= u.shape[1] - 1:
+        s1 = zero
+    if pz <= zero or pz >= u.shape[2] - 1:
+        s2 = zero
+    return value, s0, s1, s2
+
+
+@inline
+def _component(row, axis, flat, u, old, flip):
+    """Give a particle one velocity component, and return that of the grid.
+
+    It is that of the grid, and the part `flip` of the particle's own with what the grid gained.
+    """
+    value, s0, s1, s2 = _sample(u, axis, flat, row[0], row[1], row[2])
+    own = value
+    if flip > 0:
+        own += flip * (row[3 + axis] - _value(old, axis, flat, row[0], row[1], row[2]))
+    row[3 + axis] = own
+    row[6 + 3 * axis] = s0
+    row[7 + 3 * axis] = s1
+    row[8 + 3 * axis] = s2
+    return value
+
+
+@inline
+def _stop(row, x, y, z, corners, spacing):
+    """End the path of a particle from (x, y, z) where it enters an obstacle, so that it cannot pass through."""
+    dx, dy, dz = row[0] - x, row[1] - y, row[2] - z
+    far = max(abs(dx), max(abs(dy), abs(dz)))
+    parts = min(int(2.0 * far) + 1, 100)
+    for part in range(1, parts + 1):
+        t = part / parts
+        if value_at(corners, x + t * dx, y + t * dy, z + t * dz) < -0.2 * spacing:
+            row[0], row[1], row[2] = x + t * dx, y + t * dy, z + t * dz
+            break
+
+
+@kernel_pair
+def move(rows, aside, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2, corners, spacing):
+    """Give particles the velocity of the grid and carry them along it; those that fly fall freely.
+
+    Args:
+        rows: Particles.
+        aside: Where particles are; those that fly take no part.
+        u0: Velocity on the faces across the first axis; `u1` and `u2` of the others.
+        b0: The same before forces and pressure; likewise `b1` and `b2`.
+        flip: Part of the particle's own velocity that is kept (FLIP); with 0 only that of the grid counts (APIC).
+        s: Time step over the spacing [s/m].
+        fall0: What free fall adds to the velocity in the step along the first axis [m/s]; likewise the others.
+        corners: Distances to obstacles at the corners of cells [m], or empty; paths end where they enter one.
+        spacing: Of the grid [m].
+    """
+    count = len(rows)
+    flat = u1.shape[0] == 1
+    half = rows.dtype.type(0.5)
+    solid = corners.size > 0
+    for group in prange((count + GROUP - 1) // GROUP):
+        for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
+            row = rows[p]
+            x0, y0, z0 = row[0], row[1], row[2]
+            if aside[p] == FLYING:
+                row[3] += fall0
+                row[4] += fall1
+                row[5] += fall2
+                row[0] += 0 if flat else s * (row[3] - half * fall0)
+                row[1] += s * (row[4] - half * fall1)
+                row[2] += s * (row[5] - half * fall2)
+                if solid:
+                    _stop(row, x0, y0, z0, corners, spacing)
+                continue
+            x, y, z = x0, y0, z0
+            if not flat:
+                x += half * s * _component(row, 0, flat, u0, b0, flip)
+            y += half * s * _component(row, 1, flat, u1, b1, flip)
+            z += half * s * _component(row, 2, flat, u2, b2, flip)
+            if not flat:
+                row[0] += s * _value(u0, 0, flat, x, y, z)
+            row[1] += s * _value(u1, 1, flat, x, y, z)
+            row[2] += s * _value(u2, 2, flat, x, y, z)
+            if solid:
+                _stop(row, x0, y0, z0, corners, spacing)
+
+
+@kernel_pair
+def push_out(rows, corners, spacing, margin, low, high, n0, n1, n2, aside, cells):
+    """Keep particles inside of the box and outside of obstacles, and find the cells they are in.
+
+    Args:
+        rows: Particles.
+        corners: Distances to obstacles at the corners of cells [m], or empty.
+        spacing: Of the grid [m].
+        margin: Distance that particles keep from walls, in cells.
+        low: For each axis whether particles may leave at its lower end; `high` likewise.
+        high: At the upper end.
+        n0: Cells along the first axis; `n1` and `n2` along the others.
+        n1: Along the second.
+        n2: Along the third.
+        aside: Where particles are; those that fly lose what they would go on into obstacles.
+        cells: Receives the numbers of their cells; n0 n1 n2 for those that left.
+    """
+    count = len(rows)
+    sizes = (n0, n1, n2)
+    flat = n0 == 1
+    solid = corners.size > 0
+    for group in prange((count + GROUP - 1) // GROUP):
+        for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
+            if solid:
+                for _ in range(2):
+                    x, y, z = rows[p, 0], rows[p, 1], rows[p, 2]
+                    d = value_at(corners, x, y, z) / spacing
+                    if d >= margin:
+                        break
+                    e = 0.25
+                    g0 = 0.0 if flat else value_at(corners, x + e, y, z) - value_at(corners, x - e, y, z)
+                    g1 = value_at(corners, x, y + e, z) - value_at(corners, x, y - e, z)
+                    g2 = value_at(corners, x, y, z + e) - value_at(corners, x, y, z - e)
+                    size = (g0 * g0 + g1 * g1 + g2 * g2) ** 0.5
+                    if not 0.0 < size < 1e20:
+                        break
+                    g0, g1, g2 = g0 / size, g1 / size, g2 / size
+                    lift = min(margin - d, 1.0)
+                    rows[p, 0] += lift * g0
+                    rows[p, 1] += lift * g1
+                    rows[p, 2] += lift * g2
+                    inward = min(rows[p, 3] * g0 + rows[p, 4] * g1 + rows[p, 5] * g2, 0.0)
+                    if aside[p] == FLYING:
+                        rows[p, 3] -= inward * g0
+                        rows[p, 4] -= inward * g1
+                        rows[p, 5] -= inward * g2
+            left = False
+            for a in range(1 if flat else 0, 3):
+                x = rows[p, a]
+                if not x >= margin:
+                    if low[a]:
+                        left = left or x < 0.0
+                    else:
+                        rows[p, a] = margin
+                        rows[p, 3 + a] = max(rows[p, 3 + a], 0.0)
+                elif x > sizes[a] - margin:
+                    if high[a]:
+                        left = left or x > sizes[a]
+                    else:
+                        rows[p, a] = sizes[a] - margin
+                        rows[p, 3 + a] = min(rows[p, 3 + a], 0.0)
+            i = min(max(int(rows[p, 0]), 0), n0 - 1)
+            j = min(max(int(rows[p, 1]), 0), n1 - 1)
+            k = min(max(int(rows[p, 2]), 0), n2 - 1)
+            cells[p] = n0 * n1 * n2 if left else (i * n1 + j) * n2 + k
+
+
+@kernel_pair
+def fly(rows, phi, out, far, aside):
+    """Tell which particles are farther than `out`, and than `far`, above the surface, in cells."""
+    count = len(rows)
+    n0, n1, n2 = phi.shape
+    for group in prange((count + GROUP - 1) // GROUP):
+        for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
+            x, y, z = rows[p, 0], rows[p, 1], rows[p, 2]
+            near = phi[min(int(x), n0 - 1), min(int(y), n1 - 1), min(int(z), n2 - 1)]
+            aside[p] = INSIDE
+            if near > out - 2.0:
+                above = value_at(phi, x - 0.5, y - 0.5, z - 0.5)
+                aside[p] = FLYING if above > far else (OUTSIDE if above > out else INSIDE)
+
+
+@kernel
+def thin(cells, counts, most, gone):
+    """Count the particles of each cell, and drop those above `most` in one; the later ones go."""
+    counts[:] = 0
+    for p in range(len(cells)):
+        c = cells[p]
+        if c < len(counts):
+            if counts[c] >= most:
+                gone[p] = True
+            else:
+                counts[c] += 1
+
+
+@kernel
+def seed_cells(phi, counts, shut, across, below, least, seed, u0, u1, u2, out):
+    """Put particles into cells that have too few, and return how many; with an empty `out` they are only counted.
+
+    Args:
+        phi: Level set in the middles of cells, in cells.
+        counts: Particles in each cell, flat.
+        shut: Cells whose middle is inside of an obstacle, flat, or empty.
+        across: Particles along an axis of a cell.
+        below: Particles are put where the level set is below this.
+        least: A cell with fewer particles gets new ones in all of its parts.
+        seed: Of the jitter (uint64).
+        u0: Velocities on the faces, which particles take over; `u1` and `u2` of the other axes.
+        u1: Across the second axis.
+        u2: Across the third axis.
+        out: Receives the particles.
+    """
+    n0, n1, n2 = phi.shape
+    flat = n0 == 1
+    found = 0
+    for i in range(n0):
+        for j in range(n1):
+            for k in range(n2):
+                cell = (i * n1 + j) * n2 + k
+                if phi[i, j, k] > below + 1.0 or counts[cell] >= least or (shut.size > 0 and shut[cell]):
+                    continue
+                number = 0
+                for a in range(1 if flat else across):
+                    for b in range(across):
+                        for c in range(across):
+                            key = np.uint64(cell * 64 + number) * np.uint64(3)
+                            number += 1
+                            r0 = 0.8 * unit_random(seed, key) + 0.1
+                            r1 = 0.8 * unit_random(seed, key + np.uint64(1)) + 0.1
+                            r2 = 0.8 * unit_random(seed, key + np.uint64(2)) + 0.1
+                            x = 0.5 if flat else i + (a + r0) / across
+                            y, z = j + (b + r1) / across, k + (c + r2) / across
+                            if not value_at(phi, x - 0.5, y - 0.5, z - 0.5) < below:
+                                continue
+                            if found < len(out):
+                                out[found, :] = 0
+                                out[found, 0], out[found, 1], out[found, 2] = x, y, z
+                                if not flat:
+                                    v, s0, s1, s2 = _sample(u0, 0, flat, x, y, z)
+                                    out[found, 3], out[found, 6], out[found, 7], out[found, 8] = v, s0, s1, s2
+                                v, s0, s1, s2 = _sample(u1, 1, flat, x, y, z)
+                                out[found, 4], out[found, 9], out[found, 10], out[found, 11] = v, s0, s1, s2
+                                v, s0, s1, s2 = _sample(u2, 2, flat, x, y, z)
+                                out[found, 5], out[found, 12], out[found, 13], out[found, 14] = v, s0, s1, s2
+                            found += 1
+    return found
+
+
+@kernel
+def energies(rows, parts):
+    """`parts` receives, for each task, the sum of squares of velocity, and the sums of the places; shape [n, 4]."""
+    count = len(rows)
+    for group in range(len(parts)):
+        square = x = y = z = 0.0
+        for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
+            row = rows[p]
+            square += row[3] * row[3] + row[4] * row[4] + row[5] * row[5]
+            x += row[0]
+            y += row[1]
+            z += row[2]
+        parts[group, 0], parts[group, 1], parts[group, 2], parts[group, 3] = square, x, y, z
