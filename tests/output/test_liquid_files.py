@@ -1,0 +1,60 @@
+"""Surfaces of liquids on grids, which are others at every moment, in all files."""
+
+import json
+import struct
+
+import meshio
+import numpy as np
+import pytest
+
+import continua as ct
+from continua.frames import RunInfo
+from continua.output import make_sink
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("liquid")
+    water = ct.Liquid((1.0, 1.0), (16, 16), block=((0, 0), (0.4, 0.6)), detail=1, name="water")
+    world = ct.World([water], dt=0.05, name="dam")
+    sinks = [make_sink(kind, place) for kind in ("vti", "vtu", "ply", "glb", "usd")]
+    for sink in sinks:
+        sink.open(RunInfo(name="dam", fps=10.0, seconds=0.3, view={"color": "velocity"}))
+    frames = list(world.run(0.3, 10.0, sinks))
+    for sink in sinks:
+        sink.close()
+    return place, frames
+
+
+def test_files_hold_the_surface_of_each_frame(folder):
+    place, frames = folder
+    for index, frame in enumerate(frames):
+        body = frame["water"]
+        vtu = meshio.read(next(place.glob(f"vtu/water_{index:06d}.vtu")))
+        assert np.allclose(vtu.points, body.positions)
+        assert np.array_equal(vtu.cells_dict["triangle"], body.triangles)
+        ply = meshio.read(next(place.glob(f"ply/water_{index:06d}.ply")))
+        assert len(ply.cells_dict["triangle"]) == len(body.triangles)
+        vti = next(place.glob(f"vti/water_{index:06d}.vti")).read_bytes()
+        assert b'Name="level_set"' in vti and b'Name="velocity"' in vti and b'Name="pressure"' in vti
+    assert len({len(frame["water"].triangles) for frame in frames}) > 1
+
+
+def test_gltf_has_a_mesh_for_each_moment(folder):
+    place, frames = folder
+    data = next(place.glob("*.glb")).read_bytes()
+    (length,) = struct.unpack_from("<I", data, 12)
+    document = json.loads(data[20 : 20 + length])
+    assert len(document["meshes"]) == len(frames)
+    assert all("indices" in mesh["primitives"][0] for mesh in document["meshes"])
+
+
+def test_usd_has_the_surface_at_each_time(folder):
+    usd = pytest.importorskip("pxr.Usd")
+    from pxr import UsdGeom
+
+    place, frames = folder
+    stage = usd.Stage.Open(str(next(place.glob("*.usd*"))))
+    mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/World/water/surface"))
+    for index, frame in enumerate(frames):
+        assert len(mesh.GetFaceVertexCountsAttr().Get(index)) == len(frame["water"].triangles)
