@@ -67,7 +67,7 @@ def test_every_key_has_a_meaning_and_every_physical_number_a_unit():
         "extension",
         "inset",
     }
-    pure_numbers |= {"smoke", "weight", "confinement", "wall_friction"}
+    pure_numbers |= {"smoke", "weight", "confinement", "wall_friction", "flip"}
     for model in [schema, *schema["$defs"].values()]:
         assert model["additionalProperties"] is False
         assert model["description"]
