@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from continua.contact.asks import BodySystem
 from continua.contact.rows import ContactRows
-from continua.contact.solve_kernels import answer, close_exactly, judge, search
+from continua.contact.solve_kernels import answer, close_exactly, dot, judge, search
 from continua.contact.systems import Alone, Together
 from continua.linalg import SolveReport
 
@@ -95,6 +95,7 @@ def solve_contacts(
     rtol: float = 1e-6,
     most: int = MOST,
     rough: bool = False,
+    care: NDArray[np.float64] | None = None,
 ) -> ContactSolution:
     """Solve the systems of bodies that touch; their `x` become the solution.
 
@@ -109,6 +110,7 @@ def solve_contacts(
         rtol: Tolerance of the linear solver of a merged system.
         most: Linear solves after which the search ends.
         rough: Whether linear solves need not be exact far from the solution.
+        care: How many times smaller the error of a contact is to be, shape [c]; None is once.
     """
     alone = len(systems) == 1 and bool((np.diff(rows.ptr) == 1).all())
     exact = alone or enough == 0.0
@@ -116,7 +118,7 @@ def solve_contacts(
     x = np.concatenate([s.x for s in systems])
     base = np.concatenate([np.zeros_like(s.x) if s.base is None else s.base for s in systems])
     pace = INEXACT if not exact else KEEN if rough and not alone else EXACT
-    state = _Impulses(rows, bound, push, land.compliance(), x + base, *pace)
+    state = _Impulses(rows, bound, push, land.compliance(), x + base, *pace, care)
     iterations, worst, converged, solves, goal = 0, 0.0, True, 0, tolerance
     said: tuple[str, ...] = ()
     try:
@@ -190,6 +192,7 @@ class _Impulses:
         V: NDArray[np.float64],
         stiff: float,
         early: float,
+        care: NDArray[np.float64] | None = None,
     ) -> None:
         dead = ~(give > 0.0)  # all that it could move is held
         self.rho = np.where(dead, 0.0, stiff / np.where(dead, 1.0, give))
@@ -200,6 +203,7 @@ class _Impulses:
         self._push, self._rows, self._bound, self._give, self._early = push, rows, bound, give, early
         self._u = rows.velocities(V)
         self._slide = self._sliding()
+        self._care = np.ones(len(push)) if care is None else care
         self._best, self._vain, self._part = np.inf, 0, 1.0
         self._respond()
 
@@ -237,7 +241,7 @@ class _Impulses:
         """Go along a Newton step of the velocities and return how far; `balance` is r - A x before it."""
         zero = np.zeros_like(step)
         change = self._rows.velocities(step) - self._rows.velocities(zero)
-        linear, square = -float(np.vdot(balance, step)), float(np.vdot(step, land.multiply(step)))
+        linear, square = -dot(balance, step), dot(step, land.multiply(step))
         length = search(linear, square, self._u, change, *self._law)
         self._u = self._u + length * change
         before, slope = self.impulse, self.hessian.copy()
@@ -245,7 +249,7 @@ class _Impulses:
         answer(self._u, *self._law, self.impulse, self.hessian)
         wrong, moved = judge(
             self._u, change, length, self._slide, self._rows.friction, self.rho, self._give, before, slope,
-            self.impulse, self._push,
+            self.impulse, self._push, self._care,
         )  # fmt: skip
         wrong += left + (1.0 - length) * float(np.abs(change).max(initial=0.0))
         self.error = max(wrong, moved)

@@ -141,11 +141,21 @@ def search(linear, square, u, change, bound, friction, bilateral, rho, push):
 
 
 @kernel
-def judge(u, change, length, slide, friction, rho, give, before, hessian, impulse, push):
+def dot(a, b):
+    """Return the sum of products of two arrays [n, 3], in order."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i, 0] * b[i, 0] + a[i, 1] * b[i, 1] + a[i, 2] * b[i, 2]
+    return total
+
+
+@kernel
+def judge(u, change, length, slide, friction, rho, give, before, hessian, impulse, push, care):
     """Return how wrong a step left the contacts, as relative velocities [m/s].
 
     The first number is by how much the impulses differ from what the derivative told (counted by the contacts' own
-    give); the second how far impulses and sliding speeds are from those that the step took for granted.
+    give); the second how far impulses and sliding speeds are from those that the step took for granted. Contacts with
+    more `care` count more.
     """
     wrong = 0.0
     moved = 0.0
@@ -157,14 +167,14 @@ def judge(u, change, length, slide, friction, rho, give, before, hessian, impuls
         f0 = before[c, 0] - h[0] * e0 - h[1] * e1 - h[2] * e2 - impulse[c, 0]
         f1 = before[c, 1] - h[1] * e0 - h[3] * e1 - h[4] * e2 - impulse[c, 1]
         f2 = before[c, 2] - h[2] * e0 - h[4] * e1 - h[5] * e2 - impulse[c, 2]
-        wrong = max(wrong, give[c] * max(abs(f0), max(abs(f1), abs(f2))))
+        wrong = max(wrong, care[c] * give[c] * max(abs(f0), max(abs(f1), abs(f2))))
         g0 = abs(impulse[c, 0] - push[c, 0])
         g1 = abs(impulse[c, 1] - push[c, 1])
         g2 = abs(impulse[c, 2] - push[c, 2])
-        moved = max(moved, max(g0, max(g1, g2)) / rho[c])
+        moved = max(moved, care[c] * max(g0, max(g1, g2)) / rho[c])
         if impulse[c, 0] > 0.0 and friction[c] > 0.0:
             speed = friction[c] * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
-            moved = max(moved, abs(speed - slide[c]))
+            moved = max(moved, care[c] * abs(speed - slide[c]))
     return wrong, moved
 
 

@@ -54,6 +54,10 @@ ACCURATE = 1e-5
 ENOUGH = 1e-3
 """The same after some solves, where many contacts change at once."""
 
+LOOSE, CARE = 2.0, 4.0
+"""And at most what leads this many depths too near in the step, a tenth of the distance that surfaces keep; contacts
+with colliders, which keep none, are this many times more exact."""
+
 ROUNDS = 8
 """Times that contacts are added before a step has failed."""
 
@@ -376,8 +380,9 @@ class Encounter:
         if hard:
             solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, rtol=SHARP, rough=True)
         else:
-            enough = min(ENOUGH * speed, 0.5 * DEPTH * size / self.dt)
-            solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, enough)
+            enough = min(ENOUGH * speed, LOOSE * DEPTH * size / self.dt)
+            care = np.where(rows.b >= self.meeting._first_collider, CARE, 1.0)
+            solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, enough, care=care)
         self.force[which] = solution.impulse / weight
         rest = rows.restitution > 0.0
         again = bool(rest.any()) or any(s.weight != self.dt for s in systems)
