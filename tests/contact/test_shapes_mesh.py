@@ -69,11 +69,16 @@ def test_a_surface_that_goes_through_itself_is_told_in_one_sentence():
     one, two = surfaces.box(), surfaces.box()
     points = np.concatenate([one.points, two.points + [0.3, 0.2, 0.1]])
     both = ct.SurfaceMesh(points, np.concatenate([one.triangles, two.triangles + len(one.points)]))
-    with pytest.warns(UserWarning, match="goes through itself: [0-9]+ edges cross triangles"):
+    with pytest.warns(UserWarning, match="goes through itself: [0-9]+ triangles cross others"):
         ct.MeshShape(both)
+    with pytest.warns(UserWarning, match="goes through itself"):
+        ct.sdf.exact(both)
+    with pytest.warns(UserWarning, match="goes through itself"):
+        ct.RigidBody(both, density=1000.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ct.MeshShape(one)
+        ct.sdf.exact(both, sign="winding")
 
 
 def test_scene_places_a_mesh(tmp_path):

@@ -125,3 +125,9 @@ def test_a_collider_that_starts_inside_a_body_is_refused(shape):
     with pytest.raises(ct.InputError, match=f"collider 1 .{shape.kind}. starts 0.* m inside body 'ball'"):
         find.check_start([BALL.points], 0.0)
     find.check_start([BALL.points - [0, 3.0, 0]], 0.0)
+
+
+def test_a_collider_inside_a_body_of_few_large_elements_is_refused():
+    block = ct.SoftBody(ct.mesh.box(size=(1, 1, 1), cells=(1, 1, 1)), name="block")
+    with pytest.raises(ct.InputError, match="starts 0.* m inside body 'block'"):
+        ct.World([block], colliders=[ct.Sphere((0.5, 0.5, 0.5), 0.1)]).step()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -11,8 +10,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact.broad import Member, Surfaces
-from continua.contact.continuous import find_intersections
 from continua.contact.shapes import Shape
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh, VolumeMesh
@@ -62,14 +59,6 @@ class MeshShape(Shape):
                 f"a mesh shape's field must be a distance such as sdf.fit makes, not {type(self.field).__name__}"
             )
 
-        places = _crossings(self.surface)
-        if places:
-            warnings.warn(
-                f"the surface of a mesh shape goes through itself: {places} edges cross triangles, and bodies may be "
-                "pushed to the wrong side there; repair the mesh",
-                stacklevel=3,
-            )
-
     @property
     def surface(self) -> SurfaceMesh:
         """The surface."""
@@ -102,9 +91,3 @@ class MeshShape(Shape):
         if self.rounding > 0.0:
             points = points + self.rounding * self.surface.normals
         return {"kind": "mesh", "points": points, "triangles": triangles, "inside": self.inside}
-
-
-def _crossings(surface: SurfaceMesh) -> int:
-    """Return how many edges of a surface go through its own triangles."""
-    one = Surfaces([Member(surface.points, surface.triangles, own=True)])
-    return len(find_intersections(one, surface.points))

@@ -21,7 +21,7 @@ from continua.contact.rows import NO_ROWS, ContactRows, contact_rows
 from continua.contact.shapes import Shape
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh
-from continua.sdf import exact
+from continua.sdf import ExactDistance
 
 __all__ = ["SurfaceContacts", "TouchingBody"]
 
@@ -215,10 +215,10 @@ class SurfaceContacts:
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
         inner = corners.mean(axis=1) - below * normals
         near = ((inner > other.bounds[0]) & (inner < other.bounds[1])).all(axis=1)
-        return bool(near.any() and (exact(other)(inner[near]) < -0.5 * below).any())
+        return bool(near.any() and (ExactDistance(other)(inner[near]) < -0.5 * below).any())
 
     def _refuse_inside(self, k: int, i: int, x: NDArray[np.float64]) -> None:
-        """Raise if a corner of obstacle k lies deep inside body i."""
+        """Raise if obstacle k lies inside body i, or a corner of it does so deeply."""
         first, members = self.surfaces.first, self.surfaces.members
         corners = x[first[k] + np.asarray(members[k].points)]
         surface = self._skin(i, x)
@@ -227,8 +227,8 @@ class SurfaceContacts:
             return
         if not (surface.is_closed and surface.volume > 0.0):
             return
-        depth = -exact(surface)(corners[near])
-        if depth.max() > members[i].edge_length:
+        depth = -ExactDistance(surface)(corners[near])
+        if depth.max() > members[i].edge_length or (near.all() and depth.min() > 0.0):
             number = self._number[k] - self._first_collider + 1
             raise InputError(
                 f"collider {number} ({members[k].name}) starts {depth.max():.3g} m inside body '{members[i].name}'; "

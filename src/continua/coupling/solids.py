@@ -28,7 +28,7 @@ from continua.errors import InputError
 from continua.mesh import SurfaceMesh
 from continua.rigid import RigidSystem
 from continua.rigid.solid import Solid
-from continua.sdf import exact
+from continua.sdf import ExactDistance
 
 __all__ = ["Poses", "Solids"]
 
@@ -162,7 +162,7 @@ def _depth(skin: SurfaceMesh, points: NDArray[np.float64]) -> float:
     near = ((points > skin.bounds[0]) & (points < skin.bounds[1])).all(axis=1)
     if not near.any() or not (skin.is_closed and skin.volume > 0.0):
         return 0.0
-    return max(0.0, -float(exact(skin)(points[near]).min()))
+    return max(0.0, -float(ExactDistance(skin)(points[near]).min()))
 
 
 def _skin(member: SoftMember) -> SurfaceMesh:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from typing import NamedTuple
 
@@ -159,6 +160,14 @@ def exact(mesh: SurfaceMesh, *, sign: str = "normals") -> ExactDistance:
             holes or pass through themselves.
 
     Returns:
-        A function of points with `gradient` and `closest`.
+        A function of points with `gradient` and `closest`. A surface that goes through itself gets a warning unless
+        the sign comes from the winding number.
     """
-    return ExactDistance(mesh, sign)
+    distance = ExactDistance(mesh, sign)
+    if sign == "normals" and len(distance.crossings):
+        warnings.warn(
+            f"the surface goes through itself: {len(distance.crossings)} triangles cross others, and inside and "
+            "outside may be confused near them; repair the mesh or take sign='winding'",
+            stacklevel=2,
+        )
+    return distance

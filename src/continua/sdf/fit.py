@@ -11,7 +11,7 @@ from continua.errors import InputError
 from continua.mesh import SurfaceMesh
 from continua.sdf import fit_kernels
 from continua.sdf.continuity import Faces, smooth
-from continua.sdf.exact import ExactDistance
+from continua.sdf.exact import ExactDistance, exact
 from continua.sdf.field import DistanceField, FieldTable, FitReport, evaluate
 from continua.sdf.file import mesh_hash
 from continua.sdf.octree import Choice, Frame, Octree, Sampler
@@ -63,7 +63,7 @@ def fit(
     """
     _check_numbers(tolerance, near, continuity, margin, cells)
     if isinstance(source, SurfaceMesh):
-        source = ExactDistance(source, sign)
+        source = exact(source, sign=sign)
     frame = _frame(source, bounds, margin, cells)
     report = progress or (lambda _part, _text: None)
     tree = Octree(frame, _sampler(source), near)
