@@ -54,6 +54,9 @@ ACCURATE = 1e-5
 ENOUGH = 1e-3
 """The same after some solves, where many contacts change at once."""
 
+CALM = 0.02
+"""What gravity gives in a step counts this much there: things at rest take no coarse solutions."""
+
 LOOSE, CARE = 2.0, 4.0
 """And at most what leads this many depths too near in the step, a tenth of the distance that surfaces keep; contacts
 with colliders, which keep none, are this many times more exact."""
@@ -380,7 +383,8 @@ class Encounter:
         if hard:
             solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, rtol=SHARP, rough=True)
         else:
-            enough = min(ENOUGH * speed, LOOSE * DEPTH * size / self.dt)
+            moving = CALM * fall + float(np.abs(self._before).max(initial=0.0))
+            enough = min(ENOUGH * moving, LOOSE * DEPTH * size / self.dt)
             care = np.where(rows.b >= self.meeting._first_collider, CARE, 1.0)
             solution = solve_contacts(systems, rows, bound, push, ACCURATE * speed, enough, care=care)
         self.force[which] = solution.impulse / weight
