@@ -74,7 +74,7 @@ def rings(young: float) -> tuple[list[ct.SoftBody], list]:
     bodies = []
     for k in range(8):
         ring = ct.mesh.torus(0.1, 0.04, (2, 12))
-        at = (0.02 * rng.random(), 0.16 + 0.2 * k, 0.02 * rng.random())
+        at = (0.02 * rng.random(), 0.16 + 0.29 * k, 0.02 * rng.random())
         bodies.append(_body(ring.transformed(rotate=rng.normal(size=3)), at, young, k))
     return bodies, [ct.Cylinder((0, 4.9, 0), radius=0.25, height=10.0, inside=True)]
 
