@@ -129,5 +129,5 @@ def test_a_collider_that_starts_inside_a_body_is_refused(shape):
 
 def test_a_collider_inside_a_body_of_few_large_elements_is_refused():
     block = ct.SoftBody(ct.mesh.box(size=(1, 1, 1), cells=(1, 1, 1)), name="block")
-    with pytest.raises(ct.InputError, match="starts 0.* m inside body 'block'"):
+    with pytest.raises(ct.InputError, match=r"starts 0.* m inside body 'block'"):
         ct.World([block], colliders=[ct.Sphere((0.5, 0.5, 0.5), 0.1)]).step()
