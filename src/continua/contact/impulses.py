@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import sqrt
 
+from continua.contact.rigid_shapes import out_of
 from continua.numerics import inline
 
 # columns of C
@@ -36,12 +37,7 @@ COLUMNS = 44
 @inline
 def turned(R, i, C, c, k):
     """Return the vector at C[c, k:k + 3], given in the axes of piece i, in world axes."""
-    x, y, z = C[c, k], C[c, k + 1], C[c, k + 2]
-    return (
-        R[i, 0] * x + R[i, 1] * y + R[i, 2] * z,
-        R[i, 3] * x + R[i, 4] * y + R[i, 5] * z,
-        R[i, 6] * x + R[i, 7] * y + R[i, 8] * z,
-    )
+    return out_of(R, i, C[c, k], C[c, k + 1], C[c, k + 2])
 
 
 @inline

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import atan2
 
 from continua.contact.direct import BIAS, LAMBDA, LEAST, MOST
+from continua.contact.impulses import turned
 from continua.numerics import inline, kernel
 
 __all__ = ["correct_rows", "row_errors", "write_rows"]
@@ -18,16 +19,6 @@ WIDTH = 30
 
 _BACK = 0.01  # m/s or rad/s: what is left of an error goes back no faster
 _RATE = 0.2  # part of an overrun limit that is taken back in a small step
-
-
-@inline
-def _world(R, i, D, j, k):
-    x, y, z = D[j, k], D[j, k + 1], D[j, k + 2]
-    return (
-        R[i, 0] * x + R[i, 1] * y + R[i, 2] * z,
-        R[i, 3] * x + R[i, 4] * y + R[i, 5] * z,
-        R[i, 6] * x + R[i, 7] * y + R[i, 8] * z,
-    )
 
 
 @inline
@@ -77,7 +68,7 @@ def _error_turn(R, a, b, D, j):
 @inline
 def _row(kind, part, X, R, a, b, D, j, J, m):
     """Write row m of a joint and return its error [m or rad]."""
-    ra, rb = _world(R, a, D, j, PLACE_A), _world(R, b, D, j, PLACE_B)
+    ra, rb = turned(R, a, D, j, PLACE_A), turned(R, b, D, j, PLACE_B)
     d = (
         X[a, 0] + ra[0] - X[b, 0] - rb[0],
         X[a, 1] + ra[1] - X[b, 1] - rb[1],
@@ -91,21 +82,21 @@ def _row(kind, part, X, R, a, b, D, j, J, m):
         e = (1.0 if part == 0 else 0.0, 1.0 if part == 1 else 0.0, 1.0 if part == 2 else 0.0)
         _turning(J, m, e)
         return _error_turn(R, a, b, D, j)[part]
-    axis_b = _world(R, b, D, j, AXIS_B)
+    axis_b = turned(R, b, D, j, AXIS_B)
     if kind in (ACROSS, WAY_LOW, WAY_HIGH, SLIDE):
         # a direction fixed to b, with the lever up to a's place
         t = axis_b
         if kind == ACROSS:
-            t = _world(R, b, D, j, SIDE_1 if part == 0 else SIDE_2)
+            t = turned(R, b, D, j, SIDE_1 if part == 0 else SIDE_2)
         _line(J, m, t, ra, (rb[0] + d[0], rb[1] + d[1], rb[2] + d[2]))
         return _dot(t, d)
-    axis_a = _world(R, a, D, j, AXIS_A)
+    axis_a = turned(R, a, D, j, AXIS_A)
     if kind == TILT:
-        t = _world(R, b, D, j, SIDE_1 if part == 0 else SIDE_2)
+        t = turned(R, b, D, j, SIDE_1 if part == 0 else SIDE_2)
         _turning(J, m, t)
         return _dot(t, _cross(axis_b, axis_a))
     _turning(J, m, axis_b)
-    mark_a, mark_b = _world(R, a, D, j, MARK_A), _world(R, b, D, j, SIDE_1)
+    mark_a, mark_b = turned(R, a, D, j, MARK_A), turned(R, b, D, j, SIDE_1)
     return atan2(_dot(axis_b, _cross(mark_b, mark_a)), _dot(mark_b, mark_a))
 
 

@@ -5,6 +5,7 @@ import { latestHeader, redraw, send } from "../state/studio";
 import { useStudio } from "../state/store";
 import { sizeAt } from "./PullTool";
 import { pick } from "./surfaces";
+import { hearFirst } from "./hands";
 
 const MOST = 200;
 
@@ -33,9 +34,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
     const node = body.nodes[body.triangles[3 * hit.triangle + corner]];
     send({ type: "pin", body: body.info.name, node });
   };
-  const parent = canvas.parentElement ?? canvas;
-  parent.addEventListener("pointerdown", down, { capture: true });
-  return () => parent.removeEventListener("pointerdown", down, { capture: true });
+  return hearFirst(canvas, { pointerdown: down });
 }
 
 const matrix = new Matrix4();

@@ -9,6 +9,7 @@ import type { LiveScene } from "../state/live";
 import { nearestNode } from "./picking";
 import { stageOf } from "./stage";
 import { pick } from "./surfaces";
+import { hearFirst } from "./hands";
 
 /** Whether a tool is in the hand that pokes or pins. */
 export const holding = () => ["poke", "pin"].includes(useStudio.getState().viewTool);
@@ -96,21 +97,14 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   };
 
   const parent = canvas.parentElement ?? canvas;
-  const capture = { capture: true };
-  parent.addEventListener("pointerdown", down, capture);
-  parent.addEventListener("pointermove", move, capture);
-  parent.addEventListener("pointerup", up, capture);
-  parent.addEventListener("pointercancel", up, capture);
+  const unhear = hearFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
   parent.addEventListener("wheel", wheel, { capture: true, passive: false });
   const unwatch = useStudio.subscribe((now, before) => {
     if (now.scene !== before.scene || now.link !== before.link || now.viewTool !== before.viewTool) letGo();
   });
   return () => {
-    parent.removeEventListener("pointerdown", down, capture);
-    parent.removeEventListener("pointermove", move, capture);
-    parent.removeEventListener("pointerup", up, capture);
-    parent.removeEventListener("pointercancel", up, capture);
-    parent.removeEventListener("wheel", wheel, capture);
+    unhear();
+    parent.removeEventListener("wheel", wheel, { capture: true });
     unwatch();
   };
 }

@@ -5,6 +5,7 @@ import { formatValue } from "../lib/format";
 import { send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
 import { pick, surfaceOf } from "./surfaces";
+import { hearFirst } from "./hands";
 
 /** Whether the tool that presses on faces is in the hand. */
 export const pressing = () => {
@@ -101,17 +102,9 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
     tag.remove();
   };
 
-  const parent = canvas.parentElement ?? canvas;
-  const capture = { capture: true };
-  parent.addEventListener("pointerdown", down, capture);
-  parent.addEventListener("pointermove", move, capture);
-  parent.addEventListener("pointerup", up, capture);
-  parent.addEventListener("pointercancel", up, capture);
+  const unhear = hearFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
   return () => {
-    parent.removeEventListener("pointerdown", down, capture);
-    parent.removeEventListener("pointermove", move, capture);
-    parent.removeEventListener("pointerup", up, capture);
-    parent.removeEventListener("pointercancel", up, capture);
+    unhear();
     mark.remove();
     tag.remove();
   };

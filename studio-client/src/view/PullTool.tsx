@@ -11,6 +11,7 @@ import { holding } from "./PokeTool";
 import { pressing } from "./PressTool";
 import { type Grip, useHands } from "./pulls";
 import { pick, surfaceOf } from "./surfaces";
+import { hearFirst } from "./hands";
 
 const MOVE_INTERVAL = 16; // ms between messages while dragging
 
@@ -143,23 +144,15 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
     show();
   };
 
-  // Listeners on the parent in the capturing phase run before those of the camera controls.
   const parent = canvas.parentElement ?? canvas;
-  const capture = { capture: true };
-  parent.addEventListener("pointerdown", down, capture);
-  parent.addEventListener("pointermove", move, capture);
-  parent.addEventListener("pointerup", up, capture);
-  parent.addEventListener("pointercancel", up, capture);
+  const unhear = hearFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
   parent.addEventListener("pointerleave", leave);
   // Another scene, or a lost connection, takes the body out of the hand.
   const unwatch = useStudio.subscribe((now, before) => {
     if (now.scene !== before.scene || now.link !== before.link) letGo();
   });
   return () => {
-    parent.removeEventListener("pointerdown", down, capture);
-    parent.removeEventListener("pointermove", move, capture);
-    parent.removeEventListener("pointerup", up, capture);
-    parent.removeEventListener("pointercancel", up, capture);
+    unhear();
     parent.removeEventListener("pointerleave", leave);
     unwatch();
   };

@@ -10,6 +10,7 @@ import { holding } from "./PokeTool";
 import { pressing } from "./PressTool";
 import { choose, nodeAt, nodesInside, rectOf } from "./picking";
 import { pick } from "./surfaces";
+import { hearFirst } from "./hands";
 
 const CLICK = 4; // px that the mouse may move in a click
 
@@ -100,16 +101,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera, show: (box: Box | nul
     } else if (still && !gizmoHolds()) selectAt(ray(event));
   };
 
-  const parent = canvas.parentElement ?? canvas;
-  const capture = { capture: true };
-  parent.addEventListener("pointerdown", down, capture);
-  parent.addEventListener("pointermove", move, capture);
-  parent.addEventListener("pointerup", up, capture);
-  return () => {
-    parent.removeEventListener("pointerdown", down, capture);
-    parent.removeEventListener("pointermove", move, capture);
-    parent.removeEventListener("pointerup", up, capture);
-  };
+  return hearFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up });
 }
 
 function pickNodes(

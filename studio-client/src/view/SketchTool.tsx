@@ -6,6 +6,7 @@ import { latestHeader, redraw, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
 import { resample, sketchAt } from "./sketch";
 import type { Stage } from "./stage";
+import { hearFirst } from "./hands";
 
 const CORNERS = 20; // control points of a drawn curve
 const MOVE_INTERVAL = 60; // ms between messages
@@ -107,18 +108,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera, shown: BufferGeometry
     else toast("Drag the mouse around what is to stand in the flow.");
   };
 
-  const parent = canvas.parentElement ?? canvas;
-  const capture = { capture: true };
-  parent.addEventListener("pointerdown", down, capture);
-  parent.addEventListener("pointermove", move, capture);
-  parent.addEventListener("pointerup", up, capture);
-  parent.addEventListener("pointercancel", up, capture);
-  return () => {
-    parent.removeEventListener("pointerdown", down, capture);
-    parent.removeEventListener("pointermove", move, capture);
-    parent.removeEventListener("pointerup", up, capture);
-    parent.removeEventListener("pointercancel", up, capture);
-  };
+  return hearFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
 }
 
 /** The obstacles, filled. */
