@@ -285,3 +285,17 @@ def test_motions_that_depend_on_time_give_the_bits_of_a_run(tmp_path):
     for name in ("positions", "rest_positions"):
         assert np.array_equal(getattr(shown["cube"], name), getattr(last["cube"], name))
     assert np.array_equal(shown["cube"]["velocity"], last["cube"]["velocity"])
+
+
+def test_a_screenshot_that_cannot_be_made_gets_a_sentence_before_anything_runs(tmp_path):
+    from continua.studio.screenshot import screenshot
+
+    for target, at, said in (
+        (tmp_path / "x.jpg", 0.0, ".png file"),
+        (tmp_path / "none" / "x.png", 0.0, "no such folder"),
+        (tmp_path / "x.png", float("inf"), "finite"),
+        (tmp_path / "x.png", float("nan"), "finite"),
+    ):
+        with pytest.raises(ct.InputError, match=said):
+            screenshot("jelly", target, at=at)
+    assert not list(tmp_path.iterdir())

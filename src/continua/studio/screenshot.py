@@ -12,6 +12,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,10 @@ def screenshot(
     path = Path(target)
     if path.suffix.lower() != ".png":
         raise InputError("a screenshot is a .png file", where=str(path))
+    if not path.parent.is_dir():
+        raise InputError("there is no such folder", where=str(path.parent))
+    if not (isfinite(at) and at >= 0.0):
+        raise InputError(f"the time of a screenshot must be a finite number of seconds from 0, not {at!r}")
     session, scenes = open_session(scene)
     session.go_to(at)
     browser = find_browser()
