@@ -275,7 +275,7 @@ def studio(
 @app.command()
 def warmup() -> None:
     """Compile all kernels now, so that no later run has to wait."""
-    from continua.cli.doctor import warm_up
+    from continua.cli.warmup import warm_up
 
     warm_up()
 

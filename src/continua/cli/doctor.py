@@ -1,20 +1,14 @@
-"""`continua doctor` and `continua warmup`: what works on this machine, and kernels compiled ahead."""
+"""`continua doctor`: what works on this machine."""
 
 from __future__ import annotations
 
 import os
 import platform
-import shutil
-import sys
 import time
 from collections.abc import Callable
 from importlib import metadata, util
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from continua.scene import Scene
-
-__all__ = ["examine", "warm_up"]
+__all__ = ["examine"]
 
 EXTRAS = {
     "studio": ("the browser studio", ("starlette", "uvicorn", "websockets")),
@@ -130,46 +124,3 @@ def _self_test() -> tuple[str, str]:
     if abs(fallen - expected) > 1e-4 * expected:  # the linear solver is not exact
         return "FAIL", f"a block fell {fallen:.9f} m in {steps * dt} s instead of {expected:.9f} m"
     return "ok", f"a block falls as it should ({time.perf_counter() - start:.1f} s)"
-
-
-def warm_up() -> None:
-    """Take a step of every shipped scene, so that all their kernels are in the cache."""
-    from continua.numerics import compile_stats, on_compile
-    from continua.scene import load_scene, shipped_scenes
-
-    live = sys.stderr.isatty()
-    width = shutil.get_terminal_size().columns - 1
-
-    def note(kernel: str) -> None:
-        count = compile_stats()[0]
-        if live:
-            print(
-                f"\r{f'compiling kernels (once): {count + 1} {kernel}':<{width}}"[:width],
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    start = time.perf_counter()
-    with on_compile(note):
-        for name in shipped_scenes():
-            if not live:
-                print(f"warming up '{name}' ...", file=sys.stderr, flush=True)
-            _touch(load_scene(name))
-    if live:
-        print("\r" + " " * width + "\r", end="", file=sys.stderr)
-    count, seconds = compile_stats()
-    print(
-        f"compiled {count} functions in {seconds:.0f} s" if count else "all kernels were compiled already",
-        end="",
-    )
-    print(f" ({time.perf_counter() - start:.0f} s in all)")
-
-
-def _touch(scene: Scene) -> None:
-    from continua.render import picture
-
-    world = scene.build()
-    for _ in range(2):
-        world.step()
-    picture(world.frame(), size=(64, 36), backend="raster")
