@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 
 import continua as ct
 from continua.cli import app
+from continua.cli.doctor import EXTRAS
 from continua.scene import shipped_scenes
 
 TET = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 {z}\n$EndNodes\n"
@@ -103,6 +106,15 @@ def test_doctor_finds_this_machine_in_order(call):
     assert result.exit_code == 0, result.output
     assert "a block falls as it should" in result.stdout
     assert "everything needed works" in result.stdout
+
+
+def test_doctor_looks_at_every_extra():
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    extras = tomllib.loads(text)["project"]["optional-dependencies"]
+    (everything,) = extras["all"]
+    assert everything == f"continua[{','.join(EXTRAS)}]"
+    for name, (_, modules) in EXTRAS.items():
+        assert len(modules) == len(extras[name])
 
 
 MESH_FILES = {

@@ -15,6 +15,7 @@ EXTRAS = {
     "render": ("PyVista pictures and films", ("pyvista", "imageio", "imageio_ffmpeg")),
     "usd": ("USD files", ("pxr",)),
     "tet": ("tetrahedra from surfaces", ("pytetwild",)),
+    "fluid": ("surfaces of particle fluids", ("pysplashsurf",)),
 }
 PACKAGES = ("numpy", "scipy", "numba", "meshio", "pydantic", "h5py")
 
