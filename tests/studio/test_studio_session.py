@@ -1,10 +1,12 @@
 import json
+import threading
 import time
 
 import numpy as np
 import pytest
-from studio_world import Ear, FragileWorld, make_session, tip
+from studio_world import Ear, FragileWorld, make_session, make_world, tip
 
+from continua.numerics.kernel import _listener
 from continua.studio.protocol import parse_command
 
 
@@ -243,3 +245,30 @@ def test_another_scene_starts_anew_and_an_unknown_one_changes_nothing(running):
     wait_for(lambda: session.state["values"]["beam/material/young"] == 2e5)
     assert session.state["busy"] is None
     assert len(session.snapshot.samples) <= session.snapshot.seq
+
+
+def test_a_kernel_that_looking_compiles_leaves_nobody_waiting(running):
+    """The first look at a world compiles too (energies, stresses), with no step after it while it is paused."""
+
+    class Looked:
+        world, compiles = make_world(), False
+
+        def __getattr__(self, name):
+            return getattr(self.world, name)
+
+        def frame(self):
+            if self.compiles and threading.current_thread().name == "continua-simulation":
+                _listener.announce("energy")
+                told.append(session.state["busy"])
+            return self.world.frame()
+
+    told, world = [], Looked()
+    session, _ = running(world)
+    wait_for(lambda: session.snapshot.frame.step > 0)
+    say(session, type="pause")
+    wait_for(lambda: not session.state["playing"])
+    world.compiles = True
+    say(session, type="reset")
+    wait_for(lambda: told)
+    assert told[0].startswith("compiling")
+    wait_for(lambda: session.state["busy"] is None)

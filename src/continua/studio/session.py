@@ -150,6 +150,7 @@ class Session:
                 if not running:
                     self._clock.restart(self._world.time)
                 self._publish(force=not running)
+                self._be_free()
 
     def _until_due(self) -> float:
         """Return the seconds until the next step may be done."""
@@ -436,11 +437,7 @@ class Session:
         finally:
             self.touch.after_step()
         seconds = time.perf_counter() - begin
-        if self._busy is not None:  # it compiled; that time says nothing about the step
-            self._busy = None
-            self._tell_state()
-            self._clock.restart(self._world.time)
-        else:
+        if not self._be_free():  # it compiled; that time says nothing about the step
             self.news.times.append(seconds)
         self._clock.mark(self._world.time)
         self.news.dirty = True
@@ -463,10 +460,19 @@ class Session:
         self._tell_state()
 
     def _compiling(self, _kernel: str) -> None:
-        if self._busy is None:
+        if self._busy is None and threading.current_thread() is self._thread:
             self._busy = "compiling kernels (only the first time)"
             print("continua: compiling kernels (once) ...", flush=True)
             self._tell_state()
+
+    def _be_free(self) -> bool:
+        """Say that nothing is compiled any more; return whether something was, by whatever had to be done."""
+        if self._busy is None:
+            return False
+        self._busy = None
+        self._tell_state()
+        self._clock.restart(self._world.time)
+        return True
 
     def _publish(self, *, force: bool) -> None:
         if not self.news.due(force=force):
