@@ -13,7 +13,7 @@ A scene describes, a world simulates, frames flow out to sinks::
 
 from typing import TYPE_CHECKING, Any
 
-from continua.errors import ContinuaError, DivergedError, InputError, MissingExtraError
+from continua.errors import ContinuaError, DivergedError, InputError, MissingExtraError, StoppedError
 
 if TYPE_CHECKING:
     from continua import mesh, sdf
@@ -178,6 +178,7 @@ __all__ = [
     "StVenantKirchhoff",
     "StableNeoHookean",
     "StepReport",
+    "StoppedError",
     "SurfaceMesh",
     "TetMesh",
     "TriMesh",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ContinuaError", "DivergedError", "InputError", "MissingExtraError"]
+__all__ = ["ContinuaError", "DivergedError", "InputError", "MissingExtraError", "StoppedError"]
 
 
 class ContinuaError(Exception):
@@ -44,3 +44,7 @@ class MissingExtraError(ContinuaError, ImportError):
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f'{what} needs the "{extra}" extra: run  python -m pip install "continua[{extra}]"')
+
+
+class StoppedError(ContinuaError):
+    """Long work was ended because somebody asked for it; what was there before stays."""

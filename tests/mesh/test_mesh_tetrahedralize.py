@@ -1,12 +1,14 @@
 """Tetrahedra from a surface: volume, size, shape, and clear refusals."""
 
 import sys
+import tempfile
 
 import numpy as np
 import pytest
 
 from continua import mesh
-from continua.errors import InputError, MissingExtraError
+from continua.errors import InputError, MissingExtraError, StoppedError
+from continua.numerics.progress import watching
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +61,34 @@ def test_smallest_angle_is_reached_or_told():
     assert (m.quality().min_dihedral >= 12.0) != told
 
 
+def test_radius_to_edge_is_reached_or_told_and_nothing_becomes_flat():
+    ball = mesh.surfaces.sphere(0.5, 4)
+    m = mesh.tetrahedralize(ball, size=0.25, max_radius_edge=1.8)
+    told = any("radius to edge" in note for note in m.notes)
+    assert (m.quality().max_radius_edge <= 1.8) != told
+    assert m.quality().min_dihedral > 5.0
+    np.testing.assert_allclose(m.volume, ball.volume, rtol=0.02)
+
+
+def test_the_mesher_tells_what_it_does_and_ends_when_it_is_told_to(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    (tmp_path / "scratch").mkdir()
+    heard = []
+
+    def hear(part, text):
+        heard.append(text)
+        if "tetrahedra" in text:
+            raise StoppedError("enough")
+
+    with pytest.raises(StoppedError, match="enough"), watching(hear):
+        mesh.tetrahedralize(mesh.surfaces.sphere(0.5, 4), size=0.025)
+    assert all(text.startswith("meshing") for text in heard)
+    assert len(heard) > 2
+    assert not list((tmp_path / "scratch").iterdir())  # its process is gone, so its folder could be removed
+    assert not list(tmp_path.glob("meshes/*"))  # and nothing half-made was kept
+
+
 def test_hollow_ball_keeps_its_hollow():
     outer, inner = mesh.surfaces.sphere(0.5, 5), mesh.surfaces.sphere(0.25, 3)
     hollow = mesh.SurfaceMesh(
@@ -99,6 +129,7 @@ def test_open_surface_is_refused_or_closed_on_demand():
         ({"max_volume": 0.0}, "max_volume must be a positive"),
         ({"size": 1e-4}, "too many"),
         ({"min_dihedral": 80.0}, "min_dihedral"),
+        ({"max_radius_edge": 0.5}, "max_radius_edge"),
         ({"tolerance": 0.5}, "tolerance"),
     ],
 )

@@ -172,6 +172,9 @@ def mesh(
     size: Annotated[float | None, typer.Option(help="Wanted length of edges [m].")] = None,
     max_volume: Annotated[float | None, typer.Option(help="Largest tetrahedron [m³].")] = None,
     min_dihedral: Annotated[float | None, typer.Option(help="Smallest angle to aim for [degrees].")] = None,
+    max_radius_edge: Annotated[
+        float | None, typer.Option(help="Largest circumradius over shortest edge to aim for.")
+    ] = None,
     close_holes: Annotated[bool, typer.Option("--close-holes", help="Accept an open surface.")] = False,
 ) -> None:
     """Fill a surface with tetrahedra, or convert a mesh, and print its quality."""
@@ -183,6 +186,7 @@ def mesh(
         size=size,
         max_volume=max_volume,
         min_dihedral=min_dihedral,
+        max_radius_edge=max_radius_edge,
         close_holes=close_holes or None,
     )
 

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from continua.cli.show import bytes_text, pairs, table
+from continua.cli.show import bytes_text, pairs, status, table
 from continua.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def make_mesh(source: Path, target: Path, **wishes: float | None) -> None:
         from continua.mesh import tetrahedralize
 
         print(f"filling {source} with tetrahedra ...", flush=True)
-        mesh = tetrahedralize(mesh, **given)
+        with status("meshing") as show:
+            mesh = tetrahedralize(mesh, **given, progress=lambda _part, text: show(text))
     elif given:
         raise InputError(
             "is no surface, so its elements stay as they are; leave the options out", where=str(source)

@@ -15,9 +15,10 @@ from typing import Any
 from continua.cli.progress import Progress
 from continua.cli.results import CHECKPOINT, PICTURE, REPORT, SCENE, Results
 from continua.cli.show import time_text
-from continua.errors import DivergedError
+from continua.errors import DivergedError, StoppedError
 from continua.frames import Frame, RunInfo, Sink, StepReport
 from continua.numerics import compile_stats, get_threads, set_threads
+from continua.numerics.progress import watching
 from continua.output import make_sink
 from continua.scene import Scene
 from continua.scene.run_info import run_info
@@ -115,7 +116,12 @@ class _Run:
 
     def go(self, saved: Any) -> int:
         self.progress.phase("building the scene")
-        world = self.scene.build()
+        try:
+            with watching(self._hear):
+                world = self.scene.build()
+        except StoppedError as stopped:
+            self.summary = [str(stopped)]
+            return 130
         for body in world.bodies:
             for note in body.notes:
                 self.progress.say(f"note: {body.name}: {note}")
@@ -134,6 +140,12 @@ class _Run:
             return self._stopped(world, sinks)
         self._finish(world, sinks, frame or world.frame())
         return 0
+
+    def _hear(self, _part: float | None, text: str) -> None:
+        """Show what a long build does, and end it when the user stops the run."""
+        self.progress.phase(text)
+        if self.stopper.signal is not None:
+            raise StoppedError("stopped while the scene was built")
 
     def _simulate(self, world: World, sinks: list[Sink]) -> Frame | None:
         """Step to the end or until the user stops; return the last frame made."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
-__all__ = ["bytes_text", "pairs", "table", "time_text"]
+__all__ = ["bytes_text", "pairs", "status", "table", "time_text"]
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -19,6 +21,18 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in rows:
         grid.add_row(*row)
     Console(highlight=False).print(grid)
+
+
+@contextmanager
+def status(text: str) -> Iterator[Callable[[str], None]]:
+    """Show a line on a terminal while the block runs; what is yielded changes it. Elsewhere nothing is shown."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, highlight=False).status(text) as line:
+        yield lambda news: line.update(news)
 
 
 def pairs(title: str, rows: Iterable[tuple[str, str]]) -> None:

@@ -203,10 +203,46 @@ def _largest_cosine(points, tets, e):
     return max(first, max(second, third))
 
 
+@inline
+def _radius_edge(points, tets, e):
+    """Return circumradius over shortest edge of tet e, or a huge number if its volume is not positive."""
+    i, j, k, l = tets[e, 0], tets[e, 1], tets[e, 2], tets[e, 3]
+    ax, ay, az = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
+    bx, by, bz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
+    cx, cy, cz = points[l, 0] - points[i, 0], points[l, 1] - points[i, 1], points[l, 2] - points[i, 2]
+    px, py, pz = by * cz - bz * cy, bz * cx - bx * cz, bx * cy - by * cx
+    qx, qy, qz = cy * az - cz * ay, cz * ax - cx * az, cx * ay - cy * ax
+    rx, ry, rz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    determinant = ax * px + ay * py + az * pz
+    if determinant <= 0.0:
+        return 1e300
+    a, b, c = ax * ax + ay * ay + az * az, bx * bx + by * by + bz * bz, cx * cx + cy * cy + cz * cz
+    ux, uy, uz = a * px + b * qx + c * rx, a * py + b * qy + c * ry, a * pz + b * qz + c * rz
+    ab = (ax - bx) ** 2 + (ay - by) ** 2 + (az - bz) ** 2
+    bc = (bx - cx) ** 2 + (by - cy) ** 2 + (bz - cz) ** 2
+    ca = (cx - ax) ** 2 + (cy - ay) ** 2 + (cz - az) ** 2
+    shortest = min(min(min(a, b), min(c, ab)), min(bc, ca))
+    return np.sqrt((ux * ux + uy * uy + uz * uz) / shortest) / (2.0 * determinant)
+
+
+@inline
+def _shape_cost(points, tets, e, by_sine, by_ratio):
+    """Return how badly tet e is shaped: the larger of two weighted measures, or a huge number if it is inverted."""
+    cosine = _largest_cosine(points, tets, e)
+    if cosine >= 1.0:
+        return 1e300
+    cost = by_sine / np.sqrt(1.0 - cosine * cosine)
+    if by_ratio > 0.0:
+        cost = max(cost, by_ratio * _radius_edge(points, tets, e))
+    return cost
+
+
 @kernel
-def improve_nodes(points, tets, indptr, indices, nodes):
-    """Move each listed node, in place, where the smallest dihedral angle around it is larger; count the
-    moves.
+def improve_nodes(points, tets, indptr, indices, nodes, by_sine, by_ratio):
+    """Move each listed node, in place, where the worst shape around it is better; count the moves.
+
+    The cost of a shape is `by_sine` over the sine of its smallest dihedral angle (at most 71 degrees), or circumradius
+    over shortest edge times `by_ratio`, whichever is larger.
 
     Tried are shorter and shorter steps along the axes and towards the mean of the neighbouring nodes.
     """
@@ -214,11 +250,11 @@ def improve_nodes(points, tets, indptr, indices, nodes):
     for node in nodes:
         center = np.zeros(3)
         size = 0.0
-        worst = -2.0
+        worst = 0.0
         count = 0
         for p in range(indptr[node], indptr[node + 1]):
             e = indices[p]
-            worst = max(worst, _largest_cosine(points, tets, e))
+            worst = max(worst, _shape_cost(points, tets, e, by_sine, by_ratio))
             for c in range(4):
                 other = tets[e, c]
                 if other != node:
@@ -239,10 +275,10 @@ def improve_nodes(points, tets, indptr, indices, nodes):
                         points[node, d] += (center[d] - before[d]) * min(1.0, 2.0 * step * count / size)
                     elif direction // 2 == d:
                         points[node, d] += step if direction % 2 == 0 else -step
-                here = -2.0
+                here = 0.0
                 for p in range(indptr[node], indptr[node + 1]):
-                    here = max(here, _largest_cosine(points, tets, indices[p]))
-                if here < worst - 1e-6:
+                    here = max(here, _shape_cost(points, tets, indices[p], by_sine, by_ratio))
+                if here < worst * (1.0 - 1e-6):
                     worst = here
                     improved = True
                 else:

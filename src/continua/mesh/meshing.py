@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import InputError, MissingExtraError
+from continua.errors import InputError
 from continua.mesh.checks import compact, some
 from continua.mesh.lattice import MAX_ELEMENTS
+from continua.mesh.mesher import run_mesher
+from continua.mesh.quality import Quality
 from continua.mesh.smoothing import smoothed
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.numerics.kernel import cache_root
+from continua.numerics.progress import Progress, tell
 
 __all__ = ["tetrahedralize"]
 
 _REGULAR = 1.0 / (6.0 * np.sqrt(2.0))  # volume of a regular tet with edges of length 1
 _ATTEMPTS = 6
-# How hard the mesher works on shapes: it stops at this energy. Below about 7 it may never stop.
-_ENERGIES = (10.0, 8.0)
-_OPTIMISATION_STEPS = 40
+# How hard the mesher works on shapes: it stops at an energy, or after some passes. At the second it may not come down.
+_EFFORTS = ((10.0, 40), (8.0, 12))
 
 
 def tetrahedralize(
@@ -39,9 +39,11 @@ def tetrahedralize(
     size: float | None = None,
     max_volume: float | None = None,
     min_dihedral: float | None = None,
+    max_radius_edge: float | None = None,
     tolerance: float = 1e-3,
     close_holes: bool = False,
     cache: bool = True,
+    progress: Progress | None = None,
 ) -> TetMesh:
     """Fill a closed surface with tetrahedra.
 
@@ -56,9 +58,13 @@ def tetrahedralize(
         max_volume: No tet is larger than this [m3]; the mesh is made finer until it holds.
         min_dihedral: Wanted smallest angle between faces [degrees]. The mesh is improved towards it; `notes`
             say if it was not reached. Up to about 15 is realistic.
+        max_radius_edge: Wanted largest circumradius of a tet over its shortest edge; a regular tet has 0.61. The
+            mesh is improved towards it; `notes` say if it was not reached. Down to about 1.6 is realistic.
         tolerance: How far the boundary may leave the surface, relative to the diagonal.
         close_holes: Accept an open surface and close it where the winding number is one half.
         cache: Whether to look for and keep results in the cache folder.
+        progress: Called a few times a second with None, because nobody knows how far the mesher is, and with what
+            it does. What it raises ends the mesher; by default whoever is `watching` hears it.
 
     Raises:
         InputError: The surface is open, not a manifold or not consistently oriented, or an option makes no
@@ -67,21 +73,20 @@ def tetrahedralize(
     ready, notes = _ready(surface, close_holes)
     diagonal = float(np.linalg.norm(ready.bounds[1] - ready.bounds[0]))
     length = _edge_length(ready, diagonal, size, max_volume)
-    if min_dihedral is not None and not 0.0 <= min_dihedral < 60.0:
-        raise InputError(f"min_dihedral must be from 0 to 60 degrees, not {min_dihedral!r}")
+    wish = _Wish(min_dihedral, max_radius_edge)
     if not 1e-6 <= tolerance <= 0.1:
         raise InputError(f"tolerance must be from 1e-6 to 0.1 of the diagonal, not {tolerance!r}")
-    options = (length, max_volume, min_dihedral, tolerance)
+    options = (length, max_volume, wish, tolerance)
     kept = _cache_file(ready, options) if cache else None
     if kept is not None and (found := _load(kept)) is not None:
         points, tets = found
     else:
-        points, tets = _fill(ready, length, max_volume, min_dihedral or 0.0, tolerance)
+        points, tets = _fill(ready, length, max_volume, wish, tolerance, progress or tell)
         if kept is not None:
             _store(kept, points, tets)
     mesh = TetMesh(points, tets)
     return TetMesh._trusted(
-        mesh.points, mesh.tets, notes=(*notes, *mesh.notes, *_remarks(ready, mesh, min_dihedral, close_holes))
+        mesh.points, mesh.tets, notes=(*notes, *mesh.notes, *_remarks(ready, mesh, wish, close_holes))
     )
 
 
@@ -136,25 +141,53 @@ def _edge_length(
     return length
 
 
+@dataclass(frozen=True)
+class _Wish:
+    """Which shapes tets should have; None where there is no wish."""
+
+    angle: float | None
+    ratio: float | None
+
+    def __post_init__(self) -> None:
+        if self.angle is not None and not 0.0 <= self.angle < 60.0:
+            raise InputError(f"min_dihedral must be from 0 to 60 degrees, not {self.angle!r}")
+        if self.ratio is not None and not 0.65 <= self.ratio <= 1e6:
+            raise InputError(
+                f"max_radius_edge must be at least 0.65, not {self.ratio!r}; a regular tet has 0.61"
+            )
+
+    def badness(self, quality: Quality) -> float:
+        """Return by what factor a mesh misses a wish, 1 or less if it misses none."""
+        return max(
+            (self.angle or 0.0) / max(quality.min_dihedral, 1e-9),
+            quality.max_radius_edge / self.ratio if self.ratio else 0.0,
+        )
+
+
 def _fill(
-    surface: SurfaceMesh, length: float, max_volume: float | None, min_dihedral: float, tolerance: float
+    surface: SurfaceMesh,
+    length: float,
+    max_volume: float | None,
+    wish: _Wish,
+    tolerance: float,
+    report: Progress,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Run the mesher until no tet is too large, and take the best of a few if an angle is asked for."""
+    """Run the mesher until no tet is too large, and take the best of a few if there are wishes for shapes."""
     best: tuple[float, TetMesh] | None = None
-    energies = iter(_ENERGIES)
-    energy = next(energies)
+    efforts = iter(_EFFORTS)
+    effort = next(efforts)
     for _ in range(_ATTEMPTS):
-        mesh = smoothed(_run(surface, length, tolerance, energy), min_dihedral)
+        mesh = smoothed(_run(surface, length, tolerance, effort, report), wish.angle, wish.ratio)
         if max_volume is not None and mesh.volumes.max() > max_volume:
             length *= 0.9 * float(max_volume / mesh.volumes.max()) ** (1.0 / 3.0)
             continue
-        angle = mesh.quality().min_dihedral
-        if best is None or angle > best[0]:
-            best = angle, mesh
-        following = next(energies, None)
-        if angle >= min_dihedral or following is None:
+        badness = wish.badness(mesh.quality())
+        if best is None or badness < best[0]:
+            best = badness, mesh
+        following = next(efforts, None)
+        if badness <= 1.0 or following is None:
             break
-        energy = following
+        effort = following
     if best is None:
         raise InputError(
             f"no mesh without tets larger than {max_volume:.3g} m3 came out in {_ATTEMPTS} attempts; "
@@ -163,51 +196,21 @@ def _fill(
     return best[1].points, best[1].tets
 
 
-# The mesher runs in a process of its own, in an empty folder: it writes a file of its own to the current folder,
-# logs to stderr though told not to, and can only be stopped by ending its process.
-_MESHER = """
-import sys
-import numpy as np
-import pytetwild
-
-data = np.load("surface.npz")
-length, tolerance, energy, steps = map(float, sys.argv[1:])
-points, tets = pytetwild.tetrahedralize(
-    data["points"], data["triangles"], edge_length_abs=length, epsilon=tolerance, stop_energy=energy,
-    num_opt_iter=int(steps), vtk_ordering=True, quiet=True,
-)
-np.savez("mesh.npz", points=points, tets=tets)
-"""
-
-
-def _run(surface: SurfaceMesh, length: float, tolerance: float, energy: float) -> TetMesh:
-    if find_spec("pytetwild") is None:
-        raise MissingExtraError("making tetrahedra from a surface", "tet")
-    options = [repr(float(value)) for value in (length, tolerance, energy, _OPTIMISATION_STEPS)]
-    with tempfile.TemporaryDirectory(prefix="continua-mesh-") as name:
-        folder = Path(name)
-        np.savez(folder / "surface.npz", points=surface.points, triangles=surface.triangles)
-        command = [sys.executable, "-c", _MESHER, *options]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            lines = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"]
-            raise InputError(f"the mesher could not fill the surface ({lines[-1]})")
-        with np.load(folder / "mesh.npz") as data:
-            points, tets = data["points"], data["tets"]
-    if len(tets) == 0:
-        raise InputError("the mesher found no inside; check that the surface is closed and not flat")
-    kept, cells, _ = compact(points, tets)
+def _run(
+    surface: SurfaceMesh, length: float, tolerance: float, effort: tuple[float, int], report: Progress
+) -> TetMesh:
+    kept, cells, _ = compact(*run_mesher(surface, length, tolerance, effort, report))
     return TetMesh(kept, cells)
 
 
-def _remarks(
-    surface: SurfaceMesh, mesh: TetMesh, min_dihedral: float | None, close_holes: bool
-) -> Iterator[str]:
+def _remarks(surface: SurfaceMesh, mesh: TetMesh, wish: _Wish, close_holes: bool) -> Iterator[str]:
     """Say where the result is not what was asked for."""
-    if min_dihedral is not None:
-        angle = mesh.quality().min_dihedral
-        if angle < min_dihedral:
-            yield f"the smallest dihedral angle is {angle:.1f} degrees, not {min_dihedral:g}"
+    if wish.angle is not None or wish.ratio is not None:
+        shapes = mesh.quality()
+        if wish.angle is not None and shapes.min_dihedral < wish.angle:
+            yield f"the smallest dihedral angle is {shapes.min_dihedral:.1f} degrees, not {wish.angle:g}"
+        if wish.ratio is not None and shapes.max_radius_edge > wish.ratio:
+            yield f"the largest ratio of radius to edge is {shapes.max_radius_edge:.2f}, not {wish.ratio:g}"
     change = mesh.volume / surface.volume - 1.0 if surface.volume else 0.0
     if surface.is_closed and abs(change) > 0.01:
         yield (
@@ -223,7 +226,7 @@ def _cache_file(surface: SurfaceMesh, options: tuple) -> Path | None:
         version = metadata.version("pytetwild")
     except metadata.PackageNotFoundError:
         return None
-    recipe = (*options, _ENERGIES, _OPTIMISATION_STEPS, version, 1)
+    recipe = (*options, _EFFORTS, version, 2)
     digest = hashlib.sha256(repr(recipe).encode())
     digest.update(surface.points.tobytes())
     digest.update(surface.triangles.tobytes())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HexQuality", "Quality", "dihedral_angles", "hex_quality", "tet_quality"]
+__all__ = ["HexQuality", "Quality", "dihedral_angles", "hex_quality", "radius_edge_ratios", "tet_quality"]
 
 # The pairs of faces (face i lies opposite node i) that meet in the six edges.
 _FACE_PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
@@ -130,16 +130,26 @@ def dihedral_angles(corners: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.degrees(np.arccos(np.clip(np.stack(cosines, axis=1), -1.0, 1.0)))
 
 
-def tet_quality(corners: NDArray[np.float64]) -> Quality:
-    """Return the figures of tets with `corners` [m], shape [m, 4, 3]."""
+def _edge_lengths(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    pairs = np.array(_FACE_PAIRS)
+    return np.asarray(np.linalg.norm(corners[:, pairs[:, 1]] - corners[:, pairs[:, 0]], axis=2))
+
+
+def radius_edge_ratios(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return circumradius over shortest edge of tets with `corners` [m, 4, 3]; shape [m]."""
     a, b, c = (corners[:, i] - corners[:, 0] for i in (1, 2, 3))
     determinant = np.einsum("ij,ij->i", np.cross(a, b), c)
-    volumes = determinant / 6.0
     squares = [np.einsum("ij,ij->i", v, v)[:, None] for v in (a, b, c)]
     arm = squares[0] * np.cross(b, c) + squares[1] * np.cross(c, a) + squares[2] * np.cross(a, b)
     circumradius = np.linalg.norm(arm, axis=1) / (2.0 * determinant)
-    pairs = np.array(_FACE_PAIRS)
-    edges = np.linalg.norm(corners[:, pairs[:, 1]] - corners[:, pairs[:, 0]], axis=2)
+    return np.asarray(circumradius / _edge_lengths(corners).min(axis=1))
+
+
+def tet_quality(corners: NDArray[np.float64]) -> Quality:
+    """Return the figures of tets with `corners` [m], shape [m, 4, 3]."""
+    a, b, c = (corners[:, i] - corners[:, 0] for i in (1, 2, 3))
+    volumes = np.einsum("ij,ij->i", np.cross(a, b), c) / 6.0
+    edges = _edge_lengths(corners)
     area = 0.5 * np.linalg.norm(_face_normals(corners), axis=2).sum(axis=1)
     aspect = edges.max(axis=1) * area / (3.0 * volumes * 2.0 * np.sqrt(6.0))
     angles = dihedral_angles(corners)
@@ -149,7 +159,7 @@ def tet_quality(corners: NDArray[np.float64]) -> Quality:
         min_dihedral=float(smallest.min()),
         max_dihedral=float(angles.max()),
         mean_min_dihedral=float(smallest.mean()),
-        max_radius_edge=float((circumradius / edges.min(axis=1)).max()),
+        max_radius_edge=float(radius_edge_ratios(corners).max()),
         max_aspect=float(aspect.max()),
         mean_aspect=float(aspect.mean()),
         min_volume=float(volumes.min()),

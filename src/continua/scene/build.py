@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from continua import solids
 from continua.errors import InputError
 from continua.eulerian import GridFluid
+from continua.numerics.progress import stage, tell
 from continua.rigid import RigidGroup
 from continua.scene import fluids, grid_fluids, liquids, matter
 from continua.scene.build_fluid import build_fluid
@@ -23,23 +23,21 @@ from continua.world import World
 __all__ = ["build_body", "build_world"]
 
 
-def build_world(scene: Scene, progress: Callable[[int], None] | None = None) -> World:
-    """Return the world that `scene` describes.
+def build_world(scene: Scene) -> World:
+    """Return the world that `scene` describes; `numerics.progress` tells which body is made.
 
     Args:
         scene: What to build.
-        progress: Called with the number of each body before it is made, and of bodies at the end; may raise to stop.
 
     Raises:
         InputError: Something in the scene cannot be used; the message names file, line and key.
     """
     bodies = []
-    for number in range(len(scene.bodies)):
-        if progress is not None:
-            progress(number)
-        bodies.append(build_body(scene, number))
-    if progress is not None:
-        progress(len(bodies))
+    count = len(scene.bodies)
+    for number, spec in enumerate(scene.bodies):
+        with stage(f"building {spec.name} ({number + 1} of {count})", number / count):
+            bodies.append(build_body(scene, number))
+    tell(1.0, "building the world")
     joints = build_joints(scene, bodies)
     with scene.at():
         world = World(

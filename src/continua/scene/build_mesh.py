@@ -14,6 +14,7 @@ import continua.mesh as meshes
 from continua import sdf
 from continua.errors import InputError
 from continua.numerics.kernel import cache_root
+from continua.numerics.progress import tell
 from continua.scene import rigid, shapes
 from continua.scene.models import Scene
 
@@ -123,8 +124,9 @@ def _fitted(surface: meshes.SurfaceMesh, tolerance: float) -> sdf.DistanceField:
             pass  # of another version, or cut short: made again
     start, said = time.perf_counter(), False
 
-    def show(_part: float, _text: str) -> None:
+    def show(part: float, text: str) -> None:
         nonlocal said
+        tell(part, f"fitting a distance field: {text}")
         if not said and time.perf_counter() - start > _SAY_AFTER:
             said = True
             print("continua: fitting a distance field (once) ...", file=sys.stderr, flush=True)

@@ -209,10 +209,24 @@ class BlobMesh(Model):
 class Tetrahedralize(Model):
     """How a closed surface is filled with tetrahedra."""
 
-    size: _Extent | None = option("Wanted length of edges.", None, unit="m")
-    max_volume: Number | None = option("Largest volume of a tetrahedron.", None, unit="m³", gt=0, le=1e18)
+    size: _Extent | None = option("Wanted length of edges.", None, unit="m", examples=[0.1])
+    max_volume: Number | None = option(
+        "Largest volume of a tetrahedron.", None, unit="m³", gt=0, le=1e18, examples=[0.001]
+    )
     min_dihedral: Number | None = option(
-        "Smallest angle between two faces of a tetrahedron to aim for.", None, unit="deg", ge=0, le=40
+        "Smallest angle between two faces of a tetrahedron to aim for.",
+        None,
+        unit="deg",
+        ge=0,
+        le=40,
+        examples=[12.0],
+    )
+    max_radius_edge: Number | None = option(
+        "Largest circumradius of a tetrahedron over its shortest edge to aim for; 0.61 is regular.",
+        None,
+        ge=0.65,
+        le=1e6,
+        examples=[2.0],
     )
     close_holes: bool = option("Whether an open surface is accepted and its holes are closed.", False)
 

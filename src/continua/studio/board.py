@@ -244,6 +244,7 @@ def _mesh_facts(body: SoftBody) -> dict[str, Any]:
             "bins": found.histogram.tolist(),
             "min": float(found.min_dihedral),
             "max": float(found.max_dihedral),
+            "ratio": float(found.max_radius_edge),
         }
     return {
         "nodes": int(body.node_count),
@@ -252,6 +253,7 @@ def _mesh_facts(body: SoftBody) -> dict[str, Any]:
         "triangles": len(body.triangles),
         "angles": angles,
         "volume": float(mesh.volume),
+        "notes": list(mesh.notes)[:5],
     }
 
 

@@ -11,7 +11,7 @@ from continua.scene.build import build_world
 from continua.studio.document import Document, empty_scene
 from continua.studio.session import Session
 from continua.studio.snapshot import Opening
-from continua.studio.workshop import Progress, Workshop
+from continua.studio.workshop import Workshop
 from continua.world import World
 
 __all__ = ["Catalog", "open_session"]
@@ -64,16 +64,13 @@ class Catalog:
 
     def _edited(self, document: Document, scene: Scene | None = None, *, play: bool = True) -> Opening:
         workshop = Workshop(document, partial(_make, play=play))
-        return _make(workshop, lambda _: None, scene, play=play)
+        return _make(workshop, scene, play=play)
 
 
-def _make(
-    workshop: Workshop, progress: Progress, scene: Scene | None = None, *, play: bool = True
-) -> Opening:
+def _make(workshop: Workshop, scene: Scene | None = None, *, play: bool = True) -> Opening:
     """Build the world of a document; a time step is what a run would take, so that both give the same bits."""
     document = workshop.document
     if not document.data.get("bodies"):
-        progress("building")
         around = build_world(document.surroundings())
         world = World(
             [],
@@ -86,13 +83,7 @@ def _make(
         return Opening(world, workshop=workshop, play=False)
     if scene is None:
         scene = document.scene()
-    count = len(scene.bodies)
-
-    def tell(number: int) -> None:
-        name = scene.bodies[number].name if number < count else ""
-        progress(f"building {name} ({number + 1} of {count})" if name else "building the world")
-
-    world = build_world(scene, tell)
+    world = build_world(scene)
     _, steps, world.dt = world.plan(scene.seconds, scene.fps)
     picture = scene.output.picture
     color = None if picture.color == "plain" else picture.color

@@ -27,6 +27,7 @@ from continua.studio.hand import face_under
 from continua.studio.herald import Herald
 from continua.studio.snapshot import Listener, Opening, Snapshot
 from continua.studio.touch import Touch
+from continua.studio.work import Work
 
 __all__ = ["Session"]
 
@@ -58,9 +59,8 @@ class Session:
         self._clock = Clock()
         self._playing = opening.play
         self._fast = self._limit = False
-        self._cancelled = threading.Event()
         self._error: str | None = None
-        self._busy: str | None = None
+        self._work = Work(self._tell_state)
         self._settled: str | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="continua-simulation", daemon=True)
@@ -91,6 +91,7 @@ class Session:
     def stop(self) -> None:
         """End the thread after the step at hand."""
         self._stop.set()
+        self._work.cancel()
         if self._thread.is_alive():
             self._wake()
             self._thread.join(timeout=10.0)
@@ -111,11 +112,11 @@ class Session:
     def submit(self, client: int, command: ask.Command) -> None:
         """Queue a command; raise `InputError` if far too many are waiting."""
         if isinstance(command, ask.Cancel):  # it cannot wait for what it is to end
-            self._cancelled.set()
+            self._work.cancel()
             return
         if isinstance(command, ask.ExportCancel) and self.exports.recorder is None:
             self.exports.cancel()
-            self._cancelled.set()
+            self._work.cancel()
             return
         try:
             self._commands.put_nowait((client, command))
@@ -277,7 +278,7 @@ class Session:
 
     def _record(self, on: bool, format: str) -> None:
         """Begin to keep frames, or make a file of those that were kept."""
-        self._cancelled.clear()
+        self._work.begin()
         if on:
             opening, shop = self.snapshot.opening, self.workshop
             folder = Path.cwd() if shop is None else shop.document.folder
@@ -290,15 +291,13 @@ class Session:
             return
 
         def progress(_what: str, done: int, total: int) -> None:
-            if self._cancelled.is_set():
-                raise InputError("the export was cancelled")
-            self._busy = f"writing frame {done} of {total}"
-            self._tell_state()
+            self._work.check("the export was cancelled")
+            self._work.say(f"writing frame {done} of {total}", done / max(total, 1))
 
         try:
             self.exports.stop_recording(progress)
         finally:
-            self._busy = None
+            self._work.say(None)
             self._clock.restart(self._world.time)
 
     def _note_turn(self, key: str, value: Any) -> None:
@@ -322,19 +321,9 @@ class Session:
         if shop is None:
             self._reset()
             return
-        self._cancelled.clear()
         self._playing = False
-
-        def progress(text: str) -> None:
-            self._busy = text
-            self._tell_state()
-            if self._cancelled.is_set():
-                raise InputError("the build was cancelled")
-
-        try:
-            opening = shop.build(progress)
-        finally:
-            self._busy = None
+        with self._work.watched("building", "the build was cancelled"):
+            opening = shop.build()
         if opening is not None:
             self._take(opening, same=True)
 
@@ -360,8 +349,8 @@ class Session:
 
     def _settle(self) -> None:
         """Go to the equilibrium; how that went is told in the state, in a sentence."""
-        self._busy, self._settled = "settling", None
-        self._tell_state()
+        self._settled = None
+        self._work.say("settling")
         try:
             reports = self._world.settle()
         except ContinuaError as error:
@@ -369,7 +358,7 @@ class Session:
             self._settled = f"{text[:1].upper()}{text[1:]}."
             return
         finally:
-            self._busy = None
+            self._work.text = None
         newton, steps = sum(r.newton for r in reports), max((r.steps for r in reports), default=1)
         self._settled = f"Settled with {newton} Newton iterations" + (
             f" in {steps} load steps." if steps > 1 else "."
@@ -379,12 +368,10 @@ class Session:
         self.news.dirty = True
 
     def _open(self, name: str) -> None:
-        self._busy = f"loading {name}"
-        self._tell_state()
         try:
-            opening = self._load(name)
+            with self._work.watched(f"loading {name}", f"{name or 'the scene'} was not loaded"):
+                opening = self._load(name)
         finally:
-            self._busy = None
             self._tell_state()
         if self.workshop is not None:
             self.workshop.keep(at_once=True)
@@ -455,22 +442,20 @@ class Session:
 
     def _halt(self, message: str) -> None:
         self.touch.release(None)
-        self._playing, self._error, self._busy = False, message, None
+        self._playing, self._error, self._work.text = False, message, None
         self.news.dirty = True
         self._tell_state()
 
     def _compiling(self, _kernel: str) -> None:
-        if self._busy is None and threading.current_thread() is self._thread:
-            self._busy = "compiling kernels (only the first time)"
+        if self._work.text is None and threading.current_thread() is self._thread:
             print("continua: compiling kernels (once) ...", flush=True)
-            self._tell_state()
+            self._work.say("compiling kernels (only the first time)")
 
     def _be_free(self) -> bool:
         """Say that nothing is compiled any more; return whether something was, by whatever had to be done."""
-        if self._busy is None:
+        if self._work.text is None:
             return False
-        self._busy = None
-        self._tell_state()
+        self._work.say(None)
         self._clock.restart(self._world.time)
         return True
 
@@ -488,7 +473,7 @@ class Session:
             "scene": self._scene,
             "playing": self._playing,
             "error": self._error,
-            "busy": self._busy,
+            **self._work.describe(),
             "settled": self._settled,
             "dt": float(self._world.dt),
             "fast": self._fast,

@@ -24,15 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Workshop"]
 
-Progress = Callable[[str], None]
-
 
 class Workshop:
     """A document and the world built from it. Only the simulation's thread calls it.
 
     Args:
         document: What is edited.
-        make: Builds a world from the document; tells its progress.
+        make: Builds a world from the document.
 
     Attributes:
         problem: Why the document could not be built, in a sentence, or None.
@@ -40,7 +38,7 @@ class Workshop:
         version: Counts changes of what `paper` says.
     """
 
-    def __init__(self, document: Document, make: Callable[[Workshop, Progress], Opening]) -> None:
+    def __init__(self, document: Document, make: Callable[[Workshop], Opening]) -> None:
         self.desk = Desk(document)
         self.document = document
         self._make = make
@@ -71,13 +69,13 @@ class Workshop:
         """Simulated time of a run [s]."""
         return float(self.document.data.get("seconds", 2.0))
 
-    def build(self, progress: Progress) -> Opening | None:
+    def build(self) -> Opening | None:
         """Return the world of the document at its start, or None and a `problem`."""
         self._tried = self.document.version
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", UserWarning)
-                opening = self._make(self, progress)
+                opening = self._make(self)
         except ContinuaError as error:
             self.problem = _sentence(str(error))
         except Exception as error:  # whatever a mesh or a constant does, the page lives

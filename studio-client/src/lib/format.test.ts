@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatValue, formatVector, niceCeiling, parseValue, refusal } from "./format";
+import { formatValue, formatVector, niceCeiling, parseValue, refusal, stepsOf } from "./format";
 import { linearScale, logScale, makeScale, powerScale, roundTo } from "./scale";
 
 describe("formatValue", () => {
@@ -92,5 +92,15 @@ describe("scales", () => {
     expect(niceCeiling(0.0231)).toBeCloseTo(0.03, 12);
     expect(niceCeiling(5)).toBe(5);
     expect(niceCeiling(0)).toBe(0);
+  });
+});
+
+describe("stepsOf", () => {
+  it("parts what is made from what is done for it", () => {
+    expect(stepsOf("building head (1 of 2): meshing: pass 1, 12 s")).toEqual({
+      body: "Building head (1 of 2) …",
+      step: "Meshing: pass 1, 12 s",
+    });
+    expect(stepsOf("settling")).toEqual({ body: "Settling …", step: "" });
   });
 });

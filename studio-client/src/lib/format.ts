@@ -96,3 +96,12 @@ export function niceCeiling(value: number): number {
   const step = [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((s) => s * power >= value * (1 - 1e-9)) ?? 10;
   return step * power;
 }
+
+/** Long work in words, "building head (1 of 2): meshing: pass 1", as a title and what is done for it now. */
+export function stepsOf(text: string): { body: string; step: string } {
+  const at = text.indexOf(": ");
+  const capital = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
+  return at < 0
+    ? { body: `${capital(text)} …`, step: "" }
+    : { body: `${capital(text.slice(0, at))} …`, step: capital(text.slice(at + 2)) };
+}

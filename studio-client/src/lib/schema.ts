@@ -48,6 +48,9 @@ const LABELS: Record<string, string> = {
   load_faces: "Traction",
   press: "Pressure",
   n: "Cells",
+  max_volume: "Largest volume",
+  min_dihedral: "Smallest angle",
+  max_radius_edge: "Radius to edge",
 };
 
 function tagOf(schema: Schema): string {
@@ -128,6 +131,7 @@ const DIRECTIONS = /normal|axis|direction/;
 export function starter(given: Schema, root: Schema, key = ""): Json {
   const field = fieldOf(given, root);
   if (field.default !== undefined && field.default !== null) return field.default;
+  if (field.schema.examples?.length) return field.schema.examples[0];
   switch (field.kind) {
     case "number": {
       const low = field.min ?? 0;

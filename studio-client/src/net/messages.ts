@@ -63,7 +63,9 @@ export interface MeshFacts {
   kind: string;
   triangles: number;
   /** Angles between faces [degrees]: how many in each of equal bins from 0 to 180, the smallest and the largest. */
-  angles: { bins: number[]; min: number; max: number } | null;
+  angles: { bins: number[]; min: number; max: number; ratio: number } | null;
+  /** What was mended, and what was wished for and not reached. */
+  notes: string[];
   volume: number;
 }
 
@@ -103,6 +105,8 @@ export interface Schema {
   format?: string;
   const?: unknown;
   default?: unknown;
+  /** Values to begin with. */
+  examples?: Json[];
   enum?: (string | number)[];
   minimum?: number;
   maximum?: number;
@@ -158,7 +162,10 @@ export interface StateMessage {
   scene: string;
   playing: boolean;
   error: string | null;
+  /** What keeps the simulation from going on, which part of it is done if that is known, and whether it can be stopped. */
   busy: string | null;
+  part: number | null;
+  stoppable: boolean;
   /** How the last search for an equilibrium went. */
   settled: string | null;
   dt: number;

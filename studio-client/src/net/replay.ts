@@ -189,6 +189,8 @@ export class Replay implements Link {
       playing: this.playing,
       error: null,
       busy: null,
+      part: null,
+      stoppable: false,
       settled: null,
       dt: 1 / (this.header?.fps ?? 60),
       values: {},

@@ -35,6 +35,16 @@ export function MeshFactsView({ name }: { name: string }) {
           </figcaption>
         </figure>
       )}
+      {angles && (
+        <p title="Largest circumradius of an element over its shortest edge; a regular tetrahedron has 0.61">
+          radius to edge at most <b>{angles.ratio.toFixed(2)}</b>
+        </p>
+      )}
+      {mesh.notes.map((note) => (
+        <p key={note} className="mesh-note">
+          {note.charAt(0).toUpperCase() + note.slice(1)}
+        </p>
+      ))}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import { stepsOf } from "../lib/format";
 import { KEYS } from "../lib/keys";
 import { send } from "../state/studio";
 import { dismiss, useStudio } from "../state/store";
@@ -40,15 +41,7 @@ export function Overlays() {
         </div>
       )}
       {world?.busy && link === "open" && (
-        <div className="busy" role="status">
-          <i className="spinner" />
-          {world.busy.charAt(0).toUpperCase() + world.busy.slice(1)} …
-          {world.busy.startsWith("building") && (
-            <button type="button" className="set-it" onClick={() => send({ type: "cancel" })}>
-              cancel
-            </button>
-          )}
-        </div>
+        <Busy text={world.busy} part={world.part} stoppable={world.stoppable} />
       )}
       <div className="toasts" aria-live="polite">
         {toasts.map(({ id, message }) => (
@@ -71,6 +64,26 @@ export function Overlays() {
       )}
       {helpOpen && <Help />}
     </>
+  );
+}
+
+/** What the simulation's thread is busy with, how far it is, and a way to end it. */
+function Busy({ text, part, stoppable }: { text: string; part: number | null; stoppable: boolean }) {
+  const { body, step } = stepsOf(text);
+  return (
+    <div className="busy" role="status" aria-label="Work">
+      <i className="spinner" />
+      <div className="busy-text">
+        <b>{body}</b>
+        {step && <span>{step}</span>}
+        {part !== null && part > 0 && <progress aria-label="Part of the work that is done" max={1} value={part} />}
+      </div>
+      {stoppable && (
+        <button type="button" className="plain" onClick={() => send({ type: "cancel" })}>
+          Cancel
+        </button>
+      )}
+    </div>
   );
 }
 

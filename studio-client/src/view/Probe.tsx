@@ -40,6 +40,7 @@ export function Probe() {
       /** Frames drawn that brought something new, and the page's own milliseconds for them. */
       updates: () => ({ ...work, now: performance.now() }),
       skin: (body: number) => Array.from(bodies()[body]?.skin?.positions ?? []),
+      mesh: (name: string) => useStudio.getState().panel?.bodies.find((body) => body.name === name)?.mesh,
       exports: () => useStudio.getState().exports,
       paper: () => useStudio.getState().paper,
       state: () => useStudio.getState().world,

@@ -1,0 +1,132 @@
+"""The mesher fTetWild (Hu et al. 2020, by way of pytetwild) in a process of its own, which can be ended at any time.
+
+It has no way to be asked how far it is or to be stopped, writes files to the current folder and logs much. So it runs
+in an empty folder of its own, its log tells what it is doing, and whoever watches may end it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError, MissingExtraError
+from continua.mesh.surface_mesh import SurfaceMesh
+from continua.numerics.progress import Progress
+
+__all__ = ["run_mesher"]
+
+_PAUSE = 0.15  # s between two looks at the process
+
+_MESHER = """
+import sys
+import numpy as np
+import pytetwild
+
+data = np.load("surface.npz")
+length, tolerance, energy, steps = map(float, sys.argv[1:])
+points, tets = pytetwild.tetrahedralize(
+    data["points"], data["triangles"], edge_length_abs=length, epsilon=tolerance, stop_energy=energy,
+    num_opt_iter=int(steps), vtk_ordering=True, quiet=False,
+)
+np.savez("mesh.npz", points=points, tets=tets)
+"""
+
+_STAGES = {
+    "initializing": "preparing",
+    "edge splitting": "splitting edges",
+    "edge collapsing": "collapsing edges",
+    "edge swapping": "swapping edges",
+    "vertex smoothing": "moving nodes",
+    "postprocessing": "finishing",
+}
+
+
+def run_mesher(
+    surface: SurfaceMesh, length: float, tolerance: float, effort: tuple[float, int], report: Progress
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return points and tets inside a closed surface.
+
+    Args:
+        surface: The surface.
+        length: Wanted edge length [m].
+        tolerance: How far the boundary may leave the surface, relative to the diagonal.
+        effort: It stops when the energy of no shape is above the first (a regular tet has 3), or after so many passes.
+        report: Hears what is done; what it raises ends the mesher and is passed on.
+    """
+    if find_spec("pytetwild") is None:
+        raise MissingExtraError("making tetrahedra from a surface", "tet")
+    options = [repr(float(value)) for value in (length, tolerance, *effort)]
+    with tempfile.TemporaryDirectory(prefix="continua-mesh-") as name:
+        folder = Path(name)
+        np.savez(folder / "surface.npz", points=surface.points, triangles=surface.triangles)
+        with open(folder / "log", "wb") as out, open(folder / "errors", "wb") as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-c", _MESHER, *options], cwd=folder, stdout=out, stderr=errors
+            )
+            try:
+                _watch(process, folder / "log", report)
+            finally:
+                process.kill()
+                process.wait()
+        if process.returncode != 0:
+            lines = (folder / "errors").read_text(errors="replace").strip().splitlines()
+            reason = lines[-1] if lines else f"it ended with code {process.returncode}"
+            raise InputError(f"the mesher could not fill the surface ({reason})")
+        with np.load(folder / "mesh.npz") as data:
+            points, tets = data["points"], data["tets"]
+    if len(tets) == 0:
+        raise InputError("the mesher found no inside; check that the surface is closed and not flat")
+    return points, tets
+
+
+def _watch(process: subprocess.Popen[bytes], log: Path, report: Progress) -> None:
+    """Tell what the log says until the process has ended."""
+    start = time.monotonic()
+    reader = _Reader()
+    with open(log, "rb") as lines:
+        while True:
+            reader.read(lines)
+            report(None, f"meshing: {reader.text}{time.monotonic() - start:.0f} s")
+            try:
+                process.wait(_PAUSE)
+            except subprocess.TimeoutExpired:
+                continue
+            return
+
+
+class _Reader:
+    """Reads what the mesher does from the end of its log."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._pass = -1
+        self._stage = ""
+        self._tets = 0
+
+    @property
+    def text(self) -> str:
+        """What is done now, as words that a time may follow."""
+        turn = f"pass {self._pass + 1}, " if self._pass >= 0 and self._stage != "finishing" else ""
+        tets = f"{self._tets:,} tetrahedra, " if self._tets else ""
+        return turn + (f"{self._stage}, " if self._stage else "") + tets
+
+    def read(self, lines: IO[bytes]) -> None:
+        """Take note of the lines that are new."""
+        *whole, self._rest = (self._rest + lines.read().decode(errors="replace")).split("\n")
+        for line in whole:
+            if found := re.match(r"/+ (?:pass (\d+)|(\w+)) /+", line):
+                self._pass = int(found[1]) if found[1] else self._pass
+                self._stage = _STAGES.get(found[2] or "", self._stage)
+            elif found := re.match(r"#t = (\d+)", line):
+                self._tets = int(found[1])
+            elif line.endswith("...") and self._stage != "finishing":
+                self._stage = _STAGES.get(line[:-3], self._stage)

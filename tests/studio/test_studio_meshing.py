@@ -1,0 +1,69 @@
+"""Meshes a surface in the real page: what runs is shown, and can be cancelled."""
+
+import pytest
+from test_studio_editor import built, fill, opened, serving
+from test_studio_page import browser, pause  # noqa: F401
+
+from continua import mesh
+from continua.scene import parse_scene
+from continua.studio.catalog import open_session
+from continua.studio.document import yaml_text
+
+pytestmark = pytest.mark.browser
+
+BALL = {
+    "type": "soft",
+    "name": "ball",
+    "mesh": {"type": "file", "path": "ball.obj", "tetrahedralize": {"size": 0.3}},
+}
+
+
+@pytest.fixture
+def page(browser, tmp_path):  # noqa: F811
+    """A page with a ball that is meshed from a surface in a file."""
+    mesh.write(mesh.surfaces.sphere(0.5, 4), tmp_path / "ball.obj")
+    (tmp_path / "ball.yaml").write_text(yaml_text({"name": "ball", "gravity": [0, 0, 0], "bodies": [BALL]}))
+    session, _ = open_session(tmp_path / "ball.yaml")
+    with serving(session) as port, opened(browser, port) as page:
+        pause(page)
+        page.get_by_role("button", name="Back to the start").click()
+        page.wait_for_function("() => __continua.frame()?.step === 0")
+        page.get_by_role("treeitem", name="ball").last.click()
+        yield page
+
+
+def tets(page):
+    return page.evaluate("() => __continua.mesh('ball')")
+
+
+def test_long_meshing_is_shown_and_cancelled_and_the_old_mesh_stays(page):
+    before = tets(page)
+    fill(page, "Size in m", "0.02")
+    work = page.get_by_role("status", name="Work")
+    page.wait_for_function("() => /meshing/.test(__continua.state().busy ?? '')")
+    assert work.get_by_text("Building ball (1 of 1)").is_visible()
+    work.get_by_role("button", name="Cancel").click()
+    page.get_by_role("alert").get_by_text("The build was cancelled.").wait_for()
+    page.wait_for_function("() => !__continua.state().busy && __continua.state().stale")
+    assert tets(page) == before
+    fill(page, "Size in m", "0.25")
+    built(page)
+    assert tets(page)["elements"] != before["elements"]
+
+
+def test_a_ratio_of_radius_to_edge_is_asked_for_in_the_form(page):
+    page.get_by_role("button", name="Set radius to edge").click()
+    fill(page, "Radius to edge", "1.9")
+    built(page)
+    facts = tets(page)
+    told = any("radius to edge" in note for note in facts["notes"])
+    assert (facts["angles"]["ratio"] <= 1.9) != told
+    assert page.get_by_text(f"radius to edge at most {facts['angles']['ratio']:.2f}").is_visible()
+
+
+def test_the_scene_takes_the_ratio_and_refuses_nonsense():
+    wish = {"size": 0.3, "max_radius_edge": 2.0}
+    text = yaml_text({"bodies": [{**BALL, "mesh": {**BALL["mesh"], "tetrahedralize": wish}}]})
+    assert parse_scene(text).bodies[0].mesh.tetrahedralize.max_radius_edge == 2.0
+    with pytest.raises(ValueError, match="max_radius_edge"):
+        parse_scene(text.replace("2.0", "0.1"))
