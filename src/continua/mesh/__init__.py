@@ -11,6 +11,7 @@ from continua.mesh.implicit import fill
 from continua.mesh.lattice import box, bridge, hex_box
 from continua.mesh.locate import interpolation
 from continua.mesh.meshing import tetrahedralize
+from continua.mesh.parametric import parametric
 from continua.mesh.plane_mesh import PlaneMesh, QuadMesh, TriMesh, rectangle
 from continua.mesh.quality import HexQuality, Quality
 from continua.mesh.refinement import Refinement, refine
@@ -44,6 +45,7 @@ __all__ = [
     "hex_box",
     "holes",
     "interpolation",
+    "parametric",
     "read",
     "rectangle",
     "refine",

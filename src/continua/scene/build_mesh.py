@@ -48,9 +48,16 @@ def build_shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
         case shapes.BlobMesh():
             limbs = [meshes.Limb(**{**limb.model_dump(), "name": limb.name or ""}) for limb in spec.limbs]
             return meshes.blob(limbs, spec.size, spec.blend)
+        case shapes.ParametricMesh():
+            wishes = {} if spec.tetrahedralize is None else spec.tetrahedralize.model_dump(exclude_none=True)
+            return meshes.tetrahedralize(_parametric(spec), **wishes)
         case shapes.FileMesh():
             return _file_mesh(spec, scene.file(spec.path))
     raise TypeError(f"unknown mesh {spec!r}")
+
+
+def _parametric(spec: shapes.ParametricMesh) -> meshes.SurfaceMesh:
+    return meshes.parametric(spec.x, spec.y, spec.z, u=spec.u, v=spec.v, cells=spec.cells)
 
 
 def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.VolumeMesh:
@@ -90,6 +97,8 @@ def build_surface(
     match spec:
         case shapes.FileMesh() | rigid.RigidFile():
             mesh = meshes.read(scene.file(spec.path))
+        case shapes.ParametricMesh():
+            mesh = _parametric(spec)
         case rigid.RigidTorus():
             mesh = meshes.surfaces.torus(spec.radius, spec.tube, spec.cells)
         case rigid.RigidWheel():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from continua.errors import InputError
+from continua.numerics.formula import Formula
 from continua.scene.types import (
     Counts2,
     Counts3,
@@ -31,6 +33,7 @@ __all__ = [
     "Fitted",
     "Limb",
     "Mesh",
+    "ParametricMesh",
     "RectangleMesh",
     "Rotation",
     "SphereMesh",
@@ -231,6 +234,41 @@ class Tetrahedralize(Model):
     close_holes: bool = option("Whether an open surface is accepted and its holes are closed.", False)
 
 
+def _formula(text: str) -> str:
+    try:
+        Formula(text, ("u", "v"))
+    except InputError as error:
+        raise PydanticCustomError("formula", "{reason}", {"reason": str(error)}) from None
+    return text
+
+
+def _text(value: object) -> object:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+_Formula = Annotated[
+    str,
+    Field(strict=True, min_length=1, max_length=500, json_schema_extra={"format": "formula"}),
+    BeforeValidator(_text, json_schema_input_type=str),
+    AfterValidator(_formula),
+]
+
+
+class ParametricMesh(Model):
+    """What the closed surface x(u, v), y(u, v), z(u, v) encloses; formulas have + - * / **, brackets, pi, sin, cos,
+    tan, asin, acos, atan, atan2, sinh, cosh, tanh, exp, log, sqrt, abs, sign, floor, min and max.
+    """
+
+    type: Literal["parametric"] = option("A surface from formulas.")
+    x: _Formula = option("Coordinate along x as a formula of u and v.", "0.5*sin(pi*u)*cos(2*pi*v)", unit="m")
+    y: _Formula = option("Coordinate along y.", "0.5*cos(pi*u)", unit="m")
+    z: _Formula = option("Coordinate along z.", "0.5*sin(pi*u)*sin(2*pi*v)", unit="m")
+    u: Vector2 = option("Range of u.", (0.0, 1.0))
+    v: Vector2 = option("Range of v.", (0.0, 1.0))
+    cells: Counts2 = option("Number of steps along u and v.", (16, 32))
+    tetrahedralize: Tetrahedralize | None = option("How it is filled with tetrahedra.", None)
+
+
 class FileMesh(Model):
     """A mesh file: tetrahedra or hexahedra (MSH, VTU, VTK, MESH, TetGen), or a closed surface (STL, OBJ, PLY, OFF),
     which is filled with tetrahedra.
@@ -253,8 +291,11 @@ Mesh = Annotated[
     | Annotated[TorusMesh, Tag("torus")]
     | Annotated[BowlMesh, Tag("bowl")]
     | Annotated[BlobMesh, Tag("blob")]
+    | Annotated[ParametricMesh, Tag("parametric")]
     | Annotated[FileMesh, Tag("file")],
-    by_type("box", "rectangle", "bridge", "sphere", "cylinder", "torus", "bowl", "blob", "file"),
+    by_type(
+        "box", "rectangle", "bridge", "sphere", "cylinder", "torus", "bowl", "blob", "parametric", "file"
+    ),
 ]
 
 

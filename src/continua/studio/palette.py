@@ -7,9 +7,16 @@ from typing import Any
 
 from continua.errors import InputError
 
-__all__ = ["KINDS", "MATTER", "SHAPES", "new_object", "palette"]
+__all__ = ["FORMULAS", "KINDS", "MATTER", "SHAPES", "new_object", "palette"]
 
-SHAPES = {"box": "Box", "sphere": "Sphere", "cylinder": "Cylinder", "torus": "Torus", "cone": "Cone"}
+SHAPES = {
+    "box": "Box",
+    "sphere": "Sphere",
+    "cylinder": "Cylinder",
+    "torus": "Torus",
+    "cone": "Cone",
+    "parametric": "Formula",
+}
 KINDS = {"soft": "Soft body", "rigid": "Rigid body", "fluid": "Fluid", "collider": "Obstacle"}
 
 MATTER: dict[str, dict[str, Any]] = {
@@ -21,6 +28,46 @@ MATTER: dict[str, dict[str, Any]] = {
 }
 """Typical constants: rubber and steel from engineering tables, liver and gelatine from indentation tests."""
 
+FORMULAS: dict[str, dict[str, Any]] = {
+    "Pear": {
+        "x": "(0.35 + 0.12*cos(pi*u)) * sin(pi*u) * cos(2*pi*v)",
+        "y": "-0.5*cos(pi*u)",
+        "z": "(0.35 + 0.12*cos(pi*u)) * sin(pi*u) * sin(2*pi*v)",
+        "cells": [16, 32],
+    },
+    "Sphere": {
+        "x": "0.5*sin(pi*u)*cos(2*pi*v)",
+        "y": "0.5*cos(pi*u)",
+        "z": "0.5*sin(pi*u)*sin(2*pi*v)",
+        "cells": [16, 32],
+    },
+    "Torus": {
+        "x": "(0.35 + 0.15*cos(2*pi*u)) * cos(2*pi*v)",
+        "y": "0.15*sin(2*pi*u)",
+        "z": "(0.35 + 0.15*cos(2*pi*u)) * sin(2*pi*v)",
+        "cells": [16, 40],
+    },
+    "Cone": {
+        "x": "0.5*min(3*u, 1)*(1 - max(3*u - 1, 0)/2)*cos(2*pi*v)",
+        "y": "max(3*u - 1, 0)/2 - 0.5",
+        "z": "0.5*min(3*u, 1)*(1 - max(3*u - 1, 0)/2)*sin(2*pi*v)",
+        "cells": [18, 32],
+    },
+    "Cylinder": {
+        "x": "0.4*min(4*min(u, 1 - u), 1)*cos(2*pi*v)",
+        "y": "min(max(2*u - 0.5, 0), 1) - 0.5",
+        "z": "0.4*min(4*min(u, 1 - u), 1)*sin(2*pi*v)",
+        "cells": [16, 32],
+    },
+    "Star": {
+        "x": "(0.4 + 0.1*cos(10*pi*v)*sin(pi*u)) * sin(pi*u) * cos(2*pi*v)",
+        "y": "0.25*cos(pi*u)",
+        "z": "(0.4 + 0.1*cos(10*pi*v)*sin(pi*u)) * sin(pi*u) * sin(2*pi*v)",
+        "cells": [16, 60],
+    },
+}
+"""Surfaces to begin with, for u and v from 0 to 1."""
+
 _MESHES: dict[str, dict[str, Any]] = {
     "box": {"type": "box", "size": [1.0, 1.0, 1.0], "cells": [4, 4, 4], "origin": [-0.5, -0.5, -0.5]},
     "sphere": {"type": "sphere", "radius": 0.5, "cells": 4},
@@ -31,12 +78,14 @@ _MESHES: dict[str, dict[str, Any]] = {
         "limbs": [{"start": [0.0, -0.2, 0.0], "end": [0.0, 0.45, 0.0], "radius": 0.4, "end_radius": 0.05}],
         "size": 0.12,
     },
+    "parametric": {"type": "parametric", **FORMULAS["Pear"], "tetrahedralize": {"size": 0.12}},
 }
 _RIGID: dict[str, dict[str, Any]] = {
     "box": {"type": "box", "size": [1.0, 1.0, 1.0]},
     "sphere": {"type": "sphere", "radius": 0.5},
     "cylinder": {"type": "cylinder", "radius": 0.5, "height": 1.0},
     "torus": {"type": "torus", "radius": 0.5, "tube": 0.2},
+    "parametric": {"type": "mesh", "mesh": {"type": "parametric", **FORMULAS["Pear"]}},
 }
 _HALF_HEIGHTS = {"torus": 0.2, "cone": 0.6}
 
@@ -47,6 +96,7 @@ def palette() -> dict[str, Any]:
         "shapes": SHAPES,
         "kinds": KINDS,
         "matter": MATTER,
+        "formulas": FORMULAS,
         "offers": {kind: [shape for shape in SHAPES if _offered(kind, shape)] for kind in KINDS},
     }
 

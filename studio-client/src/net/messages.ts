@@ -131,6 +131,8 @@ export interface Palette {
   offers: Record<string, string[]>;
   /** Materials by the name of the matter. */
   matter: Record<string, Record<string, unknown>>;
+  /** Surfaces from formulas to begin with. */
+  formulas: Record<string, Record<string, unknown>>;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

@@ -151,7 +151,7 @@ export class Replay implements Link {
       version: replay.version,
       scenes: [],
       schema: {},
-      palette: { shapes: {}, kinds: {}, offers: {}, matter: {} },
+      palette: { shapes: {}, kinds: {}, offers: {}, matter: {}, formulas: {} },
       frames: replay.times.length,
     });
     this.tell();

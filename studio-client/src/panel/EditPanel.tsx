@@ -74,9 +74,37 @@ function ObjectForm({ root, path, entry }: { root: Schema; path: Path; entry: En
 const withoutMass = ([title, keys]: [string, string[]]): [string, string[]] => [title, keys.filter((key) => key !== "mass")];
 
 function Extra({ title, path, entry }: { title: string; path: Path; entry: Entry }) {
-  if (entry.type !== "soft") return null;
-  if (title === "Matter") return <Presets path={path} entry={entry} />;
-  return title === "Shape" ? <MeshFactsView name={String(entry.name)} /> : null;
+  const soft = entry.type === "soft";
+  if (title === "Matter") return soft ? <Presets path={path} entry={entry} /> : null;
+  if (title !== "Shape" && path[0] === "bodies") return null;
+  const inner = entry.type === "rigid" ? ["shape", "mesh"] : ["mesh"];
+  const mesh = valueAt(entry, inner) as Entry | undefined;
+  return (
+    <>
+      {soft && <MeshFactsView name={String(entry.name)} />}
+      {mesh?.type === "parametric" && <Formulas path={[...path, ...inner]} mesh={mesh} />}
+    </>
+  );
+}
+
+/** Surfaces from formulas to begin with. */
+function Formulas({ path, mesh }: { path: Path; mesh: Entry }) {
+  const formulas = useStudio((s) => s.hello?.palette.formulas) ?? {};
+  return (
+    <div className="tabs presets formulas" role="group" aria-label="Formulas to begin with">
+      {Object.entries(formulas).map(([name, given]) => (
+        <button
+          key={name}
+          type="button"
+          role="radio"
+          aria-checked={["x", "y", "z"].every((key) => mesh[key] === given[key])}
+          onClick={() => edit([{ op: "set", path, value: { ...mesh, u: [0, 1], v: [0, 1], ...given } as Json }], name)}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
+  );
 }
 
 interface SectionsProps {

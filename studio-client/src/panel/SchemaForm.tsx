@@ -142,7 +142,7 @@ export function FieldRow(props: FieldProps) {
 function Row({ name, field, path, put, value, children }: FieldProps & { children: ReactNode }) {
   const removable = field.nullable && value !== undefined && value !== null;
   return (
-    <div className="field line">
+    <div className={field.schema.format === "formula" ? "field line formula" : "field line"}>
       <span className="field-label" title={field.help}>
         {spoken(name)}
       </span>
