@@ -35,30 +35,55 @@ def _factor(w0, w1, w2, d, inverse):
 
 
 @njit(fastmath=True)
-def _solve(w0, w1, w2, inverse, r, z):
-    n0, n1, n2 = r.shape
+def _scale(w0, w1, w2, inverse, l0, l1, l2):
+    """Set the factor's entries, each times the inverses of both its cells: a solve then has no other products."""
+    n0, n1, n2 = inverse.shape
     for i in range(n0):
         for j in range(n1):
             for k in range(n2):
-                t = r[i, j, k]
+                mine = inverse[i, j, k]
                 if i > 0:
-                    t += w0[i, j, k] * inverse[i - 1, j, k] * z[i - 1, j, k]
+                    l0[i, j, k] = w0[i, j, k] * inverse[i - 1, j, k] * mine
                 if j > 0:
-                    t += w1[i, j, k] * inverse[i, j - 1, k] * z[i, j - 1, k]
+                    l1[i, j, k] = w1[i, j, k] * inverse[i, j - 1, k] * mine
                 if k > 0:
-                    t += w2[i, j, k] * inverse[i, j, k - 1] * z[i, j, k - 1]
-                z[i, j, k] = t * inverse[i, j, k]
+                    l2[i, j, k] = w2[i, j, k] * inverse[i, j, k - 1] * mine
+
+
+@njit(fastmath=True)
+def _solve(l0, l1, l2, inverse, r, z):
+    """Solve with both factors; what does not depend on the cell before in its row is done for whole rows first."""
+    n0, n1, n2 = r.shape
+    acc = np.empty(n2, r.dtype)
+    for i in range(n0):
+        for j in range(n1):
+            left, below = z[max(i - 1, 0), j], z[i, max(j - 1, 0)]
+            a, b, c, known, own, row = l0[i, j], l1[i, j], l2[i, j], r[i, j], inverse[i, j], z[i, j]
+            for k in range(n2):
+                acc[k] = known[k] * own[k] + a[k] * left[k] + b[k] * below[k]
+            last = acc[0]
+            row[0] = last
+            for k in range(1, n2):
+                last = acc[k] + c[k] * last
+                row[k] = last
     for i in range(n0 - 1, -1, -1):
         for j in range(n1 - 1, -1, -1):
-            for k in range(n2 - 1, -1, -1):
-                t = z[i, j, k]
-                if i + 1 < n0:
-                    t += w0[i + 1, j, k] * inverse[i, j, k] * z[i + 1, j, k]
-                if j + 1 < n1:
-                    t += w1[i, j + 1, k] * inverse[i, j, k] * z[i, j + 1, k]
-                if k + 1 < n2:
-                    t += w2[i, j, k + 1] * inverse[i, j, k] * z[i, j, k + 1]
-                z[i, j, k] = t * inverse[i, j, k]
+            p, q = min(i + 1, n0 - 1), min(j + 1, n1 - 1)
+            right, above, own, row = z[p, j], z[i, q], inverse[i, j], z[i, j]
+            a, b, c = l0[i + 1, j], l1[i, j + 1], l2[i, j]
+            for k in range(n2):
+                acc[k] = row[k] + a[k] * right[k] + b[k] * above[k]
+            last = acc[n2 - 1]
+            row[n2 - 1] = last
+            for k in range(n2 - 2, -1, -1):
+                last = acc[k] + c[k + 1] * last
+                row[k] = last
+    # z holds the solution over `inverse` so far
+    for i in range(n0):
+        for j in range(n1):
+            row, own = z[i, j], inverse[i, j]
+            for k in range(n2):
+                row[k] *= own[k]
 
 
 @njit(fastmath=True)
@@ -66,21 +91,18 @@ def _apply(w0, w1, w2, d, p, q):
     n0, n1, n2 = p.shape
     for i in range(n0):
         for j in range(n1):
+            im, ip, jm, jp = max(i - 1, 0), min(i + 1, n0 - 1), max(j - 1, 0), min(j + 1, n1 - 1)
+            row, out, own = p[i, j], q[i, j], d[i, j]
+            left, right, below, above = p[im, j], p[ip, j], p[i, jm], p[i, jp]
+            wl, wr, wb, wa, along = w0[i, j], w0[i + 1, j], w1[i, j], w1[i, j + 1], w2[i, j]
             for k in range(n2):
-                t = d[i, j, k] * p[i, j, k]
-                if i > 0:
-                    t -= w0[i, j, k] * p[i - 1, j, k]
-                if i + 1 < n0:
-                    t -= w0[i + 1, j, k] * p[i + 1, j, k]
-                if j > 0:
-                    t -= w1[i, j, k] * p[i, j - 1, k]
-                if j + 1 < n1:
-                    t -= w1[i, j + 1, k] * p[i, j + 1, k]
-                if k > 0:
-                    t -= w2[i, j, k] * p[i, j, k - 1]
-                if k + 1 < n2:
-                    t -= w2[i, j, k + 1] * p[i, j, k + 1]
-                q[i, j, k] = t
+                out[k] = own[k] * row[k] - wl[k] * left[k] - wr[k] * right[k]
+            for k in range(n2):
+                out[k] -= wb[k] * below[k] + wa[k] * above[k]
+            for k in range(n2 - 1):
+                out[k] -= along[k + 1] * row[k + 1]
+            for k in range(1, n2):
+                out[k] -= along[k] * row[k - 1]
 
 
 @njit(fastmath=True)
@@ -130,6 +152,8 @@ def _run(weights, d, b, rtol, kind, most, limit):
         _factor(*weights, d, inverse)
     else:
         inverse[:] = 1.0 / np.sqrt(d)
+    scaled = [np.zeros_like(w) for w in weights]
+    _scale(*weights, inverse, *scaled)
     x, r, z, q = np.zeros_like(b), b.copy(), np.zeros_like(b), np.zeros_like(b)
     flat = [array.reshape(-1) for array in (x, r, z, q)]
     scale = np.sqrt(_dot(flat[1], flat[1]))
@@ -139,7 +163,7 @@ def _run(weights, d, b, rtol, kind, most, limit):
         if kind == "none":
             z[:] = r
         else:
-            _solve(*weights, inverse, r, z)
+            _solve(*scaled, inverse, r, z)
         before, rho = rho, _dot(flat[1], flat[2])
         _turn(p.reshape(-1), flat[2], b.dtype.type(rho / before if before else 0.0))
         _apply(*weights, d, p, q)

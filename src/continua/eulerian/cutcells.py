@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.eulerian import cut_kernels as kernels
-from continua.eulerian.grid import Grid
+from continua.eulerian.grid import Grid, padded
 from continua.eulerian.obstacles import FAR, Obstacle, as_obstacle
 
 __all__ = ["CutCells", "Window"]
@@ -43,9 +43,9 @@ class CutCells:
         self.voxels = voxels
         self.obstacles: list[Obstacle] = [as_obstacle(given, grid) for given in obstacles]
         self.corners = np.full(grid.corners_shape, FAR)
-        self.parts = [np.ones(grid.faces_shape(axis), dtype) for axis in range(3)]
-        if grid.dim == 2:
-            self.parts[0][:] = 0
+        self.parts = [padded(grid.faces_shape(axis), dtype) for axis in range(3)]
+        for axis in grid.axes:
+            self.parts[axis][:] = 1
         for obstacle in self.obstacles:
             self._begin(obstacle)
         if self.obstacles:

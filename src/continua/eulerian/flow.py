@@ -14,7 +14,7 @@ from continua.errors import DivergedError
 from continua.eulerian import advection_kernels, cut_kernels, flow_kernels
 from continua.eulerian.advection import Advection
 from continua.eulerian.cutcells import CutCells, Window
-from continua.eulerian.grid import Grid
+from continua.eulerian.grid import Grid, padded
 from continua.eulerian.multigrid import Multigrid, Solve
 from continua.eulerian.sides import Side, SideWish, check_balance, make_sides
 from continua.eulerian.viscosity import NARROW, Viscosity
@@ -89,7 +89,7 @@ class Flow:
         self.closed = np.zeros(grid.shape, bool)
         self._states = [np.zeros(grid.faces_shape(a), np.uint8) for a in range(3)]
         self._cell_state = np.zeros(grid.shape, np.uint8)
-        weights = [np.zeros(grid.faces_shape(a), self.dtype) for a in range(3)]
+        weights = [padded(grid.faces_shape(a), self.dtype) for a in range(3)]
         self.solver = Multigrid(weights, np.zeros(grid.shape, self.dtype), smoothing=self.smoothing)
         self.recut()
         self.hold_sides()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.eulerian import free_surface_kernels as kernels
+from continua.eulerian.grid import padded
 from continua.eulerian.multigrid import Multigrid
 
 __all__ = ["FreeSurface"]
@@ -40,7 +41,7 @@ class FreeSurface:
     ) -> None:
         self.phi = phi
         self._parallel = phi.size >= _PARALLEL_FROM
-        inner = [np.zeros_like(w) for w in weights]
+        inner = [padded(w.shape, w.dtype) for w in weights]
         held, coarse = np.empty_like(fixed), np.empty_like(fixed)
         kernels.equations.pick(self._parallel)(phi, *weights, fixed, *inner, held, coarse)
         self.solver = Multigrid(inner, held, coarse_fixed=coarse, smoothing=smoothing)

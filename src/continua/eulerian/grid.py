@@ -6,13 +6,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
 
-__all__ = ["SIDES", "Grid", "free_memory", "make_grid"]
+__all__ = ["SIDES", "Grid", "free_memory", "make_grid", "padded"]
 
 SIDES = ("left", "right", "bottom", "top", "back", "front")
 MAX_CELLS = 2**31 - 1
@@ -154,3 +155,11 @@ def free_memory() -> float:
         return _MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return _MEMORY_SHARE * 8.0 * 2**30
+
+
+def padded(shape: Sequence[int], dtype: Any) -> NDArray:
+    """Return zeros that begin at a line of the cache, with more of them before and after."""
+    size, item = int(np.prod(shape)), np.dtype(dtype).itemsize
+    memory = np.zeros(size + 48, dtype)
+    start = 16 + (-memory.ctypes.data // item) % 16
+    return memory[start : start + size].reshape(shape)

@@ -202,8 +202,11 @@ def coarse_cells(values, factor, flat, coarse, low, high):
 
 
 @kernel_pair
-def diagonal(w0, w1, w2, fixed, d, low, high):
-    """Sum of the weights around each cell from `low` to before `high` and of what fixes it; 1 where that is zero."""
+def diagonal(w0, w1, w2, fixed, d, inverse, low, high):
+    """Sum of the weights around each cell from `low` to before `high` and of what fixes it; 1 where that is zero.
+
+    `inverse` receives one over it, unless it is empty.
+    """
     n0 = d.shape[0]
     wide = high[1] - low[1]
     for c in prange((high[0] - low[0]) * wide):
@@ -213,6 +216,9 @@ def diagonal(w0, w1, w2, fixed, d, low, high):
             if n0 > 1:
                 total += w0[i, j, k] + w0[i + 1, j, k]
             d[i, j, k] = total if total > 0.0 else 1.0
+        if inverse.size > 0:
+            for k in range(low[2], high[2]):
+                inverse[i, j, k] = 1 / d[i, j, k]
 
 
 @kernel_pair
@@ -240,7 +246,7 @@ def step_along(x, r_in, p, q, alpha, parts):
             i, j = r // n1, r % n1
             xr, rr, pr, qr = x[i, j], r_in[i, j], p[i, j], q[i, j]
             for k in range(n2):
-                xr[k] += alpha * pr[k]
+                xr[k] += np.float64(alpha) * np.float64(pr[k])
             for k in range(n2):
                 left = rr[k] - alpha * qr[k]
                 rr[k] = left

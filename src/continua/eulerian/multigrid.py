@@ -9,19 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.eulerian import laplace_kernels as kernels
+from continua.eulerian import laplace_wide as wide
+from continua.eulerian.grid import padded
 from continua.eulerian.regions import Regions
+from continua.numerics import get_threads
 
 __all__ = ["Level", "Multigrid", "Solve"]
 
 _PARALLEL_FROM = 32768  # cells; below, starting threads costs more than it saves
 _COARSEST = 300  # cells
 _COARSE_ITERATIONS = 400
+_REPLACE = 2e-3  # drop at which a residual in single precision is worked out anew: the first steps round it most
 
 
 @dataclass(frozen=True)
@@ -52,29 +57,72 @@ class Level:
         self.dtype = fixed.dtype
         self.parallel = fixed.size >= _PARALLEL_FROM
         self.diagonal = np.empty_like(fixed)
-        self.x = np.zeros_like(fixed)
-        self.b = np.zeros_like(fixed)
+        self.x = padded(fixed.shape, fixed.dtype)
+        self.b = padded(fixed.shape, fixed.dtype)
+        whole = all(a.flags.c_contiguous for a in (*self.weights, fixed))
+        self.wide = fixed.dtype == np.float32 and fixed.shape[2] >= wide.WIDE and whole
+        self.inverse = padded(fixed.shape, fixed.dtype) if self.wide else np.zeros((0, 0, 0), fixed.dtype)
 
     def refresh(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
         """Sum the diagonal of the cells from `low` to before `high` anew, after weights or `fixed` changed."""
         parallel = bool(np.prod(high - low) >= _PARALLEL_FROM)
-        kernels.diagonal.pick(parallel)(*self.weights, self.fixed, self.diagonal, low, high)
+        kernels.diagonal.pick(parallel)(*self.weights, self.fixed, self.diagonal, self.inverse, low, high)
 
-    def sweeps(self, count: int, *, from_zero: bool, forward: bool) -> None:
-        """Relax `count` times, red then black (`forward`) or black then red."""
+    def relax_down(self, count: int, below: Level | None) -> None:
+        """Relax `count` times from zero, red then black; hand the sums of the residual to the level `below`."""
+        if self.wide:
+            self._waves(count, 0, wide.FROM_ZERO, None, below)
+            return
         half = kernels.half_sweep.pick(self.parallel)
-        first = 0 if forward else 1
-        for number in range(count):
-            if from_zero and number == 0:
-                kernels.start_sweep.pick(self.parallel)(self.x, self.b, self.diagonal, first)
-            else:
-                half(self.x, self.b, *self.weights, self.diagonal, first)
-            half(self.x, self.b, *self.weights, self.diagonal, 1 - first)
+        kernels.start_sweep.pick(self.parallel)(self.x, self.b, self.diagonal, 0)
+        for number in range(1, 2 * count):
+            half(self.x, self.b, *self.weights, self.diagonal, number % 2)
+        if below is not None:
+            kernels.restrict.pick(self.parallel)(self.x, self.b, *self.weights, self.diagonal, below.b)
+
+    def relax_up(self, count: int, below: Level | None) -> None:
+        """Add the correction of the level `below`, and relax `count` times, black then red."""
+        if self.wide:
+            self._waves(count, 1, wide.RELAX if below is None else wide.CORRECT, below, None)
+            return
+        if below is not None:
+            kernels.refined.pick(self.parallel)(below.x, self.x)
+        half = kernels.half_sweep.pick(self.parallel)
+        for number in range(1, 2 * count + 1):
+            half(self.x, self.b, *self.weights, self.diagonal, number % 2)
+
+    def _waves(self, count: int, colour: int, begin: int, above: Level | None, below: Level | None) -> None:
+        """Relax `count` times, as many sweeps in one pass over memory as may be."""
+        run = wide.smooth.pick(self.parallel)
+        none = np.zeros((0, 0, 0), self.dtype)
+        x, b, *weights, inverse, d = self.rows(self.x, self.b, *self.weights, self.inverse, self.diagonal)
+        slabs = max(1, min(get_threads(), x.shape[0] // wide.LEAST_SLAB)) if self.parallel else 1
+        for first in range(0, 2 * count, wide.MOST_STEPS):
+            steps = min(2 * count - first, wide.MOST_STEPS)
+            up = above.rows(above.x)[0] if above is not None and first == 0 else none
+            down = below.rows(below.b)[0] if below is not None and first + steps == 2 * count else none
+            run(x, b, *weights, inverse, colour, steps, begin if first == 0 else wide.RELAX, up, d, down, slabs)
+
+    def rows(self, *arrays: NDArray) -> list[NDArray]:
+        """Return arrays of the level, of a plane one with its rows as planes."""
+        if self.shape[0] > 1:
+            return list(arrays)
+        across = [self.weights[1] if a is self.weights[0] else a for a in arrays]
+        return [a.reshape(a.shape[1], 1, a.shape[2]) for a in across]
+
+    def apply(self, x: NDArray, y: NDArray, parts: NDArray[np.float64]) -> float:
+        """Set y = A x, both made by `padded`; return x . y, added in a fixed order."""
+        if self.wide:
+            x, y, *weights, fixed = self.rows(x, y, *self.weights, self.fixed)
+            wide.apply.pick(self.parallel)(x, *weights, fixed, y, parts, kernels.CHUNK)
+        else:
+            kernels.apply.pick(self.parallel)(x, *self.weights, self.diagonal, y, parts)
+        return ordered(parts)
 
     @property
     def bytes(self) -> int:
         """Memory of the level."""
-        return sum(a.nbytes for a in (*self.weights, self.fixed, self.diagonal, self.x, self.b))
+        return sum(a.nbytes for a in (*self.weights, self.fixed, self.diagonal, self.inverse, self.x, self.b))
 
 
 def _coarser(shape: Sequence[int]) -> tuple[int, ...]:
@@ -122,7 +170,7 @@ class Multigrid:
         """Make room for coarser grids until one is small."""
         while depth > len(self.levels) and np.prod(self.levels[-1].shape) > _COARSEST:
             dtype, shape = self.levels[0].dtype, _coarser(self.levels[-1].shape)
-            faces = [np.zeros([n + (a == b) for b, n in enumerate(shape)], dtype) for a in range(3)]
+            faces = [padded([n + (a == b) for b, n in enumerate(shape)], dtype) for a in range(3)]
             self._mass.append(None if self._mass[0] is None else np.zeros(shape, dtype))
             self.levels.append(Level(faces, np.zeros(shape, dtype)))
 
@@ -173,20 +221,16 @@ class Multigrid:
         """Replace the finest `x` by an approximate solution for the finest `b`: one symmetric V-cycle from zero."""
         *upper, last = self.levels
         if not upper:
-            last.sweeps(self.smoothing, from_zero=True, forward=True)
-            last.sweeps(self.smoothing, from_zero=False, forward=False)
+            last.relax_down(self.smoothing, None)
+            last.relax_up(self.smoothing, None)
             return
-        for number, level in enumerate(upper):
-            level.sweeps(self.smoothing, from_zero=True, forward=True)
-            below = self.levels[number + 1]
-            kernels.restrict.pick(level.parallel)(level.x, level.b, *level.weights, level.diagonal, below.b)
+        for level, below in pairwise(self.levels):
+            level.relax_down(self.smoothing, below)
         assert self._coarsest is not None
         self._coarsest.level_out(last.b)
         kernels.coarsest(last.x, last.b, *last.weights, last.diagonal, 1e-6, _COARSE_ITERATIONS)
         for number in range(len(upper) - 1, -1, -1):
-            level = upper[number]
-            kernels.refined.pick(level.parallel)(self.levels[number + 1].x, level.x)
-            level.sweeps(self.smoothing, from_zero=False, forward=False)
+            upper[number].relax_up(self.smoothing, self.levels[number + 1])
 
     def solve(
         self,
@@ -211,12 +255,12 @@ class Multigrid:
         fine = self.levels[0]
         if not self._work:
             chunks = -(-fine.shape[0] * fine.shape[1] // kernels.CHUNK)
-            self._work = (np.empty_like(fine.x), np.empty_like(fine.x), np.empty(chunks))
+            self._work = (padded(fine.shape, fine.dtype), padded(fine.shape, fine.dtype), np.empty(chunks))
         parts = self._work[2]
         b = np.array(b, dtype=fine.dtype)
         self.regions.level_out(b)
         kernels.dots.pick(fine.parallel)(b, b, parts)
-        scale = float(np.sqrt(_ordered(parts)))
+        scale = float(np.sqrt(ordered(parts)))
         if not np.isfinite(scale):
             return Solve((np.inf,), False)
         if scale == 0.0:
@@ -236,7 +280,7 @@ class Multigrid:
         """Put the residual into the finest right-hand side, and return its length."""
         fine, parts = self.levels[0], self._work[2]
         kernels.true_residual.pick(fine.parallel)(x, b, *fine.weights, fine.diagonal, fine.b, parts)
-        return float(np.sqrt(_ordered(parts)))
+        return float(np.sqrt(ordered(parts)))
 
     def _plain(
         self, b: NDArray, x: NDArray, history: list[float], scale: float, rtol: float, most: int
@@ -255,23 +299,25 @@ class Multigrid:
         fine = self.levels[0]
         p, q, parts = self._work
         real = fine.dtype.type
-        rho = 0.0
+        rho, start = 0.0, history[-1]
+        drifts = fine.dtype == np.float32 and rtol < 0.1 * _REPLACE * start
         while history[-1] > rtol and len(history) <= most:
             self.regions.level_out(fine.b)
             self.cycle()
             kernels.dots.pick(fine.parallel)(fine.x, fine.b, parts)
-            before, rho = rho, _ordered(parts)
+            before, rho = rho, ordered(parts)
             beta = rho / before if before > 0.0 else 0.0
             if before > 0.0:
                 kernels.turn_direction.pick(fine.parallel)(p, fine.x, real(beta))
             else:
                 p[:] = fine.x
-            kernels.apply.pick(fine.parallel)(p, *fine.weights, fine.diagonal, q, parts)
-            curve = _ordered(parts)
+            curve = fine.apply(p, q, parts)
             if not (curve > 0.0 and rho > 0.0):
                 break
             kernels.step_along.pick(fine.parallel)(x, fine.b, p, q, real(rho / curve), parts)
-            history.append(float(np.sqrt(_ordered(parts))) / scale)
+            history.append(float(np.sqrt(ordered(parts))) / scale)
+            if drifts and history[-1] < _REPLACE * start:
+                history[-1], drifts = self._remaining(b, x) / scale, False
         history[-1] = self._remaining(b, x) / scale
 
     def __repr__(self) -> str:
@@ -279,6 +325,6 @@ class Multigrid:
         return f"<Multigrid: {len(self.levels)} levels ({sizes}), {self.smoothing}+{self.smoothing} sweeps>"
 
 
-def _ordered(parts: NDArray[np.float64]) -> float:
+def ordered(parts: NDArray[np.float64]) -> float:
     """Add strictly from first to last."""
     return float(np.cumsum(parts)[-1])

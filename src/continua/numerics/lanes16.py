@@ -18,6 +18,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 __all__ = [
     "WIDE",
+    "every_second16",
     "floor16",
     "from16",
     "gather16",
@@ -181,6 +182,19 @@ def min16(typing, a, b):
 def max16(typing, a, b):
     """Return the larger of two values in each lane."""
     return _extreme(">")(typing, a, b)
+
+
+@intrinsic
+def every_second16(typing, first, a, b):
+    """Return lanes of `a` and `b` by turns: the first of `a` if `first` is 0, else of `b`."""
+
+    def generate(context, builder, signature, args):
+        flags = ir.VectorType(ir.IntType(1), WIDE)
+        even, odd = (ir.Constant(flags, [(n + start) % 2 for n in range(WIDE)]) for start in (1, 0))
+        begins = builder.icmp_signed("==", args[0], ir.Constant(args[0].type, 0))
+        return builder.select(builder.select(begins, even, odd), args[1], args[2])
+
+    return _F(first, _F, _F), generate
 
 
 @intrinsic
