@@ -105,6 +105,57 @@ def test_cycles_do_not_grow_with_the_grid():
     assert max(counts) <= min(counts) + 2
 
 
+def swept(matrix, x, b, colours, count, first):
+    """Red-black Gauss-Seidel by the stored matrix, one colour after the other."""
+    off = matrix - sparse.diags(matrix.diagonal())
+    x = x.ravel().astype(float)
+    for number in range(count):
+        fresh = (b.ravel() - off @ x) / matrix.diagonal()
+        x = np.where(colours.ravel() == (first + number) % 2, fresh, x)
+    return x.reshape(b.shape)
+
+
+@pytest.mark.parametrize("shape", [(70, 9, 21), (1, 75, 37)])
+@pytest.mark.parametrize("smoothing", [1, 3, 5])
+def test_sweeps_in_one_pass_are_those_one_after_the_other(shape, smoothing):
+    rng = np.random.default_rng(6)
+    weights = [rng.uniform(size=[n + (a == b) for b, n in enumerate(shape)]) for a in range(3)]
+    for a in range(3):
+        np.moveaxis(weights[a], a, 0)[[0, -1]] = 0.0
+    fixed = rng.uniform(size=shape)
+    solver = Multigrid([w.astype(np.float32) for w in weights], fixed.astype(np.float32), smoothing=smoothing)
+    fine, below = solver.levels[:2]
+    assert fine.wide
+    fine.parallel = True
+    matrix, b = explicit(weights, fixed), rng.normal(size=shape)
+    colours = np.indices(shape).sum(axis=0) % 2
+    fine.b[:] = b
+    results = []
+    before = ct.get_threads()
+    try:
+        for threads in (1, min(2, before)):  # as many parts side by side
+            ct.set_threads(threads)
+            fine.relax_down(smoothing, below)
+            down, rest = fine.x.copy(), below.b.copy()
+            below.x[:] = np.arange(below.x.size, dtype=float).reshape(below.shape) % 7
+            fine.relax_up(smoothing, below)
+            results.append((down, rest, fine.x.copy()))
+    finally:
+        ct.set_threads(before)
+    for one, two in zip(*results, strict=True):
+        assert np.array_equal(one, two)
+    down, rest, up = results[0]
+    wanted = swept(matrix, np.zeros(shape), b, colours, 2 * smoothing, 0)
+    np.testing.assert_allclose(down, wanted, atol=1e-5)
+    left = b - (matrix @ wanted.ravel()).reshape(shape)
+    wide = np.pad(left, [(0, 0) if n == 1 else (0, n % 2) for n in shape])
+    step = 1 if shape[0] == 1 else 2
+    sums = sum(wide[i::step, j::2, k::2] for i in range(step) for j in (0, 1) for k in (0, 1))
+    np.testing.assert_allclose(rest, sums, atol=2e-5)
+    copied = np.kron(below.x, np.ones((step, 2, 2)))[tuple(slice(n) for n in shape)]
+    np.testing.assert_allclose(up, swept(matrix, wanted + copied, b, colours, 2 * smoothing, 1), atol=1e-4)
+
+
 def test_the_preconditioner_is_symmetric():
     weights, fixed, _ = tunnel(32, 2, radius=0.2)
     solver = Multigrid(weights, fixed)

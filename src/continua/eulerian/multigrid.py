@@ -26,7 +26,9 @@ __all__ = ["Level", "Multigrid", "Solve"]
 _PARALLEL_FROM = 32768  # cells; below, starting threads costs more than it saves
 _COARSEST = 300  # cells
 _COARSE_ITERATIONS = 400
-_REPLACE = 2e-3  # drop at which a residual in single precision is worked out anew: the first steps round it most
+_REPLACE = (
+    2e-3  # drop at which a residual in single precision is worked out anew: the first steps round it most
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,19 @@ class Level:
             steps = min(2 * count - first, wide.MOST_STEPS)
             up = above.rows(above.x)[0] if above is not None and first == 0 else none
             down = below.rows(below.b)[0] if below is not None and first + steps == 2 * count else none
-            run(x, b, *weights, inverse, colour, steps, begin if first == 0 else wide.RELAX, up, d, down, slabs)
+            run(
+                x,
+                b,
+                *weights,
+                inverse,
+                colour,
+                steps,
+                begin if first == 0 else wide.RELAX,
+                up,
+                d,
+                down,
+                slabs,
+            )
 
     def rows(self, *arrays: NDArray) -> list[NDArray]:
         """Return arrays of the level, of a plane one with its rows as planes."""
@@ -266,7 +280,10 @@ class Multigrid:
         if scale == 0.0:
             x[:] = 0.0
             return Solve((0.0,), True)
-        history = [self._remaining(b, x) / scale]
+        if x.any():
+            history = [self._remaining(b, x) / scale]
+        else:
+            fine.b[:], history = b, [1.0]
         run = self._conjugate if accelerate else self._plain
         while history[-1] > rtol and len(history) <= max_iterations:
             before = history[-1]
