@@ -180,6 +180,20 @@ def test_single_precision_reaches_six_digits_and_double_ten():
     assert Multigrid(weights, fixed).solve(b, x, rtol=1e-10).converged
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_first_guess_in_cells_that_closed_since_does_no_harm(dtype):
+    weights, fixed, b = tunnel(32, 2, dtype, radius=0.2)
+    found = np.zeros(b.shape)
+    solver = Multigrid(weights, fixed)
+    assert solver.solve(b, found, rtol=1e-6).converged
+    again = found + 3.0
+    solve = solver.solve(b, again, rtol=1e-6)
+    assert solve.converged
+    assert solve.iterations < 12
+    np.testing.assert_allclose(again, found, atol=1e-4 * found.max())
+    assert found[0, 16, 16] == again[0, 16, 16] == 0.0
+
+
 def test_closed_regions_and_pockets_are_found_and_solved():
     n = 32
     grid = make_grid((1.0, 1.0), (n, n))

@@ -97,9 +97,19 @@ def apply(x, w0, w1, w2, d, y, parts):
         parts[c] = total
 
 
+@inline
+def _weights_around(w0, w1, w2, i, j, k, flat):
+    """Return the sum of the weights of a cell's faces."""
+    total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1]
+    return total if flat else total + w0[i, j, k] + w0[i + 1, j, k]
+
+
 @kernel_pair
-def true_residual(x, b, w0, w1, w2, d, r_out, parts):
-    """Set r = b - A x with x in double precision; `parts` receives r . r of each chunk of rows."""
+def true_residual(x, b, w0, w1, w2, fixed, d, r_out, parts):
+    """Set r = b - A x with x in double precision; `parts` receives r . r of each chunk of rows.
+
+    Cells without open faces, which may have had some when x was a solution, are set to 0.
+    """
     n0, n1, n2 = x.shape
     rows = n0 * n1
     for c in prange((rows + CHUNK - 1) // CHUNK):
@@ -107,7 +117,10 @@ def true_residual(x, b, w0, w1, w2, d, r_out, parts):
         acc = np.empty(n2)
         for r in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
             i, j = r // n1, r % n1
-            row, weight, out, known = x[i, j], d[i, j], r_out[i, j], b[i, j]
+            row, weight, held, out, known = x[i, j], d[i, j], fixed[i, j], r_out[i, j], b[i, j]
+            for k in range(n2):
+                if held[k] == 0 and _weights_around(w0, w1, w2, i, j, k, n0 == 1) == 0:
+                    row[k] = 0.0
             acc[:] = 0.0
             _neighbours(x, w0, w1, w2, i, j, acc)
             for k in range(n2):

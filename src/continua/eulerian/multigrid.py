@@ -296,7 +296,9 @@ class Multigrid:
     def _remaining(self, b: NDArray, x: NDArray) -> float:
         """Put the residual into the finest right-hand side, and return its length."""
         fine, parts = self.levels[0], self._work[2]
-        kernels.true_residual.pick(fine.parallel)(x, b, *fine.weights, fine.diagonal, fine.b, parts)
+        kernels.true_residual.pick(fine.parallel)(
+            x, b, *fine.weights, fine.fixed, fine.diagonal, fine.b, parts
+        )
         return float(np.sqrt(ordered(parts)))
 
     def _plain(
