@@ -71,6 +71,9 @@ def report(path: np.ndarray) -> None:
     print("    T   Z experiment   Z simulated   difference   with the delay")
     for row, late in zip(compare(path), compare(path, delay), strict=True):
         print(f"{row[0]:5.2f} {row[1]:14.2f} {row[2]:13.3f} {100 * row[3]:+10.1f} % {100 * late[3]:+14.1f} %")
+    for what, table in (("as it is", compare(path)), ("with the delay", compare(path, delay))):
+        largest = np.abs(table[table[:, 0] > 1.2, 3]).max()
+        print(f"largest difference for T > 1.2, {what}: {100 * largest:.1f} %")
 
 
 if __name__ == "__main__":

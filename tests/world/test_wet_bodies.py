@@ -6,13 +6,14 @@ import pytest
 import continua as ct
 
 
-def momentum(water, ball):
+def momentum(world, water, ball):
+    """Return momentum and its moment, with what the ball lent to the water it moves and gets back in the next step."""
     m, v, x = water.particle_mass, water.velocities, water.positions
-    turn = ball.rotation
-    angular = np.cross(x, m * v).sum(axis=0) + np.cross(ball.center, ball.mass * ball.velocity)
-    return m * v.sum(axis=0) + ball.mass * ball.velocity, angular + turn @ np.diag(
-        ball.inertia
-    ) @ turn.T @ ball.spin
+    turn, kept = ball.rotation, world._wetting.state()
+    unit = np.concatenate([ball.velocity, turn @ (ball.solid.inertia * (ball.spin @ turn))])
+    own = ball.mass * unit + kept["ball/owed"][0] * (unit - kept["ball/before"][0])
+    angular = np.cross(x, m * v).sum(axis=0) + np.cross(ball.center, own[:3]) + own[3:]
+    return m * v.sum(axis=0) + own[:3], angular
 
 
 @pytest.mark.parametrize(
@@ -31,10 +32,10 @@ def test_momentum_is_exchanged_to_round_off(boundary, solver):
         wall_friction=0.3, name="water",
     )  # fmt: skip
     world = ct.World([water, ball], gravity=(0, 0, 0), dt=0.005)
-    linear, angular = momentum(water, ball)
+    linear, angular = momentum(world, water, ball)
     for _ in range(12):
         world.step()
-    now, turned = momentum(water, ball)
+    now, turned = momentum(world, water, ball)
     assert ball.velocity[1] > -1.7  # they have met
     scale = np.abs(linear).max()
     # positions of PBF are single precision: 3e-8 m in 5 ms are 6e-6 m/s
@@ -65,6 +66,57 @@ def test_a_ball_floats_as_deep_as_archimedes_says_or_sinks(density):
     )
     level = (0.4 * 0.4 * 0.2 + cap(depth)) / 0.16
     assert abs(np.mean(heights[-30:]) - (level + radius - depth)) < 0.02  # half a particle
+
+
+def test_a_ball_that_doubles_its_density_floats_lower_each_time_and_sinks_past_that_of_water():
+    radius = 0.1
+    volume = 4 / 3 * np.pi * radius**3
+    ball = ct.RigidBody(ct.Sphere((0, 0.34, 0), radius), density=125.0, name="ball")
+    water = ct.Fluid(
+        ((-0.2, 0, -0.2), (0.2, 0.24, 0.2)), particle_radius=0.02, boundary="density_map", xsph=0.1,
+        solver=ct.DFSPH(density_error=1e-3), name="water",
+    )  # fmt: skip
+    world = ct.World([water, ball], colliders=[ct.Box((0, 0.5, 0), (0.4, 1, 0.4), inside=True)], dt=0.01)
+    found = []
+    for density in (125.0, 250.0, 500.0, 2000.0):
+        ball.mass = density * volume
+        heights = []
+        for _ in range(60):
+            world.step()
+            heights.append(ball.center[1])
+        found.append(np.mean(heights[-20:]))
+    assert (np.diff(found) < -0.2 * radius).all()
+    assert found[2] > 0.24  # half of it is in the water
+    assert found[3] < radius + 0.01  # on the floor
+    kept = world.state()
+    ball.mass = 1.0
+    world.restore(kept)
+    assert ball.mass == 2000.0 * volume
+
+
+def test_a_light_ball_below_the_surface_rises_as_its_added_mass_lets_it():
+    """A ball moves half of its volume of water along: a = g (1 - s) / (s + 1/2), more than g for a light one."""
+    d, radius, center = 1 / 30, 0.1, np.array([0, 0.3, 0])
+    lattice = [np.arange(low + d / 2, high, d) for low, high in ((-0.3, 0.3), (0, 0.6), (-0.3, 0.3))]
+    points = np.stack(np.meshgrid(*lattice, indexing="ij"), axis=-1).reshape(-1, 3)
+    points = points[np.linalg.norm(points - center, axis=1) > radius + 0.45 * d]
+    ball = ct.RigidBody(ct.Sphere(tuple(center), radius), density=1000.0, name="ball")
+    water = ct.Fluid(points=points, particle_radius=d / 2, boundary="density_map", name="water")
+    tank = ct.Box((0, 0.8, 0), (0.6, 1.6, 0.6), inside=True)
+    world = ct.World([water, ball], colliders=[tank], dt=0.005)
+    for _ in range(60):
+        world.step()  # the water comes to rest
+    s = 0.02
+    ball.mass *= s
+    ball.velocity, ball.spin = (0, 0, 0), (0, 0, 0)
+    speeds = [0.0]
+    for _ in range(8):
+        world.step()
+        speeds.append(ball.velocity[1])
+    gained = np.diff(speeds) / 0.005
+    # the walls are near and the particles a third of the radius: both add to the water that has to be moved
+    assert 0.7 < gained.mean() / (9.81 * (1 - s) / (s + 0.5)) < 1.05
+    assert np.ptp(gained) < 0.25 * gained.mean()  # it does not shake
 
 
 def test_a_soft_block_feels_the_water_and_pushes_back():

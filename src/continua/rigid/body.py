@@ -70,7 +70,7 @@ class RigidGroup:
             raise InputError(f"a rigid body's motion must be a Motion, not {type(motion).__name__}")
         self.motion = motion
         self.solid = solid_of(shape)
-        self.mass_each = _mass(density, mass, self.solid.volume)
+        self.mass_each = self._start_mass = _mass(density, mass, self.solid.volume)
         shifts = _table(places, "places")
         count = len(shifts)
         self._rest_x = self.solid.center + shifts
@@ -82,6 +82,7 @@ class RigidGroup:
         self._x, self._q, self._v = self._rest_x.copy(), self._rest_q.copy(), self._start_v.copy()
         self._load = np.zeros((count, 6))  # forces and torques
         self._passing: NDArray[np.float64] | None = None  # those of the next step alone
+        self._burden: NDArray[np.float64] | None = None  # and masses
         self._pulls: list[RigidPull] = []
         self._contacts = ContactForces.none()
         self._surroundings = Surroundings()
@@ -177,27 +178,43 @@ class RigidGroup:
         self._load[:, :3] = _table(force, "force", self.count)
         self._load[:, 3:] = _table(torque, "torque", self.count)
 
-    def add_force(self, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
+    def add_force(
+        self,
+        force: ArrayLike = (0, 0, 0),
+        torque: ArrayLike = (0, 0, 0),
+        burden: NDArray[np.float64] | None = None,
+    ) -> None:
         """Add forces [N] at the centres and torques [N m], for all [3] or each [k, 3], for the next step alone.
 
-        This is how other parts of a world, such as a fluid, act on a body; see `World.exchange`.
+        This is how other parts of a world, such as a fluid, act on a body; see `World.exchange`. A `burden` [kg], shape
+        [k], is mass that has to be moved along in that step, as inertia without weight, spread out as the body's own.
         """
         if self._passing is None:
             self._passing = np.zeros((self.count, 6))
         self._passing[:, :3] += np.asarray(force)
         self._passing[:, 3:] += np.asarray(torque)
+        if burden is not None:
+            self._burden = burden.copy() if self._burden is None else self._burden + burden
 
-    def added(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return what `add_force` added: forces and torques, each [k, 3]; or None."""
-        return None if self._passing is None else (self._passing[:, :3].copy(), self._passing[:, 3:].copy())
+    def added(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None] | None:
+        """Return what `add_force` added: forces and torques, each [k, 3], and burdens [k] or None; or None."""
+        if self._passing is None:
+            return None
+        return self._passing[:, :3].copy(), self._passing[:, 3:].copy(), self._burden
 
     def forget_added(self) -> None:
         """Take back what `add_force` added."""
-        self._passing = None
+        self._passing = self._burden = None
 
     def note_contact(self, points: NDArray[np.float64], forces: NDArray[np.float64]) -> None:
         """Hear of the contact forces of the last step [N] and the points where they act [m], shape [c, 3] each."""
         self._contacts = ContactForces(frozen(points), frozen(forces))
+
+    @property
+    def _moved_masses(self) -> NDArray[np.float64]:
+        """Mass of each copy with its burden [kg], shape [k]."""
+        own = np.full(self.count, self.mass_each)
+        return own if self._burden is None else own + self._burden
 
     @property
     def _loads(self) -> NDArray[np.float64]:
@@ -284,7 +301,10 @@ class RigidGroup:
 
     def state(self) -> dict[str, NDArray]:
         """Return everything that a bit-equal restart needs, besides the world's contacts."""
-        return {"centers": self._x.copy(), "quaternions": self._q.copy(), "velocities": self._v.copy()}
+        state = {"centers": self._x.copy(), "quaternions": self._q.copy(), "velocities": self._v.copy()}
+        if self.mass_each != self._start_mass:
+            state["mass"] = np.array(self.mass_each)
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over a state from `state()`."""
@@ -299,11 +319,13 @@ class RigidGroup:
                 )
         for key, target in targets.items():
             target[:] = state[key]
+        self.mass_each = float(state.get("mass", self._start_mass))
         self._contacts = ContactForces.none()
 
     def reset(self) -> None:
         """Go back to the start."""
         self._contacts = ContactForces.none()
+        self.mass_each = self._start_mass
         self._x[:], self._q[:], self._v[:] = self._rest_x, self._rest_q, self._start_v
 
     def __repr__(self) -> str:
@@ -330,8 +352,12 @@ class RigidBody(RigidGroup):
 
     @property
     def mass(self) -> float:
-        """Mass [kg]."""
+        """Mass [kg]; set it at any time."""
         return self.mass_each
+
+    @mass.setter
+    def mass(self, value: float) -> None:
+        self.mass_each = _mass(None, value, self.solid.volume)
 
     @property
     def center(self) -> NDArray[np.float64]:

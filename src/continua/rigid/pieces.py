@@ -54,7 +54,7 @@ class Pieces:
         self.group, self.kind = np.zeros(n, np.int32), np.zeros(n, np.int32)
         self.size, self.radius, self.thin = np.zeros((n, 3)), np.zeros(n), np.zeros(n)
         self.moves = np.zeros(n, np.bool_)
-        self.mass = np.ones(n)
+        self.mass, self._known = np.ones(n), np.zeros(len(bodies))
         for number, body in enumerate(bodies):
             self._take_body(number, body)
         for i, (number, kind, size, turn, center) in enumerate(self._rest, self.count):
@@ -78,11 +78,17 @@ class Pieces:
             setattr(body, own, whole[rows])
         self.group[rows], self.kind[rows], self.size[rows] = number, body.solid.kind, body.solid.size
         self.radius[rows], self.thin[rows] = body.solid.radius, body.solid.thin
-        self.J[rows] = body.inertia
-        self.mass[rows] = body.mass_each
+        self.moves[rows] = body.motion is None
+        self._weigh(number, body)
+
+    def _weigh(self, number: int, body: RigidGroup) -> None:
+        """Take over the masses of a body's copies, with what they have to move along."""
+        rows = slice(self.starts[number], self.starts[number + 1])
+        self._known[number] = body.mass_each if body._burden is None else np.nan
+        self.mass[rows] = body._moved_masses
+        self.J[rows] = self.mass[rows, None] * body.solid.inertia
         if body.motion is None:
-            self.moves[rows] = True
-            self.M[rows, 0] = 1.0 / body.mass_each
+            self.M[rows, 0] = 1.0 / self.mass[rows]
 
     def rest(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return positions [n, 3] and rotations [n, 3, 3] at the start."""
@@ -109,7 +115,10 @@ class Pieces:
         return np.stack([-half, half])
 
     def refresh(self) -> None:
-        """Work out rotations and inverse inertias anew, after the bodies' poses were changed from outside."""
+        """Work out rotations and inverse inertias anew, after the bodies' poses or masses were changed from outside."""
+        for number, body in enumerate(self.bodies):
+            if body._burden is not None or self._known[number] != body.mass_each:
+                self._weigh(number, body)
         turns = from_quaternions(self.Q)
         self.R[:] = turns.reshape(-1, 9)
         free = np.flatnonzero(self.moves)

@@ -285,11 +285,13 @@ class RigidSystem:
         A[: p.count, :3] = self._surroundings.gravity * p.moves[: p.count, None]
         for number, body in enumerate(p.bodies):
             load = body._loads
+            rows = slice(p.starts[number], p.starts[number + 1])
+            if body._burden is not None:  # it has no weight
+                A[rows, :3] *= (body.mass_each / p.mass[rows])[:, None]
             if load.any() and body.motion is None:
-                rows = slice(p.starts[number], p.starts[number + 1])
-                A[rows, :3] += load[:, :3] / body.mass_each
+                A[rows, :3] += load[:, :3] / p.mass[rows, None]
                 turns = p.R[rows].reshape(-1, 3, 3)
-                own = np.einsum("kji,kj->ki", turns, load[:, 3:]) / body.inertia
+                own = np.einsum("kji,kj->ki", turns, load[:, 3:]) / p.J[rows]
                 A[rows, 3:] += np.einsum("kij,kj->ki", turns, own)
         return A
 

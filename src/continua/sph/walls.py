@@ -45,8 +45,12 @@ class Carrier(Protocol):
     def velocity(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return its centre [m], the velocity there [m/s] and the angular velocity [rad/s]."""
 
-    def receive(self, impulse: NDArray[np.float64], moment: NDArray[np.float64]) -> None:
-        """Take an impulse [N s] and a moment of impulse about the centre [N m s]."""
+    def receive(self, impulse: NDArray[np.float64], moment: NDArray[np.float64], wet: float = 0.0) -> None:
+        """Take an impulse [N s] and a moment of impulse about the centre [N m s].
+
+        `wet` [kg/m] is the sum of the masses of particles times the gradients of the density that they feel: about
+        0.6 times the fluid's density in kg/m3 and the area that it touches in m2.
+        """
 
 
 @dataclass
@@ -181,13 +185,13 @@ class ShapeWall:
             u = velocities.reshape(-1, 4)[near, :3].astype(np.float64)
             slip = scratch.density[near, None] * u - scratch.drift.reshape(-1, 4)[near, :3]
             impulses += weight[near, None] * slip
-        self._receive(x + origin, impulses)
+        self._receive(x + origin, impulses, float(fluid.masses[near] @ np.linalg.norm(gradient, axis=1)))
 
-    def _receive(self, points: NDArray[np.float64], impulses: NDArray[np.float64]) -> None:
+    def _receive(self, points: NDArray[np.float64], impulses: NDArray[np.float64], wet: float = 0.0) -> None:
         if self.carrier is None or len(points) == 0:
             return
         center, _, _ = self.carrier.velocity()
-        self.carrier.receive(impulses.sum(axis=0), np.cross(points - center, impulses).sum(axis=0))
+        self.carrier.receive(impulses.sum(axis=0), np.cross(points - center, impulses).sum(axis=0), wet)
 
     def put_back(
         self, fluid: Pressing, walls: WallSums, origin: NDArray, time: float, dt: float, diameter: float
