@@ -111,4 +111,4 @@ def test_density_counts_every_particle_once():
     rows[:, 0] = 0.5
     rows[:, 1:3] = np.random.default_rng(3).uniform(1.0, 11.0, size=(50, 2))
     particles.put(rows)
-    assert particles.density(np.float32).sum() == pytest.approx(50.0)
+    assert particles.density().sum() == pytest.approx(50.0)

@@ -1,7 +1,10 @@
 """Surfaces of liquids on grids, which are others at every moment, in all files."""
 
+import base64
 import json
+import re
 import struct
+import zlib
 
 import meshio
 import numpy as np
@@ -17,7 +20,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("liquid")
     water = ct.Liquid((1.0, 1.0), (16, 16), block=((0, 0), (0.4, 0.6)), detail=1, name="water")
     world = ct.World([water], dt=0.05, name="dam")
-    sinks = [make_sink(kind, place) for kind in ("vti", "vtu", "ply", "glb", "usd")]
+    sinks = [make_sink(kind, place) for kind in ("vti", "vtu", "ply", "glb", "usd", "html")]
     for sink in sinks:
         sink.open(RunInfo(name="dam", fps=10.0, seconds=0.3, view={"color": "velocity"}))
     frames = list(world.run(0.3, 10.0, sinks))
@@ -59,3 +62,39 @@ def test_usd_has_the_surface_at_each_time(folder):
     mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/World/water/surface"))
     for index, frame in enumerate(frames):
         assert len(mesh.GetFaceVertexCountsAttr().Get(index)) == len(frame["water"].triangles)
+
+
+def _unfolded(codes):
+    """Read corners of triangles one after the other, as a page does."""
+    corners, following = [], 0
+    for back in codes.tolist():
+        corners.append(following - back)
+        following += back == 0
+    return np.array(corners).reshape(-1, 3)
+
+
+def test_replay_has_the_surface_of_each_frame(folder):
+    place, frames = folder
+    page = next(place.glob("*.html")).read_text()
+    data = zlib.decompress(base64.b64decode(re.search('id="continua-replay"[^>]*>([^<]*)', page)[1]))
+    _, length = struct.unpack_from("<II", data)
+    header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
+
+    def array(name):
+        place = header["arrays"][name]
+        return np.frombuffer(body, np.uint8, int(np.prod(place["shape"])), place["offset"]).astype(int)
+
+    moves = header["moves"][0]
+    places = array("0/positions").reshape(2, -1, 3)
+    folded = places[0] + 256 * places[1]
+    steps = np.where(folded % 2, -(folded + 1) // 2, folded // 2)
+    low, high = np.array(moves["positions"]["low"]), np.array(moves["positions"]["high"])
+    codes = (array("0/faces").reshape(3, -1) * [[1], [256], [65536]]).sum(axis=0)
+    for frame in frames:
+        count, corners = moves["counts"].pop(0), moves["faces"].pop(0)
+        points = low + (high - low) / 65535 * (np.cumsum(steps[:count], axis=0) % 65536)
+        found = points[_unfolded(codes[:corners])]
+        wanted = frame["water"].positions[frame["water"].triangles]
+        assert found == pytest.approx(wanted, abs=2.0 / 65535)
+        steps, codes = steps[count:], codes[corners:]
+    assert len(steps) == len(codes) == 0

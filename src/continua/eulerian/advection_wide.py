@@ -22,7 +22,7 @@ from continua.numerics.lanes16 import (
     store16,
 )
 
-__all__ = ["WIDE", "advect", "correct", "over_correct"]
+__all__ = ["WIDE", "advect", "blend", "correct", "over_correct", "trace", "value_at"]
 
 
 @inline
@@ -34,7 +34,7 @@ def _spot(way, at, n):
 
 
 @inline
-def _blend(q, x, y, z, i, j, k):
+def blend(q, x, y, z, i, j, k):
     """Interpolate q the way (x, y, z) from the sample (i, j, k); return value, smallest and largest sample."""
     n0, n1, n2 = q.shape
     b, g = _spot(y, j, n1)
@@ -60,25 +60,26 @@ def _blend(q, x, y, z, i, j, k):
 
 
 @inline
-def _value(q, x, y, z, i, j, k):
-    value, _, _ = _blend(q, x, y, z, i, j, k)
+def value_at(q, x, y, z, i, j, k):
+    """Interpolate q the way (x, y, z) from the sample (i, j, k)."""
+    value, _, _ = blend(q, x, y, z, i, j, k)
     return value
 
 
 @inline
-def _trace(u0, u1, u2, o0, o1, o2, i, j, k, s, order):
+def trace(u0, u1, u2, o0, o1, o2, i, j, k, s, order):
     """Follow the flow back from the samples (i, j, k) with offset o for the time s; return the way in cells."""
     x, y, z = splat16(0.0), splat16(0.0), splat16(0.0)
     sx, sy, sz = x, y, z
     for stage in range(order):
         vx = splat16(0.0)
         if u1.shape[0] > 1:
-            vx = _value(u0, x + o0, y + (o1 - 0.5), z + (o2 - 0.5), i, j, k)
-            vy = _value(u1, x + (o0 - 0.5), y + o1, z + (o2 - 0.5), i, j, k)
-            vz = _value(u2, x + (o0 - 0.5), y + (o1 - 0.5), z + o2, i, j, k)
+            vx = value_at(u0, x + o0, y + (o1 - 0.5), z + (o2 - 0.5), i, j, k)
+            vy = value_at(u1, x + (o0 - 0.5), y + o1, z + (o2 - 0.5), i, j, k)
+            vz = value_at(u2, x + (o0 - 0.5), y + (o1 - 0.5), z + o2, i, j, k)
         else:
-            vy = _value(u1, x, y + o1, z + (o2 - 0.5), i, j, k)
-            vz = _value(u2, x, y + (o1 - 0.5), z + o2, i, j, k)
+            vy = value_at(u1, x, y + o1, z + (o2 - 0.5), i, j, k)
+            vz = value_at(u2, x, y + (o1 - 0.5), z + o2, i, j, k)
         share = (2.0 + stage) / 9.0 if order == 3 else (1.0 if stage == order - 1 else 0.0)
         sx, sy, sz = sx + share * vx, sy + share * vy, sz + share * vz
         reach = -s * (0.5 if stage == 0 else 0.75)
@@ -103,8 +104,8 @@ def advect(q, o0, o1, o2, u0, u1, u2, s, order, out, low, high):
         for block in range((n2 + WIDE - 1) // WIDE):
             first = min(block * WIDE, n2 - WIDE)
             k = span16(first)
-            x, y, z = _trace(u0, u1, u2, o0, o1, o2, i, j, k, s, order)
-            value, least, most = _blend(q, x, y, z, i, j, k)
+            x, y, z = trace(u0, u1, u2, o0, o1, o2, i, j, k, s, order)
+            value, least, most = blend(q, x, y, z, i, j, k)
             store16(out, row * n2 + first, value)
             if limits:
                 store16(low, row * n2 + first, least)
@@ -122,8 +123,8 @@ def correct(q, o0, o1, o2, u0, u1, u2, s, order, once, low, high, out):
             first = min(block * WIDE, n2 - WIDE)
             k = span16(first)
             at = row * n2 + first
-            x, y, z = _trace(u0, u1, u2, o0, o1, o2, i, j, k, -s, order)
-            back = _value(once, x, y, z, i, j, k)
+            x, y, z = trace(u0, u1, u2, o0, o1, o2, i, j, k, -s, order)
+            back = value_at(once, x, y, z, i, j, k)
             value = load16(once, at) + 0.5 * (load16(q, at) - back)
             store16(out, at, min16(max16(value, load16(low, at)), load16(high, at)))
 
@@ -139,6 +140,6 @@ def over_correct(q, o0, o1, o2, u0, u1, u2, s, order, once, out):
             first = min(block * WIDE, n2 - WIDE)
             k = span16(first)
             at = row * n2 + first
-            x, y, z = _trace(u0, u1, u2, o0, o1, o2, i, j, k, -s, order)
+            x, y, z = trace(u0, u1, u2, o0, o1, o2, i, j, k, -s, order)
             mine = load16(q, at)
-            store16(out, at, mine + 0.5 * (mine - _value(once, x, y, z, i, j, k)))
+            store16(out, at, mine + 0.5 * (mine - value_at(once, x, y, z, i, j, k)))

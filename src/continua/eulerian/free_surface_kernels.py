@@ -7,7 +7,7 @@ from numba import prange
 
 from continua.numerics import inline, kernel, kernel_pair
 
-__all__ = ["equations", "forget", "known_faces", "sources", "spread", "subtract_gradient"]
+__all__ = ["equations", "known_faces", "sources", "spread", "subtract_gradient"]
 
 NEAREST = 0.01  # of the spacing: the surface is never taken to be nearer to a middle of a cell
 
@@ -91,20 +91,38 @@ def sources(b, phi, open_volume, growth):
 
 
 @kernel_pair
-def known_faces(phi, part, axis, narrow, state):
-    """Give the state 0 to faces beside liquid that are open by `narrow` or more, 255 to all others."""
+def known_faces(u, phi, part, axis, narrow, state):
+    """Give the state 0 to faces beside liquid that are open by `narrow` or more; all others get 255 and stand still."""
     n0, n1, n2 = state.shape
     m0, m1, m2 = phi.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
+        one = phi[min(i, m0 - 1), min(j, m1 - 1)]
+        two = phi[
+            max(i - 1, 0) if axis == 0 else min(i, m0 - 1), max(j - 1, 0) if axis == 1 else min(j, m1 - 1)
+        ]
+        known, open_part, row = state[i, j], part[i, j], u[i, j]
+        back = 1 if axis == 2 else 0
+        for k in range(back, m2):
+            wet = (one[k] < 0.0) | (two[k - back] < 0.0)
+            known[k] = 0 if wet & (open_part[k] >= narrow) else 255
+        if axis == 2:
+            known[0] = 0 if one[0] < 0.0 and open_part[0] >= narrow else 255
+            known[m2] = 0 if one[m2 - 1] < 0.0 and open_part[m2] >= narrow else 255
         for k in range(n2):
-            a = i - 1 if axis == 0 else i
-            b = j - 1 if axis == 1 else j
-            c = k - 1 if axis == 2 else k
-            wet = i < m0 and j < m1 and k < m2 and phi[min(i, m0 - 1), min(j, m1 - 1), min(k, m2 - 1)] < 0.0
-            if a >= 0 and b >= 0 and c >= 0:
-                wet = wet or phi[a, b, c] < 0.0
-            state[i, j, k] = 0 if wet and part[i, j, k] >= narrow else 255
+            row[k] = row[k] if known[k] == 0 else 0
+
+
+@inline
+def packed(i, j, k):
+    """Return a sample as one number."""
+    return (i << 40) | (j << 20) | k
+
+
+@inline
+def unpacked(at):
+    """Return the sample of a packed number."""
+    return at >> 40, (at >> 20) & 0xFFFFF, at & 0xFFFFF
 
 
 @inline
@@ -122,24 +140,25 @@ def beside(i, j, k, side):
 def first_front(state, front):
     """List the samples without a state (255) beside those with state 0, and give them state 1; return how many."""
     n0, n1, n2 = state.shape
+    near = np.empty(n2, np.uint8)
     count = 0
     for i in range(n0):
         for j in range(n1):
             row = state[i, j]
+            a, b = state[max(i - 1, 0), j], state[min(i + 1, n0 - 1), j]
+            c, d = state[i, max(j - 1, 0)], state[i, min(j + 1, n1 - 1)]
             for k in range(n2):
-                if row[k] != 255:
-                    continue
-                near = (
-                    (k > 0 and row[k - 1] == 0)
-                    or (k < n2 - 1 and row[k + 1] == 0)
-                    or (j > 0 and state[i, j - 1, k] == 0)
-                    or (j < n1 - 1 and state[i, j + 1, k] == 0)
-                    or (i > 0 and state[i - 1, j, k] == 0)
-                    or (i < n0 - 1 and state[i + 1, j, k] == 0)
-                )
-                if near:
+                near[k] = (a[k] == 0) | (b[k] == 0) | (c[k] == 0) | (d[k] == 0)
+            for k in range(1, n2):
+                near[k] |= row[k - 1] == 0
+            for k in range(n2 - 1):
+                near[k] |= row[k + 1] == 0
+            for k in range(n2):
+                near[k] &= row[k] == 255
+            for k in range(n2):
+                if near[k]:
                     row[k] = 1
-                    front[count] = (i * n1 + j) * n2 + k
+                    front[count] = packed(i, j, k)
                     count += 1
     return count
 
@@ -150,12 +169,12 @@ def next_front(state, front, begin, end, number):
     n0, n1, n2 = state.shape
     count = end
     for at in range(begin, end):
-        i, j, k = front[at] // (n1 * n2), front[at] // n2 % n1, front[at] % n2
+        i, j, k = unpacked(front[at])
         for side in range(6):
             a, b, c = beside(i, j, k, side)
             if 0 <= a < n0 and 0 <= b < n1 and 0 <= c < n2 and state[a, b, c] == 255:
                 state[a, b, c] = number
-                front[count] = (a * n1 + b) * n2 + c
+                front[count] = packed(a, b, c)
                 count += 1
     return count
 
@@ -164,11 +183,11 @@ def next_front(state, front, begin, end, number):
 def spread(u, state, layers):
     """Continue u from faces with state 0 into those with 255, layer by layer, as the mean of known neighbours."""
     n0, n1, n2 = u.shape
-    front = np.empty(u.size, np.int32)
+    front = np.empty(u.size, np.int64)
     begin, end = 0, first_front(state, front)
     for number in range(1, layers + 1):
         for at in range(begin, end):
-            i, j, k = front[at] // (n1 * n2), front[at] // n2 % n1, front[at] % n2
+            i, j, k = unpacked(front[at])
             total = 0.0
             count = 0
             for side in range(6):
@@ -179,13 +198,3 @@ def spread(u, state, layers):
             u[i, j, k] = total / count
         if number < layers:
             begin, end = end, next_front(state, front, begin, end, number + 1)
-
-
-@kernel
-def forget(u, state):
-    """Set faces without a known velocity to 0."""
-    n0, n1, n2 = u.shape
-    for r in range(n0 * n1):
-        row, known = u[r // n1, r % n1], state[r // n1, r % n1]
-        for k in range(n2):
-            row[k] = row[k] if known[k] == 0 else 0

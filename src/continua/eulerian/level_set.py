@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from continua.eulerian import advection_kernels, cut_kernels
 from continua.eulerian import level_set_kernels as kernels
+from continua.eulerian import level_set_wide as wide
 from continua.eulerian.cutcells import CutCells
 from continua.eulerian.grid import Grid
 
@@ -21,6 +22,7 @@ __all__ = ["LevelSet"]
 
 _PARALLEL_FROM = 16384
 _HIDDEN_LAYERS = 3
+_MORE_ROUNDS = 2  # of distances from neighbours after all layers are reached
 
 
 class LevelSet:
@@ -44,6 +46,7 @@ class LevelSet:
         self._hidden: NDArray[np.uint8] | None = None
         self._state = np.empty(grid.shape, np.uint8)
         self._rows = np.empty(grid.shape[0] * grid.shape[1])
+        self._cells, self._ranges = np.empty((3, 0), np.int32), np.empty((2, 0), dtype)
         self._parallel = self.phi.size >= _PARALLEL_FROM
 
     @property
@@ -73,15 +76,31 @@ class LevelSet:
     def carry(self, velocity: Sequence[NDArray], s: float) -> None:
         """Carry the surface along the flow (MacCormack); `s` is the time over the spacing [s/m]."""
         q, band = self.phi, float(self.reach + 1)
+        if q.dtype == np.float32:
+            self._carry_wide(velocity, s, band)
+            return
         once, out, low, high = np.empty_like(q), np.empty_like(q), np.empty_like(q), np.empty_like(q)
         real = q.dtype.type
         kernels.advect_band.pick(self._parallel)(q, *velocity, real(s), band, once, low, high)
         kernels.correct_band.pick(self._parallel)(q, once, *velocity, real(s), band, low, high, out)
         self.phi = out
 
-    def limit(self, density: NDArray, full: float, least: float, most: float) -> None:
+    def _carry_wide(self, velocity: Sequence[NDArray], s: float, band: float) -> None:
+        q = self.phi
+        count = wide.list_band(q, band, self._listed())
+        low, high = self._ranges
+        parallel = count >= _PARALLEL_FROM
+        once = q.copy()
+        wide.advect_cells.pick(parallel)(q, *velocity, np.float32(s), self._cells, count, once, low, high)
+        out = once.copy()
+        wide.correct_cells.pick(parallel)(
+            q, once, *velocity, np.float32(s), self._cells, count, low, high, out
+        )
+        self.phi = out
+
+    def limit(self, density: NDArray, deep: float, full: float, least: float, most: float) -> None:
         """Keep the level set near what particles say; see `level_set_kernels.limit`."""
-        kernels.limit(self.phi, density, self._open_part, full, least, most)
+        kernels.limit(self.phi, density, self._open_part, deep, full, least, most)
 
     def continue_into_obstacles(self) -> None:
         """Continue the surface behind walls, so that it meets them at a right angle."""
@@ -90,12 +109,37 @@ class LevelSet:
                 advection_kernels.fill_layer.pick(self._parallel)(self.phi, self._hidden, number)
 
     def redistance(self) -> None:
-        """Make the level set a distance again, layer by layer from the surface, which stays where it is."""
+        """Make the level set a distance again, from the surface on, which stays where it is."""
         out = np.empty_like(self.phi)
         kernels.near_surface.pick(self._parallel)(self.phi, self._state, out)
-        kernels.march(out, self._state, self.reach + 2)
-        kernels.finish(out, self._state, self.reach + 3.0)
+        layers, far = self.reach + 2, self.reach + 3.0
+        if out.dtype == np.float32:
+            self._approach(out, layers, far)
+        else:
+            kernels.march(out, self._state, layers)
+            kernels.finish(out, self._state, far)
         self.phi = out
+
+    def _approach(self, out: NDArray, layers: int, far: float) -> None:
+        """Find the distances in so many layers around the surface: each cell's from its neighbours, round by round."""
+        state, spare = self._state, np.empty_like(self._state)
+        for number in range(1, layers + 1):
+            wide.add_layer.pick(self._parallel)(spare, state, np.uint8(number))
+            state, spare = spare, state
+        count = wide.list_layers(state, self._listed())
+        old, new = np.empty_like(out), np.empty_like(out)
+        wide.sizes.pick(self._parallel)(out, state, np.float32(far), old, new)
+        for _ in range(layers + _MORE_ROUNDS):
+            wide.approach.pick(count >= _PARALLEL_FROM)(old, self._cells, count, new)
+            old, new = new, old
+        wide.signs.pick(self._parallel)(out, old)
+
+    def _listed(self) -> NDArray[np.int32]:
+        """Return room for a list of cells."""
+        if not self._cells.size:
+            room = self.phi.size + wide.WIDE
+            self._cells, self._ranges = np.empty((3, room), np.int32), np.empty((2, room), self.phi.dtype)
+        return self._cells
 
     def volume(self) -> float:
         """Return the volume below the surface, in cells."""

@@ -8,7 +8,7 @@ import numpy as np
 from numba import prange
 
 from continua.eulerian.advection_kernels import range_at, trace, value_at
-from continua.eulerian.free_surface_kernels import first_front, next_front
+from continua.eulerian.free_surface_kernels import first_front, next_front, unpacked
 from continua.numerics import inline, kernel, kernel_pair
 
 __all__ = [
@@ -71,6 +71,23 @@ def _crossing(here, one, two):
     return far * far
 
 
+@inline
+def _mark_changes(phi, i, j, state):
+    """Give the state 0 to the cells of a row with a neighbour of the other sign, 255 to all others."""
+    n0, n1, n2 = phi.shape
+    row, known = phi[i, j], state[i, j]
+    a, b = phi[max(i - 1, 0), j], phi[min(i + 1, n0 - 1), j]
+    c, d = phi[i, max(j - 1, 0)], phi[i, min(j + 1, n1 - 1)]
+    for k in range(n2):
+        wet = row[k] < 0.0
+        differ = ((a[k] < 0.0) ^ wet) | ((b[k] < 0.0) ^ wet) | ((c[k] < 0.0) ^ wet) | ((d[k] < 0.0) ^ wet)
+        known[k] = 0 if differ else 255
+    for k in range(1, n2):
+        known[k] = 0 if (row[k - 1] < 0.0) ^ (row[k] < 0.0) else known[k]
+    for k in range(n2 - 1):
+        known[k] = 0 if (row[k + 1] < 0.0) ^ (row[k] < 0.0) else known[k]
+
+
 @kernel_pair
 def near_surface(phi, state, out):
     """Set the distances of the cells beside the surface, with state 0; other cells get the state 255."""
@@ -78,18 +95,17 @@ def near_surface(phi, state, out):
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
         im, ip, jm, jp = max(i - 1, 0), min(i + 1, n0 - 1), max(j - 1, 0), min(j + 1, n1 - 1)
+        _mark_changes(phi, i, j, state)
+        out[i, j] = phi[i, j]
         for k in range(n2):
+            if state[i, j, k] == 255:
+                continue
             km, kp = max(k - 1, 0), min(k + 1, n2 - 1)
             here = phi[i, j, k]
             total = _crossing(here, phi[im, j, k], phi[ip, j, k]) + _crossing(
                 here, phi[i, jm, k], phi[i, jp, k]
             )
             total += _crossing(here, phi[i, j, km], phi[i, j, kp])
-            out[i, j, k] = here
-            if total == 0.0:
-                state[i, j, k] = 255
-                continue
-            state[i, j, k] = 0
             g0, g1, g2 = _slope(phi, i, j, k)
             slope = sqrt(g0 * g0 + g1 * g1 + g2 * g2)
             if not _KEEP_LOW < slope < _KEEP_HIGH:
@@ -118,10 +134,9 @@ def _known(phi, state, i, j, k, number):
 
 
 @inline
-def _arrive(phi, state, at, number):
-    """Return the distance of the cell with the number `at` from its neighbours with a state below `number`."""
+def _arrive(phi, state, i, j, k, number):
+    """Return the distance of a cell from its neighbours with a state below `number`."""
     n0, n1, n2 = phi.shape
-    i, j, k = at // (n1 * n2), at // n2 % n1, at % n2
     a = b = c = 1e6
     if i > 0:
         a = _known(phi, state, i - 1, j, k, number)
@@ -145,19 +160,20 @@ def march(phi, state, layers):
     A layer of neighbours is no layer of equal distance, so that all are improved twice from all of their
     neighbours.
     """
-    front = np.empty(phi.size, np.int32)
-    values = phi.ravel()
+    front = np.empty(phi.size, np.int64)
     begin, end = 0, first_front(state, front)
     for number in range(1, layers + 1):
         for at in range(begin, end):
-            d = _arrive(phi, state, front[at], number)
-            values[front[at]] = -d if values[front[at]] < 0.0 else d
+            i, j, k = unpacked(front[at])
+            d = _arrive(phi, state, i, j, k, number)
+            phi[i, j, k] = -d if phi[i, j, k] < 0.0 else d
         if number < layers:
             begin, end = end, next_front(state, front, begin, end, number + 1)
     for _ in range(2):
         for at in range(end):
-            d = min(_arrive(phi, state, front[at], 255), abs(values[front[at]]))
-            values[front[at]] = -d if values[front[at]] < 0.0 else d
+            i, j, k = unpacked(front[at])
+            d = min(_arrive(phi, state, i, j, k, 255), abs(phi[i, j, k]))
+            phi[i, j, k] = -d if phi[i, j, k] < 0.0 else d
 
 
 @kernel
@@ -172,17 +188,17 @@ def finish(phi, state, far):
 
 
 @kernel
-def limit(phi, density, open_part, full, least, most):
+def limit(phi, density, open_part, deep, full, least, most):
     """Keep the level set near what particles say.
 
     Where the part of the volume that particles fill is above `most` the cell's middle is in the liquid, where it is
-    below `least` it is not; between these the level set knows better.
+    below `least` it is not; between these the level set knows better, as it does where it is below `deep`.
     """
     n0, n1, n2 = phi.shape
     for r in range(n0 * n1):
         i, j = r // n1, r % n1
         for k in range(n2):
-            if open_part[i, j, k] < 0.1:
+            if open_part[i, j, k] < 0.1 or phi[i, j, k] < deep:
                 continue
             filled = density[i, j, k] / (full * open_part[i, j, k])
             if filled > most:

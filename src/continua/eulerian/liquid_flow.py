@@ -25,10 +25,13 @@ from continua.eulerian.viscosity import NARROW
 __all__ = ["LiquidFlow", "Spring"]
 
 _PARALLEL_FROM = 16384
+_TOO_DEEP = -2.5  # cells below the surface: there particles do not overrule the level set
 _LEAST, _MOST = 0.2, 0.7  # filled parts of a cell at which particles overrule the level set
 _SEED_BELOW = -1.0  # cells: only deeper are particles put into cells that lost theirs
 _CATCH_UP = 1.5  # sub-steps in which a wrong volume is made good, but ...
 _MOST_GROWTH = 0.01  # ... never by more than this part of it a sub-step
+_FAR_OFF = 0.01  # part of the volume that, if it is missing, is made good at once, but ...
+_MOST_AT_ONCE = 0.05  # ... never more than this
 
 
 @dataclass
@@ -98,7 +101,7 @@ class LiquidFlow(Flow):
             rows[:, 3:6] = [self.velocity[a].flat[0] for a in range(3)]
         particles.put(rows)
         if points is not None:
-            level.phi = (0.5 - particles.density(self.dtype) / particles.per_cell).astype(self.dtype)
+            level.phi = (0.5 - particles.density() / particles.per_cell).astype(self.dtype)
         if phi is not None:
             level.phi = np.minimum(level.phi, phi)
         level.continue_into_obstacles()
@@ -122,8 +125,14 @@ class LiquidFlow(Flow):
 
     # the parts of a step
 
-    def project(self, dt: float, walls: Any = None) -> Solve:
-        """Take off the gradient of the pressure below the surface; the surface itself is at pressure 0."""
+    def project(self, dt: float, walls: Any = None, growth: float | None = None) -> Solve:
+        """Take off the gradient of the pressure below the surface; the surface itself is at pressure 0.
+
+        Args:
+            dt: Length of the step [s].
+            walls: Velocity of moving obstacles on the faces [m/s], or None.
+            growth: By which part of its volume the liquid shall grow in the step; None for what it lacks.
+        """
         none = np.zeros((0, 0, 0), self.dtype)
         walls = [none] * 3 if walls is None else walls
         u, parts, phi = self.velocity, self.cut.parts, self.level.phi
@@ -133,8 +142,9 @@ class LiquidFlow(Flow):
                 u[axis][shut] = walls[axis][shut] if walls[axis].size else 0
         parallel = self._b.size >= _PARALLEL_FROM
         flow_kernels.sources_of_pressure.pick(parallel)(*u, *parts, *walls, self._b)
-        growth = self.dtype.type(self._growth() * self.grid.spacing / dt)
-        surface_kernels.sources.pick(parallel)(self._b, phi, self.level.open_volume, growth)
+        growth = self._growth() if growth is None else growth
+        rate = self.dtype.type(growth * self.grid.spacing / dt)
+        surface_kernels.sources.pick(parallel)(self._b, phi, self.level.open_volume, rate)
         unit = self.density * self.grid.spacing / dt
         scale = self.pressure_unit / unit  # the last pressure is the first guess
         self.pressure_unit = unit
@@ -185,9 +195,8 @@ class LiquidFlow(Flow):
             parallel = u.size >= _PARALLEL_FROM
             state = np.empty(u.shape, np.uint8)
             surface_kernels.known_faces.pick(parallel)(
-                self.level.phi, self.cut.parts[axis], axis, NARROW, state
+                u, self.level.phi, self.cut.parts[axis], axis, NARROW, state
             )
-            surface_kernels.forget(u, state)
             surface_kernels.spread(u, state, self.reach + 2)
         self.hold_sides()
 
@@ -213,6 +222,7 @@ class LiquidFlow(Flow):
         if self.cut.moves:
             self._move(time + dt)
         self._tidy(time + dt)
+        self._make_up()
         return FlowStep(dt, solve)
 
     def _pour(self, time: float) -> None:
@@ -253,11 +263,42 @@ class LiquidFlow(Flow):
                 flow = [np.full_like(u, spring.velocity[a]) for a, u in enumerate(self.velocity)]
                 particles.seed_into(spring.phi, counts, shut, flow, below=0.0, least=least)
         particles.seed_into(level.phi, counts, shut, self.velocity, below=_SEED_BELOW, least=least)
+        self._join()
+
+    def _join(self) -> None:
+        """Sort the particles, and make the level set a distance that agrees with them."""
+        level, particles = self.level, self.particles
         particles.sort()
-        level.limit(particles.density(self.dtype), particles.per_cell, _LEAST, _MOST)
+        level.limit(particles.density(level.phi), _TOO_DEEP, particles.per_cell, _LEAST, _MOST)
         level.continue_into_obstacles()
         level.redistance()
         particles.find_flying(level.phi)
+
+    def _make_up(self) -> None:
+        """Move the liquid apart, or together, at once, if its volume is far from what it should be.
+
+        Within a sub-step liquid runs over gaps that are shorter than its way, into walls or into other liquid: where
+        it should have been stopped is known only afterwards.
+        """
+        have = self.volume()
+        missing = self.target / have - 1.0 if have > 0.0 else 0.0
+        if abs(missing) <= _FAR_OFF:
+            return
+        velocity, potential, unit = self.velocity, self.potential, self.pressure_unit
+        self.velocity = [np.zeros_like(u) for u in velocity]
+        self.potential = np.zeros_like(potential)
+        self.project(self.grid.spacing, growth=float(np.clip(missing, -_MOST_AT_ONCE, _MOST_AT_ONCE)))
+        self.extrapolate()  # the velocity is now a displacement in cells
+        for side in self.sides:
+            if side.kind != "open":
+                self.velocity[side.axis][side.layer()] = 0
+        self.particles.drift(self.velocity)
+        self.level.carry(self.velocity, 1.0)
+        self.velocity, self.potential, self.pressure_unit = velocity, potential, unit
+        left = self.particles.push_out(self._corners, self._leave)
+        self.target = max(self.target - left / self.particles.per_cell, 0.0)
+        self.particles.thin_out(2 * self.particles.per_cell)
+        self._join()
 
     @property
     def _corners(self) -> NDArray[np.float64]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,20 +33,17 @@ def drawn_surface(
     grid, phi = flow.grid, flow.level.phi
     parallel = phi.size >= _PARALLEL_FROM
     flat = grid.dim == 2
-    fine = np.empty([1 if a < grid.first else n * detail for a, n in enumerate(grid.shape)], phi.dtype)
-    corners = flow.cut.corners if flow.cut.obstacles else np.zeros((0, 0, 0))
-    kernels.refine.pick(parallel)(phi, detail, corners, grid.spacing, fine)
-    spare = np.empty_like(fine)
-    if detail > 1:
-        for axis in grid.axes:
-            kernels.smooth.pick(parallel)(fine, axis, spare)
-            fine, spare = spare, fine
+    samples = [1 if a < grid.first else n * detail for a, n in enumerate(grid.shape)]
+    closed = np.empty([n + 2 for n in samples], phi.dtype)
+    blends = [_blend(n, m, detail, phi.dtype) for n, m in zip(grid.shape, samples)]
+    kernels.refine.pick(parallel)(phi, *[array for blend in blends for array in blend], closed)
+    if flow.cut.obstacles:
+        kernels.cut_off.pick(parallel)(closed, detail, flow.cut.corners, grid.spacing)
     if flow.particles.aside.any():
-        spare[:] = 0
-        kernels.add_drops(flow.particles.rows, phi, _ABOVE, detail, _REACH, spare)
-        kernels.unite(fine, spare, _LEVEL, _SLOPE)
-    closed = np.empty([n + 2 for n in fine.shape], phi.dtype)
-    kernels.pad.pick(parallel)(fine, closed)
+        bumps = np.zeros(samples, phi.dtype)
+        kernels.add_drops(flow.particles.rows, flow.particles.aside, phi, _ABOVE, detail, _REACH, bumps)
+        kernels.unite(closed, bumps, _LEVEL, _SLOPE)
+    kernels.close.pick(parallel)(closed)
     points, triangles = marching_cubes(closed)
     points = (points - 0.5) / detail
     if flat:
@@ -61,3 +60,24 @@ def drawn_surface(
     if flat:
         places[:, 2] = grid.spacing * (points[:, 0] - 0.5)
     return places, triangles, velocity
+
+
+def _blend(cells: int, samples: int, detail: int, dtype: Any) -> tuple[NDArray[np.int64], NDArray]:
+    """Return the first of three cells that each finer sample along an axis is blended from, and their weights.
+
+    That is a linear blend, of which each sample and its neighbours are then weighed by 1/4, 1/2, 1/4.
+    """
+    low = np.zeros(samples, np.int64)
+    weights = np.zeros((samples, 3))
+    if cells == 1 or samples == cells:
+        low[:] = np.clip(np.arange(samples) - 1, 0, max(cells - 3, 0))
+        weights[np.arange(samples), np.arange(samples) - low] = 1.0
+        return low, weights.astype(dtype)
+    places = np.clip((np.arange(-1, samples + 1) + 0.5) / detail - 0.5, 0.0, cells - 1.0)
+    places[0], places[-1] = places[1], places[-2]
+    low[:] = np.clip(places[:-2].astype(np.int64), 0, max(cells - 3, 0))
+    for shift, share in ((0, 0.25), (1, 0.5), (2, 0.25)):
+        way = places[shift : shift + samples] - low
+        for cell in range(3):
+            weights[:, cell] += share * np.maximum(1.0 - abs(way - cell), 0.0)
+    return low, weights.astype(dtype)

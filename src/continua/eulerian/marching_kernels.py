@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from math import floor
 
+import numpy as np
 from numba import prange
 
 from continua.eulerian.advection_kernels import value_at
 from continua.numerics import inline, kernel, kernel_pair
 
 __all__ = [
-    "add_drops",
-    "at_points",
-    "count",
-    "pad",
-    "refine",
-    "smooth",
-    "unite",
-    "write_points",
-    "write_triangles",
-]
+    "add_drops", "at_points", "close", "count", "cut_off", "refine", "unite", "write_points", "write_triangles",
+]  # fmt: skip
 
 
 @inline
@@ -34,25 +27,47 @@ def _case(values, i, j, k):
     return case
 
 
+@inline
+def _mark(values, i, j, busy):
+    """Mark the samples k of a row of cubes where the surface passes between k and k + 1; tell whether there is any."""
+    n0, n1, n2 = values.shape
+    a, b = values[i, j], values[i, min(j + 1, n1 - 1)]
+    c, d = values[min(i + 1, n0 - 1), j], values[min(i + 1, n0 - 1), min(j + 1, n1 - 1)]
+    found = 0
+    for k in range(n2):
+        busy[k] = np.uint8(a[k] < 0.0) + np.uint8(b[k] < 0.0) + np.uint8(c[k] < 0.0) + np.uint8(d[k] < 0.0)
+    for k in range(n2 - 1):
+        busy[k] += busy[k + 1]
+        found |= (busy[k] != 0) & (busy[k] != 8)
+    busy[n2 - 1] *= 2
+    found |= (busy[n2 - 1] != 0) & (busy[n2 - 1] != 8)
+    return found != 0
+
+
 @kernel_pair
 def count(values, counts, per_row):
     """Count the points on the edges, and the triangles in the cubes, that begin in each row of samples."""
     n0, n1, n2 = values.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        points = triangles = 0
-        for k in range(n2):
-            inside = values[i, j, k] < 0.0
-            if i + 1 < n0 and (values[i + 1, j, k] < 0.0) != inside:
-                points += 1
-            if j + 1 < n1 and (values[i, j + 1, k] < 0.0) != inside:
-                points += 1
-            if k + 1 < n2 and (values[i, j, k + 1] < 0.0) != inside:
-                points += 1
-            if i + 1 < n0 and j + 1 < n1 and k + 1 < n2:
-                triangles += counts[_case(values, i, j, k)]
-        per_row[0, r + 1] = points
-        per_row[1, r + 1] = triangles
+    for plane in prange(n0):
+        i = np.int64(plane)
+        busy = np.empty(n2, np.uint8)
+        for j in range(n1):
+            points = triangles = 0
+            if _mark(values, i, j, busy):
+                for k in range(n2):
+                    if busy[k] == 0 or busy[k] == 8:
+                        continue
+                    inside = values[i, j, k] < 0.0
+                    if i + 1 < n0 and (values[i + 1, j, k] < 0.0) != inside:
+                        points += 1
+                    if j + 1 < n1 and (values[i, j + 1, k] < 0.0) != inside:
+                        points += 1
+                    if k + 1 < n2 and (values[i, j, k + 1] < 0.0) != inside:
+                        points += 1
+                    if i + 1 < n0 and j + 1 < n1 and k + 1 < n2:
+                        triangles += counts[_case(values, i, j, k)]
+            per_row[0, i * n1 + j + 1] = points
+            per_row[1, i * n1 + j + 1] = triangles
 
 
 @inline
@@ -65,85 +80,106 @@ def _along(here, there):
 def write_points(values, first, ids, points):
     """Write the points in samples, and their numbers for each axis and sample."""
     n0, n1, n2 = values.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        number = first[r]
-        for k in range(n2):
-            here = values[i, j, k]
-            inside = here < 0.0
-            for axis in range(3):
-                a = i + 1 if axis == 0 else i
-                b = j + 1 if axis == 1 else j
-                c = k + 1 if axis == 2 else k
-                if a < n0 and b < n1 and c < n2 and (values[a, b, c] < 0.0) != inside:
-                    points[number, 0], points[number, 1], points[number, 2] = i, j, k
-                    points[number, axis] += _along(here, values[a, b, c])
-                    ids[axis, i, j, k] = number
-                    number += 1
+    for plane in prange(n0):
+        i = np.int64(plane)
+        busy = np.empty(n2, np.uint8)
+        for j in range(n1):
+            number = first[i * n1 + j]
+            if number == first[i * n1 + j + 1]:
+                continue
+            _mark(values, i, j, busy)
+            for k in range(n2):
+                if busy[k] == 0 or busy[k] == 8:
+                    continue
+                here = values[i, j, k]
+                inside = here < 0.0
+                for axis in range(3):
+                    a = i + 1 if axis == 0 else i
+                    b = j + 1 if axis == 1 else j
+                    c = k + 1 if axis == 2 else k
+                    if a < n0 and b < n1 and c < n2 and (values[a, b, c] < 0.0) != inside:
+                        points[number, 0], points[number, 1], points[number, 2] = i, j, k
+                        points[number, axis] += _along(here, values[a, b, c])
+                        ids[axis, i, j, k] = number
+                        number += 1
 
 
 @kernel_pair
 def write_triangles(values, counts, edges, ends, first, ids, triangles):
     """Write the triangles of each row of cubes."""
     n0, n1, n2 = values.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        if i + 1 >= n0 or j + 1 >= n1:
-            continue
-        number = first[r]
-        for k in range(n2 - 1):
-            case = _case(values, i, j, k)
-            for t in range(counts[case]):
-                for corner in range(3):
-                    e = edges[case, 3 * t + corner]
-                    triangles[number, corner] = ids[
-                        ends[e, 0], i + ends[e, 1], j + ends[e, 2], k + ends[e, 3]
-                    ]
-                number += 1
+    for plane in prange(n0 - 1):
+        i = np.int64(plane)
+        busy = np.empty(n2, np.uint8)
+        for j in range(n1 - 1):
+            number = first[i * n1 + j]
+            if number == first[i * n1 + j + 1]:
+                continue
+            _mark(values, i, j, busy)
+            for k in range(n2 - 1):
+                if busy[k] == 0 or busy[k] == 8:
+                    continue
+                case = _case(values, i, j, k)
+                for t in range(counts[case]):
+                    for corner in range(3):
+                        e = edges[case, 3 * t + corner]
+                        triangles[number, corner] = ids[
+                            ends[e, 0], i + ends[e, 1], j + ends[e, 2], k + ends[e, 3]
+                        ]
+                    number += 1
 
 
 @kernel_pair
-def refine(phi, detail, corners, spacing, out):
-    """Interpolate the level set at `detail` samples a cell along each axis; what is inside of obstacles is cut off."""
+def refine(phi, low0, weight0, low1, weight1, low2, weight2, out):
+    """Blend the level set at finer samples: three samples along each axis from `low` on, with their weights.
+
+    `out` has one more sample on every side, which `close` sets.
+    """
+    n0, n1, n2 = phi.shape
+    m0, m1, m2 = len(low0), len(low1), len(low2)
+    for plane in prange(m0):
+        i = np.int64(plane)
+        flat = np.empty((n1, n2), phi.dtype)
+        row = np.empty(n2, phi.dtype)
+        a, b, c = phi[low0[i]], phi[min(low0[i] + 1, n0 - 1)], phi[min(low0[i] + 2, n0 - 1)]
+        for j in range(n1):
+            for k in range(n2):
+                flat[j, k] = weight0[i, 0] * a[j, k] + weight0[i, 1] * b[j, k] + weight0[i, 2] * c[j, k]
+        for j in range(m1):
+            one, two, three = flat[low1[j]], flat[min(low1[j] + 1, n1 - 1)], flat[min(low1[j] + 2, n1 - 1)]
+            for k in range(n2):
+                row[k] = weight1[j, 0] * one[k] + weight1[j, 1] * two[k] + weight1[j, 2] * three[k]
+            target = out[i + 1, j + 1]
+            for k in range(m2):
+                at = low2[k]
+                value = weight2[k, 0] * row[at] + weight2[k, 1] * row[min(at + 1, n2 - 1)]
+                target[k + 1] = value + weight2[k, 2] * row[min(at + 2, n2 - 1)]
+
+
+@kernel_pair
+def cut_off(out, detail, corners, spacing):
+    """Take away what is more than a fifth of a cell inside of obstacles."""
     n0, n1, n2 = out.shape
-    solid = corners.size > 0
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        x = 0.5 if phi.shape[0] == 1 else (i + 0.5) / detail
-        y = (j + 0.5) / detail
-        for k in range(n2):
+    flat = corners.shape[0] == 1
+    for r in prange((n0 - 2) * (n1 - 2)):
+        i, j = r // (n1 - 2), r % (n1 - 2)
+        x, y = 0.0 if flat else (i + 0.5) / detail, (j + 0.5) / detail
+        for k in range(n2 - 2):
             z = (k + 0.5) / detail
-            value = value_at(phi, x - 0.5, y - 0.5, z - 0.5)
-            if solid:
-                value = max(value, -value_at(corners, x, y, z) / spacing - 0.2)
-            out[i, j, k] = value
-
-
-@kernel_pair
-def smooth(values, axis, out):
-    """Weigh a sample and its neighbours along `axis` by 1/4, 1/2, 1/4."""
-    n0, n1, n2 = values.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        for k in range(n2):
-            a, b, c = i, j, k
-            d, e, f = i, j, k
-            if axis == 0:
-                a, d = max(i - 1, 0), min(i + 1, n0 - 1)
-            elif axis == 1:
-                b, e = max(j - 1, 0), min(j + 1, n1 - 1)
-            else:
-                c, f = max(k - 1, 0), min(k + 1, n2 - 1)
-            out[i, j, k] = 0.5 * values[i, j, k] + 0.25 * (values[a, b, c] + values[d, e, f])
+            if corners[int(x), int(y), int(z)] < 3.0 * spacing:
+                value = -value_at(corners, x, y, z) / spacing - 0.2
+                out[i + 1, j + 1, k + 1] = max(out[i + 1, j + 1, k + 1], value)
 
 
 @kernel
-def add_drops(rows, phi, above, detail, reach, out):
+def add_drops(rows, aside, phi, above, detail, reach, out):
     """Add to `out` a bump (1 - (d/reach)^2)^3 around every particle farther than `above` over the surface, in cells."""
     n0, n1, n2 = out.shape
     flat = n0 == 1
     wide = int(reach * detail) + 1
     for p in range(len(rows)):
+        if aside[p] == 0:
+            continue
         x, y, z = rows[p, 0], rows[p, 1], rows[p, 2]
         if value_at(phi, x - 0.5, y - 0.5, z - 0.5) <= above:
             continue
@@ -161,26 +197,31 @@ def add_drops(rows, phi, above, detail, reach, out):
 
 @kernel
 def unite(values, bumps, level, slope):
-    """Join the level set with the places where bumps add up to `level`; `slope` is theirs there, per cell."""
-    n0, n1, n2 = values.shape
+    """Join the level set, with a sample more on every side, with the places where bumps add up to `level`.
+
+    `slope` is that of the bumps there, per cell.
+    """
+    n0, n1, n2 = bumps.shape
     for r in range(n0 * n1):
         i, j = r // n1, r % n1
+        row, bump = values[i + 1, j + 1], bumps[i, j]
         for k in range(n2):
-            values[i, j, k] = min(values[i, j, k], (level - bumps[i, j, k]) / slope)
+            row[k + 1] = min(row[k + 1], (level - bump[k]) / slope)
 
 
 @kernel_pair
-def pad(values, out):
-    """Copy into the middle of `out`, and put around it samples that close the surface at the sides of the box."""
-    n0, n1, n2 = values.shape
-    for r in prange((n0 + 2) * (n1 + 2)):
-        i, j = r // (n1 + 2), r % (n1 + 2)
-        for k in range(n2 + 2):
-            a = min(max(i - 1, 0), n0 - 1)
-            b = min(max(j - 1, 0), n1 - 1)
-            c = min(max(k - 1, 0), n2 - 1)
-            value = values[a, b, c]
-            out[i, j, k] = value if (a == i - 1 and b == j - 1 and c == k - 1) else abs(value) + 1e-9
+def close(out):
+    """Set the outer samples so that the surface is closed at the sides of the box."""
+    n0, n1, n2 = out.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        a, b = min(max(i, 1), n0 - 2), min(max(j, 1), n1 - 2)
+        if a == i and b == j:
+            out[i, j, 0] = abs(out[i, j, 1]) + 1e-9
+            out[i, j, n2 - 1] = abs(out[i, j, n2 - 2]) + 1e-9
+        else:
+            for k in range(n2):
+                out[i, j, k] = abs(out[a, b, min(max(k, 1), n2 - 2)]) + 1e-9
 
 
 @kernel

@@ -10,22 +10,22 @@ never write to the same sample, and each goes through its particles in order. Th
 
 from __future__ import annotations
 
-from math import floor
-
 import numpy as np
 from numba import prange
 
 from continua.eulerian.advection_kernels import value_at
 from continua.numerics import inline, kernel, kernel_pair
+from continua.numerics.spread8 import spread8
 
 __all__ = [
-    "WIDTH", "cells_of", "density", "energies", "fly", "move", "pick_rows", "push_out", "scatter", "seed_cells",
-    "sort_order", "thin", "velocities",
+    "WIDTH", "cells_of", "density", "drift", "energies", "fly", "move", "move_one", "pick_rows", "push_out",
+    "scatter", "seed_cells", "sort_order", "stop", "thin", "velocities",
 ]  # fmt: skip
 
 WIDTH = 15  # numbers of a particle
 SLAB = 4  # layers of cells along the slowest axis that one task adds up
 GROUP = 1024  # particles of one task
+MIDDLES = 3  # no axis: samples in the middles of cells
 INSIDE, OUTSIDE, FLYING = 0, 1, 2  # in the liquid, just above its surface, or alone in the air
 
 
@@ -103,28 +103,15 @@ def pick_rows(rows, new, order, out):
 
 
 @inline
-def _add(grid, axis, flat, x, y, z, v, c0, c1, c2):
-    """Add the momentum and the weight of one particle to the faces around it."""
-    real = grid.dtype.type
-    one = real(1.0)
-    px, py, pz, i, j, k, f, g, h = _place(axis, x, y, z, grid.shape, real)
-    along = c2 * (real(k) - pz)
-    for a in range(1 if flat else 2):
-        wa = one if flat else (f if a == 1 else one - f)
-        va = v + along if flat else v + along + c0 * (real(i + a) - px)
-        for b in range(2):
-            wb = wa * (g if b == 1 else one - g)
-            vb = va + c1 * (real(j + b) - py)
-            row = grid[i + a, j + b]
-            low, high = wb * (one - h), wb * h
-            row[k, 0] += low * vb
-            row[k, 1] += low
-            row[k + 1, 0] += high * (vb + c2)
-            row[k + 1, 1] += high
+def _near(x, n, real):
+    """Return the lower of two samples, the part of the way to the upper, and the way from the place to the lower."""
+    inside = min(max(x, real(0.0)), real(n - 1))
+    i = min(int(inside), n - 2)
+    return i, inside - real(i), real(i) - x
 
 
 @kernel_pair
-def scatter(rows, aside, starts, layer, slabs, colour, g0, g1, g2):
+def scatter(rows, aside, starts, layer, slabs, colour, n0, n1, n2, g0, g1, g2):
     """Add momentum and weight of the particles in every other slab to the faces.
 
     Args:
@@ -134,22 +121,42 @@ def scatter(rows, aside, starts, layer, slabs, colour, g0, g1, g2):
         layer: Cells of one layer across the slowest axis.
         slabs: Number of slabs.
         colour: 0 for even slabs, 1 for odd ones.
-        g0: Momentum and weight of the faces across the first axis, shape [..., 2]; `g1` and `g2` of the others.
+        n0: Cells along the first axis; `n1` and `n2` along the others.
+        n1: Along the second.
+        n2: Along the third.
+        g0: Momentum and weight in turn of the faces across the first axis, flat; `g1` and `g2` of the others.
+        g1: Across the second.
+        g2: Across the third.
     """
-    flat = g1.shape[0] == 1
+    real = rows.dtype.type
+    half, flat = real(0.5), n0 == 1
+    up = 0 if flat else 1
     cells = len(starts) - 1
-    for half in prange((slabs - colour + 1) // 2):
-        slab = 2 * half + colour
+    for pair in prange((slabs - colour + 1) // 2):
+        slab = 2 * pair + colour
         first = starts[min(slab * SLAB * layer, cells)]
         last = starts[min((slab + 1) * SLAB * layer, cells)]
         for p in range(first, last):
             if aside[p] == FLYING:
                 continue
-            x, y, z = rows[p, 0], rows[p, 1], rows[p, 2]
+            row = rows[p]
+            j, g, y = _near(row[1], n1 + 1, real)
+            k, h, z = _near(row[2], n2 + 1, real)
+            jm, gm, ym = _near(row[1] - half, n1, real)
+            km, hm, zm = _near(row[2] - half, n2, real)
+            im, fm, xm = 0, real(0.0), real(0.0)
             if not flat:
-                _add(g0, 0, flat, x, y, z, rows[p, 3], rows[p, 6], rows[p, 7], rows[p, 8])
-            _add(g1, 1, flat, x, y, z, rows[p, 4], rows[p, 9], rows[p, 10], rows[p, 11])
-            _add(g2, 2, flat, x, y, z, rows[p, 5], rows[p, 12], rows[p, 13], rows[p, 14])
+                i, f, x = _near(row[0], n0 + 1, real)
+                im, fm, xm = _near(row[0] - half, n0, real)
+                at = (i * n1 + jm) * n2 + km
+                v = row[3] + row[6] * x + row[7] * ym + row[8] * zm
+                spread8(g0, at, n1 * n2, n2, f, gm, hm, v, row[6], row[7], row[8])
+            at = (im * (n1 + 1) + j) * n2 + km
+            v = row[4] + row[9] * xm + row[10] * y + row[11] * zm
+            spread8(g1, at, up * (n1 + 1) * n2, n2, fm, g, hm, v, row[9], row[10], row[11])
+            at = (im * n1 + jm) * (n2 + 1) + k
+            v = row[5] + row[12] * xm + row[13] * ym + row[14] * z
+            spread8(g2, at, up * n1 * (n2 + 1), n2 + 1, fm, gm, h, v, row[12], row[13], row[14])
 
 
 @kernel_pair
@@ -165,36 +172,56 @@ def velocities(grid, u, old):
 
 
 @kernel_pair
-def density(rows, starts, layer, slabs, colour, out):
-    """Add to `out`, in the middles of cells, how many particles are near, weighted linearly up to a spacing away."""
+def density(rows, starts, slabs, colour, phi, deep, out):
+    """Add to `out` how many particles are near the middles of cells, weighted linearly up to a spacing away.
+
+    Args:
+        rows: Particles, sorted by cells.
+        starts: First particle of each cell.
+        slabs: Number of slabs.
+        colour: 0 for even slabs, 1 for odd ones.
+        phi: Level set in the middles of cells.
+        deep: The particles of cells where it is below this are left out.
+        out: One more sample on every side of the grid, for the shares of nobody; not along the first axis of a plane.
+    """
+    real = out.dtype.type
+    m0, m1, m2 = phi.shape
     n0, n1, n2 = out.shape
     flat = n0 == 1
-    cells = len(starts) - 1
-    for half in prange((slabs - colour + 1) // 2):
-        slab = 2 * half + colour
-        first = starts[min(slab * SLAB * layer, cells)]
-        last = starts[min((slab + 1) * SLAB * layer, cells)]
-        for p in range(first, last):
-            x, y, z = rows[p, 0] - 0.5, rows[p, 1] - 0.5, rows[p, 2] - 0.5
-            i, j, k = floor(x), floor(y), floor(z)
-            f, g, h = x - i, y - j, z - k
-            for a in range(1 if flat else 2):
-                if not 0 <= i + a < n0:
-                    continue
-                wa = 1.0 if flat else (f if a == 1 else 1.0 - f)
-                for b in range(2):
-                    if not 0 <= j + b < n1:
+    half, one = real(0.5), real(1.0)
+    slow = m1 if flat else m0
+    for pair in prange((slabs - colour + 1) // 2):
+        slab = 2 * int(pair) + colour
+        for layer in range(slab * SLAB, min((slab + 1) * SLAB, slow)):
+            for line in range(1 if flat else m1):
+                below = phi[0, layer] if flat else phi[layer, line]
+                cell = (layer if flat else layer * m1 + line) * m2
+                for c in range(m2):
+                    if below[c] < deep:
                         continue
-                    wb = wa * (g if b == 1 else 1.0 - g)
-                    if k >= 0:
-                        out[i + a, j + b, k] += wb * (1.0 - h)
-                    if k + 1 < n2:
-                        out[i + a, j + b, k + 1] += wb * h
+                    for p in range(starts[cell + c], starts[cell + c + 1]):
+                        row = rows[p]
+                        y, z = row[1] + half, row[2] + half  # the first sample is half a cell outside
+                        j, k = min(max(int(y), 0), n1 - 2), min(max(int(z), 0), n2 - 2)
+                        g, h = y - real(j), z - real(k)
+                        i, f = 0, real(0.0)
+                        if not flat:
+                            x = row[0] + half
+                            i = min(max(int(x), 0), n0 - 2)
+                            f = x - real(i)
+                        for a in range(1 if flat else 2):
+                            wa = one - f if a == 0 else f
+                            low, high = out[i + a, j], out[i + a, j + 1]
+                            near, far = wa * (one - g), wa * g
+                            low[k] += near * (one - h)
+                            low[k + 1] += near * h
+                            high[k] += far * (one - h)
+                            high[k + 1] += far * h
 
 
 @inline
 def _value(u, axis, flat, x, y, z):
-    """Return a velocity component at a place."""
+    """Return a velocity component at a place, or what has samples in the middles of cells."""
     real = u.dtype.type
     _, _, _, i, j, k, f, g, h = _place(axis, x, y, z, u.shape, real)
     one, two = u[i, j], u[i, j + 1]
@@ -253,10 +280,42 @@ def _component(row, axis, flat, u, old, flip):
 
 
 @inline
-def _stop(row, x, y, z, corners, spacing):
+def _clear(corners, x, y, z):
+    """Return the distance to obstacles at a corner of the cell [m]."""
+    n0, n1, n2 = corners.shape
+    return corners[min(int(x), n0 - 1), min(int(y), n1 - 1), min(int(z), n2 - 1)]
+
+
+@inline
+def move_one(row, flying, flat, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2):
+    """Give one particle the velocity of the grid and carry it along; see `move`."""
+    half = row.dtype.type(0.5)
+    if flying:
+        row[3] += fall0
+        row[4] += fall1
+        row[5] += fall2
+        row[0] += 0 if flat else s * (row[3] - half * fall0)
+        row[1] += s * (row[4] - half * fall1)
+        row[2] += s * (row[5] - half * fall2)
+        return
+    x, y, z = row[0], row[1], row[2]
+    if not flat:
+        x += half * s * _component(row, 0, flat, u0, b0, flip)
+    y += half * s * _component(row, 1, flat, u1, b1, flip)
+    z += half * s * _component(row, 2, flat, u2, b2, flip)
+    if not flat:
+        row[0] += s * _value(u0, 0, flat, x, y, z)
+    row[1] += s * _value(u1, 1, flat, x, y, z)
+    row[2] += s * _value(u2, 2, flat, x, y, z)
+
+
+@inline
+def stop(row, x, y, z, corners, spacing):
     """End the path of a particle from (x, y, z) where it enters an obstacle, so that it cannot pass through."""
     dx, dy, dz = row[0] - x, row[1] - y, row[2] - z
     far = max(abs(dx), max(abs(dy), abs(dz)))
+    if _clear(corners, x, y, z) > (1.8 * far + 2.5) * spacing:
+        return
     parts = min(int(2.0 * far) + 1, 100)
     for part in range(1, parts + 1):
         t = part / parts
@@ -282,33 +341,32 @@ def move(rows, aside, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2, corn
     """
     count = len(rows)
     flat = u1.shape[0] == 1
-    half = rows.dtype.type(0.5)
     solid = corners.size > 0
     for group in prange((count + GROUP - 1) // GROUP):
         for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
             row = rows[p]
-            x0, y0, z0 = row[0], row[1], row[2]
-            if aside[p] == FLYING:
-                row[3] += fall0
-                row[4] += fall1
-                row[5] += fall2
-                row[0] += 0 if flat else s * (row[3] - half * fall0)
-                row[1] += s * (row[4] - half * fall1)
-                row[2] += s * (row[5] - half * fall2)
-                if solid:
-                    _stop(row, x0, y0, z0, corners, spacing)
-                continue
-            x, y, z = x0, y0, z0
-            if not flat:
-                x += half * s * _component(row, 0, flat, u0, b0, flip)
-            y += half * s * _component(row, 1, flat, u1, b1, flip)
-            z += half * s * _component(row, 2, flat, u2, b2, flip)
-            if not flat:
-                row[0] += s * _value(u0, 0, flat, x, y, z)
-            row[1] += s * _value(u1, 1, flat, x, y, z)
-            row[2] += s * _value(u2, 2, flat, x, y, z)
+            x, y, z = row[0], row[1], row[2]
+            flying = aside[p] == FLYING
+            move_one(row, flying, flat, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2)
             if solid:
-                _stop(row, x0, y0, z0, corners, spacing)
+                stop(row, x, y, z, corners, spacing)
+
+
+@kernel_pair
+def drift(rows, aside, u0, u1, u2):
+    """Move particles that do not fly by a displacement on the faces, in cells; their velocity stays."""
+    count = len(rows)
+    flat = u1.shape[0] == 1
+    for group in prange((count + GROUP - 1) // GROUP):
+        for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
+            if aside[p] == FLYING:
+                continue
+            row = rows[p]
+            x, y, z = row[0], row[1], row[2]
+            if not flat:
+                row[0] += _value(u0, 0, flat, x, y, z)
+            row[1] += _value(u1, 1, flat, x, y, z)
+            row[2] += _value(u2, 2, flat, x, y, z)
 
 
 @kernel_pair
@@ -334,7 +392,7 @@ def push_out(rows, corners, spacing, margin, low, high, n0, n1, n2, aside, cells
     solid = corners.size > 0
     for group in prange((count + GROUP - 1) // GROUP):
         for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
-            if solid:
+            if solid and _clear(corners, rows[p, 0], rows[p, 1], rows[p, 2]) < 3.0 * spacing:
                 for _ in range(2):
                     x, y, z = rows[p, 0], rows[p, 1], rows[p, 2]
                     d = value_at(corners, x, y, z) / spacing
@@ -379,17 +437,18 @@ def push_out(rows, corners, spacing, margin, low, high, n0, n1, n2, aside, cells
 
 
 @kernel_pair
-def fly(rows, phi, out, far, aside):
-    """Tell which particles are farther than `out`, and than `far`, above the surface, in cells."""
-    count = len(rows)
+def fly(rows, starts, phi, out, far, aside):
+    """Tell which particles, sorted by cells, are farther than `out`, and than `far`, above the surface, in cells."""
     n0, n1, n2 = phi.shape
-    for group in prange((count + GROUP - 1) // GROUP):
-        for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
-            x, y, z = rows[p, 0], rows[p, 1], rows[p, 2]
-            near = phi[min(int(x), n0 - 1), min(int(y), n1 - 1), min(int(z), n2 - 1)]
-            aside[p] = INSIDE
-            if near > out - 2.0:
-                above = value_at(phi, x - 0.5, y - 0.5, z - 0.5)
+    for r in prange(n0 * n1):
+        for k in range(n2):
+            first, last = starts[r * n2 + k], starts[r * n2 + k + 1]
+            if phi[r // n1, r % n1, k] <= out - 2.0:
+                for p in range(first, last):
+                    aside[p] = INSIDE
+                continue
+            for p in range(first, last):
+                above = _value(phi, MIDDLES, n0 == 1, rows[p, 0], rows[p, 1], rows[p, 2])
                 aside[p] = FLYING if above > far else (OUTSIDE if above > out else INSIDE)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.eulerian import particle_kernels as kernels
+from continua.eulerian import particle_wide as wide
 from continua.eulerian.grid import Grid
 
 __all__ = ["Particles"]
@@ -16,6 +17,7 @@ __all__ = ["Particles"]
 _PARALLEL_FROM = 16384
 _MARGIN = 0.02  # cells that particles keep from walls
 _OUT = 0.1  # cells above the surface from which on a particle is no part of the level set
+_DEEP = -4.0  # cells below the surface from which on nobody asks how many particles there are
 _FLY = 0.75  # cells above the surface from which on it flies alone
 _ACROSS = {2: 3, 3: 2}  # particles along an axis of a cell
 
@@ -38,6 +40,7 @@ class Particles:
         self.grid, self.seed = grid, seed
         self.across = _ACROSS[grid.dim]
         self.rows = np.zeros((0, kernels.WIDTH), dtype)
+        self._store, self._spare = self.rows, self.rows
         self.aside = np.zeros(0, np.uint8)
         self.seeded = 0
         self._cells = np.zeros(0, np.int64)
@@ -48,6 +51,7 @@ class Particles:
         self._sums = [
             np.zeros((*grid.faces_shape(a), 2) if a in grid.axes else (0, 0, 0, 2), dtype) for a in range(3)
         ]
+        self._near = np.zeros([n + 2 if a in grid.axes else 1 for a, n in enumerate(grid.shape)], dtype)
 
     @property
     def per_cell(self) -> int:
@@ -64,21 +68,27 @@ class Particles:
             total[:] = 0
         for colour in (0, 1):
             kernels.scatter.pick(self._parallel)(
-                self.rows, self.aside, self._starts, self._layer, self._slabs, colour, *self._sums
-            )
+                self.rows, self.aside, self._starts, self._layer, self._slabs, colour, *self.grid.shape,
+                *[total.reshape(-1) for total in self._sums],
+            )  # fmt: skip
         for axis in self.grid.axes:
             kernels.velocities.pick(velocity[axis].size >= _PARALLEL_FROM)(
                 self._sums[axis], velocity[axis], old[axis]
             )
 
-    def density(self, dtype: Any) -> NDArray:
-        """Return how many particles are around the middle of each cell; they must be sorted."""
-        out = np.zeros(self.grid.shape, dtype)
+    def density(self, phi: NDArray | None = None) -> NDArray:
+        """Return how many particles are around the middle of each cell; they must be sorted.
+
+        Args:
+            phi: The level set in cells; what it says to be deep may get too few.
+        """
+        self._near[:] = 0
+        phi = np.zeros(self.grid.shape, self.rows.dtype) if phi is None else phi
         for colour in (0, 1):
             kernels.density.pick(self._parallel)(
-                self.rows, self._starts, self._layer, self._slabs, colour, out
+                self.rows, self._starts, self._slabs, colour, phi, _DEEP, self._near
             )
-        return out
+        return self._near[tuple(slice(1, -1) if a in self.grid.axes else slice(None) for a in range(3))]
 
     def move(
         self,
@@ -91,10 +101,15 @@ class Particles:
     ) -> None:
         """Take over the velocity of the grid and move along; `fall` is what free fall adds [m/s] (see `move`)."""
         real = self.rows.dtype.type
-        kernels.move.pick(self._parallel)(
+        kernel = wide.move if self.rows.dtype == np.float32 else kernels.move
+        kernel.pick(self._parallel)(
             self.rows, self.aside, *velocity, *old, real(flip), real(s), *[real(v) for v in fall],
             corners, self.grid.spacing,
         )  # fmt: skip
+
+    def drift(self, displacement: Sequence[NDArray]) -> None:
+        """Move by a displacement on the faces, in cells, with the same velocity as before."""
+        kernels.drift.pick(self._parallel)(self.rows, self.aside, *displacement)
 
     def push_out(self, corners: NDArray, leave: NDArray[np.bool_]) -> int:
         """Keep particles inside the box, unless its ends are open (`leave`, shape [3, 2]), and out of obstacles.
@@ -153,7 +168,7 @@ class Particles:
 
     def put(self, rows: NDArray) -> None:
         """Take these particles, sorted, instead of the present ones."""
-        self.rows = np.array(rows, dtype=self.rows.dtype).reshape(-1, kernels.WIDTH)
+        self.rows = self._store = np.array(rows, dtype=self.rows.dtype).reshape(-1, kernels.WIDTH)
         self.aside = np.zeros(len(self.rows), np.uint8)
         self._cells = self._cells_of(self.rows)
         self.sort()
@@ -164,14 +179,17 @@ class Particles:
         order = np.empty(len(cells), np.int64)
         kernels.sort_order(cells, self._starts, order)
         order = order[: self._starts[-1]]
-        out = np.empty((len(order), kernels.WIDTH), self.rows.dtype)
+        if len(order) > len(self._spare):  # two arrays in turn: new memory is slow to touch
+            self._spare = np.empty((len(order) + len(order) // 8, kernels.WIDTH), self.rows.dtype)
+        out = self._spare[: len(order)]
         kernels.pick_rows.pick(self._parallel)(self.rows, self._new, order, out)
+        self._spare, self._store = self._store, self._spare
         self.rows, self._new = out, np.zeros((0, kernels.WIDTH), out.dtype)
 
     def find_flying(self, phi: NDArray) -> None:
         """Find the particles above the surface."""
         self.aside = np.empty(len(self.rows), np.uint8)
-        kernels.fly.pick(self._parallel)(self.rows, phi, _OUT, _FLY, self.aside)
+        kernels.fly.pick(self._parallel)(self.rows, self._starts, phi, _OUT, _FLY, self.aside)
 
     @property
     def outside(self) -> float:

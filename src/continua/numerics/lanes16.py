@@ -22,12 +22,16 @@ __all__ = [
     "floor16",
     "from16",
     "gather16",
+    "if_same16",
     "load16",
     "max16",
     "min16",
+    "scatter16",
     "span16",
     "splat16",
+    "sqrt16",
     "store16",
+    "where_less16",
 ]
 
 WIDE = 16
@@ -158,6 +162,26 @@ def from16(typing, value):
     return _F(_I), generate
 
 
+@intrinsic
+def sqrt16(typing, value):
+    """Return square roots of floats."""
+
+    def generate(context, builder, signature, args):
+        return builder.call(_function(builder, "llvm.sqrt.v16f32", _FLOATS, [_FLOATS]), [args[0]])
+
+    return _F(_F), generate
+
+
+@intrinsic
+def where_less16(typing, one, two, value, other):
+    """Return `value` in the lanes where `one` is less than `two`, and `other` elsewhere; all are floats."""
+
+    def generate(context, builder, signature, args):
+        return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[2], args[3])
+
+    return _F(_F, _F, _F, _F), generate
+
+
 def _extreme(sign: str) -> Any:
     def typing_function(typing, a, b):
         kind = a if a in (_F, _I) else b
@@ -198,16 +222,29 @@ def every_second16(typing, first, a, b):
 
 
 @intrinsic
+def if_same16(typing, value, one, two):
+    """Return the floats `value` in the lanes where `one` and `two` are equal, and 0 in the others."""
+
+    def generate(context, builder, signature, args):
+        zero = ir.Constant(_FLOATS, [0.0] * WIDE)
+        return builder.select(builder.fcmp_ordered("==", args[1], args[2]), args[0], zero)
+
+    return _F(_F, _F, _F), generate
+
+
+@intrinsic
 def load16(typing, array, index):
-    """Return sixteen values of an array from the place `index` on."""
+    """Return sixteen values of an array, of float32 or int32, from the place `index` on."""
+    kind = _I if array.dtype == types.int32 else _F
 
     def generate(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        value = builder.load(builder.bitcast(builder.gep(data, [args[1]]), _FLOATS.as_pointer()), typ=_FLOATS)
+        wide = _INTS if signature.return_type is _I else _FLOATS
+        value = builder.load(builder.bitcast(builder.gep(data, [args[1]]), wide.as_pointer()), typ=wide)
         value.align = 4
         return value
 
-    return _F(array, index), generate
+    return kind(array, index), generate
 
 
 @intrinsic
@@ -236,20 +273,37 @@ class _Places(ir.Instruction):
         )
 
 
+def _pointers(context: Any, builder: Any, signature: Any, args: Any) -> tuple[Any, Any]:
+    """Return the addresses of lanes in an array at places plus a shift, and a mask that takes all of them."""
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    pointers = _Places(builder.block, builder.gep(data, [args[2]]), args[1])
+    builder._insert(pointers)
+    return pointers, ir.Constant(ir.VectorType(ir.IntType(1), WIDE), [1] * WIDE)
+
+
 @intrinsic
 def gather16(typing, array, places, shift):
     """Return the values of an array at `places` plus `shift`, a whole number for all lanes."""
 
     def generate(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        base = builder.gep(data, [args[2]])
-        pointers = _Places(builder.block, base, args[1])
-        builder._insert(pointers)
-        mask_type = ir.VectorType(ir.IntType(1), WIDE)
-        inputs = [pointers.type, _INT, mask_type, _FLOATS]
+        pointers, mask = _pointers(context, builder, signature, args)
+        inputs = [pointers.type, _INT, mask.type, _FLOATS]
         function = _function(builder, "llvm.masked.gather.v16f32.v16p0f32", _FLOATS, inputs)
-        mask = ir.Constant(mask_type, [1] * WIDE)
         empty = ir.Constant(_FLOATS, ir.Undefined)
         return builder.call(function, [pointers, ir.Constant(_INT, 4), mask, empty])
 
     return _F(array, _I, types.int64), generate
+
+
+@intrinsic
+def scatter16(typing, array, places, shift, value):
+    """Write floats into an array at `places` plus `shift`; where two lanes have the same place the later one wins."""
+
+    def generate(context, builder, signature, args):
+        pointers, mask = _pointers(context, builder, signature, args)
+        inputs = [_FLOATS, pointers.type, _INT, mask.type]
+        function = _function(builder, "llvm.masked.scatter.v16f32.v16p0f32", ir.VoidType(), inputs)
+        builder.call(function, [args[3], pointers, ir.Constant(_INT, 4), mask])
+        return context.get_dummy_value()
+
+    return types.none(array, _I, types.int64, _F), generate

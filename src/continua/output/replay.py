@@ -1,7 +1,9 @@
 """One HTML file of a run that any browser plays: the page of the studio, and the motion in a few bytes a number.
 
 Positions are rounded to 1/65535 of the box that a body moves in, along each axis; from frame to frame only the
-differences are kept, and all of it is deflated. The file loads nothing from elsewhere, and says so to the browser.
+differences are kept, and all of it is deflated. The surface of a liquid on a grid is another one in every frame: its
+points are numbered as its triangles use them first, which leaves small numbers. The file loads nothing from elsewhere,
+and says so to the browser.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from continua.output.packets import Kind, body_facts, collider_facts, field_list
 from continua.output.whole import WholeRunSink
 from continua.render.colors import color_map
 
-__all__ = ["HtmlSink", "squeezed"]
+__all__ = ["HtmlSink", "folded", "squeezed"]
 
 _PAGE = Path(__file__).parents[1] / "studio" / "page"
 _STEPS = 65535  # from one side of the box to the other
@@ -82,6 +84,8 @@ class HtmlSink(WholeRunSink):
 
     def _body(self, number: int, frames: Sequence[BodyFrame], arrays: dict[str, NDArray]) -> dict[str, Any]:
         """Put a body's mesh and motion into the arrays; return what is needed to read them."""
+        if frames[0].kind == "liquid":
+            return self._changing(number, frames, arrays)
         first = frames[0]
         arrays[f"{number}/triangles"] = first.triangles.astype(np.uint32)
         arrays[f"{number}/nodes"] = np.arange(len(first.positions), dtype=np.uint32)
@@ -93,10 +97,37 @@ class HtmlSink(WholeRunSink):
             entry["values"] = _keep(arrays, f"{number}/values", values)
         return entry
 
+    def _changing(
+        self, number: int, frames: Sequence[BodyFrame], arrays: dict[str, NDArray]
+    ) -> dict[str, Any]:
+        """The same for a body with another surface in every frame."""
+        orders, faces = zip(*[folded(body.triangles, len(body.positions)) for body in frames], strict=True)
+        arrays[f"{number}/triangles"] = np.zeros((0, 3), np.uint32)
+        arrays[f"{number}/nodes"] = np.zeros(0, np.uint32)
+        arrays[f"{number}/rest"] = np.zeros((0, 3), np.float32)
+        every = np.concatenate(faces)
+        arrays[f"{number}/faces"] = np.concatenate([every & 255, every >> 8 & 255, every >> 16]).astype(
+            np.uint8
+        )
+        entry: dict[str, Any] = {
+            "counts": [len(order) for order in orders],
+            "faces": [len(codes) for codes in faces],
+        }
+        places = [body.positions[order] for body, order in zip(frames, orders, strict=True)]
+        entry["positions"] = _keep(arrays, f"{number}/positions", places, in_time=False)
+        if self.color in frames[0].fields:
+            values = [
+                body.scalars(self.color)[order, None] for body, order in zip(frames, orders, strict=True)
+            ]
+            entry["values"] = _keep(arrays, f"{number}/values", values, in_time=False)
+        return entry
+
 
 def _same(frame: Frame, name: str, first: Frame) -> BodyFrame:
-    """Return a body of a frame; its surface must be that of the first frame."""
+    """Return a body of a frame; its surface must be that of the first frame, unless it is a liquid's."""
     body = frame.bodies.get(name)
+    if body is not None and body.kind == "liquid":
+        return body
     if body is None or not np.array_equal(body.triangles, first[name].triangles):
         raise InputError(
             f'the surface of body "{name}" changes its connectivity at frame {frame.index}, which a replay '
@@ -105,30 +136,52 @@ def _same(frame: Frame, name: str, first: Frame) -> BodyFrame:
     return body
 
 
-def _keep(arrays: dict[str, NDArray], name: str, frames: Sequence[NDArray]) -> dict[str, list[float]]:
+def folded(triangles: NDArray, points: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the points of a surface in the order in which its triangles use them, and its corners as small numbers.
+
+    A corner that is a new point is 0, any other by how many it is before the next new one.
+    """
+    corners = np.asarray(triangles).ravel()
+    used, places = np.unique(corners, return_index=True)
+    order = used[np.argsort(places)].astype(np.int64)
+    rank = np.zeros(points, np.int64)
+    rank[order] = np.arange(len(order))
+    numbers = rank[corners]
+    following = np.maximum.accumulate(np.concatenate([[-1], numbers]))[:-1] + 1
+    return order, following - numbers
+
+
+def _keep(
+    arrays: dict[str, NDArray], name: str, frames: Sequence[NDArray], *, in_time: bool = True
+) -> dict[str, list[float]]:
     """Squeeze the arrays of all frames into one; return the corners of the box they lie in."""
     finite = [values[np.isfinite(values).all(axis=1)] for values in frames]
     every = np.concatenate(finite) if any(map(len, finite)) else np.zeros((1, frames[0].shape[1]))
     low, high = every.min(axis=0), every.max(axis=0)
-    arrays[name] = squeezed(frames, low, high)
+    arrays[name] = squeezed(frames, low, high, in_time=in_time)
     return {"low": low.tolist(), "high": high.tolist()}
 
 
 def squeezed(
-    frames: Sequence[NDArray[np.float64]], low: NDArray[np.float64], high: NDArray[np.float64]
+    frames: Sequence[NDArray[np.float64]],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    *,
+    in_time: bool = True,
 ) -> NDArray[np.uint8]:
-    """Return arrays [n, k] of values in a box as differences in time that deflate well.
+    """Return arrays [n, k] of values in a box as differences, in time or from row to row, that deflate well.
 
     Each value becomes a whole number from 0 to 65535, each number its difference from the frame before (from 0 if
-    the number of rows has changed) modulo 65536, each difference d an even number 2 d or, if it is negative, an odd
-    one -2 d - 1. The result has the low bytes of all of them, then the high bytes.
+    the number of rows has changed), or from the row before, modulo 65536, each difference d an even number 2 d or, if
+    it is negative, an odd one -2 d - 1. The result has the low bytes of all of them, then the high bytes.
     """
     scale = _STEPS / np.where(high > low, high - low, 1.0)
     pieces, before = [], np.zeros((0, 0), np.int64)
     for values in frames:
         whole = np.rint((np.nan_to_num(np.asarray(values, np.float64), nan=0.0) - low) * scale)
         now = np.clip(whole, 0, _STEPS).astype(np.int64)
-        change = now - before if before.shape == now.shape else now
+        start = now - before if before.shape == now.shape else now
+        change = start if in_time else np.diff(now, axis=0, prepend=0)
         change = (change + 32768) % 65536 - 32768
         pieces.append(np.where(change < 0, -2 * change - 1, 2 * change).ravel())
         before = now

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Squeezed } from "./replay";
+import { Squeezed, unfold } from "./replay";
 
 /** Fold whole numbers as the writer does, by hand. */
 function bytesOf(folded: number[]): Uint8Array {
@@ -21,5 +21,20 @@ describe("squeezed frames", () => {
     const frames = new Squeezed(bytesOf([8, 20, 2]), [1, 2], { low: [0], high: [65535] });
     expect([...frames.frame(0)]).toEqual([4]);
     expect([...frames.frame(1)]).toEqual([10, 1]);
+  });
+
+  it("adds rows up for surfaces that change", () => {
+    const frames = new Squeezed(bytesOf([8, 2, 1, 20]), [3, 1], { low: [0], high: [65535] }, false);
+    expect([...frames.frame(0)]).toEqual([4, 5, 4]);
+    expect([...frames.frame(1)]).toEqual([10]);
+  });
+
+  it("unfolds triangles: 0 is a new point, others count back from the next new one", () => {
+    const codes = [0, 0, 0, 1, 2, 0, 0, 0, 0]; // (0 1 2) (2 1 3), then (0 1 2)
+    const bytes = Uint8Array.from([...codes, ...codes.map(() => 0), ...codes.map(() => 0)]);
+    expect(unfold(bytes, [6, 3]).map((frame) => [...frame])).toEqual([
+      [0, 1, 2, 2, 1, 3],
+      [0, 1, 2],
+    ]);
   });
 });

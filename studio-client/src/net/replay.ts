@@ -12,6 +12,8 @@ interface Box {
 interface Moves {
   /** Nodes in each frame. */
   counts: number[];
+  /** Corners of triangles in each frame, of a surface that is another one in every frame. */
+  faces?: number[];
   positions: Box;
   values?: Box;
 }
@@ -36,19 +38,21 @@ export class Squeezed {
    * @param bytes Low bytes of all differences, then high bytes.
    * @param counts Rows in each frame.
    * @param box Where the values lie; it tells how many there are in a row.
+   * @param inTime Whether differences are from the frame before, or else from the row before.
    */
-  constructor(bytes: Uint8Array, counts: number[], private readonly box: Box) {
+  constructor(bytes: Uint8Array, counts: number[], private readonly box: Box, inTime = true) {
     const width = box.low.length;
     const total = bytes.length / 2;
     this.whole = new Uint16Array(total);
     let start = 0;
     counts.forEach((count, frame) => {
       const length = count * width;
-      const before = frame > 0 && counts[frame - 1] === count ? start - length : -1;
+      const back = inTime ? (frame > 0 && counts[frame - 1] === count ? length : 0) : width;
       for (let i = 0; i < length; i++) {
         const folded = bytes[start + i] | (bytes[total + start + i] << 8);
         const change = folded & 1 ? -((folded + 1) >> 1) : folded >> 1;
-        this.whole[start + i] = before < 0 ? change : this.whole[before + i] + change; // modulo 65536
+        const known = back > 0 && (inTime || i >= width);
+        this.whole[start + i] = known ? this.whole[start + i - back] + change : change; // modulo 65536
       }
       this.starts.push(start);
       start += length;
@@ -68,7 +72,23 @@ export class Squeezed {
   }
 }
 
+/** Return the corners of the triangles of all frames: 0 is a new point, any other number says how far it is before that. */
+export function unfold(bytes: Uint8Array, counts: number[]): Uint32Array[] {
+  const total = bytes.length / 3;
+  let at = 0;
+  return counts.map((count) => {
+    const out = new Uint32Array(count);
+    let next = 0;
+    for (let i = 0; i < count; i++, at++) {
+      const back = bytes[at] | (bytes[total + at] << 8) | (bytes[2 * total + at] << 16);
+      out[i] = back === 0 ? next++ : next - back;
+    }
+    return out;
+  });
+}
+
 interface Body {
+  triangles: Uint32Array[] | null;
   positions: Squeezed;
   values: Squeezed | null;
   rest: Float32Array;
@@ -137,9 +157,10 @@ export class Replay implements Link {
     const replay = (this.header = header as unknown as ReplayHeader);
     this.field = replay.field;
     this.bodies = replay.moves.map((moves, number) => ({
-      positions: new Squeezed(arrays.get(`${number}/positions`) as Uint8Array, moves.counts, moves.positions),
+      triangles: moves.faces ? unfold(arrays.get(`${number}/faces`) as Uint8Array, moves.faces) : null,
+      positions: new Squeezed(arrays.get(`${number}/positions`) as Uint8Array, moves.counts, moves.positions, !moves.faces),
       values: moves.values
-        ? new Squeezed(arrays.get(`${number}/values`) as Uint8Array, moves.counts, moves.values)
+        ? new Squeezed(arrays.get(`${number}/values`) as Uint8Array, moves.counts, moves.values, !moves.faces)
         : null,
       rest: arrays.get(`${number}/rest`) as Float32Array,
     }));
@@ -211,6 +232,7 @@ export class Replay implements Link {
     this.bodies.forEach((body, index) => {
       const positions = body.positions.frame(number);
       arrays.set(`${index}/positions`, positions);
+      if (body.triangles) arrays.set(`${index}/triangles`, body.triangles[number]);
       if (this.field === "displacement") {
         const own = replay.bodies[index].kind === "soft";
         if (own) arrays.set(`${index}/displacement`, lengths(positions, body.rest));
