@@ -75,6 +75,15 @@ def test_dam_break_in_space_keeps_its_volume():
         assert abs(water.volume / volume - 1.0) < 0.02
 
 
+def test_a_block_that_falls_on_the_floor_keeps_its_volume():
+    # it falls 1.3 cells in two steps, and more than that in the second: what overlaps the floor must not be lost
+    water = ct.Liquid((1.0, 1.0), (64, 64), block=((0.02, 0.02), (0.32, 0.62)))
+    world = ct.World([water], dt=0.04)
+    volume = water.volume
+    for _ in _steps(world, 0.4):
+        assert abs(water.volume / volume - 1.0) < 0.012
+
+
 def test_moving_piston_displaces_its_volume():
     motion = ct.Motion.translate((0.0, -0.3, 0.0), until=1.0)
     piston = ct.Box((0.25, 0.81, 0.0), (0.5, 0.6, 1.0), motion=motion)

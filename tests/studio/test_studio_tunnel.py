@@ -1,6 +1,7 @@
 """Drawing into a running wind tunnel: with commands, and with a real mouse in the page."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from studio_world import make_session
 from test_studio_page import browser, click_tool, opened, serving, until  # noqa: F401
 
 import continua as ct
-from continua.studio.easel import Easel
+from continua.scene import parse_scene
+from continua.studio.document import Document
+from continua.studio.easel import Easel, drawn_edits
 from continua.studio.encode import Encoder
 from continua.studio.protocol import parse_command
 
@@ -44,6 +47,50 @@ def test_obstacles_are_drawn_moved_and_removed_while_the_flow_runs():
             do(easel, world, type="sketch_move", **bad)
     with pytest.raises(ct.InputError, match="plane grid"):
         do(easel, ct.World([]), type="sketch", points=[[0, 0], [1, 0], [0, 1]])
+
+
+def test_drawn_obstacles_are_written_into_the_scene():
+    data = {
+        "name": "tunnel",
+        "bodies": [
+            {
+                "type": "wind_tunnel",
+                "name": "tunnel",
+                "size": [2.0, 1.0],
+                "cells": [48, 24],
+                "obstacles": [
+                    {
+                        "type": "cylinder",
+                        "center": [0.5, 0.5, 0.0],
+                        "axis": [0, 0, 1],
+                        "radius": 0.12,
+                        "height": 0.1,
+                    },
+                    {"type": "sphere", "center": [0.4, 0.2, 0.0], "radius": 0.08},
+                ],
+            }
+        ],
+    }
+    document, easel = Document(data, Path()), Easel()
+    world = document.scene().build()
+
+    def draw(**command):
+        parsed = parse_command(json.dumps(command))
+        easel.do(world, parsed)
+        document.edit(drawn_edits(world, parsed, document.data))
+
+    draw(type="sketch", points=[[1.2, 0.3], [1.5, 0.3], [1.5, 0.6], [1.2, 0.6]], smooth=False)
+    draw(type="sketch", points=[[1.6, 0.7], [1.8, 0.7], [1.8, 0.9], [1.6, 0.9]], smooth=True)
+    draw(type="sketch_move", number=0, shift=[0.2, 0.2])
+    draw(type="sketch_move", number=3, shift=[-0.05, 0.0])
+    draw(type="sketch_remove", number=1)
+    again = parse_scene(document.yaml(), label="the scene").build().body("tunnel")
+    here = world.body("tunnel")
+    assert len(again.obstacles) == len(here.obstacles) == 3
+    for one, two in zip(again.flow.cut.parts, here.flow.cut.parts, strict=True):
+        assert one == pytest.approx(two, abs=1e-6)
+    document.undo()
+    assert len(document.data["bodies"][0]["obstacles"]) == 4
 
 
 def test_streamlines_of_an_even_wind_are_straight():

@@ -32,12 +32,13 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "stress": ("Stress and energy", "Von Mises stress, by elements", "zero"),
     "energy_density": ("Stress and energy", "Energy density", "zero"),
     "pressure": ("Fluid", "Pressure", "zero"),
+    "vorticity": ("Fluid", "Vorticity", "middle"),
     "density_error": ("Fluid", "Density above rest", "zero"),
     "stretch": ("Shape", "Stretch, the farthest from 1", "one"),
     "plastic_strain": ("Shape", "Plastic strain", "zero"),
     "inverted": ("Shape", "Inverted elements", "flag"),
 }
-"""Group and label of fields, and where their range begins: at 0, about 1, or no and yes."""
+"""Group and label of fields, and where their range begins: at 0, about 1, with 0 in the middle, or no and yes."""
 
 
 class Kind(IntEnum):
@@ -65,7 +66,7 @@ def pack(kind: Kind, header: Mapping[str, Any], arrays: Mapping[str, NDArray]) -
 
 
 def starts_at(field: str) -> str:
-    """Return where the range of a field begins: at "zero", about "one", or a "flag" for no and yes."""
+    """Return where the range of a field begins: at "zero", about "one", with 0 in the "middle", or a "flag"."""
     return _FIELDS.get(field, ("", "", "zero"))[2]
 
 
@@ -79,6 +80,10 @@ def field_list(frame: Frame) -> list[dict[str, str]]:
     entries = []
     for name in names:
         group, label, start = _FIELDS.get(name, ("Others", name.replace("_", " ").capitalize(), "zero"))
+        if start == "middle" and any(
+            body.fields[name].values.ndim > 1 for body in frame if name in body.fields
+        ):
+            start = "zero"  # the length of a vector has no sign
         entries.append({"name": name, "group": group, "label": label, "unit": found[name], "start": start})
     return entries
 

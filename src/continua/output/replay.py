@@ -55,7 +55,10 @@ class HtmlSink(WholeRunSink):
         """Write the file."""
         frames = list(self.spool.frames())
         first = frames[0]
-        arrays: dict[str, NDArray] = {"colormap": np.round(255.0 * color_map()).astype(np.uint8)}
+        arrays: dict[str, NDArray] = {
+            "colormap": np.round(255.0 * color_map()).astype(np.uint8),
+            "signed": np.round(255.0 * color_map(signed=True)).astype(np.uint8),
+        }
         moves = []
         for number, name in enumerate(first.bodies):
             moves.append(self._body(number, [_same(frame, name, first) for frame in frames], arrays))

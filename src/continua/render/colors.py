@@ -1,4 +1,4 @@
-"""Colours: a perceptually even colour map of our own, a palette for plain bodies, and sRGB."""
+"""Colours: perceptually even colour maps of our own, a palette for plain bodies, and sRGB."""
 
 from __future__ import annotations
 
@@ -29,6 +29,20 @@ _KNOTS = np.array(
         [0.709, 0.175, 392.0],
         [0.812, 0.145, 428.0],
         [0.915, 0.120, 463.0],
+    ]
+)
+
+# The same for values with a sign: blue below zero, red above it, and almost white at zero itself.
+_SIGNED_KNOTS = np.array(
+    [
+        [0.390, 0.135, 262.0],
+        [0.560, 0.140, 257.0],
+        [0.760, 0.090, 250.0],
+        [0.960, 0.005, 245.0],
+        [0.960, 0.005, 45.0],
+        [0.760, 0.105, 42.0],
+        [0.570, 0.165, 34.0],
+        [0.410, 0.145, 26.0],
     ]
 )
 
@@ -68,19 +82,34 @@ def _oklch_to_linear(lch: NDArray) -> NDArray:
 
 
 @cache
-def color_map() -> NDArray[np.float64]:
-    """Return the colour map as 256 sRGB colours from the lowest value to the highest, shape [256, 3]."""
+def color_map(signed: bool = False) -> NDArray[np.float64]:
+    """Return the colour map as 256 sRGB colours from the lowest value to the highest, shape [256, 3].
+
+    Args:
+        signed: That for values about zero, which is in its middle.
+    """
     from scipy.interpolate import PchipInterpolator
 
-    lch = PchipInterpolator(np.linspace(0, 1, len(_KNOTS)), _KNOTS)(np.linspace(0, 1, 256))
+    if signed:
+        half = len(_SIGNED_KNOTS) // 2
+        places = np.linspace(0, 1, 128)
+        lch = np.concatenate(
+            [PchipInterpolator(np.linspace(0, 1, half), knots)(places)
+             for knots in (_SIGNED_KNOTS[:half], _SIGNED_KNOTS[half:])]
+        )  # fmt: skip
+    else:
+        lch = PchipInterpolator(np.linspace(0, 1, len(_KNOTS)), _KNOTS)(np.linspace(0, 1, 256))
     table = linear_to_srgb(_oklch_to_linear(lch))
     table.flags.writeable = False
     return table
 
 
 def map_colors(values: NDArray, low: float, high: float) -> NDArray[np.float64]:
-    """Return sRGB colours for `values`, clipped to the range from `low` to `high`, shape [n, 3]."""
-    table = color_map()
+    """Return sRGB colours for `values`, clipped to the range from `low` to `high`, shape [n, 3].
+
+    A range about zero takes the map for values with a sign.
+    """
+    table = color_map(low == -high)
     place = np.clip((np.asarray(values, dtype=float) - low) / (high - low), 0.0, 1.0) * (len(table) - 1)
     lower = np.minimum(place.astype(int), len(table) - 2)
     part = (place - lower)[:, None]

@@ -58,6 +58,11 @@ class Legend:
     high: float
     exceeded: bool
 
+    @property
+    def signed(self) -> bool:
+        """Whether the range is about zero, as that of vorticity."""
+        return self.low == -self.high
+
 
 @dataclass(frozen=True, slots=True)
 class Ground:

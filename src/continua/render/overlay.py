@@ -59,7 +59,7 @@ def _draw_legend(image: Image.Image, draw: ImageDraw.ImageDraw, legend: Legend, 
     bar_width, bar_height = round(14 * unit), round(0.42 * height)
     left = round(width - 96 * unit)
     top = round(0.29 * height)
-    ramp = np.rint(255 * color_map()[::-1]).astype(np.uint8)
+    ramp = np.rint(255 * color_map(legend.signed)[::-1]).astype(np.uint8)
     rows = (np.arange(bar_height) * len(ramp) // bar_height).clip(0, len(ramp) - 1)
     bar = np.repeat(ramp[rows][:, None], bar_width, axis=1)
     mask = Image.new("L", (4 * bar_width, 4 * bar_height), 0)

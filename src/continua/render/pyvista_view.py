@@ -64,13 +64,13 @@ def _bytes(linear: NDArray) -> NDArray[np.uint8]:
     return np.rint(255 * linear_to_srgb(linear)).astype(np.uint8)
 
 
-def _add_shape(pyvista: Any, plotter: Any, shape: Shape) -> None:
+def _add_shape(pyvista: Any, plotter: Any, shape: Shape, signed: bool) -> None:
     faces = np.hstack([np.full((len(shape.triangles), 1), 3), shape.triangles]).ravel()
     mesh = pyvista.PolyData(shape.positions, faces)
     mesh.point_data.active_normals = shape.normals
     paint: dict[str, Any] = {"color": tuple(_bytes(shape.color) / 255)}
     if shape.values is not None:
-        table = pyvista.LookupTable(values=bytes_rgba(color_map()), scalar_range=(0.0, 1.0))
+        table = pyvista.LookupTable(values=bytes_rgba(color_map(signed)), scalar_range=(0.0, 1.0))
         paint = {"scalars": shape.values, "cmap": table, "show_scalar_bar": False}
     finish = {"ambient": 0.42, "diffuse": 0.68, "specular": 0.12, "specular_power": 25}
     plotter.add_mesh(mesh, smooth_shading=True, **paint, **finish)
@@ -143,8 +143,9 @@ def draw(composition: Composition) -> NDArray[np.uint8]:
             for ground, row, table in zip(composition.grounds, lit.planes, lit.tables):
                 if np.dot(np.subtract(look.camera.position, ground.point), ground.normal) > 0:
                     _add_ground(pyvista, plotter, ground, row, table)
+            signed = look.legend is not None and look.legend.signed
             for shape in composition.shapes:
-                _add_shape(pyvista, plotter, shape)
+                _add_shape(pyvista, plotter, shape, signed)
             for cloud in composition.clouds:
                 _add_cloud(pyvista, plotter, cloud)
             lamp = look.center + 10 * look.radius * lit.lamp

@@ -35,7 +35,7 @@ def draw(composition: Composition) -> NDArray[np.uint8]:
     boxes = np.empty((len(lit.triangles), 4), np.int32)
     kernels.setup_triangles(clip, lit.triangles, width, height, near, edges, boxes)
     view = np.concatenate([camera.position, camera.axes.ravel(), [focal, near, 1.5 / lit.scale]])
-    ramp = srgb_to_linear(color_map())
+    ramp = srgb_to_linear(color_map(look.legend is not None and look.legend.signed))
     picture = np.empty((height, width, 3), np.uint8)
     kernels.draw(
         view, lit.lamp, _OFFSETS, lit.positions, lit.normals, lit.colors, lit.values, ramp, lit.sky, lit.triangles,

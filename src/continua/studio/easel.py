@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,13 @@ from scipy.ndimage import map_coordinates
 from continua.contact import Box, Cylinder, Shape, Sphere
 from continua.errors import InputError
 from continua.eulerian import GridFluid, Polygon
+from continua.studio.document import Edit
 from continua.studio.protocol import Sketch, SketchMove, SketchRemove, Streamlines
 
 if TYPE_CHECKING:
     from continua.world import World
 
-__all__ = ["Easel"]
+__all__ = ["Drawing", "Easel", "drawn_edits"]
 
 _RAYS = 48  # corners of the outline of a shape that is no polygon
 _LINES = 24  # streamlines
@@ -47,9 +49,7 @@ class Easel:
         if isinstance(command, Sketch):
             if len(shapes) >= _MOST:
                 raise InputError(f"at most {_MOST} obstacles can be drawn")
-            corners = [
-                point for n, point in enumerate(command.points) if n == 0 or point != command.points[n - 1]
-            ]
+            corners = _corners(command)
             drawn = Polygon.spline(corners) if command.smooth else Polygon(corners)
             _check_inside(drawn, tunnel)
             shapes.append(drawn)
@@ -111,6 +111,50 @@ class Easel:
             points.append(at)
         places = np.stack(points).transpose(2, 0, 1)
         return (np.array(grid.origin) + grid.spacing * (places + 0.5)).astype(np.float32)
+
+
+def drawn_edits(world: World, command: Drawing, data: Mapping[str, Any]) -> list[Edit]:
+    """Return how the data of the scene changes by a drawing that was just carried out in its world."""
+    tunnel = _flow_of(world)
+    if tunnel is None or isinstance(command, Streamlines):
+        return []
+    bodies = data.get("bodies", [])
+    number = next((n for n, body in enumerate(bodies) if body.get("name") == tunnel.name), None)
+    if number is None:
+        return []
+    path = ("bodies", number, "obstacles")
+    if isinstance(command, Sketch):
+        entry = {"type": "polygon", "points": [list(point) for point in _corners(command)]}
+        return [Edit("add", path, entry | ({"smooth": True} if command.smooth else {}))]
+    entries = bodies[number].get("obstacles", [])
+    removed = isinstance(command, SketchRemove)
+    if (
+        len(entries) != len(tunnel.obstacles) + removed
+    ):  # the scene was edited, and the world is still the old one
+        return []
+    if removed:
+        return [Edit("remove", (*path, command.number))]
+    return [Edit("set", (*path, command.number), _moved_entry(world, command, entries[command.number]))]
+
+
+def _moved_entry(world: World, command: SketchMove, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the scene says of an obstacle after it was moved in the world."""
+    tunnel = _flow_of(world)
+    assert tunnel is not None
+    shape = tunnel.obstacles[command.number]
+    if entry.get("type") == "polygon":
+        dx, dy = command.shift
+        return {**entry, "points": [[x + dx, y + dy] for x, y in entry["points"]]}
+    if isinstance(shape, Polygon):
+        kept = {"name": entry["name"]} if "name" in entry else {}
+        return {"type": "polygon", **kept, "points": np.asarray(shape.points).tolist()}
+    return {**entry, "center": [float(part) for part in shape.center]}  # type: ignore[attr-defined]
+
+
+def _corners(command: Sketch) -> list[tuple[float, float]]:
+    """Return the corners of a drawing, none of them twice in a row."""
+    points = command.points
+    return [point for n, point in enumerate(points) if n == 0 or point != points[n - 1]]
 
 
 def _flow_of(world: World) -> GridFluid | None:

@@ -107,7 +107,10 @@ class Encoder:
         if another:  # the page keeps its plots while the world stays
             self._sampled = -1
         self._marked = set(snapshot.marks)
-        arrays: dict[str, NDArray] = {"colormap": np.round(255.0 * color_map()).astype(np.uint8)}
+        arrays: dict[str, NDArray] = {
+            "colormap": np.round(255.0 * color_map()).astype(np.uint8),
+            "signed": np.round(255.0 * color_map(signed=True)).astype(np.uint8),
+        }
         bodies = []
         for number, (body, surface) in enumerate(zip(frame, self._surfaces)):
             arrays[f"{number}/triangles"] = surface.triangles

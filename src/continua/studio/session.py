@@ -241,6 +241,9 @@ class Session:
         """Do what the mouse does to the bodies."""
         held = len(self.touch.held)
         self.news.dirty |= self.touch.obey(client, command, self._world, self.snapshot.frame)
+        if isinstance(command, ask.Sketch | ask.SketchMove | ask.SketchRemove) and self.workshop is not None:
+            self.workshop.note_drawing(command, self._world)
+            self._tell_state()
         if len(self.touch.held) != held:
             self.board.look_again()
             self._tell_state()

@@ -13,9 +13,20 @@ from continua.errors import ContinuaError, InputError
 from continua.scene.problems import key_text
 from continua.studio.desk import Desk
 from continua.studio.document import Document, Edit, RefusedError
+from continua.studio.easel import Drawing, drawn_edits
 from continua.studio.links import edits_of, knob_of
 from continua.studio.palette import SHAPES, new_object
-from continua.studio.protocol import Add, Command, EditScene, Recover, Redo, ReplaceScene, Save, Undo
+from continua.studio.protocol import (
+    Add,
+    Command,
+    EditScene,
+    Recover,
+    Redo,
+    ReplaceScene,
+    Save,
+    SketchMove,
+    Undo,
+)
 
 if TYPE_CHECKING:
     from continua.studio.board import Board
@@ -139,6 +150,18 @@ class Workshop:
             return
         fitted = not self.stale
         self.document.edit(edits, key_text(edits[0].path), merge=key)
+        if fitted:
+            self._fits = self.document.version
+        self.tell()
+
+    def note_drawing(self, command: Drawing, world: World) -> None:
+        """Write an obstacle that was drawn, moved or taken away in a plane flow into the document too."""
+        edits = drawn_edits(world, command, self.document.data)
+        if not edits:
+            return
+        fitted = not self.stale
+        moves = f"obstacle {command.number}" if isinstance(command, SketchMove) else ""
+        self.document.edit(edits, "drawing an obstacle" if not moves else "moving an obstacle", merge=moves)
         if fitted:
             self._fits = self.document.version
         self.tell()

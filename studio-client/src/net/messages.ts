@@ -215,7 +215,7 @@ export interface FieldInfo {
   label: string;
   unit: string;
   /** Where the range begins: at 0, about 1, or 0 for no and 1 for yes. */
-  start: "zero" | "one" | "flag";
+  start: "zero" | "one" | "middle" | "flag";
 }
 
 export interface BodyInfo {

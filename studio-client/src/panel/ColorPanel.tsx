@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { formatValue } from "../lib/format";
 import type { FieldInfo, FluidLook } from "../net/messages";
-import type { LiveScene } from "../state/live";
+import { hasSign, type LiveScene } from "../state/live";
 import { editing } from "../state/document";
 import { chooseField, chooseFluid } from "../state/studio";
 import { useStudio } from "../state/store";
@@ -124,7 +124,8 @@ export function Legend({ scene }: { scene: LiveScene }) {
   const field = useStudio((s) => s.field);
   const colored = useStudio((s) => s.colored);
   const [low, high] = useStudio((s) => s.range);
-  const background = useMemo(() => gradient(scene.colormap), [scene]);
+  const signed = hasSign(scene, field);
+  const background = useMemo(() => gradient(signed ? scene.signed : scene.colormap), [scene, signed]);
   const info = scene.fields.find(({ name }) => name === field);
   const drafting = useStudio(editing);
   if (!info || drafting) return null;

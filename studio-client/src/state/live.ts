@@ -63,6 +63,8 @@ export interface LiveScene {
   pressed: Float32Array;
   joints: Float32Array;
   colormap: Uint8Array;
+  /** The colours of values with a sign, zero in the middle. */
+  signed: Uint8Array;
   bounds: Bounds;
   camera: CameraHints;
 }
@@ -144,6 +146,7 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
     fields: packet.header.fields,
     colliders: packet.header.colliders,
     colormap: array("colormap") as Uint8Array,
+    signed: array("signed") as Uint8Array,
     bounds: packet.header.bounds ?? boundsOf(bodies.map(({ rest }) => rest)),
     camera: packet.header.camera,
   };
@@ -282,3 +285,7 @@ export function scalarExtent(scene: LiveScene): [number, number] | null {
   for (let below = bins[0]; below < SHARE * count && last < BINS - 1; below += bins[last]) last++;
   return [low + first / scale, Math.min(high, low + (last + 1) / scale)];
 }
+
+/** Whether a field has a sign, with zero in the middle of its range. */
+export const hasSign = (scene: LiveScene, field: string | null): boolean =>
+  scene.fields.some(({ name, start }) => name === field && start === "middle");

@@ -27,6 +27,10 @@ export class AutoRange {
     if (start === "flag") return [0, 1];
     if (!extent) return this.range;
     if (start === "zero") return this.follow([extent[0], Math.max(extent[1], NOISE[unit] ?? 0)], now);
+    if (start === "middle") {
+      const size = this.follow([0, Math.max(-extent[0], extent[1])], now)[1];
+      return [-size, size];
+    }
     const away = Math.max(Math.abs(extent[0] - 1), Math.abs(extent[1] - 1), LEAST);
     const reach = this.follow([0, away], now)[1];
     return [1 - reach, 1 + reach];

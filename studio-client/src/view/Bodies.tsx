@@ -4,7 +4,7 @@ import { Color, LineBasicMaterial } from "three";
 import { acknowledge, timed } from "../state/studio";
 import { editing, entries } from "../state/document";
 import { useStudio } from "../state/store";
-import { carryAlong, type LiveScene } from "../state/live";
+import { carryAlong, hasSign, type LiveScene } from "../state/live";
 import { Fluid } from "./Fluid";
 import { Inside } from "./Inside";
 import { bodyMaterial, tableTexture } from "./material";
@@ -35,7 +35,8 @@ export function Bodies({ scene, dark }: Props) {
 
   const surfaces = useMemo(() => scene.bodies.map((body) => (body.info.radius === null ? new Surface(body) : null)), [scene]);
   const skins = useMemo(() => scene.bodies.map(({ skin }) => skin && new Surface(skin)), [scene]);
-  const table = useMemo(() => tableTexture(scene.colormap), [scene]);
+  const signed = useStudio((s) => hasSign(scene, s.field));
+  const table = useMemo(() => tableTexture(signed ? scene.signed : scene.colormap), [scene, signed]);
   const materials = useMemo(() => scene.bodies.map(() => bodyMaterial(table)), [scene, table]);
   const lines = useMemo(() => new LineBasicMaterial({ transparent: true }), []);
 
