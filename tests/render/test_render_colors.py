@@ -41,3 +41,14 @@ def test_srgb_round_trip_and_known_values():
     x = np.linspace(0, 1, 1001)
     np.testing.assert_allclose(linear_to_srgb(srgb_to_linear(x)), x, atol=1e-12)
     assert srgb_to_linear(0.5) == pytest.approx(0.2140411, abs=1e-6)
+
+
+def test_the_map_for_values_with_a_sign_is_pale_in_the_middle_and_as_dark_on_both_sides():
+    light = lightness(color_map(signed=True))
+    assert light[127:129].min() > 90
+    assert (np.diff(light[:128]) > 0).all()
+    assert (np.diff(light[128:]) < 0).all()
+    assert light[0] == pytest.approx(light[-1], abs=5)
+    low, high = map_colors(np.array([-2.0, 2.0]), -2.0, 2.0)
+    assert low[2] > low[0]  # blue
+    assert high[0] > high[2]  # red

@@ -49,6 +49,7 @@ def test_obstacles_are_drawn_moved_and_removed_while_the_flow_runs():
         do(easel, ct.World([]), type="sketch", points=[[0, 0], [1, 0], [0, 1]])
 
 
+@pytest.mark.filterwarnings("ignore:the obstacle")  # corners of polygons count as thin
 def test_drawn_obstacles_are_written_into_the_scene():
     data = {
         "name": "tunnel",
@@ -80,7 +81,7 @@ def test_drawn_obstacles_are_written_into_the_scene():
         document.edit(drawn_edits(world, parsed, document.data))
 
     draw(type="sketch", points=[[1.2, 0.3], [1.5, 0.3], [1.5, 0.6], [1.2, 0.6]], smooth=False)
-    draw(type="sketch", points=[[1.6, 0.7], [1.8, 0.7], [1.8, 0.9], [1.6, 0.9]], smooth=True)
+    draw(type="sketch", points=[[1.5, 0.4], [1.9, 0.4], [1.9, 0.95], [1.5, 0.95]], smooth=True)
     draw(type="sketch_move", number=0, shift=[0.2, 0.2])
     draw(type="sketch_move", number=3, shift=[-0.05, 0.0])
     draw(type="sketch_remove", number=1)

@@ -127,12 +127,9 @@ def drawn_edits(world: World, command: Drawing, data: Mapping[str, Any]) -> list
         entry = {"type": "polygon", "points": [list(point) for point in _corners(command)]}
         return [Edit("add", path, entry | ({"smooth": True} if command.smooth else {}))]
     entries = bodies[number].get("obstacles", [])
-    removed = isinstance(command, SketchRemove)
-    if (
-        len(entries) != len(tunnel.obstacles) + removed
-    ):  # the scene was edited, and the world is still the old one
-        return []
-    if removed:
+    if len(entries) != len(tunnel.obstacles) + isinstance(command, SketchRemove):
+        return []  # the scene was edited, and the world is still the old one
+    if isinstance(command, SketchRemove):
         return [Edit("remove", (*path, command.number))]
     return [Edit("set", (*path, command.number), _moved_entry(world, command, entries[command.number]))]
 
