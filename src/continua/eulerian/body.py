@@ -240,6 +240,9 @@ class GridFluid:
         flow = self.flow
         state = {f"velocity{a}": flow.velocity[a].copy() for a in self.grid.axes}
         state |= {f"cells_{name}": q.copy() for name, q in flow.cells.items()}
+        if flow.centred:
+            state |= {f"impulse{a}": q.copy() for a, q in enumerate(flow.impulse) if a in self.grid.axes}
+            state["impulse_dt"] = np.array([flow.impulse_dt])
         return state | {"potential": flow.potential.copy(), "unit": np.array([flow.pressure_unit])}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -253,6 +256,12 @@ class GridFluid:
             flow.velocity[axis][:] = state[f"velocity{axis}"]
         for name in flow.cells:
             flow.cells[name] = np.array(state[f"cells_{name}"], dtype=flow.dtype)
+        flow.impulse, flow.impulse_dt = [], 0.0
+        if f"impulse{self.grid.first}" in state:
+            flow.impulse = [np.zeros_like(u) for u in flow.velocity]
+            for axis in self.grid.axes:
+                flow.impulse[axis][:] = state[f"impulse{axis}"]
+            flow.impulse_dt = float(np.asarray(state["impulse_dt"]).reshape(-1)[0])
         flow.potential[:] = state["potential"]
         flow.pressure_unit = float(np.asarray(state["unit"]).reshape(-1)[0])
         self.history = []
@@ -267,6 +276,7 @@ class GridFluid:
             q[:] = 0
         flow.potential[:] = 0.0
         flow.pressure_unit = 0.0
+        flow.impulse, flow.impulse_dt = [], 0.0
         self.history = []
         flow.forget_time()
         flow.hold_sides()
