@@ -19,6 +19,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +99,12 @@ class Soak:
 
     def play(self) -> None:
         """Play, if it is paused."""
-        button = self.page.get_by_role("button", name="Play", exact=True)
-        if button.count() and button.is_enabled():
-            button.click()
+        from playwright.sync_api import TimeoutError as LateError
+
+        button = self.page.locator('button[aria-label="Play"]:enabled')
+        if button.count():
+            with suppress(LateError):  # meanwhile it has become the one that pauses
+                button.click(timeout=5000)
 
     def undo(self) -> None:
         """Take something back, or do it again."""

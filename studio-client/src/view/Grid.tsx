@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { Color, DoubleSide, Quaternion, ShaderMaterial, Vector3 } from "three";
+import { graphics } from "./graphics";
 import type { Stage } from "./stage";
 
 const VERTEX = `
@@ -86,7 +87,7 @@ export function Grid({ stage, point, normal, dark, solid }: GridProps) {
       <mesh material={material} rotation-x={-Math.PI / 2} renderOrder={-2}>
         <planeGeometry args={[2 * reach, 2 * reach]} />
       </mesh>
-      {solid && (
+      {solid && graphics.full && (
         <mesh rotation-x={-Math.PI / 2} receiveShadow renderOrder={-1}>
           <planeGeometry args={[2 * reach, 2 * reach]} />
           <shadowMaterial opacity={dark ? 0.5 : 0.2} depthWrite={false} />

@@ -8,7 +8,7 @@ import { useStudio } from "../state/store";
 import { Bodies } from "./Bodies";
 import { Colliders } from "./Colliders";
 import { ContactForces, JointLines } from "./Extras";
-import { detectGraphics } from "./graphics";
+import { graphics } from "./graphics";
 import { Lights, PlainLights } from "./Lights";
 import { Marks } from "./Marks";
 import { Gizmo } from "./Gizmo";
@@ -27,7 +27,6 @@ import { onFrameAll, onLook, type Side } from "./events";
 type Controls = ComponentRef<typeof OrbitControls>;
 
 const FOV = 26;
-const graphics = detectGraphics(window.location.search);
 
 export function Viewport({ dark }: { dark: boolean }) {
   const scene = useStudio((s) => s.scene);

@@ -19,3 +19,6 @@ export function detectGraphics(search: string): Graphics {
   const wish = new URLSearchParams(search).get("graphics");
   return { full: wish === "full" || (wish !== "light" && !isSoftware()) };
 }
+
+/** What this page draws with. */
+export const graphics = detectGraphics(typeof window === "undefined" ? "" : window.location.search);
