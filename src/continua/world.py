@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, isfinite
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from continua.coupling import Meeting, Wetting, let_flow_around
 from continua.errors import InputError
 from continua.eulerian import GridFluid
 from continua.frames import Frame, Sink, StepReport, frozen
+from continua.numerics.stages import Stopwatch
 from continua.rigid import RigidGroup, RigidSystem
 from continua.rigid.joints import Joint, Motor
 from continua.solids import FIELDS, SettleReport, SoftBody
@@ -79,6 +80,7 @@ class World:
         self.contact = Contact() if contact is None else contact
         self.frame_index = 0
         self.reports: tuple[StepReport, ...] = ()
+        self._stopwatch = Stopwatch()
         _name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
             body.prepare(self._surroundings)
@@ -146,6 +148,11 @@ class World:
         self._rigid = self._gather_rigid()
         self._meeting = self._gather()
         self.restore(state)
+
+    @property
+    def timers(self) -> Mapping[str, float]:
+        """Where the time of the last step went: seconds by stage, such as "assembly" or "contact search"."""
+        return MappingProxyType(self._stopwatch.seconds)
 
     @property
     def rigid(self) -> RigidSystem | None:
@@ -225,7 +232,10 @@ class World:
 
         If a body diverges, DivergedError is raised and every body is back at the state before the step.
         """
-        dt = self.dt if dt is None else _positive(dt, "dt")
+        with self._stopwatch.running():
+            return self._step(self.dt if dt is None else _positive(dt, "dt"))
+
+    def _step(self, dt: float) -> tuple[StepReport, ...]:
         self._happen()
         wet = () if self.fluid_system is None else tuple(self.fluid_system.fluids)
         kin: tuple[Body, ...] = (*wet, *self.grid_fluids)

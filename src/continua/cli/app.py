@@ -118,6 +118,7 @@ def run(
     checkpoint_every: Annotated[
         int | None, typer.Option(min=1, help="Frames between two checkpoints, instead of the scene's.")
     ] = None,
+    timers: Annotated[bool, typer.Option("--timers", help="Say where the time of the steps went.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Simulate a scene and write frames, a picture and a checkpoint."""
@@ -129,7 +130,16 @@ def run(
     changed = loaded.with_options(seconds=seconds, fps=fps, output=outputs)
     from continua.cli.run import run_scene
 
-    code = run_scene(changed, scene, folder=output, resume=resume, force=force, threads=threads, quiet=quiet)
+    code = run_scene(
+        changed,
+        scene,
+        folder=output,
+        resume=resume,
+        force=force,
+        threads=threads,
+        quiet=quiet,
+        timers=timers,
+    )
     if code:
         raise typer.Exit(code)
 

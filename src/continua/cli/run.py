@@ -14,7 +14,7 @@ from typing import Any
 
 from continua.cli.progress import Progress
 from continua.cli.results import CHECKPOINT, PICTURE, REPORT, SCENE, Results
-from continua.cli.show import time_text
+from continua.cli.show import table, time_text
 from continua.errors import DivergedError, StoppedError
 from continua.frames import Frame, RunInfo, Sink, StepReport
 from continua.numerics import compile_stats, get_threads, set_threads
@@ -38,6 +38,7 @@ def run_scene(
     force: bool = False,
     threads: int | None = None,
     quiet: bool = False,
+    timers: bool = False,
 ) -> int:
     """Simulate `scene` and return the exit code: 0 when done, 130 when stopped by the user.
 
@@ -49,6 +50,7 @@ def run_scene(
         force: Start anew in a folder that has results.
         threads: Threads to use.
         quiet: Say nothing but errors.
+        timers: Say where the time of the steps went.
     """
     if threads is not None:
         set_threads(threads)
@@ -65,7 +67,20 @@ def run_scene(
         code = run.go(saved)
     if not quiet:
         print("\n".join(run.summary))
+    if timers and run.tally.steps:
+        _print_timers(run.tally, run.clock["output"])
     return code
+
+
+def _print_timers(tally: _Tally, writing: float) -> None:
+    """Print where the time went: milliseconds a step, and bars."""
+    shares = {**tally.stages, "output": writing}
+    total = sum(shares.values()) or 1.0
+    rows = [
+        (name, f"{1e3 * s / tally.steps:.3f} ms", f"{100 * s / total:.1f} %", "█" * round(30 * s / total))
+        for name, s in sorted(shares.items(), key=lambda item: -item[1])
+    ]
+    table(("stage", "a step", "share", ""), rows)
 
 
 @dataclass
@@ -80,6 +95,7 @@ class _Tally:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     warning_count: int = 0
     kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
+    stages: dict[str, float] = field(default_factory=dict)
 
     def add(self, reports: tuple[StepReport, ...]) -> list[str]:
         """Count a step; return its warnings of a kind that was not met before."""
@@ -172,6 +188,8 @@ class _Run:
         return last
 
     def _stepped(self, world: World, reports: tuple[StepReport, ...]) -> None:
+        for stage, seconds in world.timers.items():
+            self.tally.stages[stage] = self.tally.stages.get(stage, 0.0) + seconds
         for warning in self.tally.add(reports):
             self.progress.say(warning)
         self.progress.step(world.time, self.tally.steps, self.tally.iterations)
@@ -223,6 +241,7 @@ class _Run:
                     "most_inverted_elements": tally.most_inverted,
                     "seconds_stepping": round(self.clock["steps"] - compile_seconds, 3),
                     "seconds_writing": round(self.clock["output"], 3),
+                    "seconds_of_stages": {stage: round(s, 4) for stage, s in tally.stages.items()},
                     "seconds_compiling": round(compile_seconds, 3),
                     "kernels_compiled": compiled,
                     "threads": get_threads(),

@@ -26,6 +26,7 @@ from continua.contact.rows import ContactRows
 from continua.contact.solve_kernels import answer, close_exactly, dot, judge, search
 from continua.contact.systems import Alone, Together
 from continua.linalg import SolveReport
+from continua.numerics.stages import timed
 
 __all__ = ["ContactSolution", "solve_contacts"]
 
@@ -85,6 +86,7 @@ class ContactSolution:
     settled: bool
 
 
+@timed("contact solve")
 def solve_contacts(
     systems: Sequence[BodySystem],
     rows: ContactRows,

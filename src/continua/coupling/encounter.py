@@ -32,6 +32,7 @@ from continua.coupling.rigid_member import RigidMember
 from continua.coupling.solid_search import SolidSearch, kept_apart
 from continua.coupling.solids import Poses
 from continua.linalg import SolveReport
+from continua.numerics.stages import timed
 from continua.rigid.shared import SharedPieces
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Encounter:
 
     # --- finding ----------------------------------------------------------------------------------------
 
+    @timed("contact search")
     def _find(self) -> None:
         """Find what is near at the start."""
         self.found = True
@@ -225,6 +227,7 @@ class Encounter:
         start = np.minimum(rows.gap, 0.0)
         return broken & (rows.gap + self.dt * rows.velocities(self.V)[:, 0] < start - DEPTH * size)
 
+    @timed("contact search")
     def _look_again(self, asked: Mapping[int, BodySystem], round_: int) -> ContactRows:
         """Return contacts for points that go through something on the ways that V gives them.
 

@@ -28,6 +28,7 @@ from continua.coupling.rigid_member import RigidMember
 from continua.coupling.solids import Solids
 from continua.errors import InputError
 from continua.frames import StepReport
+from continua.numerics.stages import timed
 from continua.rigid import RigidSystem
 from continua.solids import SettleReport, SoftBody
 from continua.surroundings import Surroundings
@@ -167,6 +168,7 @@ class Meeting:
         numbers = np.array([member.number for member in self.touchable], dtype=np.int64)
         return self.table.touch[numbers[:, None], self._rigid_numbers[None, :]]
 
+    @timed("contact search")
     def _group(self, dt: float, extra: NDArray[np.int64], everything: bool) -> Grouping:
         """Find groups of soft bodies and rigid pieces that may touch within the step."""
         if not self.touchable:  # nor does any rigid piece touch a soft body

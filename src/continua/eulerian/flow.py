@@ -18,6 +18,7 @@ from continua.eulerian.grid import Grid, padded
 from continua.eulerian.multigrid import Multigrid, Solve
 from continua.eulerian.sides import Side, SideWish, check_balance, make_sides
 from continua.eulerian.viscosity import NARROW, Viscosity
+from continua.numerics.stages import timed
 
 __all__ = ["Flow", "FlowStep"]
 
@@ -155,6 +156,7 @@ class Flow:
                 value = side.velocity[side.axis] if side.kind == "velocity" else 0.0
                 self.velocity[side.axis][side.layer()] = value
 
+    @timed("advection")
     def carry(self, s: float) -> None:
         """Carry velocity and quantities of cells along the flow; `s` is the time over the spacing [s/m]."""
         old, new = self.velocity, self._spare
@@ -207,6 +209,7 @@ class Flow:
                 result[axis][window] = np.where(touched, speed, result[axis][window])
         return result
 
+    @timed("viscosity")
     def diffuse(self, dt: float) -> list[Solve]:
         """Spread momentum by viscosity over `dt` [s]."""
         if self.viscosity == 0.0:
@@ -216,6 +219,7 @@ class Flow:
             self._viscosity = (number, Viscosity(self.cut, self.sides, number, slip=self.slip))
         return self._viscosity[1].solve(self.velocity)
 
+    @timed("pressure")
     def project(self, dt: float, walls: Sequence[NDArray] | None = None) -> Solve:
         """Take off the gradient of the pressure that makes the velocity free of divergence."""
         if walls is None:
@@ -257,6 +261,7 @@ class Flow:
                 self.velocity[axis], axis, force[axis], real(0.5 * dt), force[axis], real(0.0)
             )
 
+    @timed("extrapolation")
     def extrapolate(self, walls: Sequence[NDArray] | None = None) -> None:
         """Continue the flow behind walls; where it sticks to them it has their velocity there."""
         low, high = self.cut.reach()
@@ -302,6 +307,7 @@ class Flow:
             self.impulse = [real(0.5) * d for d in done]
         self.impulse_dt = dt
 
+    @timed("cut cells")
     def _move(self, time: float) -> None:
         window = self.cut.move(time)
         if window is not None:

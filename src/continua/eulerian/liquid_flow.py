@@ -21,6 +21,7 @@ from continua.eulerian.level_set import LevelSet
 from continua.eulerian.multigrid import Solve
 from continua.eulerian.particles import Particles
 from continua.eulerian.viscosity import NARROW
+from continua.numerics.stages import timed
 
 __all__ = ["LiquidFlow", "Spring"]
 
@@ -125,6 +126,7 @@ class LiquidFlow(Flow):
 
     # the parts of a step
 
+    @timed("pressure")
     def project(self, dt: float, walls: Any = None, growth: float | None = None) -> Solve:
         """Take off the gradient of the pressure below the surface; the surface itself is at pressure 0.
 
@@ -188,6 +190,7 @@ class LiquidFlow(Flow):
         """Return the volume below the surface and of particles above it, in cells."""
         return self.level.volume() + self.particles.outside
 
+    @timed("extrapolation")
     def extrapolate(self, walls: Any = None) -> None:
         """Continue the velocity from the liquid into air and obstacles, layer by layer."""
         for axis in self.grid.axes:
@@ -242,6 +245,7 @@ class LiquidFlow(Flow):
                 self.target += side.inward * float(flux.sum()) * dt / self.grid.spacing
         self.target = max(self.target, 0.0)
 
+    @timed("liquid surface")
     def _tidy(self, time: float) -> None:
         """Bring level set and particles in line after they moved."""
         level, particles = self.level, self.particles

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from continua.eulerian import particle_kernels as kernels
 from continua.eulerian import particle_wide as wide
 from continua.eulerian.grid import Grid
+from continua.numerics.stages import timed
 
 __all__ = ["Particles"]
 
@@ -62,6 +63,7 @@ class Particles:
     def _parallel(self) -> bool:
         return len(self.rows) >= _PARALLEL_FROM
 
+    @timed("particles")
     def to_grid(self, velocity: Sequence[NDArray], old: Sequence[NDArray]) -> None:
         """Set the velocities of faces near particles, and copy all to `old`; particles must be sorted."""
         for total in self._sums:
@@ -90,6 +92,7 @@ class Particles:
             )
         return self._near[tuple(slice(1, -1) if a in self.grid.axes else slice(None) for a in range(3))]
 
+    @timed("particles")
     def move(
         self,
         velocity: Sequence[NDArray],

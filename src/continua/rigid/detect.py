@@ -16,6 +16,7 @@ from continua.contact.rigid_gather import gather_contacts, keep_contacts
 from continua.contact.rigid_pairs import SLOTS, meet_pairs
 from continua.contact.rigid_shapes import MESH, OTHER
 from continua.errors import InputError
+from continua.numerics.stages import timed
 from continua.rigid.pieces import Pieces
 from continua.rigid.probing import Prober
 
@@ -104,6 +105,7 @@ class Detector:
         self._old_first = np.array(state["first"], np.int32)
         self._memory = np.array(state["memory"], np.float64).reshape(-1, 8)
 
+    @timed("contact search")
     def find(self, dt: float, h: float, fall: float, only: NDArray[np.bool_] | None = None) -> Touching:
         """Return what touches, or will within `dt` [s]; small steps are `h` [s] long.
 

@@ -25,6 +25,7 @@ from continua.contact.sweeps import (
 )
 from continua.errors import DivergedError
 from continua.frames import StepReport
+from continua.numerics.stages import timed
 from continua.rigid.body import RigidGroup
 from continua.rigid.detect import Detector, Touching
 from continua.rigid.islands import DirectSet, choose_direct
@@ -160,6 +161,7 @@ class RigidSystem:
         self.touching = touching
         return steps
 
+    @timed("contacts and joints")
     def _go_sweeps(
         self, touching: Touching, which: NDArray, A: NDArray, springs: tuple, mine: NDArray, h: float, steps: int,
         few: int,
@@ -181,6 +183,7 @@ class RigidSystem:
         if not which.all():
             touching.C[which] = C
 
+    @timed("contacts and joints")
     def _go_direct(
         self,
         touching: Touching,

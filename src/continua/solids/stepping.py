@@ -17,6 +17,7 @@ from continua.contact import ALONE, Conversation, FailedPartError, advance
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
 from continua.linalg import LinearSolver
+from continua.numerics.stages import timed
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements
 from continua.solids.integrators import StepInput
@@ -99,6 +100,7 @@ def step_alone(body: SoftBody, dt: float) -> StepReport:
     return advance([SoftStep(body, dt)], body._surroundings.time, dt, ALONE)[0]
 
 
+@timed("forces")
 def _step_input(body: SoftBody, time: float, dt: float) -> StepInput:
     """Return what acts on a body in the part of a step from `time` to `time + dt` [s]."""
     body._held.place(body._constraints, time, time + dt, body.rest_positions, body._x, dt, body.name)

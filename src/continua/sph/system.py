@@ -14,6 +14,7 @@ from continua.contact import Shape
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
 from continua.numerics import all_finite
+from continua.numerics.stages import timed
 from continua.sph import motion_kernels
 from continua.sph.boundary import WallSums
 from continua.sph.emitters import Emitter
@@ -243,6 +244,7 @@ class FluidSystem:
             warnings=tuple(warnings),
         )
 
+    @timed("pressure and motion")
     def _sub_step(self, time: float, left: float) -> SubStep:
         p, fluid = self.particles, self.fluids[0]
         self._renew(time)
@@ -274,6 +276,7 @@ class FluidSystem:
         returned = self._put_back(time + dt)
         return SubStep(dt, density, divergence, viscous, returned)
 
+    @timed("neighbours and densities")
     def measure(self, time: float) -> None:
         """Sort the particles, find their neighbours, and measure walls and densities as they are at `time` [s]."""
         p = self.particles
@@ -284,6 +287,7 @@ class FluidSystem:
             wall.add_to(p.walls, p.rows, self.origin, time, self._dt)
         p.weigh()
 
+    @timed("fluid forces")
     def _forces(self) -> bool:
         """Set the accelerations of all but pressure; return whether viscosity is left to an implicit solve."""
         p, first = self.particles, self.fluids[0]
@@ -338,6 +342,7 @@ class FluidSystem:
             sticky,
         )
 
+    @timed("forces on walls")
     def _press(
         self, felt: list[Wall], pressures: NDArray, sticky: tuple[NDArray, NDArray] | None, time: float
     ) -> None:

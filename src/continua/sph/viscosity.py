@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.numerics import dot, total
+from continua.numerics.stages import timed
 from continua.sph import viscosity_kernels as kernels
 from continua.sph.particles import Particles
 
@@ -61,6 +62,7 @@ def stickiness(p: Particles, dt: float) -> NDArray[np.float32]:
     return np.float32(4.0 * dt * p.volume / (0.5 * p.radius) ** 2) * p.viscosity
 
 
+@timed("viscosity")
 def solve_viscosity(p: Particles, dt: float, held: NDArray[np.intp] | None = None) -> ViscousFacts:
     """Replace the velocities u* by the u of (rho - dt D) u = rho u*, D the viscous force (Weiler and others 2018).
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from continua.numerics.stages import REST
 from continua.studio.audience import Audience
 from continua.studio.board import Board
 from continua.studio.clock import Clock
@@ -33,13 +34,13 @@ class Herald:
         panel: What can be changed in the world, ready for JSON; `panel_version` counts its changes.
         state: How the session is, ready for JSON; `state_version` counts its changes.
         dirty: Whether there is something that no snapshot shows yet.
-        times: Seconds of the steps since the last snapshot.
+        times: Seconds of the steps since the last snapshot, and of their stages.
     """
 
     def __init__(self, opening: Opening) -> None:
         self.audience = Audience()
         self.dirty = False
-        self.times: list[float] = []
+        self.times: list[tuple[float, Mapping[str, float]]] = []
         self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
         self._shown: tuple[Board | None, int] = (None, 0)
         self._values: dict[str, Any] = {}
@@ -94,7 +95,9 @@ class Herald:
         self.dirty = False
         steps, rate = clock.rates()
         before = self.snapshot
-        step_ms = 1e3 * sum(self.times) / len(self.times) if self.times else before.stats.step_ms
+        step_ms, stages = before.stats.step_ms, dict(before.stats.shares)
+        if self.times:
+            step_ms, stages = _means(self.times)
         self.times.clear()
         frame = world.frame()
         live = board.live()
@@ -110,7 +113,7 @@ class Herald:
             view=before.view + (opening is not None and not same),
             frame=frame,
             samples=tuple(self._samples),
-            stats=Stats(step_ms, steps, rate, _shares(frame.reports, step_ms, look_ms)),
+            stats=Stats(step_ms, steps, rate, {**stages, "looking": look_ms}),
             opening=opening or before.opening,
             marks=board.marks(),
             live=live,
@@ -124,7 +127,9 @@ class Herald:
         return board.values() != self._values
 
 
-def _shares(reports: Any, step_ms: float, look_ms: float) -> dict[str, float]:
-    """Return the milliseconds of the stages of an update."""
-    bodies = min(1e3 * sum(report.seconds for report in reports), step_ms)
-    return {"bodies": bodies, "contact and rest of a step": step_ms - bodies, "looking": look_ms}
+def _means(times: Sequence[tuple[float, Mapping[str, float]]]) -> tuple[float, dict[str, float]]:
+    """Return the mean milliseconds of steps, and of their stages; what hands do belongs to the rest."""
+    step_ms = 1e3 * sum(seconds for seconds, _ in times) / len(times)
+    names = dict.fromkeys(name for _, stages in times for name in stages if name != REST)
+    shares = {name: 1e3 * sum(stages.get(name, 0.0) for _, stages in times) / len(times) for name in names}
+    return step_ms, {**shares, REST: max(step_ms - sum(shares.values()), 0.0)}

@@ -428,7 +428,7 @@ class Session:
             self.touch.after_step()
         seconds = time.perf_counter() - begin
         if not self._be_free():  # it compiled; that time says nothing about the step
-            self.news.times.append(seconds)
+            self.news.times.append((seconds, dict(self._world.timers)))
         self._clock.mark(self._world.time)
         self.news.dirty = True
         recorder = self.exports.recorder

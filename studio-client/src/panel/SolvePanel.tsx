@@ -80,8 +80,8 @@ function Shares({ shares }: { shares: Record<string, number> }) {
   return (
     <div className="shares" role="group" aria-label="Timers">
       {Object.entries(shares).map(([name, ms]) => (
-        <div key={name}>
-          <span>{name}</span>
+        <div key={name} title={STAGES[name]}>
+          <span>{name.charAt(0).toUpperCase() + name.slice(1)}</span>
           <i style={{ width: `${(100 * ms) / total}%` }} />
           <output>
             {ms.toFixed(2)} ms · {Math.round((100 * ms) / total)} %
@@ -91,6 +91,16 @@ function Shares({ shares }: { shares: Record<string, number> }) {
     </div>
   );
 }
+
+const STAGES: Record<string, string> = {
+  assembly: "Stiffness of the elements and their forces, summed into the matrix and the right-hand side",
+  forces: "Loads, wind and what is held",
+  preconditioner: "What the solver prepares for a new matrix, such as the levels of multigrid",
+  "linear solve": "The iterations of the linear solver",
+  "contact search": "Which surfaces come near each other",
+  "contact solve": "Contacts together with the bodies that touch",
+  looking: "Stresses, energies and positions for the page",
+};
 
 const SOLVERS: Record<string, string> = {
   auto: "Automatic",

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from continua.contact import BodySystem, BodyVelocities
 from continua.errors import InputError
 from continua.linalg import PCG, BlockMatrix, BlockPattern, LinearSolver, SolveReport
+from continua.numerics.stages import timed
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements, System
 from continua.solids.handles import Pull
@@ -227,6 +228,7 @@ class ExplicitStepper(LimitedStepper):
         """Return the force [N] that held the nodes in the first half of the last step, shape [n, 3]."""
         return self._reaction
 
+    @timed("forces")
     def _inner_forces(self, matter: Matter, step: StepInput, x: NDArray[np.float64]) -> None:
         """Fill `_inner` with the forces of elements and springs at x, and the matrices of damping."""
         self._turning = None if self.damper is None else self.damper.at(x)

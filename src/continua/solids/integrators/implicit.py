@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from continua.contact import BodyContact, BodySystem
 from continua.errors import InputError
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.numerics.stages import timed
 from continua.solids.elements import Elements, System
 from continua.solids.integrators.integrator import Integrator, Matter, Outcome, Solving, StepInput, Stepper
 from continua.solids.integrators.supports import (
@@ -153,6 +154,7 @@ class ImplicitStepper(Stepper):
         """Return the system that is filled now; x holds the first guess, for ways see `LinearSolver.solve`."""
         held = step.held
 
+        @timed("linear solve")
         def alone() -> SolveReport:
             self.system.tell_solver(held.fixed, held.projections)
             return self.solver.solve(self.rhs, x, self.load, ways)
@@ -304,6 +306,7 @@ class _Increment:
         self.push = np.zeros_like(self._known) if contact is None else contact.impulse
         return 0.0 if w is None else before - float(np.vdot(self.push, w))
 
+    @timed("line search")
     def potential(self, w: NDArray[np.float64]) -> float:
         """Move the elements to x + dt w and return the potential [J] there."""
         np.multiply(w, self.step.dt, out=self._at)
@@ -322,6 +325,7 @@ class _Increment:
             value += 0.5 * float(np.vdot(w, self._stiffness.multiply(w)))
         return value - float(np.vdot(self.push, w))
 
+    @timed("assembly")
     def linearise(self, w: NDArray[np.float64]) -> None:
         """Fill the matrix and minus the gradient where the elements are."""
         stepper, step, equation = self.stepper, self.step, self.equation

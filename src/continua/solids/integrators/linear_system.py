@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.linalg import BlockMatrix, LinearSolver
+from continua.numerics.stages import timed
 from continua.solids import linear_kernels
 from continua.solids.elements import Elements, System
 
@@ -53,6 +54,7 @@ class LinearSystem:
         """Somebody else has told the solver something; the matrix is as it was."""
         self._told = None
 
+    @timed("assembly")
     def fill(self, system: System, x: NDArray[np.float64], constant: bool, addition: Hashable | None) -> bool:
         """Fill the system of elements at x; returns whether its matrix is new and lacks the addition.
 
@@ -87,6 +89,7 @@ class LinearSystem:
         self._filled, self._told = contents, None
         return True
 
+    @timed("preconditioner")
     def tell_solver(self, fixed: NDArray[np.uint8], projections: NDArray[np.float64] | None) -> None:
         """Let the solver take over the matrix and what is held, if any of it is new; see `LinearSolver.update`."""
         if self._told is not None:

@@ -1,0 +1,41 @@
+"""The bars that tell where the time of a step goes, in the real page."""
+
+import re
+
+import pytest
+from test_studio_editor import browser, opened, running, serving  # noqa: F401
+from test_studio_page import pause
+
+from continua.scene import parse_scene
+from continua.studio.catalog import open_session
+
+pytestmark = pytest.mark.browser
+
+SCENE = """
+seconds: 10
+bodies:
+- {type: soft, name: box, mesh: {type: box, cells: [3, 3, 3]}, transform: {translate: [0, 0.01, 0]}}
+colliders: [{type: plane}]
+"""
+
+
+def test_bars_of_all_stages_move_and_add_up_to_the_whole(browser, tmp_path):  # noqa: F811
+    session, _ = open_session(parse_scene(SCENE), tmp_path)
+    with serving(session) as port, opened(browser, port) as page:
+        page.get_by_role("tab", name="Solve").click()
+        running(page, 20)
+        timers = page.get_by_role("group", name="Timers")
+        first = timers.inner_text()
+        page.wait_for_function(
+            "text => document.querySelector('.shares').innerText !== text", arg=first, timeout=60_000
+        )
+        pause(page)
+        text = timers.inner_text()
+        for stage in ("Assembly", "Forces", "Contact search", "Contact solve", "Rest of the step", "Looking"):
+            assert stage in text
+        shares = [int(share) for share in re.findall(r"(\d+) %", text)]
+        assert abs(sum(shares) - 100) <= len(shares) / 2  # each is rounded
+        assert page.evaluate("() => Object.values(__continua.frame().shares).every(ms => ms >= 0)")
+        stages = page.evaluate("() => __continua.frame().shares")
+        step = page.evaluate("() => __continua.frame().stepMs")
+        assert sum(ms for name, ms in stages.items() if name != "looking") == pytest.approx(step, rel=0.01)
