@@ -118,6 +118,10 @@ def run(
     checkpoint_every: Annotated[
         int | None, typer.Option(min=1, help="Frames between two checkpoints, instead of the scene's.")
     ] = None,
+    inside: Annotated[
+        str | None,
+        typer.Option(help="What pictures and films show inside of soft bodies: surfaces or volume."),
+    ] = None,
     timers: Annotated[bool, typer.Option("--timers", help="Say where the time of the steps went.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
@@ -126,7 +130,10 @@ def run(
 
     loaded = load_scene(scene)
     wanted = None if formats is None else [part.strip() for part in formats.split(",") if part.strip()]
-    outputs = {"formats": wanted, "checkpoint_every": checkpoint_every}
+    outputs: dict[str, Any] = {"formats": wanted, "checkpoint_every": checkpoint_every}
+    if inside is not None:
+        shown = loaded.output.picture.model_dump(exclude_unset=True)
+        outputs["picture"] = {**shown, "inside": inside}
     changed = loaded.with_options(seconds=seconds, fps=fps, output=outputs)
     from continua.cli.run import run_scene
 

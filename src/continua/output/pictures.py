@@ -16,7 +16,8 @@ from continua.files import atomic_path
 from continua.frames import RunInfo
 from continua.output.files import numbered, prepare_folder, remove_leftovers
 from continua.output.whole import WholeRunSink
-from continua.render import Painter, make_look, save_png
+from continua.render import InsidePainter, Painter, make_look, save_png
+from continua.render.pyvista_view import import_pyvista
 
 __all__ = ["GifSink", "Mp4Sink", "PngSink", "WebpSink"]
 
@@ -33,11 +34,20 @@ class _PictureSink(WholeRunSink):
         super().__init__(folder, color=view.pop("color", None))
         self._view = view
 
+    def open(self, info: RunInfo, start: int = 0) -> None:
+        """Keep the first `start` frames; a film of the inside keeps the elements too."""
+        self.volume = {**info.view, **self._view}.get("inside", "none") != "none"
+        if self.volume:
+            import_pyvista()  # says at the start of a run what would be missing at its end
+        super().open(info, start)
+
     def pictures(self) -> Iterator[NDArray[np.uint8]]:
         """Draw the frames in order."""
         view = {**self.info.view, **self._view, "color": self.color}
         backend = str(view.pop("backend", "auto"))
-        painter = Painter(make_look(self.spool.frames(), **view), backend)
+        inside, levels = str(view.pop("inside", "none")), int(view.pop("levels", 5))
+        look = make_look(self.spool.frames(), **view)
+        painter = Painter(look, backend) if inside == "none" else InsidePainter(look, inside, levels)
         for index, frame in enumerate(self.spool.frames()):
             yield painter.paint(frame)
             self.tell(index + 1)

@@ -67,6 +67,8 @@ def picture(
     fluid: str = "points",
     contact_forces: bool = False,
     joints: bool = False,
+    inside: str = "none",
+    levels: int = 5,
 ) -> NDArray[np.uint8]:
     """Draw a frame.
 
@@ -82,6 +84,8 @@ def picture(
         fluid: Draw fluids as "points", or as a "surface" (needs the "fluid" extra).
         contact_forces: Draw arrows of the contact forces on all bodies.
         joints: Draw rods from the joints of rigid bodies to the bodies' centres.
+        inside: "none", or what is drawn inside of soft bodies: see `inside_picture`.
+        levels: How many surfaces of equal value.
 
     Returns:
         sRGB bytes, shape [height, width, 3].
@@ -96,7 +100,12 @@ def picture(
         contact_forces=contact_forces,
         joints=joints,
     )
-    pixels = Painter(look, backend).paint(frame)
+    if inside == "none":
+        pixels = Painter(look, backend).paint(frame)
+    else:
+        from continua.render.inside import InsidePainter
+
+        pixels = InsidePainter(look, inside, levels).paint(frame)
     if path is not None:
         save_png(pixels, path)
     return pixels

@@ -87,10 +87,24 @@ class Picture(Model):
     fluid: Literal["points", "surface"] = option(
         "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra.", "points"
     )
+    inside: Literal["none", "surfaces", "volume"] = option(
+        "What is drawn inside of soft bodies, which become glass: surfaces of equal value of the field of the colours, "
+        "or the field as a volume that is more opaque where it is high. Needs the `render` extra.",
+        "none",
+    )
+    levels: Count = option("How many surfaces of equal value, evenly over the range.", 5, ge=1, le=50)
     contact_forces: bool = option("Draw arrows of the contact forces on all bodies.", False)
     joints: bool = option("Draw rods from the joints of rigid bodies to the bodies' centres.", False)
     size: PictureSize = option("Width and height.", (1280, 720), unit="px")
     camera: Camera | None = option("Where pictures are taken from.", None)
+
+    @model_validator(mode="after")
+    def _something_inside(self) -> Self:
+        if self.inside != "none" and self.color == "plain":
+            raise PydanticCustomError(
+                "nothing_inside", "'inside' shows the field of the colours; choose a 'color'"
+            )
+        return self
 
 
 class Output(Model):
