@@ -80,6 +80,13 @@ class DFSPH:
         self, p: Particles, alpha: np.ndarray, guess: np.ndarray, tolerance: float, fewest: int
     ) -> SolveFacts:
         p.rows[3::4] = guess
+        if fewest < 2 and not guess.any():
+            error = (
+                float(np.where(alpha > 0.0, np.maximum(p.source, 0.0), 0.0).sum(dtype=np.float64)) / p.count
+            )
+            if error <= tolerance:  # nothing to do, and no pass over the neighbours needed to see it
+                p.pushes[:] = 0.0
+                return SolveFacts(0, error)
         done, error = pressure_kernels.solve.pick(p.parallel)(
             p.rows, p.pushes, *p.links, p.light, p.walls.gradient, alpha, p.source,
             p.scratch, _RELAX, tolerance, fewest, self.max_iterations,

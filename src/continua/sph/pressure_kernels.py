@@ -15,6 +15,7 @@ from continua.numerics import inline, kernel_pair
 from continua.numerics.simd32 import dot3s, last4s, load4s, row4s, splat4s, store4s, sum3s
 
 GROUP = 512  # particles that one task handles; sums over all go by groups, so that their order is fixed
+_PACE = 3.0  # momentum begins as after some iterations: the guess is near, and what is wrong with it wears off slowly
 
 
 @inline
@@ -142,8 +143,8 @@ def solve(
     """Find pressures that let no density grow: p >= 0, source + rate(push(p)) <= 0, and where p > 0 exactly 0.
 
     Jacobi's iteration on the running pressures, each kept at 0 or above, with Nesterov's momentum, which starts
-    anew when it leads uphill (O'Donoghue and Candes 2015). The error counts a rate below 0 as well where there is
-    pressure, so that a guess that is too strong is not taken for a solution.
+    from nothing when it leads uphill (O'Donoghue and Candes 2015). The error counts a rate below 0 as well where
+    there is pressure, so that a guess that is too strong is not taken for a solution.
 
     Args:
         rows: Positions, and in the last lane the pressures times time [Pa s]: the guess, then the solution; [4 n].
@@ -168,7 +169,7 @@ def solve(
     n = source.shape[0]
     groups = (n + GROUP - 1) // GROUP
     parts, turns = np.zeros(groups), np.zeros(groups)
-    done, error, pace = 0, 0.0, 1.0
+    done, error, pace = 0, 0.0, _PACE
     none = np.float32(0.0)
     for group in prange(groups):
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):

@@ -172,16 +172,16 @@ class FluidSystem:
         """Give every fluid its particles, in the order of their numbers."""
         p, solver = self.particles, self.fluids[0].solver
         pressure = np.asarray(solver.pressure(p, self._dt))
-        everything = self.origin + p.rows.reshape(-1, 4)[:, :3].astype(np.float64)
+        rows, velocities = p.rows.reshape(-1, 4), p.velocities.reshape(-1, 4)
         for number, fluid in enumerate(self.fluids):
-            mine = np.flatnonzero(p.fluid == number)
-            mine = mine[np.argsort(p.ids[mine], kind="stable")]
+            mine = _in_order_of(p.ids, None if len(self.fluids) == 1 else p.fluid == number)
+            local = rows[mine][:, :3].copy()
             fluid.arrays = {
-                "positions": everything[mine],
-                "local": p.rows.reshape(-1, 4)[mine, :3],
-                "velocities": p.velocities.reshape(-1, 4)[mine, :3],
+                "positions": self.origin + local,
+                "local": local,
+                "velocities": velocities[mine][:, :3].copy(),
                 "ids": p.ids[mine],
-                "order": mine.astype(np.int64),
+                "order": mine,
                 "layers": self._layers[number].copy(),
                 "dt": np.array(self._dt),
                 "pressure": pressure[mine].astype(np.float32),
@@ -355,9 +355,11 @@ class FluidSystem:
 
     def _wall_speed(self, time: float) -> float:
         """Return the largest speed of moving walls at the corners of the fluid [m/s]."""
-        rows = self.particles.rows.reshape(-1, 4)[:, :3]
-        ends = np.stack([rows.min(axis=0), rows.max(axis=0)]).astype(np.float64) + self.origin
-        corners = np.stack(np.meshgrid(*ends.T, indexing="ij"), axis=-1).reshape(-1, 3)
+        corners = np.zeros((0, 3))
+        if any(shape.motion is not None for shape in self.colliders):
+            rows = self.particles.rows.reshape(-1, 4)[:, :3]
+            ends = np.stack([rows.min(axis=0), rows.max(axis=0)]).astype(np.float64) + self.origin
+            corners = np.stack(np.meshgrid(*ends.T, indexing="ij"), axis=-1).reshape(-1, 3)
         return max((wall.speed(corners, time, self._dt) for wall in self.walls), default=0.0)
 
     def _put_back(self, time: float) -> int:
@@ -431,6 +433,14 @@ class FluidSystem:
     def nbytes(self) -> int:
         """Return the memory of particles and lists, walls left out [bytes]."""
         return self.particles.nbytes()
+
+
+def _in_order_of(ids: NDArray[np.int32], which: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """Return the places of those `which` (of all) in the order of their numbers, which are all different."""
+    places = np.arange(len(ids)) if which is None else np.flatnonzero(which)
+    found = np.full(int(ids[places].max(initial=-1)) + 1, -1, np.int64)
+    found[ids[places]] = places
+    return found[found >= 0]
 
 
 def _joined(

@@ -54,7 +54,7 @@ def smooth(p: Particles, strength: float) -> None:
     kernels.smoothed.pick(p.parallel)(
         p.rows, p.velocities, begin, end, neighbours, p.density, p.volume, 1.0 / p.radius, strength, p.pushes
     )
-    p.velocities[:] = p.pushes
+    p.velocities, p.pushes = p.pushes, p.velocities
 
 
 def stickiness(p: Particles, dt: float) -> NDArray[np.float32]:
