@@ -5,7 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,28 @@ from continua.eulerian.sides import SideWish
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, Volume, frozen
 from continua.surroundings import Surroundings
 
-__all__ = ["GridFluid"]
+__all__ = ["GridFluid", "Pushed"]
 
 _UNITS = {"velocity": "m/s", "pressure": "Pa", "vorticity": "1/s", "smoke": "1", "temperature": "K"}
+
+
+class Pushed(Protocol):
+    """What a fluid pushes while it flows: bodies of the world among its obstacles."""
+
+    def gather(self, part: float, dt: float) -> None:
+        """Hear of a sub-step of `part` [s] in a step of `dt` [s]."""
+
+    def give(self, dt: float) -> None:
+        """Push the bodies for a step of `dt` [s]."""
+
+    def forget(self) -> None:
+        """Drop what goes from step to step."""
+
+    def state(self) -> dict[str, NDArray]:
+        """Return what goes from step to step."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a state."""
 
 
 class GridFluid:
@@ -68,6 +87,7 @@ class GridFluid:
         )
         self.history: list[FlowStep] = []
         self._guests: tuple[Shape, ...] = ()
+        self.pushed: Pushed | None = None
         self._sheet = Sheet(grid)
         self._surroundings = Surroundings()
         self.notes: tuple[str, ...] = tuple(
@@ -161,7 +181,11 @@ class GridFluid:
                 part = (dt - done) / flow.parts_of(dt - done, self.cfl)
                 self.history.append(flow.step(part, time + done, self.push))
                 done += part
+                if self.pushed is not None:
+                    self.pushed.gather(part, dt)
             flow.parts_of(dt, self.cfl)
+            if self.pushed is not None:
+                self.pushed.give(dt)
         except DivergedError as error:
             self.restore(before)
             raise DivergedError(
@@ -243,6 +267,8 @@ class GridFluid:
         if flow.centred:
             state |= {f"impulse{a}": q.copy() for a, q in enumerate(flow.impulse) if a in self.grid.axes}
             state["impulse_dt"] = np.array([flow.impulse_dt])
+        if self.pushed is not None:
+            state |= {f"pushed/{key}": value for key, value in self.pushed.state().items()}
         return state | {"potential": flow.potential.copy(), "unit": np.array([flow.pressure_unit])}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -256,6 +282,9 @@ class GridFluid:
             flow.velocity[axis][:] = state[f"velocity{axis}"]
         for name in flow.cells:
             flow.cells[name] = np.array(state[f"cells_{name}"], dtype=flow.dtype)
+        if self.pushed is not None:
+            start = "pushed/"
+            self.pushed.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
         flow.impulse, flow.impulse_dt = [], 0.0
         if f"impulse{self.grid.first}" in state:
             flow.impulse = [np.zeros_like(u) for u in flow.velocity]
@@ -277,6 +306,8 @@ class GridFluid:
         flow.potential[:] = 0.0
         flow.pressure_unit = 0.0
         flow.impulse, flow.impulse_dt = [], 0.0
+        if self.pushed is not None:
+            self.pushed.forget()
         self.history = []
         flow.forget_time()
         flow.hold_sides()

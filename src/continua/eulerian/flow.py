@@ -341,9 +341,19 @@ class Flow:
         cells, areas = self._walls
         unit = self.pressure_unit * self.grid.spacing ** (self.grid.dim - 1)
         force = np.roll(unit * (self.potential.ravel()[cells] @ areas), -self.grid.first)
-        if self._viscosity is not None and not self.slip:
-            force += self._viscosity[1].wall_force(self.viscosity)
+        if self.friction is not None and not self.slip:
+            force += self.friction.wall_force(self.viscosity)
         return float(force[0]), float(force[1]), float(force[2])
+
+    @property
+    def friction(self) -> Viscosity | None:
+        """The viscous solve of the last step, if there is viscosity."""
+        return None if self._viscosity is None else self._viscosity[1]
+
+    @property
+    def placed(self) -> float:
+        """The time for which obstacles were placed last [s]."""
+        return 0.0 if self._placed is None else self._placed
 
     def top_speed(self) -> float:
         """Return the largest velocity component on any face [m/s]."""

@@ -60,7 +60,7 @@ class Viscosity:
     def __init__(self, cut: CutCells, sides: Sequence[Side], number: float, *, slip: bool = False) -> None:
         self.cut, self.sides, self.slip = cut, sides, slip
         self.mass = 1.0 / number
-        self._drops: dict[int, float] = {}
+        self._drops: dict[int, NDArray[np.float64]] = {}
         self._components = {axis: self._component(axis) for axis in cut.grid.axes}
 
     def _component(self, axis: int) -> _Component:
@@ -117,13 +117,20 @@ class Viscosity:
             u[part.free] = x[part.free]
             values = u.reshape(-1).astype(np.float64)
             drop = part.pull * (values[part.target] - values[part.source])
-            self._drops[axis] = float(drop[part.wall].sum())
+            self._drops[axis] = drop[part.wall]
         return solves
 
     def wall_force(self, viscosity: float) -> NDArray[np.float64]:
         """Return what the last solve gave to obstacles along x, y and z [N], for the dynamic viscosity [Pa s]."""
-        grid = self.cut.grid
         force = np.zeros(3)
-        for axis, drop in self._drops.items():
-            force[axis - grid.first] = viscosity * grid.spacing ** (grid.dim - 2) * drop
+        for axis, (_, values) in self.wall_forces(viscosity).items():
+            force[axis - self.cut.grid.first] = values.sum()
         return force
+
+    def wall_forces(self, viscosity: float) -> dict[int, tuple[NDArray[np.intp], NDArray[np.float64]]]:
+        """Return, for each component, samples beside obstacles as places in the flat array and the forces there [N]."""
+        scale = viscosity * self.cut.grid.spacing ** (self.cut.grid.dim - 2)
+        parts = self._components
+        return {
+            axis: (parts[axis].target[parts[axis].wall], scale * drop) for axis, drop in self._drops.items()
+        }
