@@ -1,17 +1,21 @@
 """Make the pictures of the documentation again: `python docs/make_pictures.py [NAME ...]`.
 
-Without names it makes all. The picture of the studio needs the extra `studio`, Playwright and Chromium.
+Without names it makes all. The pictures of the studio need the extra `studio`, Playwright and Chromium.
 """
 
 from __future__ import annotations
 
+import io
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -188,15 +192,17 @@ FRONT = """() => {
 """Where the middle of the bridge's front is on the page."""
 
 
-def studio() -> None:
-    """The page of `continua studio bridge`, with the bridge being pulled by the mouse."""
+@contextmanager
+def studio_page(scene: str) -> Iterator[Any]:
+    """The page of `continua studio SCENE` in a browser without a window."""
     from playwright.sync_api import sync_playwright
 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "continua", "studio", "bridge", "--port", str(port), "--no-open"]
-    server = subprocess.Popen(command)
+    command = [sys.executable, "-m", "continua", "studio", scene, "--port", str(port), "--no-open"]
+    folder = tempfile.TemporaryDirectory()  # edits are kept aside beside the scene
+    server = subprocess.Popen(command, cwd=folder.name)
     try:
         wait_for(port)
         with sync_playwright() as play:
@@ -205,23 +211,61 @@ def studio() -> None:
                 executable_path=chromium, args=["--use-gl=angle", "--use-angle=swiftshader", "--no-sandbox"]
             )
             page = browser.new_page(viewport={"width": 1280, "height": 800})
+            page.set_default_timeout(300_000)
             page.goto(f"http://127.0.0.1:{port}/")
-            page.wait_for_function("() => window.__continua?.frame()?.time > 6")
-            page.keyboard.press(" ")
-            page.wait_for_timeout(1000)
-            x, y = page.evaluate(FRONT)
-            page.mouse.move(x, y)
-            page.mouse.down()
-            page.keyboard.press(" ")
-            page.mouse.move(x + 20, y - 150, steps=20)
-            page.wait_for_timeout(8000)  # until the message that it was paused is gone
-            page.screenshot(path=IMAGES / "studio.png")
+            yield page
             browser.close()
     finally:
         server.terminate()
         server.wait()
-    Image.open(IMAGES / "studio.png").convert("RGB").save(IMAGES / "studio.webp", quality=88, method=6)
-    (IMAGES / "studio.png").unlink()
+        folder.cleanup()
+
+
+def save_page(page: Any, name: str) -> None:
+    data = io.BytesIO(page.screenshot())
+    Image.open(data).convert("RGB").save(IMAGES / f"{name}.webp", quality=88, method=6)
+
+
+def studio() -> None:
+    """The bridge in the studio, being pulled by the mouse."""
+    with studio_page("bridge") as page:
+        page.wait_for_function("() => window.__continua?.frame()?.time > 6")
+        page.keyboard.press(" ")
+        page.wait_for_timeout(1000)
+        x, y = page.evaluate(FRONT)
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.keyboard.press(" ")
+        page.mouse.move(x + 20, y - 150, steps=20)
+        page.wait_for_timeout(8000)  # until the message that it was paused is gone
+        save_page(page, "studio")
+
+
+WING = [(0.0, 0.0), (0.12, 0.085), (0.3, 0.1), (0.5, 0.06), (0.72, -0.02), (0.5, -0.03), (0.25, -0.05)]
+"""Corners of what is drawn into the wind, from its first one [m]."""
+
+
+def studio_tunnel() -> None:
+    """Wind around a post, and around a wing that the mouse has drawn."""
+    with studio_page("karman") as page:
+        page.wait_for_function("() => window.__continua?.frame()?.time > 1")
+
+        def go_to(x: float, y: float) -> None:
+            page.mouse.move(*page.evaluate(f"() => __continua.project({x}, {y}, 0)"), steps=3)
+
+        page.get_by_role("tab", name="Live").click()
+        page.get_by_label("Draw obstacles").check()
+        go_to(2.2 + WING[0][0], 1.25 + WING[0][1])
+        page.mouse.down()
+        for x, y in WING[1:]:
+            go_to(2.2 + x, 1.25 + y)
+        page.mouse.up()
+        page.get_by_label("Streamlines").check()
+        now = page.evaluate("() => __continua.frame().time")
+        page.wait_for_function(f"() => __continua.frame().time > {now + 12}")
+        go_to(3.6, 1.1)
+        page.wait_for_timeout(1500)
+        save_page(page, "studio-tunnel")
 
 
 def wait_for(port: int) -> None:
@@ -275,6 +319,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
     "studio": studio,
+    "studio-tunnel": studio_tunnel,
 }
 
 
