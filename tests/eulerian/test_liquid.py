@@ -75,6 +75,20 @@ def test_dam_break_in_space_keeps_its_volume():
         assert abs(water.volume / volume - 1.0) < 0.02
 
 
+@pytest.mark.parametrize("cells", [(16, 16), (8, 8, 8)])
+def test_surface_of_a_pool_is_closed_and_has_sharp_edges_at_the_walls(cells):
+    size = (1.0,) * len(cells)
+    water = ct.Liquid(size, cells, block=((0.0,) * len(cells), (1.0, 0.47, 1.0)[: len(cells)]))
+    surface = water.surface()
+    a, b, c = (surface.points[surface.triangles[:, k]] for k in range(3))
+    depth = 1.0 if len(cells) == 3 else 1.0 / 16
+    assert np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6 == pytest.approx(0.47 * depth, rel=1e-5)
+    assert np.linalg.norm(np.cross(b - a, c - a), axis=1).min() > 1e-9
+    sides = {tuple(side) for k in range(3) for side in surface.triangles[:, [k, (k + 1) % 3]].tolist()}
+    assert len(sides) == 3 * len(surface.triangles)
+    assert all((end, start) in sides for start, end in sides)
+
+
 def test_a_block_that_falls_on_the_floor_keeps_its_volume():
     # it falls 1.3 cells in two steps, and more than that in the second: what overlaps the floor must not be lost
     water = ct.Liquid((1.0, 1.0), (64, 64), block=((0.02, 0.02), (0.32, 0.62)))

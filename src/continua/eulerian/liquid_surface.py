@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from continua.eulerian.marching import marching_cubes
 __all__ = ["drawn_surface"]
 
 _PARALLEL_FROM = 16384
-_ABOVE = 0.3  # cells above the surface from which on particles are drawn as drops
+_ABOVE = 0.5  # cells above the surface from which on particles are drawn as drops
 _REACH = 1.0  # cells up to which drops melt together
 _RADIUS = 0.35  # cells, of a drop of one particle
 _LEVEL = (1.0 - (_RADIUS / _REACH) ** 2) ** 3
@@ -34,7 +35,7 @@ def drawn_surface(
     parallel = phi.size >= _PARALLEL_FROM
     flat = grid.dim == 2
     samples = [1 if a < grid.first else n * detail for a, n in enumerate(grid.shape)]
-    closed = np.empty([n + 2 for n in samples], phi.dtype)
+    closed = np.empty([n + 4 for n in samples], phi.dtype)
     blends = [_blend(n, m, detail, phi.dtype) for n, m in zip(grid.shape, samples)]
     kernels.refine.pick(parallel)(phi, *[array for blend in blends for array in blend], closed)
     if flow.cut.obstacles:
@@ -45,9 +46,12 @@ def drawn_surface(
         kernels.unite(closed, bumps, _LEVEL, _SLOPE)
     kernels.close.pick(parallel)(closed)
     points, triangles = marching_cubes(closed)
-    points = (points - 0.5) / detail
-    if flat:
-        points[:, 0] = 0.5 + (points[:, 0] - 0.5 / detail) * detail  # one layer, a cell deep
+    points -= 1.5
+    for axis in range(3):
+        # what goes on beyond the sides is folded onto them, which leaves sharp edges there
+        points[:, axis] = np.clip(points[:, axis], 0.0, samples[axis])
+    points, triangles = _welded(points, triangles, samples)
+    points /= [detail if axis in grid.axes else 1 for axis in range(3)]
     velocity = np.zeros((len(points), 3), np.float32)
     places = np.zeros((len(points), 3))
     for axis in grid.axes:
@@ -60,6 +64,26 @@ def drawn_surface(
     if flat:
         places[:, 2] = grid.spacing * (points[:, 0] - 0.5)
     return places, triangles, velocity
+
+
+def _welded(
+    points: NDArray[np.float64], triangles: NDArray[np.int32], samples: Sequence[int]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return a surface whose points on the edges of the box are there once, and without the triangles between them."""
+    sides = ((points == 0.0) | (points == np.asarray(samples, np.float64))).sum(axis=1)
+    edge = np.flatnonzero(sides >= 2)
+    if not len(edge):
+        return points, triangles
+    _, first, group = np.unique(points[edge], axis=0, return_index=True, return_inverse=True)
+    same = np.arange(len(points), dtype=np.int32)
+    same[edge] = edge[first[group.reshape(-1)]]
+    triangles = same[triangles]
+    a, b, c = triangles.T
+    triangles = triangles[(a != b) & (b != c) & (c != a)]
+    used = np.zeros(len(points), bool)
+    used[triangles] = True
+    number = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return points[used], number[triangles]
 
 
 def _blend(cells: int, samples: int, detail: int, dtype: Any) -> tuple[NDArray[np.int64], NDArray]:

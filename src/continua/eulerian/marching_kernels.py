@@ -133,7 +133,7 @@ def write_triangles(values, counts, edges, ends, first, ids, triangles):
 def refine(phi, low0, weight0, low1, weight1, low2, weight2, out):
     """Blend the level set at finer samples: three samples along each axis from `low` on, with their weights.
 
-    `out` has one more sample on every side, which `close` sets.
+    `out` has two more samples on every side, which `close` sets.
     """
     n0, n1, n2 = phi.shape
     m0, m1, m2 = len(low0), len(low1), len(low2)
@@ -149,11 +149,11 @@ def refine(phi, low0, weight0, low1, weight1, low2, weight2, out):
             one, two, three = flat[low1[j]], flat[min(low1[j] + 1, n1 - 1)], flat[min(low1[j] + 2, n1 - 1)]
             for k in range(n2):
                 row[k] = weight1[j, 0] * one[k] + weight1[j, 1] * two[k] + weight1[j, 2] * three[k]
-            target = out[i + 1, j + 1]
+            target = out[i + 2, j + 2]
             for k in range(m2):
                 at = low2[k]
                 value = weight2[k, 0] * row[at] + weight2[k, 1] * row[min(at + 1, n2 - 1)]
-                target[k + 1] = value + weight2[k, 2] * row[min(at + 2, n2 - 1)]
+                target[k + 2] = value + weight2[k, 2] * row[min(at + 2, n2 - 1)]
 
 
 @kernel_pair
@@ -161,14 +161,14 @@ def cut_off(out, detail, corners, spacing):
     """Take away what is more than a fifth of a cell inside of obstacles."""
     n0, n1, n2 = out.shape
     flat = corners.shape[0] == 1
-    for r in prange((n0 - 2) * (n1 - 2)):
-        i, j = r // (n1 - 2), r % (n1 - 2)
+    for r in prange((n0 - 4) * (n1 - 4)):
+        i, j = r // (n1 - 4), r % (n1 - 4)
         x, y = 0.0 if flat else (i + 0.5) / detail, (j + 0.5) / detail
-        for k in range(n2 - 2):
+        for k in range(n2 - 4):
             z = (k + 0.5) / detail
             if corners[int(x), int(y), int(z)] < 3.0 * spacing:
                 value = -value_at(corners, x, y, z) / spacing - 0.2
-                out[i + 1, j + 1, k + 1] = max(out[i + 1, j + 1, k + 1], value)
+                out[i + 2, j + 2, k + 2] = max(out[i + 2, j + 2, k + 2], value)
 
 
 @kernel
@@ -197,31 +197,32 @@ def add_drops(rows, aside, phi, above, detail, reach, out):
 
 @kernel
 def unite(values, bumps, level, slope):
-    """Join the level set, with a sample more on every side, with the places where bumps add up to `level`.
+    """Join the level set, with two samples more on every side, with the places where bumps add up to `level`.
 
     `slope` is that of the bumps there, per cell.
     """
     n0, n1, n2 = bumps.shape
     for r in range(n0 * n1):
         i, j = r // n1, r % n1
-        row, bump = values[i + 1, j + 1], bumps[i, j]
+        row, bump = values[i + 2, j + 2], bumps[i, j]
         for k in range(n2):
-            row[k + 1] = min(row[k + 1], (level - bump[k]) / slope)
+            row[k + 2] = min(row[k + 2], (level - bump[k]) / slope)
 
 
 @kernel_pair
 def close(out):
-    """Set the outer samples so that the surface is closed at the sides of the box."""
+    """Set the outer samples: the surface goes on over the sides of the box by a sample, and is closed behind that."""
     n0, n1, n2 = out.shape
     for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        a, b = min(max(i, 1), n0 - 2), min(max(j, 1), n1 - 2)
-        if a == i and b == j:
-            out[i, j, 0] = abs(out[i, j, 1]) + 1e-9
-            out[i, j, n2 - 1] = abs(out[i, j, n2 - 2]) + 1e-9
-        else:
-            for k in range(n2):
-                out[i, j, k] = abs(out[a, b, min(max(k, 1), n2 - 2)]) + 1e-9
+        i, j = np.int64(r) // n1, np.int64(r) % n1
+        a, b = min(max(i, 2), n0 - 3), min(max(j, 2), n1 - 3)
+        last = i == 0 or j == 0 or i == n0 - 1 or j == n1 - 1
+        inner = a == i and b == j
+        for k in range(n2):
+            if inner and 2 <= k <= n2 - 3:
+                continue
+            value = out[a, b, min(max(k, 2), n2 - 3)]
+            out[i, j, k] = abs(value) + 1e-9 if last or k == 0 or k == n2 - 1 else value
 
 
 @kernel
