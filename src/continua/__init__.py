@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     )
     from continua.studio import view
     from continua.surroundings import Wind
+    from continua.voxels import Voxels, read_voxels
     from continua.world import World
 
     __version__: str
@@ -112,6 +113,7 @@ _ROOMS = {
     ),
     "continua.studio": ("view",),
     "continua.surroundings": ("Wind",),
+    "continua.voxels": ("Voxels", "read_voxels"),
     "continua.world": ("World",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
@@ -183,6 +185,7 @@ __all__ = [
     "TetMesh",
     "TriMesh",
     "VolumeMap",
+    "Voxels",
     "WallParticles",
     "Wind",
     "WindTunnel",
@@ -192,6 +195,7 @@ __all__ = [
     "joints",
     "load_scene",
     "mesh",
+    "read_voxels",
     "sdf",
     "set_threads",
     "view",

@@ -15,6 +15,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.voxels import Voxels
+
 __all__ = [
     "BodyFields",
     "BodyFrame",
@@ -230,6 +232,7 @@ class BodyFrame:
             or the surface of a liquid.
         skin: A detailed surface that is drawn instead of `triangles`, or None.
         contacts: What presses on it; None if that is not known.
+        voxels: A 3-D image in the undeformed body that it carries, or None; the field "voxels" has it at the nodes.
     """
 
     name: str
@@ -245,6 +248,7 @@ class BodyFrame:
     volume: Volume | None = None
     skin: Skin | None = None
     contacts: ContactForces | None = None
+    voxels: Voxels | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):

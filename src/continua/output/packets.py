@@ -37,6 +37,7 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "stretch": ("Shape", "Stretch, the farthest from 1", "one"),
     "plastic_strain": ("Shape", "Plastic strain", "zero"),
     "inverted": ("Shape", "Inverted elements", "flag"),
+    "voxels": ("Carried along", "Voxel data", "zero"),
 }
 """Group and label of fields, and where their range begins: at 0, about 1, with 0 in the middle, or no and yes."""
 

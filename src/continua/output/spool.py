@@ -24,6 +24,7 @@ from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, 
 from continua.output.files import numbered, prepare_folder, remove_leftovers
 from continua.output.sequence import check_next
 from continua.render.composition import field_values, shown_fog
+from continua.voxels import Voxels
 
 __all__ = ["Spool"]
 
@@ -133,6 +134,9 @@ class Spool:
         }
         if self.volume:
             arrays |= {f"cells_{kind}": np.asarray(cells) for kind, cells in body.cells.items()}
+        if self.volume and self.color == "voxels" and body.voxels is not None:
+            image = body.voxels
+            arrays |= {"voxels": image.values, "voxel_place": np.array([image.origin, image.spacing])}
         digest = hashlib.sha256()
         for key, array in arrays.items():
             digest.update(f"{key}{array.shape}{array.dtype.str}".encode() + array.tobytes())
@@ -215,6 +219,7 @@ class Spool:
             point_radius=item.get("point_radius"),
             volume=volume,
             contacts=contacts,
+            voxels=Voxels(fixed["voxels"], *map(tuple, fixed["voxel_place"])) if "voxels" in fixed else None,
         )
 
     def frames(self) -> Iterator[Frame]:

@@ -236,7 +236,8 @@ class _Survey:
             raise InputError(f'body "{body.name}" cannot be drawn: its positions are not finite')
         self.outer = _outermost(np.vstack([self.outer, points]))
         if color != "plain" and shows(body, color):
-            values = field_values(body, color)[nodes]
+            image = body.voxels if color == "voxels" else None  # finer than what the nodes carry
+            values = field_values(body, color)[nodes] if image is None else image.values.ravel()
             if not np.isfinite(values).all():
                 raise InputError(f'body "{body.name}" cannot be coloured: its {color} is not finite')
             self.unit = body.fields[color].unit

@@ -32,6 +32,7 @@ INSIDE = ("surfaces", "volume")
 
 _GLASS = 0.1
 _DENSITY = 0.3  # opacity of the highest values over two cells of the grid
+_FINE = 160  # the same for an image that a body carries
 _SAMPLES = 96  # cells of the grid along the longest side of a body
 
 
@@ -80,15 +81,17 @@ class InsidePainter:
             return
         soft = bool(len(tets)) and self.look.color in body.fields
         hull = self._surface(body.positions, body.triangles)
-        if soft and self._inside == "volume":  # VTK does not blend glass with volumes: its edges stand for it
-            plotter.add_mesh(hull.extract_feature_edges(40.0), color="#5b6b82", line_width=1.5)
+        if (
+            soft and self._inside == "volume"
+        ):  # VTK does not blend glass with volumes: its outline stands for it
+            plotter.add_silhouette(hull, color="#5b6b82", line_width=1.5)
         else:
             plotter.add_mesh(hull, color="#8fa0b8", opacity=_GLASS if soft else 1.0)
         if not soft:
             return
         values = field_values(body, self.look.color)
         if self._inside == "volume":
-            self._add_volume(plotter, body.positions, tets, values)
+            self._add_volume(plotter, body, tets, values)
             return
         for level in self._levels:
             points, triangles = iso_surface(body.positions, tets, values, float(level))
@@ -100,18 +103,24 @@ class InsidePainter:
                     smooth_shading=True,
                 )  # fmt: skip
 
-    def _add_volume(self, plotter: Any, positions: NDArray, tets: NDArray, values: NDArray) -> None:
-        """Sample the field on a grid around the body as it is now, and blend it along rays."""
+    def _add_volume(self, plotter: Any, body: BodyFrame, tets: NDArray, values: NDArray) -> None:
+        """Sample the field on a grid around the body as it is now, and blend it along rays.
+
+        An image that the body carries is looked up at the rest place of each sample, so its own detail shows.
+        """
+        positions = body.positions
+        image = body.voxels if self.look.color == "voxels" else None
         grid = self._pyvista.UnstructuredGrid({self._pyvista.CellType.TETRA: tets}, positions)
-        grid["value"] = values
+        grid["value"] = values if image is None else body.rest_positions
         low, high = positions.min(axis=0), positions.max(axis=0)
-        spacing = float((high - low).max()) / _SAMPLES
+        spacing = float((high - low).max()) / (_SAMPLES if image is None else _FINE)
         shape = np.maximum(np.ceil((high - low) / spacing).astype(int) + 3, 2)
         box = self._pyvista.ImageData(dimensions=shape, spacing=(spacing,) * 3, origin=low - spacing)
         seen = box.sample(grid)
         inside = np.asarray(seen["vtkValidPointMask"]) > 0
         start, end = self._range
-        part = np.clip((np.asarray(seen["value"]) - start) / (end - start), 0.0, 1.0)
+        found = np.asarray(seen["value"]) if image is None else image.sample(np.asarray(seen["value"]))
+        part = np.clip((found - start) / (end - start), 0.0, 1.0)
         box["part"] = np.where(inside, 1 + np.rint(254 * part), 0).astype(np.uint8)
         table = bytes_rgba(color_map())
         table[:, 3] = np.rint(255 * _DENSITY * (0.05 + np.linspace(0.0, 1.0, len(table)) ** 2) / 1.05)

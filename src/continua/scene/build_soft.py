@@ -18,6 +18,7 @@ from continua.scene.build_selection import select_nodes, select_parts
 from continua.scene.build_surroundings import build_motion, or_never, rgb
 from continua.scene.models import Scene
 from continua.solids.materials import changed
+from continua.voxels import Voxels, read_voxels
 
 __all__ = ["build_mesh", "build_soft", "placed"]
 
@@ -114,12 +115,24 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             color=None if spec.color is None else rgb(spec.color),
             paint=None if spec.paint is None else _paint(spec.paint, scene),
             skin=_skin(scene, number),
+            voxels=_voxels(scene, number, mesh),
         )
     _actions(scene, number, mesh, body)
     if spec.initial is not None:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
     return body
+
+
+def _voxels(scene: Scene, number: int, mesh: meshes.VolumeMesh) -> Voxels | None:
+    """Return the image that a body carries; one without a place of its own fills the box around the body."""
+    spec = _soft_spec(scene, number).voxels
+    if spec is None:
+        return None
+    with scene.at("bodies", number, "voxels"):
+        image = read_voxels(scene.file(spec.path), spec.origin, spec.spacing)
+        bare = spec.path.lower().endswith(".npy") and spec.origin is None and spec.spacing is None
+        return Voxels.around(image.values, mesh.bounds) if bare else image
 
 
 def _skin(scene: Scene, number: int) -> meshes.SurfaceMesh | None:

@@ -117,6 +117,18 @@ class Skin(Model):
     path: Path = option("A surface (OBJ, STL, PLY, OFF), relative to the folder of the scene.")
 
 
+class VoxelImage(Model):
+    """A 3-D image that a body carries, placed in the undeformed body."""
+
+    path: Path = option("A file .npy, .npz or .vti, relative to the folder of the scene.")
+    origin: Vector | None = option(
+        "Corner with the smallest coordinates; by default the file's.", None, unit="m"
+    )
+    spacing: Vector | None = option(
+        "Size of a voxel; by default the file's, or such that the body is filled.", None, unit="m"
+    )
+
+
 class SoftBody(Model):
     """An elastic solid."""
 
@@ -150,6 +162,10 @@ class SoftBody(Model):
         "auto",
     )
     color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
+    voxels: VoxelImage | None = option(
+        "A 3-D image, such as a scan, that the body carries; `color: voxels` shows it, `inside: volume` all of it.",
+        None,
+    )
     paint: Paint | None = option("A pattern that the body carries; `color: paint` shows it.", None)
     skin: Skin | None = option(
         "A detailed surface around the mesh before it is transformed, drawn instead of it.", None

@@ -82,7 +82,7 @@ class Picture(Model):
 
     color: Literal[
         "von_mises", "displacement", "velocity", "stress", "stretch", "energy_density", "plastic_strain",
-        "inverted", "paint", "pressure", "density_error", "vorticity", "smoke", "temperature", "plain",
+        "inverted", "paint", "pressure", "density_error", "vorticity", "smoke", "temperature", "voxels", "plain",
     ] = option("What the colours of the bodies show.", "von_mises")  # fmt: skip
     fluid: Literal["points", "surface"] = option(
         "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra.", "points"

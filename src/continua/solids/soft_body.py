@@ -34,6 +34,7 @@ from continua.solids.stepping import step_alone
 from continua.solids.surface import BodySurface, bind_skin
 from continua.solids.unknowns import choose_solver, give_geometry
 from continua.surroundings import Surroundings, as_vector
+from continua.voxels import Voxels
 
 __all__ = ["SoftBody"]
 
@@ -108,6 +109,8 @@ class SoftBody(Attachments):
             positions [n, 3] that returns them. It is the field "paint" of frames.
         skin: A detailed surface at rest that the body carries along in pictures, films and the studio; its
             tetrahedra may be coarse.
+        voxels: A 3-D image in the undeformed body that it carries, such as a scan; may be set at any time. It is the
+            field "voxels" of frames, and pictures of the inside show all of its detail.
     """
 
     def __init__(
@@ -129,6 +132,7 @@ class SoftBody(Attachments):
         color: tuple[float, float, float] | None = None,
         paint: Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike | None = None,
         skin: SurfaceMesh | None = None,
+        voxels: Voxels | None = None,
     ) -> None:
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
@@ -152,6 +156,7 @@ class SoftBody(Attachments):
         self._contact_force = np.zeros_like(self._x)
         self._paint = _checked_paint(paint, self._elements.rest_positions)
         self._skin = None if skin is None else bind_skin(skin, mesh)
+        self.voxels = voxels
         self._surroundings = Surroundings()
         self._surface = BodySurface(self._elements)
         self._probe = FieldProbe(self._elements)
@@ -396,6 +401,8 @@ class SoftBody(Attachments):
         }
         if self._paint is not None:
             at_hand["paint"] = Field(self._paint, "")
+        if self.voxels is not None:
+            at_hand["voxels"] = Field(frozen(self.voxels.sample(rest)), "")
         return BodyFrame(
             name=self.name,
             kind="soft",
@@ -406,6 +413,7 @@ class SoftBody(Attachments):
             fields=BodyFields(at_hand, self._probe.askable(self._probe_state()), fields),
             color=self.color,
             skin=self._skin,
+            voxels=self.voxels,
             energy=MappingProxyType(self._energy()),
             contacts=ContactForces.at_nodes(positions, self._contact_force),
         )

@@ -322,10 +322,13 @@ def _cloud(number: int, body: BodyFrame, surface: _Surface) -> dict[str, NDArray
         return {}
     owner, weights = scattered(body.rest_positions, tets, _CLOUD)
     nodes = tets[owner]
+    rest = np.einsum("qc,qcd->qd", weights, body.rest_positions[nodes])
+    image = {}
+    if body.voxels is not None:  # finer than what the nodes carry
+        image[f"{number}/cloud/voxels"] = body.voxels.sample(rest).astype(np.float32)
     return {
-        f"{number}/cloud/rest": np.einsum("qc,qcd->qd", weights, body.rest_positions[nodes]).astype(
-            np.float32
-        ),
+        **image,
+        f"{number}/cloud/rest": rest.astype(np.float32),
         f"{number}/cloud/nodes": np.searchsorted(surface.nodes, nodes).astype(np.uint32),
         f"{number}/cloud/weights": weights.astype(np.float32),
     }

@@ -12,6 +12,8 @@ export interface LiveBody {
   rest: Float32Array;
   positions: Float32Array;
   scalars: Float32Array | null;
+  /** The field that `scalars` are of. */
+  field?: string | null;
   /** Grows with every change of `positions` or `scalars`. */
   version: number;
   /** Surfaces of equal value inside: points, triangles, and the value at each point. */
@@ -26,6 +28,8 @@ export interface LiveBody {
 interface Carrier {
   nodes: Uint32Array;
   weights: Float32Array;
+  /** Values of the 3-D image that the body carries, at the points themselves. */
+  image?: Float32Array;
 }
 
 const carriers = new WeakMap<LiveBody, Carrier>();
@@ -168,7 +172,11 @@ function makeCarried(packet: Extract<Packet, { kind: "topology" }>, info: BodyIn
     skin: null,
     cloud: null,
   };
-  carriers.set(skin, { nodes: part("nodes") as Uint32Array, weights: part("weights") as Float32Array });
+  carriers.set(skin, {
+    nodes: part("nodes") as Uint32Array,
+    weights: part("weights") as Float32Array,
+    image: part("voxels") as Float32Array | undefined,
+  });
   return skin;
 }
 
@@ -177,7 +185,7 @@ export function carryAlong(body: LiveBody, what: LiveBody): void {
   const carrier = carriers.get(what);
   if (!carrier || what.version === body.version) return;
   what.positions = carried(carrier, body.positions, body.rest, what.rest);
-  what.scalars = body.scalars && means(carrier, body.scalars);
+  what.scalars = body.scalars && (carrier.image && body.field === "voxels" ? carrier.image : means(carrier, body.scalars));
   what.version = body.version;
 }
 
@@ -233,6 +241,7 @@ export function applyFrame(
     if (volume) scene.volumes.set(number, volume);
     if (triangles) body.triangles = triangles;
     if (positions) body.positions = positions;
+    body.field = header.field;
     if (header.field === null) body.scalars = null;
     else if (scalars) body.scalars = scalars;
     const points = arrays.get(`${number}/iso/points`) as Float32Array | undefined;

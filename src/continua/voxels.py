@@ -1,0 +1,121 @@
+"""A 3-D image that a body carries: placed in the undeformed body, looked up at the rest place of each material point.
+
+A scan has far finer detail than a mesh. So the body's nodes do not carry values of it: each point inside an element
+knows where it was at rest, and takes the value that the image has there (Georgii 2007).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError, MissingExtraError
+
+__all__ = ["Voxels", "read_voxels"]
+
+
+@dataclass(frozen=True, eq=False)
+class Voxels:
+    """A 3-D image in space.
+
+    Attributes:
+        values: One number a voxel, float32, shape [nx, ny, nz].
+        origin: Corner of the image with the smallest coordinates [m].
+        spacing: Size of a voxel along x, y and z [m].
+    """
+
+    values: NDArray[np.float32]
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    spacing: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        values = np.ascontiguousarray(self.values, dtype=np.float32)
+        if values.ndim != 3 or min(values.shape) < 1 or not np.isfinite(values).all():
+            raise InputError("voxels must be finite numbers in an array of shape [nx, ny, nz]")
+        spacing = _triple(self.spacing, "the spacing of voxels")
+        if min(spacing) <= 0.0:
+            raise InputError(f"the spacing of voxels must be positive, not {spacing}")
+        values.flags.writeable = False
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "origin", _triple(self.origin, "the origin of voxels"))
+        object.__setattr__(self, "spacing", spacing)
+
+    @classmethod
+    def around(cls, values: ArrayLike, bounds: ArrayLike) -> Voxels:
+        """Return an image that fills a box, from its smallest to its largest coordinates [m], shape [2, 3]."""
+        low, high = np.asarray(bounds, dtype=np.float64)
+        image = np.asarray(values, dtype=np.float32)
+        spacing = (high - low) / np.array(image.shape)
+        return cls(image, tuple(low.tolist()), tuple(spacing.tolist()))
+
+    def sample(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return values at places in the image [m], shape [n, 3]: trilinear between the middles of voxels.
+
+        Beyond the outermost middles the nearest value counts, outside of the image 0.
+        """
+        from scipy.ndimage import map_coordinates  # slow to import, and seldom needed
+
+        at = (np.asarray(points, dtype=np.float64) - self.origin) / self.spacing - 0.5
+        values = map_coordinates(
+            self.values, at.T, order=1, mode="nearest", output=np.float64, prefilter=False
+        )
+        shape = np.array(self.values.shape)
+        outside = ((at < -0.5 - 1e-9) | (at > shape - 0.5 + 1e-9)).any(axis=1)
+        return np.where(outside, 0.0, values)
+
+
+def _triple(given: ArrayLike, what: str) -> tuple[float, float, float]:
+    numbers = np.asarray(given, dtype=np.float64)
+    if numbers.shape != (3,) or not np.isfinite(numbers).all():
+        raise InputError(f"{what} must be three finite numbers, not {given!r}")
+    return float(numbers[0]), float(numbers[1]), float(numbers[2])
+
+
+def read_voxels(
+    path: str | os.PathLike[str], origin: ArrayLike | None = None, spacing: ArrayLike | None = None
+) -> Voxels:
+    """Read a 3-D image.
+
+    Args:
+        path: A NumPy file (.npy, or .npz with `values` and maybe `origin` and `spacing`), or VTK image data (.vti,
+            through the `render` extra).
+        origin: Corner with the smallest coordinates [m], instead of the file's.
+        spacing: Size of a voxel [m], instead of the file's.
+    """
+    path = Path(path)
+    try:
+        values, at, step = _read(path)
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise InputError(f"cannot be read as a 3-D image ({error})", where=str(path)) from None
+    return Voxels(
+        values,
+        _triple(at if origin is None else origin, "the origin of voxels"),
+        _triple(step if spacing is None else spacing, "the spacing of voxels"),
+    )
+
+
+def _read(path: Path) -> tuple[NDArray, ArrayLike, ArrayLike]:
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        return np.load(path, allow_pickle=False), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+    if suffix == ".npz":
+        with np.load(path, allow_pickle=False) as data:
+            values = data["values"]
+            return values, data.get("origin", np.zeros(3)), data.get("spacing", np.ones(3))
+    if suffix != ".vti":
+        raise ValueError("the ending must be .npy, .npz or .vti")
+    try:
+        import pyvista
+    except ImportError:
+        raise MissingExtraError("Reading VTK images", "render") from None
+    image = pyvista.read(path)
+    step = np.array(image.spacing)
+    if image.cell_data:
+        values = np.asarray(image.cell_data[image.cell_data.keys()[0]])
+        return values.reshape(np.array(image.dimensions) - 1, order="F"), image.origin, step
+    values = np.asarray(image.point_data[image.point_data.keys()[0]])
+    return values.reshape(image.dimensions, order="F"), np.array(image.origin) - 0.5 * step, step

@@ -1,0 +1,107 @@
+"""3-D images that bodies carry: values follow their material points."""
+
+import numpy as np
+import pytest
+
+import continua as ct
+from continua.errors import InputError
+from continua.render.iso import scattered, tets_of
+from continua.scene import parse_scene
+from continua.studio.encode import _cloud, _Surface
+
+
+def line(points):
+    """A linear function, which trilinear interpolation has exactly."""
+    return 1.0 + 2.0 * points[:, 0] + 3.0 * points[:, 1] - points[:, 2]
+
+
+def image(n=16):  # all values are exact in float32
+    middles = (np.indices((n, n, n)).reshape(3, -1).T + 0.5) * (2.0 / n) - 0.5
+    return ct.Voxels.around(line(middles).reshape(n, n, n), [[-0.5] * 3, [1.5] * 3])
+
+
+def deformed():
+    """A unit cube under x = A X + b, and its frame."""
+    body = ct.SoftBody(
+        ct.mesh.box(cells=(2, 3, 2)), material=ct.Linear(young=1e5), voxels=image(), name="cube"
+    )
+    A = np.array([[1.2, 0.4, 0.0], [-0.3, 0.9, 0.2], [0.1, 0.0, 1.5]])
+    b = np.array([0.3, -2.0, 5.0])
+    state = body.state()
+    key = next(name for name, values in state.items() if values.shape == body.positions.shape)
+    assert np.allclose(state[key], body.rest_positions)
+    body.restore({**state, key: body.rest_positions @ A.T + b})
+    return body.frame(), A, b
+
+
+def test_a_value_follows_its_material_point_through_a_deformation():
+    frame, A, b = deformed()
+    tets = tets_of(frame)
+    owner, weights = scattered(frame.rest_positions, tets, 500)
+    places = np.einsum("qc,qcd->qd", weights, frame.positions[tets[owner]])
+    rest = np.einsum("qc,qcd->qd", weights, frame.rest_positions[tets[owner]])
+    back = np.linalg.solve(A, (places - b).T).T  # the same deformation, undone
+    np.testing.assert_allclose(frame.voxels.sample(rest), line(back), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(frame["voxels"], line(frame.rest_positions), rtol=0, atol=1e-13)
+
+
+def test_the_page_gets_the_image_at_its_points():
+    frame, A, b = deformed()
+    surface = _Surface.of(frame, None, 0.0, np.arange(len(frame.positions)))
+    sent = _cloud(0, frame, surface)
+    places = np.einsum(
+        "qc,qcd->qd", sent["0/cloud/weights"], frame.positions[surface.nodes[sent["0/cloud/nodes"]]]
+    )
+    back = np.linalg.solve(A, (places - b).T).T
+    np.testing.assert_allclose(sent["0/cloud/voxels"], line(back), atol=2e-5)
+
+
+def test_between_voxels_it_is_linear_and_outside_there_is_nothing():
+    two = ct.Voxels(np.array([0.0, 1.0]).reshape(2, 1, 1), (0, 0, 0), (1, 1, 1))
+    points = np.array([[0.2, 0.5, 0.5], [1.0, 0.5, 0.5], [1.25, 0.1, 0.5], [1.9, 0.5, 0.5], [2.1, 0.5, 0.5]])
+    np.testing.assert_allclose(two.sample(points), [0.0, 0.5, 0.75, 1.0, 0.0], atol=1e-12)
+
+
+def test_files_and_scenes_bring_them(tmp_path):
+    given = image()
+    np.savez(tmp_path / "scan.npz", values=given.values, origin=given.origin, spacing=given.spacing)
+    np.save(tmp_path / "bare.npy", given.values)
+    found = ct.read_voxels(tmp_path / "scan.npz")
+    np.testing.assert_array_equal(found.values, given.values)
+    assert found.spacing == (0.125, 0.125, 0.125)
+    text = "bodies: [{type: soft, name: cube, mesh: {type: box, cells: [1, 1, 1]}, voxels: {path: %s}}]"
+    body = parse_scene(text % (tmp_path / "scan.npz")).build().bodies[0]
+    np.testing.assert_allclose(body.frame()["voxels"], line(body.rest_positions), atol=2e-6)
+    filled = parse_scene(text % (tmp_path / "bare.npy")).build().bodies[0].voxels
+    assert filled.spacing == pytest.approx((1 / 16,) * 3)
+    (tmp_path / "bad.npz").write_bytes(b"no")
+    with pytest.raises(ValueError, match=r"voxels: .*cannot be read as a 3-D image"):
+        parse_scene(text % (tmp_path / "bad.npz")).build()
+    with pytest.raises(InputError, match="shape"):
+        ct.Voxels(np.zeros((3, 3)))
+
+
+def test_a_picture_shows_detail_that_the_mesh_does_not_have():
+    pytest.importorskip("pyvista")
+    values = np.zeros((40, 40, 40))
+    values[30:34, :, :] = 1.0  # a thin bright sheet inside of single elements, at x = 0.8
+    body = ct.SoftBody(ct.mesh.box(cells=(1, 1, 1)), material=ct.Linear(young=1e5), name="cube")
+    from continua.render import inside_picture
+
+    shots = []
+    for given in (values, 0.0 * values):
+        body.voxels = ct.Voxels.around(given, body.mesh.bounds)
+        shots.append(
+            inside_picture(
+                ct.World([body]).frame(),
+                inside="volume",
+                color="voxels",
+                size=(320, 320),
+                camera={"position": (0.5, 0.5, 4.0), "target": (0.5, 0.5, 0.5)},
+                value_range=(0.0, 1.0),
+            ).astype(float)
+        )
+    change = np.abs(shots[0] - shots[1])[120:200].sum(axis=2).mean(axis=0)
+    bright = np.flatnonzero(change > 0.5 * change.max())
+    assert 170 < bright.mean() < 250  # right of the middle
+    assert len(bright) < 50
