@@ -170,6 +170,10 @@ def test_bodies_are_added_moved_hidden_and_removed(editor):
     add(page, "Sphere")
     add(page, "Cylinder", "Obstacle")
     page.wait_for_function("() => __continua.bodies().length === 2")
+    view, ends = page.locator("canvas").first.bounding_box(), rest(page, 1)
+    (x0, y0), (x1, y1) = box_around(page, [ends[ends[:, 0].argmax()], ends[ends[:, 1].argmax()]])
+    assert view["x"] < x0 < x1 < view["x"] + view["width"]  # what is added comes into view
+    assert view["y"] < y0 < y1 < view["y"] + view["height"]
     page.get_by_role("treeitem", name="box").get_by_role("button", name="box", exact=True).click()
     page.keyboard.press("g")
     page.keyboard.press("f")

@@ -1,7 +1,7 @@
 import { OrbitControls } from "@react-three/drei";
 import { Canvas, useThree } from "@react-three/fiber";
 import { type ComponentRef, useEffect, useMemo, useRef } from "react";
-import { NeutralToneMapping, PerspectiveCamera } from "three";
+import { NeutralToneMapping, PerspectiveCamera, type Vector3 } from "three";
 import { onRedraw } from "../state/studio";
 import { type LiveScene, presentBounds } from "../state/live";
 import { useStudio } from "../state/store";
@@ -90,6 +90,14 @@ const SIDES: Record<Side, { azimuth?: number; elevation?: number }> = {
 const PLOTS_HEIGHT = 186; // px that the plots cover at the bottom of a wide window
 const LEGEND_HEIGHT = 56;
 
+/** A stage looked at as now, from as far as all of it needs: what was added must not lie out of sight. */
+function alongSight(around: Stage, camera: PerspectiveCamera, controls: Controls): Stage {
+  const eye = around.center.clone().add(camera.position).sub(controls.target);
+  return { ...around, camera: { target: vector(around.center), position: vector(eye) } };
+}
+
+const vector = ({ x, y, z }: Vector3): [number, number, number] => [x, y, z];
+
 /** Puts the whole scene into the free part of the view when it is loaded, and when asked. */
 function CameraFit({ scene, stage }: { scene: LiveScene; stage: Stage }) {
   const camera = useThree((s) => s.camera);
@@ -97,7 +105,7 @@ function CameraFit({ scene, stage }: { scene: LiveScene; stage: Stage }) {
   const controls = useThree((s) => s.controls) as Controls | null;
   const invalidate = useThree((s) => s.invalidate);
   const covered = useStudio((s) => s.plotsOpen) && width > 500 && height > 420 ? PLOTS_HEIGHT : 0;
-  const seen = useRef<{ view: number; empty: boolean } | null>(null);
+  const seen = useRef<{ view: number; count: number } | null>(null);
   const free = useRef({ width, height, covered });
   free.current = { width, height, covered };
 
@@ -129,11 +137,13 @@ function CameraFit({ scene, stage }: { scene: LiveScene; stage: Stage }) {
       controls.enableDamping = true;
       invalidate();
     };
-    const empty = scene.bodies.length === 0;
-    const known = seen.current?.view === scene.view && !(seen.current.empty && !empty);
-    seen.current = { view: scene.view, empty };
-    if (!known) fit(stage); // a scene that was built anew is looked at as before
     const present = () => stageOf(scene, presentBounds(scene));
+    const known = seen.current?.view === scene.view;
+    const before = seen.current?.count ?? 0;
+    const count = scene.bodies.length;
+    seen.current = { view: scene.view, count };
+    if (!known || (before === 0 && count > 0)) fit(stage);
+    else if (count > before) fit(alongSight(present(), camera, controls)); // else it is looked at as before
     const endFrame = onFrameAll(() => fit(present()));
     const endLook = onLook((side) => fit({ ...present(), camera: { ...SIDES[side], fov: stage.camera.fov } }));
     return () => {
