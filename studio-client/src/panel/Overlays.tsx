@@ -34,7 +34,7 @@ export function Overlays() {
       )}
       {recoverable && link === "open" && (
         <div className="banner calm" role="alert">
-          <p>Edits of this scene were not saved when the studio ended.</p>
+          <p>Earlier edits of this scene were not saved.</p>
           <button type="button" className="action" onClick={() => send({ type: "recover" })}>
             Recover them
           </button>
