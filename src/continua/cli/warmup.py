@@ -59,11 +59,12 @@ def _apart(names: list[str]) -> list[str]:
 def _touch(name: str) -> tuple[int, float]:
     """Build, step and draw a scene; return how many functions were compiled, and for how long [s]."""
     from continua.numerics import compile_stats, on_compile
-    from continua.render import picture
-    from continua.scene import load_scene
 
     count, seconds = compile_stats()
     with on_compile(lambda kernel: None):
+        from continua.render import picture  # importing compiles, too
+        from continua.scene import load_scene
+
         world = load_scene(name).build()
         for _ in range(2):
             world.step()

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.mesh.lattice import checked_counts
 from continua.mesh.surface_mesh import SurfaceMesh
-from continua.numerics.formula import Formula
+from continua.formula import Formula
 
 __all__ = ["parametric"]
 
@@ -33,7 +33,7 @@ def parametric(
     is turned. It is not checked whether the surface cuts itself.
 
     Args:
-        x: Coordinate [m]: a formula of u and v, see `numerics.formula.Formula`, or a function of arrays.
+        x: Coordinate [m]: a formula of u and v, see `continua.formula.Formula`, or a function of arrays.
         y: The same along y.
         z: The same along z.
         u: Range of the first parameter.

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, Tag, model_validato
 from pydantic_core import PydanticCustomError
 
 from continua.errors import InputError
-from continua.numerics.formula import Formula
+from continua.formula import Formula
 from continua.scene.types import (
     Counts2,
     Counts3,
