@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 
 import continua as ct
-from continua.render import Painter, make_look, picture
+from continua.render import Painter, inside_picture, make_look, picture
 
 IMAGES = Path(__file__).parent / "images"
 SIZE = (960, 400)
@@ -138,6 +138,51 @@ def orders() -> None:
     ]
     frame = beams(kinds, 3.0)
     save(picture(frame, size=SIZE, color="plain", camera=SIDE_VIEW), "orders")
+
+
+def scan(low: np.ndarray, high: np.ndarray, shape: tuple[int, int, int], seed: int = 2) -> np.ndarray:
+    """Return an image like a scan of a liver in a box: branching vessels and a ball in soft tissue."""
+    rng = np.random.default_rng(seed)
+    axes = [np.linspace(a, b, n) for a, b, n in zip(low, high, shape, strict=True)]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    image = np.full(shape, 0.08)
+    image[np.linalg.norm(grid - [0.06, 0.01, 0.02], axis=-1) < 0.016] = 0.65
+    start = ((-0.12, 0.0, 0.0), (1.0, 0.1, 0.0), 0.008, 3), ((0.1, -0.03, 0.01), (-1.0, 0.3, 0.2), 0.007, 3)
+    todo = [(np.array(place), np.array(way), radius, forks) for place, way, radius, forks in start]
+    while todo:
+        place, way, radius, forks = todo.pop()
+        for _ in range(int(3250 * radius) + 4):
+            way = way + 0.25 * rng.normal(size=3)
+            way /= np.linalg.norm(way)
+            place = place + 0.006 * way
+            middle = np.rint((place - low) / (high - low) * (np.array(shape) - 1)).astype(int)
+            near = tuple(slice(max(m - 9, 0), max(m + 10, 0)) for m in middle)
+            distance = np.linalg.norm(grid[near] - place, axis=-1)
+            image[near] = np.maximum(image[near], np.clip(1.4 - distance / radius, 0.0, 1.0))
+            if forks and rng.random() < 0.28:
+                todo.append((place, way + 0.8 * rng.normal(size=3), 0.7 * radius, forks - 1))
+    return image
+
+
+def voxels() -> None:
+    """A soft body that carries a generated scan, at rest and bent by its weight."""
+    half = np.array([0.15, 0.085, 0.07])
+    mesh = ct.mesh.fill(
+        lambda x: 0.08 * (np.linalg.norm(x / half, axis=1) - 1.0), 1.2 * np.stack([-half, half]), 0.016
+    )
+    body = ct.SoftBody(
+        mesh,
+        material=ct.Corotated(young=2.2e4, poisson=0.45, density=1060.0),
+        damping=(2.0, 0.02),
+        voxels=ct.Voxels.around(scan(*mesh.bounds, (150, 90, 75)), mesh.bounds),
+        name="liver",
+    )
+    body.pin(where=lambda x: x[:, 0] < -0.06)
+    world = ct.World([body])
+    look = {"inside": "volume", "color": "voxels", "size": (480, 400), "value_range": (0.0, 1.0)}
+    view = {"position": (0.25, 0.06, 0.68), "target": (0.03, -0.02, 0.0)}
+    frames = world.frame(), frame_at(world, 0.6)
+    save(np.hstack([inside_picture(frame, camera=view, **look) for frame in frames]), "voxels")
 
 
 def contact_forces() -> None:
@@ -315,6 +360,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "cushion": lambda: scene_film("cushion", 2.5),
     "squeeze": lambda: scene_film("squeeze", 2.6),
     "contact-forces": contact_forces,
+    "voxels": voxels,
     "colliders": colliders,
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
