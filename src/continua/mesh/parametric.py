@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
+from continua.formula import Formula
 from continua.mesh.lattice import checked_counts
 from continua.mesh.surface_mesh import SurfaceMesh
-from continua.formula import Formula
 
 __all__ = ["parametric"]
 
