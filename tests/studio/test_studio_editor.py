@@ -64,6 +64,15 @@ def rest(page, body=0):
     return np.reshape(page.evaluate("n => __continua.rest(n)", body), (-1, 3))
 
 
+def front(page):
+    """Look from the front, and wait until it is so: lines across and upright are so on the page."""
+    page.keyboard.press("1")
+    page.wait_for_function(
+        "() => { const p = __continua.project, [a, b, c, d] = [p(-1, 0, 0), p(1, 0, 0), p(0, -1, 0), p(0, 1, 0)];"
+        " return Math.abs(a[1] - b[1]) < 0.01 && Math.abs(c[0] - d[0]) < 0.01; }"
+    )
+
+
 def box_around(page, points, room=9):
     """Return the corners of a rectangle on the page around points of the world."""
     places = np.array([page.evaluate("p => __continua.project(...p)", list(map(float, p))) for p in points])
@@ -85,12 +94,8 @@ def test_a_cube_is_built_held_loaded_and_sags_all_with_the_mouse(editor):
     fill(page, "Stiffness in s", "2.5")
     built(page)
     page.get_by_role("button", name="Choose nodes").click()
-    page.keyboard.press("1")  # from the front, the left face is a narrow band
+    front(page)  # the left face is a narrow band
     left = rest(page)[:, 0] < rest(page)[:, 0].min() + 1e-6
-    page.wait_for_function(
-        "() => { const a = __continua.project(0, 0, 1), b = __continua.project(0, 0, -1);"
-        " return Math.abs(a[0] - b[0]) < 1; }"
-    )
     (x0, y0), (x1, y1) = box_around(page, rest(page)[left])
     page.mouse.move(x1, y1)
     page.mouse.down()

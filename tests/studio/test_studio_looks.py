@@ -13,6 +13,7 @@ from test_studio_editor import (  # noqa: F401
     data,
     editor,
     fill,
+    front,
     picture,
     positions,
     rest,
@@ -114,11 +115,7 @@ def test_a_box_chooses_the_same_from_each_corner_and_a_new_mesh_forgets_it(edito
     page, _, _ = editor
     add(page, "Box")
     page.get_by_role("button", name="Choose nodes").click()
-    page.keyboard.press("1")
-    page.wait_for_function(
-        "() => { const a = __continua.project(0, 0.5, 1), b = __continua.project(0, 0.5, -1);"
-        " return Math.abs(a[0] - b[0]) < 1; }"
-    )
+    front(page)
     places = rest(page)
     left = np.flatnonzero(places[:, 0] < places[:, 0].min() + 1e-6)
     (x0, y0), (x1, y1) = box_around(page, places[left])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from test_studio_editor import add, box_around, built, data, editor, fill, positions, rest, running  # noqa: F401
+from test_studio_editor import add, box_around, built, data, editor, fill, front, positions, rest, running  # noqa: F401
 from test_studio_page import browser, pause, until  # noqa: F401
 
 pytestmark = pytest.mark.browser
@@ -25,19 +25,6 @@ def snap(page, name):
         )
 
 
-def from_the_front(page, points):
-    """Wait until the picture from the front stands still, and return the corners of a rectangle around points."""
-    found = [box_around(page, points)]
-
-    def still():
-        a, b = (page.evaluate("z => __continua.project(0.5, 1, z)", z) for z in (1, -1))
-        found.append(box_around(page, points))
-        return abs(a[0] - b[0]) < 1.0 and np.array_equal(found[-1], found[-2])
-
-    until(page, still)
-    return found[-1]
-
-
 def test_the_first_soft_body_in_five_minutes(editor):  # noqa: F811
     page, session, folder = editor
     add(page, "Box")
@@ -52,9 +39,9 @@ def test_the_first_soft_body_in_five_minutes(editor):  # noqa: F811
     snap(page, "add")
 
     page.get_by_role("button", name="Choose nodes").click()
-    page.keyboard.press("1")
+    front(page)
     left = rest(page)[:, 0] < rest(page)[:, 0].min() + 1e-6
-    (x0, y0), (x1, y1) = from_the_front(page, rest(page)[left])
+    (x0, y0), (x1, y1) = box_around(page, rest(page)[left])
     page.mouse.move(x0, y0)
     page.mouse.down()
     page.mouse.move(x1, y1, steps=4)

@@ -134,6 +134,7 @@ function CameraFit({ scene, stage }: { scene: LiveScene; stage: Stage }) {
       controls.minDistance = 0.2 * stage.radius;
       controls.maxDistance = 40 * stage.radius;
       controls.update();
+      camera.updateMatrixWorld(); // else what is picked before the next drawing has the new place and the old direction
       controls.enableDamping = true;
       invalidate();
     };
