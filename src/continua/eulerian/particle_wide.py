@@ -1,11 +1,12 @@
-"""The motion of `particle_kernels` for sixteen particles at once, in single precision."""
+"""The motion of `particle_motion` for sixteen particles at once, in single precision."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import prange
 
-from continua.eulerian.particle_kernels import FLYING, GROUP, WIDTH, move_one, stop
+from continua.eulerian.particle_kernels import WIDTH
+from continua.eulerian.particle_motion import FLYING, GROUP, move_one, stop
 from continua.numerics import inline, kernel_pair
 from continua.numerics.lanes16 import (
     WIDE,
@@ -121,7 +122,7 @@ def _move_wide(rows, p, flat, u0, u1, u2, b0, b1, b2, flip, s):
 
 @kernel_pair
 def move(rows, aside, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2, corners, spacing):
-    """Give particles the velocity of the grid and carry them along it; see `particle_kernels.move`."""
+    """Give particles the velocity of the grid and carry them along it; see `particle_motion.move`."""
     count = len(rows)
     flat = u1.shape[0] == 1
     solid = corners.size > 0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.eulerian import particle_kernels as kernels
+from continua.eulerian import particle_motion as motion
 from continua.eulerian import particle_wide as wide
 from continua.eulerian.grid import Grid
 from continua.numerics.stages import timed
@@ -104,7 +105,7 @@ class Particles:
     ) -> None:
         """Take over the velocity of the grid and move along; `fall` is what free fall adds [m/s] (see `move`)."""
         real = self.rows.dtype.type
-        kernel = wide.move if self.rows.dtype == np.float32 else kernels.move
+        kernel = wide.move if self.rows.dtype == np.float32 else motion.move
         kernel.pick(self._parallel)(
             self.rows, self.aside, *velocity, *old, real(flip), real(s), *[real(v) for v in fall],
             corners, self.grid.spacing,
@@ -112,7 +113,7 @@ class Particles:
 
     def drift(self, displacement: Sequence[NDArray]) -> None:
         """Move by a displacement on the faces, in cells, with the same velocity as before."""
-        kernels.drift.pick(self._parallel)(self.rows, self.aside, *displacement)
+        motion.drift.pick(self._parallel)(self.rows, self.aside, *displacement)
 
     def push_out(self, corners: NDArray, leave: NDArray[np.bool_]) -> int:
         """Keep particles inside the box, unless its ends are open (`leave`, shape [3, 2]), and out of obstacles.
@@ -122,7 +123,7 @@ class Particles:
         """
         self._cells = np.empty(len(self.rows), np.int64)
         real = self.rows.dtype.type
-        kernels.push_out.pick(self._parallel)(
+        motion.push_out.pick(self._parallel)(
             self.rows, corners, self.grid.spacing, real(_MARGIN), leave[:, 0].copy(), leave[:, 1].copy(),
             *self.grid.shape, self.aside, self._cells,
         )  # fmt: skip
@@ -192,7 +193,7 @@ class Particles:
     def find_flying(self, phi: NDArray) -> None:
         """Find the particles above the surface."""
         self.aside = np.empty(len(self.rows), np.uint8)
-        kernels.fly.pick(self._parallel)(self.rows, self._starts, phi, _OUT, _FLY, self.aside)
+        motion.fly.pick(self._parallel)(self.rows, self._starts, phi, _OUT, _FLY, self.aside)
 
     @property
     def outside(self) -> float:
@@ -201,6 +202,6 @@ class Particles:
 
     def sums(self) -> NDArray[np.float64]:
         """Return the sum of the squares of velocities [m2/s2], and those of the places in cells, shape [4]."""
-        parts = np.zeros((-(-len(self.rows) // kernels.GROUP) + 1, 4))
+        parts = np.zeros((-(-len(self.rows) // motion.GROUP) + 1, 4))
         kernels.energies(self.rows, parts)
         return np.cumsum(parts, axis=0)[-1]
