@@ -105,3 +105,14 @@ def test_a_picture_shows_detail_that_the_mesh_does_not_have():
     bright = np.flatnonzero(change > 0.5 * change.max())
     assert 170 < bright.mean() < 250  # right of the middle
     assert len(bright) < 50
+
+
+def test_what_is_no_image_is_refused_at_once():
+    bounds = [[0.0] * 3, [1.0] * 3]
+    for values in (np.zeros((0, 3, 3)), np.zeros((3, 3))):
+        with pytest.raises(InputError, match=r"shape \[nx, ny, nz\]"):
+            ct.Voxels.around(values, bounds)
+    body = ct.SoftBody(ct.mesh.box(cells=(1, 1, 1)), name="cube")
+    with pytest.raises(InputError, match=r"continua\.Voxels, not ndarray"):
+        body.voxels = np.zeros((3, 3, 3))
+    assert body.voxels is None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
 from continua.frames import BodyFrame
 from continua.surroundings import Surroundings
 
-__all__ = ["Body"]
+__all__ = ["Body", "name_bodies"]
 
 
 class Body(Protocol):
@@ -69,3 +71,23 @@ class Body(Protocol):
 
     def shape_bytes(self) -> bytes:
         """Return the body's geometry as bytes; a run may only go on with the same."""
+
+
+def name_bodies(bodies: Sequence[Body], caller: FrameType) -> None:
+    """Give every nameless body the name of the caller's variable, else "body"; make sure names are unique."""
+    for body in bodies:
+        if not body.name:
+            names = [k for k, v in caller.f_locals.items() if v is body and not k.startswith("_")]
+            body.name = names[0] if names else "body"
+            others = [other.name for other in bodies if other is not body]
+            base, count = body.name, 2
+            while body.name in others:
+                body.name = f"{base}{count}"
+                count += 1
+    seen: set[str] = set()
+    for body in bodies:
+        if body.name in seen:
+            raise InputError(f"two bodies are called '{body.name}'; give each its own name")
+        if "/" in body.name or body.name == "world":
+            raise InputError(f"a body cannot be called '{body.name}'; choose another name")
+        seen.add(body.name)

@@ -49,7 +49,8 @@ class Voxels:
         """Return an image that fills a box, from its smallest to its largest coordinates [m], shape [2, 3]."""
         low, high = np.asarray(bounds, dtype=np.float64)
         image = np.asarray(values, dtype=np.float32)
-        spacing = (high - low) / np.array(image.shape)
+        shape = image.shape if image.ndim == 3 and image.size else (1, 1, 1)  # others are refused below
+        spacing = (high - low) / np.array(shape)
         return cls(image, tuple(low.tolist()), tuple(spacing.tolist()))
 
     def sample(self, points: ArrayLike) -> NDArray[np.float64]:

@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, isfinite
-from types import FrameType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.body import Body
+from continua.body import Body, name_bodies
 from continua.contact import Contact, Shape
 from continua.coupling import Meeting, Wetting, let_flow_around
 from continua.errors import InputError
@@ -81,7 +81,7 @@ class World:
         self.frame_index = 0
         self.reports: tuple[StepReport, ...] = ()
         self._stopwatch = Stopwatch()
-        _name_bodies(self.bodies, sys._getframe(1))
+        name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
             body.prepare(self._surroundings)
         self._rigid = self._gather_rigid()
@@ -487,23 +487,3 @@ def _positive(value: float, what: str) -> float:
     if not (isfinite(value) and value > 0.0):
         raise InputError(f"{what} must be a finite number greater than 0, not {value}")
     return float(value)
-
-
-def _name_bodies(bodies: Sequence[Body], caller: FrameType) -> None:
-    """Give every nameless body the name of the caller's variable, else "body"; make sure names are unique."""
-    for body in bodies:
-        if not body.name:
-            names = [k for k, v in caller.f_locals.items() if v is body and not k.startswith("_")]
-            body.name = names[0] if names else "body"
-            others = [other.name for other in bodies if other is not body]
-            base, count = body.name, 2
-            while body.name in others:
-                body.name = f"{base}{count}"
-                count += 1
-    seen: set[str] = set()
-    for body in bodies:
-        if body.name in seen:
-            raise InputError(f"two bodies are called '{body.name}'; give each its own name")
-        if "/" in body.name or body.name == "world":
-            raise InputError(f"a body cannot be called '{body.name}'; choose another name")
-        seen.add(body.name)

@@ -14,17 +14,15 @@ from continua.contact.options import check_constant
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, StepReport, frozen
 from continua.linalg import LinearSolver, SolverChoice
-from continua.mesh import HexMesh, PlaneMesh, SurfaceMesh, TetMesh, VolumeMesh
+from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.solids import mass_kernels
 from continua.solids.attachments import Attachments
-from continua.solids.bezier import BezierTets
+from continua.solids.choose_elements import make_elements
 from continua.solids.damping import Damper, RotatedDamping, split_damping
-from continua.solids.elements import Elements, LinearTets
+from continua.solids.elements import Elements
 from continua.solids.fields import FieldProbe, State
-from continua.solids.green import GreenTets
-from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.integrators import Integrator, Matter, choose_integrator
-from continua.solids.laws import Corotated, Hyperelastic, Law, Linear, StVenantKirchhoff
+from continua.solids.laws import Corotated, Law
 from continua.solids.materials import Materials
 from continua.solids.plasticity import PlasticFlow, Plasticity
 from continua.solids.quadrature import NodalElements, QuadratureTets
@@ -46,28 +44,6 @@ def _checked_paint(paint: Any, rest: NDArray[np.float64]) -> NDArray[np.float64]
     if values.shape != (len(rest),) or not np.isfinite(values).all():
         raise InputError(f"paint must be one finite number for each of the {len(rest)} nodes")
     return frozen(values)
-
-
-def _make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elements:
-    """Return the elements that suit the mesh, the order and the law."""
-    if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
-        raise InputError(
-            f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {type(mesh).__name__}; "
-            "continua.mesh.tetrahedralize turns a closed surface into tetrahedra"
-        )
-    orders = (1, 2, 3) if isinstance(mesh, TetMesh) else (1,)
-    if not isinstance(order, int) or order not in orders:
-        has = "the orders 1, 2 and 3" if len(orders) > 1 else "order 1 only"
-        raise InputError(f"a mesh of {mesh.NAME} has {has}, not {order!r}")
-    if not isinstance(mesh, TetMesh):
-        return NodalElements(mesh)
-    if plastic:
-        return QuadratureTets(mesh, order)
-    if isinstance(law, Linear | Corotated):
-        return LinearTets(mesh) if order == 1 else BezierTets(mesh, order)
-    if isinstance(law, Hyperelastic) and order == 1:
-        return GreenTets(mesh) if type(law) is StVenantKirchhoff else HyperelasticTets(mesh)
-    return QuadratureTets(mesh, order)
 
 
 def _make_flow(plasticity: Plasticity | None, elements: Elements, law: Law, name: str) -> PlasticFlow | None:
@@ -145,7 +121,7 @@ class SoftBody(Attachments):
         self.mesh = mesh
         self._mass_lumped = mass == "lumped"
         law = material if material is not None else Corotated()
-        self._elements = _make_elements(mesh, order, law, plasticity is not None)
+        self._elements = make_elements(mesh, order, law, plasticity is not None)
         give_geometry(self._elements)
         self._damper: Damper | None = None
         self._flow = _make_flow(plasticity, self._elements, law, self.name)
@@ -202,6 +178,21 @@ class SoftBody(Attachments):
         """The linear solver; `print(body.solver)` tells how it does."""
         solver = self._stepper.solver
         return solver.current if isinstance(solver, SolverChoice) else solver
+
+    @property
+    def voxels(self) -> Voxels | None:
+        """The 3-D image that the body carries; may be set at any time."""
+        return self._voxels
+
+    @voxels.setter
+    def voxels(self, voxels: Voxels | None) -> None:
+        if not isinstance(voxels, Voxels | None):
+            raise InputError(
+                f"voxels must be a continua.Voxels, not {type(voxels).__name__}; see Voxels.around"
+            )
+        self._voxels = voxels
+        rest = self._elements.rest_positions
+        self._voxel_values = frozen(np.zeros(0) if voxels is None else voxels.sample(rest))
 
     @property
     def stable_dt(self) -> float:
@@ -402,7 +393,7 @@ class SoftBody(Attachments):
         if self._paint is not None:
             at_hand["paint"] = Field(self._paint, "")
         if self.voxels is not None:
-            at_hand["voxels"] = Field(frozen(self.voxels.sample(rest)), "")
+            at_hand["voxels"] = Field(self._voxel_values, "")
         return BodyFrame(
             name=self.name,
             kind="soft",
