@@ -79,6 +79,18 @@ def box_around(page, points, room=9):
     return places.min(axis=0) - room, places.max(axis=0) + room
 
 
+def choose(page, start, end, shift=False):
+    """Draw a box from one corner to another."""
+    if shift:
+        page.keyboard.down("Shift")
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=3)
+    page.mouse.up()
+    if shift:
+        page.keyboard.up("Shift")
+
+
 def test_a_cube_is_built_held_loaded_and_sags_all_with_the_mouse(editor):
     page, session, folder = editor
     add(page, "Box")
@@ -96,11 +108,7 @@ def test_a_cube_is_built_held_loaded_and_sags_all_with_the_mouse(editor):
     page.get_by_role("button", name="Choose nodes").click()
     front(page)  # the left face is a narrow band
     left = rest(page)[:, 0] < rest(page)[:, 0].min() + 1e-6
-    (x0, y0), (x1, y1) = box_around(page, rest(page)[left])
-    page.mouse.move(x1, y1)
-    page.mouse.down()
-    page.mouse.move(x0, y0, steps=4)
-    page.mouse.up()
+    choose(page, *reversed(box_around(page, rest(page)[left])))
     page.wait_for_function("n => __continua.chosen()?.nodes.length === n", arg=int(left.sum()))
     page.get_by_role("group", name="Chosen nodes").get_by_role("button", name="Pin").click()
     page.wait_for_function("() => __continua.paper().data.bodies[0].pin?.length === 1")

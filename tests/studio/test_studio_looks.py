@@ -10,6 +10,7 @@ from test_studio_editor import (  # noqa: F401
     box_around,
     built,
     changed,
+    choose,
     data,
     editor,
     fill,
@@ -97,18 +98,6 @@ def test_a_page_that_drops_out_of_a_drag_lets_go_and_the_other_page_goes_on(brow
         watching.wait_for_function("() => __continua.grips().length === 1")
         watching.mouse.up()
         assert session.state["error"] is None
-
-
-def choose(page, start, end, shift=False):
-    """Draw a box from one corner to another."""
-    if shift:
-        page.keyboard.down("Shift")
-    page.mouse.move(*start)
-    page.mouse.down()
-    page.mouse.move(*end, steps=3)
-    page.mouse.up()
-    if shift:
-        page.keyboard.up("Shift")
 
 
 def test_a_box_chooses_the_same_from_each_corner_and_a_new_mesh_forgets_it(editor):  # noqa: F811

@@ -7,7 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from test_studio_editor import add, box_around, built, data, editor, fill, front, positions, rest, running  # noqa: F401
+from test_studio_editor import (
+    add,
+    box_around,
+    built,
+    choose,
+    data,
+    fill,
+    front,
+    positions,
+    rest,
+    running,
+)
 from test_studio_page import browser, pause, until  # noqa: F401
 
 pytestmark = pytest.mark.browser
@@ -25,7 +36,7 @@ def snap(page, name):
         )
 
 
-def test_the_first_soft_body_in_five_minutes(editor):  # noqa: F811
+def test_the_first_soft_body_in_five_minutes(editor):
     page, session, folder = editor
     add(page, "Box")
     assert data(page)["bodies"][0]["type"] == "soft"
@@ -41,11 +52,7 @@ def test_the_first_soft_body_in_five_minutes(editor):  # noqa: F811
     page.get_by_role("button", name="Choose nodes").click()
     front(page)
     left = rest(page)[:, 0] < rest(page)[:, 0].min() + 1e-6
-    (x0, y0), (x1, y1) = box_around(page, rest(page)[left])
-    page.mouse.move(x0, y0)
-    page.mouse.down()
-    page.mouse.move(x1, y1, steps=4)
-    page.mouse.up()
+    choose(page, *box_around(page, rest(page)[left]))
     page.wait_for_function("n => __continua.chosen()?.nodes.length === n", arg=int(left.sum()))
     snap(page, "nodes")
     page.get_by_role("group", name="Chosen nodes").get_by_role("button", name="Pin").click()
