@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from test_studio_editor import (
+from test_studio_editor import (  # noqa: F401
     add,
     box_around,
     built,
     choose,
     data,
+    editor,
     fill,
     front,
     positions,
@@ -36,7 +37,7 @@ def snap(page, name):
         )
 
 
-def test_the_first_soft_body_in_five_minutes(editor):
+def test_the_first_soft_body_in_five_minutes(editor):  # noqa: F811
     page, session, folder = editor
     add(page, "Box")
     assert data(page)["bodies"][0]["type"] == "soft"
