@@ -107,6 +107,21 @@ def test_polygon_distances_agree_with_those_of_a_box():
     np.testing.assert_allclose(np.linalg.norm(around, axis=1), 1.0)
 
 
+def test_polygon_distances_agree_with_brute_force_and_winding():
+    rng = np.random.default_rng(3)
+    angle = np.sort(rng.uniform(0.0, 2.0 * np.pi, 60))
+    star = Polygon(rng.uniform(0.2, 0.9, 60)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    line = np.linspace(-1.0, 1.0, 41)
+    points = np.stack([*np.meshgrid(line, line, indexing="ij"), np.zeros((41, 41))], axis=-1).reshape(-1, 3)
+    a = np.asarray(star.points) - points[:, None, :2]
+    b = np.roll(a, -1, axis=1)
+    side = b - a
+    t = np.clip(-(a * side).sum(axis=-1) / (side**2).sum(axis=-1), 0.0, 1.0)
+    far = np.linalg.norm(a + t[..., None] * side, axis=-1).min(axis=1)
+    turn = np.arctan2(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0], (a * b).sum(axis=-1)).sum(axis=1)
+    np.testing.assert_allclose(star.distances(points)[0], np.where(turn > np.pi, -far, far), atol=1e-14)
+
+
 def test_a_wall_thinner_than_a_cell_is_made_thicker_and_said():
     grid = box_grid(16, 2)
     wall = Polygon([(-0.03, -0.7), (-0.02, -0.7), (-0.02, 0.7), (-0.03, 0.7)], name="sheet")

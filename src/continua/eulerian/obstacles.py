@@ -61,8 +61,8 @@ class Obstacle:
             self.distances = np.zeros((0, 0, 0))
             return
         evaluate = _evaluator(self.shape, time)
-        self.distances, near, normals = _banded(evaluate, grid, self.low, counts)
-        if check and not self.thickened and _is_thin(self.distances, near, normals, counts, grid):
+        self.distances, number, normals = _banded(evaluate, grid, self.low, counts)
+        if check and not self.thickened and _is_thin(self.distances, number, normals, grid):
             self.thickened = True
             name = f"'{self.shape.name}'" if self.shape.name else f"a {self.shape.kind}"
             warnings.warn(
@@ -144,55 +144,64 @@ def _evaluator(shape: Shape, time: float) -> Evaluate:
 
 def _banded(
     evaluate: Evaluate, grid: Grid, low: NDArray[np.int64], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
-    """Return distances, which of them are exact, and normals of the exact ones.
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
+    """Return distances, the numbers of those that are exact (-1 for others), and the normals of these by number.
 
-    Blocks of corners whose middle is farther from the surface than they reach take the distance of the middle.
+    Blocks of corners whose middle is farther from the surface than they reach take the distance of the middle. Exact
+    ones are asked for block by block: neighbours in turn.
     """
     h, first = grid.spacing, grid.first
-    blocks = [1 if a < first else -(-int(counts[a]) // _BLOCK) for a in range(3)]
-    middle = [0.0 if a < first else low[a] + 0.5 * (_BLOCK - 1) for a in range(3)]
-    index = np.stack(np.meshgrid(*[np.arange(n) for n in blocks], indexing="ij"), axis=-1).reshape(-1, 3)
-    places = np.zeros((len(index), 3))
-    for d in range(grid.dim):
-        a = first + d
-        places[:, d] = grid.origin[d] + h * (middle[a] + _BLOCK * index[:, a])
-    rough, _ = evaluate(places)
+    sizes = np.array([1 if a < first else _BLOCK for a in range(3)])
+    blocks = -(-counts // sizes)
+    turn = _by_tiles(blocks, sizes)
+    index = np.stack(np.unravel_index(turn, blocks), axis=1) * sizes
+
+    def places(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+        points = np.zeros((len(corners), 3))
+        for d in range(grid.dim):
+            points[:, d] = grid.origin[d] + h * (low[first + d] + corners[:, first + d])
+        return points
+
+    rough, _ = evaluate(places(index + 0.5 * (sizes - 1)))
     reach = (0.5 * (_BLOCK - 1) * np.sqrt(grid.dim) + 2.0) * h
-    coarse = (np.asarray(rough).reshape(blocks), (np.abs(rough) < reach).reshape(blocks))
-    wide = []
-    for values in coarse:
-        for a in range(first, 3):
-            values = np.repeat(values, _BLOCK, axis=a)
-        wide.append(np.ascontiguousarray(values[: counts[0], : counts[1], : counts[2]]))
-    distances, near = wide[0].astype(np.float64), wide[1]
-    chosen = np.argwhere(near)
-    points = np.zeros((len(chosen), 3))
-    for d in range(grid.dim):
-        a = first + d
-        points[:, d] = grid.origin[d] + h * (low[a] + chosen[:, a])
-    gaps, normals = evaluate(points) if len(points) else (np.zeros(0), np.zeros((0, 3)))
-    distances[near] = gaps
-    return distances, near, np.asarray(normals)
+    distances = np.empty(blocks)
+    distances.ravel()[turn] = rough
+    for a in range(first, 3):
+        distances = np.repeat(distances, _BLOCK, axis=a)
+    distances = np.ascontiguousarray(distances[: counts[0], : counts[1], : counts[2]])
+    inside = np.indices(tuple(sizes)).reshape(3, -1).T
+    chosen = (index[np.abs(rough) < reach][:, None] + inside).reshape(-1, 3)
+    chosen = chosen[(chosen < counts).all(axis=1)]
+    gaps, normals = evaluate(places(chosen)) if len(chosen) else (np.zeros(0), np.zeros((0, 3)))
+    at = np.ravel_multi_index(tuple(chosen.T), distances.shape)
+    distances.ravel()[at] = gaps
+    number = np.full(distances.shape, -1, np.int32)
+    number.ravel()[at] = np.arange(len(at), dtype=np.int32)
+    return distances, number, np.asarray(normals)
+
+
+def _by_tiles(shape: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the flat indices of an array tile by tile, so that those in turn are near each other."""
+    tiles = -(-shape // sizes)
+    flat = np.full(tiles * sizes, -1)
+    flat[: shape[0], : shape[1], : shape[2]] = np.arange(np.prod(shape)).reshape(shape)
+    split = flat.reshape(np.stack([tiles, sizes], axis=1).ravel()).transpose(0, 2, 4, 1, 3, 5).ravel()
+    return split[split >= 0]
 
 
 def _is_thin(
-    distances: NDArray[np.float64],
-    near: NDArray[np.bool_],
-    normals: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    grid: Grid,
+    distances: NDArray[np.float64], number: NDArray[np.int32], normals: NDArray[np.float64], grid: Grid
 ) -> bool:
     """Tell whether a surface passes between corners that are all open: they look at it from opposite sides."""
-    number = np.cumsum(near.ravel()).reshape(near.shape) - 1
+    close = (number >= 0) & (distances > 0.0) & (distances < grid.spacing)
     for a in grid.axes:
         one = [slice(None)] * 3
         two = [slice(None)] * 3
         one[a], two[a] = slice(None, -1), slice(1, None)
         first, second = tuple(one), tuple(two)
-        both = near[first] & near[second] & (distances[first] > 0.0) & (distances[second] > 0.0)
-        both &= distances[first] + distances[second] < grid.spacing
-        cosine = np.einsum("ij,ij->i", normals[number[first][both]], normals[number[second][both]])
-        if (cosine < _OPPOSED).any():
+        both = np.nonzero(close[first] & close[second])
+        near = distances[first][both] + distances[second][both] < grid.spacing
+        mine, other = number[first][both][near], number[second][both][near]
+        if (np.einsum("ij,ij->i", normals[mine], normals[other]) < _OPPOSED).any():
             return True
     return False

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.contact import Shape
 from continua.errors import InputError
-from continua.eulerian.polygon_kernels import polygon_distances
+from continua.eulerian.polygon_kernels import CHUNK, polygon_distances
 
 __all__ = ["Polygon"]
 
@@ -66,8 +66,17 @@ class Polygon(Shape):
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return signed distances in the plane and normals."""
         gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
+        corners = np.asarray(self.points)
+        room = -(-len(points) // CHUNK), len(corners)
         measure = polygon_distances.pick(len(points) >= _PARALLEL_FROM)
-        measure(np.ascontiguousarray(points, dtype=np.float64), self.points, gaps, normals)
+        measure(
+            np.ascontiguousarray(points, dtype=np.float64),
+            np.concatenate([corners, corners[:1]]),
+            gaps,
+            normals,
+            np.empty(room),
+            np.empty(room, np.int32),
+        )
         return gaps, normals
 
     def description(self) -> Mapping[str, object]:

@@ -6,41 +6,86 @@ from math import sqrt
 
 from numba import prange
 
-from continua.numerics import kernel_pair
+from continua.numerics import inline, kernel_pair
 
-__all__ = ["polygon_distances"]
+__all__ = ["CHUNK", "polygon_distances"]
+
+CHUNK = 16  # points in turn that share a list of the sides near them
+
+
+@inline
+def _way_to(corners, a, x, y):
+    """Return the way from the nearest place on the side `a` to (x, y)."""
+    ax, ay = corners[a, 0], corners[a, 1]
+    dx, dy = corners[a + 1, 0] - ax, corners[a + 1, 1] - ay
+    t = min(max(((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy), 0.0), 1.0)
+    return x - ax - t * dx, y - ay - t * dy
+
+
+@inline
+def _list_near(points, first, last, corners, squares, near):
+    """Put the sides that may be nearest to one of the points, and those level with one, into `near`; return how many.
+
+    The points are inside a circle around the middle of their box: a side farther from the middle than the nearest one
+    by more than its diameter is not nearest to any of them.
+    """
+    m = corners.shape[0] - 1
+    low0 = high0 = points[first, 0]
+    low1 = high1 = points[first, 1]
+    for i in range(first + 1, last):
+        low0, high0 = min(low0, points[i, 0]), max(high0, points[i, 0])
+        low1, high1 = min(low1, points[i, 1]), max(high1, points[i, 1])
+    x, y = 0.5 * (low0 + high0), 0.5 * (low1 + high1)
+    across = sqrt((high0 - low0) ** 2 + (high1 - low1) ** 2)
+    for a in range(m):
+        ex, ey = _way_to(corners, a, x, y)
+        squares[a] = ex * ex + ey * ey
+    best = squares[0]
+    for a in range(1, m):
+        best = min(best, squares[a])
+    reach = (sqrt(best) + 1.000001 * across) ** 2 * 1.000001
+    count = 0
+    for a in range(m):
+        bottom, top = min(corners[a, 1], corners[a + 1, 1]), max(corners[a, 1], corners[a + 1, 1])
+        if squares[a] <= reach or (bottom <= high1 and top >= low1):
+            near[count] = a
+            count += 1
+    return count
 
 
 @kernel_pair
-def polygon_distances(points, corners, gaps, normals):
-    """Signed distances of points [n, 3] to a closed polygon [m, 2] in the plane, negative inside, and normals [n, 3].
+def polygon_distances(points, corners, gaps, normals, squares, near):
+    """Signed distances of points [n, 3] to a polygon in the plane, negative inside, and normals [n, 3].
 
-    A point is inside if a ray to the right crosses the polygon an odd number of times.
+    Its m `corners` in turn end with the first one again, shape [m + 1, 2]. A point is inside if a ray to the right
+    crosses the polygon an odd number of times. `squares` and `near` are room to work in, one row of m numbers for each
+    `CHUNK` of points.
     """
-    m = corners.shape[0]
-    for i in prange(points.shape[0]):
-        x, y = points[i, 0], points[i, 1]
-        best = 1e300
-        nx = ny = 0.0
-        inside = False
-        for a in range(m):
-            b = a + 1 if a + 1 < m else 0
-            ax, ay = corners[a, 0], corners[a, 1]
-            dx, dy = corners[b, 0] - ax, corners[b, 1] - ay
-            length = dx * dx + dy * dy
-            t = min(max(((x - ax) * dx + (y - ay) * dy) / length, 0.0), 1.0)
-            ex, ey = x - ax - t * dx, y - ay - t * dy
-            square = ex * ex + ey * ey
-            if square < best:
-                best = square
-                nx, ny = ex, ey
-                if square == 0.0:
-                    nx, ny = dy, -dx
-            if (ay > y) != (ay + dy > y) and x < ax + (y - ay) / dy * dx:
-                inside = not inside
-        size = sqrt(nx * nx + ny * ny)
-        sign = -1.0 if inside else 1.0
-        gaps[i] = sign * sqrt(best)
-        normals[i, 0] = sign * nx / size
-        normals[i, 1] = sign * ny / size
-        normals[i, 2] = 0.0
+    n = points.shape[0]
+    for c in prange(near.shape[0]):
+        first, last = c * CHUNK, min((c + 1) * CHUNK, n)
+        count = _list_near(points, first, last, corners, squares[c], near[c])
+        for i in range(first, last):
+            x, y = points[i, 0], points[i, 1]
+            best = 1e300
+            nx = ny = 0.0
+            inside = False
+            for e in range(count):
+                a = near[c, e]
+                ax, ay = corners[a, 0], corners[a, 1]
+                dx, dy = corners[a + 1, 0] - ax, corners[a + 1, 1] - ay
+                ex, ey = _way_to(corners, a, x, y)
+                square = ex * ex + ey * ey
+                if square < best:
+                    best = square
+                    nx, ny = ex, ey
+                    if square == 0.0:
+                        nx, ny = dy, -dx
+                if (ay > y) != (corners[a + 1, 1] > y) and x < ax + (y - ay) / dy * dx:
+                    inside = not inside
+            size = sqrt(nx * nx + ny * ny)
+            sign = -1.0 if inside else 1.0
+            gaps[i] = sign * sqrt(best)
+            normals[i, 0] = sign * nx / size
+            normals[i, 1] = sign * ny / size
+            normals[i, 2] = 0.0

@@ -30,24 +30,28 @@ def _is_whole(along):
 
 
 @inline
+def _is_open(w0, w1, w2, fixed, i, j, k):
+    """Tell whether a cell has an open face, or a side that fixes it."""
+    total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1] + fixed[i, j, k]
+    if fixed.shape[0] > 1:
+        total += w0[i, j, k] + w0[i + 1, j, k]
+    return total > 0.0
+
+
+@inline
 def _row_runs(w0, w1, w2, fixed, i, j, runs, count):
     """Put first and last of the runs of a row into `runs` from `count` on, if there is room; return the new count."""
-    n0, _, n2 = fixed.shape
-    inside = False
-    for k in range(n2):
-        total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1] + fixed[i, j, k]
-        if n0 > 1:
-            total += w0[i, j, k] + w0[i + 1, j, k]
-        if total <= 0.0:
-            inside = False
+    n2 = fixed.shape[2]
+    along = w2[i, j]
+    first = 0
+    for k in range(1, n2 + 1):
+        if k < n2 and along[k] > 0.0:
             continue
-        if not (inside and w2[i, j, k] > 0.0):
+        if k - first > 1 or _is_open(w0, w1, w2, fixed, i, j, first):  # longer runs are open along themselves
+            if count < runs.shape[0]:
+                runs[count, 0], runs[count, 1] = first, k
             count += 1
-        if count <= runs.shape[0]:
-            if not (inside and w2[i, j, k] > 0.0):
-                runs[count - 1, 0] = k
-            runs[count - 1, 1] = k + 1
-        inside = True
+        first = k
     return count
 
 
@@ -116,7 +120,9 @@ def join_runs(w0, w1, fixed, runs, start, number):
             number[a] = number[root]
     sizes = np.zeros(count, np.int64)
     held = np.zeros(count, np.bool_)
-    for r in range(n0 * n1):
+    rows = n0 * n1
+    for turn in range(rows):  # from both ends: what fixes a region is mostly at a side of the box
+        r = turn // 2 if turn % 2 == 0 else rows - 1 - turn // 2
         for a in range(start[r], start[r + 1]):
             mine = number[a]
             sizes[mine] += runs[a, 1] - runs[a, 0]
