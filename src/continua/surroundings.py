@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite, pi, sin
+from math import pi, sin
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
+from continua.values import isfinite
 
 __all__ = ["Surroundings", "Wind", "as_vector"]
 

@@ -33,7 +33,10 @@ class Voxels:
     spacing: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
     def __post_init__(self) -> None:
-        values = np.ascontiguousarray(self.values, dtype=np.float32)
+        try:
+            values = np.ascontiguousarray(self.values, dtype=np.float32)
+        except (TypeError, ValueError):
+            values = np.zeros(0, np.float32)
         if values.ndim != 3 or min(values.shape) < 1 or not np.isfinite(values).all():
             raise InputError("voxels must be finite numbers in an array of shape [nx, ny, nz]")
         spacing = _triple(self.spacing, "the spacing of voxels")

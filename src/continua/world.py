@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import ceil, isfinite
+from math import ceil
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,7 @@ from continua.rigid.joints import Joint, Motor
 from continua.solids import FIELDS, SettleReport, SoftBody
 from continua.sph import Fluid, FluidSystem
 from continua.surroundings import Surroundings, Wind, as_vector
+from continua.values import isfinite
 
 __all__ = ["World"]
 

@@ -242,15 +242,15 @@ def test_a_running_world_takes_what_it_can_and_asks_for_a_build_for_the_rest(ses
     wait_for(lambda: session.snapshot.frame.step > 2)
     edit(session, "bodies", 0, "material", "young", value=5e5)
     wait_for(lambda: session.state["values"]["bar/material/young"] == 5e5)
-    assert not session.state["stale"]
+    wait_for(lambda: session.state["fits"] == session.workshop.document.version == 1)
     edit(session, "bodies", 0, "load_volume", 0, "force", value=[0, -9, 0])
     wait_for(lambda: session.state["values"]["bar/hold/2/force"] == [0, -9, 0])
     edit(session, "bodies", 0, "mesh", "cells", value=[6, 1, 1])
-    wait_for(lambda: session.state["stale"])
+    wait_for(lambda: session.state["fits"] < session.workshop.document.version == 3)
     assert len(session.snapshot.frame["bar"].positions) == 20
     wait_for(lambda: ear.failures)  # the nodes that were pinned by number are gone, and that is said
     say(session, type="build")
-    wait_for(lambda: not session.state["stale"])
+    wait_for(lambda: session.state["fits"] == 3)
     assert session.snapshot.frame.step == 0
     assert len(session.snapshot.frame["bar"].positions) == 28
 
@@ -293,7 +293,11 @@ def test_a_build_that_fails_or_is_cancelled_keeps_the_world(session):
     assert "selects no node" in session.state["problem"]
     assert len(session.snapshot.frame["bar"].positions) == 20
     say(session, type="undo")
-    wait_for(lambda: session.state["problem"] is None and not session.state["stale"])
+    wait_for(
+        lambda: (
+            session.state["problem"] is None and session.state["fits"] == session.workshop.document.version
+        )
+    )
 
 
 def test_fifty_random_inputs_never_end_the_session(session):

@@ -39,7 +39,10 @@ def add(page, shape, kind="Soft body"):
 
 def built(page):
     """Wait until the page shows what the document says; the first build may have to compile its kernels."""
-    page.wait_for_function("() => !__continua.state().busy && !__continua.state().stale", timeout=300_000)
+    page.wait_for_function(
+        "() => !__continua.state().busy && __continua.state().fits === __continua.paper().version",
+        timeout=300_000,
+    )
 
 
 def fill(page, label, text):
@@ -276,7 +279,7 @@ def test_what_a_killed_studio_left_is_recovered(browser, tmp_path):  # noqa: F81
         process.communicate()
     session, _ = open_session(None, tmp_path)
     with serving(session) as port, opened(browser, port) as page:
-        page.get_by_role("button", name="Recover them").click()
+        page.get_by_role("button", name="Bring it back").click()
         page.wait_for_function("() => __continua.bodies()[0] === 'torus'")
 
 

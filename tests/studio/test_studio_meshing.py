@@ -44,7 +44,9 @@ def test_long_meshing_is_shown_and_cancelled_and_the_old_mesh_stays(page):
     assert work.get_by_text("Building ball (1 of 1)").is_visible()
     work.get_by_role("button", name="Cancel").click()
     page.get_by_role("alert").get_by_text("The build was cancelled.").wait_for()
-    page.wait_for_function("() => !__continua.state().busy && __continua.state().stale")
+    page.wait_for_function(
+        "() => !__continua.state().busy && __continua.state().fits < __continua.paper().version"
+    )
     assert tets(page) == before
     fill(page, "Size in m", "0.25")
     built(page)

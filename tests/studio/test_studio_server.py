@@ -79,14 +79,15 @@ def test_nothing_outside_of_the_page_is_served(client, path):
     assert client.get(path).status_code in (404, 405)
 
 
-def test_hello_panel_document_state_topology_frame_in_this_order(client):
+def test_hello_panel_state_document_topology_frame_in_this_order(client):
     with connect(client, origin=f"http://{HOST}") as socket:
         assert json.loads(socket.receive()["text"])["type"] == "hello"
         assert json.loads(socket.receive()["text"])["type"] == "panel"
-        assert json.loads(socket.receive()["text"]) == {"type": "document", "data": None}  # a world has none
         state = json.loads(socket.receive()["text"])
         assert state["type"] == "state"
         assert state["scene"] == "test"
+        assert state["fits"] is None
+        assert json.loads(socket.receive()["text"]) == {"type": "document", "data": None}  # a world has none
         kinds = []
         while len(kinds) < 2:
             if (data := socket.receive().get("bytes")) is not None:

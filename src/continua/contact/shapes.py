@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from continua.contact.options import check_constant
 from continua.errors import InputError
 from continua.motion import Motion
 from continua.surroundings import as_vector
+from continua.values import isfinite
 
 __all__ = ["Gear", "Plane", "Pose", "Shape", "Sphere"]
 
@@ -181,7 +181,7 @@ class Gear(Shape):
             value = getattr(self, key)
             if not (isfinite(value) and value > 0.0):
                 raise InputError(f"a gear's {key} must be greater than 0 m, not {value}")
-        if self.teeth < 3:
+        if not (isfinite(self.teeth) and self.teeth >= 3):
             raise InputError(f"a gear needs at least 3 teeth, not {self.teeth}")
         if self.depth >= self.radius:
             raise InputError(f"a gear's teeth must be less deep than its radius {self.radius:g} m")

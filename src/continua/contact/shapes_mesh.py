@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +13,7 @@ from continua.contact.shapes import Shape
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import exact
+from continua.values import isfinite
 
 __all__ = ["MeshShape"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +14,7 @@ from continua.contact.shapes import Shape
 from continua.errors import InputError
 from continua.mesh.transform import rotation_matrix
 from continua.surroundings import as_vector
+from continua.values import isfinite
 
 __all__ = ["Box", "Capsule", "Cylinder"]
 

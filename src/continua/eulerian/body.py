@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isfinite
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +19,7 @@ from continua.eulerian.sheet import Sheet
 from continua.eulerian.sides import SideWish
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, Volume, frozen
 from continua.surroundings import Surroundings
+from continua.values import isfinite
 
 __all__ = ["GridFluid", "Pushed"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.values import isfinite
 
 __all__ = ["SIDES", "Grid", "free_memory", "make_grid", "padded"]
 

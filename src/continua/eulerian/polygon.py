@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.contact import Shape
 from continua.errors import InputError
 from continua.eulerian.polygon_kernels import CHUNK, polygon_distances
+from continua.values import isfinite, numbers
 
 __all__ = ["Polygon"]
 
@@ -33,7 +33,7 @@ class Polygon(Shape):
 
     def __post_init__(self) -> None:
         self._check()
-        corners = np.array(self.points, dtype=np.float64)
+        corners = numbers(self.points)
         if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
             raise InputError("a polygon needs at least three corners of two finite numbers each")
         after = np.roll(corners, -1, axis=0)

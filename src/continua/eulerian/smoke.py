@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, isfinite
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from continua.eulerian.body import GridFluid, from_zero
 from continua.eulerian.grid import make_grid
 from continua.eulerian.sides import SideWish
 from continua.surroundings import as_vector
+from continua.values import isfinite
 
 __all__ = ["Inflow", "Smoke"]
 

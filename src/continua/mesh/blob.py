@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.mesh.implicit import Distance, fill
 from continua.mesh.tet_mesh import TetMesh
+from continua.values import isfinite
 
 __all__ = ["Limb", "blob"]
 

@@ -24,6 +24,7 @@ from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.numerics.kernel import cache_root
 from continua.numerics.progress import Progress, tell
+from continua.values import counted
 
 __all__ = ["tetrahedralize"]
 
@@ -96,7 +97,7 @@ def _ready(surface: SurfaceMesh, close_holes: bool) -> tuple[SurfaceMesh, tuple[
     if not surface.is_closed:
         welded = surface.welded()
         if welded.node_count < surface.node_count:
-            notes = (f"welded {surface.node_count - welded.node_count} doubled nodes",)
+            notes = (f"welded {counted(surface.node_count - welded.node_count, 'doubled node')}",)
             surface = welded
     if not surface.is_manifold:
         edges = surface.crowded_edges
@@ -218,7 +219,7 @@ def _remarks(surface: SurfaceMesh, mesh: TetMesh, wish: _Wish, close_holes: bool
             "it may cut itself or have details below the tolerance"
         )
     if close_holes and not surface.is_closed:
-        yield f"closed holes along {len(surface.open_edges)} open edges"
+        yield f"closed holes along {counted(len(surface.open_edges), 'open edge')}"
 
 
 def _cache_file(surface: SurfaceMesh, options: tuple) -> Path | None:

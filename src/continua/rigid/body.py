@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
@@ -21,6 +20,7 @@ from continua.rigid.pull import RigidPull
 from continua.rigid.solid import solid_of
 from continua.rigid.turning import as_matrix, from_quaternions, to_quaternion
 from continua.surroundings import Surroundings, as_vector
+from continua.values import isfinite
 
 __all__ = ["RigidBody", "RigidGroup"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite, pi
+from math import pi
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from continua.rigid.joint_kernels import (
     WAY_LOW,
 )
 from continua.surroundings import as_vector
+from continua.values import isfinite
 
 __all__ = ["Ball", "Fixed", "Hinge", "Joint", "Motor", "Slider"]
 

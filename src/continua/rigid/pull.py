@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.rigid.turning import from_quaternions
 from continua.surroundings import as_vector
+from continua.values import isfinite
 
 if TYPE_CHECKING:
     from continua.rigid.body import RigidGroup

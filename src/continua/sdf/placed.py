@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -11,6 +9,7 @@ from continua.errors import InputError
 from continua.mesh.transform import rotation_matrix
 from continua.sdf.checks import as_queries
 from continua.sdf.field import DistanceField, FieldTable
+from continua.values import isfinite
 
 __all__ = ["PlacedField"]
 

@@ -8,7 +8,6 @@ corotated elements with the rotations of the moment and the constants a, b in pl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 from numba import prange
@@ -23,6 +22,7 @@ from continua.solids.elements import Elements, LinearTets, System
 from continua.solids.laws import Corotated, Law
 from continua.solids.point_kernels import fill_points
 from continua.solids.quadrature import NodalElements, QuadratureTets
+from continua.values import isfinite, numbers
 
 __all__ = ["Damper", "RotatedDamping", "split_damping"]
 
@@ -86,7 +86,7 @@ def split_damping(damping: ArrayLike | RotatedDamping) -> tuple[tuple[float, flo
     """Return Rayleigh's (alpha [1/s], beta [s]) and the time [s] of the rotated damping."""
     if isinstance(damping, RotatedDamping):
         return (float(damping.mass), float(damping.stiffness)), float(damping.time)
-    pair = np.asarray(damping, dtype=np.float64)
+    pair = numbers(damping)
     if pair.shape != (2,) or not np.isfinite(pair).all() or (pair < 0.0).any():
         raise InputError(
             f"damping must be two numbers of at least 0 (alpha [1/s], beta [s]) or a RotatedDamping, not {damping!r}"

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.motion import Motion
 from continua.surroundings import as_vector
+from continua.values import isfinite
 
 if TYPE_CHECKING:
     from continua.solids.attachments import Attachments
@@ -114,7 +115,7 @@ class Pull(Attachment):
         stiffness: float,
     ) -> None:
         super().__init__(body)
-        if not (np.isfinite(stiffness) and stiffness > 0.0):
+        if not (isfinite(stiffness) and stiffness > 0.0):
             raise InputError(f"a pull's stiffness must be greater than 0 N/m, not {stiffness}")
         self.nodes = nodes
         self.weights = weights

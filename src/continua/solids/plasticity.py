@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, isfinite
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from continua.errors import InputError
 from continua.numerics import inverse_batch, signed_svd_batch
 from continua.solids.plastic_kernels import deformations, return_mapping
 from continua.solids.quadrature import NodalElements, QuadratureTets
+from continua.values import isfinite
 
 __all__ = ["PlasticFlow", "Plasticity"]
 

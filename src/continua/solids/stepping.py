@@ -134,7 +134,9 @@ def _report(
             f"the linear solver stopped after {iterations} iterations at a residual of {residual:.1e}"
         )
     if inverted:
-        warnings.append(f"{inverted} of {body.element_count} elements are inverted")
+        warnings.append(
+            f"{inverted} of {body.element_count} elements {'is' if inverted == 1 else 'are'} inverted"
+        )
     if needed > 1:
         warnings.append(f"the step is above the stability limit and was done in {len(outcomes)} parts")
     if reason:

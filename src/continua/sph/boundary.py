@@ -8,13 +8,13 @@ walls (samples, density maps, ...) add their answers into one `WallSums`; solver
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.values import isfinite
 
 __all__ = [
     "BOUNDARIES",

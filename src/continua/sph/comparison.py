@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from continua.sph import motion_kernels, pressure_kernels
 from continua.sph.particles import Particles
 from continua.sph.solvers import SolveFacts
 from continua.sph.spline import spline_slope
+from continua.values import isfinite
 
 __all__ = ["IISPH", "PBF", "PCISPH"]
 
@@ -40,7 +40,7 @@ class _DensityOnly:
             raise InputError(
                 f"the density_error of a pressure solver must lie between 0 and 1, not {self.density_error}"
             )
-        if self.max_iterations < 2:
+        if not (isfinite(self.max_iterations) and self.max_iterations >= 2):
             raise InputError(f"a pressure solver needs at least 2 iterations, not {self.max_iterations}")
 
     def free_of_divergence(self, p: Particles, dt: float) -> SolveFacts:

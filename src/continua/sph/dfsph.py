@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from continua.errors import InputError
 from continua.sph import pressure_kernels
 from continua.sph.particles import Particles
 from continua.sph.solvers import SolveFacts
+from continua.values import isfinite
 
 __all__ = ["DFSPH"]
 
@@ -47,7 +47,7 @@ class DFSPH:
             value = getattr(self, key)
             if not (isfinite(value) and 0.0 < value < 1.0):
                 raise InputError(f"the {key} of a pressure solver must lie between 0 and 1, not {value}")
-        if self.max_iterations < 2:
+        if not (isfinite(self.max_iterations) and self.max_iterations >= 2):
             raise InputError(f"a pressure solver needs at least 2 iterations, not {self.max_iterations}")
 
     def free_of_divergence(self, p: Particles, dt: float) -> SolveFacts:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.surroundings import as_vector
+from continua.values import isfinite
 
 __all__ = ["Drain", "Emitter"]
 

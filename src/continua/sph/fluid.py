@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from continua.sph.emitters import Drain, Emitter
 from continua.sph.sampling import block_points, fill_points
 from continua.sph.solvers import PressureSolver
 from continua.surroundings import Surroundings
+from continua.values import isfinite, numbers
 
 __all__ = ["BYTES_PER_PARTICLE", "Fluid"]
 
@@ -92,6 +92,8 @@ class Fluid:
         self.xsph = _from_zero(xsph, "xsph")
         self.wall_friction = _from_zero(wall_friction, "wall_friction")
         self.wall_drag = _from_zero(wall_drag, "wall_drag")
+        if solver is not None and not hasattr(solver, "free_of_divergence"):
+            raise InputError(f"a fluid's solver must be a DFSPH, IISPH, PCISPH or PBF, not {solver!r}")
         self.solver = DFSPH() if solver is None else solver
         self.boundary = _boundary(boundary)
         self.emitters, self.drains = tuple(emitters), tuple(drains)
@@ -129,7 +131,7 @@ class Fluid:
     def _filled(self, block: Any, mesh: Any) -> NDArray[np.float64]:
         d = self.diameter
         if block is not None:
-            corners = np.array(block, dtype=np.float64)
+            corners = numbers(block)
             if corners.shape != (2, 3) or not np.isfinite(corners).all():
                 raise InputError("a fluid's block must be two opposite corners of three finite numbers each")
             low, high = corners.min(axis=0), corners.max(axis=0)
@@ -333,7 +335,7 @@ def _from_zero(value: float, what: str) -> float:
 def _most_particles(given: int | None) -> int:
     """Return how many particles may be made: what was asked for, or what the machine's memory holds."""
     if given is not None:
-        if given < 1:
+        if not (isfinite(given) and given >= 1):
             raise InputError(f"max_particles must be at least 1, not {given}")
         return int(given)
     try:

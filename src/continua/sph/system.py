@@ -26,6 +26,7 @@ from continua.sph.tension import add_tension
 from continua.sph.viscosity import accelerate, needs_implicit, smooth, solve_viscosity, stickiness
 from continua.sph.walls import Pressing, ShapeWall, Wall, check_room, check_start, wall_model
 from continua.surroundings import Surroundings
+from continua.values import counted
 
 __all__ = ["FluidSystem", "SubStep"]
 
@@ -131,8 +132,8 @@ class FluidSystem:
                 names = " and ".join(f"'{fluid.name}'" for fluid in self.fluids)
                 others = "another" if most == 1 else f"{most} others"
                 raise InputError(
-                    f"{close} particles of {names} overlap: they start nearer than {part:g} particle diameters to "
-                    f"{others}; move the fluids apart or space the points by a diameter"
+                    f"{counted(close, 'particle')} of {names} overlap: they start nearer than {part:g} particle "
+                    f"diameters to {others}; move the fluids apart or space the points by a diameter"
                 )
 
     def _take_over(self) -> None:
@@ -229,7 +230,11 @@ class FluidSystem:
             warnings.append(f"{capped} of {len(steps)} sub-steps reached {most} pressure iterations")
         returned = sum(s.returned for s in steps)
         if returned:
-            warnings.append(f"{returned} times a particle was put back that had entered a wall")
+            warnings.append(
+                "a particle that had entered a wall was put back"
+                if returned == 1
+                else f"particles that had entered a wall were put back {returned} times"
+            )
         return StepReport(
             body=fluid.name,
             step=self.surroundings.step,

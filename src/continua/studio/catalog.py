@@ -29,6 +29,7 @@ class Catalog:
         self.first = first
         self.first_name = "" if first is None else first.name
         own = first.path if isinstance(first, Scene) else None
+        self._age = 0 if own is None else _age(own)
         shipped = own is not None and own in shipped_scenes().values()
         self.folder = folder or (own.parent if own is not None and not shipped else Path.cwd())
         self.names = list(shipped_scenes())
@@ -51,7 +52,7 @@ class Catalog:
         if not name:
             return self._edited(Document(empty_scene(), self.folder), play=False)
         if name in self.names:
-            scene = self.first if name == self.first_name else load_scene(name)
+            scene = self._again() if name == self.first_name else load_scene(name)
         elif Path(name).name == name and name.endswith((".yaml", ".yml")) and (self.folder / name).is_file():
             scene = load_scene(self.folder / name)
         else:
@@ -62,9 +63,19 @@ class Catalog:
         assert scene is not None
         return self._edited(Document.of(scene, self.folder), scene)
 
+    def _again(self) -> Scene | World | None:
+        """Return what the studio was started with, as it is now: its file may have been saved since."""
+        own = self.first.path if isinstance(self.first, Scene) else None
+        return self.first if own is None or _age(own) in (0, self._age) else load_scene(own)
+
     def _edited(self, document: Document, scene: Scene | None = None, *, play: bool = True) -> Opening:
         workshop = Workshop(document, partial(_make, play=play))
         return _make(workshop, scene, play=play)
+
+
+def _age(path: Path) -> int:
+    """Return when a file was written [ns], or 0 if it is gone."""
+    return path.stat().st_mtime_ns if path.is_file() else 0
 
 
 def _make(workshop: Workshop, scene: Scene | None = None, *, play: bool = True) -> Opening:

@@ -38,8 +38,7 @@ class Desk:
 
     @property
     def _aside(self) -> Path:
-        stem = Path(self.document.file).stem if self.document.file else self.document.name
-        return self.document.folder / _KEPT / f"{stem}.autosave.yaml"
+        return self.document.folder / _KEPT / f"{self.document.stem}.autosave.yaml"
 
     def _left_behind(self) -> str | None:
         with suppress(OSError, UnicodeDecodeError):

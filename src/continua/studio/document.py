@@ -106,6 +106,11 @@ class Document:
         return str(self.data.get("name", "scene"))
 
     @property
+    def stem(self) -> str:
+        """What files of the scene are called: as its own file, or as the scene if it has none yet."""
+        return Path(self.file).stem if self.file else self.name
+
+    @property
     def undo_text(self) -> str | None:
         """What `undo` takes back, or None."""
         return self._past[-1][1] if self._past else None
@@ -161,8 +166,7 @@ class Document:
         if data == self.data:
             return
         if not (merge and merge == self._merge and self._past):
-            self._past.append((self.data, label))
-            del self._past[:-_MOST_UNDO]
+            self._remember(label)
         self._merge = merge
         self._future.clear()
         self.data = data
@@ -181,11 +185,15 @@ class Document:
         scene = parse_scene(text, label="the scene")
         data = scene.model_dump(mode="json", exclude_unset=True)
         self._check_paths(data)
-        self._past.append((self.data, label))
+        self._remember(label)
         self._future.clear()
         self._merge = ""
         self.data = {"name": scene.name, **data}
         self.version += 1
+
+    def _remember(self, label: str) -> None:
+        self._past.append((self.data, label))
+        del self._past[:-_MOST_UNDO]
 
     def _go(self, source: list[tuple[dict[str, Any], str]], target: list[tuple[dict[str, Any], str]]) -> None:
         if not source:

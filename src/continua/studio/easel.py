@@ -71,6 +71,7 @@ class Easel:
         """Return the outlines of the obstacles and the force on all of them, ready for JSON."""
         tunnel = _flow_of(world)
         if tunnel is None:
+            self._outlines.clear()
             return None
         shapes = tunnel.obstacles
         known = {id(shape) for shape in shapes}

@@ -1,8 +1,8 @@
 """Runs a scene from its start into files, in a process of its own, and tells how far it is in lines of JSON.
 
 The studio starts it as `python -m continua.studio.export_worker` and writes one JSON object to its input: `data` of the
-scene, `path` of its file, `folder` for the results, and `format`. A process of its own keeps the page's simulation
-undisturbed, and can be ended at any moment.
+scene, `path` of its file, `folder` for the results, `format`, and the `name` of the run. A process of its own keeps the
+page's simulation undisturbed, and can be ended at any moment.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shutil
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ def _export(asked: dict[str, Any], told: _Teller) -> list[Path]:
     scene = Scene.from_data(asked["data"], Source(path=Path(asked["path"])))
     world = scene.build()
     sink = make_sink(kind, folder)
-    sink.open(run_info(scene, lambda _what, done, total: told.progress("writing", done, total)))
+    info = run_info(scene, lambda _what, done, total: told.progress("writing", done, total))
+    sink.open(replace(info, name=asked["name"]))
     frames = world.plan(scene.seconds, scene.fps)[0] + 1
     told.say({"phase": "simulating", "done": 0, "total": frames})
     for frame in world.run(scene.seconds, scene.fps):

@@ -79,8 +79,9 @@ class Exports:
         asked = {
             "data": document.data,
             "path": str(document.folder / (document.file or f"{document.name}.yaml")),
-            "folder": str(_folder(document.folder, document.name, format)),
+            "folder": str(_folder(document.folder, document.stem, format)),
             "format": format,
+            "name": document.stem,
         }
         process = subprocess.Popen(
             [sys.executable, "-m", "continua.studio.export_worker"],
@@ -129,12 +130,13 @@ class Exports:
 
     # A recording.
 
-    def record(self, world: World, folder: Path, format: str, fps: float, view: Mapping[str, object]) -> None:
-        """Keep what the world does from now on."""
+    def record(self, world: World, place: Path, format: str, fps: float, view: Mapping[str, object]) -> None:
+        """Keep what the world does from now on; `place` is its folder and what its files are called."""
         _check(format)
         if self._job is not None or self.recorder is not None:
             raise InputError("another export is under way")
-        self.recorder = Recorder(world, _folder(folder, f"{world.name}-recorded", format), format, fps, view)
+        folder = _folder(place.parent, f"{place.name}-recorded", format)
+        self.recorder = Recorder(world, place.name, folder, format, fps, view)
         self._problem = ""
         self._tell()
 
@@ -171,10 +173,11 @@ class Exports:
             return
         first = files[0]
         name = first.relative_to(root).as_posix() if first.is_relative_to(root) else first.name
-        with self._lock:
-            self._known[name] = first
         entry = {"name": name, "format": format, "count": len(files), "bytes": first.stat().st_size}
         self._files = [entry, *(old for old in self._files if old["name"] != name)][:_MOST_FILES]
+        listed = {old["name"] for old in self._files}
+        with self._lock:
+            self._known = {old: path for old, path in (*self._known.items(), (name, first)) if old in listed}
 
     def _tell(self) -> None:
         recorder = self.recorder
@@ -199,6 +202,7 @@ class Recorder:
 
     Args:
         world: The world.
+        name: What it is called.
         folder: Where the result goes.
         format: One of `FORMATS`.
         fps: Frames in a simulated second.
@@ -209,7 +213,7 @@ class Recorder:
     """
 
     def __init__(
-        self, world: World, folder: Path, format: str, fps: float, view: Mapping[str, object]
+        self, world: World, name: str, folder: Path, format: str, fps: float, view: Mapping[str, object]
     ) -> None:
         self.format, self.folder, self.root = format, folder, folder.parent.parent
         self.count = 0
@@ -217,9 +221,7 @@ class Recorder:
         self._start = world.time
         self._sink = make_sink(format, folder)
         self._progress: Callable[[str, int, int], None] = lambda *_: None
-        self._sink.open(
-            RunInfo(name=world.name, fps=fps, view=view, progress=lambda *told: self._progress(*told))
-        )
+        self._sink.open(RunInfo(name=name, fps=fps, view=view, progress=lambda *told: self._progress(*told)))
         self.take(world)
 
     def take(self, world: World) -> bool:

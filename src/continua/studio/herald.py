@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from continua.numerics.stages import REST
@@ -52,7 +53,8 @@ class Herald:
         self.snapshot = Snapshot(0, 1, opening.world.frame(), Stats(), opening)
 
     def forget(self) -> None:
-        """Begin anew: the plots start empty."""
+        """Begin anew: the plots start empty, and no step has taken any time yet."""
+        self.snapshot = replace(self.snapshot, stats=Stats())
         self.times.clear()
         self._samples.clear()
         self.dirty = True

@@ -55,7 +55,7 @@ __all__ = [
     "parse_command",
 ]
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Version of the messages; the page reloads itself when it meets another."""
 
 MAX_MESSAGE = 512 * 1024

@@ -35,7 +35,17 @@ from continua.studio.catalog import open_session
 from continua.studio.encode import Encoder
 from continua.studio.guard import Guard, Policy, is_loopback
 from continua.studio.palette import palette
-from continua.studio.protocol import PROTOCOL, Ack, Color, CutAt, Extras, Fluid, Inside, parse_command
+from continua.studio.protocol import (
+    PROTOCOL,
+    Ack,
+    Color,
+    Command,
+    CutAt,
+    Extras,
+    Fluid,
+    Inside,
+    parse_command,
+)
 from continua.studio.session import Session
 from continua.studio.snapshot import Listener
 from continua.studio.uploads import MAX_UPLOAD, take_upload
@@ -67,7 +77,9 @@ class _Connection:
         self._panel_version = -1
         self._exports_version = -1
         self._paper: tuple[Any, int] = (None, -1)
-        self._changes: list[Callable[[], None]] = []  # of what the page wants to see
+        self._changes: dict[
+            type, Callable[[], None]
+        ] = {}  # of what the page wants to see; the last wish counts
         self._sent_seq = -1
         self._unacked: list[int] = []
 
@@ -113,20 +125,8 @@ class _Connection:
         if isinstance(command, Ack):
             self._unacked = [seq for seq in self._unacked if seq > command.seq]
             self._news.set()
-        elif isinstance(command, Color):
-            self._changes.append(partial(self._encoder.choose, command.field))
-            self._news.set()
-        elif isinstance(command, CutAt):
-            self._changes.append(partial(self._encoder.slice, command.axis, command.place, command.flip))
-            self._news.set()
-        elif isinstance(command, Inside):
-            self._changes.append(partial(self._encoder.look_inside, command.look, tuple(command.levels)))
-            self._news.set()
-        elif isinstance(command, Fluid):
-            self._changes.append(partial(self._encoder.draw_fluids, command.look))
-            self._news.set()
-        elif isinstance(command, Extras):
-            self._changes.append(partial(self._encoder.draw_extras, command.forces, command.joints))
+        elif (wish := _wish(self._encoder, command)) is not None:
+            self._changes[type(command)] = wish
             self._news.set()
         else:
             self._session.submit(self._number, command)
@@ -153,12 +153,13 @@ class _Connection:
                 self._panel_version = news.panel_version
                 await self._send_json(news.panel)
             shop = self._session.workshop
-            if (paper := (shop, shop.version if shop is not None else 0)) != self._paper:
-                self._paper = paper
-                await self._send_json(shop.paper if shop is not None else {"type": "document", "data": None})
+            paper = (shop, shop.version if shop is not None else 0)
             if news.state_version != self._state_version:
                 self._state_version = news.state_version
                 await self._send_json(news.state)
+            if paper != self._paper:  # after the state, which says what the world fits
+                self._paper = paper
+                await self._send_json(shop.paper if shop is not None else {"type": "document", "data": None})
             if self._session.exports.version != self._exports_version:
                 self._exports_version = self._session.exports.version
                 await self._send_json(self._session.exports.status)
@@ -169,9 +170,10 @@ class _Connection:
                 await self._socket.send_bytes(await asyncio.to_thread(self._encoder.topology, snapshot))
             fresh = snapshot.seq != self._sent_seq or self._changes
             if fresh and len(self._unacked) < _IN_FLIGHT:
-                while self._changes:
+                changes, self._changes = list(self._changes.values()), {}
+                for change in changes:
                     try:
-                        self._changes.pop(0)()
+                        change()
                     except MissingExtraError as error:
                         self._fail(str(error))
                 if not self._encoder.fits(snapshot):  # another cut: its meshes come first
@@ -184,6 +186,22 @@ class _Connection:
 
     async def _send_json(self, message: dict[str, Any]) -> None:
         await self._socket.send_text(json.dumps(message, allow_nan=False))
+
+
+def _wish(encoder: Encoder, command: Command) -> Callable[[], None] | None:
+    """Return what a command changes in what its page sees, or None if it is for the simulation."""
+    match command:
+        case Color(field=field):
+            return partial(encoder.choose, field)
+        case CutAt(axis=axis, place=place, flip=flip):
+            return partial(encoder.slice, axis, place, flip)
+        case Inside(look=look, levels=levels):
+            return partial(encoder.look_inside, look, tuple(levels))
+        case Fluid(look=kind):
+            return partial(encoder.draw_fluids, kind)
+        case Extras(forces=forces, joints=joints):
+            return partial(encoder.draw_extras, forces, joints)
+    return None
 
 
 def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -> Starlette:

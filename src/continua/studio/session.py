@@ -7,7 +7,6 @@ the simulation up.
 
 from __future__ import annotations
 
-import gc
 import queue
 import threading
 import time
@@ -25,6 +24,7 @@ from continua.studio.clock import Clock
 from continua.studio.exports import Exports
 from continua.studio.hand import face_under
 from continua.studio.herald import Herald
+from continua.studio.leftovers import Leftovers
 from continua.studio.snapshot import Listener, Opening, Snapshot
 from continua.studio.touch import Touch
 from continua.studio.work import Work
@@ -62,6 +62,7 @@ class Session:
         self._error: str | None = None
         self._work = Work(self._tell_state)
         self._settled: str | None = None
+        self._leftovers = Leftovers()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="continua-simulation", daemon=True)
         self.workshop = opening.workshop
@@ -152,6 +153,8 @@ class Session:
                     self._clock.restart(self._world.time)
                 self._publish(force=not running)
                 self._be_free()
+                if self._leftovers.sweep():
+                    self._clock.restart(self._world.time)
 
     def _until_due(self) -> float:
         """Return the seconds until the next step may be done."""
@@ -220,8 +223,10 @@ class Session:
                 self._open("")
             case ask.EditScene() | ask.Add() | ask.Undo() | ask.Redo():
                 self._edit(command)
-            case ask.Save() | ask.Recover() | ask.ReplaceScene():
+            case ask.Recover() | ask.ReplaceScene():
                 self._edit(command)
+            case ask.Save():
+                self._save(command)
             case ask.PressFace():
                 self._press(command)
             case ask.Export(format=format):
@@ -269,6 +274,12 @@ class Session:
             self.news.dirty = True
             self._tell_state()
 
+    def _save(self, command: ask.Save) -> None:
+        """Write the document; from now on it goes by the name of its file."""
+        self._edit(command)
+        if self.workshop is not None and self.workshop.document.file is not None:
+            self._scene = self.workshop.document.file
+
     def _press(self, command: ask.PressFace) -> None:
         """Load a face for one step, or write the load into the document."""
         if not command.keep:
@@ -284,13 +295,15 @@ class Session:
         self._work.begin()
         if on:
             opening, shop = self.snapshot.opening, self.workshop
-            folder = Path.cwd() if shop is None else shop.document.folder
+            place = (
+                Path.cwd() / self._world.name if shop is None else shop.document.folder / shop.document.stem
+            )
             fps = _RECORD_FPS if opening.rhythm is None else opening.rhythm[1]
             view = {
                 "color": opening.color or "plain",
                 **({"camera": opening.camera} if opening.camera else {}),
             }
-            self.exports.record(self._world, folder, format, fps, view)
+            self.exports.record(self._world, place, format, fps, view)
             return
 
         def progress(_what: str, done: int, total: int) -> None:
@@ -314,9 +327,14 @@ class Session:
             return
         if shop.keep():
             self._tell_state()
-        if shop.changed and not self._playing and self._world.step_index == 0 and not shop.tried:
+        if shop.changed and self._follows and not shop.tried:
             self._build()
             self._tell_state()
+
+    @property
+    def _follows(self) -> bool:
+        """Whether nothing has moved yet, so that the world is built anew after every edit."""
+        return not self._playing and self._world.step_index == 0
 
     def _build(self) -> None:
         """Make the world anew from the document; if that fails the old one stays, and the reason is told."""
@@ -371,20 +389,19 @@ class Session:
         self.news.dirty = True
 
     def _open(self, name: str) -> None:
+        if self.workshop is not None:  # before the next one looks what was left behind
+            self.workshop.keep(at_once=True)
         try:
             with self._work.watched(f"loading {name}", f"{name or 'the scene'} was not loaded"):
                 opening = self._load(name)
         finally:
             self._tell_state()
-        if self.workshop is not None:
-            self.workshop.keep(at_once=True)
         self._scene = name or opening.world.name
         self.workshop = opening.workshop
         self._take(opening)
         self._playing = opening.play
         self._tell_state()
         self._forget_old_commands()
-        gc.collect()  # worlds hold large arrays in reference cycles
 
     def _take(self, opening: Opening, same: bool = False) -> None:
         """Show another world; one of the same scene is looked at as before."""
@@ -398,6 +415,7 @@ class Session:
             self._tell_state()
         else:
             self.news.audience.tell_change()
+        self._leftovers.add()
 
     def _forget_old_commands(self) -> None:
         """Drop what was sent while the scene was loading: it was meant for the bodies before."""
@@ -481,7 +499,7 @@ class Session:
             "dt": float(self._world.dt),
             "fast": self._fast,
             "limit": self._limit,
-            "stale": shop is not None and shop.stale,
+            "fits": None if shop is None else shop.fits(follows=self._follows),
             "problem": shop.problem if shop is not None else None,
             "notes": shop.notes if shop is not None else [],
         }

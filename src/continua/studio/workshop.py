@@ -70,6 +70,10 @@ class Workshop:
         """Whether the world that runs differs from the document in something that only a build can change."""
         return self.document.version != self._fits
 
+    def fits(self, *, follows: bool) -> int:
+        """Return the version of the document that the world is; one that still follows it is what was built last."""
+        return self._built if follows else self._fits
+
     @property
     def tried(self) -> bool:
         """Whether this version could not be built."""

@@ -41,6 +41,10 @@ export function formatValue(value: number, unit: string, significant = 3): strin
   return `${digits(value / factor, significant)} ${prefix}${unit}`;
 }
 
+/** Write how many there are: `1 frame`, `1,200 frames`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
 /** Write a number as short as it can be without losing what matters: `0.25`, `1e-7`. */
 export function plainNumber(value: number): string {
   return String(Number(value.toPrecision(6)));

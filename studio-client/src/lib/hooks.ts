@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import { type Theme, useStudio } from "../state/store";
 
 export function useMedia(query: string): boolean {
@@ -22,4 +22,27 @@ export function useDark(): boolean {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
   }, [dark]);
   return dark;
+}
+
+/** A box that closes when the mouse is pressed outside of it, or with Escape. */
+export function useMenu(open: boolean, close: () => void): RefObject<HTMLDivElement | null> {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!open) return undefined;
+    const onPress = (event: PointerEvent) => {
+      if (!box.current?.contains(event.target as Node)) close();
+    };
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape") return;
+      event.stopImmediatePropagation(); // it closes the menu and nothing else
+      close();
+    };
+    window.addEventListener("pointerdown", onPress);
+    window.addEventListener("keydown", onKey, { capture: true });
+    return () => {
+      window.removeEventListener("pointerdown", onPress);
+      window.removeEventListener("keydown", onKey, { capture: true });
+    };
+  }, [open, close]);
+  return box;
 }

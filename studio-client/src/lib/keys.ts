@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { send, togglePlay } from "../state/studio";
+import { save, send, togglePlay } from "../state/studio";
 import { edit, selectedEntry } from "../state/document";
 import { remember, replaying, useStudio, type ViewTool } from "../state/store";
 import { frameAll, lookFrom, type Side } from "../view/events";
@@ -91,7 +91,7 @@ export function useKeys(): void {
         const key = event.key.toLowerCase();
         const word = key === "y" || (key === "z" && event.shiftKey) ? "redo" : key === "z" ? "undo" : null;
         if (word) send({ type: word });
-        else if (key === "s") send({ type: "save", file: null });
+        else if (key === "s") save();
         else return;
         event.preventDefault();
         return;

@@ -1,6 +1,6 @@
 // The messages of the studio, as the server sends and reads them.
 
-export const PROTOCOL = 3;
+export const PROTOCOL = 4;
 
 export type Vector = [number, number, number];
 
@@ -175,8 +175,8 @@ export interface StateMessage {
   /** Whether it runs as fast as it can, and whether it stops at the scene's own time. */
   fast: boolean;
   limit: boolean;
-  /** Whether the document has changed in something that only a build can show. */
-  stale: boolean;
+  /** The version of the document that the world which runs is; null where nothing is edited. */
+  fits: number | null;
   /** Why the document could not be built. */
   problem: string | null;
   /** What the last build had to say, in sentences. */

@@ -217,7 +217,7 @@ export class Replay implements Link {
       values: {},
       fast: false,
       limit: true,
-      stale: false,
+      fits: null,
       problem: null,
       notes: [],
     };

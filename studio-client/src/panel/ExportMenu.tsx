@@ -1,4 +1,6 @@
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useState } from "react";
+import { counted } from "../lib/format";
+import { useMenu } from "../lib/hooks";
 import type { ExportsMessage } from "../net/messages";
 import { send } from "../state/studio";
 import { useStudio } from "../state/store";
@@ -10,16 +12,9 @@ export function ExportMenu() {
   const editable = useStudio((s) => Boolean(s.paper?.data));
   const empty = useStudio((s) => (s.scene?.bodies.length ?? 0) === 0);
   const [open, setOpen] = useState(false);
+  const close = useCallback(() => setOpen(false), []);
   const [format, setFormat] = useState("html");
-  const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (!open) return undefined;
-    const close = (event: PointerEvent) => {
-      if (!box.current?.contains(event.target as Node)) setOpen(false);
-    };
-    window.addEventListener("pointerdown", close);
-    return () => window.removeEventListener("pointerdown", close);
-  }, [open]);
+  const box = useMenu(open, close);
   if (!exports) return null;
   const { job, recording } = exports;
   const busy = job !== null || recording !== null;
@@ -68,7 +63,7 @@ export function ExportMenu() {
           {job && <Job job={job} />}
           {recording && (
             <div className="buttons" role="status">
-              <span>{recording.frames} frames recorded</span>
+              <span>{counted(recording.frames, "frame")} recorded</span>
               <button type="button" className="plain" onClick={() => send({ type: "record", on: false, format: recording.format })}>
                 Stop and write
               </button>

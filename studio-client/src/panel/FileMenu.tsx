@@ -1,34 +1,26 @@
 import { useEffect, useRef, useState } from "react";
-import { send } from "../state/studio";
+import { useMenu } from "../lib/hooks";
+import { save, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
 import { Icon } from "./Icon";
+
+const show = (fileMenu: "closed" | "open" | "naming") => useStudio.setState({ fileMenu });
+const done = () => show("closed");
 
 const address = (file: string) => `./${file}${window.location.search}`;
 
 /** New, save, load, and the scene as YAML or Python. */
 export function FileMenu() {
   const paper = useStudio((s) => s.paper);
-  const [open, setOpen] = useState(false);
-  const [naming, setNaming] = useState(false);
-  const box = useRef<HTMLDivElement>(null);
+  const menu = useStudio((s) => s.fileMenu);
+  const open = menu !== "closed";
+  const box = useMenu(open, done);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    if (!open) {
-      setNaming(false);
-      return undefined;
-    }
-    const close = (event: PointerEvent) => {
-      if (!box.current?.contains(event.target as Node)) setOpen(false);
-    };
-    window.addEventListener("pointerdown", close);
-    return () => window.removeEventListener("pointerdown", close);
-  }, [open]);
   if (!paper?.data) return null;
-  const done = () => setOpen(false);
-  const save = () => {
-    if (paper.file === null) return setNaming(true);
-    send({ type: "save", file: null });
-    return done();
+  const name = paper.file ?? `${String(paper.data.name ?? "scene")}.yaml`;
+  const keep = () => {
+    save();
+    if (paper.file !== null) done();
   };
   const copy = async () => {
     done();
@@ -42,21 +34,21 @@ export function FileMenu() {
   };
   return (
     <div className="file-menu" ref={box}>
-      <button type="button" className="plain" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <button type="button" className="plain" aria-expanded={open} onClick={() => show(open ? "closed" : "open")}>
         <Icon name="file" size={15} /> File
         {paper.changed && <i className="dot" title="There are edits that are not saved" />}
       </button>
       {open && (
         <div className="menu" role="menu" aria-label="File">
           <Item label="New scene" onClick={() => { send({ type: "new" }); done(); }} />
-          <Item label={paper.file ? `Save ${paper.file}` : "Save …"} keys="Ctrl S" onClick={save} />
-          {naming ? (
-            <SaveAs first={`${String(paper.data.name ?? "scene")}.yaml`} onDone={done} />
+          <Item label={paper.file ? `Save ${paper.file}` : "Save …"} keys="Ctrl S" onClick={keep} />
+          {menu === "naming" ? (
+            <SaveAs first={name} taken={paper.files.filter((other) => other !== paper.file)} onDone={done} />
           ) : (
-            <Item label="Save as …" onClick={() => setNaming(true)} />
+            <Item label="Save as …" onClick={() => show("naming")} />
           )}
           <Item label="Load YAML from this computer …" onClick={() => input.current?.click()} />
-          <a role="menuitem" href={address("scene.yaml")} download={`${String(paper.data.name ?? "scene")}.yaml`} onClick={done}>
+          <a role="menuitem" href={address("scene.yaml")} download={name} onClick={done}>
             Download as YAML
           </a>
           <Item label="Copy as Python" onClick={() => void copy()} />
@@ -102,8 +94,9 @@ function Item({ label, keys, onClick }: { label: string; keys?: string; onClick(
   );
 }
 
-function SaveAs({ first, onDone }: { first: string; onDone(): void }) {
+function SaveAs({ first, taken, onDone }: { first: string; taken: string[]; onDone(): void }) {
   const [name, setName] = useState(first);
+  const there = taken.includes(/\.ya?ml$/.test(name) ? name : `${name}.yaml`);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.select(), []);
   return (
@@ -116,8 +109,8 @@ function SaveAs({ first, onDone }: { first: string; onDone(): void }) {
       }}
     >
       <input ref={field} aria-label="File name" className="typed text" value={name} onChange={(event) => setName(event.target.value)} />
-      <button type="submit" className="plain">
-        Save
+      <button type="submit" className="plain" title={there ? "There is a file of that name already" : undefined}>
+        {there ? "Replace" : "Save"}
       </button>
     </form>
   );

@@ -1,6 +1,7 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { stepsOf } from "../lib/format";
 import { KEYS } from "../lib/keys";
+import { entries } from "../state/document";
 import { send } from "../state/studio";
 import { dismiss, useStudio } from "../state/store";
 import { Icon } from "./Icon";
@@ -11,38 +12,34 @@ export function Overlays() {
   const world = useStudio((s) => s.world);
   const toasts = useStudio((s) => s.toasts);
   const helpOpen = useStudio((s) => s.helpOpen);
+  const view = useStudio((s) => s.scene?.view);
   const recoverable = useStudio((s) => Boolean(s.paper?.recoverable && s.paper.version === 0));
   return (
     <>
-      {world?.error && link === "open" && (
-        <div className="banner" role="alert">
-          <Icon name="warn" size={22} />
-          <p>{world.error}</p>
-          <button type="button" className="action" onClick={() => send({ type: "reset" })}>
-            Back to the start
-          </button>
-        </div>
-      )}
-      {world?.problem && !world.error && link === "open" && (
-        <div className="banner" role="alert">
-          <Icon name="warn" size={22} />
-          <p>{world.problem}</p>
-          <button type="button" className="action" onClick={() => send({ type: "build" })}>
-            Try again
-          </button>
-        </div>
-      )}
-      {recoverable && link === "open" && (
-        <div className="banner calm" role="alert">
-          <p>Earlier edits of this scene were not saved.</p>
-          <button type="button" className="action" onClick={() => send({ type: "recover" })}>
-            Recover them
-          </button>
-        </div>
-      )}
-      {world?.busy && link === "open" && (
-        <Busy text={world.busy} part={world.part} stoppable={world.stoppable} />
-      )}
+      <div className="messages">
+        {world?.error && link === "open" && (
+          <div className="banner" role="alert">
+            <Icon name="warn" size={22} />
+            <p>{world.error}</p>
+            <button type="button" className="action" onClick={() => send({ type: "reset" })}>
+              Back to the start
+            </button>
+          </div>
+        )}
+        {world?.problem && !world.error && link === "open" && (
+          <div className="banner" role="alert">
+            <Icon name="warn" size={22} />
+            <p>{world.problem}</p>
+            <button type="button" className="action" onClick={() => send({ type: "build" })}>
+              Try again
+            </button>
+          </div>
+        )}
+        {recoverable && link === "open" && <Left key={view} />}
+        {world?.busy && link === "open" && (
+          <Busy text={world.busy} part={world.part} stoppable={world.stoppable} />
+        )}
+      </div>
       <div className="toasts" aria-live="polite">
         {toasts.map(({ id, message }) => (
           <div key={id} className="toast">
@@ -64,6 +61,24 @@ export function Overlays() {
       )}
       {helpOpen && <Help />}
     </>
+  );
+}
+
+/** What was edited before and never saved: by a studio that was killed, or before another scene was opened. */
+function Left() {
+  const [open, setOpen] = useState(true);
+  const fresh = useStudio((s) => s.paper?.file === null && entries(s.paper.data, "bodies").length === 0);
+  if (!open) return null;
+  return (
+    <div className="banner calm" role="alert">
+      <p>{fresh ? "An earlier scene without a name was not saved." : "Earlier edits of this scene were not saved."}</p>
+      <button type="button" className="action" onClick={() => send({ type: "recover" })}>
+        {fresh ? "Bring it back" : "Recover them"}
+      </button>
+      <button type="button" className="plain" onClick={() => setOpen(false)}>
+        Not now
+      </button>
+    </div>
   );
 }
 

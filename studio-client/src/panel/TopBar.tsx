@@ -1,3 +1,4 @@
+import { rebuildNeeded } from "../state/document";
 import { send, togglePlay } from "../state/studio";
 import { remember, type Theme, useStudio } from "../state/store";
 import { frameAll } from "../view/events";
@@ -92,6 +93,7 @@ export function TopBar() {
   const editable = useStudio((s) => Boolean(s.paper?.data));
   const undo = useStudio((s) => s.paper?.undo);
   const redo = useStudio((s) => s.paper?.redo);
+  const stale = useStudio(rebuildNeeded);
   const playing = world?.playing ?? false;
   const nextTheme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
   return (
@@ -141,7 +143,7 @@ export function TopBar() {
           onClick={() => send({ type: "step" })}
           disabled={!world || world.error !== null}
         />
-        {world?.stale && (
+        {stale && (
           <button
             type="button"
             className="stale"

@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useRef, useState } from "react";
+import { useMenu } from "../lib/hooks";
 import { spoken, summary } from "../lib/schema";
 import type { Entry, Palette, Path } from "../net/messages";
 import { edit, entries, pathText, select } from "../state/document";
@@ -134,16 +135,9 @@ function Node({ path, target, icon, label, name, chosen, small, removable }: Nod
 function AddMenu() {
   const palette = useStudio((s) => s.hello?.palette);
   const [open, setOpen] = useState(false);
+  const close = useCallback(() => setOpen(false), []);
   const [kind, setKind] = useState("soft");
-  const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (!open) return undefined;
-    const close = (event: PointerEvent) => {
-      if (!box.current?.contains(event.target as globalThis.Node)) setOpen(false);
-    };
-    window.addEventListener("pointerdown", close);
-    return () => window.removeEventListener("pointerdown", close);
-  }, [open]);
+  const box = useMenu(open, close);
   if (!palette) return null;
   const add = (shape: string) => {
     send({ type: "add", kind, shape });

@@ -1,4 +1,5 @@
-import { useStudio, type ViewTool } from "../state/store";
+import { editing, valueAt } from "../state/document";
+import { type StudioState, useStudio, type ViewTool } from "../state/store";
 import type { IconName } from "./Icon";
 import { Tool } from "./TopBar";
 
@@ -14,22 +15,41 @@ const TOOLS: [ViewTool, IconName, string, string][] = [
 
 const ALWAYS: ViewTool[] = ["poke", "pin"];
 
+const HINTS: Partial<Record<ViewTool, string>> = {
+  nodes: "Draw a box around nodes, or click one; Shift adds.",
+  press: "Drag on a face; with Ctrl the load stays.",
+  poke: "The ball follows the mouse; the wheel moves it in depth.",
+  pin: "Click a node to hold it, and again to let it go.",
+};
+
+/** What to do with the tool, or what it needs first. */
+export function hintOf(state: StudioState): string {
+  const { viewTool, paper, selected } = state;
+  if (viewTool !== "nodes") return HINTS[viewTool] ?? "";
+  if (!editing(state)) return "Nodes are chosen at the start, while nothing moves.";
+  return valueAt(paper?.data ?? undefined, [...selected, "type"]) === "soft" ? HINTS.nodes! : "Select a soft body to choose its nodes.";
+}
+
 /** What the mouse does in the view while nothing runs; pressing, poking and pinning work always. */
 export function ViewTools() {
   const tool = useStudio((s) => s.viewTool);
   const editable = useStudio((s) => Boolean(s.paper?.data));
+  const hint = useStudio(hintOf);
   return (
-    <div className="view-tools" role="toolbar" aria-label="Tools">
-      {TOOLS.filter(([key]) => editable || ALWAYS.includes(key)).map(([key, icon, label, keys]) => (
-        <Tool
-          key={key}
-          icon={icon}
-          label={label}
-          keys={keys}
-          pressed={tool === key}
-          onClick={() => useStudio.setState({ viewTool: tool === key && ALWAYS.includes(key) ? "move" : key })}
-        />
-      ))}
-    </div>
+    <>
+      <div className="view-tools" role="toolbar" aria-label="Tools">
+        {TOOLS.filter(([key]) => editable || ALWAYS.includes(key)).map(([key, icon, label, keys]) => (
+          <Tool
+            key={key}
+            icon={icon}
+            label={label}
+            keys={keys}
+            pressed={tool === key}
+            onClick={() => useStudio.setState({ viewTool: tool === key && ALWAYS.includes(key) ? "move" : key })}
+          />
+        ))}
+      </div>
+      {hint && <p className="tool-hint">{hint}</p>}
+    </>
   );
 }

@@ -1,7 +1,7 @@
 // The document on the page: what arrives, what is selected, and how edits go out.
 
 import type { Change, Command, DocumentMessage, Entry, Json, Path } from "../net/messages";
-import { type StudioState, useStudio } from "./store";
+import { type StudioState, toast, useStudio } from "./store";
 
 let sender: (command: Command) => void = () => undefined;
 
@@ -39,6 +39,7 @@ export function takeDocument(paper: DocumentMessage): void {
   }
   if (next.length > 0 && valueAt(paper.data ?? undefined, next) === undefined) next = [];
   if (paper.data && !before) useStudio.setState({ plotsOpen: false }); // an editor needs the room
+  if (before?.changed && !paper.changed && before.version === paper.version) toast(`${paper.file} is saved.`);
   const moved = pathText(next) !== pathText(selected);
   useStudio.setState({ paper, selected: next, ...(moved ? { chosen: null } : {}) });
 }
@@ -66,5 +67,9 @@ export function selectedEntry(): { list: string; number: number; entry: Entry } 
 /** Whether the scene can be edited in the view now: nothing runs, and nothing has moved yet. */
 export const editing = ({ paper, world, header }: StudioState): boolean =>
   Boolean(paper?.data && world && !world.playing && (header?.step ?? 0) === 0);
+
+/** Whether the document has changed in something that only a build can show; at its start the world follows by itself. */
+export const rebuildNeeded = ({ paper, world, header }: StudioState): boolean =>
+  Boolean(paper?.data && world && paper.version > (world.fits ?? 0) && ((header?.step ?? 0) > 0 || world.problem));
 
 export const isEditing = () => editing(useStudio.getState());

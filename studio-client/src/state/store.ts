@@ -97,6 +97,8 @@ export interface StudioState {
   panelOpen: boolean;
   plotsOpen: boolean;
   helpOpen: boolean;
+  /** The menu File, which may ask for a name to save under. */
+  fileMenu: "closed" | "open" | "naming";
   toasts: Toast[];
 }
 
@@ -147,6 +149,7 @@ export const useStudio = create<StudioState>(() => ({
   panelOpen: window.innerWidth > 760,
   plotsOpen: window.innerWidth > 760,
   helpOpen: false,
+  fileMenu: "closed",
   toasts: [],
   ...saved(),
 }));

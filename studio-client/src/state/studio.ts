@@ -45,6 +45,12 @@ export function onRedraw(listener: () => void): () => void {
   return () => redrawListeners.delete(listener);
 }
 
+/** Save the scene, or ask what to call its file. */
+export function save(): void {
+  if (useStudio.getState().paper?.file) send({ type: "save", file: null });
+  else useStudio.setState({ fileMenu: "naming" });
+}
+
 export const redraw = () => redrawListeners.forEach((listener) => listener());
 
 export const latestHeader = () => newest;
@@ -137,7 +143,10 @@ function onPacket(packet: Packet): void {
   if (!scene || scene.epoch !== packet.header.epoch) return;
   const { header } = packet;
   timed(() => applyFrame(scene, header, packet.arrays));
-  if (newest && header.time < newest.time) autoRange.clear();
+  if (newest && header.time < newest.time) {
+    autoRange.clear();
+    notes.clear();
+  }
   newest = header;
   unacknowledged = header.seq;
   history.add((packet.arrays.get("samples") ?? new Float32Array()) as Float32Array);

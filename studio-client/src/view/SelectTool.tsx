@@ -52,7 +52,7 @@ function nodeBody(): number {
   const [list, number] = selected;
   if (list !== "bodies" || typeof number !== "number") return -1;
   const name = entries(paper?.data, "bodies")[number]?.name;
-  return scene?.bodies.findIndex(({ info }) => info.name === name) ?? -1;
+  return scene?.bodies.findIndex(({ info }) => info.name === name && info.kind === "soft") ?? -1;
 }
 
 function attach(canvas: HTMLCanvasElement, camera: Camera, show: (box: Box | null) => void): () => void {

@@ -33,6 +33,7 @@ from continua.solids.integrators.supports import (
     stiffen_pulls,
 )
 from continua.solids.newton import search_line
+from continua.values import isfinite
 
 __all__ = ["Equation", "ImplicitIntegrator", "ImplicitStepper"]
 
@@ -63,7 +64,11 @@ class ImplicitIntegrator(Integrator):
     newton: int = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.newton, bool) or int(self.newton) != self.newton or self.newton < 1:
+        if (
+            isinstance(self.newton, bool)
+            or not isfinite(self.newton)
+            or not 1 <= self.newton == int(self.newton)
+        ):
             raise InputError(f"newton must be a whole number of at least 1, not {self.newton}")
 
 

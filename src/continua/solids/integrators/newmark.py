@@ -15,7 +15,6 @@ and for beta = 1/4, gamma = 1/2 (the average acceleration) the right-hand side i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, I
 from continua.solids.integrators.integrator import Matter, Solving, StepInput
 from continua.solids.integrators.rigid import rigid_motion
 from continua.solids.integrators.supports import add_pull_forces
+from continua.values import isfinite
 
 __all__ = ["Newmark"]
 
@@ -55,8 +55,8 @@ class Newmark(ImplicitIntegrator):
         super().__post_init__()
         if not (isfinite(self.beta) and isfinite(self.gamma) and 2.0 * self.beta >= self.gamma >= 0.5):
             raise InputError(
-                f"Newmark's method is stable for any step if 2 beta >= gamma >= 1/2; beta = {self.beta:g} and "
-                f"gamma = {self.gamma:g} are not"
+                f"Newmark's method is stable for any step if 2 beta >= gamma >= 1/2; beta = {self.beta} and "
+                f"gamma = {self.gamma} are not"
             )
 
     def stepper(self, elements: Elements, solver: LinearSolver) -> NewmarkStepper:

@@ -6,7 +6,6 @@ import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from math import isfinite
 from typing import Any, ClassVar
 
 import numba
@@ -22,6 +21,7 @@ from continua.solids.laws.differences import (
     point_of_stress,
 )
 from continua.solids.laws.law import Law
+from continua.values import isfinite
 
 __all__ = ["CustomLaw"]
 

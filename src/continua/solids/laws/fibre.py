@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.numerics import inline
+from continua.values import numbers
 
 __all__ = ["Directions", "add_fibre", "fibre_stretch"]
 
@@ -76,7 +77,7 @@ class Directions:
     """
 
     def __init__(self, vectors: Any, what: str) -> None:
-        array = np.array(vectors.vectors if isinstance(vectors, Directions) else vectors, dtype=np.float64)
+        array = numbers(vectors.vectors if isinstance(vectors, Directions) else vectors)
         if array.ndim not in (1, 2) or array.shape[-1] != 3 or array.size == 0:
             raise InputError(
                 f"{what} must be one vector of 3 numbers or one for every element [m, 3], not of shape {array.shape}"

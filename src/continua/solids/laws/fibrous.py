@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 
 import numpy as np
 from numba import prange
@@ -16,6 +16,7 @@ from continua.solids.laws.law import Law
 from continua.solids.laws.principal import principal_point
 from continua.solids.laws.stable_neo_hookean import principal
 from continua.solids.point_kernels import fill_points
+from continua.values import isfinite
 
 __all__ = ["Fibrous"]
 

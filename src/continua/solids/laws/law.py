@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.numerics.kernel import KernelPair
 from continua.solids.point_kernels import CHUNK, POINT, upper_to_full
+from continua.values import isfinite
 
 __all__ = ["Hyperelastic", "Law", "lame"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, isfinite, log
+from math import exp, log
 
 import numpy as np
 from numba import prange
@@ -15,6 +15,7 @@ from continua.solids.laws.fibre import Directions, add_fibre, fibre_stretch
 from continua.solids.laws.law import Law
 from continua.solids.laws.principal import principal_point
 from continua.solids.point_kernels import fill_points
+from continua.values import isfinite
 
 __all__ = ["MooneyRivlin"]
 
@@ -148,11 +149,11 @@ class MooneyRivlin(Law):
         super().__post_init__()
         for key in ("second_invariant", "activation"):
             value = getattr(self, key)
-            if not 0.0 <= value <= 1.0:
+            if not (isfinite(value) and 0.0 <= value <= 1.0):
                 raise InputError(f"{key} must be from 0 to 1, not {value}")
         if not (isfinite(self.strength) and self.strength >= 0.0):
             raise InputError(f"strength must be at least 0 Pa, not {self.strength}")
-        if not 0.2 <= self.optimum <= 5.0:
+        if not (isfinite(self.optimum) and 0.2 <= self.optimum <= 5.0):
             raise InputError(f"optimum must be a stretch from 0.2 to 5, not {self.optimum}")
         object.__setattr__(self, "fibre", Directions(self.fibre, "fibre"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 
 from numba import prange
 
@@ -14,6 +14,7 @@ from continua.solids.laws.definite import make_definite
 from continua.solids.laws.law import Law
 from continua.solids.laws.principal import principal_point
 from continua.solids.point_kernels import fill_points
+from continua.values import isfinite
 
 __all__ = ["ShapeKeeping"]
 

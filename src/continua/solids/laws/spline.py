@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 
 from numba import prange
 
@@ -13,6 +13,7 @@ from continua.solids.hyper_kernels import fill_records
 from continua.solids.laws.law import Hyperelastic
 from continua.solids.laws.principal import principal_point
 from continua.solids.point_kernels import fill_points
+from continua.values import isfinite
 
 __all__ = ["Spline"]
 

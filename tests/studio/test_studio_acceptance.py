@@ -1,0 +1,81 @@
+"""What an editor of soft bodies has to hold, by real events in the page.
+
+Elsewhere: the whole way by mouse, pause, step, limit and build in `test_studio_editor`; refused values there too; nodes
+in a box, new meshes and both solvers in `test_studio_looks`; pressed faces and layers in `test_studio_editor`; bars of
+time in `test_studio_timers`. A body has one shape here, never none or two, so what cannot be opened is what has no
+nodes to choose.
+"""
+
+import numpy as np
+import pytest
+from test_studio_editor import add, box_around, built, choose, editor, front, rest  # noqa: F401
+from test_studio_page import browser, pause, settle, until  # noqa: F401
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_page_has_the_displaced_outside_of_the_body(editor):  # noqa: F811
+    page, session, _ = editor
+    add(page, "Box")
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_function("() => __continua.frame()?.step > 3", timeout=300_000)
+    pause(page)
+    settle(page)
+    body = session.snapshot.frame["box"]
+    nodes = np.array(page.evaluate("() => __continua.nodes(0)"))
+    shown = np.reshape(page.evaluate("() => __continua.positions(0)"), (-1, 3))
+    moved = body.positions[nodes] - body.rest_positions[nodes]
+    assert np.abs(moved).max() > 1e-4
+    np.testing.assert_allclose(shown, rest(page) + moved, atol=1e-6)
+    triangles = np.reshape(page.evaluate("() => __continua.triangles(0)"), (-1, 3))
+    edges = np.sort(
+        np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1
+    )
+    assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()  # a closed surface, nothing inside
+    low, high = body.rest_positions.min(axis=0), body.rest_positions.max(axis=0)
+    on = np.isclose(rest(page), low, atol=1e-6) | np.isclose(rest(page), high, atol=1e-6)
+    assert on.any(axis=1).all()  # all of it on the sides of the cube
+
+
+def test_a_tool_says_what_it_needs(editor):  # noqa: F811
+    page, _, _ = editor
+    add(page, "Box", "Obstacle")
+    page.get_by_role("button", name="Choose nodes").click()
+    page.get_by_text("Select a soft body to choose its nodes.").wait_for()
+    add(page, "Sphere", "Rigid body")
+    page.get_by_text("Select a soft body to choose its nodes.").wait_for()
+    front(page)
+    ball = rest(page)
+    choose(page, *box_around(page, ball))
+    assert page.evaluate("() => __continua.chosen()") is None
+    add(page, "Box")
+    page.get_by_text("Draw a box around nodes").wait_for()
+    front(page)
+    choose(page, *box_around(page, rest(page, 1)))
+    page.wait_for_function("() => __continua.chosen()?.nodes.length > 0")
+
+
+def test_names_of_files_are_taken_over_and_notices_are_no_alarm(editor):  # noqa: F811
+    page, session, _ = editor
+    add(page, "Box")
+    page.get_by_role("button", name="File").click()
+    page.get_by_role("menuitem", name="New scene").click()
+    page.get_by_text("An earlier scene without a name was not saved.").wait_for()
+    page.get_by_role("button", name="Bring it back").click()
+    page.wait_for_function("() => __continua.bodies()[0] === 'box'")
+    built(page)
+    page.get_by_role("button", name="File").click()
+    page.get_by_role("menuitem", name="Save as …").click()
+    page.get_by_label("File name").fill("cube.yaml")
+    page.get_by_label("File name").press("Enter")
+    page.wait_for_function("() => __continua.paper().file === 'cube.yaml'")
+    until(page, lambda: page.locator("select.scene-picker").input_value() == "cube.yaml")
+    page.get_by_role("button", name="File").click()
+    page.get_by_role("menuitem", name="Save as …").click()
+    assert page.get_by_label("File name").input_value() == "cube.yaml"
+    page.get_by_role("menuitem", name="New scene").click()
+    page.wait_for_function("() => __continua.bodies().length === 0")
+    assert page.get_by_role("alert").count() == 0  # everything was saved
+    page.locator("select.scene-picker").select_option("cube.yaml")
+    page.wait_for_function("() => __continua.bodies()[0] === 'box'")
+    assert session.workshop.document.stem == "cube"
