@@ -5,9 +5,9 @@ import pytest
 
 import continua as ct
 from continua.errors import InputError
-from continua.render.iso import scattered, tets_of
+from continua.render.iso import tets_of
 from continua.scene import parse_scene
-from continua.studio.encode import _cloud, _Surface
+from continua.studio.matter import coarsened, matter_of
 
 
 def line(points):
@@ -37,7 +37,8 @@ def deformed():
 def test_a_value_follows_its_material_point_through_a_deformation():
     frame, A, b = deformed()
     tets = tets_of(frame)
-    owner, weights = scattered(frame.rest_positions, tets, 500)
+    rng = np.random.default_rng(4)
+    owner, weights = rng.integers(len(tets), size=500), rng.dirichlet(np.ones(4), 500)
     places = np.einsum("qc,qcd->qd", weights, frame.positions[tets[owner]])
     rest = np.einsum("qc,qcd->qd", weights, frame.rest_positions[tets[owner]])
     back = np.linalg.solve(A, (places - b).T).T  # the same deformation, undone
@@ -45,15 +46,31 @@ def test_a_value_follows_its_material_point_through_a_deformation():
     np.testing.assert_allclose(frame["voxels"], line(frame.rest_positions), rtol=0, atol=1e-13)
 
 
-def test_the_page_gets_the_image_at_its_points():
-    frame, A, b = deformed()
-    surface = _Surface.of(frame, None, 0.0, np.arange(len(frame.positions)))
-    sent = _cloud(0, frame, surface)
-    places = np.einsum(
-        "qc,qcd->qd", sent["0/cloud/weights"], frame.positions[surface.nodes[sent["0/cloud/nodes"]]]
-    )
-    back = np.linalg.solve(A, (places - b).T).T
-    np.testing.assert_allclose(sent["0/cloud/voxels"], line(back), atol=2e-5)
+def test_the_page_gets_elements_their_outside_and_the_image():
+    frame, _, _ = deformed()
+    arrays, about = matter_of(0, frame, np.arange(len(frame.positions)), None, 0.0)
+    tets, faces = arrays["0/matter/tets"], arrays["0/matter/faces"]
+    a, b, c = (frame.rest_positions[faces[:, i]] for i in range(3))
+    assert np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0 == pytest.approx(
+        1.0
+    )  # outward: the volume of the cube
+    assert len(tets) == frame.cells["tetra"].shape[0]
+    low, high = about["ends"]
+    sent = arrays["0/matter/image"].view(np.float16).astype(float).reshape(about["cells"], order="F")
+    np.testing.assert_allclose(low + (high - low) * sent, frame.voxels.values, atol=(high - low) / 2048)
+
+
+def test_an_image_that_is_too_large_for_the_page_is_sent_as_means():
+    n = 600
+    values = np.zeros((n, 2, 3), np.float32)
+    values[7] = 1.0
+    small = coarsened(ct.Voxels(values, (1.0, 2.0, 3.0), (0.5, 1.0, 1.0)))
+    assert small.values.shape == (200, 2, 3)
+    assert small.spacing == (1.5, 1.0, 1.0)
+    assert small.origin == (1.0, 2.0, 3.0)
+    np.testing.assert_allclose(small.values[2], 1 / 3, rtol=1e-6)  # voxels 6, 7 and 8
+    assert small.values.sum() == pytest.approx(values.sum() / 3)
+    assert coarsened(image()).values.shape == (16, 16, 16)
 
 
 def test_between_voxels_it_is_linear_and_outside_there_is_nothing():

@@ -6,7 +6,7 @@ import pytest
 import continua as ct
 from continua.errors import InputError
 from continua.render import inside_picture, iso_surface, picture
-from continua.render.iso import scattered, tets_of
+from continua.render.iso import tets_of
 
 
 def area(points, triangles):
@@ -56,16 +56,6 @@ def test_the_surface_does_not_depend_on_order_and_bears_strong_deformation():
     other = iso_surface(bent, mesh.tets[np.random.default_rng(1).permutation(len(mesh.tets))], values, 0.8)
     assert np.array_equal(one[0], other[0])
     assert area(*one) == pytest.approx(area(*other))
-
-
-def test_points_are_spread_evenly_over_the_matter():
-    mesh = ct.mesh.box((2.0, 1.0, 1.0), (4, 2, 2))
-    owner, weights = scattered(mesh.points, mesh.tets, 8000)
-    assert weights.min() > 0.0
-    assert weights.sum(axis=1) == pytest.approx(1.0)
-    points = np.einsum("qc,qcd->qd", weights, mesh.points[mesh.tets[owner]])
-    counts = np.histogramdd(points, bins=(4, 2, 2), range=[(0, 2), (0, 1), (0, 1)])[0]
-    assert counts == pytest.approx(np.full((4, 2, 2), 500.0), rel=0.05)
 
 
 @pytest.fixture(scope="module")

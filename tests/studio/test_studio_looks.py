@@ -58,11 +58,11 @@ def test_skin_inside_and_contact_forces_each_change_their_layer_only(browser):  
             until(page, lambda: changed(dressed, picture(page)) < 1e-4)
         inside = page.get_by_role("radiogroup", name="Inside")
         looks = {}
-        for name in ("Surfaces", "Cloud"):
+        for name in ("Surfaces", "Volume"):
             inside.get_by_role("radio", name=name).click()
             until(page, lambda: changed(dressed, picture(page)) > 0.01)
             looks[name] = picture(page)
-        assert changed(looks["Surfaces"], looks["Cloud"]) > 0.01
+        assert changed(looks["Surfaces"], looks["Volume"]) > 0.01
         inside.get_by_role("radio", name="Surfaces").click()
         page.get_by_role("slider", name="Surfaces").press("Home")  # one surface instead of four
         until(page, lambda: changed(looks["Surfaces"], picture(page)) > 0.002)

@@ -193,6 +193,9 @@ def test_the_pages_of_view_and_flow(browser):  # noqa: F811
         pause(page)
         page.get_by_label("Colour by").select_option(label="Displacement")
         page.get_by_role("radio", name="Surfaces").click()
+        view.look(section(page, "View"))
+        page.get_by_role("radio", name="Volume").click()
+        page.get_by_role("slider", name="Opacity").wait_for()
         view.look(section(page, "View"), "view")
         page.get_by_role("radio", name="y").click()
         page.get_by_label("The other side").wait_for()
@@ -202,5 +205,10 @@ def test_the_pages_of_view_and_flow(browser):  # noqa: F811
         page.get_by_label("Draw obstacles").check()
         until(page, lambda: page.evaluate("() => __continua.frame().step") > 20)
         flow.look(section(page, "Flow"), "flow")
-    flow.seen |= {"Draw as", "Slice across", "Place of the slice"}  # test_studio_tunnel
+    flow.seen |= {
+        "Draw as",
+        "Slice across",
+        "Place of the slice",
+        "Opacity",
+    }  # test_studio_tunnel, test_studio_volume
     flow.check()

@@ -23,7 +23,7 @@ __all__ = [
     "Kind", "body_facts", "changes_shape", "collider_facts", "field_list", "pack", "poses_of", "starts_at",
 ]  # fmt: skip
 
-_DTYPES = {"float32": "f4", "uint32": "u4", "uint8": "u1"}
+_DTYPES = {"float32": "f4", "uint32": "u4", "uint16": "u2", "uint8": "u1"}
 
 _FIELDS: dict[str, tuple[str, str, str]] = {
     "displacement": ("Motion", "Displacement", "zero"),
@@ -51,7 +51,7 @@ class Kind(IntEnum):
 
 
 def pack(kind: Kind, header: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> bytes:
-    """Put a header and arrays (float32, uint32 or uint8) into one binary message."""
+    """Put a header and arrays (float32, uint32, uint16 or uint8) into one binary message."""
     places: dict[str, dict[str, Any]] = {}
     blocks: list[bytes] = []
     offset = 0

@@ -1,4 +1,4 @@
-"""Surfaces of equal value inside deforming tetrahedra, and points spread in them that stand for the matter.
+"""Surfaces of equal value inside deforming tetrahedra.
 
 A field that is linear in each tetrahedron crosses a value along a triangle or a quadrangle, whatever the shape that the
 tetrahedra have got to (Georgii 2007 draws the same surface without geometry). Nothing has to be sorted or rebuilt when
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from continua.frames import BodyFrame
 
-__all__ = ["iso_surface", "scattered", "tets_of"]
+__all__ = ["iso_surface", "tets_of"]
 
 _EDGES = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
 
@@ -82,23 +82,3 @@ def iso_surface(
     share = (level - values[low]) / (values[high] - values[low])
     points = positions[low] + share[:, None] * (positions[high] - positions[low])
     return points, inverse.reshape(-1, 3).astype(np.int32)
-
-
-def scattered(
-    rest: NDArray[np.float64], tets: NDArray[np.integer], count: int
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Spread points evenly over the matter: return the tetrahedron of each, [q], and its weights there, [q, 4].
-
-    Each tetrahedron gets points by its volume at rest; a sequence of low discrepancy makes them even and always the
-    same.
-    """
-    a, b, c, d = (rest[tets[:, i]] for i in range(4))
-    volume = np.abs(np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a))
-    bounds = np.cumsum(volume)
-    spots = (np.arange(count) + 0.5) / count * bounds[-1]
-    owner = np.minimum(np.searchsorted(bounds, spots), len(tets) - 1).astype(np.int32)
-    steps = np.arange(1, count + 1)[:, None] * np.array(
-        [0.8191725133961645, 0.6710436067037893, 0.5497004779019703]
-    )
-    s, t, u = np.sort(steps % 1.0, axis=1).T  # three sorted numbers cut a length into four even parts
-    return owner, np.stack([s, t - s, u - t, 1.0 - u], axis=1)

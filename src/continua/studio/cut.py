@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from continua.frames import BodyFrame, Frame
 
-__all__ = ["Cut"]
+__all__ = ["Cut", "outside_of"]
 
 _FACES = {
     "tetra": ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1)),
@@ -52,15 +52,18 @@ class Cut:
             if name not in _FACES:
                 return body.triangles
             corners = np.asarray(cells)[:, : 4 if name == "tetra" else 8]
-            middles = body.rest_positions[corners][:, :, self.axis].mean(axis=1)
-            kept = corners[(middles > height) if self.flip else (middles <= height)]
-            found.append(_outside(kept, _FACES[name]))
+            found.append(outside_of(self.kept(body, corners, height), name))
         return np.concatenate(found) if body.cells else body.triangles
 
+    def kept(self, body: BodyFrame, corners: NDArray[np.integer], height: float) -> NDArray[np.integer]:
+        """Return the cells on the side that is kept, of those with these corners."""
+        middles = body.rest_positions[corners][:, :, self.axis].mean(axis=1)
+        return corners[(middles > height) if self.flip else (middles <= height)]
 
-def _outside(cells: NDArray[np.integer], faces: tuple[tuple[int, ...], ...]) -> NDArray[np.integer]:
-    """Return the faces that only one of the cells has, as triangles."""
-    sides = np.concatenate([cells[:, list(face)] for face in faces])
+
+def outside_of(cells: NDArray[np.integer], kind: str = "tetra") -> NDArray[np.integer]:
+    """Return the faces that only one of the cells has, as triangles, outward, [k, 3]."""
+    sides = np.concatenate([cells[:, list(face)] for face in _FACES[kind]])
     _, first, counts = np.unique(np.sort(sides, axis=1), axis=0, return_index=True, return_counts=True)
     outer = sides[np.sort(first[counts == 1])]
     if outer.shape[1] == 3:

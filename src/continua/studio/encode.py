@@ -22,15 +22,15 @@ from continua.output.packets import (
 )
 from continua.render.colors import color_map
 from continua.render.fluid_surface import surfaced
-from continua.render.iso import iso_surface, scattered, tets_of
+from continua.render.iso import iso_surface, tets_of
 from continua.sph.surface import check_surfaces
 from continua.studio.cut import Cut
+from continua.studio.matter import matter_of
 from continua.studio.snapshot import Snapshot
 
 __all__ = ["Encoder"]
 
 _ABOVE_ZERO = frozenset({"density_error"})  # below rest a fluid is at its surface, which is no error
-_CLOUD = 24_000  # points of the cloud of a body
 _ENERGIES = ("kinetic", "elastic", "gravity")
 
 
@@ -60,7 +60,7 @@ class Encoder:
     Attributes:
         field: The field whose values the page wants, or None; the scene's own at first.
         fluid: How the page draws fluids: "points" or "surface".
-        inside: What the page draws inside of bodies: "none", "surfaces" of equal value or a "cloud".
+        inside: What the page draws inside of bodies: "none", "surfaces" of equal value or the "volume".
         levels: The values of those surfaces.
         forces: Whether the page draws contact forces.
         joints: Whether it draws the lines of joints.
@@ -98,7 +98,7 @@ class Encoder:
         self._surfaces = []
         for number, body in enumerate(frame):
             marked = [nodes for owner, nodes in snapshot.marks.values() if owner == number]
-            if self.inside == "cloud" and body.kind == "soft":
+            if self.inside == "volume" and body.kind == "soft":
                 marked.append(np.arange(len(body.positions), dtype=np.int32))
             self._surfaces.append(
                 _Surface.of(body, self._cut, height, np.concatenate([np.zeros(0, np.int64), *marked]))
@@ -118,9 +118,11 @@ class Encoder:
             arrays[f"{number}/rest"] = body.rest_positions[surface.nodes].astype(np.float32)
             if body.skin is not None and self._cut is None:
                 arrays |= _skin(number, body.skin, surface)
-            if self.inside == "cloud":
-                arrays |= _cloud(number, body, surface)
-            bodies.append(body_facts(number, body))
+            image = None
+            if self.inside == "volume":
+                found, image = matter_of(number, body, surface.nodes, self._cut, height)
+                arrays |= found
+            bodies.append({**body_facts(number, body), "image": image})
         for key, (owner, nodes) in snapshot.marks.items():
             arrays[f"{key}/marks"] = np.searchsorted(self._surfaces[owner].nodes, nodes).astype(np.uint32)
         header = {
@@ -234,9 +236,9 @@ class Encoder:
         self.epoch = 0
 
     def look_inside(self, look: str, levels: tuple[float, ...]) -> None:
-        """Send surfaces where the chosen field has these values, or a cloud of the matter, from now on."""
-        if "cloud" in (look, self.inside) and look != self.inside:
-            self.epoch = 0  # a cloud hangs on nodes inside, which have to be sent
+        """Send surfaces where the chosen field has these values, or what lies inside, from now on."""
+        if "volume" in (look, self.inside) and look != self.inside:
+            self.epoch = 0  # elements hang on nodes inside, which have to be sent
         self.inside, self.levels = look, levels
 
     def choose(self, field: str | None) -> None:
@@ -300,7 +302,7 @@ class Encoder:
             "probe": snapshot.probe,
             "held": snapshot.held,
             "tunnel": snapshot.tunnel,
-            "volumes": _volumes(frame),
+            "volumes": _volumes(frame, self.field),
             "poses": poses_of(frame),
         }
 
@@ -315,40 +317,31 @@ def _skin(number: int, skin: Skin, surface: _Surface) -> dict[str, NDArray]:
     }
 
 
-def _cloud(number: int, body: BodyFrame, surface: _Surface) -> dict[str, NDArray]:
-    """Return points spread over the matter of a body, and what carries them."""
-    tets = tets_of(body)
-    if body.kind != "soft" or not len(tets):
-        return {}
-    owner, weights = scattered(body.rest_positions, tets, _CLOUD)
-    nodes = tets[owner]
-    rest = np.einsum("qc,qcd->qd", weights, body.rest_positions[nodes])
-    image = {}
-    if body.voxels is not None:  # finer than what the nodes carry
-        image[f"{number}/cloud/voxels"] = body.voxels.sample(rest).astype(np.float32)
-    return {
-        **image,
-        f"{number}/cloud/rest": rest.astype(np.float32),
-        f"{number}/cloud/nodes": np.searchsorted(surface.nodes, nodes).astype(np.uint32),
-        f"{number}/cloud/weights": weights.astype(np.float32),
-    }
-
-
-def _volumes(frame: Frame) -> dict[int, dict[str, Any]]:
+def _volumes(frame: Frame, field: str | None) -> dict[int, dict[str, Any]]:
     """Return corner [m], spacing [m] and cells of the fluids on grids in space, by the numbers of their bodies."""
     found = {}
     for number, body in enumerate(frame):
         if body.volume is not None and body.volume.shape[2] > 1:
             volume = body.volume
-            found[number] = {"origin": volume.origin, "spacing": volume.spacing, "cells": volume.shape}
+            found[number] = {
+                "origin": volume.origin,
+                "spacing": volume.spacing,
+                "cells": volume.shape,
+                "top": _in_cells(volume, field)[1],
+            }
     return found
 
 
-def _packed_volume(volume: Volume, field: str | None) -> NDArray[np.uint8]:
-    """Return a quantity in cells as bytes, x fastest: smoke from 0 to 1, others from 0 to their largest size."""
+def _in_cells(volume: Volume, field: str | None) -> tuple[NDArray, float]:
+    """Return sizes of a quantity in cells and the one that is the largest byte: of smoke 1, of others the largest."""
     fallback = "smoke" if "smoke" in volume.fields else "velocity"
     name = fallback if field is None or field not in volume.fields else field
     values = np.asarray(volume.fields[name].values)
     values = np.linalg.norm(values, axis=-1) if values.ndim == 4 else np.abs(values)
-    top = 1.0 if name == "smoke" else max(float(values.max()), 1e-12)
+    return values, 1.0 if name == "smoke" else max(float(values.max()), 1e-12)
+
+
+def _packed_volume(volume: Volume, field: str | None) -> NDArray[np.uint8]:
+    """Return a quantity in cells as bytes, x fastest."""
+    values, top = _in_cells(volume, field)
     return np.clip(255.0 / top * values, 0.0, 255.0).astype(np.uint8).transpose(2, 1, 0).ravel()

@@ -157,10 +157,10 @@ class Fluid(_Command):
 
 
 class Inside(_Command):
-    """Choose what this page draws inside of soft bodies: nothing, surfaces of equal value, or clouds of matter."""
+    """Choose what this page draws inside of soft bodies: nothing, surfaces of equal value, or the volume."""
 
     type: Literal["inside"]
-    look: Literal["none", "surfaces", "cloud"]
+    look: Literal["none", "surfaces", "volume"]
     levels: Annotated[list[Number], Field(max_length=8)] = []
 
 

@@ -2,10 +2,10 @@
 
 import type { FrameHeader, TopologyHeader } from "./messages";
 
-export type PackedArray = Float32Array | Uint32Array | Uint8Array;
+export type PackedArray = Float32Array | Uint32Array | Uint16Array | Uint8Array;
 
 interface Place {
-  type: "f4" | "u4" | "u1";
+  type: "f4" | "u4" | "u2" | "u1";
   shape: number[];
   offset: number;
 }
@@ -23,6 +23,8 @@ function view(buffer: ArrayBuffer, start: number, place: Place): PackedArray {
       return new Float32Array(buffer, start, length);
     case "u4":
       return new Uint32Array(buffer, start, length);
+    case "u2":
+      return new Uint16Array(buffer, start, length);
     case "u1":
       return new Uint8Array(buffer, start, length);
     default:

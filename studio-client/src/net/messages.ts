@@ -226,6 +226,16 @@ export interface BodyInfo {
   radius: number | null;
   nodes: number;
   cells: Record<string, number>;
+  /** The 3-D image that it carries, if the page shows volumes. */
+  image?: ImageInfo | null;
+}
+
+/** Where a 3-D image is in a body at rest, and its smallest and its largest value. */
+export interface ImageInfo {
+  cells: Vector;
+  origin: Vector;
+  spacing: Vector;
+  ends: [number, number];
 }
 
 export type Collider =
@@ -309,7 +319,7 @@ export interface FrameHeader {
 }
 
 /** What is drawn inside of soft bodies. */
-export type InsideLook = "none" | "surfaces" | "cloud";
+export type InsideLook = "none" | "surfaces" | "volume";
 
 export interface TunnelInfo {
   body: string;
@@ -327,6 +337,8 @@ export interface VolumeInfo {
   origin: Vector;
   spacing: number;
   cells: Vector;
+  /** The value of the largest byte. */
+  top: number;
 }
 
 /** What is drawn besides bodies: arrows of contact forces, and lines from joints to their bodies. */

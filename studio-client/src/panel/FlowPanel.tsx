@@ -4,6 +4,7 @@ import { linearScale } from "../lib/scale";
 import { forces, type GridLook, noteForce, useFlow } from "../state/flow";
 import { send } from "../state/studio";
 import { useStudio } from "../state/store";
+import { Opacity } from "./Opacity";
 import { Section, Tabs } from "./Section";
 import { Check, Track } from "./Slider";
 
@@ -83,6 +84,7 @@ function Look() {
   return (
     <>
       <Tabs label="Draw as" names={["Sheet", "Slice", "Volume"]} chosen={LOOKS.indexOf(look)} onChoose={(n) => choose(LOOKS[n])} />
+      {look === "volume" && <Opacity />}
       {look === "slice" && (
         <>
           <Tabs label="Slice across" names={["x", "y", "z"]} chosen={axis} onChoose={(n) => useFlow.setState({ axis: n as 0 | 1 | 2 })} />

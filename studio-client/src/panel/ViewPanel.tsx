@@ -2,6 +2,7 @@ import { linearScale, powerScale } from "../lib/scale";
 import type { InsideLook } from "../net/messages";
 import { chooseExtras, cutAt, lookInside } from "../state/studio";
 import { remember, useStudio } from "../state/store";
+import { Opacity } from "./Opacity";
 import { Section, Tabs } from "./Section";
 import { Check, Track } from "./Slider";
 
@@ -52,7 +53,7 @@ export function ViewPanel() {
   );
 }
 
-const LOOKS: InsideLook[] = ["none", "surfaces", "cloud"];
+const LOOKS: InsideLook[] = ["none", "surfaces", "volume"];
 
 /** Shows the chosen field inside of soft bodies. */
 function Within() {
@@ -70,7 +71,7 @@ function Within() {
       </div>
       <Tabs
         label="Inside"
-        names={["Nothing", "Surfaces", "Cloud"]}
+        names={["Nothing", "Surfaces", "Volume"]}
         chosen={LOOKS.indexOf(look)}
         onChoose={(next) => lookInside(LOOKS[next])}
       />
@@ -90,6 +91,7 @@ function Within() {
           />
         </div>
       )}
+      {look === "volume" && <Opacity />}
     </>
   );
 }

@@ -2,7 +2,7 @@
 // of React; the views read them when they draw.
 
 import type { Packet, PackedArray } from "../net/decode";
-import type { BodyInfo, CameraHints, Collider, FieldInfo, FrameHeader, Poses } from "../net/messages";
+import type { BodyInfo, CameraHints, Collider, FieldInfo, FrameHeader, ImageInfo, Poses } from "../net/messages";
 
 export interface LiveBody {
   info: BodyInfo;
@@ -18,18 +18,25 @@ export interface LiveBody {
   version: number;
   /** Surfaces of equal value inside: points, triangles, and the value at each point. */
   levels: { points: Float32Array; triangles: Uint32Array; values: Float32Array } | null;
-  /** Points that stand for the matter inside. */
-  cloud: LiveBody | null;
+  /** What is inside, if the page asked for it. */
+  matter: Matter | null;
   /** A detailed surface that the body carries along; its nodes hang on those of the body. */
   skin: LiveBody | null;
+}
+
+/** The elements of a body and the 3-D image that it carries. */
+export interface Matter {
+  tets: Uint32Array;
+  /** Faces that only one element has. */
+  faces: Uint32Array;
+  /** Half floats from 0 to 1 for values between the `ends`, x fastest. */
+  image: (ImageInfo & { texels: Uint16Array }) | null;
 }
 
 /** What carries a surface: four nodes for each of its own, and their weights. */
 interface Carrier {
   nodes: Uint32Array;
   weights: Float32Array;
-  /** Values of the 3-D image that the body carries, at the points themselves. */
-  image?: Float32Array;
 }
 
 const carriers = new WeakMap<LiveBody, Carrier>();
@@ -123,7 +130,7 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
       version: 0,
       levels: null,
       skin: makeCarried(packet, info, `${number}/skin`),
-      cloud: makeCarried(packet, info, `${number}/cloud`),
+      matter: makeMatter(packet.arrays, info, `${number}/matter`),
     };
   });
   const meshes = new Map<number, ColliderMesh>();
@@ -170,22 +177,28 @@ function makeCarried(packet: Extract<Packet, { kind: "topology" }>, info: BodyIn
     version: -1,
     levels: null,
     skin: null,
-    cloud: null,
+    matter: null,
   };
   carriers.set(skin, {
     nodes: part("nodes") as Uint32Array,
     weights: part("weights") as Float32Array,
-    image: part("voxels") as Float32Array | undefined,
   });
   return skin;
 }
 
-/** Bring what hangs on a body, its skin or the points inside it, to where the body is. */
+function makeMatter(arrays: Map<string, PackedArray>, info: BodyInfo, key: string): Matter | null {
+  const tets = arrays.get(`${key}/tets`) as Uint32Array | undefined;
+  if (!tets) return null;
+  const texels = arrays.get(`${key}/image`) as Uint16Array | undefined;
+  return { tets, faces: arrays.get(`${key}/faces`) as Uint32Array, image: texels && info.image ? { ...info.image, texels } : null };
+}
+
+/** Bring the skin that hangs on a body to where the body is. */
 export function carryAlong(body: LiveBody, what: LiveBody): void {
   const carrier = carriers.get(what);
   if (!carrier || what.version === body.version) return;
   what.positions = carried(carrier, body.positions, body.rest, what.rest);
-  what.scalars = body.scalars && (carrier.image && body.field === "voxels" ? carrier.image : means(carrier, body.scalars));
+  what.scalars = body.scalars && means(carrier, body.scalars);
   what.version = body.version;
 }
 
@@ -270,6 +283,8 @@ const SHARE = 0.99;
  * The few nodes at a hard edge or under the mouse carry stresses that would hide all others.
  */
 export function scalarExtent(scene: LiveScene): [number, number] | null {
+  const images = scene.bodies.flatMap(({ field, matter }) => (field === "voxels" && matter?.image ? [matter.image.ends] : []));
+  if (images.length > 0) return [Math.min(...images.map(([low]) => low)), Math.max(...images.map(([, high]) => high))];
   let low = Infinity;
   let high = -Infinity;
   let count = 0;

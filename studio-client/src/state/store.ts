@@ -77,6 +77,8 @@ export interface StudioState {
   inside: InsideLook;
   /** How many surfaces of equal value. */
   levelCount: number;
+  /** How opaque volumes are, as a multiple of the usual. */
+  opacity: number;
   /** Whether bodies wear their detailed surfaces. */
   skin: boolean;
   ghost: boolean;
@@ -137,6 +139,7 @@ export const useStudio = create<StudioState>(() => ({
   skin: true,
   inside: "none",
   levelCount: 4,
+  opacity: 1,
   ghost: false,
   exaggeration: 1,
   cut: WHOLE,

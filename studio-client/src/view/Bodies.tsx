@@ -8,6 +8,7 @@ import { carryAlong, hasSign, type LiveScene } from "../state/live";
 import { Fluid } from "./Fluid";
 import { Inside } from "./Inside";
 import { bodyMaterial, tableTexture } from "./material";
+import { SOLID } from "./Obstructions";
 import { Surface } from "./surface";
 import { setBodyGroup, setSurfaces } from "./surfaces";
 
@@ -79,6 +80,7 @@ export function Bodies({ scene, dark }: Props) {
       if (material.transparent !== glass) material.needsUpdate = true;
       material.transparent = glass;
       material.opacity = glass ? GLASS : 1;
+      material.visible = !(glass && body.matter && inside === "volume" && body.scalars); // the volume shows its shape
       material.depthWrite = !glass;
       materials[number].material.emissive.copy(plain).multiplyScalar(glow * 2);
     });
@@ -101,6 +103,7 @@ export function Bodies({ scene, dark }: Props) {
             <mesh
               geometry={(showSkin && skins[number]?.drawn) || surface.drawn}
               material={materials[number].material}
+              layers-mask={inside === "none" || scene.bodies[number].info.kind !== "soft" ? SOLID : 1}
               castShadow
               receiveShadow
               frustumCulled={false}

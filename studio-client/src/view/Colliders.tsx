@@ -7,6 +7,7 @@ import { gather, splitCreases, vertexNormals } from "./geometry";
 import { useStudio } from "../state/store";
 import { setCollider } from "./colliders";
 import { Grid, PlainGrid } from "./Grid";
+import { SOLID } from "./Obstructions";
 import { setPose, type Stage } from "./stage";
 
 interface Props {
@@ -25,7 +26,7 @@ export function Colliders({ scene, stage, dark }: Props) {
           <Posed scene={scene} number={number}>
           {collider.kind === "plane" && <PlaneGrid stage={stage} dark={dark} {...collider} />}
           {collider.kind === "sphere" && (
-            <mesh position={collider.center} castShadow={!collider.inside} receiveShadow>
+            <mesh position={collider.center} layers-mask={collider.inside ? 1 : SOLID} castShadow={!collider.inside} receiveShadow>
               <sphereGeometry args={[collider.radius, 64, 40]} />
               <Stone dark={dark} glass={collider.inside} />
             </mesh>
@@ -99,7 +100,7 @@ function MeshShape({ mesh, dark }: { mesh: ColliderMesh | undefined; dark: boole
   const geometry = useMemo(() => mesh && geometryOf(mesh), [mesh]);
   useEffect(() => () => geometry?.dispose(), [geometry]);
   return geometry ? (
-    <mesh geometry={geometry} castShadow receiveShadow>
+    <mesh geometry={geometry} layers-mask={SOLID} castShadow receiveShadow>
       <Stone dark={dark} />
     </mesh>
   ) : null;

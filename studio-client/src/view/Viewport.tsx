@@ -12,6 +12,7 @@ import { graphics } from "./graphics";
 import { Lights, PlainLights } from "./Lights";
 import { Marks } from "./Marks";
 import { Gizmo } from "./Gizmo";
+import { Obstructions } from "./Obstructions";
 import { PinTool } from "./PinTool";
 import { PokeTool } from "./PokeTool";
 import { PressTool } from "./PressTool";
@@ -68,6 +69,7 @@ function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
       <PullTool />
       <Gizmo scene={scene} />
       <OrbitControls makeDefault enableDamping dampingFactor={0.14} zoomSpeed={0.8} />
+      <Obstructions />
       <CameraFit scene={scene} stage={stage} />
       <Probe />
     </>

@@ -1,69 +1,14 @@
 import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useMemo } from "react";
-import { BackSide, BoxGeometry, Color, Data3DTexture, type DataTexture, LinearFilter, RedFormat, ShaderMaterial, UnsignedByteType, Vector3 } from "three";
+import { BoxGeometry, Data3DTexture, type DataTexture, LinearFilter, RedFormat, UnsignedByteType, Vector3 } from "three";
 import type { VolumeInfo } from "../net/messages";
 import { useFlow } from "../state/flow";
 import { latestHeader } from "../state/studio";
 import { useStudio } from "../state/store";
 import type { LiveScene } from "../state/live";
+import { marchMaterial, THICKNESS } from "./march";
 import { tableTexture } from "./material";
-
-const VERTEX = `
-varying vec3 place;
-void main() {
-  place = (modelMatrix * vec4(position, 1.0)).xyz;
-  gl_Position = projectionMatrix * viewMatrix * vec4(place, 1.0);
-}`;
-
-// A ray through the box: one sample on a plane, or many that weaken what is behind them.
-const FRAGMENT = `
-precision highp sampler3D;
-varying vec3 place;
-uniform sampler3D data;
-uniform sampler2D table;
-uniform vec3 low;
-uniform vec3 size;
-uniform vec3 smoke;
-uniform bool plain;
-uniform int axis;
-uniform float height;
-
-vec3 shade(float value) {
-  return plain ? smoke : texture(table, vec2(value, 0.5)).rgb;
-}
-
-void main() {
-  vec3 eye = (cameraPosition - low) / size;
-  vec3 way = (place - cameraPosition) / size;
-  vec3 one = -eye / way;
-  vec3 two = (1.0 - eye) / way;
-  vec3 near = min(one, two);
-  vec3 far = max(one, two);
-  float start = max(max(max(near.x, near.y), near.z), 0.0);
-  float end = min(min(far.x, far.y), far.z);
-  if (end <= start) discard;
-  if (axis >= 0) {
-    float at = (height - eye[axis]) / way[axis];
-    if (at < start || at > end) discard;
-    gl_FragColor = vec4(texture(table, vec2(texture(data, eye + at * way).r, 0.5)).rgb, 0.96);
-  } else {
-    const int COUNT = 96;
-    float span = (end - start) / float(COUNT);
-    float thick = 26.0 * length(way * size) * span / max(max(size.x, size.y), size.z);
-    vec3 color = vec3(0.0);
-    float clear = 1.0;
-    for (int i = 0; i < COUNT; i++) {
-      float value = texture(data, eye + (start + (float(i) + 0.5) * span) * way).r;
-      float share = 1.0 - exp(-thick * value);
-      color += clear * share * shade(value);
-      clear *= 1.0 - share;
-      if (clear < 0.01) break;
-    }
-    if (clear > 0.995) discard;
-    gl_FragColor = vec4(color / (1.0 - clear), 1.0 - clear);
-  }
-  #include <colorspace_fragment>
-}`;
+import { useObstructed } from "./Obstructions";
 
 const COLORED = ["velocity", "pressure", "vorticity", "temperature"]; // what is no smoke
 
@@ -99,34 +44,33 @@ function Volume({ scene, number, info, table, dark }: Props) {
     return made;
   }, [info.cells.join()]);
   const box = useMemo(() => new BoxGeometry(size.x, size.y, size.z).translate(low.x + size.x / 2, low.y + size.y / 2, low.z + size.z / 2), [size, low]);
-  const material = useMemo(
-    () =>
-      new ShaderMaterial({
-        vertexShader: VERTEX,
-        fragmentShader: FRAGMENT,
-        uniforms: {
-          data: { value: texture }, table: { value: table }, low: { value: low }, size: { value: size },
-          smoke: { value: new Color() }, plain: { value: true }, axis: { value: -1 }, height: { value: 0.5 },
-        },
-        side: BackSide,
-        transparent: true,
-        depthWrite: false,
-      }),
-    [texture, table, low, size],
-  );
-  useEffect(() => () => [texture, box, material].forEach((one) => one.dispose()), [texture, box, material]);
-  useEffect(() => invalidate(), [look, axis, place, field, invalidate]);
+  const opacity = useStudio((s) => s.opacity);
+  const range = useStudio((s) => s.range);
+  const march = useMemo(() => marchMaterial("grid", table), [table]);
+  useObstructed(march);
+  useEffect(() => () => march.material.dispose(), [march]);
+  useEffect(() => () => [texture, box].forEach((one) => one.dispose()), [texture, box]);
+  useEffect(() => invalidate(), [look, axis, place, field, opacity, range, invalidate]);
   useFrame(() => {
     const bytes = scene.volumes.get(number);
     if (bytes && texture.image.data !== bytes) {
       texture.image.data = bytes as Uint8Array<ArrayBuffer>;
       texture.needsUpdate = true;
     }
-    const { uniforms } = material;
-    uniforms.plain.value = !COLORED.includes(latestHeader()?.field ?? "");
+    const { uniforms } = march;
+    const header = latestHeader();
+    uniforms.data.value = texture;
+    uniforms.low.value.copy(low);
+    uniforms.size.value.copy(size);
+    uniforms.cells.value.fromArray(info.cells);
+    uniforms.thickness.value = (opacity * THICKNESS.grid) / Math.max(...size.toArray());
+    uniforms.ends.value.set(0, header?.volumes?.[number]?.top ?? 1);
+    uniforms.plain.value = !COLORED.includes(header?.field ?? "");
+    if (uniforms.plain.value && header?.field !== "smoke") uniforms.range.value.set(0, 1);
+    else uniforms.range.value.set(range[0], range[1]);
     uniforms.smoke.value.set(dark ? "#e6e9ef" : "#5b6472");
     uniforms.axis.value = look === "slice" ? axis : -1;
     uniforms.height.value = place;
   });
-  return <mesh geometry={box} material={material} renderOrder={5} frustumCulled={false} />;
+  return <mesh geometry={box} material={march.material} renderOrder={5} frustumCulled={false} />;
 }

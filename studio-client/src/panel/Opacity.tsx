@@ -1,0 +1,25 @@
+import { logScale } from "../lib/scale";
+import { useStudio } from "../state/store";
+import { Track } from "./Slider";
+
+const scale = logScale(0.05, 20);
+
+/** How much of the light volumes keep back. */
+export function Opacity() {
+  const opacity = useStudio((s) => s.opacity);
+  return (
+    <div className="slider">
+      <label htmlFor="opacity" title="How much of the light matter keeps back over its way, as a multiple of the usual">
+        Opacity
+      </label>
+      <span />
+      <output>{`${opacity} ×`}</output>
+      <Track
+        id="opacity"
+        position={scale.toPosition(opacity)}
+        text={`${opacity}`}
+        onSlide={(p) => useStudio.setState({ opacity: Number(scale.toValue(p).toPrecision(3)) })}
+      />
+    </div>
+  );
+}
