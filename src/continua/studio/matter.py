@@ -33,7 +33,7 @@ def matter_of(
         cut: A plane that hides what lies beyond it.
         height: Where that is [m].
     """
-    tets = tets_of(body)
+    tets: NDArray[np.integer] = tets_of(body)
     if body.kind != "soft" or not len(tets):
         return {}, None
     if cut is not None:
