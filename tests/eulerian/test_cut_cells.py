@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,37 @@ def test_a_wall_thinner_than_a_cell_is_made_thicker_and_said():
         cut = CutCells(grid, [wall])
     closed = cut.parts[1][0, :, 4:12] == 0.0
     assert closed.any(axis=0).all()  # no gap along the wall
+
+
+def star(tips: int, inner: float, turn: float) -> Polygon:
+    """A star with sharp tips 0.8 away from the middle."""
+    angles = turn + np.pi * np.arange(2 * tips) / tips
+    radii = np.where(np.arange(2 * tips) % 2, inner, 0.8)
+    return Polygon(np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=1))
+
+
+@pytest.mark.parametrize("turn", np.linspace(0.0, 1.2, 7))
+def test_sharp_tips_are_not_taken_for_thin_walls(turn):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in (24, 40, 64):
+            CutCells(box_grid(n, 2), [star(5, 0.35, turn)])
+            wedge = np.array([(-0.7, -0.12), (0.7, 0.0), (-0.7, 0.12)])  # a tip of 10 degrees
+            turned = wedge @ np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+            CutCells(box_grid(n, 2), [Polygon(turned)])
+
+
+@pytest.mark.parametrize("turn", np.linspace(0.1, 1.4, 7))
+def test_thin_plates_and_thin_links_between_thick_parts_are_noticed(turn):
+    plate = np.array([(-0.7, -0.01), (0.7, -0.01), (0.7, 0.01), (-0.7, 0.01)])
+    link = np.array(
+        [(-0.7, -0.3), (-0.4, -0.3), (-0.4, -0.01), (0.4, -0.01), (0.4, -0.3), (0.7, -0.3)]
+        + [(0.7, 0.3), (0.4, 0.3), (0.4, 0.01), (-0.4, 0.01), (-0.4, 0.3), (-0.7, 0.3)]
+    )  # fluid must not get through the neck of the dumb-bell
+    spin = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    for outline in (plate, link):
+        with pytest.warns(UserWarning, match="thinner than the cells"):
+            CutCells(box_grid(32, 2), [Polygon(outline @ spin)])
 
 
 def test_an_obstacle_outside_is_refused():

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import DivergedError
-from continua.eulerian import advection_kernels, cut_kernels, flow_kernels
+from continua.eulerian import advection_kernels, cut_kernels, flow_kernels, wall_fill_kernels
 from continua.eulerian.advection import Advection
 from continua.eulerian.cutcells import CutCells, Window
 from continua.eulerian.grid import Grid, padded
 from continua.eulerian.multigrid import Multigrid, Solve
+from continua.eulerian.open_parts import CutFaces, cut_faces
 from continua.eulerian.sides import Side, SideWish, check_balance, make_sides
 from continua.eulerian.viscosity import NARROW, Viscosity
 from continua.numerics.stages import timed
@@ -119,6 +120,7 @@ class Flow:
         self.solver.refresh(low, high)
         self._number_layers(low, high)
         self._walls: tuple[NDArray, NDArray] | None = None
+        self._cut: dict[int, CutFaces] = {}
         self._viscosity = None
 
     def _number_layers(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
@@ -162,11 +164,18 @@ class Flow:
         old, new = self.velocity, self._spare
         for axis in self.grid.axes:
             offset = [0.0 if a == axis else 0.5 for a in range(3)]
-            self.advection(self._carried(axis, s), offset, old, s, new[axis])
+            moved = self._cut_faces(axis) if self.slip else None  # where it sticks, samples are in the middle
+            self.advection(self._carried(axis, s), offset, old, s, new[axis], moved)
         for name, q in self.cells.items():
             self.cells[name] = self.advection(q, (0.5, 0.5, 0.5), old, s)
         self.velocity, self._spare = new, old
         self.hold_sides()
+
+    def _cut_faces(self, axis: int) -> CutFaces:
+        """Return the faces across an array axis that obstacles cut."""
+        if axis not in self._cut:
+            self._cut[axis] = cut_faces(self.cut, axis)
+        return self._cut[axis]
 
     def _carried(self, axis: int, s: float) -> NDArray:
         """Return what is carried along: the velocity, and the half of viscosity and pressure that acts before."""
@@ -175,10 +184,10 @@ class Flow:
             return u
         dt, real = s * self.grid.spacing, self.dtype.type
         q = u + real(dt / self.impulse_dt) * self.impulse[axis]
-        low, high = self.cut.reach()
         if self.slip:
-            _fill(q, self._states[axis], low, high + (np.arange(3) == axis))
+            self._continue(q, axis)
         else:
+            low, high = self.cut.reach()
             near = tuple(slice(int(a), int(b) + (n == axis)) for n, (a, b) in enumerate(zip(low, high)))
             behind = self._states[axis][near] > 0
             q[near][behind] = u[near][behind]
@@ -267,14 +276,22 @@ class Flow:
         low, high = self.cut.reach()
         for axis in self.grid.axes:
             u = self.velocity[axis]
-            near = tuple(slice(int(a), int(b) + (n == axis)) for n, (a, b) in enumerate(zip(low, high)))
             if self.slip:
-                _fill(u, self._states[axis], low, high + (np.arange(3) == axis))
+                self._continue(u, axis)
                 continue
+            near = tuple(slice(int(a), int(b) + (n == axis)) for n, (a, b) in enumerate(zip(low, high)))
             behind = self._states[axis][near] > 0
             u[near][behind] = walls[axis][near][behind] if walls is not None and walls[axis].size else 0
         for q in self.cells.values():
             _fill(q, self._cell_state, low, high)
+
+    def _continue(self, u: NDArray, axis: int) -> None:
+        """Continue a velocity component linearly behind walls, layer by layer."""
+        low, high = self.cut.reach()
+        high = high + (np.arange(3) == axis)
+        fill = wall_fill_kernels.fill_linear.pick(bool(np.prod(high - low) >= _PARALLEL_FROM))
+        for number in range(1, _LAYERS + 1):
+            fill(u, self._states[axis], number, low, high)
 
     def step(self, dt: float, time: float = 0.0, forces: Callable[[float], None] | None = None) -> FlowStep:
         """Advance by `dt` [s] in one piece; `forces(dt)` may change the velocity after it was carried along."""

@@ -13,6 +13,7 @@ from continua.contact import MeshShape, Shape
 from continua.errors import InputError
 from continua.eulerian.distance_shape import DistanceShape
 from continua.eulerian.grid import Grid
+from continua.eulerian.thin_kernels import has_thin_wall
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import DistanceField, ExactDistance, PlacedField
 
@@ -21,7 +22,7 @@ __all__ = ["FAR", "Obstacle", "as_obstacle"]
 FAR = 1e30  # a distance where no obstacle is
 _BLOCK = 4  # cells of one block of the search for surfaces
 _MARGIN = 3  # cells around an obstacle where its distance is kept
-_OPPOSED = -0.5  # cosine between normals of two corners of a cell, with a thin wall between them
+_AROUND = 8  # corners: so near must be the way around a tip that gets lost between corners
 _THICKEN = 0.75  # cells by which a thin wall grows on either side
 
 
@@ -192,16 +193,8 @@ def _by_tiles(shape: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.
 def _is_thin(
     distances: NDArray[np.float64], number: NDArray[np.int32], normals: NDArray[np.float64], grid: Grid
 ) -> bool:
-    """Tell whether a surface passes between corners that are all open: they look at it from opposite sides."""
-    close = (number >= 0) & (distances > 0.0) & (distances < grid.spacing)
-    for a in grid.axes:
-        one = [slice(None)] * 3
-        two = [slice(None)] * 3
-        one[a], two[a] = slice(None, -1), slice(1, None)
-        first, second = tuple(one), tuple(two)
-        both = np.nonzero(close[first] & close[second])
-        near = distances[first][both] + distances[second][both] < grid.spacing
-        mine, other = number[first][both][near], number[second][both][near]
-        if (np.einsum("ij,ij->i", normals[mine], normals[other]) < _OPPOSED).any():
-            return True
-    return False
+    """Tell whether a wall is lost between open corners: two beside each other look at it from opposite sides.
+
+    The tip of a wall that is thick enough elsewhere may get lost: the fluid then goes around it a little earlier.
+    """
+    return bool(has_thin_wall(distances, number, np.ascontiguousarray(normals), grid.spacing, _AROUND))
