@@ -1,7 +1,7 @@
 """Compiled middles of the open parts of cut faces, and the transport of the samples that lie there.
 
-Paths begin in the middle of the open part, because the middle of the whole face may be behind the wall. The way they go is
-laid off from the middle of the face, where interpolation takes the sample to be; so a flow that does not move stays as it is.
+Paths begin in the middle of the open part, because the middle of the whole face may be behind the wall. The way
+they go is laid off from the middle of the face, where interpolation takes the sample to be.
 """
 
 from __future__ import annotations
