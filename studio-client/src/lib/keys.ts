@@ -17,8 +17,10 @@ export const KEYS: { key: string; label: string; help: string }[] = [
   { key: "p", label: "P", help: "Press on faces: drag, Ctrl keeps the load" },
   { key: "k", label: "K", help: "Poke with a ball on the cursor" },
   { key: "i", label: "I", help: "Pin nodes where they are" },
+  { key: "escape", label: "Esc", help: "Choose no nodes; then put the tool away" },
   { key: "delete", label: "Del", help: "Remove what is selected" },
   { key: "z", label: "Ctrl Z Y", help: "Undo, redo" },
+  { key: "s", label: "Ctrl S", help: "Save" },
   { key: "?", label: "?", help: "Show or hide this help" },
 ];
 
@@ -74,7 +76,9 @@ function act(key: string): boolean {
       useStudio.setState(({ helpOpen }) => ({ helpOpen: !helpOpen }));
       return true;
     case "escape":
-      useStudio.setState({ helpOpen: false, chosen: null });
+      useStudio.setState(({ helpOpen, chosen }) =>
+        helpOpen ? { helpOpen: false } : chosen ? { chosen: null } : { viewTool: "move" },
+      );
       return true;
     default:
       return false;

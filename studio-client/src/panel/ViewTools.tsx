@@ -17,14 +17,15 @@ const ALWAYS: ViewTool[] = ["poke", "pin"];
 
 const HINTS: Partial<Record<ViewTool, string>> = {
   nodes: "Draw a box around nodes, or click one; Shift adds.",
-  press: "Drag on a face; with Ctrl the load stays.",
-  poke: "The ball follows the mouse; the wheel moves it in depth.",
+  press: "Drag on a face to push it; with Ctrl the load stays.",
+  poke: "Press and move: a ball pushes; the wheel moves it in depth.",
   pin: "Click a node to hold it, and again to let it go.",
 };
 
 /** What to do with the tool, or what it needs first. */
 export function hintOf(state: StudioState): string {
   const { viewTool, paper, selected } = state;
+  if (viewTool === "press" && !state.world?.playing) return "Ctrl and drag loads a face; without Ctrl, only in the next step.";
   if (viewTool !== "nodes") return HINTS[viewTool] ?? "";
   if (!editing(state)) return "Nodes are chosen at the start, while nothing moves.";
   return valueAt(paper?.data ?? undefined, [...selected, "type"]) === "soft" ? HINTS.nodes! : "Select a soft body to choose its nodes.";

@@ -108,9 +108,19 @@ export function shownPositions(body: LiveBody, factor: number): Float32Array {
   return values;
 }
 
-/** A box around all bodies as they are, and as they are at rest. */
-export const presentBounds = (scene: LiveScene) =>
-  boundsOf(scene.bodies.flatMap(({ rest, positions }) => [rest, positions]));
+/** A box around all bodies as they are, and as they are at rest, and around the obstacles from a number on. */
+export const presentBounds = (scene: LiveScene, from = Infinity) =>
+  boundsOf([
+    ...scene.bodies.flatMap(({ rest, positions }) => [rest, positions]),
+    ...scene.colliders.flatMap((collider, number) => (number < from ? [] : outline(collider, scene.meshes.get(number)))),
+  ]);
+
+/** Points that span an obstacle; none for a plane, which has no end. */
+function outline(collider: Collider, mesh: ColliderMesh | undefined): Float32Array[] {
+  if (collider.kind !== "sphere") return mesh ? [mesh.points] : [];
+  const { center, radius } = collider;
+  return [Float32Array.from([...center.map((c) => c - radius), ...center.map((c) => c + radius)])];
+}
 
 export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveScene {
   const array = (name: string): PackedArray => {

@@ -107,7 +107,7 @@ function CameraFit({ scene, stage }: { scene: LiveScene; stage: Stage }) {
   const controls = useThree((s) => s.controls) as Controls | null;
   const invalidate = useThree((s) => s.invalidate);
   const covered = useStudio((s) => s.plotsOpen) && width > 500 && height > 420 ? PLOTS_HEIGHT : 0;
-  const seen = useRef<{ view: number; count: number } | null>(null);
+  const seen = useRef<{ view: number; count: number; obstacles: number } | null>(null);
   const free = useRef({ width, height, covered });
   free.current = { width, height, covered };
 
@@ -140,13 +140,15 @@ function CameraFit({ scene, stage }: { scene: LiveScene; stage: Stage }) {
       controls.enableDamping = true;
       invalidate();
     };
-    const present = () => stageOf(scene, presentBounds(scene));
+    const present = (from?: number) => stageOf(scene, presentBounds(scene, from));
     const known = seen.current?.view === scene.view;
     const before = seen.current?.count ?? 0;
     const count = scene.bodies.length;
-    seen.current = { view: scene.view, count };
+    const obstacles = scene.colliders.length;
+    const stood = seen.current?.obstacles ?? obstacles;
+    seen.current = { view: scene.view, count, obstacles };
     if (!known || (before === 0 && count > 0)) fit(stage);
-    else if (count > before) fit(alongSight(present(), camera, controls)); // else it is looked at as before
+    else if (count > before || obstacles > stood) fit(alongSight(present(stood), camera, controls)); // else as before
     const endFrame = onFrameAll(() => fit(present()));
     const endLook = onLook((side) => fit({ ...present(), camera: { ...SIDES[side], fov: stage.camera.fov } }));
     return () => {
