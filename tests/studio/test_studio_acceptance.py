@@ -3,12 +3,12 @@
 Elsewhere: the whole way by mouse, pause, step, limit and build in `test_studio_editor`; refused values there too; nodes
 in a box, new meshes and both solvers in `test_studio_looks`; pressed faces and layers in `test_studio_editor`; bars of
 time in `test_studio_timers`. A body has one shape here, never none or two, so what cannot be opened is what has no
-nodes to choose.
+nodes to choose. Constants of matter count at once, not only after a build; all else waits for *Rebuild needed*.
 """
 
 import numpy as np
 import pytest
-from test_studio_editor import add, box_around, built, choose, editor, front, rest  # noqa: F401
+from test_studio_editor import add, box_around, built, choose, editor, fill, front, rest  # noqa: F401
 from test_studio_page import browser, pause, settle, until  # noqa: F401
 
 pytestmark = pytest.mark.browser
@@ -79,3 +79,39 @@ def test_names_of_files_are_taken_over_and_notices_are_no_alarm(editor):  # noqa
     page.locator("select.scene-picker").select_option("cube.yaml")
     page.wait_for_function("() => __continua.bodies()[0] === 'box'")
     assert session.workshop.document.stem == "cube"
+
+
+def test_a_hold_that_is_removed_holds_no_longer(editor):  # noqa: F811
+    page, _, _ = editor
+    add(page, "Box")
+    for axis in "xyz":
+        fill(page, f"Cells {axis}", "2")
+    fill(page, "Origin y in m", "1")  # in the air
+    built(page)
+    page.get_by_role("button", name="Choose nodes").click()
+    front(page)
+    places = rest(page)
+    top = np.flatnonzero(places[:, 1] > places[:, 1].max() - 1e-6)
+    choose(page, *box_around(page, places[top]))
+    until(page, lambda: sorted(page.evaluate("() => __continua.chosen()?.nodes ?? []")) == top.tolist())
+    page.get_by_role("group", name="Chosen nodes").get_by_role("button", name="Pin").click()
+    page.wait_for_function("() => __continua.paper().data.bodies[0].pin?.length === 1")
+    built(page)
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_function("() => __continua.frame()?.step > 5", timeout=300_000)
+    pause(page)
+    settle(page)
+    held = np.reshape(page.evaluate("() => __continua.positions(0)"), (-1, 3)) - rest(page)
+    assert np.abs(held[top]).max() == 0.0
+    assert np.abs(held).max() > 1e-4
+    page.get_by_role("treeitem", name="Pin: 9 nodes").hover()
+    page.get_by_role("button", name="Remove Pin: 9 nodes").click()
+    page.wait_for_function("() => __continua.paper().data.bodies[0].pin.length === 0")
+    page.get_by_role("button", name="Rebuild needed").click()
+    built(page)
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_function("() => __continua.frame()?.step > 5", timeout=300_000)
+    pause(page)
+    settle(page)
+    free = np.reshape(page.evaluate("() => __continua.positions(0)"), (-1, 3)) - rest(page)
+    assert free[top, 1].max() < -1e-4  # it falls

@@ -180,6 +180,12 @@ def test_forms_refuse_what_cannot_be_and_keep_the_rest(editor):
     page.wait_for_function("() => __continua.paper().data.bodies[0].material.young === 2e6")
 
 
+def inside(box, place):
+    """Tell whether a place on the page lies in a box, not at its edge."""
+    (x, y), (w, h) = (box["x"], box["y"]), (box["width"], box["height"])
+    return x + 0.1 * w < place[0] < x + 0.9 * w and y + 0.1 * h < place[1] < y + 0.9 * h
+
+
 def test_bodies_are_added_moved_hidden_and_removed(editor):
     page, _, _ = editor
     add(page, "Box")
@@ -190,6 +196,8 @@ def test_bodies_are_added_moved_hidden_and_removed(editor):
     (x0, y0), (x1, y1) = box_around(page, [ends[ends[:, 0].argmax()], ends[ends[:, 1].argmax()]])
     assert view["x"] < x0 < x1 < view["x"] + view["width"]  # what is added comes into view
     assert view["y"] < y0 < y1 < view["y"] + view["height"]
+    middle = data(page)["colliders"][-1]["center"]
+    until(page, lambda: inside(view, page.evaluate("p => __continua.project(...p)", middle)))
     page.get_by_role("treeitem", name="box").get_by_role("button", name="box", exact=True).click()
     page.keyboard.press("g")
     page.keyboard.press("f")
