@@ -81,6 +81,7 @@ function Mark({ scene, body, hold, size, color, geometry }: MarkProps) {
   const largest = useRef(0);
   const nodes = scene.marks.get(hold.key) ?? NO_NODES;
   const count = hold.kind === "pull" ? 1 : nodes.length;
+  const drawn = useMemo(() => new Set(scene.bodies[body]?.triangles), [scene, body]);
 
   useFrame(() => {
     const target = mesh.current;
@@ -107,6 +108,7 @@ function Mark({ scene, body, hold, size, color, geometry }: MarkProps) {
           turn.identity();
           scale.setScalar(0.012 * size);
       }
+      if (hold.kind !== "pull" && !drawn.has(nodes[i])) scale.setScalar(0); // cut away
       target.setMatrixAt(i, matrix.compose(place, turn, scale));
     }
     target.instanceMatrix.needsUpdate = true;
