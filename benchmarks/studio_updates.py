@@ -29,7 +29,11 @@ from continua.studio.snapshot import Opening
 SECONDS = 6.0
 BAR = 30.0  # updates a second
 SMALL = "small page updates/s"
-_ARGUMENTS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--enable-unsafe-swiftshader",
+)  # as where there is no graphics card
 
 
 def ball(rows: int = 102, columns: int = 200) -> ct.SurfaceMesh:

@@ -257,7 +257,7 @@ def studio_page(scene: str) -> Iterator[Any]:
             )
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.set_default_timeout(300_000)
-            page.goto(f"http://127.0.0.1:{port}/")
+            page.goto(f"http://127.0.0.1:{port}/?graphics=full")  # as with a graphics card
             yield page
             browser.close()
     finally:
@@ -313,6 +313,20 @@ def studio_tunnel() -> None:
         save_page(page, "studio-tunnel")
 
 
+def studio_volume() -> None:
+    """Stress inside of the bridge, by rays."""
+    with studio_page("bridge") as page:
+        page.wait_for_function("() => window.__continua?.frame()?.time > 1.5")
+        page.get_by_role("button", name="Pause", exact=True).click()
+        page.get_by_role("button", name="Play", exact=True).wait_for()
+        page.get_by_role("tab", name="Live").click()
+        page.get_by_label("Colour by").select_option(label="Von Mises stress")
+        page.get_by_role("radiogroup", name="Inside").get_by_role("radio", name="Volume").click()
+        page.mouse.move(640, 60)
+        page.wait_for_timeout(10_000)  # until the message that it was paused is gone
+        save_page(page, "studio-volume")
+
+
 def wait_for(port: int) -> None:
     for _ in range(600):
         with socket.socket() as probe:
@@ -366,6 +380,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "orders": orders,
     "studio": studio,
     "studio-tunnel": studio_tunnel,
+    "studio-volume": studio_volume,
 }
 
 

@@ -98,6 +98,34 @@ def test_files_and_scenes_bring_them(tmp_path):
         ct.Voxels(np.zeros((3, 3)))
 
 
+@pytest.mark.parametrize("on", ["cells", "points"])
+def test_a_vtk_image_written_by_vtk_itself_is_read_to_its_place(tmp_path, on):
+    vtk = pytest.importorskip("vtkmodules.all")
+    numpy_support = pytest.importorskip("vtkmodules.util.numpy_support")
+    n, origin, spacing = (4, 3, 5), np.array([1.0, -2.0, 0.5]), np.array([0.5, 0.25, 2.0])
+    data = vtk.vtkImageData()
+    data.SetDimensions(*(np.array(n) + (on == "cells")))
+    data.SetOrigin(*origin)
+    data.SetSpacing(*spacing)
+    flat = np.array([100.0 * k + 10.0 * j + i for k in range(n[2]) for j in range(n[1]) for i in range(n[0])])
+    values = numpy_support.numpy_to_vtk(flat, deep=True)
+    values.SetName("density")
+    (data.GetCellData() if on == "cells" else data.GetPointData()).AddArray(values)
+    writer = vtk.vtkXMLImageDataWriter()
+    writer.SetFileName(str(tmp_path / "scan.vti"))
+    writer.SetInputData(data)
+    writer.Write()
+    found = ct.read_voxels(tmp_path / "scan.vti")
+    for i, j, k in ((0, 0, 0), (3, 1, 2), (1, 2, 4)):
+        assert found.values[i, j, k] == 100 * k + 10 * j + i
+        middle = origin + spacing * (np.array([i, j, k]) + (0.5 if on == "cells" else 0.0))
+        np.testing.assert_allclose(found.sample(middle[None]), [100 * k + 10 * j + i], atol=1e-4)
+    assert found.values.shape == n
+    moved = ct.read_voxels(tmp_path / "scan.vti", origin=(0, 0, 0), spacing=(1, 1, 1))
+    assert moved.origin == (0.0, 0.0, 0.0)
+    assert moved.spacing == (1.0, 1.0, 1.0)
+
+
 def test_a_picture_shows_detail_that_the_mesh_does_not_have():
     pytest.importorskip("pyvista")
     values = np.zeros((40, 40, 40))

@@ -82,6 +82,20 @@ def test_pictures_of_the_inside_have_the_colours_of_the_field(frame, inside, tmp
     assert (tmp_path / "inside.png").exists()
 
 
+def test_the_volume_has_the_colours_of_the_range(frame):
+    pytest.importorskip("pyvista")
+    top = float(frame["beam"].scalars("von_mises").max())
+    shots = {
+        end: inside_picture(frame, inside="volume", size=(320, 180), value_range=(0.0, end * top)).astype(int)
+        for end in (0.02, 20.0)
+    }
+    red, green, blue = np.moveaxis(shots[0.02][:, :250], 2, 0)
+    assert (green - blue).max() > 60  # all above the range: the last colour, yellow
+    red, green, blue = np.moveaxis(shots[20.0][:, :250], 2, 0)
+    assert (green - blue).max() < 10  # all near its lower end: the first one, blue
+    assert (blue - red).max() > 25
+
+
 def test_what_cannot_be_shown_inside_is_refused(frame):
     pytest.importorskip("pyvista")
     with pytest.raises(InputError, match="choose from surfaces, volume"):

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from PIL import Image
-from test_studio_page import browser, opened, pause, serving, settle, until  # noqa: F401
+from test_studio_page import browser, opened, pause, serving, settle, sharp, until  # noqa: F401
 
 from continua.scene import load_scene
 from continua.studio.catalog import open_session
@@ -307,6 +307,7 @@ def picture(page):
         "width": box["width"] - 120,
         "height": box["height"] - 110,
     }
+    sharp(page)
     before = None
     while True:
         now = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"), dtype=int)

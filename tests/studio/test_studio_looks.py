@@ -128,6 +128,28 @@ def test_a_box_chooses_the_same_from_each_corner_and_a_new_mesh_forgets_it(edito
     until(page, lambda: count.inner_text() != before)
 
 
+def test_a_drag_from_outside_of_the_view_chooses_nothing(editor):  # noqa: F811
+    page, _, _ = editor
+    add(page, "Box")
+    page.get_by_role("button", name="Choose nodes").click()
+    front(page)
+    places = rest(page)
+    start, end = box_around(page, places)
+    tree = page.get_by_role("tree").bounding_box()
+    outside = [
+        (start[0], 8),  # the bar at the top
+        (tree["x"] + 0.5 * tree["width"], tree["y"] + tree["height"] + 40),  # below the tree
+        (page.viewport_size["width"] - 2, end[1]),  # the edge of the panel
+        (end[0], page.viewport_size["height"] - 4),  # the status line
+    ]
+    for corner in outside:
+        for way in ((corner, start), (corner, end)):
+            choose(page, *way)
+            assert page.evaluate("() => __continua.chosen()") is None
+    choose(page, start, end)
+    until(page, lambda: len(page.evaluate("() => __continua.chosen()?.nodes ?? []")) == len(places))
+
+
 def test_both_solvers_show_the_same_and_the_shares_of_time_are_all_of_it(editor):  # noqa: F811
     page, _, _ = editor
     add(page, "Box")

@@ -136,7 +136,13 @@ def tip_height(page):
     return positions[np.isclose(rest[:, 0], 1.0), 1].mean()
 
 
+def sharp(page):
+    """Wait until the picture has all of its pixels; while it moves a slow machine draws fewer."""
+    page.wait_for_function("() => __continua.sharp()")
+
+
 def canvas_pixels(page):
+    sharp(page)
     box = page.locator("canvas").first.bounding_box()
     # the middle of the view, free of the legend and the plots
     clip = {

@@ -1,12 +1,14 @@
 import json
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from studio_world import Ear, FragileWorld, make_session, make_world, tip
 
 from continua.numerics.kernel import _listener
+from continua.studio.clock import Clock
 from continua.studio.protocol import parse_command
 
 
@@ -55,6 +57,23 @@ def test_runs_no_faster_than_real_time_and_publishes_at_most_thirty_times_a_seco
     assert after.frame.time - before.frame.time <= elapsed + 0.1 + 1 / 30 + 0.01
     assert after.seq - before.seq <= 30 * elapsed + 2
     assert after.seq > before.seq
+
+
+@pytest.mark.parametrize(("cost", "steps"), [(0.002, 600), (0.02, 250)])
+def test_five_seconds_have_the_steps_of_the_time_step_or_those_that_the_machine_can_do(
+    monkeypatch, cost, steps
+):
+    now = [100.0]
+    monkeypatch.setattr("continua.studio.clock.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    clock, done = Clock(), 0
+    clock.restart(0.0)
+    while now[0] < 105.0:
+        now[0] += max(clock.wait(done / 120.0), 0.0)
+        now[0] += cost  # of a step
+        done += 1
+        clock.mark(done / 120.0)
+    assert abs(done - steps) <= 0.01 * steps
+    assert clock.rates() == pytest.approx((done / 5.0, done / 600.0), rel=0.02)
 
 
 def test_nothing_moves_while_nobody_looks(running):

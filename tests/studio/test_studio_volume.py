@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
-from test_studio_page import browser, opened, serving, until  # noqa: F401
+from test_studio_page import browser, opened, serving, sharp, until  # noqa: F401
 
 import continua as ct
 from continua.render.colors import color_map
@@ -36,6 +36,7 @@ def paused(world):
 
 def shot(page):
     """Return the view once two pictures in a row are the same; around it the page is black."""
+    sharp(page)
     box = page.get_by_test_id("viewport").bounding_box()
     pictures = [np.zeros((720, 1280, 3)), np.ones((720, 1280, 3))]
 

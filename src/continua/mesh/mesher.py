@@ -73,7 +73,7 @@ def run_mesher(
                 [sys.executable, "-c", _MESHER, *options], cwd=folder, stdout=out, stderr=errors
             )
             try:
-                _watch(process, folder / "log", report)
+                _watch(process, folder / "log", effort[1], report)
             finally:
                 process.kill()
                 process.wait()
@@ -88,10 +88,10 @@ def run_mesher(
     return points, tets
 
 
-def _watch(process: subprocess.Popen[bytes], log: Path, report: Progress) -> None:
-    """Tell what the log says until the process has ended."""
+def _watch(process: subprocess.Popen[bytes], log: Path, most: int, report: Progress) -> None:
+    """Tell what the log says until the process has ended, after so many passes at most."""
     start = time.monotonic()
-    reader = _Reader()
+    reader = _Reader(most)
     with open(log, "rb") as lines:
         while True:
             reader.read(lines)
@@ -104,9 +104,10 @@ def _watch(process: subprocess.Popen[bytes], log: Path, report: Progress) -> Non
 
 
 class _Reader:
-    """Reads what the mesher does from the end of its log."""
+    """Reads what the mesher does from the end of its log; it ends after any pass, so that no part can be told."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._rest = ""
         self._pass = -1
         self._stage = ""
@@ -115,7 +116,11 @@ class _Reader:
     @property
     def text(self) -> str:
         """What is done now, as words that a time may follow."""
-        turn = f"pass {self._pass + 1}, " if self._pass >= 0 and self._stage != "finishing" else ""
+        turn = (
+            f"pass {self._pass + 1} of at most {self._most}, "
+            if self._pass >= 0 and self._stage != "finishing"
+            else ""
+        )
         tets = f"{self._tets:,} tetrahedra, " if self._tets else ""
         return turn + (f"{self._stage}, " if self._stage else "") + tets
 

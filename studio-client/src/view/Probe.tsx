@@ -4,6 +4,7 @@ import { Vector3 } from "three";
 import { history, latestHeader, work } from "../state/studio";
 import { useStudio } from "../state/store";
 import { gizmoAxis } from "./Gizmo";
+import { isSharp } from "./Pace";
 import { useHands } from "./pulls";
 
 declare global {
@@ -28,6 +29,8 @@ export function Probe() {
     const bodies = () => useStudio.getState().scene?.bodies ?? [];
     window.__continua = Object.freeze({
       drawn: () => drawn,
+      /** Whether the picture has all of its pixels. */
+      sharp: () => isSharp(),
       fps: () => (times.length > 1 ? (1000 * (times.length - 1)) / (times[times.length - 1] - times[0]) : 0),
       frame: () => latestHeader(),
       samples: () => history.time.length,

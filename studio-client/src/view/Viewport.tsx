@@ -13,6 +13,7 @@ import { Lights, PlainLights } from "./Lights";
 import { Marks } from "./Marks";
 import { Gizmo } from "./Gizmo";
 import { Obstructions } from "./Obstructions";
+import { Pace } from "./Pace";
 import { PinTool } from "./PinTool";
 import { PokeTool } from "./PokeTool";
 import { PressTool } from "./PressTool";
@@ -52,6 +53,7 @@ function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
   const stage = useMemo(() => stageOf(scene), [scene]);
   return (
     <>
+      <Pace />
       <Redraw />
       {graphics.full ? <Lights stage={stage} dark={dark} /> : <PlainLights stage={stage} />}
       <Colliders scene={scene} stage={stage} dark={dark} />

@@ -5,14 +5,16 @@ import {
   type Color,
   DataTexture,
   LinearFilter,
+  MeshLambertMaterial,
   MeshStandardMaterial,
   RGBAFormat,
   SRGBColorSpace,
   Vector2,
 } from "three";
+import { graphics } from "./graphics";
 
 export interface BodyMaterial {
-  material: MeshStandardMaterial;
+  material: MeshStandardMaterial | MeshLambertMaterial;
   /** Colour by the table over this range, or plainly. */
   setColoring(range: [number, number] | null, plain: Color): void;
 }
@@ -38,14 +40,10 @@ export function bodyMaterial(table: DataTexture): BodyMaterial {
     scalarRange: { value: new Vector2(0, 1) },
     colored: { value: 0 },
   };
-  const material = new MeshStandardMaterial({
-    roughness: 0.52,
-    metalness: 0,
-    envMapIntensity: 0.85,
-    polygonOffset: true,
-    polygonOffsetFactor: 1,
-    polygonOffsetUnits: 1,
-  });
+  const apart = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 }; // edges lie in front
+  const material = graphics.full
+    ? new MeshStandardMaterial({ roughness: 0.52, metalness: 0, envMapIntensity: 0.85, ...apart })
+    : new MeshLambertMaterial(apart);
   material.onBeforeCompile = (shader) => {
     Object.assign(shader.uniforms, uniforms);
     shader.vertexShader = shader.vertexShader
