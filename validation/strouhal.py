@@ -5,39 +5,90 @@ Williamson (1989), Phys. Fluids A 1, 2742: 0.164. Walls near the post make it a 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 import continua as ct
 
 
-def strouhal(across: int = 12, seconds: float = 60.0) -> tuple[float, float]:
-    """Return the Strouhal number and the mean drag coefficient, for so many cells across a post of width 1."""
-    post = ct.Cylinder(center=(4.0, 4.05, 0.0), axis=(0.0, 0.0, 1.0), radius=0.5, height=2.0)
-    size, density = (14.0, 8.0), 1.0
+@dataclass(frozen=True)
+class Street:
+    """What a vortex street does.
+
+    Attributes:
+        strouhal: Strouhal number.
+        drag: Mean drag coefficient by pressure and friction on the post.
+        loss: The same by the momentum that the air loses in the tunnel.
+        swing: By how much the lift coefficient swings.
+    """
+
+    strouhal: float
+    drag: float
+    loss: float
+    swing: float
+
+
+def street(
+    across: int = 12,
+    seconds: float = 60.0,
+    size: tuple[float, float] = (14.0, 8.0),
+    upstream: float = 4.0,
+    cfl: float = 0.5,
+) -> Street:
+    """Return what follows a post of width 1 with so many cells across, in a tunnel of `size`.
+
+    Args:
+        across: Cells across the post.
+        seconds: How long the wind of speed 1 blows; the last 40 % count.
+        size: Length and height of the tunnel, in widths of the post.
+        upstream: Where the post stands.
+        cfl: Cells that the wind moves in a step.
+    """
+    post = ct.Cylinder(
+        center=(upstream, 0.5 * size[1] + 0.05, 0.0), axis=(0.0, 0.0, 1.0), radius=0.5, height=2.0
+    )
     cells = tuple(round(length * across) for length in size)
     tunnel = ct.WindTunnel(
-        size, cells, obstacles=[post], speed=1.0, density=density, viscosity=density / 100.0, name="tunnel"
+        size, cells, obstacles=[post], speed=1.0, density=1.0, viscosity=0.01, name="tunnel"
     )
     # a push to one side lets vortices begin sooner
-    tunnel.flow.velocity[2][0, : 5 * across, :] += 0.3
-    world = ct.World([tunnel], dt=0.5 / across)
-    lift, drag, times = [], [], []
+    tunnel.flow.velocity[2][0, : round((upstream + 1.0) * across), :] += 0.3
+    world = ct.World([tunnel], dt=cfl / across)
+    rows = []
     while world.time < seconds:
         world.step()
-        one, two = tunnel.coefficients(1.0)
-        times.append(world.time)
-        drag.append(one)
-        lift.append(two)
-    late = np.array(times) > 0.6 * seconds
-    t, y = np.array(times)[late], np.array(lift)[late]
-    y = y - y.mean()
+        rows.append((world.time, *tunnel.coefficients(1.0), 2.0 * _lost(tunnel)))
+    t, drag, lift, loss = np.array([row for row in rows if row[0] > 0.6 * seconds]).T
+    y = lift - lift.mean()
     rising = np.flatnonzero((y[:-1] < 0.0) & (y[1:] >= 0.0))
     crossings = t[rising] - y[rising] * (t[rising + 1] - t[rising]) / (y[rising + 1] - y[rising])
-    print("lift swings by", y.max() - y.min())
-    return 1.0 / float(np.diff(crossings).mean()), float(np.mean(np.array(drag)[late]))
+    whole = _between(t, crossings)
+    return Street(
+        1.0 / float(np.diff(crossings).mean()), drag[whole].mean(), loss[whole].mean(), float(np.ptp(y))
+    )
+
+
+def _lost(tunnel: ct.WindTunnel) -> float:
+    """Return the momentum with its pressure that comes in less that which leaves [N/m]; it leaves at pressure 0."""
+    u, p = tunnel.flow.velocity[1][0].astype(np.float64), tunnel.flow.pressure[0]
+    return float((p[0] + u[0] ** 2 - u[-1] ** 2).sum()) * tunnel.grid.spacing
+
+
+def _between(t: NDArray[np.float64], crossings: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which times lie in whole periods."""
+    return (t >= crossings[0]) & (t < crossings[-1])
 
 
 if __name__ == "__main__":
-    number, coefficient = strouhal()
-    print(f"Strouhal number {number:.4f} (0.164 in the open)")
-    print(f"drag coefficient {coefficient:.3f} (1.33 in the open, more between walls)")
+    print("tunnel [widths]  cells across  Strouhal number  drag, wall  drag, momentum  swing of lift")
+    for size, upstream, across in (
+        ((14.0, 8.0), 4.0, 12),
+        ((14.0, 8.0), 4.0, 20),
+        ((24.0, 20.0), 8.0, 10),
+    ):
+        found = street(across, 60.0 if size[0] < 20.0 else 90.0, size, upstream)
+        row = f"{found.strouhal:16.4f} {found.drag:11.3f} {found.loss:15.3f} {found.swing:14.3f}"
+        print(f"{size[0]:9g} x {size[1]:<3g} {across:13d} {row}", flush=True)
+    print("literature, in the open:      0.164        1.33")

@@ -167,3 +167,9 @@ def test_thin_plates_and_thin_links_between_thick_parts_are_noticed(turn):
 def test_an_obstacle_outside_is_refused():
     with pytest.raises(ct.InputError, match="outside of the grid"):
         CutCells(box_grid(8), [ct.Sphere(center=(5.0, 0.0, 0.0), radius=0.5)])
+
+
+@pytest.mark.filterwarnings("ignore:the obstacle a sphere has walls thinner")
+def test_an_obstacle_in_the_middle_of_a_cell_is_said_to_be_too_small():
+    with pytest.raises(ct.InputError, match="smaller than the cells"):
+        CutCells(box_grid(8), [ct.Sphere(center=(0.125, 0.125, 0.125), radius=0.01)])

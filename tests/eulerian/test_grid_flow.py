@@ -220,6 +220,19 @@ def test_more_in_than_out_is_refused():
         Flow(make_grid((1.0, 1.0), (8, 8)), {"left": (1.0, 0.0)})
 
 
+def test_a_wind_with_no_way_out_is_refused_and_told_of_when_it_is_shut_off_later():
+    wall = ct.Box(center=(1.0, 0.5, 0.0), size=(0.3, 3.0, 3.0))
+    with pytest.raises(ct.InputError, match="shuts off the side left"):
+        ct.WindTunnel((2.0, 1.0), (32, 16), obstacles=[wall], name="tunnel")
+    tunnel = ct.WindTunnel((2.0, 1.0), (32, 16), name="tunnel")
+    world = ct.World([tunnel], dt=0.02)
+    assert world.step()[0].warnings == ()
+    tunnel.obstacles = [wall]
+    assert "side left" in world.step()[0].warnings[0]
+    tunnel.obstacles = [ct.Box(center=(1.0, 0.5, 0.0), size=(0.3, 0.3, 3.0))]
+    assert world.step()[0].warnings == ()
+
+
 def test_grids_that_are_none_are_refused():
     with pytest.raises(ct.InputError, match="must be cubes"):
         make_grid((1.0, 1.0, 1.0), (16, 16, 24))

@@ -138,3 +138,33 @@ def test_rates_with_a_surface_between_cells(n):
     assert plain.converged
     assert gains[0] >= 0.7
     assert gains[1] >= 1.1
+
+
+def projected_area_errors(n: int) -> tuple[float, float]:
+    """Errors of p = e^x cos y + x^2 y in a round drop, given on its edge by the projected area: mean and largest."""
+    radius = 0.7
+    grid = make_grid((2.0, 2.0), (n, n), (-1.0, -1.0))
+    cut = CutCells(grid, [ct.Sphere(radius=radius, inside=True)], np.float64)
+    x, y, _ = grid.centers().T.reshape(3, 1, n, n)
+    r = np.hypot(x, y)
+    p, wall = (np.exp(a) * np.cos(b) + a * a * b for a, b in ((x, y), (radius * x / r, radius * y / r)))
+    fine = (np.arange(16) - 7.5) / 16.0 * grid.spacing
+    filled = np.mean([np.hypot(x + a, y + b) < radius for a in fine for b in fine], axis=0)
+    area = np.abs(cut.wall_areas()).sum(axis=-1)
+    weights = [part.copy() for part in cut.parts]
+    for a in range(3):
+        np.moveaxis(weights[a], a, 0)[[0, -1]] = 0.0
+    found = np.zeros(grid.shape)
+    b = -2.0 * y * filled * grid.spacing**2 + 2.0 * area * wall
+    assert Multigrid(weights, 2.0 * area).solve(b, found, rtol=1e-11).converged
+    errors = np.abs(found - p)[r < radius]
+    return float(errors.mean()), float(errors.max())
+
+
+def test_a_pressure_given_by_the_projected_area_has_order_one():
+    errors = np.array([projected_area_errors(n) for n in (16, 32, 64, 128, 256)])
+    orders = np.log2(errors[0] / errors[-1]) / 4.0
+    print("mean and largest errors:", errors.tolist(), "orders:", orders)
+    np.testing.assert_allclose(errors[[0, -1], 0], [1.9e-2, 1.2e-3], rtol=0.1)  # printed
+    assert 0.9 < orders[0] < 1.2  # printed: 1.0, ghost fluid reaches 2
+    assert orders[1] > 0.6  # printed: 0.6

@@ -192,7 +192,10 @@ class GridFluid:
                 f"{self.name}: {error}", body=self.name, step=self._surroundings.step
             ) from None
         solves = [part.pressure for part in self.history]
-        warnings = () if all(s.converged for s in solves) else ("the pressure did not reach its tolerance",)
+        found = [] if all(s.converged for s in solves) else ["the pressure did not reach its tolerance"]
+        found += [
+            f"obstacles shut off the side {name}: what it lets flow cannot go on" for name in flow.shut_off()
+        ]
         return StepReport(
             body=self.name,
             step=self._surroundings.step,
@@ -201,10 +204,10 @@ class GridFluid:
             substeps=len(self.history),
             iterations=sum(s.iterations for s in solves),
             residual=max(s.residual for s in solves),
-            converged=not warnings,
+            converged=all(s.converged for s in solves),
             contact_force=self.force(),
             seconds=clock.perf_counter() - start,
-            warnings=warnings,
+            warnings=tuple(found),
             solver="cut-cell multigrid",
         )
 

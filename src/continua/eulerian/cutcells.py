@@ -56,6 +56,11 @@ class CutCells:
         obstacle.place(0.0, check=True)
         if not obstacle.is_inside:
             name = f"'{obstacle.shape.name}'" if obstacle.shape.name else f"a {obstacle.shape.kind}"
+            if obstacle.is_near:
+                raise InputError(
+                    f"the obstacle {name} is smaller than the cells of {self.grid.spacing:g} m and holds no corner of "
+                    "any; use more cells or leave it out"
+                )
             raise InputError(
                 f"the obstacle {name} lies outside of the grid, which reaches from {list(self.grid.origin)} m "
                 f"by {list(self.grid.size)} m; move it inside or leave it out"

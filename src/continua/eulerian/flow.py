@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import DivergedError
+from continua.errors import DivergedError, InputError
 from continua.eulerian import advection_kernels, cut_kernels, flow_kernels, wall_fill_kernels
 from continua.eulerian.advection import Advection
 from continua.eulerian.cutcells import CutCells, Window
 from continua.eulerian.grid import Grid, padded
 from continua.eulerian.multigrid import Multigrid, Solve
 from continua.eulerian.open_parts import CutFaces, cut_faces
-from continua.eulerian.sides import Side, SideWish, check_balance, make_sides
+from continua.eulerian.sides import Side, SideWish, check_balance, make_sides, shut_off
 from continua.eulerian.viscosity import NARROW, Viscosity
 from continua.numerics.stages import timed
 
@@ -100,9 +100,18 @@ class Flow:
         weights = [padded(grid.faces_shape(a), self.dtype) for a in range(3)]
         self.solver = Multigrid(weights, np.zeros(grid.shape, self.dtype), smoothing=self.smoothing)
         self.recut()
+        if names := self.shut_off():
+            raise InputError(
+                f"an obstacle shuts off the side {' and '.join(names)} from every open one: no incompressible flow "
+                "goes through it; leave a way between them"
+            )
         self.hold_sides()
 
     # geometry
+
+    def shut_off(self) -> list[str]:
+        """Return the names of sides with a given flow that obstacles shut off from every open side."""
+        return shut_off(self.sides, self.cut.parts, self.solver.regions) if self.cut.obstacles else []
 
     def recut(self, window: Window | None = None) -> None:
         """Make the equations of pressure anew, after the cut cells changed in `window`, or anywhere."""

@@ -53,6 +53,12 @@ class Obstacle:
         """Whether any corner of the grid is inside of it, as it was placed last."""
         return bool(self.distances.size and (self.distances < 0.0).any())
 
+    @property
+    def is_near(self) -> bool:
+        """Whether its surface is inside of a cell of the grid, as it was placed last."""
+        reach = np.sqrt(self.grid.dim) * self.grid.spacing
+        return bool(self.distances.size and (np.abs(self.distances) < 0.5 * reach).any())
+
     def place(self, time: float, *, check: bool = False) -> None:
         """Work out the distances for `time` [s]; with `check`, thicken what is thinner than the cells."""
         grid = self.grid

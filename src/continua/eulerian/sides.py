@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.eulerian.grid import SIDES, Grid
+from continua.eulerian.regions import Regions
 
-__all__ = ["Side", "SideWish", "make_sides"]
+__all__ = ["Side", "SideWish", "check_balance", "make_sides", "shut_off"]
 
 SideWish = str | Sequence[float]
 _WORDS = ("slip", "no-slip", "open")
@@ -91,3 +92,21 @@ def check_balance(sides: Sequence[Side], parts: Sequence[NDArray]) -> None:
             "no side of the grid is open, but not as much flows in as out: no incompressible flow does that; "
             "make one side 'open'"
         )
+
+
+def shut_off(sides: Sequence[Side], parts: Sequence[NDArray], regions: Regions) -> list[str]:
+    """Return the names of sides with a given flow into, or out of, a region without another way out, or in."""
+    if regions.labels is None:
+        return []
+    net, gross = np.zeros(regions.count), np.zeros(regions.count)
+    through = []
+    for side in sides:
+        v = side.inward * side.velocity[side.axis]
+        labels, part = regions.labels[side.layer()], parts[side.axis][side.layer()]
+        inside = (labels >= 0) & (part > 0)
+        if v != 0.0 and inside.any():
+            flux = np.bincount(labels[inside], weights=v * part[inside], minlength=regions.count)
+            net, gross = net + flux, gross + np.abs(flux)
+            through.append((side.name, flux))
+    stuck = (regions.sizes > 0) & (np.abs(net) > 1e-6 * gross)
+    return [name for name, flux in through if flux[stuck].any()]
