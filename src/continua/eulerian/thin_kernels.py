@@ -22,7 +22,7 @@ def _cosine(phi, number, normals, near, i, j, k, a, b, c):
     return normals[n, 0] * normals[m, 0] + normals[n, 1] * normals[m, 1] + normals[n, 2] * normals[m, 2]
 
 
-@kernel
+@inline
 def _find_between(phi, number, normals, spacing, pairs, crossed):
     """List pairs of corners of a cell with a wall between them, [n, 6]; mark edges it may cross; return how many.
 
@@ -52,7 +52,7 @@ def _find_between(phi, number, normals, spacing, pairs, crossed):
     return count
 
 
-@kernel
+@inline
 def _goes_round(phi, crossed, deep, start, end, reach):
     """Tell whether open corners lead from `start` to `end` near by, and whether the wall is thick near by.
 
