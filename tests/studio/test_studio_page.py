@@ -26,7 +26,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--use-angle=swiftshader",
+    "--disable-gpu",
     "--enable-unsafe-swiftshader",
 ]
 SCENES = [{"name": "test", "description": "A beam that sags."}]
