@@ -118,3 +118,25 @@ def test_bad_input_is_refused():
         WindTunnel(precision="half")
     with pytest.raises(ct.InputError, match="one of slip, no-slip, open"):
         Smoke((1.0, 1.0), (8, 8), sides={"top": "wet"})
+
+
+def test_air_with_viscosity_may_glide_along_obstacles():
+    plate = ct.Box(center=(1.0, 0.5, 0.0), size=(0.8, 0.24, 1.0))
+    drags = {}
+    for slip in (None, True):
+        tunnel = WindTunnel(
+            (2.0, 1.0),
+            (48, 24),
+            obstacles=[plate],
+            viscosity=0.02,
+            slip=slip,
+            name="tunnel",
+            precision="double",
+        )
+        world = ct.World([tunnel], dt=0.02)
+        for _ in range(10):
+            world.step()
+        drags[slip] = tunnel.force()[0]
+        friction = tunnel.flow.friction.wall_force(0.02)
+        assert (friction[0] == 0.0) == bool(slip)
+    assert drags[True] < drags[None]

@@ -70,6 +70,7 @@ class Smoke(GridFluid):
         origin: Corner with the smallest coordinates [m]; (0, 0, 0) by default.
         density: Density of the air [kg/m3].
         viscosity: Dynamic viscosity of the air [Pa s]; 0 leaves it to the numerical one.
+        slip: Whether the air glides along obstacles; by default it does if it has no viscosity.
         expansion: How much lighter a warmer kelvin makes it [1/K].
         weight: How much heavier smoke of amount 1 is than air, in parts of the air.
         confinement: Strength of vorticity confinement, from 0 (none) to about 1: it keeps small vortices alive.
@@ -94,6 +95,7 @@ class Smoke(GridFluid):
         origin: Sequence[float] | None = None,
         density: float = 1.2,
         viscosity: float = 0.0,
+        slip: bool | None = None,
         expansion: float = 1.0 / _ROOM_TEMPERATURE,
         weight: float = 0.0,
         confinement: float = 0.0,
@@ -112,6 +114,7 @@ class Smoke(GridFluid):
             obstacles=obstacles,
             density=density,
             viscosity=viscosity,
+            slip=slip,
             scheme=scheme,
             rtol=rtol,
             cfl=cfl,

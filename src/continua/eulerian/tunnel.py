@@ -25,6 +25,7 @@ class WindTunnel(GridFluid):
         speed: Speed of the wind [m/s].
         density: Density of the air [kg/m3].
         viscosity: Dynamic viscosity [Pa s]; with 0 the air glides along obstacles, else it sticks to them.
+        slip: Whether the air glides along obstacles; by default it does if it has no viscosity.
         walls: What the sides along the wind do: "slip" or "no-slip".
         streaks: Number of streaks of smoke across the inlet.
         origin: Corner with the smallest coordinates [m]; zeros by default.
@@ -45,6 +46,7 @@ class WindTunnel(GridFluid):
         speed: float = 1.0,
         density: float = 1.2,
         viscosity: float = 0.0,
+        slip: bool | None = None,
         walls: str = "slip",
         streaks: int = 0,
         origin: Sequence[float] | None = None,
@@ -64,6 +66,7 @@ class WindTunnel(GridFluid):
             obstacles=obstacles,
             density=density,
             viscosity=viscosity,
+            slip=slip,
             scheme=scheme,
             rtol=rtol,
             cfl=cfl,

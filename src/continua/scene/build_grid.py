@@ -11,7 +11,19 @@ from continua.scene.models import Scene
 
 __all__ = ["build_grid_fluid"]
 
-_SAME = ("name", "size", "cells", "origin", "density", "viscosity", "scheme", "precision", "rtol", "cfl")
+_SAME = (
+    "name",
+    "size",
+    "cells",
+    "origin",
+    "density",
+    "viscosity",
+    "slip",
+    "scheme",
+    "precision",
+    "rtol",
+    "cfl",
+)
 _SMOKE = ("expansion", "weight", "confinement", "fade", "cooling")
 _LIQUID = (
     "name", "size", "cells", "origin", "velocity", "density", "flip", "seed", "detail", "rtol", "cfl", "precision",

@@ -95,6 +95,9 @@ class _GridFluid(Model):
         ge=0,
         le=1e9,
     )
+    slip: bool | None = option(
+        "Whether the fluid glides along obstacles; by default it does if it has no viscosity.", None
+    )
     scheme: Literal["maccormack", "bfecc", "semi-lagrangian"] = option(
         "How quantities are carried along.", "maccormack"
     )
