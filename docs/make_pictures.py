@@ -362,6 +362,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "honey": lambda: scene_film("honey", 4.5, fps=10.0),
     "karman": lambda: scene_film("karman", 22.0, fps=5.0, start=14.0, faster=2.4),
     "grid-dam-break": lambda: scene_film("grid-dam-break", 2.6, fps=15.0),
+    "grid-floats": lambda: scene_film("grid-floats", 3.2, fps=12.5),
     "droplet": lambda: scene_film("droplet", 1.6, fps=25.0, faster=0.6),
     "smoke-sphere": lambda: scene_film("smoke-sphere", 3.4, fps=12.5),
     "wind-tunnel-car": lambda: scene_film("wind-tunnel-car", 3.0, fps=12.5),

@@ -405,8 +405,8 @@ class World:
         self._meeting.forget()
         if self._wetting is not None:
             self._wetting.forget()
-        for body in self.bodies:
-            body.reset()
+        for body in sorted(self.bodies, key=lambda body: isinstance(body, GridFluid)):
+            body.reset()  # fluids on grids last: they begin around the others
         if self._rigid is not None:
             self._rigid.reset()
         if self._settled:

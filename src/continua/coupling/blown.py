@@ -3,76 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import MeshShape, Shape
-from continua.contact.rigid_shapes import BALL
-from continua.contact.shapes import Pose
+from continua.contact import Shape
+from continua.coupling.afloat import Afloat
+from continua.coupling.follower import Follower
 from continua.coupling.wet import RigidCarrier, fluid_moved
-from continua.eulerian import GridFluid
+from continua.eulerian import GridFluid, Liquid
 from continua.eulerian.wall_forces import force_on
 from continua.rigid import RigidGroup
-from continua.rigid.turning import as_matrix, from_quaternions
 from continua.surroundings import Surroundings
 
-__all__ = ["Blown", "Follower", "let_flow_around"]
-
-
-@dataclass(frozen=True, eq=False)
-class Follower(Shape):
-    """The shape of one copy of a rigid group, always where the copy is.
-
-    At later times than now it goes on with the velocity the copy has, so that a fluid that is stepped first knows how
-    fast its walls move.
-
-    Attributes:
-        group: The rigid bodies.
-        number: Which of them.
-        surroundings: What tells the time.
-    """
-
-    kind = "rigid body"
-    group: RigidGroup
-    number: int
-    surroundings: Surroundings
-    _inner: MeshShape | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
-        if self.group.solid.kind != BALL and self.group.solid.field is None:
-            object.__setattr__(self, "_inner", MeshShape(self.group.solid.surface))
-
-    def pose(self, time: float) -> Pose:
-        """Return where the body is now, or will be at `time` [s] if it keeps its velocity."""
-        group, n = self.group, self.number
-        if group.motion is not None:
-            x, q = group.pose_at(time)
-            return Pose(from_quaternions(q[n : n + 1])[0], x[n])
-        state = group.state()
-        ahead = time - self.surroundings.time
-        velocity = state["velocities"][n]
-        turn = as_matrix(ahead * velocity[3:]) @ from_quaternions(state["quaternions"][n : n + 1])[0]
-        return Pose(turn, state["centers"][n] + ahead * velocity[:3])
-
-    def bounds(self) -> NDArray[np.float64]:
-        """Return the box around the body in its own axes [m], shape [2, 3]."""
-        points = self.group.solid.surface.points
-        return np.stack([points.min(axis=0), points.max(axis=0)])
-
-    def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return signed distances and unit normals in the body's own axes."""
-        solid = self.group.solid
-        if solid.kind == BALL:
-            length = np.linalg.norm(points, axis=1)
-            return length - solid.size[0], points / np.maximum(length, 1e-300)[:, None]
-        return solid.distances(points) if self._inner is None else self._inner.distances(points)
-
-    def description(self) -> Mapping[str, object]:
-        """Return its surface; the body itself is drawn, so nobody asks for it."""
-        surface = self.group.solid.surface
-        return {"kind": "mesh", "points": surface.points, "triangles": surface.triangles}
+__all__ = ["Blown", "let_flow_around"]
 
 
 class Blown:
@@ -93,6 +37,9 @@ class Blown:
             for shape in followers
             if shape.group.motion is None
         ]
+
+    def begin(self, dt: float) -> None:
+        """Begin a step of `dt` [s]; the carriers have dropped what they gathered before."""
 
     def gather(self, part: float, dt: float) -> None:
         """Gather the impulses of a sub-step of `part` [s] in a step of `dt` [s]."""
@@ -152,11 +99,15 @@ def let_flow_around(
     surroundings: Surroundings,
 ) -> None:
     """Make rigid bodies and colliders obstacles of fluids on grids, and let these push the bodies."""
-    shapes = [
-        Follower(group, number, surroundings, name=group.name)
-        for group in bodies
-        for number in range(group.count)
-    ]
     for fluid in fluids:
+        shapes = [
+            Follower(group, number, surroundings, name=group.name)
+            for group in bodies
+            for number in range(group.count)
+        ]
         fluid.flow_around([*shapes, *colliders])
-        fluid.pushed = Blown(fluid, shapes) if shapes else None
+        if isinstance(fluid, Liquid):
+            afloat = Afloat(fluid, shapes, surroundings)
+            fluid.pushed = fluid.flow.riders = afloat if shapes else None
+        else:
+            fluid.pushed = Blown(fluid, shapes) if shapes else None

@@ -29,6 +29,9 @@ _UNITS = {"velocity": "m/s", "pressure": "Pa", "vorticity": "1/s", "smoke": "1",
 class Pushed(Protocol):
     """What a fluid pushes while it flows: bodies of the world among its obstacles."""
 
+    def begin(self, dt: float) -> None:
+        """Begin a step of `dt` [s]."""
+
     def gather(self, part: float, dt: float) -> None:
         """Hear of a sub-step of `part` [s] in a step of `dt` [s]."""
 
@@ -175,6 +178,8 @@ class GridFluid:
         before = self.state()
         time = self._surroundings.time
         self.history = []
+        if self.pushed is not None:
+            self.pushed.begin(dt)
         try:
             done = 0.0
             while done < dt * (1.0 - 1e-9):

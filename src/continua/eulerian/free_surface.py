@@ -46,6 +46,13 @@ class FreeSurface:
         kernels.equations.pick(self._parallel)(phi, *weights, fixed, *inner, held, coarse)
         self.solver = Multigrid(inner, held, coarse_fixed=coarse, smoothing=smoothing)
 
+    def solvable(self, b: NDArray) -> NDArray:
+        """Return a copy of the right-hand side `b` with zeros in cells that have no equation."""
+        b = np.array(b, dtype=self.solver.levels[0].dtype, order="C")
+        fine = self.solver.levels[0]
+        kernels.no_sources.pick(self._parallel)(b, *fine.weights, fine.fixed)
+        return b
+
     @property
     def liquid(self) -> NDArray[np.bool_]:
         """Which cells are liquid."""

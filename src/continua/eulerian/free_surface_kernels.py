@@ -7,7 +7,7 @@ from numba import prange
 
 from continua.numerics import inline, kernel, kernel_pair
 
-__all__ = ["equations", "known_faces", "sources", "spread", "subtract_gradient"]
+__all__ = ["equations", "known_faces", "no_sources", "sources", "spread", "subtract_gradient"]
 
 NEAREST = 0.01  # of the spacing: the surface is never taken to be nearer to a middle of a cell
 
@@ -88,6 +88,20 @@ def sources(b, phi, open_volume, growth):
         i, j = r // n1, r % n1
         for k in range(n2):
             b[i, j, k] = b[i, j, k] + growth * open_volume[i, j, k] if phi[i, j, k] < 0.0 else 0.0
+
+
+@kernel_pair
+def no_sources(b, w0, w1, w2, held):
+    """Leave no sources of pressure in cells without any equation: all their faces are closed, but for rounding."""
+    n0, n1, n2 = b.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            total = held[i, j, k] + w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1]
+            if n0 > 1:
+                total += w0[i, j, k] + w0[i + 1, j, k]
+            if total == 0.0:
+                b[i, j, k] = 0.0
 
 
 @kernel_pair

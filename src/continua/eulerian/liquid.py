@@ -331,6 +331,11 @@ class Liquid(GridFluid):
         counts = np.asarray(state["counts"]).reshape(-1)
         self.flow.take(state["level_set"], state["particles"], float(counts[0]), int(counts[1]))
 
+    def reset(self) -> None:
+        """Go back to the start, around obstacles where they are then."""
+        self.flow.place(self._surroundings.time)
+        super().reset()
+
     def facts(self) -> dict[str, int | str]:
         """Return how many cells and particles it has."""
         return {"cells": self.node_count, "particles": len(self.flow.particles.rows)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -20,6 +20,7 @@ from continua.eulerian.grid import Grid
 from continua.eulerian.level_set import LevelSet
 from continua.eulerian.multigrid import Solve
 from continua.eulerian.particles import Particles
+from continua.eulerian.riders import Added, Rider, Riders, lift
 from continua.eulerian.viscosity import NARROW
 from continua.numerics.stages import timed
 
@@ -56,6 +57,7 @@ class LiquidFlow(Flow):
         target: The volume there should be, in cells.
         springs: Where liquid comes into being.
         drains: Cells in which it vanishes.
+        riders: The bodies that float in it, or None.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class LiquidFlow(Flow):
         self.target = 0.0
         self.springs: list[Spring] = []
         self.drains: list[NDArray[np.bool_]] = []
+        self.riders: Riders | None = None
         self.gravity: tuple[float, ...] = (0.0, 0.0, 0.0)
         super().__init__(grid, *args, **options)
         self._leave = np.zeros((3, 2), bool)
@@ -87,6 +90,11 @@ class LiquidFlow(Flow):
         self.level.see(self.cut)
         self._walls = None
         self._viscosity = None
+
+    def place(self, time: float) -> None:
+        """Put obstacles that move where they are at `time` [s]."""
+        if self.cut.moves:
+            self._move(time)
 
     def fill(self, phi: NDArray | None, points: NDArray[np.float64] | None) -> None:
         """Fill the box: the level set in cells, or places of particles [m], or both."""
@@ -127,13 +135,16 @@ class LiquidFlow(Flow):
     # the parts of a step
 
     @timed("pressure")
-    def project(self, dt: float, walls: Any = None, growth: float | None = None) -> Solve:
+    def project(
+        self, dt: float, walls: Any = None, growth: float | None = None, riders: Sequence[Rider] = ()
+    ) -> Solve:
         """Take off the gradient of the pressure below the surface; the surface itself is at pressure 0.
 
         Args:
             dt: Length of the step [s].
             walls: Velocity of moving obstacles on the faces [m/s], or None.
             growth: By which part of its volume the liquid shall grow in the step; None for what it lacks.
+            riders: Bodies that are moved by the pressure.
         """
         none = np.zeros((0, 0, 0), self.dtype)
         walls = [none] * 3 if walls is None else walls
@@ -162,8 +173,11 @@ class LiquidFlow(Flow):
             wet,
             smoothing=self.smoothing,
         )
+        added = Added(self, riders, phi < 0.0, box)
+        surface.solver.more = added if added else None
         x = np.where(wet < 0.0, self.potential[box] * scale, 0.0)
-        solve = surface.solver.solve(np.ascontiguousarray(self._b[box]), x, rtol=self.rtol)
+        solve = surface.solver.solve(surface.solvable(self._b[box]), x, rtol=self.rtol)
+        added.push(x)
         self.potential[:] = 0.0
         self.potential[box] = x
         for axis in self.grid.axes:
@@ -205,8 +219,14 @@ class LiquidFlow(Flow):
 
     def step(self, dt: float, time: float = 0.0, forces: Callable[[float], None] | None = None) -> FlowStep:
         """Advance by `dt` [s] in one piece; `forces(dt)` may change the velocity before the pressure is found."""
+        riders: Sequence[Rider] = () if self.riders is None else self.riders.set_out(dt)
         if self.cut.moves and self._placed != time:
             self._move(time)
+        if self.riders is not None:
+            down = np.roll(self.gravity, -self.grid.first)
+            for rider in riders:
+                lift(self, rider, down, dt)
+            self.riders.depart()
         walls = self.wall_velocities(time, dt)
         self.particles.to_grid(self.velocity, self._spare)
         for axis in self.grid.axes:
@@ -215,7 +235,9 @@ class LiquidFlow(Flow):
         if forces is not None:
             forces(dt)
         self.hold_sides()
-        solve = self.project(dt, walls)
+        solve = self.project(dt, walls, riders=riders)
+        if self.riders is not None:
+            self.riders.arrive()
         self._let_out(dt)
         self.extrapolate()
         s = dt / self.grid.spacing

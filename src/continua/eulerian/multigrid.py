@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from continua.eulerian.grid import padded
 from continua.eulerian.regions import Regions
 from continua.numerics import get_threads
 
-__all__ = ["Level", "Multigrid", "Solve"]
+__all__ = ["Level", "More", "Multigrid", "Solve"]
 
 _PARALLEL_FROM = 32768  # cells; below, starting threads costs more than it saves
 _COARSEST = 300  # cells
@@ -47,6 +48,13 @@ class Solve:
     def residual(self) -> float:
         """The last relative residual."""
         return self.residuals[-1]
+
+
+class More(Protocol):
+    """What is added to a matrix of pressure: something symmetric and positive of low rank."""
+
+    def add(self, x: NDArray, y: NDArray) -> float:
+        """Add its product with x to y; return x times that product."""
 
 
 class Level:
@@ -154,6 +162,9 @@ class Multigrid:
         mass: Added to every diagonal, on coarser grids summed: a term without derivatives.
         smoothing: Red-black Gauss-Seidel sweeps before and after the coarse correction.
         levels: At most so many grids.
+
+    Attributes:
+        more: What is added to the matrix on the finest grid; cycles do not know it, conjugate gradients do.
     """
 
     regions: Regions
@@ -172,6 +183,7 @@ class Multigrid:
         if smoothing < 1:
             raise InputError(f"multigrid needs at least one smoothing sweep, not {smoothing}")
         self.smoothing = smoothing
+        self.more: More | None = None
         self._flat = fixed.shape[0] == 1
         self._mass = [mass]
         self._coarse_fixed = fixed if coarse_fixed is None else coarse_fixed
@@ -299,6 +311,11 @@ class Multigrid:
         kernels.true_residual.pick(fine.parallel)(
             x, b, *fine.weights, fine.fixed, fine.diagonal, fine.b, parts
         )
+        if self.more is not None:
+            gone = np.zeros_like(x)
+            self.more.add(x, gone)
+            fine.b -= gone.astype(fine.dtype)
+            kernels.dots.pick(fine.parallel)(fine.b, fine.b, parts)
         return float(np.sqrt(ordered(parts)))
 
     def _plain(
@@ -331,6 +348,8 @@ class Multigrid:
             else:
                 p[:] = fine.x
             curve = fine.apply(p, q, parts)
+            if self.more is not None:
+                curve += self.more.add(p, q)
             if not (curve > 0.0 and rho > 0.0):
                 break
             kernels.step_along.pick(fine.parallel)(x, fine.b, p, q, real(rho / curve), parts)

@@ -20,6 +20,7 @@ from continua.sdf import DistanceField, ExactDistance, PlacedField
 __all__ = ["FAR", "Obstacle", "as_obstacle"]
 
 FAR = 1e30  # a distance where no obstacle is
+_ROUNDING = 1e-9  # of the spacing: walls that lie on the sides of the grid are not inside
 _BLOCK = 4  # cells of one block of the search for surfaces
 _MARGIN = 3  # cells around an obstacle where its distance is kept
 _AROUND = 8  # corners: so near must be the way around a tip that gets lost between corners
@@ -50,8 +51,8 @@ class Obstacle:
 
     @property
     def is_inside(self) -> bool:
-        """Whether any corner of the grid is inside of it, as it was placed last."""
-        return bool(self.distances.size and (self.distances < 0.0).any())
+        """Whether any corner of the grid is inside of it, as it was placed last, by more than rounding."""
+        return bool(self.distances.size and (self.distances < -_ROUNDING * self.grid.spacing).any())
 
     @property
     def is_near(self) -> bool:

@@ -10,7 +10,7 @@ from continua.eulerian.cutcells import CutCells
 from continua.eulerian.flow import Flow
 from continua.eulerian.obstacles import Obstacle
 
-__all__ = ["force_on"]
+__all__ = ["force_on", "middles_of", "walls_of"]
 
 _SAME = 5e-3  # of the spacing: distances that differ by less are those of one obstacle
 
@@ -43,7 +43,18 @@ def force_on(flow: Flow, obstacle: Obstacle, center: NDArray[np.float64], time: 
 
 def _pressure(flow: Flow, obstacle: Obstacle) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the middles of the cells with a wall of the obstacle [m] and the forces of pressure there [N]."""
+    grid = flow.grid
+    index, areas = walls_of(flow, obstacle)
+    unit = flow.pressure_unit * grid.spacing ** (grid.dim - 1)
+    forces = np.roll(unit * flow.potential[tuple(index.T)][:, None] * areas, -grid.first, axis=1)
+    return middles_of(flow, index, (0.5, 0.5, 0.5)), forces
+
+
+def walls_of(flow: Flow, obstacle: Obstacle) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the cells with a wall of the obstacle, and the areas along the array axes, in faces; [n, 3] each."""
     grid, cut = flow.grid, flow.cut
+    if not obstacle.distances.size or min(obstacle.distances.shape[grid.first :]) < 2:
+        return np.zeros((0, 3), np.int64), np.zeros((0, 3))
     low = np.maximum(obstacle.low, 0)
     high = np.minimum(obstacle.low + np.array(obstacle.distances.shape) - 1, grid.shape)
     if grid.dim == 2:
@@ -58,10 +69,7 @@ def _pressure(flow: Flow, obstacle: Obstacle) -> tuple[NDArray[np.float64], NDAr
         cut_kernels.wall_cells(*cut.parts, low, high, cells, areas)
     index = np.stack(np.unravel_index(cells, grid.shape), axis=1)
     keep = mine[tuple((index - low).T)]
-    index, areas, cells = index[keep], areas[keep], cells[keep]
-    unit = flow.pressure_unit * grid.spacing ** (grid.dim - 1)
-    forces = np.roll(unit * flow.potential.ravel()[cells][:, None] * areas, -grid.first, axis=1)
-    return _middles(flow, index, (0.5, 0.5, 0.5)), forces
+    return index[keep], areas[keep]
 
 
 def _friction(flow: Flow, obstacle: Obstacle) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
@@ -75,7 +83,7 @@ def _friction(flow: Flow, obstacle: Obstacle) -> list[tuple[NDArray[np.float64],
         along = np.zeros((int(keep.sum()), 3))
         along[:, axis - grid.first] = forces[keep]
         offset = [0.0 if a == axis else 0.5 for a in range(3)]
-        found.append((_middles(flow, index[keep], offset), along))
+        found.append((middles_of(flow, index[keep], offset), along))
     return found
 
 
@@ -97,7 +105,7 @@ def _means(values: NDArray[np.float64], axes: range) -> NDArray[np.float64]:
     return values
 
 
-def _middles(
+def middles_of(
     flow: Flow, index: NDArray[np.int64], offset: tuple[float, ...] | list[float]
 ) -> NDArray[np.float64]:
     """Return the places of samples [m], shape [n, 3]."""
