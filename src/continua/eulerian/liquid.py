@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.contact import MeshShape, Shape
 from continua.errors import InputError
-from continua.eulerian.body import GridFluid
+from continua.eulerian.body import GridFluid, from_zero
 from continua.eulerian.grid import free_memory, make_grid
 from continua.eulerian.liquid_flow import LiquidFlow, Spring
 from continua.eulerian.liquid_surface import drawn_surface
@@ -48,6 +48,9 @@ class Liquid(GridFluid):
             "no-slip" for a wall, "open" where liquid leaves, or a velocity [m/s]. Walls by default.
         origin: Corner with the smallest coordinates [m]; zeros by default.
         density: Density [kg/m3].
+        viscosity: Dynamic viscosity [Pa s]; water has 0.001, honey about 10. With it the liquid sticks to obstacles,
+            and to sides that are "no-slip".
+        surface_tension: Surface tension [N/m]; water has 0.072. It matters for drops of millimetres; steps get short.
         flip: Part of its own velocity that a particle keeps in a sub-step: 0 (APIC) is calm, 0.97 lively and noisy.
         seed: Of the places of particles in their cells.
         detail: Samples a cell along each axis from which the surface is drawn.
@@ -75,6 +78,8 @@ class Liquid(GridFluid):
         sides: Mapping[str, SideWish] | None = None,
         origin: Sequence[float] | None = None,
         density: float = 1000.0,
+        viscosity: float = 0.0,
+        surface_tension: float = 0.0,
         flip: float = 0.0,
         seed: int = 0,
         detail: int = 2,
@@ -98,14 +103,20 @@ class Liquid(GridFluid):
             sides={} if sides is None else sides,
             obstacles=obstacles,
             density=density,
-            viscosity=0.0,
+            viscosity=viscosity,
             scheme="maccormack",
             rtol=rtol,
             cfl=cfl,
             precision=precision,
             color=color,
             name=name,
-            make_flow=partial(LiquidFlow, reach=reach, flip=float(flip), seed=int(seed)),
+            make_flow=partial(
+                LiquidFlow,
+                reach=reach,
+                flip=float(flip),
+                seed=int(seed),
+                tension=from_zero(surface_tension, "surface_tension"),
+            ),
         )
         self.detail = int(detail)
         self._velocity = self._along_axes(velocity, "a liquid's velocity")

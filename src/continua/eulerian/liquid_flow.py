@@ -20,8 +20,8 @@ from continua.eulerian.grid import Grid
 from continua.eulerian.level_set import LevelSet
 from continua.eulerian.multigrid import Solve
 from continua.eulerian.particles import Particles
-from continua.eulerian.riders import Added, Rider, Riders, lift
-from continua.eulerian.viscosity import NARROW
+from continua.eulerian.riders import Added, Rider, Riders, lift, rub
+from continua.eulerian.viscosity import NARROW, Viscosity
 from continua.numerics.stages import timed
 
 __all__ = ["LiquidFlow", "Spring"]
@@ -34,6 +34,9 @@ _CATCH_UP = 1.5  # sub-steps in which a wrong volume is made good, but ...
 _MOST_GROWTH = 0.01  # ... never by more than this part of it a sub-step
 _FAR_OFF = 0.01  # part of the volume that, if it is missing, is made good at once, but ...
 _MOST_AT_ONCE = 0.05  # ... never more than this
+_CURVED = 1.8  # cells from the surface up to which its curvature is worked out
+_RIPPLES = 0.28  # of the time sqrt(rho h^3 / sigma) that a step may last with surface tension: 1 / sqrt(4 pi)
+_LEAST_FILLED = 0.1  # part of the box around a wet face that is taken to be filled at least, for viscosity
 
 
 @dataclass
@@ -58,15 +61,24 @@ class LiquidFlow(Flow):
         springs: Where liquid comes into being.
         drains: Cells in which it vanishes.
         riders: The bodies that float in it, or None.
+        tension: Surface tension [N/m].
     """
 
     def __init__(
-        self, grid: Grid, *args: Any, reach: int = 4, flip: float = 0.0, seed: int = 0, **options: Any
+        self,
+        grid: Grid,
+        *args: Any,
+        reach: int = 4,
+        flip: float = 0.0,
+        seed: int = 0,
+        tension: float = 0.0,
+        **options: Any,
     ) -> None:
         dtype = np.dtype(options.get("dtype", np.float32))
+        options.setdefault("centred", False)
         self.level = LevelSet(grid, dtype, reach)
         self.particles = Particles(grid, dtype, seed)
-        self.reach, self.flip = reach, flip
+        self.reach, self.flip, self.tension = reach, flip, tension
         self.target = 0.0
         self.springs: list[Spring] = []
         self.drains: list[NDArray[np.bool_]] = []
@@ -134,16 +146,44 @@ class LiquidFlow(Flow):
 
     # the parts of a step
 
+    @timed("viscosity")
+    def diffuse(self, dt: float, walls: Sequence[NDArray] = ()) -> list[Solve]:
+        """Spread momentum by viscosity over `dt` [s], within the liquid and to walls, which move with `walls` [m/s]."""
+        if self.viscosity == 0.0:
+            return []
+        for axis in self.grid.axes:
+            shut = self.cut.parts[axis] == 0
+            self.velocity[axis][shut] = walls[axis][shut] if len(walls) and walls[axis].size else 0
+        number = self.viscosity / self.density * dt / self.grid.spacing**2
+        filled = [self._filled(axis) for axis in range(3)]
+        self._viscosity = (
+            number,
+            Viscosity(self.cut, self.sides, number, slip=self.slip, filled=filled),
+        )
+        return self._viscosity[1].solve(self.velocity)
+
+    def _filled(self, axis: int) -> NDArray:
+        """Return how far the boxes around the faces across an array axis are filled, from 0 to 1."""
+        wide = [(int(a == axis), int(a == axis)) for a in range(3)]
+        phi = np.moveaxis(np.pad(self.level.phi, wide, mode="edge"), axis, 0)
+        wet = (phi[:-1] < 0.0) | (phi[1:] < 0.0)
+        part = np.minimum(0.5 - 0.5 * (phi[:-1] + phi[1:]), 1.0)
+        part = np.where(part > _LEAST_FILLED, part, np.where(wet, _LEAST_FILLED, 0.0))
+        return np.ascontiguousarray(np.moveaxis(part, 0, axis))
+
     @timed("pressure")
     def project(
         self, dt: float, walls: Any = None, growth: float | None = None, riders: Sequence[Rider] = ()
     ) -> Solve:
-        """Take off the gradient of the pressure below the surface; the surface itself is at pressure 0.
+        """Take off the gradient of the pressure below the surface.
+
+        The surface itself is at pressure 0, or at that of surface tension: tension times curvature.
 
         Args:
             dt: Length of the step [s].
             walls: Velocity of moving obstacles on the faces [m/s], or None.
-            growth: By which part of its volume the liquid shall grow in the step; None for what it lacks.
+            growth: By which part of its volume the liquid shall grow in the step, without surface tension; None for
+                what it lacks.
             riders: Bodies that are moved by the pressure.
         """
         none = np.zeros((0, 0, 0), self.dtype)
@@ -155,10 +195,14 @@ class LiquidFlow(Flow):
                 u[axis][shut] = walls[axis][shut] if walls[axis].size else 0
         parallel = self._b.size >= _PARALLEL_FROM
         flow_kernels.sources_of_pressure.pick(parallel)(*u, *parts, *walls, self._b)
+        tense = self.tension > 0.0 and growth is None
         growth = self._growth() if growth is None else growth
         rate = self.dtype.type(growth * self.grid.spacing / dt)
         surface_kernels.sources.pick(parallel)(self._b, phi, self.level.open_volume, rate)
         unit = self.density * self.grid.spacing / dt
+        if tense:
+            kappa, jump = self._curvature(), self.dtype.type(self.tension / self.grid.spacing / unit)
+            surface_kernels.tension_sources.pick(parallel)(self._b, phi, *self._weights, kappa, jump)
         scale = self.pressure_unit / unit  # the last pressure is the first guess
         self.pressure_unit = unit
         box = _wet_box(phi)
@@ -182,11 +226,29 @@ class LiquidFlow(Flow):
         self.potential[box] = x
         for axis in self.grid.axes:
             surface_kernels.subtract_gradient.pick(parallel)(u[axis], self.potential, parts[axis], phi, axis)
+            if tense:
+                surface_kernels.add_tension.pick(parallel)(u[axis], phi, parts[axis], axis, kappa, jump)
         for side in self.sides:
             if side.kind == "open":
                 gradient = 2.0 * side.inward * self.potential[side.layer()]
                 u[side.axis][side.layer()] -= np.where(parts[side.axis][side.layer()] > 0, gradient, 0.0)
         return solve
+
+    def _curvature(self) -> NDArray:
+        """Return the curvature of the surface in the cells around it, one over cells."""
+        phi = self.level.phi
+        kappa = np.empty_like(phi)
+        most = phi.dtype.type(self.grid.dim - 1)
+        surface_kernels.curvatures.pick(phi.size >= _PARALLEL_FROM)(phi, _CURVED, most, kappa)
+        return kappa
+
+    def parts_of(self, dt: float, cfl: float) -> int:
+        """Return in how many sub-steps nothing moves too far: liquid not, and not the shortest ripples either."""
+        count = super().parts_of(dt, cfl)
+        if self.tension > 0.0:
+            longest = _RIPPLES * (self.density * self.grid.spacing**3 / self.tension) ** 0.5
+            count = max(count, ceil(dt / longest - 1e-9))
+        return count
 
     @property
     def loss(self) -> float:
@@ -235,6 +297,9 @@ class LiquidFlow(Flow):
         if forces is not None:
             forces(dt)
         self.hold_sides()
+        viscous = self.diffuse(dt, walls)
+        for rider in riders:
+            rub(self, rider, dt)
         solve = self.project(dt, walls, riders=riders)
         if self.riders is not None:
             self.riders.arrive()
@@ -248,7 +313,7 @@ class LiquidFlow(Flow):
             self._move(time + dt)
         self._tidy(time + dt)
         self._make_up()
-        return FlowStep(dt, solve)
+        return FlowStep(dt, solve, viscous)
 
     def _pour(self, time: float) -> None:
         """Give faces in springs their velocity."""

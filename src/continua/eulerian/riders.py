@@ -21,9 +21,13 @@ from numpy.typing import NDArray
 from continua.contact import Shape
 from continua.eulerian.flow import Flow
 from continua.eulerian.obstacles import Obstacle
-from continua.eulerian.wall_forces import middles_of, walls_of
+from continua.eulerian.wall_forces import friction_on, middles_of, walls_of
 
-__all__ = ["Added", "Rider", "Riders", "lift"]
+__all__ = ["Added", "Rider", "Riders", "lift", "rub"]
+
+_STICKS = (
+    1.5  # mass of the liquid that sticks to a body in a step, over its own, from which on friction is less
+)
 
 
 @dataclass(eq=False)
@@ -36,7 +40,7 @@ class Rider:
         inverse: Its inverse mass, of velocity and angular velocity in world axes, shape [6, 6].
         depth: How deep it is [m], for a flow in a plane; else 1.
         lift: Receives impulse and moment by the weight of liquid between walls and middles of cells [N s, N m s], [6].
-        impulse: Receives those of the pressure, likewise.
+        impulse: Receives those of friction and pressure, likewise.
     """
 
     shape: Shape
@@ -115,10 +119,10 @@ class Added:
         return total
 
     def push(self, q: NDArray[np.float64]) -> None:
-        """Give the bodies the impulses of the pressure q."""
+        """Add the impulses of the pressure q to those of the bodies."""
         flat = q.reshape(-1)
         for walls in self._walls:
-            walls.rider.impulse[:] = -walls.mass * np.einsum("ij,i->j", walls.rows, flat[walls.cells])
+            walls.rider.impulse[:] += -walls.mass * np.einsum("ij,i->j", walls.rows, flat[walls.cells])
 
 
 def lift(flow: Flow, rider: Rider, gravity: NDArray[np.float64], dt: float) -> None:
@@ -154,6 +158,29 @@ def lift(flow: Flow, rider: Rider, gravity: NDArray[np.float64], dt: float) -> N
     rider.lift[3:] = dt * np.cross(middles + way - rider.center, forces).sum(axis=0)
     if grid.dim == 2:
         rider.lift[[2, 3, 4]] = 0.0
+
+
+def rub(flow: Flow, rider: Rider, dt: float) -> None:
+    """Add the friction of the viscous solve over `dt` [s] to the impulse of a body.
+
+    It was found for a body that keeps its velocity. A body that is light against the liquid that sticks to it in the
+    step would overshoot, so never more is given than that, about.
+    """
+    obstacles = [obstacle for obstacle in flow.cut.obstacles if obstacle.shape is rider.shape]
+    if flow.viscosity == 0.0 or flow.slip or not obstacles:
+        return
+    push = np.zeros(6)
+    for places, forces in friction_on(flow, obstacles[0]):
+        push[:3] += forces.sum(axis=0)
+        push[3:] += np.cross(places - rider.center, forces).sum(axis=0)
+    area = float(np.linalg.norm(walls_of(flow, obstacles[0])[1], axis=1).sum())
+    area *= flow.grid.spacing ** (flow.grid.dim - 1)
+    layer = (flow.viscosity / flow.density * dt) ** 0.5 + 0.5 * flow.grid.spacing
+    rate = flow.viscosity * area / layer * rider.depth * float(rider.inverse[0, 0])
+    push *= rider.depth * dt * min(1.0, _STICKS / max(rate * dt, 1e-300))
+    if flow.grid.dim == 2:
+        push[[2, 3, 4]] = 0.0
+    rider.impulse += push
 
 
 def _rows(

@@ -27,6 +27,7 @@ class _Component:
 
     Attributes:
         solver: The solver.
+        mass: What the velocity itself counts for, by how far samples are filled.
         free: Which samples are unknown.
         constant: What sides add to the right-hand side.
         target: Unknown samples beside known ones, as places in the flat array.
@@ -36,6 +37,7 @@ class _Component:
     """
 
     solver: Multigrid
+    mass: NDArray
     free: NDArray[np.bool_]
     constant: NDArray
     target: NDArray[np.intp]
@@ -55,10 +57,21 @@ class Viscosity:
         sides: The sides of the grid.
         number: Kinematic viscosity times dt over the squared spacing.
         slip: Whether obstacles let the fluid glide along.
+        filled: How far the box around each sample is filled, 0 in air, in arrays like the velocity. Nothing passes into
+            air: no stress acts on a free surface. None if all is fluid.
     """
 
-    def __init__(self, cut: CutCells, sides: Sequence[Side], number: float, *, slip: bool = False) -> None:
+    def __init__(
+        self,
+        cut: CutCells,
+        sides: Sequence[Side],
+        number: float,
+        *,
+        slip: bool = False,
+        filled: Sequence[NDArray] | None = None,
+    ) -> None:
         self.cut, self.sides, self.slip = cut, sides, slip
+        self._filled = filled
         self.mass = 1.0 / number
         self._drops: dict[int, NDArray[np.float64]] = {}
         self._components = {axis: self._component(axis) for axis in cut.grid.axes}
@@ -69,6 +82,9 @@ class Viscosity:
         for side in self.sides:
             if side.axis == axis and side.kind != "open":
                 free[side.layer()] = False
+        full = np.ones_like(part) if self._filled is None else self._filled[axis].astype(part.dtype)
+        air = full == 0.0
+        free &= ~air
         phi = self._distances(axis)
         fixed, constant = np.zeros_like(part), np.zeros_like(part)
         places = np.arange(part.size).reshape(part.shape)
@@ -78,23 +94,25 @@ class Viscosity:
             weights.append(weight)
             if a not in grid.axes:
                 continue
-            f, p, at = np.moveaxis(free, a, 0), np.moveaxis(phi, a, 0), np.moveaxis(places, a, 0)
-            np.moveaxis(weight, a, 0)[1:-1] = f[:-1] & f[1:]
+            f, p, at, o, v = (np.moveaxis(q, a, 0) for q in (free, phi, places, air, full))
+            np.moveaxis(weight, a, 0)[1:-1] = np.where(f[:-1] & f[1:], np.maximum(v[:-1], v[1:]), 0.0)
             for mine, other in ((slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))):
                 wall = p[other] <= 0.0
-                edge = f[mine] & ~f[other] & ~(wall & self.slip)
+                edge = f[mine] & ~f[other] & ~(wall & self.slip) & (wall | ~o[other])
                 near, far = np.maximum(p[mine][edge], 0.0), np.minimum(p[other][edge], 0.0)
                 theta = np.where(far < 0.0, near / np.where(far < 0.0, near - far, 1.0), 1.0)
-                known.append((at[mine][edge], at[other][edge], 1.0 / np.maximum(theta, _NEAREST), wall[edge]))
+                pull = v[mine][edge] / np.maximum(theta, _NEAREST)
+                known.append((at[mine][edge], at[other][edge], pull, wall[edge]))
         for side in self.sides:
             if side.axis != axis and side.kind == "velocity":
-                fixed[side.layer()] += 2.0 * free[side.layer()]
-                constant[side.layer()] += 2.0 * free[side.layer()] * side.velocity[axis]
+                held = 2.0 * np.where(free, full, 0.0)[side.layer()]
+                fixed[side.layer()] += held
+                constant[side.layer()] += held * side.velocity[axis]
         target, source, pull, wall = (np.concatenate(lists) for lists in zip(*known))
         np.add.at(fixed.reshape(-1), target, pull.astype(part.dtype))
-        mass = np.where(free, self.mass, 1.0).astype(part.dtype)
+        mass = np.where(free, self.mass * full, 1.0).astype(part.dtype)
         solver = Multigrid(weights, fixed, mass=mass, smoothing=1, levels=1 if self.mass > _HEAVY else 32)
-        return _Component(solver, free, constant, target, source, pull, wall)
+        return _Component(solver, mass, free, constant, target, source, pull, wall)
 
     def _distances(self, axis: int) -> NDArray[np.float64]:
         """Return the distance of the middles of faces to the nearest obstacle [m]."""
@@ -110,7 +128,7 @@ class Viscosity:
         solves = []
         for axis, part in self._components.items():
             u = velocity[axis]
-            b = np.where(part.free, self.mass * u, 0.0) + part.constant
+            b = np.where(part.free, part.mass * u, 0.0) + part.constant
             np.add.at(b.reshape(-1), part.target, part.pull * u.reshape(-1)[part.source])
             x = np.where(part.free, u, 0.0).astype(np.float64)
             solves.append(part.solver.solve(b, x, rtol=rtol))

@@ -10,7 +10,7 @@ from continua.eulerian.cutcells import CutCells
 from continua.eulerian.flow import Flow
 from continua.eulerian.obstacles import Obstacle
 
-__all__ = ["force_on", "middles_of", "walls_of"]
+__all__ = ["force_on", "friction_on", "middles_of", "walls_of"]
 
 _SAME = 5e-3  # of the spacing: distances that differ by less are those of one obstacle
 
@@ -30,7 +30,7 @@ def force_on(flow: Flow, obstacle: Obstacle, center: NDArray[np.float64], time: 
     result = np.zeros(6)
     if not obstacle.distances.size or min(obstacle.distances.shape[flow.grid.first :]) < 2:
         return result
-    for places, forces in (_pressure(flow, obstacle), *_friction(flow, obstacle)):
+    for places, forces in (_pressure(flow, obstacle), *friction_on(flow, obstacle)):
         if len(places):
             gaps, normals, _ = obstacle.shape.meet(places, time, 0.0)
             arms = places - np.asarray(gaps)[:, None] * normals - center
@@ -72,7 +72,7 @@ def walls_of(flow: Flow, obstacle: Obstacle) -> tuple[NDArray[np.int64], NDArray
     return index[keep], areas[keep]
 
 
-def _friction(flow: Flow, obstacle: Obstacle) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def friction_on(flow: Flow, obstacle: Obstacle) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Return the places of samples beside a wall of the obstacle [m] and the friction there [N], for each component."""
     if flow.friction is None or flow.slip:
         return []

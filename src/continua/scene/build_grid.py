@@ -26,7 +26,8 @@ _SAME = (
 )
 _SMOKE = ("expansion", "weight", "confinement", "fade", "cooling")
 _LIQUID = (
-    "name", "size", "cells", "origin", "velocity", "density", "flip", "seed", "detail", "rtol", "cfl", "precision",
+    "name", "size", "cells", "origin", "velocity", "density", "viscosity", "surface_tension",
+    "flip", "seed", "detail", "rtol", "cfl", "precision",
 )  # fmt: skip
 _TUNNEL = ("speed", "walls", "streaks")
 

@@ -39,6 +39,14 @@ class Liquid(Model):
     obstacles: list[Obstacle] = option("What stands, or moves, in the liquid.", [], max_length=1000)
     sides: Sides = option("What the sides do; liquid leaves at open ones.", Sides())
     density: Number = option("Mass per volume.", 1000.0, unit="kg/m³", gt=0, le=1e6)
+    viscosity: Number = option(
+        "Dynamic viscosity: 0.001 for water, about 10 for honey. It sticks to obstacles and to no-slip sides.",
+        0.0, unit="Pa·s", ge=0, le=1e9,
+    )  # fmt: skip
+    surface_tension: Number = option(
+        "Surface tension: 0.072 for water. It matters for drops of millimetres; steps get short.",
+        0.0, unit="N/m", ge=0, le=1e6,
+    )  # fmt: skip
     flip: Number = option(
         "Part of its own velocity that a particle keeps: 0 is calm, 0.97 lively and noisy.", 0.0, ge=0, le=1
     )
