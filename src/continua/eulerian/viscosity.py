@@ -94,7 +94,8 @@ class Viscosity:
             weights.append(weight)
             if a not in grid.axes:
                 continue
-            f, p, at, o, v = (np.moveaxis(q, a, 0) for q in (free, phi, places, air, full))
+            f, p, at = np.moveaxis(free, a, 0), np.moveaxis(phi, a, 0), np.moveaxis(places, a, 0)
+            o, v = np.moveaxis(air, a, 0), np.moveaxis(full, a, 0)
             np.moveaxis(weight, a, 0)[1:-1] = np.where(f[:-1] & f[1:], np.maximum(v[:-1], v[1:]), 0.0)
             for mine, other in ((slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))):
                 wall = p[other] <= 0.0
