@@ -191,6 +191,21 @@ def test_a_piston_displaces_its_own_volume():
     assert out == pytest.approx(speed * grid.size[1], rel=1e-6)
 
 
+@pytest.mark.parametrize(("sides", "said"), [({}, True), ({"right": "open"}, False)])
+def test_a_piston_in_a_closed_box_is_told_of(sides, said):
+    motion = ct.Motion.translate((0.4, 0.0, 0.0))
+    piston = ct.Box(center=(0.1, 0.5, 0.0), size=(0.4, 2.0, 2.0), motion=motion)
+    world = ct.World([ct.Smoke((2.0, 1.0), (32, 16), sides=sides, obstacles=[piston])], dt=0.02)
+    assert any("change the volume" in words for words in world.step()[0].warnings) == said
+
+
+def test_a_ball_that_moves_in_a_closed_box_squeezes_nothing():
+    motion = ct.Motion.translate((0.4, 0.1, 0.0))
+    ball = ct.Sphere(center=(0.7, 0.5, 0.0), radius=0.22, motion=motion)
+    world = ct.World([ct.Smoke((2.0, 1.0), (32, 16), sides={}, obstacles=[ball])], dt=0.02)
+    assert not any(world.step()[0].warnings for _ in range(8))
+
+
 @pytest.mark.parametrize("dim", [2, 3])
 def test_an_edited_flow_has_the_equations_of_a_fresh_one(dim):
     grid = make_grid((1.0,) * dim, (24,) * dim)

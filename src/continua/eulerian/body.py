@@ -201,6 +201,11 @@ class GridFluid:
         found += [
             f"obstacles shut off the side {name}: what it lets flow cannot go on" for name in flow.shut_off()
         ]
+        if flow.squeezed:
+            found.append(
+                "obstacles change the volume of a region without an open side: no incompressible flow does that; make "
+                "a side of the grid 'open'"
+            )
         return StepReport(
             body=self.name,
             step=self._surroundings.step,

@@ -25,6 +25,7 @@ __all__ = ["Flow", "FlowStep"]
 
 _PARALLEL_FROM = 16384
 _LAYERS = 3  # of samples behind walls that get a velocity
+_SQUEEZED = 0.01  # part of all that flows into cells by which moving walls change a closed region, to be said
 _MOST_PARTS = 1000  # sub-steps of a step; speeds that need more are those of an explosion
 
 
@@ -86,6 +87,7 @@ class Flow:
         check_balance(self.sides, self.cut.parts)
         self.velocity = [np.zeros(grid.faces_shape(a), self.dtype) for a in range(3)]
         self._spare = [np.zeros_like(u) for u in self.velocity]
+        self.squeezed = False
         self.impulse: list[NDArray] = []
         self.impulse_dt = 0.0
         self.potential = np.zeros(grid.shape)
@@ -250,6 +252,7 @@ class Flow:
             shut = parts[axis][near] == 0
             u[axis][near][shut] = walls[axis][near][shut] if walls[axis].size else 0
         flow_kernels.sources_of_pressure.pick(parallel)(*u, *parts, *walls, self._b)
+        self.squeezed = self.cut.moves and self.solver.regions.unbalanced(self._b, _SQUEEZED)
         unit = self.density * self.grid.spacing / dt
         if self.pressure_unit not in (0.0, unit):
             self.potential *= self.pressure_unit / unit  # the last pressure is the first guess

@@ -17,6 +17,7 @@ from continua.eulerian import level_set_kernels as kernels
 from continua.eulerian import level_set_wide as wide
 from continua.eulerian.cutcells import CutCells
 from continua.eulerian.grid import Grid
+from continua.numerics.stages import timed
 
 __all__ = ["LevelSet"]
 
@@ -108,6 +109,7 @@ class LevelSet:
             for number in range(1, _HIDDEN_LAYERS + 1):
                 advection_kernels.fill_layer.pick(self._parallel)(self.phi, self._hidden, number)
 
+    @timed("re-distancing")
     def redistance(self) -> None:
         """Make the level set a distance again, from the surface on, which stays where it is."""
         out = np.empty_like(self.phi)

@@ -44,6 +44,16 @@ class Regions:
             self.labels = np.empty(fixed.shape, np.int32)
             kernels.fill_labels(runs, start, number, self.labels)
 
+    def unbalanced(self, values: NDArray, part: float) -> bool:
+        """Tell whether the values of a closed region sum up to more than this part of the sum of their sizes."""
+        if self.labels is None:
+            return False
+        inside = self.labels >= 0
+        labels, v = self.labels[inside], values[inside].astype(np.float64)
+        net = np.abs(np.bincount(labels, weights=v, minlength=self.count))
+        gross = np.bincount(labels, weights=np.abs(v), minlength=self.count)
+        return bool(((self.sizes > 0) & (net > part * gross)).any())
+
     def level_out(self, values: NDArray) -> NDArray[np.float64]:
         """Subtract the mean from the values of each closed region, and return these means, shape [count]."""
         if self.labels is None:
