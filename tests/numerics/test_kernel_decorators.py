@@ -83,7 +83,10 @@ def test_the_two_variants_of_a_pair_do_not_share_their_cache(tmp_path):
         "import numba, numpy as np\nfrom continua.numerics import kernel_pair\n"
         "@kernel_pair\ndef who(out):\n"
         "    for i in numba.prange(out.shape[0]):\n"
-        "        out[i] = numba.get_thread_id()\n"
+        "        work = 0.0\n"
+        "        for k in range(20000):\n"  # so long that a second thread wakes up, whatever makes the threads
+        "            work += np.sin(0.1 * k)\n"
+        "        out[i] = numba.get_thread_id() + int(0.0 * work)\n"
         "def count(function):\n"
         "    out = np.zeros(1000, np.int64)\n    function(out)\n    return len(np.unique(out))\n"
     )

@@ -86,10 +86,8 @@ def test_light_is_lost_along_the_way_through_a_cube(browser):  # noqa: F811
         behind = shot(page)
     color = np.round(255.0 * color_map())[-1]
     for spot, (x, y) in zip(spots, places):
-        patch = np.s_[y - 4 : y + 5, x - 4 : x + 5]
-        left = ((seen[patch] - color).mean((0, 1)) / (behind[patch] - color).mean((0, 1)))[
-            2
-        ]  # in blue they differ most
+        red = np.s_[y - 4 : y + 5, x - 4 : x + 5, 0]  # there they differ most, so that bytes are exact enough
+        left = (seen[red].mean() - color[0]) / (behind[red].mean() - color[0])
         assert left == pytest.approx(np.exp(-THICKNESS * way_through_cube(eye, spot)), rel=0.04), spot
 
 
