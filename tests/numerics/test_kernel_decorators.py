@@ -85,8 +85,8 @@ def test_the_two_variants_of_a_pair_do_not_share_their_cache(tmp_path):
         "    for i in numba.prange(out.shape[0]):\n"
         "        work = 0.0\n"
         "        for k in range(20000):\n"  # so long that a second thread wakes up, whatever makes the threads
-        "            work += np.sin(0.1 * k)\n"
-        "        out[i] = numba.get_thread_id() + int(0.0 * work)\n"
+        "            work += np.sin(0.1 * k + i)\n"
+        "        out[i] = numba.get_thread_id() if work < 1e9 else -1\n"
         "def count(function):\n"
         "    out = np.zeros(1000, np.int64)\n    function(out)\n    return len(np.unique(out))\n"
     )
