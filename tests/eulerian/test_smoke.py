@@ -118,6 +118,8 @@ def test_bad_input_is_refused():
         WindTunnel(precision="half")
     with pytest.raises(ct.InputError, match="one of slip, no-slip, open"):
         Smoke((1.0, 1.0), (8, 8), sides={"top": "wet"})
+    with pytest.raises(ct.InputError, match="slip is True, False or None, not 'no-slip'"):
+        WindTunnel(slip="no-slip")
 
 
 def test_air_with_viscosity_may_glide_along_obstacles():

@@ -75,6 +75,8 @@ class GridFluid:
     ) -> None:
         if precision not in ("single", "double"):
             raise InputError(f"a grid fluid's precision is 'single' or 'double', not '{precision}'")
+        if slip not in (None, True, False):
+            raise InputError(f"a grid fluid's slip is True, False or None, not {slip!r}")
         self.name, self.color = name, color
         self.cfl = above_zero(cfl, "cfl")
         self.flow: Any = make_flow(
