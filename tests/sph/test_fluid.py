@@ -188,3 +188,26 @@ def test_frame_has_points_and_fields():
     mesh = reconstruct(water.positions, 0.025)
     assert mesh.is_closed
     assert abs(mesh.volume / (water.mass_total / 1000.0) - 1.0) < 0.35
+
+
+def falling(points, speed):
+    """Let particles fall on a plane for 0.3 s; return the fluid, how often one was put back, and what was said."""
+    fluid = ct.Fluid(points=points, particle_radius=0.025, velocity=(0.0, -speed, 0.0), name="film")
+    world = ct.World([fluid], colliders=[ct.Plane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0))], dt=0.01)
+    times, said = 0, set()
+    for _ in range(30):
+        said.update(world.step()[0].warnings)
+        times += sum(step.returned for step in world.fluid_system.history)
+    return fluid, times, said
+
+
+def test_a_film_rests_on_a_wall_without_a_word_and_an_impact_is_told():
+    line = 0.05 * np.arange(-6.0, 7.0)
+    sheet = np.stack(np.meshgrid(line, [0.06], line, indexing="ij"), axis=-1).reshape(-1, 3)
+    film, times, said = falling(sheet, 0.0)
+    assert times > 0
+    assert not said
+    assert film.positions[:, 1].min() >= 0.0
+    assert falling(np.array([[0.003, 0.3, 0.007]]), 3.0)[2] == {
+        "a particle that had entered a wall was put back"
+    }

@@ -143,20 +143,20 @@ class SkinWall:
 
     def put_back(
         self, fluid: Pressing, walls: WallSums, origin: NDArray, time: float, dt: float, diameter: float
-    ) -> int:
-        """Move particles that have entered the skin back to it; return how many there were.
+    ) -> NDArray[np.float64]:
+        """Move particles that have entered the skin back to it; return how deep each was [m].
 
         The skin is where it was at the start of the sub-step, since bodies move after the fluid.
         """
         near = np.flatnonzero(self._share > _NEAR_SKIN)
         if len(near) == 0:
-            return 0
+            return np.zeros(0)
         rows, velocities = fluid.rows.reshape(-1, 4), fluid.velocities.reshape(-1, 4)
         nodes, speeds = self.carrier.nodes()
         found = self._distance(nodes).closest(rows[near, :3].astype(np.float64) + origin)
         inside = np.flatnonzero(found.distances < 0.0)
         if len(inside) == 0:
-            return 0
+            return np.zeros(0)
         who, n = near[inside], found.gradients[inside]
         corners = self.triangles[found.triangles[inside]]
         weights = _weights_at(nodes[corners], found.points[inside])
@@ -169,7 +169,7 @@ class SkinWall:
         result = np.zeros_like(nodes)
         np.add.at(result, corners, weights[:, :, None] * impulses[:, None, :])
         self.carrier.receive(result)
-        return len(inside)
+        return -found.distances[inside]
 
     def speed(self, corners: NDArray[np.float64], time: float, dt: float) -> float:
         """Return the largest speed of the skin [m/s]."""

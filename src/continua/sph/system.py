@@ -32,6 +32,7 @@ __all__ = ["FluidSystem", "SubStep"]
 
 _SHORTEST = 1e-4  # of the longest sub-step; speeds that need shorter ones are those of an explosion
 _SHAKING = 0.75  # of sqrt(2 p / rho), p the mean pressure: as fast as particles are taken to be at least
+_ENTERED = 0.05  # of the diameter: particles deeper in a wall did not just rest on it
 _OVERLAPS = (
     (0.6, 1),
     (0.88, 4),
@@ -40,13 +41,17 @@ _OVERLAPS = (
 
 @dataclass
 class SubStep:
-    """What one sub-step did: its length [s], the two solves, viscosity iterations, and particles put back."""
+    """What one sub-step did: its length [s], the two solves, viscosity iterations, and particles put back.
+
+    Of these, those in `entered` were far inside of a wall; the others are those of thin films, which rest on it.
+    """
 
     dt: float
     density: SolveFacts
     divergence: SolveFacts
     viscous: int = 0
     returned: int = 0
+    entered: int = 0
 
 
 @dataclass
@@ -228,12 +233,12 @@ class FluidSystem:
         warnings = []
         if capped:
             warnings.append(f"{capped} of {len(steps)} sub-steps reached {most} pressure iterations")
-        returned = sum(s.returned for s in steps)
-        if returned:
+        entered = sum(s.entered for s in steps)
+        if entered:
             warnings.append(
                 "a particle that had entered a wall was put back"
-                if returned == 1
-                else f"particles that had entered a wall were put back {returned} times"
+                if entered == 1
+                else f"particles that had entered a wall were put back {entered} times"
             )
         return StepReport(
             body=fluid.name,
@@ -278,8 +283,9 @@ class FluidSystem:
             self._press(felt, pressures, sticky, time)
         motion_kernels.push_and_move.pick(p.parallel)(p.rows, p.velocities, p.pushes, dt)
         self._dt = dt
-        returned = self._put_back(time + dt)
-        return SubStep(dt, density, divergence, viscous, returned)
+        depths = self._put_back(time + dt)
+        entered = int((depths > _ENTERED * self.diameter).sum())
+        return SubStep(dt, density, divergence, viscous, len(depths), entered)
 
     @timed("neighbours and densities")
     def measure(self, time: float) -> None:
@@ -367,14 +373,18 @@ class FluidSystem:
             corners = np.stack(np.meshgrid(*ends.T, indexing="ij"), axis=-1).reshape(-1, 3)
         return max((wall.speed(corners, time, self._dt) for wall in self.walls), default=0.0)
 
-    def _put_back(self, time: float) -> int:
-        """Move particles that have entered a wall back to its surface; return how many there were."""
+    def _put_back(self, time: float) -> NDArray[np.float64]:
+        """Move particles that have entered a wall back to its surface; return how deep each was [m]."""
         p = self.particles
         if not all_finite(p.rows):
             raise self._exploded("it has positions that are not numbers")
         fluid = self._pressing(p.source)
-        return sum(
-            wall.put_back(fluid, p.walls, self.origin, time, self._dt, self.diameter) for wall in self.walls
+        return np.concatenate(
+            [np.zeros(0)]
+            + [
+                wall.put_back(fluid, p.walls, self.origin, time, self._dt, self.diameter)
+                for wall in self.walls
+            ]
         )
 
     # emitters and drains

@@ -99,8 +99,8 @@ class Wall(Protocol):
 
     def put_back(
         self, fluid: Pressing, walls: WallSums, origin: NDArray, time: float, dt: float, diameter: float
-    ) -> int:
-        """Move particles that have entered the wall back to its surface; return how many there were."""
+    ) -> NDArray[np.float64]:
+        """Move particles that have entered the wall back to its surface; return how deep each was [m]."""
 
     def speed(self, corners: NDArray[np.float64], time: float, dt: float) -> float:
         """Return the wall's largest speed at points [k, 3] around the fluid [m/s]."""
@@ -195,18 +195,18 @@ class ShapeWall:
 
     def put_back(
         self, fluid: Pressing, walls: WallSums, origin: NDArray, time: float, dt: float, diameter: float
-    ) -> int:
-        """Move particles that have entered the wall back to its surface; return how many there were."""
+    ) -> NDArray[np.float64]:
+        """Move particles that have entered the wall back to its surface; return how deep each was [m]."""
         place = self._place(origin, time, dt)
         near = self.model.suspects(walls, fluid.rows, place, 0.1 * diameter)
         if len(near) == 0:
-            return 0
+            return np.zeros(0)
         rows, velocities = fluid.rows.reshape(-1, 4), fluid.velocities.reshape(-1, 4)
         local = (rows[near, :3].astype(np.float64) - place.shift) @ place.turn
         gaps, normals = self.shape.distances(local)
         inside = np.flatnonzero(gaps < 0.0)
         if len(inside) == 0:
-            return 0
+            return np.zeros(0)
         who, n = near[inside], normals[inside] @ place.turn.T
         x = rows[who, :3].astype(np.float64) + (OUT * diameter - gaps[inside])[:, None] * n
         rows[who, :3] = x
@@ -214,7 +214,7 @@ class ShapeWall:
         into = np.minimum(((before - _speeds(place, x)) * n).sum(axis=1), 0.0)
         velocities[who, :3] = before - into[:, None] * n
         self._receive(x + origin, fluid.masses[who, None] * (before - velocities[who, :3]))
-        return len(inside)
+        return -gaps[inside]
 
     def speed(self, corners: NDArray[np.float64], time: float, dt: float) -> float:
         """Return the wall's largest speed at points [k, 3] around the fluid [m/s]."""
