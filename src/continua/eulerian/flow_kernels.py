@@ -10,6 +10,7 @@ from continua.numerics import inline, kernel_pair
 
 __all__ = [
     "at_centers",
+    "before_face",
     "confine",
     "largest",
     "push_faces",
@@ -17,6 +18,12 @@ __all__ = [
     "subtract_gradient",
     "vorticity",
 ]
+
+
+@inline
+def before_face(axis, i, j, k):
+    """Return the cell before the face (i, j, k) across `axis`; the one after it has the same numbers as the face."""
+    return (i - 1 if axis == 0 else i), (j - 1 if axis == 1 else j), (k - 1 if axis == 2 else k)
 
 
 @kernel_pair
@@ -70,9 +77,7 @@ def push_faces(u, axis, a, fa, b, fb):
         if (axis == 0 and i == 0) or (axis == 1 and j == 0):
             continue
         for k in range(1 if axis == 2 else 0, n2):
-            p = i - 1 if axis == 0 else i
-            q = j - 1 if axis == 1 else j
-            s = k - 1 if axis == 2 else k
+            p, q, s = before_face(axis, i, j, k)
             u[i, j, k] += fa * (a[i, j, k] + a[p, q, s]) + fb * (b[i, j, k] + b[p, q, s])
 
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from continua.eulerian.flow_kernels import before_face
 from continua.numerics import inline, kernel, kernel_pair
 
 __all__ = [
-    "add_tension",
-    "curvatures",
     "equations",
     "known_faces",
     "no_sources",
+    "reach",
     "sources",
     "spread",
     "subtract_gradient",
-    "tension_sources",
 ]
 
 NEAREST = 0.01  # of the spacing: the surface is never taken to be nearer to a middle of a cell
 
 
 @inline
-def _reach(wet, dry):
+def reach(wet, dry):
     """Return 1 over the part of the way from a wet to a dry middle at which the surface lies."""
     return 1.0 / min(max(wet / (wet - dry), NEAREST), 1.0)
 
@@ -47,22 +46,22 @@ def equations(phi, w0, w1, w2, fixed, i0, i1, i2, held, coarse):
             if wet:
                 exact = rough = fixed[i, j, k]
                 if i > 0 and phi[i - 1, j, k] >= 0.0:
-                    exact += w0[i, j, k] * _reach(here, phi[i - 1, j, k])
+                    exact += w0[i, j, k] * reach(here, phi[i - 1, j, k])
                     rough += 2.0 * w0[i, j, k]
                 if i < n0 - 1 and phi[i + 1, j, k] >= 0.0:
-                    exact += w0[i + 1, j, k] * _reach(here, phi[i + 1, j, k])
+                    exact += w0[i + 1, j, k] * reach(here, phi[i + 1, j, k])
                     rough += 2.0 * w0[i + 1, j, k]
                 if j > 0 and phi[i, j - 1, k] >= 0.0:
-                    exact += w1[i, j, k] * _reach(here, phi[i, j - 1, k])
+                    exact += w1[i, j, k] * reach(here, phi[i, j - 1, k])
                     rough += 2.0 * w1[i, j, k]
                 if j < n1 - 1 and phi[i, j + 1, k] >= 0.0:
-                    exact += w1[i, j + 1, k] * _reach(here, phi[i, j + 1, k])
+                    exact += w1[i, j + 1, k] * reach(here, phi[i, j + 1, k])
                     rough += 2.0 * w1[i, j + 1, k]
                 if k > 0 and phi[i, j, k - 1] >= 0.0:
-                    exact += w2[i, j, k] * _reach(here, phi[i, j, k - 1])
+                    exact += w2[i, j, k] * reach(here, phi[i, j, k - 1])
                     rough += 2.0 * w2[i, j, k]
                 if k < n2 - 1 and phi[i, j, k + 1] >= 0.0:
-                    exact += w2[i, j, k + 1] * _reach(here, phi[i, j, k + 1])
+                    exact += w2[i, j, k + 1] * reach(here, phi[i, j, k + 1])
                     rough += 2.0 * w2[i, j, k + 1]
             held[i, j, k] = exact
             coarse[i, j, k] = rough
@@ -77,17 +76,15 @@ def subtract_gradient(u, p, part, phi, axis):
         if (axis == 0 and i == 0) or (axis == 1 and j == 0):
             continue
         for k in range(1 if axis == 2 else 0, n2):
-            a = i - 1 if axis == 0 else i
-            b = j - 1 if axis == 1 else j
-            c = k - 1 if axis == 2 else k
+            a, b, c = before_face(axis, i, j, k)
             here, before = phi[i, j, k], phi[a, b, c]
             if part[i, j, k] > 0 and (here < 0.0 or before < 0.0):
                 if here < 0.0 and before < 0.0:
                     u[i, j, k] -= p[i, j, k] - p[a, b, c]
                 elif here < 0.0:
-                    u[i, j, k] -= p[i, j, k] * _reach(here, before)
+                    u[i, j, k] -= p[i, j, k] * reach(here, before)
                 else:
-                    u[i, j, k] += p[a, b, c] * _reach(before, here)
+                    u[i, j, k] += p[a, b, c] * reach(before, here)
 
 
 @kernel_pair
@@ -98,101 +95,6 @@ def sources(b, phi, open_volume, growth):
         i, j = r // n1, r % n1
         for k in range(n2):
             b[i, j, k] = b[i, j, k] + growth * open_volume[i, j, k] if phi[i, j, k] < 0.0 else 0.0
-
-
-@inline
-def _at(phi, i, j, k):
-    """Return the level set in a cell, mirrored at the sides of the box."""
-    n0, n1, n2 = phi.shape
-    return phi[min(max(i, 0), n0 - 1), min(max(j, 0), n1 - 1), min(max(k, 0), n2 - 1)]
-
-
-@inline
-def _curvature(phi, i, j, k):
-    """Return the divergence of the normal of the level set in a cell, one over cells, by second differences."""
-    c = _at(phi, i, j, k)
-    a, b = _at(phi, i - 1, j, k), _at(phi, i + 1, j, k)
-    gx, hxx = 0.5 * (b - a), a + b - 2.0 * c
-    a, b = _at(phi, i, j - 1, k), _at(phi, i, j + 1, k)
-    gy, hyy = 0.5 * (b - a), a + b - 2.0 * c
-    a, b = _at(phi, i, j, k - 1), _at(phi, i, j, k + 1)
-    gz, hzz = 0.5 * (b - a), a + b - 2.0 * c
-    hxy = _at(phi, i + 1, j + 1, k) - _at(phi, i + 1, j - 1, k)
-    hxy = 0.25 * (hxy - _at(phi, i - 1, j + 1, k) + _at(phi, i - 1, j - 1, k))
-    hxz = _at(phi, i + 1, j, k + 1) - _at(phi, i + 1, j, k - 1)
-    hxz = 0.25 * (hxz - _at(phi, i - 1, j, k + 1) + _at(phi, i - 1, j, k - 1))
-    hyz = _at(phi, i, j + 1, k + 1) - _at(phi, i, j + 1, k - 1)
-    hyz = 0.25 * (hyz - _at(phi, i, j - 1, k + 1) + _at(phi, i, j - 1, k - 1))
-    square = gx * gx + gy * gy + gz * gz
-    if square < 0.01:
-        return 0.0
-    value = gx * gx * (hyy + hzz) + gy * gy * (hxx + hzz) + gz * gz * (hxx + hyy)
-    value -= 2.0 * (gx * gy * hxy + gx * gz * hxz + gy * gz * hyz)
-    return value / (square * square**0.5)
-
-
-@kernel_pair
-def curvatures(phi, band, most, kappa):
-    """Set the curvature of the level set, one over cells, where it is at most `band` cells; between -most and most."""
-    n0, n1, n2 = phi.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        for k in range(n2):
-            kappa[i, j, k] = 0.0
-            if abs(phi[i, j, k]) <= band:
-                kappa[i, j, k] = min(max(_curvature(phi, i, j, k), -most), most)
-
-
-@inline
-def _jump(phi, kappa, i, j, k, a, b, c):
-    """Return the curvature on the surface between a wet cell (i, j, k) and a dry one, over the part of the way."""
-    reach = _reach(phi[i, j, k], phi[a, b, c])
-    return (kappa[i, j, k] + (kappa[a, b, c] - kappa[i, j, k]) / reach) * reach
-
-
-@kernel_pair
-def tension_sources(b, phi, w0, w1, w2, kappa, scale):
-    """Add what the pressure on the surface, `scale` times its curvature, gives to the equations of wet cells."""
-    n0, n1, n2 = phi.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        for k in range(n2):
-            if phi[i, j, k] >= 0.0:
-                continue
-            total = 0.0
-            if i > 0 and phi[i - 1, j, k] >= 0.0:
-                total += w0[i, j, k] * _jump(phi, kappa, i, j, k, i - 1, j, k)
-            if i < n0 - 1 and phi[i + 1, j, k] >= 0.0:
-                total += w0[i + 1, j, k] * _jump(phi, kappa, i, j, k, i + 1, j, k)
-            if j > 0 and phi[i, j - 1, k] >= 0.0:
-                total += w1[i, j, k] * _jump(phi, kappa, i, j, k, i, j - 1, k)
-            if j < n1 - 1 and phi[i, j + 1, k] >= 0.0:
-                total += w1[i, j + 1, k] * _jump(phi, kappa, i, j, k, i, j + 1, k)
-            if k > 0 and phi[i, j, k - 1] >= 0.0:
-                total += w2[i, j, k] * _jump(phi, kappa, i, j, k, i, j, k - 1)
-            if k < n2 - 1 and phi[i, j, k + 1] >= 0.0:
-                total += w2[i, j, k + 1] * _jump(phi, kappa, i, j, k, i, j, k + 1)
-            b[i, j, k] += scale * total
-
-
-@kernel_pair
-def add_tension(u, phi, part, axis, kappa, scale):
-    """Add the gradient that the pressure on the surface, `scale` times its curvature, makes on faces beside it."""
-    n0, n1, n2 = phi.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        if (axis == 0 and i == 0) or (axis == 1 and j == 0):
-            continue
-        for k in range(1 if axis == 2 else 0, n2):
-            a = i - 1 if axis == 0 else i
-            b = j - 1 if axis == 1 else j
-            c = k - 1 if axis == 2 else k
-            here, before = phi[i, j, k] < 0.0, phi[a, b, c] < 0.0
-            if part[i, j, k] > 0 and here != before:
-                if here:
-                    u[i, j, k] += scale * _jump(phi, kappa, i, j, k, a, b, c)
-                else:
-                    u[i, j, k] -= scale * _jump(phi, kappa, a, b, c, i, j, k)
 
 
 @kernel_pair

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.eulerian import cut_kernels, flow_kernels
 from continua.eulerian import free_surface_kernels as surface_kernels
+from continua.eulerian import surface_tension_kernels as tension_kernels
 from continua.eulerian.cutcells import Window
 from continua.eulerian.flow import Flow, FlowStep
 from continua.eulerian.free_surface import FreeSurface
@@ -202,7 +203,7 @@ class LiquidFlow(Flow):
         unit = self.density * self.grid.spacing / dt
         if tense:
             kappa, jump = self._curvature(), self.dtype.type(self.tension / self.grid.spacing / unit)
-            surface_kernels.tension_sources.pick(parallel)(self._b, phi, *self._weights, kappa, jump)
+            tension_kernels.tension_sources.pick(parallel)(self._b, phi, *self._weights, kappa, jump)
         scale = self.pressure_unit / unit  # the last pressure is the first guess
         self.pressure_unit = unit
         box = _wet_box(phi)
@@ -227,7 +228,7 @@ class LiquidFlow(Flow):
         for axis in self.grid.axes:
             surface_kernels.subtract_gradient.pick(parallel)(u[axis], self.potential, parts[axis], phi, axis)
             if tense:
-                surface_kernels.add_tension.pick(parallel)(u[axis], phi, parts[axis], axis, kappa, jump)
+                tension_kernels.add_tension.pick(parallel)(u[axis], phi, parts[axis], axis, kappa, jump)
         for side in self.sides:
             if side.kind == "open":
                 gradient = 2.0 * side.inward * self.potential[side.layer()]
@@ -239,7 +240,7 @@ class LiquidFlow(Flow):
         phi = self.level.phi
         kappa = np.empty_like(phi)
         most = phi.dtype.type(self.grid.dim - 1)
-        surface_kernels.curvatures.pick(phi.size >= _PARALLEL_FROM)(phi, _CURVED, most, kappa)
+        tension_kernels.curvatures.pick(phi.size >= _PARALLEL_FROM)(phi, _CURVED, most, kappa)
         return kappa
 
     def parts_of(self, dt: float, cfl: float) -> int:

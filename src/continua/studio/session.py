@@ -7,12 +7,10 @@ the simulation up.
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +23,13 @@ from continua.studio.exports import Exports
 from continua.studio.hand import face_under
 from continua.studio.herald import Herald
 from continua.studio.leftovers import Leftovers
+from continua.studio.mailbox import Mailbox
 from continua.studio.snapshot import Listener, Opening, Snapshot
 from continua.studio.touch import Touch
 from continua.studio.work import Work
 
 __all__ = ["Session"]
 
-_QUEUE_LIMIT = 2000
 _RECORD_FPS = 30.0  # of worlds that were made in Python
 
 
@@ -55,7 +53,7 @@ class Session:
         self._world = opening.world
         self._load = load
         self._scene = scene
-        self._commands: queue.Queue[tuple[int, ask.Command] | None] = queue.Queue(_QUEUE_LIMIT)
+        self._mail = Mailbox()
         self._clock = Clock()
         self._playing = opening.play
         self._fast = self._limit = False
@@ -94,7 +92,7 @@ class Session:
         self._stop.set()
         self._work.cancel()
         if self._thread.is_alive():
-            self._wake()
+            self._mail.wake()
             self._thread.join(timeout=10.0)
         self.exports.close()
         if self.workshop is not None:
@@ -103,12 +101,12 @@ class Session:
     def listen(self, client: int, listener: Listener) -> None:
         """Tell a client what happens from now on. The simulation runs only while somebody listens."""
         self.news.audience.join(client, listener)
-        self._wake()
+        self._mail.wake()
 
     def leave(self, client: int) -> None:
         """Forget a listener and let go of all that it pulls."""
         self.news.audience.leave(client)
-        self._wake()
+        self._mail.wake()
 
     def submit(self, client: int, command: ask.Command) -> None:
         """Queue a command; raise `InputError` if far too many are waiting."""
@@ -119,14 +117,7 @@ class Session:
             self.exports.cancel()
             self._work.cancel()
             return
-        try:
-            self._commands.put_nowait((client, command))
-        except queue.Full:
-            raise InputError("too many commands are waiting; the last one was dropped") from None
-
-    def _wake(self) -> None:
-        with suppress(queue.Full):  # then it is awake
-            self._commands.put_nowait(None)
+        self._mail.put(client, command)
 
     def go_to(self, seconds: float) -> None:
         """Simulate up to a time [s] and stay there, before the thread has started."""
@@ -173,12 +164,10 @@ class Session:
 
     def _obey(self, wait: float) -> None:
         """Carry out the waiting commands; if there is none, wait for the first."""
-        with suppress(queue.Empty):
-            item = self._commands.get(timeout=wait) if wait > 0.0 else self._commands.get_nowait()
-            while not self._stop.is_set():
-                if item is not None:
-                    self._try(*item)
-                item = self._commands.get_nowait()
+        for client, command in self._mail.take(wait):
+            if self._stop.is_set():
+                break
+            self._try(client, command)
         for client in self.news.audience.take_gone():
             self.touch.release(client)
 
@@ -401,7 +390,7 @@ class Session:
         self._take(opening)
         self._playing = opening.play
         self._tell_state()
-        self._forget_old_commands()
+        self._mail.forget_old()
 
     def _take(self, opening: Opening, same: bool = False) -> None:
         """Show another world; one of the same scene is looked at as before."""
@@ -416,17 +405,6 @@ class Session:
         else:
             self.news.audience.tell_change()
         self._leftovers.add()
-
-    def _forget_old_commands(self) -> None:
-        """Drop what was sent while the scene was loading: it was meant for the bodies before."""
-        waiting = []
-        with suppress(queue.Empty):
-            while True:
-                waiting.append(self._commands.get_nowait())
-        for item in waiting:
-            if item is None or not isinstance(item[1], ask.Set | ask.Settle | ask.PullBegin | ask.EditScene):
-                with suppress(queue.Full):
-                    self._commands.put_nowait(item)
 
     def _step(self) -> None:
         begin = time.perf_counter()
