@@ -11,6 +11,7 @@ from continua.scene.surroundings import Box, Capsule, Cylinder, Gear, MeshShape,
 from continua.scene.types import (
     Color,
     Count,
+    Flag,
     Model,
     Moment,
     Name,
@@ -36,7 +37,7 @@ class Polygon(_Obstacle):
 
     type: Literal["polygon"] = option("A closed polygon.")
     points: list[Vector2] = option("Corners in turn.", unit="m", min_length=3, max_length=10_000)
-    smooth: bool = option("Whether the corners are control points of a B-spline.", False)
+    smooth: Flag = option("Whether the corners are control points of a B-spline.", False)
     depth: Number = option("Length along z of its picture.", 0.02, unit="m", gt=0, le=1e6)
 
 
@@ -95,7 +96,7 @@ class _GridFluid(Model):
         ge=0,
         le=1e9,
     )
-    slip: bool | None = option(
+    slip: Flag | None = option(
         "Whether the fluid glides along obstacles; by default it does if it has no viscosity.", None
     )
     scheme: Literal["maccormack", "bfecc", "semi-lagrangian"] = option(

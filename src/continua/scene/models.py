@@ -19,7 +19,7 @@ from continua.scene.matter import SoftBody
 from continua.scene.problems import Place, Source, scene_error
 from continua.scene.rigid import Joint, RigidBody
 from continua.scene.surroundings import Change, Collider, Contact, Wind
-from continua.scene.types import Count, Model, Name, Number, PictureSize, Text, Vector, by_type, option
+from continua.scene.types import Count, Flag, Model, Name, Number, PictureSize, Text, Vector, by_type, option
 from continua.scene.types import Path as PathText
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ class Picture(Model):
         "none",
     )
     levels: Count = option("How many surfaces of equal value, evenly over the range.", 5, ge=1, le=50)
-    contact_forces: bool = option("Draw arrows of the contact forces on all bodies.", False)
-    joints: bool = option("Draw rods from the joints of rigid bodies to the bodies' centres.", False)
+    contact_forces: Flag = option("Draw arrows of the contact forces on all bodies.", False)
+    joints: Flag = option("Draw rods from the joints of rigid bodies to the bodies' centres.", False)
     size: PictureSize = option("Width and height.", (1280, 720), unit="px")
     camera: Camera | None = option("Where pictures are taken from.", None)
 
@@ -136,7 +136,7 @@ class Scene(Model):
         "Longest time step; it is shortened to divide a frame evenly.", 0.01, unit="s", gt=0, le=100
     )
     gravity: Vector = option("Acceleration of all bodies.", (0.0, -9.81, 0.0), unit="m/s²")
-    settled: bool = option(
+    settled: Flag = option(
         "Whether bodies start at their static equilibrium instead of their rest shape; each must be held.",
         False,
     )

@@ -13,6 +13,7 @@ from continua.scene.types import (
     Counts2,
     Counts3,
     Direction,
+    Flag,
     Model,
     Name,
     Number,
@@ -231,7 +232,7 @@ class Tetrahedralize(Model):
         le=1e6,
         examples=[2.0],
     )
-    close_holes: bool = option("Whether an open surface is accepted and its holes are closed.", False)
+    close_holes: Flag = option("Whether an open surface is accepted and its holes are closed.", False)
 
 
 def _formula(text: str) -> str:
