@@ -167,3 +167,22 @@ def test_same_bits_beside_walls_for_any_threads():
         ct.set_threads(before)
     for one, two in zip(*results, strict=True):
         assert np.array_equal(one, two)
+
+
+def test_paths_of_cut_faces_begin_in_the_middles_of_their_open_parts():
+    grid = make_grid((1.0, 1.0, 1.0), (8, 8, 8))
+    cut = CutCells(grid, [ct.Plane((0.5, 0.5, 0.5), (0.3, 0.5, 0.81))], np.float64)
+    speed, s = np.array([0.7, -0.4, 0.9]), 0.3
+    offsets = 0.5 * (1.0 - np.eye(3))
+    velocity = [np.zeros(grid.faces_shape(axis)) for axis in range(3)]  # along y, linear in space
+    places = np.moveaxis(np.indices(velocity[1].shape), 0, -1) + offsets[1]
+    velocity[1] = places @ speed
+    for axis in range(3):
+        faces = cut_faces(cut, axis)
+        place = np.stack(np.unravel_index(faces.index, velocity[axis].shape), axis=1) + offsets[axis]
+        q = np.indices(velocity[axis].shape)[1] + offsets[axis, 1]  # the place along y
+        out = Advection("semi-lagrangian", order=1)(q, offsets[axis], velocity, s, moved=faces)
+        to = place[:, 1] - s * (place + faces.shift) @ speed
+        inside = (to > 0.5) & (to < 7.5) & ((place > 1.0) & (place < 7.0)).all(axis=1)
+        assert inside.sum() > 10
+        np.testing.assert_allclose(out.reshape(-1)[faces.index][inside], to[inside], atol=1e-9)
