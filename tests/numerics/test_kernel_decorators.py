@@ -12,6 +12,7 @@ import pytest
 from continua.errors import InputError
 from continua.numerics import get_threads, kernel, set_threads
 
+kernel_module = sys.modules["continua.numerics.kernel"]  # the package exports a function of that name
 TOTAL = "import numpy as np; from continua.numerics import total; print(total(np.ones(5)))"
 
 
@@ -72,7 +73,31 @@ def test_a_changed_helper_in_another_file_is_not_taken_from_the_cache(tmp_path):
     assert run(code, cache, folder=room).stdout == "30 1\n"
     _write_room(room, 7)
     assert run(code, cache, folder=room).stdout == "70 0\n"
-    assert len(list(cache.glob("kernels-room-*"))) == 2
+    assert len(list(cache.glob("kernels-room.using-*"))) == 2
+
+
+def test_the_cache_key_follows_imports_inside_the_package(monkeypatch, tmp_path):
+    package = tmp_path / "continua"
+    for folder in (package, package / "upper", package / "upper" / "inner"):
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+    (package / "helper.py").write_text("A = 1\n")
+    (package / "upper" / "inner" / "helper.py").write_text("from continua.helper import A\n")
+    (package / "upper" / "unrelated.py").write_text("B = 1\n")
+    (package / "upper" / "user.py").write_text("from continua.upper.inner import (\n    helper,\n)\n")
+    monkeypatch.setattr(kernel_module, "_PACKAGE", package)
+    monkeypatch.setenv("CONTINUA_CACHE", str(tmp_path / "cache"))
+
+    def key():
+        for function in (kernel_module._imports, kernel_module._file_digest, kernel_module._cache_folder):
+            function.cache_clear()
+        return kernel_module._cache_folder(package / "upper" / "user.py")
+
+    first = key()
+    (package / "upper" / "unrelated.py").write_text("B = 2\n")
+    assert key() == first
+    (package / "helper.py").write_text("A = 2\n")
+    assert key() != first
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")

@@ -5,7 +5,7 @@ Why not plain `numba.njit`:
 * The threading layer must be chosen before the first parallel call, or an installed TBB silently halves
   the speed of short kernels.
 * Numba's cache does not see that a helper in another file changed. The cache folder is therefore keyed by
-  the contents of the room's files and of all rooms it imports, and lives in the user's cache folder.
+  the contents of the kernel's file and of all files it imports, and lives in the user's cache folder.
 * `fastmath=True` would let the compiler assume that no value is NaN, and so hide every test for it. We
   allow re-association and contraction but keep NaN and infinity honest.
 * The first call of a kernel compiles it. Nobody should wonder why the program is silent: a listener prints
@@ -68,38 +68,43 @@ def cache_root() -> Path:
     return base / "continua"
 
 
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(continua[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(continua[\w.]*))",
+    re.M,
+)
+
+
 @cache
-def _folder_digest(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for file in sorted(folder.glob("*.py")):
-        digest.update(file.name.encode())
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+def _imports(file: Path) -> frozenset[Path]:
+    """Return the files of Continua that `file` imports; for a file of another project also its neighbours."""
+    found = set()
+    for package, names, module in _IMPORT.findall(file.read_text("utf-8")):
+        base = _PACKAGE.parent.joinpath(*(package or module).split("."))
+        found |= {base.with_suffix(".py"), base / "__init__.py"}
+        found |= {base / f"{name}.py" for name in re.findall(r"\w+", names)}
+    if not file.is_relative_to(_PACKAGE):
+        found |= set(file.parent.glob("*.py"))
+    return frozenset(path for path in found if path.is_file())
 
 
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+continua\.(\w+)|^\s*from\s+continua\s+import\s+([\w, ]+)", re.M)
+@cache
+def _file_digest(file: Path) -> bytes:
+    return hashlib.sha256(file.read_bytes()).digest()
 
 
-def _rooms_below(room: Path) -> list[Path]:
-    """Return the room, `numerics`, and every room whose helpers may be compiled into the room's kernels."""
-    found = {room, _PACKAGE / "numerics"}
-    todo = list(found)
+@cache
+def _cache_folder(file: Path) -> str | None:
+    """Return a cache folder that changes whenever `file` or a file changes that it imports, directly or not."""
+    closure, todo = {file}, [file]
     while todo:
-        text = "\n".join(file.read_text("utf-8") for file in todo.pop().glob("*.py"))
-        for one, many in _IMPORT.findall(text):
-            rooms = {_PACKAGE / name.strip() for name in (one or many).split(",")}
-            new = {folder for folder in rooms - found if folder.is_dir()}
-            found |= new
-            todo += new
-    return sorted(found)
-
-
-@cache
-def _cache_folder(room: Path) -> str | None:
-    """Return a cache folder that changes whenever a source changes that the room's kernels may contain."""
-    parts = [*map(_folder_digest, _rooms_below(room)), numba.__version__]
-    key = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
-    folder = cache_root() / f"kernels-{room.name}-{key}"
+        new = _imports(todo.pop()) - closure
+        closure |= new
+        todo += new
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(closure):
+        digest.update(path.name.encode() + _file_digest(path))
+    module = ".".join(file.with_suffix("").parts[-2:])
+    folder = cache_root() / f"kernels-{module}-{digest.hexdigest()[:16]}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -119,7 +124,7 @@ def _cache_at(folder: str) -> Iterator[None]:
 
 
 def _compile(function: Callable, **options: Any) -> Any:
-    folder = _cache_folder(Path(function.__code__.co_filename).resolve().parent)
+    folder = _cache_folder(Path(function.__code__.co_filename).resolve())
     if folder is None:  # no place to write: compile anew in each process
         return numba.njit(**_OPTIONS, **options)(function)
     if options.get("parallel"):  # Numba's cache does not tell the two variants of a pair apart
