@@ -13,7 +13,14 @@ A scene describes, a world simulates, frames flow out to sinks::
 
 from typing import TYPE_CHECKING, Any
 
-from continua.errors import ContinuaError, DivergedError, InputError, MissingExtraError, StoppedError
+from continua.errors import (
+    ContinuaError,
+    DivergedError,
+    InputError,
+    MissingExtraError,
+    OutputError,
+    StoppedError,
+)
 
 if TYPE_CHECKING:
     from continua import mesh, sdf
@@ -159,6 +166,7 @@ __all__ = [
     "Multigrid",
     "NeoHookean",
     "Newmark",
+    "OutputError",
     "PMultigrid",
     "Plane",
     "Plasticity",

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["ContinuaError", "DivergedError", "InputError", "MissingExtraError", "StoppedError"]
+__all__ = [
+    "ContinuaError",
+    "DivergedError",
+    "InputError",
+    "MissingExtraError",
+    "OutputError",
+    "StoppedError",
+]
 
 
 class ContinuaError(Exception):
@@ -36,6 +43,22 @@ class DivergedError(ContinuaError, ArithmeticError):
         self.step = step
         self.elements = elements
         super().__init__(message)
+
+
+class OutputError(ContinuaError, OSError):
+    """A file cannot be written, for example because the disk is full; what was there before stays.
+
+    `path` is the file.
+    """
+
+    def __init__(self, message: str, *, path: str = "", errno: int | None = None) -> None:
+        self.path = path
+        self.message = f"{path}: {message}" if path else message
+        super().__init__(self.message)
+        self.errno, self.strerror = errno, message
+
+    def __str__(self) -> str:  # that of OSError begins with the number
+        return self.message
 
 
 class MissingExtraError(ContinuaError, ImportError):

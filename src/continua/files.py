@@ -1,26 +1,57 @@
-"""Writing files so that nobody ever sees half of one: aside first, then renamed over the goal."""
+"""Writing files so that nobody ever sees half of one: under a temporary name first, then renamed."""
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["atomic_path", "atomic_write", "is_aside"]
+from continua.errors import ContinuaError, OutputError
+
+__all__ = ["atomic_path", "atomic_write", "explained", "temporary_path"]
 
 _MARK = ".tmp"
 
 
-def _aside(path: Path) -> Path:
-    """Return the hidden name beside `path` under which it is written; it keeps the suffix."""
+# what a disk answers when it cannot take more, whatever is written
+_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ENXIO, errno.ENODEV}
+_NEARLY_FULL = 64 * 1024  # bytes
+
+
+def temporary_path(path: Path) -> Path:
+    """Return the hidden name beside `path` under which it is written until it is complete; it keeps the suffix."""
     return path.with_name(f".{path.stem}{_MARK}{path.suffix}")
 
 
-def is_aside(path: Path) -> bool:
-    """Tell whether `path` is a file that a killed process left behind before the rename."""
-    return path.name.startswith(".") and Path(path.stem).suffix == _MARK
+@contextmanager
+def explained(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn the error of a full or failing disk, raised while `path` is written, into an `OutputError`.
+
+    Libraries that write files themselves report a full disk in their own ways, so after any failure the free space
+    is asked for as well.
+    """
+    try:
+        yield
+    except ContinuaError:
+        raise
+    except Exception as error:
+        number = error.errno if isinstance(error, OSError) else None
+        if number not in _DISK_ERRORS and _free_bytes(Path(path)) > _NEARLY_FULL:
+            raise
+        code = number if number in _DISK_ERRORS else errno.ENOSPC
+        assert code is not None
+        raise OutputError(f"cannot be written ({os.strerror(code)})", path=str(path), errno=code) from error
+
+
+def _free_bytes(path: Path) -> int:
+    for folder in path.absolute().parents:
+        with suppress(OSError):
+            return shutil.disk_usage(folder).free
+    return 1 << 62
 
 
 def _sync_folder(folder: Path) -> None:
@@ -35,21 +66,25 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a path aside to a library that opens files itself; rename it to `path` at the end.
+    """Give a temporary path to a library that opens files itself; rename it to `path` at the end.
 
-    The name aside has the suffix of `path`. If the block raises, the file aside is removed and whatever
+    The temporary name has the suffix of `path`. If the block raises, the temporary file is removed and whatever
     was at `path` before stays as it was.
+
+    Raises:
+        OutputError: The disk is full or fails.
     """
     goal = Path(path)
-    aside = _aside(goal)
+    temporary = temporary_path(goal)
     try:
-        yield aside
-        with open(aside, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(aside, goal)
+        with explained(goal):
+            yield temporary
+            with open(temporary, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, goal)
     except BaseException:
         with suppress(OSError):
-            aside.unlink()
+            temporary.unlink()
         raise
     _sync_folder(goal.parent)
 
@@ -66,6 +101,6 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         The open file.
     """
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
-    with atomic_path(path) as aside, open(aside, mode, **text) as file:  # type: ignore[call-overload]
+    with atomic_path(path) as temporary, open(temporary, mode, **text) as file:  # type: ignore[call-overload]
         yield file
         file.flush()

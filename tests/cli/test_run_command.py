@@ -49,8 +49,12 @@ def run(*words):
 
 
 def contents(folder):
-    """Return the bytes of all files but the report, which tells times of the clock."""
-    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "report.json")
+    """Return the bytes of all files but the report, which has wall-clock times, and the list of the files."""
+    files = (
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "report.json" and path.parent.name != ".continua"
+    )
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
@@ -67,7 +71,7 @@ def test_what_is_in_the_folder_and_what_is_said(folder):
     output = run().output
     place = folder / "out" / "small"
     assert {path.name for path in place.iterdir()} == {
-        "vtu", "small.pvd", "picture.png", "checkpoint.h5", "scene.yaml", "report.json"
+        ".continua", "vtu", "small.pvd", "picture.png", "checkpoint.h5", "scene.yaml", "report.json"
     }  # fmt: skip
     assert len(list((place / "vtu").glob("block_*.vtu"))) == 31
     with Image.open(place / "picture.png") as picture:
@@ -103,7 +107,7 @@ def test_a_folder_in_use_is_left_alone(folder):
     before = contents(folder / "out")
     again = CliRunner().invoke(app, ["run", "small.yaml"])
     assert again.exit_code == 2
-    assert "holds an earlier run; add --resume to go on, --force to start anew" in again.stderr
+    assert "holds an earlier run; add --resume to go on, --force to start again" in again.stderr
     (folder / "mine").mkdir()
     (folder / "mine" / "thesis.txt").write_text("x", encoding="utf-8")
     foreign = CliRunner().invoke(app, ["run", "small.yaml", "-o", "mine"])
@@ -125,6 +129,142 @@ def test_force_starts_anew_and_keeps_what_is_not_its_own(folder, uninterrupted):
     assert (place / "notes.txt").read_text(encoding="utf-8") == "mine"
     (place / "notes.txt").unlink()
     assert contents(place) == uninterrupted
+
+
+def test_force_removes_no_file_that_a_user_added_during_the_run(folder):
+    place = folder / "out" / "small"
+    process = start(folder, "--format", "vtu,ply")
+    wait_for(process, place / "vtu" / "block_000003.vtu")
+    mine = [
+        place / "notes.txt",
+        place / "vtu" / "notes.txt",
+        place / "vtu" / "mine_000001.vtu",
+        place / ".hidden.tmp.vtu",
+    ]
+    for path in mine:
+        path.write_text("mine", encoding="utf-8")
+    wait_for(process, place / "vtu" / "block_000010.vtu")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    with pytest.warns(UserWarning, match="obj: 7 frames from 0 to 6 are left out"):
+        run("--seconds", "0.3", "--format", "vtu,ply,obj", "--resume")
+    run("--seconds", "0.05", "--format", "obj", "--force")
+    assert [path.read_text(encoding="utf-8") for path in mine] == ["mine"] * len(mine)
+    assert {path.name for path in place.iterdir()} == {
+        ".continua", ".hidden.tmp.vtu", "notes.txt", "vtu",
+        "obj", "picture.png", "checkpoint.h5", "scene.yaml", "report.json",
+    }  # fmt: skip
+    assert sorted(path.name for path in (place / "vtu").iterdir()) == ["mine_000001.vtu", "notes.txt"]
+
+
+def test_force_deletes_nothing_that_a_report_or_list_names_elsewhere(folder):
+    place = folder / "out" / "small"
+    run("--seconds", "0.05")
+    (folder / "out" / "thesis.txt").write_text("mine", encoding="utf-8")
+    (place / "report.json").write_text('{"entries": ["..", "../thesis.txt", "/"]}', encoding="utf-8")
+    with open(place / ".continua" / "files", "a", encoding="utf-8") as file:
+        file.write("..\n../thesis.txt\n../\n/\n")
+    run("--seconds", "0.05", "--force")
+    assert (folder / "out" / "thesis.txt").read_text(encoding="utf-8") == "mine"
+    assert (folder / "small.yaml").exists()
+
+
+def test_a_file_in_the_place_of_a_result_is_not_overwritten(folder):
+    place = folder / "out" / "small"
+    place.mkdir(parents=True)
+    (place / "picture.png").write_text("mine", encoding="utf-8")
+    result = CliRunner().invoke(app, ["run", "small.yaml", "--force", "--seconds", "0.05"])
+    assert result.exit_code == 2
+    assert "picture.png: this file was not written by a run" in result.stderr
+    assert (place / "picture.png").read_text(encoding="utf-8") == "mine"
+
+
+def test_two_runs_do_not_share_a_folder(folder):
+    place = folder / "out" / "small"
+    process = start(folder)
+    wait_for(process, place / "vtu" / "block_000001.vtu")
+    for words in ((), ("--resume",), ("--force",)):
+        result = CliRunner().invoke(app, ["run", "small.yaml", *words])
+        assert result.exit_code == 2
+        assert f"another run (process {process.pid} on" in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    run("--seconds", "0.1", "--resume")
+
+
+def test_a_format_that_is_added_on_resume_starts_with_a_sentence(folder, uninterrupted):
+    place = folder / "out" / "small"
+    run("--seconds", "0.2")
+    with pytest.warns(UserWarning, match="ply: 13 frames from 0 to 12 are left out"):
+        run("--resume", "--format", "vtu,ply")
+    assert min(path.name for path in (place / "ply").iterdir()) == "bar_000013.ply"
+    same = contents(place)
+    assert {name for name in uninterrupted if same[name] != uninterrupted[name]} == {
+        "checkpoint.h5"
+    }  # its scene
+    said = run("--resume", "--format", "vtu,ply,obj").stdout
+    assert "this run is finished" in said
+    assert "it did not write obj: run again with --force" in said
+
+
+def test_a_full_disk_is_one_sentence_and_the_run_goes_on_after_making_room(
+    folder, uninterrupted, monkeypatch
+):
+    place = folder / "out" / "small"
+    real = os.replace
+
+    def full(source, goal):
+        if (
+            str(goal).endswith(("_000017.vtu", "checkpoint.h5"))
+            and (place / "vtu" / "block_000016.vtu").exists()
+        ):
+            raise OSError(28, "No space left on device")
+        real(source, goal)
+
+    monkeypatch.setattr(os, "replace", full)
+    result = CliRunner().invoke(app, ["run", "small.yaml"])
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert result.exit_code == 1
+    assert "Traceback" not in result.stderr
+    assert "_000017.vtu: cannot be written (No space left on device)" in result.stderr
+    assert "continua run small.yaml -o out/small --resume" in result.stderr
+    assert checkpoint.load(place / "checkpoint.h5").frames_done == 14
+    run("--resume")
+    assert contents(place) == uninterrupted
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 1 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True, check=False
+    )
+    if made.returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.parametrize("kind", ["vtu", "png", "glb", "usd", "mp4"])
+def test_a_disk_that_is_really_full(folder, small_disk, kind):
+    place = small_disk / "out"
+    fill = small_disk / "ballast"
+    fill.write_bytes(bytes(800_000))
+    code = "from continua.cli import main; main()"
+    words = ["run", "small.yaml", "-o", str(place), "--format", kind, "--seconds", "1.5"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=folder, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "cannot be written (No space left on device)" in done.stderr.splitlines()[-1]
+    if (place / "checkpoint.h5").exists():
+        checkpoint.load(place / "checkpoint.h5")
+    assert not [path for path in place.rglob("*") if ".tmp" in path.name]
 
 
 def test_a_finished_run_says_so(folder):

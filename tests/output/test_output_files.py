@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import errno
 import os
+import shutil
+from types import SimpleNamespace
 
 import pytest
 
-from continua.errors import InputError
-from continua.output.files import atomic_path, atomic_write, file_names, prepare_folder, remove_leftovers
+from continua.errors import InputError, OutputError
+from continua.files import atomic_path, atomic_write
+from continua.output.files import file_names, prepare_folder
 
 
 def names(folder):
@@ -19,6 +23,28 @@ def test_a_file_appears_only_when_complete(tmp_path):
         assert not goal.exists()
     assert goal.read_bytes() == "ü\n".encode()
     assert names(tmp_path) == ["result.txt"]
+
+
+def test_a_full_disk_is_one_sentence(tmp_path):
+    goal = tmp_path / "result.bin"
+    goal.write_bytes(b"old")
+
+    def fail():
+        with atomic_write(goal) as file:
+            file.write(b"half of the new")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OutputError, match=r"result\.bin: cannot be written \(No space left") as raised:
+        fail()
+    assert raised.value.errno == errno.ENOSPC
+    assert goal.read_bytes() == b"old"
+    assert names(tmp_path) == ["result.bin"]
+
+
+def test_a_library_that_reports_a_full_disk_in_its_own_words(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(OutputError, match="No space left"), atomic_path(tmp_path / "film.mp4"):
+        raise RuntimeError("encoder ended")
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, OSError])
@@ -41,17 +67,6 @@ def test_a_library_that_writes_nothing_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError), atomic_path(tmp_path / "film.mp4") as aside:
         assert aside.suffix == ".mp4"
     assert names(tmp_path) == []
-
-
-def test_leftovers_of_a_killed_process_are_removed_and_nothing_else(tmp_path):
-    with atomic_path(tmp_path / "film.mp4") as aside:
-        aside.write_bytes(b"x")
-        left = aside.name
-    (tmp_path / left).write_bytes(b"half")
-    (tmp_path / ".hidden").write_bytes(b"mine")
-    (tmp_path / "notes.tmp").write_bytes(b"mine")
-    remove_leftovers(tmp_path)
-    assert names(tmp_path) == [".hidden", "film.mp4", "notes.tmp"]
 
 
 def test_folder_outside_is_refused(tmp_path):

@@ -63,7 +63,7 @@ def tree(folder):
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(Path(folder).rglob("*"))
-        if path.is_file() and path.name != "run.h5"
+        if path.is_file() and path.name != "run.h5" and path.parent.name != ".continua"
     }
 
 
@@ -93,14 +93,54 @@ def test_wrong_order_and_missing_frames_are_refused(tmp_path, frames, kind):
     sink.write(frames[0])
     with pytest.raises(InputError, match="frame 1 was expected, but frame 3 came"):
         sink.write(frames[3])
-    with pytest.raises(InputError, match="run again from the start"):
-        make_sink(kind, tmp_path).open(INFO, 3)
+    sink.write(frames[1])
+    gone = next(path for path in sorted(tmp_path.rglob("*_000001.*")) if path.suffix != ".h5")
+    gone.unlink()
+    with pytest.raises(InputError, match="frame 1 was written but is gone"):
+        make_sink(kind, tmp_path).open(INFO, 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_format_added_later_starts_there_and_says_so(tmp_path, frames, kind):
+    with pytest.warns(UserWarning, match=rf"{kind}: 2 frames from 0 to 1 are left out"):
+        run(kind, tmp_path / "late", frames, start=2)
+    run(kind, tmp_path / "whole", frames)
+    whole = tree(tmp_path / "whole")
+    for name, data in tree(tmp_path / "late").items():
+        if kind in ("vtu", "ply", "obj") and not name.endswith(".pvd"):
+            assert data == whole[name]
+    made = [path for path in (tmp_path / "late").rglob(f"*.{kind}*") if ".continua" not in path.parts]
+    assert made
+    if kind == "png":
+        assert sorted(path.name for path in made if path.is_file()) == [
+            f"swing_{index:06d}.png" for index in range(2, len(frames))
+        ]
+
+
+def test_formats_share_the_frames_they_keep(tmp_path, frames):
+    sinks = [make_sink(kind, tmp_path / "both") for kind in ("glb", "html")]
+    for sink in sinks:
+        sink.open(INFO)
+    for frame in frames:
+        for sink in sinks:
+            sink.write(frame)
+    assert len(list((tmp_path / "both").rglob("frame_*.npz"))) == len(frames)
+    for sink in sinks:
+        sink.close()
+    run("glb", tmp_path / "one", frames)
+    run("html", tmp_path / "one", frames)
+    assert_same(tree(tmp_path / "one"), tree(tmp_path / "both"))
+    # so a format that is added later has all frames
+    late = tmp_path / "late"
+    run("glb", late, frames[:3])
+    run("html", late, frames, start=3)
+    assert (late / "swing.html").read_bytes() == (tmp_path / "one" / "swing.html").read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["usd", "glb", "png", "mp4"])
-def test_another_colour_cannot_go_on_with_the_same_frames(tmp_path, frames, kind):
+def test_another_colour_starts_where_it_was_chosen(tmp_path, frames, kind):
     run(kind, tmp_path, frames[:2], close=False)
-    with pytest.raises(InputError, match='kept for the colour "von_mises", not "velocity"'):
+    with pytest.warns(UserWarning, match="2 frames from 0 to 1 are left out"):
         make_sink(kind, tmp_path, color="velocity").open(INFO, 2)
 
 

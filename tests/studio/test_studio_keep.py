@@ -151,7 +151,7 @@ def test_a_run_is_exported_beside_the_session_and_can_be_downloaded(studio):
     wait_for(lambda: session.exports.status["files"])
     (file,) = session.exports.status["files"]
     assert file["name"] == "exports/cube-html/cube.html"
-    assert not (folder / "exports" / "cube-html" / ".spool").exists()
+    assert not (folder / "exports" / "cube-html" / ".continua").exists()
     header, _ = replay_of((folder / file["name"]).read_text(encoding="utf-8"))
     assert len(header["times"]) == 6
     client = TestClient(create_app(session, scenes, Policy()), base_url="http://127.0.0.1:8787")

@@ -11,10 +11,11 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from continua.errors import ContinuaError, DivergedError, InputError
+from continua.errors import ContinuaError, DivergedError, InputError, OutputError
 
 __all__ = ["app", "main"]
 
+EXIT_OUTPUT = 1
 EXIT_INPUT = 2
 EXIT_DIVERGED = 3
 EXIT_STOPPED = 130
@@ -30,7 +31,7 @@ class _Group(TyperGroup):
             if os.environ.get("CONTINUA_DEBUG"):
                 raise
             print(f"continua: {error}", file=sys.stderr)
-            raise typer.Exit(EXIT_DIVERGED if isinstance(error, DivergedError) else EXIT_INPUT) from None
+            raise typer.Exit(_exit_code(error)) from None
         except MemoryError:
             print("continua: there is not enough memory; use a coarser mesh", file=sys.stderr)
             raise typer.Exit(EXIT_INPUT) from None
@@ -40,6 +41,18 @@ class _Group(TyperGroup):
         except BrokenPipeError:  # the reader of our output went away, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
+        except OSError as error:
+            if os.environ.get("CONTINUA_DEBUG"):
+                raise
+            place = f"{error.filename}: " if error.filename else ""
+            print(f"continua: {place}{error.strerror or error}", file=sys.stderr)
+            raise typer.Exit(EXIT_OUTPUT) from None
+
+
+def _exit_code(error: ContinuaError) -> int:
+    if isinstance(error, DivergedError):
+        return EXIT_DIVERGED
+    return EXIT_OUTPUT if isinstance(error, OutputError) else EXIT_INPUT
 
 
 app = typer.Typer(
@@ -112,7 +125,7 @@ def run(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Start anew in a folder that already has results.")
+        bool, typer.Option("--force", help="Start again in a folder that already has results.")
     ] = False,
     threads: Threads = None,
     checkpoint_every: Annotated[

@@ -1,17 +1,18 @@
-"""The folder of a run: who owns it, what is in it, and whether a run there may go on."""
+"""The folder of a run: who may write to it, what is in it, and where a run there goes on."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 from continua.errors import InputError
+from continua.files import atomic_write
 from continua.output import checkpoint
 from continua.output.checkpoint import Checkpoint
-from continua.output.files import atomic_write, prepare_folder, remove_leftovers
+from continua.output.folder import OutputFolder
+from continua.output.lock import FolderLock
 from continua.scene import Scene
 from continua.world import World
 
@@ -21,49 +22,60 @@ CHECKPOINT = "checkpoint.h5"
 PICTURE = "picture.png"
 REPORT = "report.json"
 SCENE = "scene.yaml"
-_MARK = "# fingerprint "
+_FINGERPRINT = "# fingerprint "
 _GEOMETRY = "# geometry "
 
 
 class Results:
-    """The folder of one run."""
+    """The folder of one run, locked from `claim` or `open` until `close`."""
 
     def __init__(self, folder: Path, scene: Scene) -> None:
-        self.folder = folder
+        self.output = OutputFolder(folder)
+        self.folder = self.output.path
         self.scene = scene
         self.fingerprint = scene.fingerprint()
-        self._foreign: set[str] = set()
+        self._lock = FolderLock(self.folder)
+        self._force = False
 
-    def claim(self, *, resume: bool, force: bool, hint: str) -> Checkpoint | None:
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def claim(self, *, resume: bool, force: bool) -> Checkpoint | None:
         """Check, before anything is written, that the run may use the folder; return where it goes on.
 
         Raises:
-            InputError: The folder holds something else, or a run of another scene.
+            InputError: The folder holds something else, or a run of another scene, or another run writes to it.
         """
         if resume and force:
-            raise InputError("--resume goes on and --force starts anew; give one of them")
+            raise InputError("--resume goes on and --force starts again; give one of them")
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is a file, not a folder; choose another with -o", where=str(self.folder))
-        path = self.folder / CHECKPOINT
-        if resume and path.is_file():
-            return self._check(checkpoint.load(path))
-        used = self.folder.is_dir() and any(not item.name.startswith(".") for item in self.folder.iterdir())
-        if used and not force:
-            what = "holds an earlier run" if path.is_file() else "is not empty"
-            how = (
-                "--resume to go on, --force to start anew"
-                if path.is_file()
-                else "--force to write there anyway"
-            )
-            raise InputError(f"{what}; add {how}, or choose another folder with -o", where=str(self.folder))
+        self._lock.check()
+        self._force = force
+        if resume and (self.folder / CHECKPOINT).is_file():
+            self._lock.acquire()
+            return self._check(checkpoint.load(self.folder / CHECKPOINT))
+        if not force:
+            self._check_unused()
         return None
+
+    def _check_unused(self) -> None:
+        if not self.folder.is_dir() or all(item.name.startswith(".") for item in self.folder.iterdir()):
+            return
+        earlier = (self.folder / CHECKPOINT).is_file()
+        what = "holds an earlier run" if earlier else "is not empty"
+        how = "--resume to go on, --force to start again" if earlier else "--force to write there anyway"
+        raise InputError(f"{what}; add {how}, or choose another folder with -o", where=str(self.folder))
 
     def _check(self, saved: Checkpoint) -> Checkpoint:
         first = saved.scene.partition("\n")[0]
-        if first.removeprefix(_MARK) != self.fingerprint:
+        if first.removeprefix(_FINGERPRINT) != self.fingerprint:
             raise InputError(
                 "the scene is not the one this run was started with (only its length and output may change); "
-                "undo the change, or start anew with --force",
+                "undo the change, or start again with --force",
                 where=str(self.folder),
             )
         return saved
@@ -73,40 +85,37 @@ class Results:
         second = saved.scene.split("\n", 2)[1]
         if second.removeprefix(_GEOMETRY) != _geometry(world):
             raise InputError(
-                "the meshes are not those this run was started with; start anew with --force",
+                "the meshes are not those this run was started with; start again with --force",
                 where=str(self.folder),
             )
 
     def is_finished(self, saved: Checkpoint) -> bool:
-        """Tell whether the run in the folder has all frames of the scene and was brought to its end."""
+        """Return whether the run in the folder has all frames of the scene and was brought to its end."""
         report = self._read_report()
         frames = World([], dt=self.scene.dt).plan(self.scene.seconds, self.scene.fps)[0] + 1
         return bool(report.get("finished")) and report.get("frames") == saved.frames_done >= frames
 
-    def open(self, world: World, *, fresh: bool) -> None:
-        """Make the folder. A fresh run leaves its mark first, so that even an early kill can be resumed."""
-        prepare_folder(self.folder)
-        remove_leftovers(self.folder)
-        if fresh:
-            self._clear()
-            self.checkpoint(world, 0)
-        else:
-            ours = {REPORT, PICTURE, CHECKPOINT, SCENE, *self._read_report().get("entries", [])}
-            self._foreign = {path.name for path in self.folder.iterdir()} - ours
-        with atomic_write(self.folder / SCENE, "w") as file:
-            file.write(self.scene.text)
+    def missing_formats(self) -> list[str]:
+        """Return the formats that are asked for now but were not when the run in the folder ended."""
+        written = self._read_report().get("formats")
+        return [
+            kind for kind in self.scene.output.formats if isinstance(written, list) and kind not in written
+        ]
 
-    def _clear(self) -> None:
-        """Remove what an earlier run left; other files in the folder are not ours to touch."""
-        for name in {REPORT, PICTURE, CHECKPOINT, SCENE, *self._read_report().get("entries", [])}:
-            path = self.folder / name
-            if path.parent != self.folder or path.is_symlink():
-                continue
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-        self._foreign = {path.name for path in self.folder.iterdir()}
+    def open(self, world: World, *, fresh: bool) -> None:
+        """Make the folder and lock it. A fresh run writes a checkpoint first, so that an early kill can be resumed."""
+        self.output.prepare()
+        if not self._lock.held:
+            self._lock.acquire()
+            if not self._force:
+                self._check_unused()  # another run may have ended here since `claim`
+        if fresh:
+            self.output.clear(first=CHECKPOINT)
+            self.checkpoint(world, 0)
+        with atomic_write(self.output.record(self.folder / SCENE), "w") as file:
+            file.write(self.scene.text)
+        for name in (REPORT, PICTURE):  # a file of the user in their place is reported now, not at the end
+            self.output.record(self.folder / name)
 
     def _read_report(self) -> dict[str, Any]:
         try:
@@ -116,21 +125,19 @@ class Results:
         return report if isinstance(report, dict) else {}
 
     def checkpoint(self, world: World, frames_done: int) -> None:
-        """Save the world, from which the run can go on with the same bits."""
+        """Save the world; from here the run can go on, bitwise identical to one that was never interrupted."""
         checkpoint.save(
-            self.folder / CHECKPOINT,
+            self.output.record(self.folder / CHECKPOINT),
             world,
-            f"{_MARK}{self.fingerprint}\n{_GEOMETRY}{_geometry(world)}\n{self.scene.options_text}",
+            f"{_FINGERPRINT}{self.fingerprint}\n{_GEOMETRY}{_geometry(world)}\n{self.scene.options_text}",
             frames_done=frames_done,
             seconds=self.scene.seconds,
             fps=self.scene.fps,
         )
 
     def report(self, data: dict[str, Any]) -> None:
-        """Write how the run went, and which entries of the folder it made."""
-        entries = {REPORT, *(path.name for path in self.folder.iterdir())} - self._foreign
-        data = {**data, "entries": sorted(entries)}
-        with atomic_write(self.folder / REPORT, "w") as file:
+        """Write how the run went."""
+        with atomic_write(self.output.record(self.folder / REPORT), "w") as file:
             json.dump(data, file, indent=2)
             file.write("\n")
 

@@ -15,7 +15,7 @@ from typing import Any
 from continua.cli.progress import Progress
 from continua.cli.results import CHECKPOINT, PICTURE, REPORT, SCENE, Results
 from continua.cli.show import table, time_text
-from continua.errors import DivergedError, StoppedError
+from continua.errors import DivergedError, OutputError, StoppedError
 from continua.frames import Frame, RunInfo, Sink, StepReport
 from continua.numerics import compile_stats, get_threads, set_threads
 from continua.numerics.progress import watching
@@ -47,7 +47,7 @@ def run_scene(
         given: How the user named the scene, for the hint on how to resume.
         folder: Where the results go; by default the scene's own choice, or out/NAME.
         resume: Go on with the run in the folder.
-        force: Start anew in a folder that has results.
+        force: Start again in a folder that has results.
         threads: Threads to use.
         quiet: Say nothing but errors.
         timers: Say where the time of the steps went.
@@ -55,21 +55,28 @@ def run_scene(
     if threads is not None:
         set_threads(threads)
     place = folder or Path(scene.output.folder or Path("out") / scene.name)
-    results = Results(place, scene)
-    saved = results.claim(resume=resume, force=force, hint=given)
-    if saved is not None and results.is_finished(saved):
-        if not quiet:
-            print(f"{place}: this run is finished ({saved.frames_done} frames); see {place / PICTURE}")
-        return 0
     progress = Progress(scene.seconds, quiet=quiet)
-    with progress.shown(), _Stopper() as stopper:
-        run = _Run(scene, given, results, progress, stopper)
-        code = run.go(saved)
+    with Results(place, scene) as results:
+        saved = results.claim(resume=resume, force=force)
+        if saved is not None and results.is_finished(saved):
+            if not quiet:
+                print(_finished(results, saved.frames_done))
+            return 0
+        with progress.shown(), _Stopper() as stopper:
+            run = _Run(scene, given, results, progress, stopper)
+            code = run.go(saved)
     if not quiet:
         print("\n".join(run.summary))
     if timers and run.tally.steps:
         _print_timers(run.tally, run.clock["output"])
     return code
+
+
+def _finished(results: Results, frames: int) -> str:
+    text = f"{results.folder}: this run is finished ({frames} frames); see {results.folder / PICTURE}"
+    if missing := results.missing_formats():
+        text += f"\n  it did not write {', '.join(missing)}: run again with --force to have those files"
+    return text
 
 
 def _print_timers(tally: _Tally, writing: float) -> None:
@@ -141,7 +148,7 @@ class _Run:
         for body in world.bodies:
             for note in body.notes:
                 self.progress.say(f"note: {body.name}: {note}")
-        sinks = [make_sink(kind, self.results.folder) for kind in dict.fromkeys(self.scene.output.formats)]
+        sinks = [make_sink(kind, self.results.output) for kind in dict.fromkeys(self.scene.output.formats)]
         start = 0
         if saved is not None:
             self.results.check_geometry(saved, world)
@@ -151,11 +158,18 @@ class _Run:
         self.results.open(world, fresh=saved is None)
         for sink in sinks:
             sink.open(self._info(), start)
-        frame = self._simulate(world, sinks)
-        if self.stopper.signal is not None:
-            return self._stopped(world, sinks)
-        self._finish(world, sinks, frame or world.frame())
+        try:
+            frame = self._simulate(world, sinks)
+            if self.stopper.signal is not None:
+                return self._stopped(world, sinks)
+            self._finish(world, sinks, frame or world.frame())
+        except OutputError as error:
+            raise OutputError(f"{error}; {self._how_to_resume()}", errno=error.errno) from error
         return 0
+
+    def _how_to_resume(self) -> str:
+        command = ["continua", "run", self.given, "-o", str(self.results.folder), "--resume"]
+        return f"the last checkpoint is whole: make room, then go on with  {shlex.join(command)}"
 
     def _hear(self, _part: float | None, text: str) -> None:
         """Show what a long build does, and end it when the user stops the run."""
@@ -230,6 +244,7 @@ class _Run:
                 "simulated_seconds": world.time,
                 "seconds": self.scene.seconds,
                 "fps": self.scene.fps,
+                "formats": list(dict.fromkeys(self.scene.output.formats)),
                 "frames": world.frame_index + 1,
                 "steps": world.step_index,
                 "files": [str(path.relative_to(self.results.folder)) for path in files or []],

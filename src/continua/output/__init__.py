@@ -2,6 +2,7 @@
 
 from continua.frames import RunInfo, Sink
 from continua.output.checkpoint import Checkpoint
+from continua.output.folder import OutputFolder
 from continua.output.glb import GlbSink
 from continua.output.make import SINK_KINDS, make_sink
 from continua.output.pictures import GifSink, Mp4Sink, PngSink, WebpSink
@@ -19,6 +20,7 @@ __all__ = [
     "HtmlSink",
     "Mp4Sink",
     "ObjSink",
+    "OutputFolder",
     "PlySink",
     "PngSink",
     "RunInfo",

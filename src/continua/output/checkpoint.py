@@ -1,4 +1,4 @@
-"""Checkpoints: everything a run needs to go on with the same bits, in one HDF5 file.
+"""Checkpoints: everything a run needs to continue bitwise identically, in one HDF5 file.
 
 Layout of the file: the attributes of the root hold the kind, the format's number, the version of Continua,
 the frames done, the length and frame rate of the run and a digest of the state; `/scene` is the text of the
@@ -8,6 +8,7 @@ scene; `/state/BODY/NAME` holds one dataset for each entry of the world's state.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,13 +20,25 @@ import h5py
 import numpy as np
 
 from continua.errors import InputError
-from continua.files import atomic_path
+from continua.files import atomic_write
 
 __all__ = ["FORMAT", "Checkpoint", "load", "save"]
 
 KIND = "continua checkpoint"
-FORMAT = 1
+FORMAT = 2
 _SCALARS: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str}
+
+
+def _kind(value: Any) -> str:
+    """Return how a value of the state is stored: a Python scalar by its type, a NumPy scalar, or an array."""
+    for name, kind in _SCALARS.items():
+        if type(value) is kind:
+            return name
+    if isinstance(value, np.generic):
+        return "scalar"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return "array"
+    raise TypeError(f"a state holds numbers, text and arrays of numbers, not {type(value).__name__}")
 
 
 class HasState(Protocol):
@@ -64,21 +77,21 @@ def _version() -> str:
 
 
 def _digest(state: Mapping[str, Any]) -> str:
-    """Return a hash over all names, types, shapes and bytes of the state."""
+    """Return a hash over all names, kinds, types, shapes and bytes of the state."""
     digest = hashlib.sha256()
     for key in sorted(state):
         value = state[key]
         if isinstance(value, str):
             digest.update(f"{key} str {value}\n".encode())
         else:
-            array = np.ascontiguousarray(value)
-            digest.update(f"{key} {type(value).__name__} {array.dtype.str} {array.shape}\n".encode())
-            digest.update(array.view(np.uint8).data if array.ndim else array.tobytes())
+            array = np.asarray(value, order="C")  # unlike ascontiguousarray it keeps arrays of no dimension
+            digest.update(f"{key} {_kind(value)} {array.dtype.str} {array.shape}\n".encode())
+            digest.update(array.tobytes())
     return digest.hexdigest()
 
 
 def _put(group: h5py.Group, key: str, value: Any) -> None:
-    kind = next((name for name, kind in _SCALARS.items() if type(value) is kind), "array")
+    kind = _kind(value)
     if kind == "str":
         item = group.create_dataset(key, data=value, dtype=h5py.string_dtype(), track_times=False)
     else:
@@ -90,7 +103,9 @@ def _get(item: h5py.Dataset) -> Any:
     kind = item.attrs["kind"]
     if kind == "str":
         return item.asstr()[()]
-    return item[()] if kind == "array" else _SCALARS[kind](item[()])
+    if kind == "array":
+        return np.asarray(item[()], order="C")  # an array of no dimension is read as a scalar
+    return item[()] if kind == "scalar" else _SCALARS[kind](item[()])
 
 
 def save(
@@ -102,7 +117,7 @@ def save(
     seconds: float,
     fps: float,
 ) -> None:
-    """Write the state of `world` to `path`, aside and renamed.
+    """Write the state of `world` to `path` under a temporary name, then rename it.
 
     Args:
         path: The file; an older checkpoint there is replaced only once the new one is complete.
@@ -113,7 +128,9 @@ def save(
         fps: Frames a second.
     """
     state = dict(world.state())
-    with atomic_path(path) as aside, h5py.File(aside, "w", libver="v110", track_order=True) as file:
+    # The file is made in memory first: HDF5 cannot give up a file on a full disk in good order.
+    memory = io.BytesIO()
+    with h5py.File(memory, "w", libver="v110", track_order=True) as file:
         file.attrs["kind"] = KIND
         file.attrs["format"] = FORMAT
         file.attrs["continua"] = _version()
@@ -125,6 +142,8 @@ def save(
         group = file.create_group("state")
         for key, value in state.items():
             _put(group, key, value)
+    with atomic_write(path) as out:
+        out.write(memory.getbuffer())
 
 
 def load(path: str | os.PathLike[str]) -> Checkpoint:

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from continua.errors import InputError
-from continua.files import atomic_path, atomic_write, is_aside
 
-__all__ = ["atomic_path", "atomic_write", "file_names", "numbered", "prepare_folder", "remove_leftovers"]
+__all__ = ["file_names", "prepare_folder"]
 
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{p}{i}" for p in ("com", "lpt") for i in range(1, 10))}
 
@@ -49,13 +48,6 @@ def prepare_folder(path: str | os.PathLike[str], *, within: str | os.PathLike[st
     return folder
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Delete what a killed process left aside in `folder`."""
-    for path in folder.iterdir():
-        if is_aside(path) and path.is_file():
-            path.unlink()
-
-
 def file_names(names: Iterable[str]) -> dict[str, str]:
     """Give each body a file name that every system accepts, different from all others.
 
@@ -75,13 +67,3 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
         taken.add(choice.lower())
         result[name] = choice
     return result
-
-
-def numbered(folder: Path, suffix: str) -> dict[int, list[Path]]:
-    """Find the files `NAME_000123.SUFFIX` in `folder`, by frame number."""
-    pattern = re.compile(r".+_(\d{6,})" + re.escape(suffix))
-    found: dict[int, list[Path]] = {}
-    for path in sorted(folder.iterdir()):
-        if not is_aside(path) and (match := pattern.fullmatch(path.name)):
-            found.setdefault(int(match.group(1)), []).append(path)
-    return found

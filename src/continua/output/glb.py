@@ -98,9 +98,9 @@ class GlbSink(WholeRunSink):
 
     def keys(self) -> list[int]:
         """Return the frames that are kept: evenly spaced from the first, and the last."""
-        last = self.spool.count - 1
-        stride = max(1, -(-last // (MAX_KEYS - 1)))
-        return sorted({*range(0, last + 1, stride), last})
+        indices = self.spool.indices
+        stride = max(1, -(-(len(indices) - 1) // (MAX_KEYS - 1)))
+        return sorted({*indices[::stride], indices[-1]})
 
     def finish(self) -> list[Path]:
         """Write the file."""
@@ -146,7 +146,7 @@ class GlbSink(WholeRunSink):
             "bufferViews": out.views,
             "buffers": [{"byteLength": out.size}],
         }
-        with atomic_write(self.path) as file:
+        with atomic_write(self.output.record(self.path)) as file:
             file.write(glb_bytes(document, out.chunks))
         return [self.path]
 

@@ -14,7 +14,6 @@ from PIL import Image
 from continua.errors import MissingExtraError
 from continua.files import atomic_path
 from continua.frames import RunInfo
-from continua.output.files import numbered, prepare_folder, remove_leftovers
 from continua.output.whole import WholeRunSink
 from continua.render import InsidePainter, Painter, make_look, save_png
 from continua.render.pyvista_view import import_pyvista
@@ -67,19 +66,17 @@ class PngSink(_PictureSink):
     def open(self, info: RunInfo, start: int = 0) -> None:
         """Keep the first `start` frames and drop the pictures of later ones."""
         super().open(info, start)
-        prepare_folder(self.files)
-        remove_leftovers(self.files)
-        for index, paths in numbered(self.files, self.suffix).items():
-            if index >= start:
-                for path in paths:
-                    path.unlink()
+        self.output.subfolder(self.files.name)
+        listed = self.output.frames(self.files, self.suffix, existing=False)
+        self.output.remove(path for index, paths in listed.items() if index >= start for path in paths)
 
     def finish(self) -> list[Path]:
         """Draw all pictures; the last one comes first in the list."""
         paths = []
-        for index, pixels in enumerate(self.pictures()):
-            paths.append(self.files / f"{self.file_name}_{index:06d}{self.suffix}")
-            save_png(pixels, paths[-1])
+        for index, pixels in zip(self.spool.indices, self.pictures(), strict=True):
+            path = self.files / f"{self.file_name}_{index:06d}{self.suffix}"
+            save_png(pixels, self.output.record(path))
+            paths.append(path)
         return [paths[-1], *paths[:-1]]
 
 
@@ -105,14 +102,14 @@ class Mp4Sink(_PictureSink):
         options += ["-fflags", "+bitexact", "-flags:v", "+bitexact", "-map_metadata", "-1"]
         options += ["-vf", "scale=out_color_matrix=bt709:out_range=tv"]
         options += ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
-        with atomic_path(self.path) as aside:
+        with atomic_path(self.output.record(self.path)) as temporary:
             film = None
             try:
                 for pixels in self.pictures():
                     height, width = (side - side % 2 for side in pixels.shape[:2])  # H.264 wants even sides
                     if film is None:
                         film = self._ffmpeg.write_frames(
-                            str(aside),
+                            str(temporary),
                             (width, height),
                             fps=self.info.fps,
                             codec="libx264",
@@ -139,9 +136,9 @@ class _AnimatedSink(_PictureSink):
         stride = max(1, round(self.shortest * self.info.fps / 1000.0))
         shown = (image for number, image in enumerate(self._images()) if number % stride == 0)
         first = next(shown)
-        with atomic_path(self.path) as aside:
+        with atomic_path(self.output.record(self.path)) as temporary:
             first.save(
-                aside,
+                temporary,
                 format=self.kind.upper(),
                 save_all=True,
                 append_images=shown,

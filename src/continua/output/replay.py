@@ -81,7 +81,7 @@ class HtmlSink(WholeRunSink):
             "fields": field_list(first),
             "colliders": [collider_facts(n, about, arrays) for n, about in enumerate(first.colliders)],
         }
-        with atomic_write(self.path) as file:
+        with atomic_write(self.output.record(self.path)) as file:
             file.write(_page(self.info.name, pack(Kind.REPLAY, header, arrays)).encode())
         return [self.path]
 

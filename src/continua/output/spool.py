@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.files import atomic_write
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, Volume
-from continua.output.files import numbered, prepare_folder, remove_leftovers
-from continua.output.sequence import check_next
+from continua.output.folder import OWN_FOLDER, OutputFolder
+from continua.output.sequence import check_earlier_frames, check_next
 from continua.render.composition import field_values, shown_fog
 from continua.voxels import Voxels
 
@@ -39,45 +39,61 @@ def _plain(value: Any) -> Any:
 class Spool:
     """Frames on disk, reduced to what a picture or an animation of the surface needs.
 
+    It is in `.continua/spool` below the output folder, one folder for each choice of what is kept.
+
     Args:
-        folder: A folder for this spool alone.
-        color: The field to keep, as one number a node, or "plain" for none.
+        output: The output folder of the run.
+        color: The field to keep, as one number per node, or "plain" for none.
         volume: Keep all nodes and cells, not only the surface.
+
+    Attributes:
+        indices: The numbers of the frames that are kept, in order.
     """
 
-    def __init__(self, folder: Path, color: str, *, volume: bool = False) -> None:
-        self.folder = folder
+    def __init__(self, output: OutputFolder, color: str, *, volume: bool = False) -> None:
+        self.output = output
+        self.name = f"{OWN_FOLDER}/spool/{'volume' if volume else 'surface'}-{color}"
+        self.folder = output.path / self.name
         self.color = color
         self.volume = volume
-        self.count = 0
+        self.indices: list[int] = []
+        self._next = 0
         self._known: dict[str, tuple[NDArray, NDArray, str]] = {}
         self._fixed: dict[str, dict[str, NDArray]] = {}
 
-    def open(self, start: int) -> None:
-        """Keep the first `start` frames and delete all later ones."""
-        prepare_folder(self.folder)
-        remove_leftovers(self.folder)
-        found = numbered(self.folder, _SUFFIX)
-        if missing := [index for index in range(start) if index not in found]:
-            raise InputError(
-                f"frame {missing[0]} is missing, so frame {start} cannot be next; run again from the start",
-                where=str(self.folder),
-            )
-        for index in found:
-            if index >= start:
-                self._path(index).unlink()
-        self.count = start
+    @property
+    def count(self) -> int:
+        """How many frames are kept."""
+        return len(self.indices)
+
+    def open(self, kind: str, start: int) -> None:
+        """Keep the frames before number `start` and delete all later ones; `kind` is the format, for messages."""
+        self.output.subfolder(self.name)
+        found = self.output.frames(self.folder, _SUFFIX)
+        listed = self.output.frames(self.folder, _SUFFIX, existing=False)
+        check_earlier_frames(kind, start, listed, found, self.folder)
+        self.output.remove(path for index, paths in listed.items() if index >= start for path in paths)
+        self.indices = sorted(index for index in found if index < start)
+        self._next = start
         self._known.clear()
         self._fixed.clear()
-        if start:
-            self.read(start - 1)
+        if self.indices:
+            self.read(self.indices[-1])
 
     def _path(self, index: int) -> Path:
         return self.folder / f"frame_{index:06d}{_SUFFIX}"
 
     def append(self, frame: Frame) -> None:
         """Keep `frame`, which must be the next one."""
-        check_next(frame, self.count, self.folder)
+        check_next(frame, self._next, self.folder)
+        path = self._path(frame.index)
+        if not path.exists():  # otherwise another format of this run, which shares the spool, kept it
+            self._keep(frame, path)
+        self._next += 1
+        self.indices.append(frame.index)
+
+    def _keep(self, frame: Frame, path: Path) -> None:
+        """Write what is kept of `frame` to `path`."""
         arrays: dict[str, NDArray] = {}
         bodies = []
         for i, found in enumerate(frame):
@@ -111,7 +127,6 @@ class Spool:
         if len(frame.joints):
             arrays["joints"] = np.asarray(frame.joints, np.float32)
         about = {
-            "color": self.color,
             "step": frame.step,
             "time": frame.time,
             "bodies": bodies,
@@ -119,9 +134,8 @@ class Spool:
         }
         text = json.dumps(about, default=lambda v: dict(v) if isinstance(v, Mapping) else _plain(v))
         arrays["about"] = np.frombuffer(text.encode(), np.uint8)
-        with atomic_write(self._path(frame.index)) as file:
+        with atomic_write(self.output.record(path)) as file:
             np.savez(file, allow_pickle=False, **arrays)
-        self.count += 1
 
     def _keep_fixed(self, body: BodyFrame, nodes: NDArray) -> str:
         """Write what does not move, once, under a name made from its contents; return the name."""
@@ -143,7 +157,7 @@ class Spool:
         name = f"fixed-{digest.hexdigest()[:24]}"
         path = self.folder / (name + _SUFFIX)
         if not path.exists():
-            with atomic_write(path) as file:
+            with atomic_write(self.output.record(path)) as file:
                 np.savez(file, allow_pickle=False, **arrays)
         self._known[body.name] = (body.triangles, body.rest_positions, name)
         return name
@@ -159,12 +173,6 @@ class Spool:
         try:
             with np.load(self._path(index)) as data:
                 about = json.loads(data["about"].tobytes())
-                if about["color"] != self.color:
-                    raise InputError(
-                        f'the earlier frames were kept for the colour "{about["color"]}", not "{self.color}"; '
-                        "go on with that colour, or run again from the start",
-                        where=str(self.folder),
-                    )
                 bodies = {}
                 for i, item in enumerate(about["bodies"]):
                     bodies[item["name"]] = self._body(
@@ -175,11 +183,9 @@ class Spool:
                         data.get(f"contacts{i}"),
                     )
                 joints = np.asarray(data.get("joints", np.zeros((0, 2, 3))), np.float64)
-        except InputError:
-            raise
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise InputError(
-                f"frame {index} cannot be read back ({error}); run again from the start",
+                f"frame {index} cannot be read back ({error}); run again from the start with --force",
                 where=str(self.folder),
             ) from None
         return Frame(
@@ -224,4 +230,4 @@ class Spool:
 
     def frames(self) -> Iterator[Frame]:
         """Read all frames in order."""
-        return (self.read(index) for index in range(self.count))
+        return (self.read(index) for index in self.indices)

@@ -56,8 +56,8 @@ class UsdSink(WholeRunSink):
         UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
         stage.SetTimeCodesPerSecond(self.info.fps)
         stage.SetFramesPerSecond(self.info.fps)
-        stage.SetStartTimeCode(0)
-        stage.SetEndTimeCode(self.spool.count - 1)
+        stage.SetStartTimeCode(self.spool.indices[0])
+        stage.SetEndTimeCode(self.spool.indices[-1])
         root = UsdGeom.Xform.Define(stage, "/World")
         stage.SetDefaultPrim(root.GetPrim())
         if self.info.metadata:
@@ -65,7 +65,7 @@ class UsdSink(WholeRunSink):
         look = str(self.info.view.get("fluid") or "points")
         bodies: dict[str, _UsdBody | _UsdCloud] = {}
         names: dict[str, str] = {}
-        for frame in self.spool.frames():
+        for done, frame in enumerate(self.spool.frames(), 1):
             if frame.bodies.keys() != names.keys():
                 names = file_names(frame.bodies)
             for number, body in enumerate(frame):
@@ -74,9 +74,10 @@ class UsdSink(WholeRunSink):
                     bodies[body.name] = kind(self._modules, stage, names[body.name], body.name, number)
                 shown = surfaced(body) if look == "surface" else body
                 bodies[body.name].add(shown, frame.index, self.color, legend)
-            self.tell(frame.index + 1)
-        with atomic_path(self.path) as aside:
-            layer.Export(str(aside))
+            self.tell(done)
+        with atomic_path(self.output.record(self.path)) as temporary:
+            if not layer.Export(str(temporary)):
+                raise OSError(f"USD could not write {self.path}")
         return [self.path]
 
 

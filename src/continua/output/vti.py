@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from continua.errors import InputError
+from continua.files import atomic_write
 from continua.frames import BodyFrame, Frame, Volume
-from continua.output.files import atomic_write, file_names
+from continua.output.files import file_names
 from continua.output.vtu import Appended, VtuSink
 
 __all__ = ["VtiSink"]

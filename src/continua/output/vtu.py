@@ -143,24 +143,25 @@ class VtuSink(SequenceSink):
     def open(self, info: RunInfo, start: int = 0) -> None:
         """Keep the first `start` frames, take their times from the PVD file, and drop later frames."""
         self.info = info
-        kept = self._listed(start) if start else []
         super().open(info, start)
-        self._entries = kept
+        earlier = [index for index in self.output.frames(self.files, self.suffix) if index < start]
+        self._entries = self._listed(max(earlier), start) if earlier else []
         self._write_pvd()
 
-    def _listed(self, start: int) -> list[str]:
-        """Return the PVD lines of the first `start` frames."""
+    def _listed(self, last: int, start: int) -> list[str]:
+        """Return the PVD lines of the frames before `start`; `last` is the last of them that has files."""
         try:
             found = ET.parse(self.pvd).getroot().iter("DataSet")
             entries = [dict(item.attrib) for item in found]
             frames = [int(Path(entry["file"]).stem.rsplit("_", 1)[1]) for entry in entries]
         except (OSError, ET.ParseError, KeyError, ValueError, IndexError):
             raise InputError(
-                "the list of earlier frames cannot be read; run again from the start", where=str(self.pvd)
+                "the list of earlier frames cannot be read; run again from the start with --force",
+                where=str(self.pvd),
             ) from None
-        if start - 1 not in frames:
+        if last not in frames:
             raise InputError(
-                f"frame {start - 1} is not listed, so the run cannot go on from it; run again from the start",
+                f"frame {last} is not listed, so the run cannot go on from it; run again from the start with --force",
                 where=str(self.pvd),
             )
         return [_pvd_line(entry) for entry, frame in zip(entries, frames) if frame < start]
@@ -188,7 +189,7 @@ class VtuSink(SequenceSink):
             file.write(_vtu_bytes(body, frame.time, self._cells[body.name]))
 
     def _write_pvd(self) -> None:
-        with atomic_write(self.pvd, "w") as file:
+        with atomic_write(self.output.record(self.pvd), "w") as file:
             file.write(_pvd_text(self._entries))
 
     def close(self) -> list[Path]:

@@ -6,17 +6,18 @@ import os
 from pathlib import Path
 
 from continua.frames import Frame, RunInfo
-from continua.output.files import file_names, prepare_folder, remove_leftovers
+from continua.output.files import file_names
+from continua.output.folder import OutputFolder
 from continua.output.spool import Spool
 
 __all__ = ["WholeRunSink"]
 
 
 class WholeRunSink:
-    """Keeps frames in `.spool/KIND` and turns them into the result at `close`.
+    """Keeps frames in a spool and turns them into the result at `close`.
 
     A subclass gives `kind`, `suffix` and `finish`. The result depends on the frames alone, so that it has the
-    same bytes however often the run was interrupted.
+    same bytes however often the run was interrupted. Formats that need the same of each frame share a spool.
 
     Args:
         folder: Where the results of the run go.
@@ -29,10 +30,11 @@ class WholeRunSink:
     volume = False
 
     def __init__(self, folder: str | os.PathLike[str], *, color: str | None = None) -> None:
-        self.folder = Path(folder)
+        self.output = OutputFolder.of(folder)
+        self.folder = self.output.path
         self.info = RunInfo()
         self._color = color
-        self.spool = Spool(self.folder / ".spool" / self.kind, "plain")
+        self.spool = Spool(self.output, "plain")
 
     @property
     def color(self) -> str:
@@ -52,11 +54,10 @@ class WholeRunSink:
     def open(self, info: RunInfo, start: int = 0) -> None:
         """Keep the first `start` frames, drop all later ones, and remove the result of an earlier end."""
         self.info = info
-        prepare_folder(self.folder)
-        remove_leftovers(self.folder)
-        self.spool = Spool(self.folder / ".spool" / self.kind, self.color, volume=self.volume)
-        self.spool.open(start)
-        self.path.unlink(missing_ok=True)
+        self.output.prepare()
+        self.spool = Spool(self.output, self.color, volume=self.volume)
+        self.spool.open(self.kind, start)
+        self.output.remove([self.path])
 
     def write(self, frame: Frame) -> None:
         """Put the frame into the spool."""

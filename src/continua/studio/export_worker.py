@@ -18,6 +18,7 @@ from typing import Any
 
 from continua.errors import ContinuaError
 from continua.output import make_sink
+from continua.output.folder import OWN_FOLDER
 from continua.scene import Scene
 from continua.scene.problems import Source
 from continua.scene.run_info import run_info
@@ -73,7 +74,7 @@ def _export(asked: dict[str, Any], told: _Teller) -> list[Path]:
         told.progress("simulating", frame.index + 1, frames)
     told.say({"phase": "writing", "done": 0, "total": frames})
     files = sink.close()
-    shutil.rmtree(folder / ".spool", ignore_errors=True)
+    shutil.rmtree(folder / OWN_FOLDER, ignore_errors=True)
     return files
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from continua.errors import InputError
 from continua.frames import RunInfo
 from continua.output import make_sink
+from continua.output.folder import OWN_FOLDER
 from continua.studio.document import Document
 from continua.world import World
 
@@ -240,7 +241,7 @@ class Recorder:
         try:
             return self._sink.close()
         finally:
-            shutil.rmtree(self.folder / ".spool", ignore_errors=True)
+            shutil.rmtree(self.folder / OWN_FOLDER, ignore_errors=True)
 
     def drop(self) -> None:
         """Remove what was kept."""
