@@ -54,7 +54,19 @@ def test_an_unwritable_cache_only_costs_time(tmp_path):
     assert run(TOTAL, blocked / "cache").stdout == "5.0\n"
 
 
-def _write_room(folder: Path, factor: int) -> None:
+def test_a_full_disk_under_the_cache_only_costs_time(tmp_path):
+    code = (
+        "import numba.core.caching as caching, os\n"
+        "def full(*args, **kwargs): raise OSError(28, os.strerror(28))\n"
+        "caching.IndexDataCacheFile.save = full\n" + TOTAL
+    )
+    result = run(code, tmp_path)
+    assert result.stdout == "5.0\n"
+    assert result.stderr.count("cannot be kept in") == 1
+    assert "No space left on device" in result.stderr
+
+
+def _write_package(folder: Path, factor: int) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "helper.py").write_text(
         f"from continua.numerics import inline\n@inline\ndef scaled(x):\n    return {factor} * x\n"
@@ -66,14 +78,14 @@ def _write_room(folder: Path, factor: int) -> None:
 
 
 def test_a_changed_helper_in_another_file_is_not_taken_from_the_cache(tmp_path):
-    room, cache = tmp_path / "room", tmp_path / "cache"
+    package, cache = tmp_path / "package", tmp_path / "cache"
     code = "from using import apply; print(apply(10), sum(apply.stats.cache_hits.values()))"
-    _write_room(room, 3)
-    assert run(code, cache, folder=room).stdout == "30 0\n"
-    assert run(code, cache, folder=room).stdout == "30 1\n"
-    _write_room(room, 7)
-    assert run(code, cache, folder=room).stdout == "70 0\n"
-    assert len(list(cache.glob("kernels-room.using-*"))) == 2
+    _write_package(package, 3)
+    assert run(code, cache, folder=package).stdout == "30 0\n"
+    assert run(code, cache, folder=package).stdout == "30 1\n"
+    _write_package(package, 7)
+    assert run(code, cache, folder=package).stdout == "70 0\n"
+    assert len(list(cache.glob("kernels-package.using-*"))) == 2
 
 
 def test_the_cache_key_follows_imports_inside_the_package(monkeypatch, tmp_path):
@@ -102,9 +114,9 @@ def test_the_cache_key_follows_imports_inside_the_package(monkeypatch, tmp_path)
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
 def test_the_two_variants_of_a_pair_do_not_share_their_cache(tmp_path):
-    room = tmp_path / "room"
-    room.mkdir()
-    (room / "who.py").write_text(
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "who.py").write_text(
         "import numba, numpy as np\nfrom continua.numerics import kernel_pair\n"
         "@kernel_pair\ndef who(out):\n"
         "    for i in numba.prange(out.shape[0]):\n"
@@ -120,7 +132,7 @@ def test_the_two_variants_of_a_pair_do_not_share_their_cache(tmp_path):
         "print(count(who.pick(False)), count(who.pick(True)) > 1)"
     )
     for _ in ("compiled", "from the cache"):
-        assert run(code, tmp_path / "cache", folder=room).stdout == "1 True\n"
+        assert run(code, tmp_path / "cache", folder=package).stdout == "1 True\n"
 
 
 @kernel

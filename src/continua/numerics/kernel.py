@@ -28,6 +28,7 @@ from typing import Any
 
 import numba
 from numba.core import event as _event
+from numba.core.caching import FunctionCache
 
 from continua.errors import InputError
 
@@ -123,14 +124,33 @@ def _cache_at(folder: str) -> Iterator[None]:
         _config.CACHE_DIR = before
 
 
+class _KernelCache(FunctionCache):
+    """Numba's cache of compiled functions, for which a full disk is no error."""
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _report_unsaved(str(error.strerror or error))
+
+
+@cache
+def _report_unsaved(reason: str) -> None:
+    if not os.environ.get("CONTINUA_QUIET"):
+        text = f"continua: compiled kernels cannot be kept in {cache_root()} ({reason}) and compile again in each run"
+        print(text, file=sys.stderr, flush=True)
+
+
 def _compile(function: Callable, **options: Any) -> Any:
     folder = _cache_folder(Path(function.__code__.co_filename).resolve())
     if folder is None:  # no place to write: compile anew in each process
         return numba.njit(**_OPTIONS, **options)(function)
     if options.get("parallel"):  # Numba's cache does not tell the two variants of a pair apart
         folder = str(Path(folder) / "parallel")
+    dispatcher = numba.njit(**_OPTIONS, **options)(function)
     with _cache_at(folder):
-        return numba.njit(cache=True, **_OPTIONS, **options)(function)
+        dispatcher._cache = _KernelCache(dispatcher.py_func)  # what cache=True does, with a cache of our own
+    return dispatcher
 
 
 def inline(function: Callable) -> Any:
