@@ -23,7 +23,7 @@ from continua.files import atomic_write
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, Volume
 from continua.output.files import numbered, prepare_folder, remove_leftovers
 from continua.output.sequence import check_next
-from continua.render.composition import field_values, shown_fog
+from continua.render.composition import shown_fog
 from continua.voxels import Voxels
 
 __all__ = ["Spool"]
@@ -41,7 +41,7 @@ class Spool:
 
     Args:
         folder: A folder for this spool alone.
-        color: The field to keep, as one number a node, or "plain" for none.
+        color: The field to keep of the bodies that have it, as one number a node, or "plain" for none.
         volume: Keep all nodes and cells, not only the surface.
     """
 
@@ -86,10 +86,9 @@ class Spool:
             nodes = np.arange(len(body.positions)) if whole else np.unique(body.triangles)
             arrays[f"positions{i}"] = np.asarray(body.positions)[nodes].astype(np.float32)
             unit = ""
-            if self.color != "plain":
-                unit = body.fields[self.color].unit if self.color in body.fields else ""
-                if self.color in body.fields or body.kind not in ("fluid", "grid", "liquid"):
-                    arrays[f"values{i}"] = field_values(body, self.color)[nodes].astype(np.float32)
+            if self.color in body.fields:  # bodies without it are drawn plainly
+                unit = body.fields[self.color].unit
+                arrays[f"values{i}"] = body.scalars(self.color)[nodes].astype(np.float32)
             fog = shown_fog(body, self.color)
             if fog is not None:
                 arrays[f"fog{i}"] = np.asarray(fog.fields["smoke"].values, np.float16)

@@ -8,6 +8,7 @@ from pathlib import Path
 from continua.frames import Frame, RunInfo
 from continua.output.files import file_names, prepare_folder, remove_leftovers
 from continua.output.spool import Spool
+from continua.render.composition import DEFAULT_COLOR, check_color
 
 __all__ = ["WholeRunSink"]
 
@@ -20,7 +21,7 @@ class WholeRunSink:
 
     Args:
         folder: Where the results of the run go.
-        color: Field that colours the bodies, or "plain"; None for what the run's view says, else
+        color: Field that colours the bodies that have it, or "plain"; None for what the run's view says, else
             "von_mises".
     """
 
@@ -35,9 +36,15 @@ class WholeRunSink:
         self.spool = Spool(self.folder / ".spool" / self.kind, "plain")
 
     @property
+    def asked_color(self) -> str | None:
+        """The field that was asked for to colour the bodies, or "plain"; None if nothing was."""
+        asked = self._color or self.info.view.get("color")
+        return None if asked is None else str(asked)
+
+    @property
     def color(self) -> str:
-        """The field that colours the bodies, or "plain"."""
-        return self._color or str(self.info.view.get("color") or "von_mises")
+        """The field that colours the bodies that have it, or "plain"."""
+        return self.asked_color or DEFAULT_COLOR
 
     @property
     def path(self) -> Path:
@@ -59,7 +66,13 @@ class WholeRunSink:
         self.path.unlink(missing_ok=True)
 
     def write(self, frame: Frame) -> None:
-        """Put the frame into the spool."""
+        """Put the frame into the spool.
+
+        Raises:
+            InputError: It is the first one, and no body has the field that was asked for.
+        """
+        if not self.spool.count:
+            check_color(frame, self.asked_color)
         self.spool.append(frame)
 
     def close(self) -> list[Path]:
