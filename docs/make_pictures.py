@@ -75,8 +75,9 @@ def scene_painter(name: str, frames: list[ct.Frame]) -> Painter:
     """Return a painter with the camera and the colours of a shipped scene."""
     wish = ct.load_scene(name).output.picture
     camera = None if wish.camera is None else wish.camera.model_dump(exclude_none=True)
+    asked = wish.color if "color" in wish.model_fields_set else None
     marks = {"contact_forces": wish.contact_forces, "joints": wish.joints}
-    look = make_look(frames, size=(560, 315), color=wish.color, camera=camera, fluid="surface", **marks)
+    look = make_look(frames, size=(560, 315), color=asked, camera=camera, fluid="surface", **marks)
     return Painter(look)
 
 

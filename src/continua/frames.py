@@ -292,7 +292,10 @@ class BodyFrame:
             return self
         fields = {}
         if color in self.fields:
-            fields[color] = Field(skin.carry(self.scalars(color)), self.fields[color].unit)
+            values = self.scalars(color)
+            # weights that extrapolate would give sizes a sign
+            carried = skin.carry(values).clip(values.min(), values.max())
+            fields[color] = Field(carried, self.fields[color].unit)
         return replace(
             self,
             positions=skin.rest + skin.carry(self.displacements),

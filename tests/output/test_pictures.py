@@ -70,7 +70,9 @@ def test_odd_sizes_make_a_film_too(tmp_path, frames):
 
 
 def test_unknown_field_is_refused_at_the_first_frame(tmp_path, frames):
-    with pytest.raises(InputError, match='cannot be coloured by "heat"; choose from plain, displacement'):
+    with pytest.raises(
+        InputError, match='no body can be coloured by "heat"; choose from plain, displacement'
+    ):
         run("png", tmp_path, frames, color="heat")
 
 

@@ -5,7 +5,8 @@ import pytest
 
 import continua as ct
 from continua.errors import InputError
-from continua.render import inside_picture, iso_surface, picture
+from continua.render import inside_picture, iso_surface, make_look, picture
+from continua.render.composition import compose
 from continua.render.iso import tets_of
 
 
@@ -143,6 +144,24 @@ def test_a_skin_follows_affine_motion_exactly_and_is_what_pictures_show():
     assert (pixels[..., 2] - pixels[..., 0] > 25).mean() > 0.02
     with pytest.raises(InputError, match="only bodies of tetrahedra"):
         ct.SoftBody(ct.mesh.hex_box((1, 1, 1), (1, 1, 1)), skin=skin)
+
+
+def test_a_skin_beyond_the_mesh_shows_no_negative_speed_and_stays_beside_fluid_surfaces():
+    skin = ct.SurfaceMesh(1.3 * wavy().points, wavy().triangles)
+    body = ct.SoftBody(ct.mesh.sphere(0.45, 2), skin=skin, name="ball")
+    world = ct.World([body], gravity=(0.0, 0.0, 0.0))
+    state = world.state()
+    state["ball/velocities"] = np.cross([0.0, 0.0, 3.0], state["ball/positions"])  # no speed on the axis
+    world.restore(state)
+    frame = world.frame()
+    speeds = frame["ball"].dressed("velocity")["velocity"]
+    assert speeds.min() >= 0.0
+    assert speeds.max() > 1.2
+    for fluid in ("points", "surface"):
+        look = make_look([frame], color="velocity", fluid=fluid)
+        assert look.legend.low == 0.0
+        (shape,) = compose(frame, look).shapes
+        assert len(shape.triangles) == len(skin.triangles)
 
 
 def test_a_scene_dresses_a_body(tmp_path):

@@ -238,6 +238,24 @@ def test_bad_options_are_refused(options):
         picture(frame(body()), **{"size": SIZE, **options})
 
 
+def test_bodies_without_the_field_keep_their_own_colour():
+    fields = {"displacement": Field(np.zeros((8, 3)), "m")}
+    hard = BodyFrame("hard", "rigid", CUBE, CUBE, {}, SIDES, fields, (1.0, 0.0, 0.0))
+    mixed, plain = frame(body(), hard), frame(hard)
+    for color in (None, "von_mises"):
+        soft, other = compose(mixed, make_look([mixed], color=color)).shapes
+        assert soft.values is not None
+        assert other.values is None
+        assert other.color == pytest.approx([1.0, 0.0, 0.0])
+    assert make_look([mixed]).legend is not None
+    assert make_look([plain]).legend is None  # nothing was asked for
+    with pytest.raises(
+        InputError, match=r'no body can be coloured by "von_mises"; choose from plain, displacement$'
+    ):
+        make_look([plain], color="von_mises")
+    assert make_look([frame()], color="von_mises").legend is None  # an empty world
+
+
 def test_values_that_are_not_finite_are_refused():
     broken = CUBE.copy()
     broken[3, 1] = np.nan

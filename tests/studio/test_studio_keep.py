@@ -23,6 +23,7 @@ from continua.output import make_sink
 from continua.output.replay import squeezed
 from continua.scene import load_scene
 from continua.studio.catalog import open_session
+from continua.studio.encode import Encoder
 from continua.studio.exports import FORMATS, Exports
 from continua.studio.guard import Policy
 from continua.studio.protocol import Export, ExportCancel, Record
@@ -248,6 +249,36 @@ def test_a_screenshot_without_a_browser_is_drawn_by_the_renderer(tmp_path):
     with Image.open(target) as picture:
         assert picture.size == (1280, 720)
         assert len(np.unique(np.asarray(picture.convert("RGB")).reshape(-1, 3), axis=0)) > 100
+
+
+@pytest.mark.parametrize("soft", [True, False])
+def test_worlds_with_rigid_bodies_are_recorded_and_drawn(tmp_path, monkeypatch, soft):
+    from continua.studio.screenshot import screenshot
+
+    monkeypatch.setenv("CONTINUA_BROWSER", "none")
+    ball = {"type": "rigid", "name": "ball", "shape": {"type": "sphere"}, "color": "#00a000"}
+    ball["transform"] = {"translate": [2, 0, 0]}
+    data = {**SCENE, "bodies": [*(SCENE["bodies"] if soft else []), ball]}
+    screenshot(ct.Scene.from_data(data), tmp_path / "shot.png", size=(320, 180))
+    session, _ = open_session(ct.Scene.from_data(data), tmp_path)
+    assert Encoder().topology(session.snapshot)
+    assert session.snapshot.color == ("von_mises" if soft else None)
+    session.listen(1, Ear().listener)
+    session.start()
+    try:
+        session.submit(1, Record(type="record", on=True, format="png"))
+        wait_for(lambda: (session.exports.status["recording"] or {"frames": 0})["frames"] > 1)
+        session.submit(1, Record(type="record", on=False, format="png"))
+        wait_for(lambda: session.exports.status["recording"] is None)
+        wait_for(lambda: session.exports.status["files"] or session.exports.status["problem"])
+        assert not session.exports.status["problem"]
+    finally:
+        session.stop()
+    for path in (tmp_path / "shot.png", *tmp_path.glob("exports/*/png/*.png")):
+        with Image.open(path) as shown:
+            image = np.asarray(shown.convert("RGB"), int)
+        green = (image[..., 1] - image[..., 0] > 40) & (image[..., 1] - image[..., 2] > 40)
+        assert green.mean() > 0.01
 
 
 def test_a_python_world_is_recorded_not_exported():

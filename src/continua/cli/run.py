@@ -20,6 +20,7 @@ from continua.frames import Frame, RunInfo, Sink, StepReport
 from continua.numerics import compile_stats, get_threads, set_threads
 from continua.numerics.progress import watching
 from continua.output import make_sink
+from continua.render.composition import check_color
 from continua.scene import Scene
 from continua.scene.run_info import run_info
 from continua.world import World
@@ -148,6 +149,8 @@ class _Run:
         for body in world.bodies:
             for note in body.notes:
                 self.progress.say(f"note: {body.name}: {note}")
+        with self.scene.at("output", "picture", "color"):
+            check_color(world.frame(), self._info().view.get("color"))  # type: ignore[arg-type]
         sinks = [make_sink(kind, self.results.output) for kind in dict.fromkeys(self.scene.output.formats)]
         start = 0
         if saved is not None:

@@ -104,7 +104,7 @@ class GlbSink(WholeRunSink):
 
     def finish(self) -> list[Path]:
         """Write the file."""
-        legend = make_look(self.spool.frames(), color=self.color).legend
+        legend = make_look(self.spool.frames(), color=self.asked_color).legend
         keys = [self.spool.read(index) for index in self.keys()]
         out = Document()
         times = np.array([frame.time for frame in keys], "<f4")
@@ -172,10 +172,12 @@ def _mesh(
         "targets": [],
     }
 
+    colored = legend is not None and color in first.fields
+
     def tint(frame: Frame) -> NDArray[np.float64]:
         return srgb_to_linear(body_colors(frame[name], number, color, legend))[surface.nodes]
 
-    peak = keys[0] if legend is None else max(keys, key=lambda frame: float(frame[name][color].max()))
+    peak = max(keys, key=lambda frame: float(frame[name][color].max())) if colored else keys[0]
     shown = np.rint(255 * tint(peak)) / 255
     rgba = np.column_stack([np.rint(255 * shown), np.full(len(shown), 255)]).astype(np.uint8)
     primitive["attributes"]["COLOR_0"] = out.add(rgba, _UNSIGNED_BYTE, "VEC4", target=34962)
@@ -184,7 +186,7 @@ def _mesh(
         moved = positions[surface.nodes].astype(np.float32) - base
         turned = surface.normals(positions).astype(np.float32) - normals
         target = {"POSITION": out.vertices(moved, bounds=True), "NORMAL": out.vertices(turned)}
-        if legend is not None:
+        if colored:
             change = np.rint(127 * np.clip(tint(frame) - shown, -1, 1))
             delta = np.column_stack([change, np.zeros(len(change))]).astype(np.int8)
             target["COLOR_0"] = out.add(delta, _BYTE, "VEC4", target=34962)

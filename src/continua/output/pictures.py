@@ -16,6 +16,7 @@ from continua.files import atomic_path
 from continua.frames import RunInfo
 from continua.output.whole import WholeRunSink
 from continua.render import InsidePainter, Painter, make_look, save_png
+from continua.render.composition import DEFAULT_COLOR
 from continua.render.pyvista_view import import_pyvista
 
 __all__ = ["GifSink", "Mp4Sink", "PngSink", "WebpSink"]
@@ -40,9 +41,14 @@ class _PictureSink(WholeRunSink):
             import_pyvista()  # says at the start of a run what would be missing at its end
         super().open(info, start)
 
+    @property
+    def asked_color(self) -> str | None:
+        """The field that was asked for, or "plain"; a look inside always asks for one."""
+        return super().asked_color or (DEFAULT_COLOR if self.volume else None)
+
     def pictures(self) -> Iterator[NDArray[np.uint8]]:
         """Draw the frames in order."""
-        view = {**self.info.view, **self._view, "color": self.color}
+        view = {**self.info.view, **self._view, "color": self.asked_color}
         backend = str(view.pop("backend", "auto"))
         inside, levels = str(view.pop("inside", "none")), int(view.pop("levels", 5))
         look = make_look(self.spool.frames(), **view)

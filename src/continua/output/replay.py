@@ -63,7 +63,7 @@ class HtmlSink(WholeRunSink):
         for number, name in enumerate(first.bodies):
             moves.append(self._body(number, [_same(frame, name, first) for frame in frames], arrays))
             self.tell((number + 1) * len(frames) // len(first.bodies))
-        color = None if self.color == "plain" else self.color
+        color = self.color if any(self.color in body.fields for body in first) else None
         camera = self.info.view.get("camera")
         header: dict[str, Any] = {
             "name": self.info.name,

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.files import atomic_write
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, Volume
+from continua.output.files import file_names
 from continua.output.folder import OWN_FOLDER, OutputFolder
 from continua.output.sequence import check_earlier_frames, check_next
-from continua.render.composition import field_values, shown_fog
+from continua.render.composition import shown_fog
 from continua.voxels import Voxels
 
 __all__ = ["Spool"]
@@ -43,7 +44,7 @@ class Spool:
 
     Args:
         output: The output folder of the run.
-        color: The field to keep, as one number per node, or "plain" for none.
+        color: The field to keep of the bodies that have it, as one number per node, or "plain" for none.
         volume: Keep all nodes and cells, not only the surface.
 
     Attributes:
@@ -52,7 +53,7 @@ class Spool:
 
     def __init__(self, output: OutputFolder, color: str, *, volume: bool = False) -> None:
         self.output = output
-        self.name = f"{OWN_FOLDER}/spool/{'volume' if volume else 'surface'}-{color}"
+        self.name = f"{OWN_FOLDER}/spool/{'volume' if volume else 'surface'}-{file_names([color])[color]}"
         self.folder = output.path / self.name
         self.color = color
         self.volume = volume
@@ -102,10 +103,9 @@ class Spool:
             nodes = np.arange(len(body.positions)) if whole else np.unique(body.triangles)
             arrays[f"positions{i}"] = np.asarray(body.positions)[nodes].astype(np.float32)
             unit = ""
-            if self.color != "plain":
-                unit = body.fields[self.color].unit if self.color in body.fields else ""
-                if self.color in body.fields or body.kind not in ("fluid", "grid", "liquid"):
-                    arrays[f"values{i}"] = field_values(body, self.color)[nodes].astype(np.float32)
+            if self.color in body.fields:  # bodies without it are drawn plainly
+                unit = body.fields[self.color].unit
+                arrays[f"values{i}"] = body.scalars(self.color)[nodes].astype(np.float32)
             fog = shown_fog(body, self.color)
             if fog is not None:
                 arrays[f"fog{i}"] = np.asarray(fog.fields["smoke"].values, np.float16)

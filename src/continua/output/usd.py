@@ -49,7 +49,7 @@ class UsdSink(WholeRunSink):
     def finish(self) -> list[Path]:
         """Write the file."""
         _, Sdf, Usd, UsdGeom, _ = self._modules
-        legend = make_look(self.spool.frames(), color=self.color).legend
+        legend = make_look(self.spool.frames(), color=self.asked_color).legend
         layer = Sdf.Layer.CreateAnonymous(".usdc")
         stage = Usd.Stage.Open(layer)
         UsdGeom.SetStageMetersPerUnit(stage, 1.0)
@@ -148,7 +148,7 @@ class _UsdBody:
         normals = self.surface.normals(body.positions).astype(np.float32)
         self._primvar("normals", "Normal3fArray", "faceVarying").Set(self._vec3(normals), index)
         colors = body_colors(body, self.number, color, legend)[self.nodes].astype(np.float32)
-        if legend is None:
+        if legend is None or color not in body.fields:
             self.mesh.CreateDisplayColorPrimvar("constant").Set(self._vec3(colors[:1]))
         else:
             self.mesh.CreateDisplayColorPrimvar("vertex").Set(self._vec3(colors), index)

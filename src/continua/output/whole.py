@@ -9,6 +9,7 @@ from continua.frames import Frame, RunInfo
 from continua.output.files import file_names
 from continua.output.folder import OutputFolder
 from continua.output.spool import Spool
+from continua.render.composition import DEFAULT_COLOR, check_color
 
 __all__ = ["WholeRunSink"]
 
@@ -21,7 +22,7 @@ class WholeRunSink:
 
     Args:
         folder: Where the results of the run go.
-        color: Field that colours the bodies, or "plain"; None for what the run's view says, else
+        color: Field that colours the bodies that have it, or "plain"; None for what the run's view says, else
             "von_mises".
     """
 
@@ -37,9 +38,15 @@ class WholeRunSink:
         self.spool = Spool(self.output, "plain")
 
     @property
+    def asked_color(self) -> str | None:
+        """The field that was asked for to colour the bodies, or "plain"; None if nothing was."""
+        asked = self._color or self.info.view.get("color")
+        return None if asked is None else str(asked)
+
+    @property
     def color(self) -> str:
-        """The field that colours the bodies, or "plain"."""
-        return self._color or str(self.info.view.get("color") or "von_mises")
+        """The field that colours the bodies that have it, or "plain"."""
+        return self.asked_color or DEFAULT_COLOR
 
     @property
     def path(self) -> Path:
@@ -60,7 +67,13 @@ class WholeRunSink:
         self.output.remove([self.path])
 
     def write(self, frame: Frame) -> None:
-        """Put the frame into the spool."""
+        """Put the frame into the spool.
+
+        Raises:
+            InputError: It is the first one, and no body has the field that was asked for.
+        """
+        if not self.spool.count:
+            check_color(frame, self.asked_color)
         self.spool.append(frame)
 
     def close(self) -> list[Path]:

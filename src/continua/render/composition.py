@@ -22,6 +22,7 @@ from continua.render.marks import arrow_lines, force_scale, largest_force, rods
 from continua.render.surface import CREASE, SmoothSurface
 
 __all__ = [
+    "DEFAULT_COLOR",
     "Cloud",
     "Composition",
     "Fog",
@@ -30,13 +31,16 @@ __all__ = [
     "Look",
     "Shape",
     "body_colors",
+    "check_color",
     "compose",
-    "field_values",
     "make_look",
     "nice",
     "shown_fog",
     "smooth_surface",
 ]
+
+DEFAULT_COLOR = "von_mises"
+"""The field that colours bodies when none was asked for; bodies that do not have it are plain."""
 
 _LABELS = {"von_mises": "von Mises stress", "displacement": "displacement", "velocity": "speed"}
 # A body at rest shows no colours: below these values there is only round-off.
@@ -83,7 +87,7 @@ class Look:
         size: Width and height in pixels.
         camera: The camera.
         color: Name of the field that colours the bodies, or "plain".
-        legend: The meaning of the colours; None if plain.
+        legend: The meaning of the colours; None if no body is coloured.
         low: Lower corner of all that moves in the sequence [m].
         high: Upper corner of all that moves in the sequence [m].
         show_time: Whether the simulated time is written in the corner.
@@ -187,25 +191,28 @@ def _outermost(points: NDArray) -> NDArray:
     return points[np.unique(np.argmax(points @ directions.T, axis=0))]
 
 
-def field_values(body: BodyFrame, name: str) -> NDArray[np.float64]:
-    """Return the field `name` of a body as one number a node (see `BodyFrame.scalars`)."""
-    if name not in body.fields:
-        known = ", ".join(["plain", *body.fields.units])
-        raise InputError(f'body "{body.name}" cannot be coloured by "{name}"; choose from {known}')
-    return body.scalars(name)
-
-
-def shows(body: BodyFrame, name: str) -> bool:
-    """Tell whether a field colours a body: rigid bodies and fluids have no stress and stay plain."""
-    return body.kind not in ("rigid", "fluid", "grid", "liquid") or name in body.fields
-
-
 def shown_fog(body: BodyFrame, color: str) -> Volume | None:
     """Return the grid of a body whose smoke is drawn as such, or None: it has none, is plane, or shows a field."""
     volume = body.volume
-    if volume is None or color not in ("smoke", "plain") or "smoke" not in volume.fields:
+    if volume is None or "smoke" not in volume.fields or (color != "smoke" and color in body.fields):
         return None
     return volume if volume.shape[2] > 1 else None
+
+
+def check_color(frame: Frame, color: str | None) -> None:
+    """Raise `InputError` if bodies are to be coloured by a field that none of them has.
+
+    Args:
+        frame: Any frame of the sequence.
+        color: Name of a field, or "plain"; None if nothing was asked for, which always works.
+    """
+    bodies = list(frame)
+    if color is None or color == "plain" or not bodies:
+        return
+    if any(color in body.fields or (color == "smoke" and shown_fog(body, color)) for body in bodies):
+        return
+    known = dict.fromkeys(name for body in bodies for name in body.fields.units)
+    raise InputError(f'no body can be coloured by "{color}"; choose from {", ".join(["plain", *known])}')
 
 
 class _Survey:
@@ -235,9 +242,9 @@ class _Survey:
         if not np.isfinite(points).all():
             raise InputError(f'body "{body.name}" cannot be drawn: its positions are not finite')
         self.outer = _outermost(np.vstack([self.outer, points]))
-        if color != "plain" and shows(body, color):
+        if color in body.fields:
             image = body.voxels if color == "voxels" else None  # finer than what the nodes carry
-            values = field_values(body, color)[nodes] if image is None else image.values.ravel()
+            values = body.scalars(color)[nodes] if image is None else image.values.ravel()
             if not np.isfinite(values).all():
                 raise InputError(f'body "{body.name}" cannot be coloured: its {color} is not finite')
             self.unit = body.fields[color].unit
@@ -274,7 +281,7 @@ def make_look(
     frames: Iterable[Frame],
     *,
     size: tuple[int, int] = (1280, 720),
-    color: str = "von_mises",
+    color: str | None = None,
     camera: Camera | Mapping[str, Any] | None = None,
     value_range: tuple[float, float] | None = None,
     show_time: bool = True,
@@ -287,7 +294,7 @@ def make_look(
     Args:
         frames: The frames of the sequence; they are looked at once, one by one.
         size: Width and height in pixels.
-        color: Name of a field, or "plain".
+        color: Name of a field, or "plain"; by default "von_mises". Bodies without that field are plain.
         camera: A camera or options for one (see `Camera.of`); by default fitted to the frames.
         value_range: Lowest and highest value of the colour map, in the field's SI unit; by default from
             zero to a round number near the largest values.
@@ -295,6 +302,9 @@ def make_look(
         fluid: Draw fluids as "points", or as a "surface" (needs the "fluid" extra).
         contact_forces: Draw arrows of the contact forces on all bodies.
         joints: Draw rods from the joints of rigid bodies to the bodies' centres.
+
+    Raises:
+        InputError: The field was asked for and no body of the first frame has it, or an option is out of range.
     """
     if fluid not in ("points", "surface"):
         raise InputError(f'fluids are drawn as "points" or as "surface", not "{fluid}"')
@@ -302,17 +312,20 @@ def make_look(
     if not (16 <= width <= 16384 and 16 <= height <= 16384):
         raise InputError(f"a picture must be from 16 to 16384 pixels wide and high, not {width} x {height}")
     survey = _Survey()
-    for frame in frames:
+    shown = color or DEFAULT_COLOR
+    for number, frame in enumerate(frames):
+        if number == 0:
+            check_color(frame, color)
         for body in frame:
-            survey.add(body.dressed(color), frame.index, color)
+            survey.add(body.dressed(shown), frame.index, shown)
         if joints and len(frame.joints):
             survey.outer = _outermost(np.vstack([survey.outer, frame.joints.reshape(-1, 3)]))
     outer = survey.outer if len(survey.outer) else np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])
     look = Look(
         size=(width, height),
         camera=Camera.of(camera, outer, (width, height)),
-        color=color,
-        legend=survey.legend(color, value_range),
+        color=shown,
+        legend=survey.legend(shown, value_range),
         low=tuple(outer.min(axis=0)),
         high=tuple(outer.max(axis=0)),
         show_time=show_time,
@@ -344,7 +357,9 @@ def compose(
     surfaces = {} if surfaces is None else surfaces
     shapes, clouds, fogs = [], [], []
     for number, found in enumerate(frame):
-        body = surfaced(found) if look.fluid == "surface" else found.dressed(look.color)
+        body = found.dressed(look.color)
+        if look.fluid == "surface":
+            body = surfaced(body)
         fog = shown_fog(body, look.color)
         if fog is not None:
             smoke = np.asarray(fog.fields["smoke"].values, np.float32)
@@ -385,17 +400,17 @@ def plain_color(body: BodyFrame, number: int) -> NDArray[np.float64]:
 
 def body_colors(body: BodyFrame, number: int, color: str, legend: Legend | None) -> NDArray[np.float64]:
     """Return the sRGB colour of each node, shape [n, 3]."""
-    if legend is None or not shows(body, color):
+    if legend is None or color not in body.fields:
         return np.broadcast_to(plain_color(body, number), body.positions.shape)
-    return map_colors(field_values(body, color), legend.low, legend.high)
+    return map_colors(body.scalars(color), legend.low, legend.high)
 
 
 def _on_scale(body: BodyFrame, look: Look) -> NDArray[np.float64] | None:
     """Return the nodes' values as parts of the range, or None for a body that keeps its own colour."""
-    if look.legend is None or not shows(body, look.color):
+    if look.legend is None or look.color not in body.fields:
         return None
     low, high = look.legend.low, look.legend.high
-    return np.clip((field_values(body, look.color) - low) / (high - low), 0.0, 1.0)
+    return np.clip((body.scalars(look.color) - low) / (high - low), 0.0, 1.0)
 
 
 def _cloud(body: BodyFrame, number: int, look: Look) -> Cloud:

@@ -9,9 +9,14 @@ from continua.render import fog_kernels, splat_kernels
 from continua.render.colors import linear_to_srgb, srgb_to_linear
 from continua.render.composition import Fog, Look
 
-__all__ = ["draw_fogs"]
+__all__ = ["draw_fogs", "loss_a_cell"]
 
 _THICK = 45.0  # lengths of light in smoke of amount 1 over the diagonal of its box
+
+
+def loss_a_cell(fog: Fog) -> float:
+    """Return the rate at which smoke of amount 1 takes light away, a cell: exp(-rate) is left behind one."""
+    return _THICK / float(np.linalg.norm(fog.amounts.shape))
 
 
 def draw_fogs(
@@ -37,7 +42,7 @@ def draw_fogs(
     linear = srgb_to_linear(picture / 255.0)
     for fog in fogs:
         amounts = np.ascontiguousarray(fog.amounts, dtype=np.float32)
-        dim = _THICK / float(np.linalg.norm(amounts.shape))
+        dim = loss_a_cell(fog)
         light = np.empty([-(-n // 2) for n in amounts.shape], np.float32)
         fog_kernels.lamp_light(amounts, lamp, dim, light)
         fog_kernels.look_through(

@@ -19,11 +19,12 @@ from continua.errors import InputError
 from continua.frames import BodyFrame, Frame
 from continua.render.camera import Camera
 from continua.render.colors import color_map
-from continua.render.composition import Look, compose, field_values, make_look
+from continua.render.composition import Look, compose, make_look
 from continua.render.iso import iso_surface, tets_of
 from continua.render.overlay import annotate
 from continua.render.picture import save_png
-from continua.render.pyvista_view import aim, bytes_rgba, import_pyvista, quiet_vtk
+from continua.render.pyvista_view import add_bodies, aim, bytes_rgba, import_pyvista, quiet_vtk
+from continua.render.surface import SmoothSurface
 
 __all__ = ["INSIDE", "InsidePainter", "inside_picture"]
 
@@ -56,6 +57,7 @@ class InsidePainter:
         low, high = look.legend.low, look.legend.high
         self._range = (low, high)
         self._levels = low + (np.arange(levels) + 0.5) / levels * (high - low)
+        self._surfaces: dict[str, tuple[Any, SmoothSurface]] = {}
         self._pyvista = import_pyvista()
 
     def paint(self, frame: Frame) -> NDArray[np.uint8]:
@@ -65,8 +67,11 @@ class InsidePainter:
             plotter = pyvista.Plotter(off_screen=True, window_size=look.size)
             try:
                 plotter.set_background("#e9ecf2", top="#fbfcfe")
-                for body in frame:
-                    self._add(plotter, body)
+                glass = [body for body in frame if len(tets_of(body)) and look.color in body.fields]
+                for body in glass:
+                    self._add_glass(plotter, body)
+                seen = compose(replace(frame, colliders=()), look, self._surfaces)
+                add_bodies(plotter, seen, without={body.name for body in glass})
                 aim(plotter, look.camera)
                 plotter.enable_anti_aliasing("ssaa")
                 pixels = np.ascontiguousarray(plotter.screenshot(return_img=True)[:, :, :3])
@@ -75,21 +80,15 @@ class InsidePainter:
         bare = replace(frame, bodies={}, colliders=())
         return annotate(pixels, compose(bare, look))
 
-    def _add(self, plotter: Any, body: BodyFrame) -> None:
+    def _add_glass(self, plotter: Any, body: BodyFrame) -> None:
+        """Add a body that is seen into: its hull, and the field inside."""
         tets = tets_of(body)
-        if not len(body.triangles):
-            return
-        soft = bool(len(tets)) and self.look.color in body.fields
         hull = self._surface(body.positions, body.triangles)
-        if (
-            soft and self._inside == "volume"
-        ):  # VTK does not blend glass with volumes: its outline stands for it
+        if self._inside == "volume":  # VTK does not blend glass with volumes: its outline stands for it
             plotter.add_silhouette(hull, color="#5b6b82", line_width=1.5)
         else:
-            plotter.add_mesh(hull, color="#8fa0b8", opacity=_GLASS if soft else 1.0)
-        if not soft:
-            return
-        values = field_values(body, self.look.color)
+            plotter.add_mesh(hull, color="#8fa0b8", opacity=_GLASS)
+        values = body.scalars(self.look.color)
         if self._inside == "volume":
             self._add_volume(plotter, body, tets, values)
             return

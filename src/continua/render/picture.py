@@ -15,7 +15,7 @@ from continua.files import atomic_write
 from continua.frames import Frame
 from continua.render import raster
 from continua.render.camera import Camera
-from continua.render.composition import Composition, Look, compose, make_look
+from continua.render.composition import DEFAULT_COLOR, Composition, Look, compose, make_look
 from continua.render.overlay import annotate
 from continua.render.surface import SmoothSurface
 
@@ -60,7 +60,7 @@ def picture(
     path: str | os.PathLike[str] | None = None,
     *,
     size: tuple[int, int] = (1280, 720),
-    color: str = "von_mises",
+    color: str | None = None,
     camera: Camera | Mapping[str, Any] | None = None,
     backend: str = "auto",
     value_range: tuple[float, float] | None = None,
@@ -76,7 +76,8 @@ def picture(
         frame: What to draw.
         path: PNG file to write; None to only return the picture.
         size: Width and height in pixels.
-        color: "von_mises", "displacement", "velocity" or any other field, or "plain".
+        color: "von_mises" (the default), "displacement", "velocity" or any other field, or "plain". Bodies without
+            that field are plain.
         camera: A `Camera`, or a mapping with "position" and "target", or with "azimuth" and "elevation"
             [degrees]; by default a three-quarter view that shows all bodies.
         backend: "raster" (software, always there), "pyvista" (needs the "render" extra), or "auto".
@@ -89,11 +90,14 @@ def picture(
 
     Returns:
         sRGB bytes, shape [height, width, 3].
+
+    Raises:
+        InputError: The field was asked for and no body has it, or another option cannot be used.
     """
     look = make_look(
         [frame],
         size=size,
-        color=color,
+        color=color if inside == "none" else color or DEFAULT_COLOR,
         camera=camera,
         value_range=value_range,
         fluid=fluid,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,10 +15,11 @@ from scipy.ndimage import map_coordinates
 from continua.errors import ContinuaError, MissingExtraError
 from continua.render.camera import Camera
 from continua.render.colors import color_map, linear_to_srgb
-from continua.render.composition import Cloud, Composition, Ground, Shape
+from continua.render.composition import Cloud, Composition, Fog, Ground, Shape
+from continua.render.fog import loss_a_cell
 from continua.render.lighting import backdrop, light_up
 
-__all__ = ["aim", "bytes_rgba", "draw", "import_pyvista", "probe", "quiet_vtk"]
+__all__ = ["add_bodies", "aim", "bytes_rgba", "draw", "import_pyvista", "probe", "quiet_vtk"]
 
 _PROBE = """
 import pyvista
@@ -87,6 +88,24 @@ def _add_cloud(pyvista: Any, plotter: Any, cloud: Cloud) -> None:
     plotter.add_mesh(points.glyph(geom=ball, scale=False, orient=False), smooth_shading=True, **paint)
 
 
+def _add_fog(pyvista: Any, plotter: Any, fog: Fog) -> None:
+    """Add smoke as a volume that lets as much light through as that of the software renderer."""
+    top = float(fog.amounts.max())
+    if top <= 0.0:
+        return
+    middle = np.array(fog.origin) + 0.5 * fog.spacing
+    box = pyvista.ImageData(dimensions=fog.amounts.shape, spacing=(fog.spacing,) * 3, origin=middle)
+    box["amount"] = np.rint(255.0 / top * fog.amounts.clip(0.0)).astype(np.uint8).ravel(order="F")
+    table = np.tile(bytes_rgba(linear_to_srgb(fog.color)[None]), (256, 1))
+    table[:, 3] = np.rint(255.0 * -np.expm1(-loss_a_cell(fog) * top * np.linspace(0.0, 1.0, 256)))
+    volume = plotter.add_volume(
+        box, scalars="amount", clim=(0.0, 255.0), opacity_unit_distance=fog.spacing, show_scalar_bar=False,
+        cmap=pyvista.LookupTable(values=table, scalar_range=(0.0, 255.0)), mapper="fixed_point",
+    )  # fmt: skip
+    volume.mapper.SetAutoAdjustSampleDistances(False)  # else a sample every metre, whatever the box
+    volume.mapper.SetSampleDistance(0.5 * fog.spacing)
+
+
 def bytes_rgba(srgb: NDArray) -> NDArray[np.uint8]:
     """Return sRGB colours from 0 to 1 as opaque bytes."""
     return np.rint(255 * np.column_stack([srgb, np.ones(len(srgb))])).astype(np.uint8)
@@ -131,6 +150,20 @@ def quiet_vtk() -> Iterator[None]:
         vtkLogger.SetStderrVerbosity(before)
 
 
+def add_bodies(plotter: Any, composition: Composition, without: Container[str] = ()) -> None:
+    """Add all shapes, particles and smoke of a composition to a plotter, but those of bodies with these names."""
+    pyvista, legend = import_pyvista(), composition.look.legend
+    signed = legend is not None and legend.signed
+    for shape in composition.shapes:
+        if shape.name not in without:
+            _add_shape(pyvista, plotter, shape, signed)
+    for cloud in composition.clouds:
+        if cloud.name not in without and len(cloud.positions):
+            _add_cloud(pyvista, plotter, cloud)
+    for fog in composition.fogs:
+        _add_fog(pyvista, plotter, fog)
+
+
 def draw(composition: Composition) -> NDArray[np.uint8]:
     """Draw a composition without legend and text; returns sRGB bytes, shape [height, width, 3]."""
     pyvista = import_pyvista()
@@ -143,11 +176,7 @@ def draw(composition: Composition) -> NDArray[np.uint8]:
             for ground, row, table in zip(composition.grounds, lit.planes, lit.tables):
                 if np.dot(np.subtract(look.camera.position, ground.point), ground.normal) > 0:
                     _add_ground(pyvista, plotter, ground, row, table)
-            signed = look.legend is not None and look.legend.signed
-            for shape in composition.shapes:
-                _add_shape(pyvista, plotter, shape, signed)
-            for cloud in composition.clouds:
-                _add_cloud(pyvista, plotter, cloud)
+            add_bodies(plotter, composition)
             lamp = look.center + 10 * look.radius * lit.lamp
             plotter.add_light(pyvista.Light(position=lamp, focal_point=look.center, intensity=0.9))
             plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.25))

@@ -81,9 +81,14 @@ class Picture(Model):
     """How pictures and films look."""
 
     color: Literal[
-        "von_mises", "displacement", "velocity", "stress", "stretch", "energy_density", "plastic_strain",
-        "inverted", "paint", "pressure", "density_error", "vorticity", "smoke", "temperature", "voxels", "plain",
-    ] = option("What the colours of the bodies show.", "von_mises")  # fmt: skip
+        "von_mises", "displacement", "velocity", "contact_force", "stress", "stretch", "energy_density",
+        "plastic_strain", "inverted", "paint", "pressure", "density_error", "vorticity", "smoke", "temperature",
+        "voxels", "plain",
+    ] = option(
+        "What the colours of the bodies show. Bodies that do not have it are drawn in their own colour, but what is "
+        "asked for must suit one of them.",
+        "von_mises",
+    )  # fmt: skip
     fluid: Literal["points", "surface"] = option(
         "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra.", "points"
     )

@@ -17,6 +17,8 @@ def run_info(scene: Scene, progress: Callable[[str, int, int], None] | None = No
     """Return what sinks need to know about a run of a scene; `progress` hears (what, done, total) of long ends."""
     shown = scene.output.picture
     view: dict[str, object] = shown.model_dump(exclude={"camera"})
+    if "color" not in shown.model_fields_set and shown.inside == "none":
+        del view["color"]  # the default need not suit any body; what is asked for must
     if shown.camera is not None:
         view["camera"] = shown.camera.model_dump(exclude_none=True)
     return RunInfo(

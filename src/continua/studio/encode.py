@@ -91,7 +91,7 @@ class Encoder:
         self.epoch = snapshot.epoch
         another = self._colored != snapshot.epoch
         if another:  # another cut of the same world keeps the field that was chosen
-            self.field, self._colored = snapshot.opening.color, snapshot.epoch
+            self.field, self._colored = snapshot.color, snapshot.epoch
         if self._view != snapshot.view:
             self._cut, self._view = None, snapshot.view
         height = 0.0 if self._cut is None else self._cut.height(frame)

@@ -97,9 +97,9 @@ def screenshot(
     session.go_to(at)
     browser = find_browser()
     if browser is None:
-        opening = session.snapshot.opening
-        view = {"camera": dict(opening.camera)} if opening.camera else {}
-        picture(session.snapshot.frame, path, size=size, color=opening.color or "plain", **view)  # type: ignore[arg-type]
+        seen = session.snapshot
+        view = {"camera": dict(seen.opening.camera)} if seen.opening.camera else {}
+        picture(seen.frame, path, size=size, color=seen.color or "plain", **view)  # type: ignore[arg-type]
         return "renderer"
     pixels = _by_browser(browser, session, scenes, size)
     with atomic_path(path) as aside:

@@ -289,7 +289,7 @@ class Session:
             )
             fps = _RECORD_FPS if opening.rhythm is None else opening.rhythm[1]
             view = {
-                "color": opening.color or "plain",
+                "color": self.snapshot.color or "plain",
                 **({"camera": opening.camera} if opening.camera else {}),
             }
             self.exports.record(self._world, place, format, fps, view)

@@ -45,7 +45,7 @@ class Opening:
 
     Attributes:
         world: The world, at its start.
-        color: The field that colours the bodies at first, or None for plain.
+        color: The field that colours the bodies that have it at first, or None for plain.
         camera: Angles or places of the camera, where the scene gives any.
         workshop: Where the scene is edited; None for a world that was made in Python.
         play: Whether it starts to run at once.
@@ -99,6 +99,12 @@ class Snapshot:
     held: tuple[tuple[str, int], ...] = ()
     tunnel: Mapping[str, Any] | None = None
     lines: NDArray[np.float32] | None = None
+
+    @property
+    def color(self) -> str | None:
+        """The field that colours the bodies at first, or None for plain: nobody asked for one that a body has."""
+        name = self.opening.color
+        return name if any(name in body.fields for body in self.frame) else None
 
 
 @dataclass(frozen=True, slots=True)
