@@ -11,7 +11,7 @@ import continua as ct
 from benchmarks.fluid_peers import peer, points
 from benchmarks.report import Result
 from continua.sph import CellGrid, NeighbourLists
-from continua.sph.grid_kernels import take_rows
+from continua.sph.neighbour_search_kernels import take_rows
 
 
 def main(threads: int | None = None) -> Result:

@@ -6,8 +6,8 @@ from scipy.integrate import quad
 
 import continua as ct
 from continua.sph import build_map, planar_density, spline
-from continua.sph.mapped import mapped_wall
-from continua.sph.profile import planar_volume, rest_inset, smoothed
+from continua.sph.boundary.map_boundary import mapped_wall
+from continua.sph.boundary.planar_profile import planar_volume, rest_inset, smoothed
 
 R = 0.1  # radius of the kernel
 TABLE = {-1: 2.0, 0: 1.0, 0.25: 0.750056, 0.5: 0.502976, 0.75: 0.277028, 1: 0.110714, 1.25: 0.027028, 1.5: 0.002976,

@@ -3,8 +3,8 @@ import pytest
 
 import continua as ct
 from continua.errors import InputError
-from continua.sph.surface import reconstruct
-from continua.sph.viscosity import accelerate, solve_viscosity
+from continua.sph.forces.viscosity import accelerate, solve_viscosity
+from continua.sph.surface_reconstruction import reconstruct
 
 TANK = ct.Box((0, 0.5, 0), (1, 1, 1), inside=True)
 

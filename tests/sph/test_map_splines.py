@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 import continua as ct
 from continua.numerics import kernel
 from continua.sph import build_map, spline
-from continua.sph.mapped_kernels import spline_at
+from continua.sph.boundary.map_eval_kernels import spline_at
 
 
 @kernel

@@ -2,7 +2,7 @@ import numpy as np
 from scipy.integrate import quad
 
 from continua.sph import Particles, spline, spline_slope
-from continua.sph import pressure_kernels as kernels
+from continua.sph.pressure import pressure_kernels as kernels
 
 
 def particles(points, spacing, densities=(1000.0,), fluid=None):

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from continua.contact import Shape
 from continua.coupling.afloat import Afloat
+from continua.coupling.fluid.sph_boundary import RigidCarrier, fluid_moved
 from continua.coupling.follower import Follower
-from continua.coupling.wet import RigidCarrier, fluid_moved
 from continua.eulerian import GridFluid, Liquid
 from continua.eulerian.wall_forces import force_on
 from continua.rigid import RigidGroup

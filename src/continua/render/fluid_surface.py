@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from continua.frames import BodyFields, BodyFrame, Field
-from continua.sph.surface import reconstruct
+from continua.sph.surface_reconstruction import reconstruct
 
 __all__ = ["surfaced"]
 

@@ -9,7 +9,7 @@ from continua.mesh import VolumeMesh
 from continua.scene import fluids
 from continua.scene.build_surroundings import or_never, rgb
 from continua.scene.models import Scene
-from continua.sph.boundary import BOUNDARIES
+from continua.sph.boundary.model import BOUNDARIES
 
 __all__ = ["build_fluid"]
 

@@ -1,16 +1,16 @@
 """Particle fluids: smoothed particle hydrodynamics, divergence-free and incompressible."""
 
-from continua.sph.boundary import DensityMap, VolumeMap, WallParticles
-from continua.sph.comparison import IISPH, PBF, PCISPH
-from continua.sph.dfsph import DFSPH
+from continua.sph.boundary.map_build import BoundaryMap, build_map
+from continua.sph.boundary.model import DensityMap, VolumeMap, WallParticles
+from continua.sph.boundary.planar_profile import planar_density
 from continua.sph.emitters import Drain, Emitter
 from continua.sph.fluid import BYTES_PER_PARTICLE, Fluid
-from continua.sph.grid import CellGrid, NeighbourLists, find_neighbours
-from continua.sph.maps import BoundaryMap, build_map
+from continua.sph.neighbour_search import CellGrid, NeighbourLists, find_neighbours
 from continua.sph.particles import Particles
-from continua.sph.profile import planar_density
-from continua.sph.solvers import PressureSolver, SolveFacts
-from continua.sph.spline import spline, spline_slope
+from continua.sph.pressure.dfsph import DFSPH
+from continua.sph.pressure.iisph_pcisph_pbf import IISPH, PBF, PCISPH
+from continua.sph.pressure.solver import PressureSolver, SolveFacts
+from continua.sph.smoothing_kernel import spline, spline_slope
 from continua.sph.system import FluidSystem, SubStep
 
 __all__ = [

@@ -13,11 +13,11 @@ from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, Field, frozen
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import exact
-from continua.sph.boundary import BOUNDARIES, BoundaryModel
-from continua.sph.dfsph import DFSPH
+from continua.sph.boundary.model import BOUNDARIES, BoundaryModel
 from continua.sph.emitters import Drain, Emitter
+from continua.sph.pressure.dfsph import DFSPH
+from continua.sph.pressure.solver import PressureSolver
 from continua.sph.sampling import block_points, fill_points
-from continua.sph.solvers import PressureSolver
 from continua.surroundings import Surroundings
 from continua.values import isfinite, numbers
 
@@ -304,7 +304,7 @@ class Fluid:
 
     def surface(self, **options: Any) -> SurfaceMesh:
         """Return the surface of the fluid as triangles (see `continua.sph.reconstruct`)."""
-        from continua.sph.surface import reconstruct
+        from continua.sph.surface_reconstruction import reconstruct
 
         return reconstruct(self.positions, self.particle_radius, **options)
 

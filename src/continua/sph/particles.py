@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.sph import grid_kernels, pressure_kernels
-from continua.sph.boundary import WallSums
-from continua.sph.grid import CellGrid, NeighbourLists
+from continua.sph import neighbour_search_kernels as grid_kernels
+from continua.sph.boundary.model import WallSums
+from continua.sph.neighbour_search import CellGrid, NeighbourLists
+from continua.sph.pressure import pressure_kernels
 
 __all__ = ["PARALLEL_FROM", "Particles"]
 

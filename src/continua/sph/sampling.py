@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import Box, Shape
-from continua.sph.grid import CellGrid, NeighbourLists
+from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.sampling_kernels import thin
 
 __all__ = ["below", "block_points", "fill_points", "sample_shape", "sample_surface", "strew"]

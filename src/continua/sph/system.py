@@ -16,15 +16,15 @@ from continua.frames import StepReport
 from continua.numerics import all_finite
 from continua.numerics.stages import timed
 from continua.sph import motion_kernels
-from continua.sph.boundary import WallSums
+from continua.sph.boundary.model import WallSums
+from continua.sph.boundary.rigid import Pressing, ShapeWall, Wall, check_room, check_start, wall_model
 from continua.sph.emitters import Emitter
 from continua.sph.fluid import Fluid
-from continua.sph.grid import CellGrid, NeighbourLists
+from continua.sph.forces.surface_tension import add_tension
+from continua.sph.forces.viscosity import accelerate, needs_implicit, smooth, solve_viscosity, stickiness
+from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.particles import Particles
-from continua.sph.solvers import SolveFacts
-from continua.sph.tension import add_tension
-from continua.sph.viscosity import accelerate, needs_implicit, smooth, solve_viscosity, stickiness
-from continua.sph.walls import Pressing, ShapeWall, Wall, check_room, check_start, wall_model
+from continua.sph.pressure.solver import SolveFacts
 from continua.surroundings import Surroundings
 from continua.values import counted
 

@@ -23,7 +23,7 @@ from continua.output.packets import (
 from continua.render.colors import color_map
 from continua.render.fluid_surface import surfaced
 from continua.render.iso import iso_surface, tets_of
-from continua.sph.surface import check_surfaces
+from continua.sph.surface_reconstruction import check_surfaces
 from continua.studio.cut import Cut
 from continua.studio.matter import matter_of
 from continua.studio.snapshot import Snapshot

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from continua.contact import Plane, Shape
 from continua.contact.shapes import Pose
 from continua.errors import InputError
-from continua.sph.boundary import BoundaryModel, Place, WallModel, WallParticles, WallSums
-from continua.sph.grid import CellGrid
-from continua.sph.mapped import mapped_wall, shape_bounds
-from continua.sph.sampled import sampled_wall
+from continua.sph.boundary.akinci import sampled_wall
+from continua.sph.boundary.map_boundary import mapped_wall, shape_bounds
+from continua.sph.boundary.model import BoundaryModel, Place, WallModel, WallParticles, WallSums
+from continua.sph.neighbour_search import CellGrid
 
 __all__ = [
     "OUT",

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import Plane, Shape
-from continua.sph import wall_kernels
-from continua.sph.boundary import Place, WallSums
-from continua.sph.grid import CellGrid, NeighbourLists
+from continua.sph.boundary import akinci_kernels as wall_kernels
+from continua.sph.boundary.model import Place, WallSums
+from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.sampling import sample_shape
-from continua.sph.spline import spline
+from continua.sph.smoothing_kernel import spline
 
 __all__ = ["SampledPlane", "SampledWall", "sample_volumes", "sampled_wall"]
 

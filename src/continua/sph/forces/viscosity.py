@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from continua.numerics import dot, total
 from continua.numerics.stages import timed
-from continua.sph import viscosity_kernels as kernels
+from continua.sph.forces import viscosity_kernels as kernels
 from continua.sph.particles import Particles
 
 __all__ = ["ViscousFacts", "accelerate", "needs_implicit", "smooth", "solve_viscosity", "stickiness"]

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.numerics import total
-from continua.sph import comparison_kernels as kernels
-from continua.sph import motion_kernels, pressure_kernels
+from continua.sph import motion_kernels
 from continua.sph.particles import Particles
-from continua.sph.solvers import SolveFacts
-from continua.sph.spline import spline_slope
+from continua.sph.pressure import iisph_pcisph_pbf_kernels as kernels
+from continua.sph.pressure import pressure_kernels
+from continua.sph.pressure.solver import SolveFacts
+from continua.sph.smoothing_kernel import spline_slope
 from continua.values import isfinite
 
 __all__ = ["IISPH", "PBF", "PCISPH"]

@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.sph.grid_kernels import surrounding_runs
+from continua.sph.neighbour_search_kernels import surrounding_runs
 
 GROUP = 256  # points that one task handles
 

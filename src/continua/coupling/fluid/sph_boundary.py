@@ -16,8 +16,8 @@ from continua.rigid.solid import Solid
 from continua.rigid.turning import from_quaternions
 from continua.solids import SoftBody
 from continua.sph import FluidSystem
-from continua.sph.skin import SkinWall
-from continua.sph.walls import ShapeWall, wall_model
+from continua.sph.boundary.deformable import SkinWall
+from continua.sph.boundary.rigid import ShapeWall, wall_model
 
 __all__ = ["Wetting", "own_shape"]
 

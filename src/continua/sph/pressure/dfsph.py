@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from continua.errors import InputError
-from continua.sph import pressure_kernels
 from continua.sph.particles import Particles
-from continua.sph.solvers import SolveFacts
+from continua.sph.pressure import pressure_kernels
+from continua.sph.pressure.solver import SolveFacts
 from continua.values import isfinite
 
 __all__ = ["DFSPH"]

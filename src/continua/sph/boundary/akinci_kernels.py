@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.sph.grid_kernels import cell_of, surrounding_runs
+from continua.sph.neighbour_search_kernels import cell_of, surrounding_runs
 
 GROUP = 512  # particles that one task handles
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import Plane, Shape
-from continua.sph import mapped_kernels as kernels
-from continua.sph.boundary import DensityMap, Place, VolumeMap, WallSums
-from continua.sph.maps import BoundaryMap, build_map, flat_map
+from continua.sph.boundary import map_eval_kernels as kernels
+from continua.sph.boundary.map_build import BoundaryMap, build_map, flat_map
+from continua.sph.boundary.model import DensityMap, Place, VolumeMap, WallSums
 
 __all__ = ["MappedWall", "mapped_wall", "shape_bounds"]
 

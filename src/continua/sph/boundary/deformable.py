@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from continua.mesh import SurfaceMesh
 from continua.sdf import ExactDistance, exact
-from continua.sph import skin_kernels as kernels
-from continua.sph.boundary import WallSums
-from continua.sph.grid import CellGrid
-from continua.sph.sampled import DEPTH, SPACING, sample_volumes
+from continua.sph.boundary import deformable_kernels as kernels
+from continua.sph.boundary.akinci import DEPTH, SPACING, sample_volumes
+from continua.sph.boundary.model import WallSums
+from continua.sph.boundary.rigid import OUT, Pressing, rub
+from continua.sph.neighbour_search import CellGrid
 from continua.sph.sampling import below, strew
-from continua.sph.walls import OUT, Pressing, rub
 
 __all__ = ["SkinCarrier", "SkinWall"]
 

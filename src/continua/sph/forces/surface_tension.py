@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.sph import tension_kernels as kernels
+from continua.sph.forces import surface_tension_kernels as kernels
 from continua.sph.particles import Particles
 
 __all__ = ["add_tension"]

@@ -7,7 +7,7 @@ from numba import prange
 
 from continua.numerics import inline, kernel_pair
 from continua.numerics.simd32 import dot3s, load4s, row4s, splat4s, store4s
-from continua.sph.pressure_kernels import rate_at
+from continua.sph.pressure.pressure_kernels import rate_at
 
 GROUP = 512  # particles that one task handles; sums over all go by groups
 

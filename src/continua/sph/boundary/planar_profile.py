@@ -17,7 +17,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from continua.sph.spline import spline
+from continua.sph.smoothing_kernel import spline
 
 __all__ = ["PER_RADIUS", "planar_density", "planar_volume", "rest_inset", "sampled", "smoothed", "weight"]
 

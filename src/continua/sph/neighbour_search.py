@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.numerics import counting_sort_into
-from continua.sph import grid_kernels as kernels
+from continua.sph import neighbour_search_kernels as kernels
 
 __all__ = ["CellGrid", "NeighbourLists", "find_neighbours"]
 

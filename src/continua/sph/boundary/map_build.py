@@ -3,7 +3,7 @@
 A map is a convolution: the kernel over gamma(Phi), with Phi the signed distance to the wall. The distance is taken at
 nodes a quarter of a kernel radius apart, in bricks of 8 x 8 x 8 cells near the surface. Bricks in whose reach the wall
 is flat keep its plane, and the integral there has a closed form. All others keep a cubic spline, C2, of the
-sums over the nodes around (see `continua.sph.profile.smoothed` for why these are exact to fourth order).
+sums over the nodes around (see `planar_profile.smoothed` for why these are exact to fourth order).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.sph import map_kernels as kernels
-from continua.sph import mapped_kernels
-from continua.sph.profile import PER_RADIUS, profile, rest_inset, sampled, smoothed
-from continua.sph.spline import spline
+from continua.sph.boundary import map_build_kernels as kernels
+from continua.sph.boundary import map_eval_kernels as mapped_kernels
+from continua.sph.boundary.planar_profile import PER_RADIUS, profile, rest_inset, sampled, smoothed
+from continua.sph.smoothing_kernel import spline
 
 __all__ = ["BoundaryMap", "MapTable", "build_map", "flat_map"]
 

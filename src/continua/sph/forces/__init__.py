@@ -1,0 +1,1 @@
+"""Forces on fluid particles other than pressure."""

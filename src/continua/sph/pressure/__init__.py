@@ -1,0 +1,1 @@
+"""Pressure solvers, which keep particle fluids incompressible."""
