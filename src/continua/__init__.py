@@ -52,12 +52,12 @@ if TYPE_CHECKING:
         IISPH,
         PBF,
         PCISPH,
+        BoundaryParticles,
         DensityMap,
         Drain,
         Emitter,
         Fluid,
         VolumeMap,
-        WallParticles,
     )
     from continua.studio import view
     from continua.surroundings import Wind
@@ -109,7 +109,7 @@ _ROOMS = {
         "Emitter",
         "Fluid",
         "VolumeMap",
-        "WallParticles",
+        "BoundaryParticles",
     ),
     "continua.studio": ("view",),
     "continua.surroundings": ("Wind",),
@@ -125,6 +125,7 @@ __all__ = [
     "PCG",
     "PCISPH",
     "BodyFrame",
+    "BoundaryParticles",
     "Box",
     "Capsule",
     "Contact",
@@ -186,7 +187,6 @@ __all__ = [
     "TriMesh",
     "VolumeMap",
     "Voxels",
-    "WallParticles",
     "Wind",
     "WindTunnel",
     "World",

@@ -1,16 +1,20 @@
 """Particle fluids: smoothed particle hydrodynamics, divergence-free and incompressible."""
 
-from continua.sph.boundary.map_build import BoundaryMap, build_map
-from continua.sph.boundary.model import DensityMap, VolumeMap, WallParticles
-from continua.sph.boundary.planar_profile import planar_density
+from continua.sph.boundary import (
+    BoundaryMap,
+    BoundaryParticles,
+    DensityMap,
+    VolumeMap,
+    build_map,
+    planar_density,
+)
 from continua.sph.emitters import Drain, Emitter
 from continua.sph.fluid import BYTES_PER_PARTICLE, Fluid
 from continua.sph.neighbour_search import CellGrid, NeighbourLists, find_neighbours
 from continua.sph.particles import Particles
-from continua.sph.pressure.dfsph import DFSPH
-from continua.sph.pressure.iisph_pcisph_pbf import IISPH, PBF, PCISPH
-from continua.sph.pressure.solver import PressureSolver, SolveFacts
-from continua.sph.smoothing_kernel import spline, spline_slope
+from continua.sph.pressure import DFSPH, IISPH, PBF, PCISPH, PressureReport, PressureSolver
+from continua.sph.smoothing_kernel import cubic_spline, cubic_spline_derivative
+from continua.sph.surface_reconstruction import reconstruct_surface
 from continua.sph.system import FluidSystem, SubStep
 
 __all__ = [
@@ -20,6 +24,7 @@ __all__ = [
     "PBF",
     "PCISPH",
     "BoundaryMap",
+    "BoundaryParticles",
     "CellGrid",
     "DensityMap",
     "Drain",
@@ -28,14 +33,14 @@ __all__ = [
     "FluidSystem",
     "NeighbourLists",
     "Particles",
+    "PressureReport",
     "PressureSolver",
-    "SolveFacts",
     "SubStep",
     "VolumeMap",
-    "WallParticles",
     "build_map",
+    "cubic_spline",
+    "cubic_spline_derivative",
     "find_neighbours",
     "planar_density",
-    "spline",
-    "spline_slope",
+    "reconstruct_surface",
 ]

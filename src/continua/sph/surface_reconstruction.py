@@ -1,4 +1,4 @@
-"""The surface of a fluid as triangles, through pysplashsurf."""
+"""Surface reconstruction: the surface of a fluid as triangles, by pysplashsurf."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError, MissingExtraError
 from continua.mesh import SurfaceMesh
 
-__all__ = ["check_surfaces", "reconstruct"]
+__all__ = ["reconstruct_surface", "require_pysplashsurf"]
 
 
-def check_surfaces() -> None:
-    """Raise MissingExtraError if surfaces cannot be made."""
+def require_pysplashsurf() -> None:
+    """Raise MissingExtraError if pysplashsurf is not installed."""
     if find_spec("pysplashsurf") is None:
         raise MissingExtraError("the surface of a fluid", "fluid")
 
 
-def reconstruct(
+def reconstruct_surface(
     positions: ArrayLike,
     particle_radius: float,
     *,
@@ -33,7 +33,7 @@ def reconstruct(
         positions: Positions of particles [m], shape [n, 3].
         particle_radius: Their radius [m].
         cube: Width of the cubes in particle radii; smaller is finer and slower.
-        smoothing: Rounds of smoothing that keep the volume of thin sheets; 0 for none.
+        smoothing: Iterations of smoothing that preserves the volume of thin sheets; 0 for none.
 
     Raises:
         MissingExtraError: pysplashsurf is not installed.
@@ -41,11 +41,11 @@ def reconstruct(
     points = np.ascontiguousarray(positions, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0:
         raise InputError("a surface needs positions of particles of shape [n, 3], at least one")
-    check_surfaces()
+    require_pysplashsurf()
     import pysplashsurf
 
-    found: Any
-    found, _ = pysplashsurf.reconstruction_pipeline(
+    mesh: Any
+    mesh, _ = pysplashsurf.reconstruction_pipeline(
         points,
         particle_radius=particle_radius,
         rest_density=1000.0,
@@ -60,7 +60,7 @@ def reconstruct(
         check_mesh_debug=False,
         subdomain_grid=True,
     )
-    found = getattr(found, "mesh", found)  # smoothing brings data at the points along
-    vertices: NDArray[np.float64] = np.asarray(found.vertices, dtype=np.float64)
-    triangles: NDArray[np.int32] = np.asarray(found.triangles, dtype=np.int32)
+    mesh = getattr(mesh, "mesh", mesh)  # with smoothing the mesh comes with point data
+    vertices: NDArray[np.float64] = np.asarray(mesh.vertices, dtype=np.float64)
+    triangles: NDArray[np.int32] = np.asarray(mesh.triangles, dtype=np.int32)
     return SurfaceMesh(vertices, triangles)

@@ -1,4 +1,4 @@
-"""Walls made of particles (Akinci and others 2012): samples below the surface, each with the volume it stands for."""
+"""Boundary particles (Akinci and others 2012): samples below the surface, each representing a volume."""
 
 from __future__ import annotations
 
@@ -6,55 +6,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import Plane, Shape
-from continua.sph.boundary import akinci_kernels as wall_kernels
-from continua.sph.boundary.model import Place, WallSums
+from continua.sph.boundary import akinci_kernels as kernels
+from continua.sph.boundary.model import BoundaryPose, BoundarySums
 from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.sampling import sample_shape
-from continua.sph.smoothing_kernel import spline
+from continua.sph.smoothing_kernel import cubic_spline
 
-__all__ = ["SampledPlane", "SampledWall", "sample_volumes", "sampled_wall"]
+__all__ = [
+    "SAMPLE_DEPTH",
+    "SAMPLE_SPACING",
+    "AkinciBoundary",
+    "AkinciPlane",
+    "make_akinci_boundary",
+    "sample_volumes",
+]
 
-SPACING = 0.75  # distance of samples in particle diameters; wider lets particles sink in between
-DEPTH = 0.59  # how far below the surface samples are, in diameters: fluid at rest density then ends at the surface
+SAMPLE_SPACING = 0.75  # in particle diameters; with a wider one particles sink in between
+SAMPLE_DEPTH = 0.59  # below the surface, in diameters: fluid at rest density then ends at the surface
 _PARALLEL_FROM = 8192
-_NEAR_WALL = 0.35  # share of a particle's density from walls above which it is watched for leaving
+_CANDIDATE_DENSITY = 0.35  # boundary part of the density above which a particle is checked for penetration
 _REST = np.zeros(12, np.float32)
 
 
 def sample_volumes(samples: NDArray[np.float64], radius: float) -> NDArray[np.float32]:
-    """Return the volume that each sample [m, 3] stands for, 1 / sum_k W_bk [m3]; shape [m]."""
-    rows = np.zeros((len(samples), 4), np.float32)
-    rows[:, :3] = samples - samples.mean(axis=0)
+    """Return the volume that each sample [m, 3] represents, 1 / sum_k W_bk [m3]; shape [m]."""
+    xyzw = np.zeros((len(samples), 4), np.float32)
+    xyzw[:, :3] = samples - samples.mean(axis=0)
     grid, lists = CellGrid(radius), NeighbourLists()
-    order = grid.sort(rows.ravel()).copy()
-    sorted_rows = np.ascontiguousarray(rows[order]).ravel()
-    lists.update(grid, sorted_rows)
+    order = grid.sort(xyzw.ravel()).copy()
+    sorted_samples = np.ascontiguousarray(xyzw[order]).ravel()
+    lists.update(grid, sorted_samples)
     sums = np.zeros(len(order))
     own = 8.0 / (np.pi * radius**3)
-    wall_kernels.sample_densities.pick(len(order) >= _PARALLEL_FROM)(
-        sorted_rows, lists.begin, lists.end, lists.weights, 1.0 / radius, own, sums
+    kernels.sample_densities.pick(len(order) >= _PARALLEL_FROM)(
+        sorted_samples, lists.begin, lists.end, lists.weights, 1.0 / radius, own, sums
     )
     volumes = np.empty(len(order), np.float32)
     volumes[order] = 1.0 / sums
     return volumes
 
 
-class SampledWall:
-    """The surface of a shape as particles.
+class AkinciBoundary:
+    """The surface of a shape as boundary particles.
 
-    A sample stands for the volume 1 / sum_k W_bk over the samples around it, so that the density of a fluid at the wall
-    does not depend on how densely it is sampled.
+    A sample represents the volume 1 / sum_k W_bk, summed over the samples around it, so that the density of the fluid
+    at the boundary does not depend on the sampling density.
 
     Attributes:
-        samples: Positions of the samples in the wall's own axes [m], shape [m, 3].
+        samples: Positions of the samples in local axes [m], shape [m, 3].
         volumes: Volume of each [m3], shape [m].
     """
 
     def __init__(self, shape: Shape, radius: float, diameter: float) -> None:
-        self.samples = sample_shape(shape, SPACING * diameter, DEPTH * diameter)
+        self.samples = sample_shape(shape, SAMPLE_SPACING * diameter, SAMPLE_DEPTH * diameter)
         self._grid = CellGrid(radius)
-        self._placed: tuple[bytes, bytes] | None = None
-        self._rows = np.zeros(0, np.float32)
+        self._moved_to: tuple[bytes, bytes] | None = None
+        self._sorted = np.zeros(0, np.float32)
         self.volumes = sample_volumes(self.samples, radius)
 
     @property
@@ -62,88 +69,88 @@ class SampledWall:
         """Number of samples."""
         return len(self.samples)
 
-    def _put(self, place: Place) -> None:
-        """Put the samples where the wall is, sorted."""
-        here = place.turn.tobytes(), place.shift.tobytes()
-        if self._placed == here:
+    def _move_samples(self, pose: BoundaryPose) -> None:
+        """Transform the samples to a pose and sort them."""
+        key = pose.rotation.tobytes(), pose.translation.tobytes()
+        if self._moved_to == key:
             return
-        rows = np.empty((len(self.samples), 4), np.float32)
-        rows[:, :3], rows[:, 3] = self.samples @ place.turn.T + place.shift, self.volumes
-        order = self._grid.sort(rows.ravel())
-        self._rows = np.ascontiguousarray(rows[order]).ravel()
-        self._placed = here
+        samples = np.empty((len(self.samples), 4), np.float32)
+        samples[:, :3], samples[:, 3] = self.samples @ pose.rotation.T + pose.translation, self.volumes
+        order = self._grid.sort(samples.ravel())
+        self._sorted = np.ascontiguousarray(samples[order]).ravel()
+        self._moved_to = key
 
-    def add_to(self, walls: WallSums, rows: NDArray[np.float32], place: Place) -> None:
-        """Add what particles feel of the samples."""
-        self._put(place)
-        motion = place.motion
-        before = walls.density.copy() if motion is not None else walls.density
-        wall_kernels.add_samples.pick(len(walls.density) >= _PARALLEL_FROM)(
-            rows, self._grid.inverse, *self._grid.tables, self._grid.starts, self._rows,
-            motion if motion is not None else _REST, motion is not None, walls.gradient, walls.density, walls.rate,
+    def add_to(self, sums: BoundarySums, xyzp: NDArray[np.float32], pose: BoundaryPose) -> None:
+        """Add the contributions of the samples."""
+        self._move_samples(pose)
+        motion = pose.motion
+        previous = sums.density.copy() if motion is not None else sums.density
+        kernels.add_samples.pick(len(sums.density) >= _PARALLEL_FROM)(
+            xyzp, self._grid.inverse, *self._grid.tables, self._grid.starts, self._sorted,
+            motion if motion is not None else _REST, motion is not None, sums.gradient, sums.density, sums.rate,
         )  # fmt: skip
         if motion is not None:
-            walls.carry(before, rows, motion)
+            sums.add_velocity(previous, xyzp, motion)
 
-    def suspects(
-        self, walls: WallSums, rows: NDArray[np.float32], place: Place, margin: float
+    def penetration_candidates(
+        self, sums: BoundarySums, xyzp: NDArray[np.float32], pose: BoundaryPose, margin: float
     ) -> NDArray[np.intp]:
-        """Return the particles that walls weigh much for."""
-        return np.flatnonzero(walls.density > _NEAR_WALL)
+        """Return the particles with a large boundary part of the density."""
+        return np.flatnonzero(sums.density > _CANDIDATE_DENSITY)
 
     def nbytes(self) -> int:
         """Return the memory of the samples [bytes]."""
-        return self.samples.nbytes + self.volumes.nbytes + self._rows.nbytes
+        return self.samples.nbytes + self.volumes.nbytes + self._sorted.nbytes
 
 
-class SampledPlane:
-    """An endless plane as a square lattice of particles, made where fluid is near."""
+class AkinciPlane:
+    """An infinite plane as a square lattice of boundary particles, generated where fluid is near."""
 
     def __init__(self, shape: Plane, radius: float, diameter: float) -> None:
         self._point = np.asarray(shape.point)
         self._inverse = np.float32(1.0 / radius)
-        self._spacing = SPACING * diameter
-        self._depth = DEPTH * diameter
+        self._spacing = SAMPLE_SPACING * diameter
+        self._depth = SAMPLE_DEPTH * diameter
         steps = np.arange(-(int(radius / self._spacing) + 1), int(radius / self._spacing) + 2)
         u, v = np.meshgrid(steps, steps)
-        self.volume = float(1.0 / spline(self._spacing * np.hypot(u, v), radius).sum())
+        self.volume = float(1.0 / cubic_spline(self._spacing * np.hypot(u, v), radius).sum())
         normal = np.asarray(shape.normal)
         helper = np.eye(3)[np.abs(normal).argmin()]
         first = np.cross(helper, normal)
         first /= np.linalg.norm(first)
-        self._frame = np.stack([normal, first, np.cross(normal, first)])
+        self._axes = np.stack([normal, first, np.cross(normal, first)])
 
     @property
     def sample_count(self) -> int:
-        """Number of samples that are stored: none."""
+        """Number of stored samples: none."""
         return 0
 
-    def add_to(self, walls: WallSums, rows: NDArray[np.float32], place: Place) -> None:
-        """Add what particles feel of the lattice."""
-        point = place.turn @ (self._point - self._depth * self._frame[0]) + place.shift
-        frame, motion = self._frame @ place.turn.T, place.motion
-        before = walls.density.copy() if motion is not None else walls.density
-        wall_kernels.add_plane.pick(len(walls.density) >= _PARALLEL_FROM)(
-            rows, self._inverse, point.astype(np.float32), np.ascontiguousarray(frame, np.float32),
+    def add_to(self, sums: BoundarySums, xyzp: NDArray[np.float32], pose: BoundaryPose) -> None:
+        """Add the contributions of the lattice."""
+        point = pose.rotation @ (self._point - self._depth * self._axes[0]) + pose.translation
+        frame, motion = self._axes @ pose.rotation.T, pose.motion
+        previous = sums.density.copy() if motion is not None else sums.density
+        kernels.add_plane_samples.pick(len(sums.density) >= _PARALLEL_FROM)(
+            xyzp, self._inverse, point.astype(np.float32), np.ascontiguousarray(frame, np.float32),
             np.float32(self._spacing), np.float32(self.volume), motion if motion is not None else _REST,
-            motion is not None, walls.gradient, walls.density, walls.rate,
+            motion is not None, sums.gradient, sums.density, sums.rate,
         )  # fmt: skip
         if motion is not None:
-            walls.carry(before, rows, motion)
+            sums.add_velocity(previous, xyzp, motion)
 
-    def suspects(
-        self, walls: WallSums, rows: NDArray[np.float32], place: Place, margin: float
+    def penetration_candidates(
+        self, sums: BoundarySums, xyzp: NDArray[np.float32], pose: BoundaryPose, margin: float
     ) -> NDArray[np.intp]:
-        """Return the particles that walls weigh much for."""
-        return np.flatnonzero(walls.density > _NEAR_WALL)
+        """Return the particles with a large boundary part of the density."""
+        return np.flatnonzero(sums.density > _CANDIDATE_DENSITY)
 
     def nbytes(self) -> int:
         """Return the memory of the samples [bytes]."""
         return 0
 
 
-def sampled_wall(shape: Shape, radius: float, diameter: float) -> SampledPlane | SampledWall:
-    """Return the walls of a shape as particles.
+def make_akinci_boundary(shape: Shape, radius: float, diameter: float) -> AkinciPlane | AkinciBoundary:
+    """Return the boundary particles of a shape.
 
     Args:
         shape: The shape.
@@ -151,5 +158,5 @@ def sampled_wall(shape: Shape, radius: float, diameter: float) -> SampledPlane |
         diameter: Diameter of fluid particles [m].
     """
     if isinstance(shape, Plane):
-        return SampledPlane(shape, radius, diameter)
-    return SampledWall(shape, radius, diameter)
+        return AkinciPlane(shape, radius, diameter)
+    return AkinciBoundary(shape, radius, diameter)

@@ -1,4 +1,4 @@
-"""Compiled sums over the samples of walls: their part of a particle's density, its gradient and its rate."""
+"""Compiled sums over boundary particles: their part of a particle's density, its gradient and its rate."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def sample_sums(x, y, z, count, width, near, inverse, motion, moving):
     """Sum over `count` samples around a point.
 
     Args:
-        x: Of the point [m]; likewise y and z.
-        y: Of the point.
-        z: Of the point.
-        count: How many samples.
-        width: Distance in `near` from one coordinate to the next.
+        x: Coordinate of the point [m].
+        y: Coordinate of the point [m].
+        z: Coordinate of the point [m].
+        count: Number of samples.
+        width: Stride in `near` from one coordinate to the next.
         near: Coordinates [m] and volumes [m3] of the samples, shape [4 width].
         inverse: One over the kernel's radius [1/m].
-        motion: How samples move: velocity = motion[:, :3] @ position + motion[:, 3], shape [12].
-        moving: Whether they do.
+        motion: Velocity of the samples: motion[:, :3] @ position + motion[:, 3], shape [12].
+        moving: Whether they move.
 
     Returns:
         Sums of V W, of V grad W (three numbers), and of -V grad W . velocity.
     """
     ih, w = np.float32(inverse), np.uint64(width)
     scale = np.float32(8.0 / np.pi) * ih * ih * ih
-    least = np.float32(1e-6) / ih
+    min_distance = np.float32(1e-6) / ih
     one, half, none = np.float32(1.0), np.float32(0.5), np.float32(0.0)
     density, gx, gy, gz, rate = none, none, none, none, none
     for k in range(np.uint64(count)):
@@ -41,7 +41,7 @@ def sample_sums(x, y, z, count, width, near, inverse, motion, moving):
         q = distance * ih
         a, b = max(one - q, none), max(half - q, none)
         density += volume * (a * a * a - np.float32(4.0) * b * b * b)
-        factor = volume * (np.float32(24.0) * b * b - np.float32(6.0) * a * a) / max(distance, least)
+        factor = volume * (np.float32(24.0) * b * b - np.float32(6.0) * a * a) / max(distance, min_distance)
         gx += factor * dx
         gy += factor * dy
         gz += factor * dz
@@ -65,23 +65,23 @@ def _add(i, sums, gradient, density, rate):
 
 @kernel_pair
 def add_samples(
-    rows, inverse, table_x, table_y, table_z, starts, samples, motion, moving, gradient, density, rate
+    xyzp, inverse, table_x, table_y, table_z, starts, samples, motion, moving, gradient, density, rate
 ):  # fmt: skip
-    """Add the sums over sorted samples to what each particle feels of walls.
+    """Add the sums over sorted samples to each particle.
 
     Args:
-        rows: Sorted particles, shape [4 n].
-        inverse: One over the kernel's radius and the width of cells [1/m].
-        table_x: Curve tables of the samples' grid; likewise `table_y` and `table_z`.
+        xyzp: Sorted particles, shape [4 n].
+        inverse: One over the kernel's radius, which is the width of cells [1/m].
+        table_x: Morton tables of the samples' grid along x.
         table_y: Along y.
         table_z: Along z.
-        starts: First sample at each place of the curve.
+        starts: First sample of each Morton code.
         samples: Sorted positions [m] and volumes [m3] of samples, shape [4 m].
         motion: As in `sample_sums`.
         moving: Whether samples move.
         gradient: Receives the gradient [1/m], shape [4 n].
         density: Receives the part of the relative density, shape [n].
-        rate: Receives its rate by the samples' motion [1/s], shape [n].
+        rate: Receives its rate due to the samples' motion [1/s], shape [n].
     """
     n = density.shape[0]
     for group in prange((n + GROUP - 1) // GROUP):
@@ -90,7 +90,7 @@ def add_samples(
         begins, ends = np.empty(27, np.int64), np.empty(27, np.int64)
         lx, ly, lz = np.int64(-(2**62)), np.int64(0), np.int64(0)
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
-            x, y, z = rows[4 * i], rows[4 * i + 1], rows[4 * i + 2]
+            x, y, z = xyzp[4 * i], xyzp[4 * i + 1], xyzp[4 * i + 2]
             cx, cy, cz = cell_of(x, inverse), cell_of(y, inverse), cell_of(z, inverse)
             if cx != lx or cy != ly or cz != lz:
                 lx, ly, lz = cx, cy, cz
@@ -112,14 +112,14 @@ def add_samples(
 
 
 @kernel_pair
-def add_plane(rows, inverse, point, frame, spacing, volume, motion, moving, gradient, density, rate):
-    """Add the sums over a square lattice of samples on an endless plane; only those in reach are ever made.
+def add_plane_samples(xyzp, inverse, point, axes, spacing, volume, motion, moving, gradient, density, rate):
+    """Add the sums over a square lattice of samples on an infinite plane; only those within the kernel are generated.
 
     Args:
-        rows: Particles, shape [4 n].
+        xyzp: Particles, shape [4 n].
         inverse: One over the kernel's radius [1/m].
         point: A lattice point [m], shape [3].
-        frame: Normal and the lattice's two directions, rows of shape [3, 3].
+        axes: Normal and the lattice's two directions, rows of shape [3, 3].
         spacing: Of the lattice [m].
         volume: Of a sample [m3].
         motion: As in `sample_sums`.
@@ -129,28 +129,28 @@ def add_plane(rows, inverse, point, frame, spacing, volume, motion, moving, grad
         rate: As in `add_samples`.
     """
     n = density.shape[0]
-    reach = np.float32(1.0 / inverse)
-    steps = int(np.ceil(reach / spacing)) + 1
+    radius = np.float32(1.0 / inverse)
+    steps = int(np.ceil(radius / spacing)) + 1
     width = (2 * steps + 1) ** 2
     for group in prange((n + GROUP - 1) // GROUP):
         near = np.empty(4 * width, np.float32)
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
-            x, y, z = rows[4 * i] - point[0], rows[4 * i + 1] - point[1], rows[4 * i + 2] - point[2]
-            height = x * frame[0, 0] + y * frame[0, 1] + z * frame[0, 2]
-            if abs(height) >= reach:
+            x, y, z = xyzp[4 * i] - point[0], xyzp[4 * i + 1] - point[1], xyzp[4 * i + 2] - point[2]
+            height = x * axes[0, 0] + y * axes[0, 1] + z * axes[0, 2]
+            if abs(height) >= radius:
                 continue
-            u = np.floor((x * frame[1, 0] + y * frame[1, 1] + z * frame[1, 2]) / spacing + 0.5)
-            v = np.floor((x * frame[2, 0] + y * frame[2, 1] + z * frame[2, 2]) / spacing + 0.5)
+            u = np.floor((x * axes[1, 0] + y * axes[1, 1] + z * axes[1, 2]) / spacing + 0.5)
+            v = np.floor((x * axes[2, 0] + y * axes[2, 1] + z * axes[2, 2]) / spacing + 0.5)
             k = 0
             for a in range(-steps, steps + 1):
                 for b in range(-steps, steps + 1):
                     s, t = (u + a) * spacing, (v + b) * spacing
                     for c in range(3):
-                        near[width * c + k] = point[c] + s * frame[1, c] + t * frame[2, c]
+                        near[width * c + k] = point[c] + s * axes[1, c] + t * axes[2, c]
                     near[3 * width + k] = volume
                     k += 1
             sums = sample_sums(
-                rows[4 * i], rows[4 * i + 1], rows[4 * i + 2], k, width, near, inverse, motion, moving
+                xyzp[4 * i], xyzp[4 * i + 1], xyzp[4 * i + 2], k, width, near, inverse, motion, moving
             )
             _add(i, sums, gradient, density, rate)
 

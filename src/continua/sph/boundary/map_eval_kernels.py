@@ -1,4 +1,4 @@
-"""Compiled evaluation of boundary maps: what particles feel of a wall, and what the wall feels of them."""
+"""Compiled evaluation of boundary maps at particles."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from continua.numerics import inline, kernel_pair
 from continua.numerics.simd32 import load4s, row4s, splat4s, sum4s
 
 GROUP = 512  # particles that one task handles
-NONE = np.float32(0.0)
+ZERO = np.float32(0.0)
 
 
 @inline
 def profile_at(distance, table):
-    """Return a flat wall's value, and its slope [1/m], from the table's cubic pieces."""
+    """Return the value of a flat boundary and its derivative [1/m], from the table's cubic pieces."""
     t = (distance * table.inverse + table.depth) * table.per_radius
-    if t >= table.last:
-        return NONE, NONE
+    if t >= table.last_index:
+        return ZERO, ZERO
     rate = table.inverse * table.per_radius
-    if t <= NONE:  # deeper than the table: it goes on as a line
+    if t <= ZERO:  # deeper than the table: continued linearly
         return table.profile[0] + t * table.profile[1], table.profile[1] * rate
     k = int(t)
     t -= np.float32(k)
@@ -32,8 +32,8 @@ def profile_at(distance, table):
 
 
 @inline
-def _weights(t):
-    """Return the cubic B-spline's four weights at t in 0..1, and their slopes."""
+def _bspline_weights(t):
+    """Return the four weights of the cubic B-spline at t in 0..1, and their derivatives."""
     one, s = np.float32(1.0), np.float32(1.0) - t
     sixth, half = np.float32(1.0 / 6.0), np.float32(0.5)
     w0, w3 = s * s * s * sixth, t * t * t * sixth
@@ -48,14 +48,14 @@ def spline_at(coefficients, base, u, v, w, inverse):
     """Return value and gradient [1/m] of a brick's spline; u, v and w count cells from the brick's corner."""
     i, j, k = min(int(u), 7), min(int(v), 7), min(int(w), 7)
     tx, ty = u - np.float32(i), v - np.float32(j)
-    wz, dz, _, _, _, _, _, _ = _weights(w - np.float32(k))
-    _, _, x0, x1, x2, x3, dx1, dx2 = _weights(tx)
-    _, _, y0, y1, y2, y3, dy1, dy2 = _weights(ty)
+    wz, dz, _, _, _, _, _, _ = _bspline_weights(w - np.float32(k))
+    _, _, x0, x1, x2, x3, dx1, dx2 = _bspline_weights(tx)
+    _, _, y0, y1, y2, y3, dy1, dy2 = _bspline_weights(ty)
     half, sx, sy = np.float32(0.5), np.float32(1.0) - tx, np.float32(1.0) - ty
     e0, e3 = -half * sx * sx, half * tx * tx
     f0, f3 = -half * sy * sy, half * ty * ty
     start = np.uint64(base + (i * 11 + j) * 11 + k)
-    value, slope_x, slope_y = splat4s(NONE), splat4s(NONE), splat4s(NONE)
+    value, slope_x, slope_y = splat4s(ZERO), splat4s(ZERO), splat4s(ZERO)
     for a in range(np.uint64(4)):
         wx = x0 if a == 0 else (x1 if a == 1 else (x2 if a == 2 else x3))
         ex = e0 if a == 0 else (dx1 if a == 1 else (dx2 if a == 2 else e3))
@@ -75,11 +75,11 @@ def spline_at(coefficients, base, u, v, w, inverse):
 
 
 @inline
-def at_distance(volume, distance, table):
-    """Return volume times kernel at a distance, and its slope with the volume held (Bender and others 2019)."""
+def volume_kernel(volume, distance, table):
+    """Return volume times kernel at a distance, and its derivative at constant volume (Bender and others 2019)."""
     ih = table.inverse
     q = max(distance * ih, np.float32(0.1))
-    a, b = max(np.float32(1.0) - q, NONE), max(np.float32(0.5) - q, NONE)
+    a, b = max(np.float32(1.0) - q, ZERO), max(np.float32(0.5) - q, ZERO)
     scale = np.float32(8.0 / np.pi) * ih * ih * ih
     value = scale * np.float32(2.0) * (a * a * a - np.float32(4.0) * b * b * b)
     slope = scale * ih * (np.float32(24.0) * b * b - np.float32(6.0) * a * a)
@@ -87,8 +87,8 @@ def at_distance(volume, distance, table):
 
 
 @inline
-def brick_of(x, y, z, table):
-    """Return where a point lies: the brick's mark, and cells from the brick's corner along x, y and z."""
+def locate_brick(x, y, z, table):
+    """Return the code of the brick that contains a point, and the offset from its corner in cells along x, y and z."""
     u, v, w = (
         (x - table.low_x) * table.cells,
         (y - table.low_y) * table.cells,
@@ -97,35 +97,35 @@ def brick_of(x, y, z, table):
     eighth = np.float32(0.125)
     i, j, k = int(np.floor(u * eighth)), int(np.floor(v * eighth)), int(np.floor(w * eighth))
     if i < 0 or j < 0 or k < 0 or i >= table.counts[0] or j >= table.counts[1] or k >= table.counts[2]:
-        return table.beyond, u, v, w
-    mark = table.marks[(i * table.counts[1] + j) * table.counts[2] + k]
+        return table.outside_code, u, v, w
+    code = table.codes[(i * table.counts[1] + j) * table.counts[2] + k]
     eight = np.float32(8.0)
-    return mark, u - eight * np.float32(i), v - eight * np.float32(j), w - eight * np.float32(k)
+    return code, u - eight * np.float32(i), v - eight * np.float32(j), w - eight * np.float32(k)
 
 
 @inline
 def map_at(x, y, z, table):
-    """Return what the wall adds to the relative density at a point of its own axes [m], and the gradient [1/m]."""
-    mark, u, v, w = brick_of(x, y, z, table)
-    if mark == -1:
-        return NONE, NONE, NONE, NONE
-    if mark == -2:
-        return table.deepest, NONE, NONE, NONE
-    if mark < 0:
-        p = 4 * (-3 - mark)
+    """Return the boundary's part of the relative density at a point in local axes [m], and the gradient [1/m]."""
+    code, u, v, w = locate_brick(x, y, z, table)
+    if code == -1:
+        return ZERO, ZERO, ZERO, ZERO
+    if code == -2:
+        return table.deepest, ZERO, ZERO, ZERO
+    if code < 0:
+        p = 4 * (-3 - code)
         nx, ny, nz = table.planes[p], table.planes[p + 1], table.planes[p + 2]
         distance = nx * x + ny * y + nz * z + table.planes[p + 3]
         value, slope = profile_at(distance, table)
-        if table.lumped:
-            value, slope = at_distance(value, distance, table)
+        if table.is_volume_map:
+            value, slope = volume_kernel(value, distance, table)
         return value, slope * nx, slope * ny, slope * nz
-    base = 1331 * mark
+    base = 1331 * code
     value, gx, gy, gz = spline_at(table.coefficients, base, u, v, w, table.cells)
-    if value <= NONE:
-        return NONE, NONE, NONE, NONE
-    if table.lumped:
+    if value <= ZERO:
+        return ZERO, ZERO, ZERO, ZERO
+    if table.is_volume_map:
         distance, nx, ny, nz = spline_at(table.distances, base, u, v, w, table.cells)
-        value, slope = at_distance(value, distance, table)
+        value, slope = volume_kernel(value, distance, table)
         length = np.sqrt(nx * nx + ny * ny + nz * nz)
         slope = slope / max(length, np.float32(1e-3))
         return value, slope * nx, slope * ny, slope * nz
@@ -134,23 +134,23 @@ def map_at(x, y, z, table):
 
 @inline
 def distance_at(x, y, z, table):
-    """Return the distance to the wall's (inset) surface at a point of its own axes [m]; far from it a large number."""
-    mark, u, v, w = brick_of(x, y, z, table)
+    """Return the distance to the inset surface at a point in local axes [m]; far away a large number."""
+    code, u, v, w = locate_brick(x, y, z, table)
     large = np.float32(1e30)
-    if mark == -1:
+    if code == -1:
         return large
-    if mark == -2:
+    if code == -2:
         return -large
-    if mark < 0:
-        p = 4 * (-3 - mark)
+    if code < 0:
+        p = 4 * (-3 - code)
         return table.planes[p] * x + table.planes[p + 1] * y + table.planes[p + 2] * z + table.planes[p + 3]
-    distance, _, _, _ = spline_at(table.distances, 1331 * mark, u, v, w, table.cells)
+    distance, _, _, _ = spline_at(table.distances, 1331 * code, u, v, w, table.cells)
     return distance
 
 
 @inline
-def placed(x, y, z, pose, table):
-    """Return the map's value and gradient at a point of the fluid; pose holds turn (rows of 3) and shift [m], [12]."""
+def map_at_pose(x, y, z, pose, table):
+    """Return value and gradient at a point of the fluid; `pose` [12] is the rotation (rows) and translation [m]."""
     x, y, z = x - pose[9], y - pose[10], z - pose[11]
     value, gx, gy, gz = map_at(
         pose[0] * x + pose[3] * y + pose[6] * z,
@@ -167,8 +167,8 @@ def placed(x, y, z, pose, table):
 
 
 @kernel_pair
-def values(points, table, density, gradient):
-    """Evaluate a map at points [4 n] of its own axes: densities [n] and gradients [4 n]."""
+def evaluate_map(points, table, density, gradient):
+    """Evaluate a map at points [4 n] in local axes: densities [n] and gradients [4 n]."""
     n = density.shape[0]
     for group in prange((n + GROUP - 1) // GROUP):
         for i in range(group * GROUP, min(n, (group + 1) * GROUP)):
@@ -178,26 +178,26 @@ def values(points, table, density, gradient):
 
 
 @kernel_pair
-def add_map(rows, low, high, pose, table, motion, moving, gradient, density, rate, drift):
-    """Add what particles feel of a map.
+def add_map(xyzp, low, high, pose, table, motion, moving, gradient, density, rate, weighted_velocity):
+    """Add the contributions of a map to each particle.
 
     Args:
-        rows: Particles, shape [4 n].
-        low: Lowest corner of the box around all that the map reaches [m], shape [3].
+        xyzp: Particles, shape [4 n].
+        low: Lowest corner of the bounding box of the map's support [m], shape [3].
         high: Highest corner.
-        pose: Turn and shift of the wall, shape [12].
+        pose: Rotation and translation of the boundary, shape [12].
         table: The map.
-        motion: Velocity of the wall's points: motion[:, :3] @ x + motion[:, 3], shape [12].
+        motion: Velocity of the boundary's points: motion[:, :3] @ x + motion[:, 3], shape [12].
         moving: Whether it moves.
         gradient: Receives the gradient [1/m], shape [4 n].
         density: Receives the part of the relative density, shape [n].
-        rate: Receives its rate by the wall's motion [1/s], shape [n].
-        drift: Receives the wall's velocity times its part of the density, shape [4 n].
+        rate: Receives its rate due to the boundary's motion [1/s], shape [n].
+        weighted_velocity: Receives the boundary's velocity times its part of the density, shape [4 n].
     """
     n = density.shape[0]
     for group in prange((n + GROUP - 1) // GROUP):
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
-            x, y, z = rows[4 * i], rows[4 * i + 1], rows[4 * i + 2]
+            x, y, z = xyzp[4 * i], xyzp[4 * i + 1], xyzp[4 * i + 2]
             if (
                 x < low[0]
                 or y < low[1]
@@ -207,8 +207,8 @@ def add_map(rows, low, high, pose, table, motion, moving, gradient, density, rat
                 or z > high[2]
             ):  # fmt: skip
                 continue
-            value, gx, gy, gz = placed(x, y, z, pose, table)
-            if value <= NONE:
+            value, gx, gy, gz = map_at_pose(x, y, z, pose, table)
+            if value <= ZERO:
                 continue
             density[i] += value
             gradient[4 * i] += gx
@@ -219,23 +219,23 @@ def add_map(rows, low, high, pose, table, motion, moving, gradient, density, rat
                 vy = motion[4] * x + motion[5] * y + motion[6] * z + motion[7]
                 vz = motion[8] * x + motion[9] * y + motion[10] * z + motion[11]
                 rate[i] -= gx * vx + gy * vy + gz * vz
-                drift[4 * i] += value * vx
-                drift[4 * i + 1] += value * vy
-                drift[4 * i + 2] += value * vz
+                weighted_velocity[4 * i] += value * vx
+                weighted_velocity[4 * i + 1] += value * vy
+                weighted_velocity[4 * i + 2] += value * vz
 
 
 @kernel_pair
-def find_inside(rows, low, high, pose, table, density, watched, limit, found):
+def mark_close_particles(xyzp, low, high, pose, table, density, min_density, limit, close):
     """Mark the particles whose distance to the map's surface is below `limit` [m].
 
-    Only particles are looked at that felt more than `watched` of walls at the start of the step. The other arguments
-    are those of `add_map`.
+    Only particles whose boundary part of the density was above `min_density` at the start of the step are checked. The
+    other arguments are those of `add_map`.
     """
     n = density.shape[0]
     for group in prange((n + GROUP - 1) // GROUP):
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
-            x, y, z = rows[4 * i], rows[4 * i + 1], rows[4 * i + 2]
-            if density[i] <= watched or x < low[0] or y < low[1] or z < low[2]:
+            x, y, z = xyzp[4 * i], xyzp[4 * i + 1], xyzp[4 * i + 2]
+            if density[i] <= min_density or x < low[0] or y < low[1] or z < low[2]:
                 continue
             if x > high[0] or y > high[1] or z > high[2]:
                 continue
@@ -246,4 +246,4 @@ def find_inside(rows, low, high, pose, table, density, watched, limit, found):
                 pose[2] * x + pose[5] * y + pose[8] * z,
                 table,
             )
-            found[i] = distance < limit
+            close[i] = distance < limit

@@ -1,4 +1,4 @@
-"""Surface tension by cohesion and minimal area (Akinci, Akinci and Teschner 2013)."""
+"""Surface tension by cohesion and surface area minimisation (Akinci, Akinci and Teschner 2013)."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from numpy.typing import NDArray
 from continua.sph.forces import surface_tension_kernels as kernels
 from continua.sph.particles import Particles
 
-__all__ = ["add_tension"]
+__all__ = ["add_surface_tension"]
 
 
-def add_tension(p: Particles, tension: NDArray[np.float64]) -> None:
+def add_surface_tension(p: Particles, coefficients: NDArray[np.float64]) -> None:
     """Add surface tension to the accelerations.
 
     Args:
         p: The particles.
-        tension: Coefficient of each fluid.
+        coefficients: One per fluid.
     """
-    begin, end, neighbours, weights = p.links
+    begin, end, neighbours, weights = p.neighbour_arrays
     kernels.surface_normals.pick(p.parallel)(
-        p.rows, begin, end, neighbours, weights, p.density, p.radius, p.pushes
+        p.xyzp, begin, end, neighbours, weights, p.density, p.radius, p.velocity_changes
     )
-    kernels.add_tension.pick(p.parallel)(
-        p.rows, begin, end, neighbours, p.density, p.fluid, tension.astype(np.float32), p.light, p.pushes, p.radius,
+    kernels.add_surface_tension.pick(p.parallel)(
+        p.xyzp, begin, end, neighbours, p.density, p.fluid_index, coefficients.astype(np.float32),
+        p.inverse_density, p.velocity_changes, p.radius,
         p.volume, p.accelerations,
     )  # fmt: skip

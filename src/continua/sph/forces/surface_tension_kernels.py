@@ -1,4 +1,4 @@
-"""Compiled passes of surface tension."""
+"""Compiled passes of surface tension (Akinci, Akinci and Teschner 2013)."""
 
 from __future__ import annotations
 
@@ -8,52 +8,53 @@ from numba import prange
 from continua.numerics import kernel_pair
 from continua.numerics.simd32 import dot3s, load4s, row4s, splat4s, store4s
 
-GROUP = 512  # particles that one task handles
+GROUP = 512  # particles per task
 
 
 @kernel_pair
-def surface_normals(rows, begin, end, neighbours, weights, density, radius, normals):
-    """Write n_i = r sum_j (V/delta_j) grad W_ij: long at the surface, pointing inwards; shape [4 n]."""
+def surface_normals(xyzp, begin, end, neighbours, weights, density, radius, normals):
+    """Write n_i = r sum_j (V/delta_j) grad W_ij: large at the surface, pointing inwards; shape [4 n]."""
     n = density.shape[0]
     for group in prange((n + GROUP - 1) // GROUP):
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
-            here = load4s(rows, 4 * i)
+            here = load4s(xyzp, 4 * i)
             total = splat4s(np.float32(0.0))
             for k in range(np.uint64(begin[i]), np.uint64(end[i])):
                 j = np.uint64(neighbours[k])
-                total = total + (here - load4s(rows, 4 * j)) * (weights[k] / density[j])
+                total = total + (here - load4s(xyzp, 4 * j)) * (weights[k] / density[j])
             store4s(normals, 4 * i, total * np.float32(radius) * row4s(1, 1, 1, 0))
 
 
 @kernel_pair
-def add_tension(
-    rows, begin, end, neighbours, density, fluid, tension, light, normals, radius, volume, accelerations
+def add_surface_tension(
+    xyzp, begin, end, neighbours, density, fluid_index, coefficients, inverse_density, normals, radius,
+    volume, accelerations
 ):  # fmt: skip
-    """Add cohesion and the force against curvature between particles of one fluid (Akinci and others 2013)."""
+    """Add the accelerations of cohesion and surface area minimisation between particles of one fluid."""
     n = density.shape[0]
     r = np.float32(radius)
     scale = np.float32(32.0 / (np.pi * radius**9))
-    edge = np.float32(radius**6 / 64.0)
+    core = np.float32(radius**6 / 64.0)
     for group in prange((n + GROUP - 1) // GROUP):
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
-            gamma = tension[fluid[i]]
+            gamma = coefficients[fluid_index[i]]
             if gamma == np.float32(0.0):
                 continue
-            mass = np.float32(volume) / light[i]
-            here, normal = load4s(rows, 4 * i), load4s(normals, 4 * i)
+            mass = np.float32(volume) / inverse_density[i]
+            here, normal = load4s(xyzp, 4 * i), load4s(normals, 4 * i)
             total = splat4s(np.float32(0.0))
             for k in range(np.uint64(begin[i]), np.uint64(end[i])):
                 j = np.uint64(neighbours[k])
-                if fluid[j] != fluid[i]:
+                if fluid_index[j] != fluid_index[i]:
                     continue
-                line = here - load4s(rows, 4 * j)
-                distance = np.sqrt(dot3s(line, line))
+                offset = here - load4s(xyzp, 4 * j)
+                distance = np.sqrt(dot3s(offset, offset))
                 cube = (r - distance) * distance
                 cube = cube * cube * cube
-                pull = cube if distance + distance > r else np.float32(2.0) * cube - edge
-                factor = mass * scale * pull / max(distance, np.float32(1e-6) * r)
+                cohesion = cube if distance + distance > r else np.float32(2.0) * cube - core
+                factor = mass * scale * cohesion / max(distance, np.float32(1e-6) * r)
                 mean = np.float32(2.0) / (density[i] + density[j])
-                total = total + (line * factor + (normal - load4s(normals, 4 * j))) * mean
+                total = total + (offset * factor + (normal - load4s(normals, 4 * j))) * mean
             store4s(
                 accelerations, 4 * i, load4s(accelerations, 4 * i) - total * row4s(gamma, gamma, gamma, 0)
             )

@@ -24,7 +24,7 @@ def kernel(s, r):
 
 @pytest.mark.parametrize("gamma", [1.0, 2.5])
 @pytest.mark.parametrize("distance", [0.012, 0.02, 0.031])
-def test_two_particles_pull_each_other_as_the_formula_says(gamma, distance):
+def test_two_particles_attract_each_other_according_to_the_formula(gamma, distance):
     d, rho = 0.02, 1000.0
     r, volume = 2.0 * d, d**3
     points = [[-0.5 * distance, 0.0, 0.0], [0.5 * distance, 0.0, 0.0]]
@@ -32,7 +32,7 @@ def test_two_particles_pull_each_other_as_the_formula_says(gamma, distance):
     world = ct.World([pair], gravity=(0.0, 0.0, 0.0))
     world.step(1e-4)
     value, slope = kernel(distance, r)
-    delta = volume * (kernel(0.0, r)[0] + value)  # density over that at rest, of both
+    delta = volume * (kernel(0.0, r)[0] + value)  # density relative to rest, of both
     assert delta < 1.0  # no pressure
     # of the left one; x_ij points away from the other, and grad W towards it
     pull = gamma * rho * volume * cohesion(distance, r)

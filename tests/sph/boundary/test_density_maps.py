@@ -1,13 +1,13 @@
-"""Density and volume maps against integrals taken by brute force."""
+"""Density and volume maps against brute-force integrals."""
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
 import continua as ct
-from continua.sph import build_map, planar_density, spline
-from continua.sph.boundary.map_boundary import mapped_wall
-from continua.sph.boundary.planar_profile import planar_volume, rest_inset, smoothed
+from continua.sph import build_map, cubic_spline, planar_density
+from continua.sph.boundary.map_boundary import make_map_boundary
+from continua.sph.boundary.planar_profile import planar_volume, rest_inset, smoothed_weight_table
 
 R = 0.1  # radius of the kernel
 TABLE = {-1: 2.0, 0: 1.0, 0.25: 0.750056, 0.5: 0.502976, 0.75: 0.277028, 1: 0.110714, 1.25: 0.027028, 1.5: 0.002976,
@@ -19,21 +19,21 @@ def brute(distance, point, extension, inset, cells=96):
     q = (np.arange(cells) + 0.5) * 2 / cells - 1
     ball = np.stack(np.meshgrid(q, q, q, indexing="ij"), axis=-1).reshape(-1, 3)
     length = np.linalg.norm(ball, axis=1)
-    ball, weight = ball[length < 1], spline(length[length < 1], 1.0)
+    ball, weight = ball[length < 1], cubic_spline(length[length < 1], 1.0)
     gamma = np.maximum(1 - (distance(point + R * ball) / R + inset) / extension, 0)
     return float((weight * gamma).sum() / weight.sum())
 
 
 def test_planar_values_of_the_thesis():
     np.testing.assert_allclose(planar_density(list(TABLE)), list(TABLE.values()), atol=5e-7)
-    assert np.allclose(planar_density([-1.3, -2.0]), [2.3, 3.0])  # a line inside
+    assert np.allclose(planar_density([-1.3, -2.0]), [2.3, 3.0])  # linear inside
     assert np.allclose(planar_density(np.array([0.05]), radius=0.1), 0.502976, atol=5e-7)
 
 
 def test_planar_values_by_adaptive_quadrature():
     for distance in (-0.4, 0.1, 0.6):
         for extension in (0.2, 0.7):
-            slices = lambda u: 2 * np.pi * quad(lambda s: spline(np.array(s), 1.0) * s, abs(u), 1)[0]  # noqa: E731
+            slices = lambda u: 2 * np.pi * quad(lambda s: cubic_spline(np.array(s), 1.0) * s, abs(u), 1)[0]  # noqa: E731
             exact = quad(
                 lambda u: slices(u) * max(1 - (distance + u) / extension, 0),  # noqa: B023
                 -1, 1, points=[-0.5, 0, 0.5, float(np.clip(extension - distance, -1, 1))], limit=200,
@@ -41,7 +41,7 @@ def test_planar_values_by_adaptive_quadrature():
             assert abs(planar_density([distance], extension=extension)[0] - exact) < 1e-7
     cap = lambda h: np.pi * h * h * (3 - h) / 3  # noqa: E731
     assert abs(planar_volume([-1.5])[0] - 4 / 3 * np.pi) < 1e-9
-    assert planar_volume([0.5])[0] > cap(0.5)  # the part outside the surface weighs as well
+    assert planar_volume([0.5])[0] > cap(0.5)  # the part outside the surface contributes too
 
 
 @pytest.mark.parametrize("extension", [1.0, 0.125])
@@ -50,7 +50,7 @@ def test_plane_edge_and_corner_of_a_box_within_one_per_cent(extension):
     distance = lambda p: box.distances(p)[0]  # noqa: E731
     bounds = np.array([[-0.5, -0.4, -0.45], [0.5, 0.4, 0.45]])
     inset = 0.0 if extension == 1.0 else rest_inset("density", extension)
-    found = build_map(distance, bounds, R, extension=extension, inset=inset, hollow=True)
+    found = build_map(distance, bounds, R, extension=extension, inset=inset, inverted=True)
     assert found.flat_count > 0
     assert found.spline_count > 0
     for axes in ((1, 0, 0), (0, 1, 1), (1, 1, 1)):
@@ -65,8 +65,12 @@ def test_curved_walls_and_gradients():
     distance = lambda p: ball.distances(p)[0]  # noqa: E731
     found = build_map(distance, np.array([[-0.4] * 3, [0.4] * 3]), R, extension=1.0, inset=0.0)
     random = np.random.default_rng(3)
-    ways = random.normal(size=(40, 3))
-    points = ways / np.linalg.norm(ways, axis=1)[:, None] * (0.4 + R * random.uniform(-0.4, 1.2, (40, 1)))
+    directions = random.normal(size=(40, 3))
+    points = (
+        directions
+        / np.linalg.norm(directions, axis=1)[:, None]
+        * (0.4 + R * random.uniform(-0.4, 1.2, (40, 1)))
+    )
     exact = np.array([brute(distance, p, 1.0, 0.0, 64) for p in points])
     values, gradients = found(points)
     assert np.abs(values - exact).max() < 2e-3
@@ -76,7 +80,7 @@ def test_curved_walls_and_gradients():
         slope = (found(points + move)[0] - found(points - move)[0]) / (2 * step)
         assert np.abs(gradients[:, axis] - slope).max() < 0.02 * np.abs(gradients).max()
     inside = points * (0.4 - 0.9 * R) / np.linalg.norm(points, axis=1)[:, None]
-    assert (np.einsum("ij,ij->i", found(inside)[1], inside) < 0).all()  # it still pushes out, deep inside
+    assert (np.einsum("ij,ij->i", found(inside)[1], inside) < 0).all()  # it still points outwards deep inside
 
 
 def test_map_of_a_mesh_equals_that_of_its_shape():
@@ -85,18 +89,18 @@ def test_map_of_a_mesh_equals_that_of_its_shape():
     random = np.random.default_rng(5)
     points = random.uniform(-1, 1, (2000, 3)) * [0.42, 0.37, 0.32]
     for model in (ct.DensityMap(), ct.VolumeMap()):
-        one, two = (mapped_wall(shape, R, model).map(points)[0] for shape in (box, mesh))
-        close = np.abs(box.distances(points)[0]) < R  # deep inside maps say little
+        one, two = (make_map_boundary(shape, R, model).map(points)[0] for shape in (box, mesh))
+        close = np.abs(box.distances(points)[0]) < R  # deep inside maps are inaccurate
         assert np.abs(one - two)[close].max() < 1e-4
-        plane = mapped_wall(ct.Plane((0, -0.25, 0), (0, -1, 0)), R, model).map(
+        plane = make_map_boundary(ct.Plane((0, -0.25, 0), (0, -1, 0)), R, model).map(
             np.array([[0.0, -0.25 - 0.3 * R, 0]])
         )[0]
-        there = mapped_wall(box, R, model).map(np.array([[0.0, -0.25 - 0.3 * R, 0]]))[0]
+        there = make_map_boundary(box, R, model).map(np.array([[0.0, -0.25 - 0.3 * R, 0]]))[0]
         assert np.abs(plane - there).max() < 2e-3  # splines there: the box is small
 
 
-def test_smoothed_weight_keeps_lines_and_ends_at_zero():
-    table = smoothed("density", 0.5, 0.25, 1.5, 2.0)
+def test_smoothed_weight_preserves_lines_and_ends_at_zero():
+    table = smoothed_weight_table("density", 0.5, 0.25, 1.5, 2.0)
     x = -2 + np.arange(len(table)) / 64
     assert np.abs(table[x < -0.1] - (1 - x[x < -0.1] / 0.5)).max() < 1e-5
     assert np.abs(table[x > 1.01]).max() < 1e-6

@@ -1,4 +1,4 @@
-"""Fluids and bodies push each other, equally and oppositely."""
+"""Two-way coupling of particle fluids with bodies: momentum, buoyancy, added mass."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,11 @@ import continua as ct
 
 
 def momentum(world, water, ball):
-    """Return momentum and its moment, with what the ball lent to the water it moves and gets back in the next step."""
+    """Return linear and angular momentum, with that of the added mass, which the ball gets back in the next step."""
     m, v, x = water.particle_mass, water.velocities, water.positions
-    turn, kept = ball.rotation, world._wetting.state()
+    turn, kept = ball.rotation, world._sph_coupling.state()
     unit = np.concatenate([ball.velocity, turn @ (ball.solid.inertia * (ball.spin @ turn))])
-    own = ball.mass * unit + kept["ball/owed"][0] * (unit - kept["ball/before"][0])
+    own = ball.mass * unit + kept["ball/previous_added_mass"][0] * (unit - kept["ball/previous_velocity"][0])
     angular = np.cross(x, m * v).sum(axis=0) + np.cross(ball.center, own[:3]) + own[3:]
     return m * v.sum(axis=0) + own[:3], angular
 
@@ -25,7 +25,7 @@ def momentum(world, water, ball):
         ("density_map", ct.PBF()),
     ],
 )
-def test_momentum_is_exchanged_to_round_off(boundary, solver):
+def test_momentum_is_conserved_to_round_off(boundary, solver):
     ball = ct.RigidBody(ct.Sphere((0.02, 0, 0), 0.1), density=500, velocity=(0, -2, 0), name="ball")
     water = ct.Fluid(
         ((-0.2, -0.35, -0.2), (0.2, -0.12, 0.2)), particle_radius=0.025, boundary=boundary, solver=solver,
@@ -36,7 +36,7 @@ def test_momentum_is_exchanged_to_round_off(boundary, solver):
     for _ in range(12):
         world.step()
     now, turned = momentum(world, water, ball)
-    assert ball.velocity[1] > -1.7  # they have met
+    assert ball.velocity[1] > -1.7  # they have collided
     scale = np.abs(linear).max()
     # positions of PBF are single precision: 3e-8 m in 5 ms are 6e-6 m/s
     assert np.abs(now - linear).max() < (1e-5 if isinstance(solver, ct.PBF) else 1e-6) * scale
@@ -44,7 +44,7 @@ def test_momentum_is_exchanged_to_round_off(boundary, solver):
 
 
 @pytest.mark.parametrize("density", [125.0, 250.0, 500.0, 1200.0, 2000.0])
-def test_a_ball_floats_as_deep_as_archimedes_says_or_sinks(density):
+def test_a_ball_floats_at_the_depth_of_archimedes_or_sinks(density):
     radius = 0.1
     ball = ct.RigidBody(ct.Sphere((0, 0.3, 0), radius), density=density, name="ball")
     water = ct.Fluid(
@@ -57,7 +57,7 @@ def test_a_ball_floats_as_deep_as_archimedes_says_or_sinks(density):
         world.step()
         heights.append(ball.center[1])
     if density > 1000:
-        assert heights[-1] < radius + 0.02  # on the floor
+        assert heights[-1] < radius + 0.02  # on the bottom
         return
     # the basin is small: the displaced water raises the level. A part x of the radius is in the water:
     cap = lambda h: np.pi * h * h * (3 * radius - h) / 3  # noqa: E731
@@ -68,7 +68,7 @@ def test_a_ball_floats_as_deep_as_archimedes_says_or_sinks(density):
     assert abs(np.mean(heights[-30:]) - (level + radius - depth)) < 0.02  # half a particle
 
 
-def test_a_ball_that_doubles_its_density_floats_lower_each_time_and_sinks_past_that_of_water():
+def test_a_ball_of_growing_density_floats_lower_and_sinks_beyond_that_of_water():
     radius = 0.1
     volume = 4 / 3 * np.pi * radius**3
     ball = ct.RigidBody(ct.Sphere((0, 0.34, 0), radius), density=125.0, name="ball")
@@ -87,15 +87,15 @@ def test_a_ball_that_doubles_its_density_floats_lower_each_time_and_sinks_past_t
         found.append(np.mean(heights[-20:]))
     assert (np.diff(found) < -0.2 * radius).all()
     assert found[2] > 0.24  # half of it is in the water
-    assert found[3] < radius + 0.01  # on the floor
+    assert found[3] < radius + 0.01  # on the bottom
     kept = world.state()
     ball.mass = 1.0
     world.restore(kept)
     assert ball.mass == 2000.0 * volume
 
 
-def test_a_light_ball_below_the_surface_rises_as_its_added_mass_lets_it():
-    """A ball moves half of its volume of water along: a = g (1 - s) / (s + 1/2), more than g for a light one."""
+def test_a_light_submerged_ball_accelerates_according_to_its_added_mass():
+    """The added mass of a ball is half its volume of water: a = g (1 - s) / (s + 1/2), more than g for a light one."""
     d, radius, center = 1 / 30, 0.1, np.array([0, 0.3, 0])
     lattice = [np.arange(low + d / 2, high, d) for low, high in ((-0.3, 0.3), (0, 0.6), (-0.3, 0.3))]
     points = np.stack(np.meshgrid(*lattice, indexing="ij"), axis=-1).reshape(-1, 3)
@@ -114,12 +114,12 @@ def test_a_light_ball_below_the_surface_rises_as_its_added_mass_lets_it():
         world.step()
         speeds.append(ball.velocity[1])
     gained = np.diff(speeds) / 0.005
-    # the walls are near and the particles a third of the radius: both add to the water that has to be moved
+    # the walls are near and the particles a third of the radius: both increase the added mass
     assert 0.7 < gained.mean() / (9.81 * (1 - s) / (s + 0.5)) < 1.05
-    assert np.ptp(gained) < 0.25 * gained.mean()  # it does not shake
+    assert np.ptp(gained) < 0.25 * gained.mean()  # no oscillation
 
 
-def test_a_soft_block_feels_the_water_and_pushes_back():
+def test_a_soft_block_and_the_water_exchange_momentum():
     block = ct.SoftBody(
         ct.mesh.box(size=(0.2, 0.2, 0.2), cells=(2, 2, 2), origin=(-0.1, 0.02, -0.1)),
         material=ct.Corotated(young=1e5, density=300.0), mass="lumped", name="block",
@@ -131,10 +131,14 @@ def test_a_soft_block_feels_the_water_and_pushes_back():
     world = ct.World([water, block], gravity=(0, 0, 0), dt=0.005)
 
     def total():
-        """Return the momentum, with what the body lent to the water it moves and gets back in the next step."""
-        kept = world._wetting.state()
-        lent = kept["block/owed"] @ (block.velocities - kept["block/before"])
-        return water.particle_mass * water.velocities.sum(axis=0) + block._node_mass @ block.velocities + lent
+        """Return the momentum, with that of the added mass, which the body gets back in the next step."""
+        kept = world._sph_coupling.state()
+        deferred = kept["block/previous_added_mass"] @ (block.velocities - kept["block/previous_velocity"])
+        return (
+            water.particle_mass * water.velocities.sum(axis=0)
+            + block._node_mass @ block.velocities
+            + deferred
+        )
 
     before, own = total(), (block._node_mass @ block.velocities)[1]
     for _ in range(8):
@@ -145,7 +149,7 @@ def test_a_soft_block_feels_the_water_and_pushes_back():
 
 @pytest.mark.parametrize("friction", [0.0, 0.5])
 def test_a_light_soft_block_floats_calmly(friction):
-    """It is much lighter than the water it moves: what pushes it must know that the water comes along."""
+    """It is much lighter than its added mass, which the coupling must account for."""
     block = ct.SoftBody(
         ct.mesh.box(size=(0.2, 0.1, 0.2), cells=(4, 2, 4), origin=(-0.1, 0.2, -0.1)),
         material=ct.Corotated(young=2e4, density=250.0), damping=(0.0, 0.005), name="block",
@@ -165,11 +169,11 @@ def test_a_light_soft_block_floats_calmly(friction):
     level = 0.2 + 0.25 * 0.2 * 0.1 * 0.2 / 0.16
     assert abs(np.mean(heights) - (level + 0.25 * 0.1)) < 0.02  # half a particle
     assert max(fastest) < 0.6
-    wall = world.fluid_system.walls[-1]
-    assert wall.depths(water.positions, world.time).min() > -0.2 * water.diameter
+    boundary = world.fluid_system.boundaries[-1]
+    assert boundary.signed_distances(water.positions, world.time).min() > -0.2 * water.diameter
 
 
-def test_water_and_a_soft_block_go_on_with_the_same_bits():
+def test_water_and_a_soft_block_continue_bitwise_identically():
     def make():
         block = ct.SoftBody(
             ct.mesh.box(size=(0.1, 0.1, 0.1), cells=(2, 2, 2), origin=(-0.05, 0.1, -0.05)),

@@ -1,4 +1,4 @@
-"""Facts about walls by density maps: sliding, turning, friction, shaking."""
+"""Density map boundaries: sliding, rotation, friction, shaking."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def test_one_particle_slides_down_a_plane_on_the_analytic_path():
     normal = np.array([np.sin(tilt), np.cos(tilt), 0.0])
     down = np.array([np.cos(tilt), -np.sin(tilt), 0.0])
     d = 0.05
-    ways = {}
+    paths = {}
     for boundary in ("density_map", "particles"):
         start = 0.012 * normal if boundary == "density_map" else 0.5 * d * normal
         particle = ct.Fluid(
@@ -27,17 +27,17 @@ def test_one_particle_slides_down_a_plane_on_the_analytic_path():
             path.append(particle.positions[0] - start)
         path = np.array(path)
         t = 0.01 * np.arange(1, 61)
-        ways[boundary] = (
+        paths[boundary] = (
             np.abs(path @ down - 0.5 * 9.81 * np.sin(tilt) * t**2)[20:] / (t**2)[20:],
             path @ normal,
         )
-    along, away = ways["density_map"]
+    along, away = paths["density_map"]
     assert along.max() < 0.01 * 0.5 * 9.81 * np.sin(tilt) * 3  # the first steps fall onto the wall
-    assert np.ptp(away[20:]) < 1e-3 * d  # it does not jump
-    assert np.ptp(ways["particles"][1][20:]) > 3 * np.ptp(away[20:])
+    assert np.ptp(away[20:]) < 1e-3 * d  # no jumps
+    assert np.ptp(paths["particles"][1][20:]) > 3 * np.ptp(away[20:])
 
 
-def test_a_smooth_ball_that_turns_leaves_water_at_rest_and_a_rough_one_does_not():
+def test_only_a_rough_rotating_ball_sets_water_in_motion():
     def swirl(friction):
         water = ct.Fluid(
             points=_around(0.16), particle_radius=0.025, boundary="density_map", wall_friction=friction, xsph=0.05,
@@ -63,7 +63,7 @@ def _around(radius):
     return points[np.linalg.norm(points - [0, 0.2, 0], axis=1) > radius + 0.02]
 
 
-def test_friction_never_turns_the_slip_round():
+def test_friction_never_reverses_the_slip():
     water = ct.Fluid(
         ((-0.3, 0, -0.3), (0.3, 0.1, 0.3)), particle_radius=0.025, boundary="density_map", wall_friction=50.0,
         velocity=(1.0, 0, 0),
@@ -74,11 +74,11 @@ def test_friction_never_turns_the_slip_round():
         world.step()
         assert world.energy()["kinetic"] + world.energy()["gravity"] < before + 1e-3
         low = water.positions[:, 1] < 0.03
-        assert water.velocities[low, 0].min() > -0.3  # neighbours push, the wall does not
+        assert water.velocities[low, 0].min() > -0.3  # due to neighbours, not to the wall
 
 
 @pytest.mark.parametrize("boundary", ["density_map", "volume_map", "particles"])
-def test_nothing_leaves_a_box_that_is_shaken_at_twenty_metres_a_second(boundary):
+def test_no_particle_leaves_a_box_shaken_at_twenty_metres_per_second(boundary):
     shake = Motion(lambda t, rest: rest + 0.4 * np.sin(50.0 * t) * np.array([1.0, 0.0, 0.3]))  # 20 m/s
     tank = ct.Box((0, 0.2, 0), (0.4, 0.4, 0.4), inside=True, motion=shake)
     water = ct.Fluid(((-0.2, 0, -0.2), (0.2, 0.2, 0.2)), particle_radius=0.025, boundary=boundary, xsph=0.05,
@@ -90,7 +90,7 @@ def test_nothing_leaves_a_box_that_is_shaken_at_twenty_metres_a_second(boundary)
         assert (gaps >= -1e-5).all()
 
 
-def test_bad_walls_get_one_sentence():
+def test_invalid_boundaries_raise_one_sentence():
     with pytest.raises(ct.InputError, match="extension"):
         ct.DensityMap(extension=0.0)
     with pytest.raises(ct.InputError, match="inset"):

@@ -21,7 +21,7 @@ def column(across, high, d=0.04, **options):
 
 
 @pytest.mark.parametrize("tension", [0.0, 1.0])
-def test_momentum_is_kept_without_walls(tension):
+def test_momentum_is_conserved_without_boundaries(tension):
     block = ct.Fluid(((-0.2, -0.2, -0.2), (0.2, 0.2, 0.2)), particle_radius=0.02).positions
     velocity = np.random.default_rng(0).normal(size=block.shape) + np.cross([0, 0, 8.0], block)
     water = ct.Fluid(
@@ -31,11 +31,11 @@ def test_momentum_is_kept_without_walls(tension):
     linear, angular = momentum(water)
     scale = water.particle_mass * np.linalg.norm(velocity, axis=1).sum()
     world.step()
-    steps = len(world.fluid_system.history)
+    steps = len(world.fluid_system.substeps)
     now = momentum(water)
     # round-off of single precision
     assert np.abs(now[0] - linear).max() < 3e-7 * scale * steps
-    if tension == 0.0:  # the force against curvature is not along the line between particles
+    if tension == 0.0:  # surface area minimisation does not act along the line between particles
         assert np.abs(now[1] - angular).max() < 3e-7 * scale * 0.35 * steps
 
 
@@ -44,12 +44,12 @@ def test_errors_stay_below_tolerance_in_every_step():
     water.arrays["velocities"][:] = [1.0, -1.0, 0.3]  # thrown into a corner
     for _ in range(30):
         world.step()
-        for sub in world.fluid_system.history:
+        for sub in world.fluid_system.substeps:
             assert sub.density.error <= 1e-4
             assert sub.divergence.error <= 1e-3
 
 
-def test_pressure_carries_the_weight_above_and_motion_dies():
+def test_pressure_is_hydrostatic_and_motion_decays():
     world, water = column(12, 12, xsph=0.1, solver=ct.DFSPH(density_error=2e-5))
     d, slopes, kinetic = water.diameter, [], []
     for step in range(220):
@@ -85,12 +85,12 @@ def test_compressed_start_relaxes():
     for _ in range(40):
         world.step()
     assert np.maximum(water.density_error, 0.0).mean() < 1e-3
-    assert water.positions[:, 1].max() < 12 * d  # it has room up to 16
+    assert water.positions[:, 1].max() < 12 * d  # the tank is 16 high
 
 
 @pytest.mark.parametrize("first", [1e-6, 1e-4])
 def test_a_very_short_step_does_not_burst(first):
-    """Fluid that starts a little too dense at the walls is let out at a rate, however short a step is."""
+    """Fluid that starts a little too dense at the walls expands at a rate that does not depend on the step."""
     d = 0.02
     water = ct.Fluid(((0, 0, 0), (10 * d, 10 * d, 10 * d)), particle_radius=d / 2, xsph=0.05)
     tank = ct.Box((5 * d, 10 * d, 5 * d), (10 * d, 20 * d, 10 * d), inside=True)
@@ -117,13 +117,13 @@ def test_local_divergence_is_far_below_that_of_iisph():
         while world.time < 0.3:
             world.step(0.02)
             system = world.fluid_system
-            system.measure(world.time)
+            system.update_neighbours_and_density(world.time)
             p = system.particles
-            if solver.free_of_divergence(p, 0.004).iterations:
-                p.velocities += p.pushes * np.tile(np.float32([1, 1, 1, 0]), p.count)
+            if solver.solve_divergence(p, 0.004).iterations:
+                p.velocities += p.velocity_changes * np.tile(np.float32([1, 1, 1, 0]), p.count)
             rates = np.zeros(p.count, np.float32)
-            p.rates(p.velocities, rates)
-            found.append(rates[p.lists.counts >= 20].max())
+            p.compute_density_rates(p.velocities, rates)
+            found.append(rates[p.neighbour_lists.counts >= 20].max())
         return np.median(found)
 
     assert worst(ct.DFSPH()) < 0.1 * worst(ct.IISPH())
@@ -137,17 +137,17 @@ def test_warm_start_saves_iterations_at_rest():
         done = 0
         for _ in range(20):
             world.step()
-            done += sum(sub.density.iterations for sub in world.fluid_system.history)
+            done += sum(sub.density.iterations for sub in world.fluid_system.substeps)
         return done / 20
 
     assert (
-        iterations(ct.DFSPH(density_error=1e-3, warm=True))
-        < iterations(ct.DFSPH(density_error=1e-3, warm=False)) / 2
+        iterations(ct.DFSPH(density_error=1e-3, warm_start=True))
+        < iterations(ct.DFSPH(density_error=1e-3, warm_start=False)) / 2
     )
 
 
 def test_falling_cube_stays_inside():
-    """12 m/s onto the floor at the CFL step."""
+    """12 m/s onto the bottom of the tank, with steps by the CFL rule."""
     water = ct.Fluid(((-0.2, 0.1, -0.2), (0.2, 0.5, 0.2)), particle_radius=0.02, velocity=(0, -12, 0))
     world = ct.World([water], colliders=[ct.Box((0, 0.5, 0), (0.6, 1.0, 0.6), inside=True)], dt=0.01)
     for _ in range(15):
@@ -167,7 +167,7 @@ def test_plane_holds_water():
     assert np.ptp(water.positions[:, 0]) > 0.4  # it has spread
 
 
-def test_moving_tank_takes_water_along():
+def test_moving_tank_carries_water_along():
     tank = ct.Box((0, 0.2, 0), (0.4, 0.4, 0.2), inside=True, motion=ct.Motion.translate((1.0, 0.2, 0)))
     water = ct.Fluid(
         ((-0.2, 0, -0.1), (0.2, 0.12, 0.1)), particle_radius=0.01, velocity=(1.0, 0.2, 0), xsph=0.05
@@ -178,7 +178,7 @@ def test_moving_tank_takes_water_along():
         assert (
             np.abs(water.positions - [world.time, 0.2 + 0.2 * world.time, 0]) <= [0.2001, 0.2001, 0.1001]
         ).all()
-    # seen from the tank it rests
+    # at rest relative to the tank
     assert np.abs(water.velocities.mean(axis=0) - [1.0, 0.2, 0.0]).max() < 0.02
     assert np.linalg.norm(water.velocities - [1.0, 0.2, 0.0], axis=1).mean() < 0.2
 
@@ -197,7 +197,7 @@ def run(threads, steps, world=None):
         ct.set_threads(before)
 
 
-def test_same_bits_for_any_thread_count(monkeypatch):
+def test_results_are_bitwise_identical_for_any_thread_count(monkeypatch):
     for module in ("particles", "neighbour_search", "boundary.akinci"):
         name = "PARALLEL_FROM" if module == "particles" else "_PARALLEL_FROM"
         monkeypatch.setattr(f"continua.sph.{module}.{name}", 0)
@@ -207,7 +207,7 @@ def test_same_bits_for_any_thread_count(monkeypatch):
         np.testing.assert_array_equal(value, two.state()[key], err_msg=key)
 
 
-def test_restored_run_goes_on_with_the_same_bits():
+def test_restored_run_continues_bitwise_identically():
     through = run(1, 6)
     half = run(1, 3)
     other, _ = column(10, 10, viscosity=1.0, xsph=0.02)
@@ -217,12 +217,12 @@ def test_restored_run_goes_on_with_the_same_bits():
         np.testing.assert_array_equal(value, other.state()[key], err_msg=key)
 
 
-def test_memory_is_below_600_bytes_a_particle():
+def test_memory_is_below_600_bytes_per_particle():
     world, water = column(20, 20)
     world.step(0.005)
-    system, lists = world.fluid_system, world.fluid_system.particles.lists
+    system, lists = world.fluid_system, world.fluid_system.particles.neighbour_lists
     entries = len(lists.neighbours) / water.node_count
-    assert entries < 50  # room for 40 neighbours and a little more
+    assert entries < 50  # 40 neighbours and a margin
     assert system.nbytes() / water.node_count + 8 * (40 - entries) < 600
 
 

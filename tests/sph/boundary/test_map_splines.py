@@ -1,11 +1,11 @@
-"""The cubic splines of boundary maps as functions: what the checks of serendipity elements ask of a map."""
+"""The cubic splines of boundary maps: partition of unity, polynomial reproduction, continuity, accuracy."""
 
 import numpy as np
 from scipy.optimize import brentq
 
 import continua as ct
 from continua.numerics import kernel
-from continua.sph import build_map, spline
+from continua.sph import build_map, cubic_spline
 from continua.sph.boundary.map_eval_kernels import spline_at
 
 
@@ -39,7 +39,7 @@ def at(coefficients, points):
     return result
 
 
-def test_weights_sum_to_one_and_cubics_are_kept():
+def test_weights_sum_to_one_and_cubics_are_reproduced():
     points = np.random.default_rng(1).uniform(0, 8, (300, 3))
     ones = at(brick(lambda x, y, z: np.ones_like(x, dtype=float)), points)
     assert np.abs(ones - [1, 0, 0, 0]).max() < 2e-6
@@ -82,13 +82,13 @@ def test_gradient_is_that_of_the_value_and_continuous_from_cell_to_cell():
 
 
 def test_cubic_is_far_more_accurate_than_linear_between_the_same_nodes():
-    """A ball of ten kernel radii's curvature: errors in the band that the fluid sees, nodes a quarter radius apart."""
+    """A ball of ten kernel radii's curvature: errors in the band next to the surface, nodes a quarter radius apart."""
     r, radius = 0.1, 0.3
     ball = ct.Sphere((0, 0, 0), radius)
     q = (np.arange(48) + 0.5) / 24 - 1
     lattice = np.stack(np.meshgrid(q, q, q, indexing="ij"), axis=-1).reshape(-1, 3)
     length = np.linalg.norm(lattice, axis=1)
-    lattice, weight = lattice[length < 1], spline(length[length < 1], 1.0)
+    lattice, weight = lattice[length < 1], cubic_spline(length[length < 1], 1.0)
 
     def exact(points):
         return np.array([
@@ -99,9 +99,9 @@ def test_cubic_is_far_more_accurate_than_linear_between_the_same_nodes():
     found = build_map(
         lambda p: ball.distances(p)[0], np.array([[-radius] * 3, [radius] * 3]), r, extension=1.0, inset=0.0
     )
-    ways = np.random.default_rng(4).normal(size=(60, 3))
+    directions = np.random.default_rng(4).normal(size=(60, 3))
     away = np.random.default_rng(5).uniform(-0.5, 1.5, (60, 1))
-    points = ways / np.linalg.norm(ways, axis=1)[:, None] * (radius + r * away)
+    points = directions / np.linalg.norm(directions, axis=1)[:, None] * (radius + r * away)
     truth = exact(points)
     cubic = np.abs(found(points)[0] - truth).mean()
     h = r / 4
@@ -114,10 +114,10 @@ def test_cubic_is_far_more_accurate_than_linear_between_the_same_nodes():
     assert np.abs(linear - truth).mean() > 4 * cubic
 
 
-def test_fluid_at_rest_stands_off_by_half_a_radius():
+def test_fluid_at_rest_keeps_a_gap_of_half_a_kernel_radius():
     """With the paper's extension and no inset fluid ends 0.5 r from walls: its layers begin there plus half a particle.
 
-    How far it is follows from the height of its centre of mass, for a block of its volume as wide as there is room.
+    How far it is follows from the height of its centre of mass, for a block of its volume that fills the tank.
     """
     r, d, n = 0.1, 0.05, 10
     gap = 0.95 * r
@@ -135,12 +135,12 @@ def test_fluid_at_rest_stands_off_by_half_a_radius():
         world.step()
         if step >= 70:
             heights.append(water.positions[:, 1].mean())
-    lacking = lambda s: s + 0.5 * len(points) * d**3 / (side - 2 * s) ** 2 - np.mean(heights)  # noqa: E731
-    assert abs(brentq(lacking, 0.0, r) / r - 0.5) < 0.04
+    surplus = lambda s: s + 0.5 * len(points) * d**3 / (side - 2 * s) ** 2 - np.mean(heights)  # noqa: E731
+    assert abs(brentq(surplus, 0.0, r) / r - 0.5) < 0.04
 
 
 def test_a_regular_grid_stays_regular_on_a_map():
-    """Particles out of each other's reach, each of which should stay where it is."""
+    """Particles outside of each other's kernel should stay where they are."""
     d = 0.05
     axis = 2.3 * d * (np.arange(6) - 2.5)
     start = np.stack(np.meshgrid(axis, [0.02 * d], axis, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -5,7 +5,7 @@ import continua as ct
 
 
 def lattice_sum(k, d):
-    """Return Monaghan's viscous sum (2005) for v_y = sin(k x) on a cubic lattice, as a part of the exact k^2."""
+    """Return Monaghan's viscous sum (2005) for v_y = sin(k x) on a cubic lattice, relative to the exact k^2."""
     radius = 2.0 * d
     steps = d * np.arange(-2, 3)
     x, y, z = (axis.ravel() for axis in np.meshgrid(steps, steps, steps))
@@ -18,7 +18,7 @@ def lattice_sum(k, d):
 
 
 @pytest.mark.parametrize(("viscosity", "dt"), [(100.0, 1e-3), (2000.0, 2e-4)], ids=["explicit", "implicit"])
-def test_a_shear_wave_dies_as_the_sum_over_a_lattice_says(viscosity, dt):
+def test_a_shear_wave_decays_at_the_rate_of_the_lattice_sum(viscosity, dt):
     d, waves = 0.04, 16
     k = 2.0 * np.pi / (waves * d)
     points = ct.Fluid(((0, 0, 0), (2 * waves * d, 12 * d, 12 * d)), particle_radius=d / 2).positions

@@ -17,14 +17,14 @@ def brute(points, radius):
 def test_lists_agree_with_a_tree(far):
     rng = np.random.default_rng(0)
     points = rng.uniform(-0.5, 0.5, (3000, 3)) * [1.0, 0.4, 2.0]
-    points[:20] += far  # a splash far away makes cells share places of the curve
+    points[:20] += far  # a splash far away makes cells share Morton codes
     points[20] *= 1e4
     starts, neighbours = find_neighbours(points, 0.1003)
     for i, expected in enumerate(brute(points, 0.1003)):
         np.testing.assert_array_equal(neighbours[starts[i] : starts[i + 1]], expected)
 
 
-def test_order_follows_the_curve_and_equal_cells_keep_theirs():
+def test_order_follows_the_z_order_curve_and_is_stable():
     rng = np.random.default_rng(1)
     rows = np.zeros((500, 4), np.float32)
     rows[:, :3] = rng.uniform(0, 4, (500, 3))
