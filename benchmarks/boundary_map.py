@@ -14,7 +14,7 @@ import numpy as np
 import continua as ct
 from benchmarks.fluid_peers import PEER_BEGIN, RADIUS, TANK, peer_python
 from benchmarks.report import Result
-from continua.sph import BoundaryMap, build_map, spline
+from continua.sph import BoundaryMap, build_map, cubic_spline
 
 R = 4 * RADIUS
 PEER = r"""
@@ -63,12 +63,12 @@ def worst(extension: float, distances: tuple[float, ...]) -> float:
         R,
         extension=extension,
         inset=0.0 if extension == 1 else None,
-        hollow=True,
+        inverted=True,
     )
     q = (np.arange(120) + 0.5) / 60 - 1
     ball = np.stack(np.meshgrid(q, q, q, indexing="ij"), axis=-1).reshape(-1, 3)
     length = np.linalg.norm(ball, axis=1)
-    ball, weight = ball[length < 1], spline(length[length < 1], 1.0)
+    ball, weight = ball[length < 1], cubic_spline(length[length < 1], 1.0)
     errors = []
     for axes in ((0, 1, 0), (1, 1, 0), (1, 1, 1)):
         for away in distances:
@@ -100,7 +100,7 @@ def main(threads: int | None = None) -> Result:
     field = ct.sdf.exact(surface)
     cases = {
         "tank, 40 x 30 x 15 (ours: r/4)": (
-            lambda: build_map(lambda p: box.distances(p)[0], _bounds(), R, hollow=True), None, 30.0,
+            lambda: build_map(lambda p: box.distances(p)[0], _bounds(), R, inverted=True), None, 30.0,
         ),
         "bunny, 80 x 80 x 80 (ours: r/4)": (lambda: build_map(field, surface.bounds, R), surface, 10.0),
     }  # fmt: skip

@@ -49,7 +49,7 @@ def run(solver: PressureSolver, dt: float, across: int, seconds: float, patience
         while world.time < seconds - 0.5 * dt:
             world.step(dt)
             found.clock.append(time.perf_counter() - start)
-            found.iterations += [(s.density.iterations, s.divergence.iterations) for s in system.history]
+            found.iterations += [(s.density.iterations, s.divergence.iterations) for s in system.substeps]
             if found.clock[-1] > patience:
                 found.end = f"first {1e3 * world.time:.0f} ms"
                 break

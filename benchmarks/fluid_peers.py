@@ -41,7 +41,7 @@ def ours(seconds: float, error: float, boundary: str = "particles") -> dict[str,
     wall, cpu = time.perf_counter(), time.process_time()
     world.step(seconds - 0.005)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    steps = system.history
+    steps = system.substeps
     simulated = seconds - 0.005
     x = water.positions
     return {

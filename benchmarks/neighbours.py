@@ -11,7 +11,7 @@ import continua as ct
 from benchmarks.fluid_peers import peer, points
 from benchmarks.report import Result
 from continua.sph import CellGrid, NeighbourLists
-from continua.sph.grid_kernels import take_rows
+from continua.sph.neighbour_search_kernels import gather_rows
 
 
 def main(threads: int | None = None) -> Result:
@@ -25,7 +25,7 @@ def main(threads: int | None = None) -> Result:
     for _ in range(20):
         start, worked = time.perf_counter(), time.process_time()
         order = grid.sort(flat)
-        take_rows.pick(True)(flat, order, spare)
+        gather_rows.pick(True)(flat, order, spare)
         flat, spare = spare, flat
         lists.update(grid, flat)
         wall = min(wall, time.perf_counter() - start)

@@ -41,9 +41,9 @@ def main(threads: int | None = None) -> Result:
             5.0 * d
         )  # 50 sub-steps: the first find the pressures from nothing, which takes more iterations
         taken = time.perf_counter() - start
-        steps = system.history
+        steps = system.substeps
         passes = sum(2 * (s.density.iterations + s.divergence.iterations) + 4 for s in steps)
-        moved = passes * (8 * system.particles.lists.counts.sum() + 64 * water.node_count)
+        moved = passes * (8 * system.particles.neighbour_lists.counts.sum() + 64 * water.node_count)
         rows.append(
             {
                 "particles": water.node_count,

@@ -56,8 +56,8 @@ def falling_cube(across: int = 30, seconds: float = 0.4, speed: float = 20.0) ->
         densest = max(densest, float(cube.density_error.max()))
         system = world.fluid_system
         assert system is not None
-        put_back += sum(s.returned for s in system.history)
-        steps += len(system.history)
+        put_back += sum(s.penetrations for s in system.substeps)
+        steps += len(system.substeps)
     x = cube.positions
     outside = ((x < -1e-6) | (x > size + 1e-6)).any(axis=1) | ~np.isfinite(x).all(axis=1)
     return {
@@ -74,13 +74,13 @@ def largest_divergence(world: ct.World) -> float:
     """Return the largest rate [1/s] at which a particle's density grows, after the divergence solve if there is one."""
     system = world.fluid_system
     assert system is not None
-    system.measure(world.time)
+    system.update_neighbours_and_density(world.time)
     p = system.particles
-    if system.fluids[0].solver.free_of_divergence(p, system.history[-1].dt).iterations:
-        p.velocities.reshape(-1, 4)[:, :3] += p.pushes.reshape(-1, 4)[:, :3]
+    if system.fluids[0].solver.solve_divergence(p, system.substeps[-1].dt).iterations:
+        p.velocities.reshape(-1, 4)[:, :3] += p.velocity_changes.reshape(-1, 4)[:, :3]
     rates = np.zeros(p.count, np.float32)
-    p.rates(p.velocities, rates)
-    return float(rates[p.lists.counts >= 20].max())  # splashes are left alone
+    p.compute_density_rates(p.velocities, rates)
+    return float(rates[p.neighbour_lists.counts >= 20].max())  # splashes are left alone
 
 
 def pillar(across: int = 20, seconds: float = 0.6) -> dict[str, float]:
@@ -149,7 +149,7 @@ def slosh(across: int = 39, seconds: float = 60.0) -> dict[str, float]:
         world.step()
         system = world.fluid_system
         assert system is not None
-        put_back += sum(s.returned for s in system.history)
+        put_back += sum(s.penetrations for s in system.substeps)
         gaps = tank.meet(water.positions, world.time, 0.0)[0]
         deepest = min(deepest, float(gaps.min()))
         speed = np.linalg.norm(water.velocities, axis=1)

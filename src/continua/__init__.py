@@ -59,12 +59,12 @@ if TYPE_CHECKING:
         IISPH,
         PBF,
         PCISPH,
+        BoundaryParticles,
         DensityMap,
         Drain,
         Emitter,
         Fluid,
         VolumeMap,
-        WallParticles,
     )
     from continua.studio import view
     from continua.surroundings import Wind
@@ -116,7 +116,7 @@ _ROOMS = {
         "Emitter",
         "Fluid",
         "VolumeMap",
-        "WallParticles",
+        "BoundaryParticles",
     ),
     "continua.studio": ("view",),
     "continua.surroundings": ("Wind",),
@@ -132,6 +132,7 @@ __all__ = [
     "PCG",
     "PCISPH",
     "BodyFrame",
+    "BoundaryParticles",
     "Box",
     "Capsule",
     "Contact",
@@ -194,7 +195,6 @@ __all__ = [
     "TriMesh",
     "VolumeMap",
     "Voxels",
-    "WallParticles",
     "Wind",
     "WindTunnel",
     "World",

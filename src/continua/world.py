@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.body import Body, name_bodies
 from continua.contact import Contact, Shape
-from continua.coupling import Meeting, Wetting, let_flow_around
+from continua.coupling import Meeting, SphBodyCoupling, let_flow_around
 from continua.errors import InputError
 from continua.eulerian import GridFluid
 from continua.frames import Frame, Sink, StepReport, frozen
@@ -90,8 +90,8 @@ class World:
         fluids = tuple(body for body in self.bodies if isinstance(body, Fluid))
         self.fluid_system = FluidSystem(fluids, self.colliders, self._surroundings) if fluids else None
         solid = bool(self.soft_bodies or self.rigid_bodies)
-        self._wetting = (
-            Wetting(self.fluid_system, self.rigid_bodies, self.soft_bodies)
+        self._sph_coupling = (
+            SphBodyCoupling(self.fluid_system, self.rigid_bodies, self.soft_bodies)
             if self.fluid_system is not None and solid
             else None
         )
@@ -238,11 +238,11 @@ class World:
 
     def _step(self, dt: float) -> tuple[StepReport, ...]:
         self._happen()
-        wet = () if self.fluid_system is None else tuple(self.fluid_system.fluids)
-        kin: tuple[Body, ...] = (*wet, *self.grid_fluids)
-        before = [body.state() for body in kin] if len(self.bodies) > 1 else []
-        kept = self._meeting.save() if self._wetting is not None else None
-        owed = self._wetting.state() if self._wetting is not None else {}
+        particle_fluids = () if self.fluid_system is None else tuple(self.fluid_system.fluids)
+        fluids: tuple[Body, ...] = (*particle_fluids, *self.grid_fluids)
+        before = [body.state() for body in fluids] if len(self.bodies) > 1 else []
+        kept = self._meeting.save() if self._sph_coupling is not None else None
+        coupling_backup = self._sph_coupling.state() if self._sph_coupling is not None else {}
         try:
             for give in self._exchanges:
                 give(dt)
@@ -250,10 +250,10 @@ class World:
             reports = [fluid.step(dt) for fluid in self.grid_fluids]
             reports += self._fluids_and_solids(dt)
         except Exception:
-            for body, state in zip(kin, before, strict=False):
+            for body, state in zip(fluids, before, strict=False):
                 body.restore(state)
-            if self._wetting is not None:
-                self._wetting.restore(owed)
+            if self._sph_coupling is not None:
+                self._sph_coupling.restore(coupling_backup)
                 self._meeting.put_back(kept)
             raise
         finally:
@@ -269,23 +269,23 @@ class World:
 
     def _fluids_and_solids(self, dt: float) -> list[StepReport]:
         """Advance all but grid fluids by `dt` [s]; each part keeps its own state if it fails."""
-        if self._wetting is not None:
-            return self._keep_pace(self._wetting, dt)
+        if self._sph_coupling is not None:
+            return self._step_with_sph_substeps(self._sph_coupling, dt)
         reports = [] if self.fluid_system is None else self.fluid_system.step(dt)
         return [*reports, *self._meeting.step(dt).values()]
 
-    def _keep_pace(self, wetting: Wetting, dt: float) -> list[StepReport]:
+    def _step_with_sph_substeps(self, coupling: SphBodyCoupling, dt: float) -> list[StepReport]:
         """Advance fluids by `dt` [s], and after each of their sub-steps the bodies, by what these were pushed."""
         start = self._surroundings.time
-        marched: list[dict[int, StepReport]] = []
+        solid_reports: list[dict[int, StepReport]] = []
         solids: tuple[SoftBody | RigidGroup, ...] = (*self.soft_bodies, *self.rigid_bodies)
         loads: list[Any] = [body.added() for body in solids]
 
-        def follow(done: float, sub: float) -> None:
+        def after_substep(done: float, sub: float) -> None:
             self._surroundings.time = start + done
             try:
-                wetting.give(sub)
-                marched.append(self._meeting.step(sub))
+                coupling.apply(sub)
+                solid_reports.append(self._meeting.step(sub))
             finally:
                 self._surroundings.time = start
                 for body, load in zip(solids, loads, strict=True):
@@ -294,8 +294,11 @@ class World:
                         body.add_force(*load)
 
         assert self.fluid_system is not None
-        reports = self.fluid_system.step(dt, follow)
-        return [*reports, *(_together([part[number] for part in marched], dt) for number in marched[0])]
+        reports = self.fluid_system.step(dt, after_substep)
+        return [
+            *reports,
+            *(_together([part[number] for part in solid_reports], dt) for number in solid_reports[0]),
+        ]
 
     def settle(
         self, rtol: float = 1e-6, max_newton: int = 200, *, steps: int | None = None
@@ -403,8 +406,8 @@ class World:
         self.reports = ()
         self._due = 0
         self._meeting.forget()
-        if self._wetting is not None:
-            self._wetting.forget()
+        if self._sph_coupling is not None:
+            self._sph_coupling.clear()
         for body in sorted(self.bodies, key=lambda body: isinstance(body, GridFluid)):
             body.reset()  # fluids on grids last: they begin around the others
         if self._rigid is not None:
@@ -423,8 +426,8 @@ class World:
         state |= {f"world/{key}": value for key, value in self._meeting.state().items()}
         if self._rigid is not None:
             state |= {f"world/rigid/{key}": value for key, value in self._rigid.state().items()}
-        if self._wetting is not None:
-            state |= {f"world/wet/{key}": value for key, value in self._wetting.state().items()}
+        if self._sph_coupling is not None:
+            state |= {f"world/sph_coupling/{key}": value for key, value in self._sph_coupling.state().items()}
         for body in self.bodies:
             for key, value in body.state().items():
                 state[f"{body.name}/{key}"] = value
@@ -449,9 +452,9 @@ class World:
         if self._rigid is not None:
             start = "world/rigid/"
             self._rigid.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
-        if self._wetting is not None:
-            start = "world/wet/"
-            self._wetting.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
+        if self._sph_coupling is not None:
+            start = "world/sph_coupling/"
+            self._sph_coupling.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
         self.reports = ()
         past = sum(time < self.time - _AT_ONCE for time, _ in self._events)
         for _, event in self._events[self._due : past]:

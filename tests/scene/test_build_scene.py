@@ -283,7 +283,7 @@ def test_a_solver_that_does_not_suit_the_order_is_refused_before_anything_is_wri
         ("density_map", ct.DensityMap()),
         ("{type: density_map, extension: 1, inset: 0}", ct.DensityMap(1.0, 0.0)),
         ("{type: volume_map, inset: 0.1}", ct.VolumeMap(0.1)),
-        ("{type: particles}", ct.WallParticles()),
+        ("{type: particles}", ct.BoundaryParticles()),
     ],
 )
 def test_walls_of_a_fluid_with_options(given, model):

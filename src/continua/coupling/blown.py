@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from continua.contact import Shape
 from continua.coupling.afloat import Afloat
+from continua.coupling.fluid.sph_boundary import RigidImpulseAccumulator, added_mass_volume
 from continua.coupling.follower import Follower
-from continua.coupling.wet import RigidCarrier, fluid_moved
 from continua.eulerian import GridFluid, Liquid
 from continua.eulerian.wall_forces import force_on
 from continua.rigid import RigidGroup
@@ -22,8 +22,8 @@ __all__ = ["Blown", "let_flow_around"]
 class Blown:
     """The rigid bodies in a fluid, and what it does to them.
 
-    Force and torque are found for bodies that keep their velocity during the step; see `RigidCarrier` for what that
-    means for light ones. In a plane a body is pushed over its own depth.
+    Force and torque are found for bodies that keep their velocity during the step; see
+    `RigidImpulseAccumulator` for what that means for light ones. In a plane a body is pushed over its own depth.
 
     Args:
         fluid: The fluid.
@@ -33,7 +33,7 @@ class Blown:
     def __init__(self, fluid: GridFluid, followers: Sequence[Follower]) -> None:
         self.fluid = fluid
         self._pairs = [
-            (shape, RigidCarrier(shape.group, shape.number, 1.0))
+            (shape, RigidImpulseAccumulator(shape.group, shape.number, 1.0))
             for shape in followers
             if shape.group.motion is None
         ]
@@ -53,13 +53,13 @@ class Blown:
             push = force_on(flow, obstacle, carrier.velocity()[0], flow.placed)
             if flow.grid.dim == 2:
                 push *= float(np.ptp(solid.surface.points[:, 2]))
-            moved = flow.density * fluid_moved(solid) * part / dt
-            carrier.receive(part * push[:3], part * push[3:], moved)
+            moved = flow.density * added_mass_volume(solid) * part / dt
+            carrier.add_impulse(part * push[:3], part * push[3:], moved)
 
     def give(self, dt: float) -> None:
         """Give the bodies what was gathered, as forces over their next step of `dt` [s]."""
         for shape, carrier in self._pairs:
-            impulse, burden = carrier.given()
+            impulse, burden = carrier.take_impulse()
             if impulse.any() or burden > 0.0:
                 count, row = shape.group.count, np.arange(shape.group.count)[:, None] == shape.number
                 pushes = np.where(row, impulse / dt, 0.0)
@@ -70,8 +70,8 @@ class Blown:
     def forget(self) -> None:
         """Drop what was gathered, and what is owed."""
         for _, carrier in self._pairs:
-            carrier.forget()
-            carrier.owed = 0.0
+            carrier.clear()
+            carrier.previous_added_mass = 0.0
 
     def state(self) -> dict[str, NDArray]:
         """Return what goes from step to step."""
@@ -79,8 +79,8 @@ class Blown:
             return {}
         carriers = [carrier for _, carrier in self._pairs]
         return {
-            "owed": np.array([c.owed for c in carriers]),
-            "before": np.stack([c.before for c in carriers]),
+            "owed": np.array([c.previous_added_mass for c in carriers]),
+            "before": np.stack([c.previous_velocity for c in carriers]),
         }
 
     def restore(self, state: Mapping[str, NDArray]) -> None:
@@ -88,8 +88,8 @@ class Blown:
         self.forget()
         for number, (_, carrier) in enumerate(self._pairs):
             if "owed" in state:
-                carrier.owed = float(state["owed"][number])
-                carrier.before = np.array(state["before"][number])
+                carrier.previous_added_mass = float(state["owed"][number])
+                carrier.previous_velocity = np.array(state["before"][number])
 
 
 def let_flow_around(

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from continua.frames import BodyFields, BodyFrame, Field
-from continua.sph.surface import reconstruct
+from continua.sph.surface_reconstruction import reconstruct_surface
 
 __all__ = ["surfaced"]
 
@@ -23,7 +23,7 @@ def surfaced(body: BodyFrame) -> BodyFrame:
     """
     if body.point_radius is None or not len(body.positions):
         return body
-    mesh = reconstruct(body.positions, body.point_radius)
+    mesh = reconstruct_surface(body.positions, body.point_radius)
     points = np.asarray(mesh.points)
     near = min(_NEAREST, len(body.positions))
     distances, who = cKDTree(body.positions).query(points, k=near)

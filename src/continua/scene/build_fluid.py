@@ -9,7 +9,7 @@ from continua.mesh import VolumeMesh
 from continua.scene import fluids
 from continua.scene.build_surroundings import or_never, rgb
 from continua.scene.models import Scene
-from continua.sph.boundary import BOUNDARIES
+from continua.sph.boundary import BOUNDARY_METHODS
 
 __all__ = ["build_fluid"]
 
@@ -40,6 +40,6 @@ def build_fluid(scene: Scene, number: int, mesh: VolumeMesh | None) -> sph.Fluid
         )
 
 
-def _boundary(spec: fluids.FluidBoundary) -> str | sph.DensityMap | sph.VolumeMap | sph.WallParticles:
+def _boundary(spec: fluids.FluidBoundary) -> str | sph.DensityMap | sph.VolumeMap | sph.BoundaryParticles:
     """Return the model of walls: its name, or the model with options."""
-    return spec if isinstance(spec, str) else BOUNDARIES[spec.type](**spec.model_dump(exclude={"type"}))
+    return spec if isinstance(spec, str) else BOUNDARY_METHODS[spec.type](**spec.model_dump(exclude={"type"}))

@@ -59,7 +59,7 @@ class Dfsph(Model):
         "Mean density error that the divergence may cause in a sub-step.", 1e-4, gt=0, lt=1
     )
     divergence: Flag = option("Whether velocities are made free of divergence.", True)
-    warm: Flag = option("Whether a solve starts from the last pressures.", True)
+    warm_start: Flag = option("Whether a solve starts from the last pressures.", True)
     max_iterations: Count = option("Most iterations of a solve.", 100, ge=2, le=100_000)
 
 
@@ -115,7 +115,7 @@ class VolumeMap(Model):
     inset: Number | None = option(_INSET, None, ge=-1, le=1)
 
 
-class WallParticles(Model):
+class BoundaryParticles(Model):
     """Walls made of particles."""
 
     type: Literal["particles"] = option("Particles below the surface.")
@@ -126,7 +126,7 @@ FluidBoundary = Annotated[
     Annotated[BoundaryWord, Tag("word")]
     | Annotated[DensityMap, Tag("density_map")]
     | Annotated[VolumeMap, Tag("volume_map")]
-    | Annotated[WallParticles, Tag("particles")],
+    | Annotated[BoundaryParticles, Tag("particles")],
     by_type("word", "density_map", "volume_map", "particles"),
 ]
 

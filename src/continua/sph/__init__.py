@@ -1,16 +1,21 @@
 """Particle fluids: smoothed particle hydrodynamics, divergence-free and incompressible."""
 
-from continua.sph.boundary import DensityMap, VolumeMap, WallParticles
-from continua.sph.comparison import IISPH, PBF, PCISPH
-from continua.sph.dfsph import DFSPH
+from continua.sph.boundary import (
+    BoundaryMap,
+    BoundaryParticles,
+    DensityMap,
+    VolumeMap,
+    build_map,
+    planar_density,
+)
 from continua.sph.emitters import Drain, Emitter
 from continua.sph.fluid import BYTES_PER_PARTICLE, Fluid
-from continua.sph.grid import CellGrid, NeighbourLists, find_neighbours
-from continua.sph.maps import BoundaryMap, build_map
+from continua.sph.forces import Force
+from continua.sph.neighbour_search import CellGrid, NeighbourLists, find_neighbours
 from continua.sph.particles import Particles
-from continua.sph.profile import planar_density
-from continua.sph.solvers import PressureSolver, SolveFacts
-from continua.sph.spline import spline, spline_slope
+from continua.sph.pressure import DFSPH, IISPH, PBF, PCISPH, PressureReport, PressureSolver
+from continua.sph.smoothing_kernel import cubic_spline, cubic_spline_derivative
+from continua.sph.surface_reconstruction import reconstruct_surface
 from continua.sph.system import FluidSystem, SubStep
 
 __all__ = [
@@ -20,22 +25,24 @@ __all__ = [
     "PBF",
     "PCISPH",
     "BoundaryMap",
+    "BoundaryParticles",
     "CellGrid",
     "DensityMap",
     "Drain",
     "Emitter",
     "Fluid",
     "FluidSystem",
+    "Force",
     "NeighbourLists",
     "Particles",
+    "PressureReport",
     "PressureSolver",
-    "SolveFacts",
     "SubStep",
     "VolumeMap",
-    "WallParticles",
     "build_map",
+    "cubic_spline",
+    "cubic_spline_derivative",
     "find_neighbours",
     "planar_density",
-    "spline",
-    "spline_slope",
+    "reconstruct_surface",
 ]

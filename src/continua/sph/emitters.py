@@ -1,4 +1,4 @@
-"""Where fluid comes from and goes to while a simulation runs."""
+"""Emitters and drains: where fluid enters and leaves while a simulation runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["Drain", "Emitter"]
 
 @dataclass(frozen=True)
 class Emitter:
-    """A round nozzle that lets out fluid at a steady speed.
+    """A round nozzle that emits fluid at a constant speed.
 
     Attributes:
-        center: Middle of the opening [m].
-        direction: Where the fluid goes.
+        center: Centre of the opening [m].
+        direction: Direction of the flow.
         radius: Of the opening [m].
         speed: Of the fluid [m/s].
         start: When it opens [s].
@@ -53,27 +53,29 @@ class Emitter:
         first = np.cross(np.eye(3)[np.abs(axis).argmin()], axis)
         first /= np.linalg.norm(first)
         second = np.cross(axis, first)
-        reach = int(self.radius / diameter) + 1
-        steps = diameter * np.arange(-reach, reach + 1)
+        extent = int(self.radius / diameter) + 1
+        steps = diameter * np.arange(-extent, extent + 1)
         u, v = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
         inside = np.hypot(u, v) <= max(self.radius - 0.5 * diameter, 0.0) + 1e-9 * diameter
         u, v = u[inside], v[inside]
         return np.asarray(self.center) + u[:, None] * first + v[:, None] * second
 
-    def due(self, time: float, diameter: float) -> int:
-        """Return how many layers have left the opening before or at `time` [s]."""
+    def layers_due(self, time: float, diameter: float) -> int:
+        """Return how many layers have been emitted up to `time` [s]."""
         open_for = min(time, self.stop) - self.start
         return int(np.floor(open_for * self.speed / diameter + 1e-6)) + 1 if open_for >= 0.0 else 0
 
-    def holds(self, points: NDArray[np.float64], time: float, diameter: float) -> NDArray[np.bool_]:
-        """Return which points [n, 3] are still in the nozzle at `time` [s], which alone says how fast they are."""
+    def contains(self, points: NDArray[np.float64], time: float, diameter: float) -> NDArray[np.bool_]:
+        """Return which points [n, 3] are still in the nozzle at `time` [s]; their velocity is prescribed."""
         if not self.start <= time < self.stop:
             return np.zeros(len(points), bool)
         axis = self.velocity() / self.speed
         offset = points - np.asarray(self.center)
-        along = offset @ axis
-        across = np.einsum("ij,ij->i", offset, offset) - along**2
-        return (np.abs(along - 0.5 * diameter) <= diameter) & (across <= (self.radius + 0.5 * diameter) ** 2)
+        axial = offset @ axis
+        radial_squared = np.einsum("ij,ij->i", offset, offset) - axial**2
+        return (np.abs(axial - 0.5 * diameter) <= diameter) & (
+            radial_squared <= (self.radius + 0.5 * diameter) ** 2
+        )
 
     def velocity(self) -> NDArray[np.float64]:
         """Return the velocity of the fluid [m/s], shape [3]."""
@@ -83,7 +85,7 @@ class Emitter:
 
 @dataclass(frozen=True)
 class Drain:
-    """A box in which fluid vanishes.
+    """A box in which fluid is removed.
 
     Attributes:
         low: Smallest coordinates [m].
@@ -98,7 +100,7 @@ class Drain:
         if not (low < high).all():
             raise InputError("a drain's high corner must lie above its low corner along every axis")
 
-    def takes(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which points [n, 3] vanish."""
+    def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which points [n, 3] are in the drain."""
         within = (points >= np.asarray(self.low)) & (points <= np.asarray(self.high))
         return np.asarray(within.all(axis=1))

@@ -7,58 +7,62 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.sph import grid_kernels, pressure_kernels
-from continua.sph.boundary import WallSums
-from continua.sph.grid import CellGrid, NeighbourLists
+from continua.sph import density_kernels, neighbour_search_kernels
+from continua.sph.boundary.model import BoundarySums
+from continua.sph.neighbour_search import CellGrid, NeighbourLists
 
 __all__ = ["PARALLEL_FROM", "Particles"]
 
-_LET_OUT = 0.02  # part of the density that the longest step may let out of a fluid at rest, shorter ones less
-_LET_OUT_MOVING = 0.05  # the same, more, for each diameter that the fastest particle moves in the step
+_MAX_CORRECTION = (
+    0.02  # of the density, in the longest step of a fluid at rest; proportionally less in shorter ones
+)
+_MAX_CORRECTION_MOVING = (
+    0.05  # of the density, in addition, for each diameter that the fastest particle moves in the step
+)
 PARALLEL_FROM = 8192  # particles; below, a pass takes less time than starting the threads
-_LEAST_SLOPE = 1e-6  # of (1/radius)^2: particles with fewer neighbours than that feel no pressure
+_MIN_GRADIENT = 1e-6  # of (1/radius)^2: particles with a smaller gradient have no pressure
 
 
 @dataclass
 class Particles:
-    """State and scratch of n particles. Rows of four float32 hold a vector and one number more.
+    """State and scratch of n particles. Vectors are four float32 per particle, the last one free for a scalar.
 
     Attributes:
         radius: Radius of the kernel [m].
         volume: Volume of a particle [m3].
         rest_densities: Rest density of each fluid [kg/m3].
         viscosities: Dynamic viscosity of each fluid [Pa s].
-        rows: Positions from the origin [m]; the last lane belongs to the pressure solver; shape [4 n].
+        xyzp: Positions relative to the origin [m] and, in the last lane, the pressure solver's unknown; shape [4 n].
         velocities: Velocities [m/s], the last lane 0, shape [4 n].
-        fluid: Number of the fluid of each particle, shape [n].
+        fluid_index: Index of the fluid of each particle, shape [n].
         ids: Number of each particle in its fluid, shape [n].
-        carried: What solvers carry from step to step, arrays [n] by name.
+        warm_start: Arrays [n] that pressure solvers keep from step to step, by name.
         density: Density relative to rest, shape [n].
         alpha: Inverse diagonal of the pressure system, shape [n].
-        walls: What particles feel of walls.
-        speed: Largest speed at the start of the step [m/s].
-        longest: The longest step there may be [s].
+        boundary: Contributions of all boundaries.
+        max_speed: Largest speed at the start of the step [m/s].
+        max_dt: Longest allowed step [s].
     """
 
     radius: float
     volume: float
     rest_densities: NDArray[np.float64]
     viscosities: NDArray[np.float64]
-    rows: NDArray[np.float32]
+    xyzp: NDArray[np.float32]
     velocities: NDArray[np.float32]
-    fluid: NDArray[np.uint8]
+    fluid_index: NDArray[np.uint8]
     ids: NDArray[np.int32]
-    carried: dict[str, NDArray[np.float32]] = field(default_factory=dict)
-    walls: WallSums = field(default_factory=WallSums)
+    warm_start: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    boundary: BoundarySums = field(default_factory=BoundarySums)
     grid: CellGrid = field(init=False)
-    lists: NeighbourLists = field(default_factory=NeighbourLists)
-    speed: float = 0.0
-    longest: float = 0.0
+    neighbour_lists: NeighbourLists = field(default_factory=NeighbourLists)
+    max_speed: float = 0.0
+    max_dt: float = 0.0
 
     def __post_init__(self) -> None:
         self.grid = CellGrid(self.radius)
-        self._spare = [np.zeros(0, np.float32)]
-        self.fit()
+        self._swap = [np.zeros(0, np.float32)]
+        self.resize()
 
     @property
     def count(self) -> int:
@@ -67,78 +71,85 @@ class Particles:
 
     @property
     def parallel(self) -> bool:
-        """Whether passes run on all threads; it depends on the number of particles alone."""
+        """Whether passes run on all threads; it depends only on the number of particles."""
         return self.count >= PARALLEL_FROM
 
     @property
-    def links(self) -> tuple[NDArray, ...]:
-        """The neighbour lists as passes take them."""
-        return self.lists.begin, self.lists.end, self.lists.neighbours, self.lists.weights
+    def neighbour_arrays(self) -> tuple[NDArray, ...]:
+        """The arrays of the neighbour lists, as arguments of compiled passes."""
+        return (
+            self.neighbour_lists.begin,
+            self.neighbour_lists.end,
+            self.neighbour_lists.neighbours,
+            self.neighbour_lists.weights,
+        )
 
-    def fit(self) -> None:
-        """Make room for scratch after the number of particles changed."""
+    def resize(self) -> None:
+        """Allocate scratch arrays after the number of particles changed."""
         n = self.count
         self.density, self.alpha = np.ones(n, np.float32), np.zeros(n, np.float32)
-        self.accelerations, self.pushes = np.zeros(4 * n, np.float32), np.zeros(4 * n, np.float32)
+        self.accelerations, self.velocity_changes = np.zeros(4 * n, np.float32), np.zeros(4 * n, np.float32)
         self.source, self.scratch = np.zeros(n, np.float32), np.zeros(n, np.float32)
-        self._spare = [np.empty(4 * n, np.float32)]
-        self._constants()
+        self._swap = [np.empty(4 * n, np.float32)]
+        self._set_fluid_constants()
 
-    def _constants(self) -> None:
-        """Take the constants of each particle from its fluid."""
-        self.light = (1.0 / self.rest_densities).astype(np.float32)[self.fluid]
-        self.viscosity = self.viscosities.astype(np.float32)[self.fluid]
+    def _set_fluid_constants(self) -> None:
+        """Set the constants of each particle from its fluid."""
+        self.inverse_density = (1.0 / self.rest_densities).astype(np.float32)[self.fluid_index]
+        self.viscosity = self.viscosities.astype(np.float32)[self.fluid_index]
 
     def sort(self) -> None:
-        """Sort the particles by cell along the curve."""
-        order = self.grid.sort(self.rows)
-        for name in ("rows", "velocities"):
+        """Sort the particles by cell along the Z-order curve."""
+        order = self.grid.sort(self.xyzp)
+        for name in ("xyzp", "velocities"):
             source = getattr(self, name)
-            grid_kernels.take_rows.pick(self.parallel)(source, order, self._spare[0])
-            setattr(self, name, self._spare[0])
-            self._spare[0] = source
+            neighbour_search_kernels.gather_rows.pick(self.parallel)(source, order, self._swap[0])
+            setattr(self, name, self._swap[0])
+            self._swap[0] = source
         self.ids = self.ids[order]
-        self.carried = {name: values[order] for name, values in self.carried.items()}
+        self.warm_start = {name: values[order] for name, values in self.warm_start.items()}
         if len(self.rest_densities) > 1:
-            self.fluid = self.fluid[order]
-            self._constants()
+            self.fluid_index = self.fluid_index[order]
+            self._set_fluid_constants()
 
-    def find(self) -> None:
-        """Make the lists of neighbours; particles must be sorted."""
-        self.lists.update(self.grid, self.rows)
+    def find_neighbours(self) -> None:
+        """Build the neighbour lists; particles must be sorted."""
+        self.neighbour_lists.update(self.grid, self.xyzp)
 
-    def weigh(self) -> None:
-        """Measure densities; neighbours and walls must be known."""
-        pressure_kernels.densities.pick(self.parallel)(
-            self.rows, *self.links, 1.0 / self.radius, self.volume, self.light, len(self.rest_densities) > 1,
-            self.walls.gradient, self.walls.density, np.float32(_LEAST_SLOPE / self.radius**2),
+    def compute_density(self) -> None:
+        """Compute densities; neighbours and boundary sums must be up to date."""
+        density_kernels.densities.pick(self.parallel)(
+            self.xyzp, *self.neighbour_arrays, 1.0 / self.radius, self.volume, self.inverse_density,
+            len(self.rest_densities) > 1,
+            self.boundary.gradient, self.boundary.density, np.float32(_MIN_GRADIENT / self.radius**2),
             self.density, self.alpha,
         )  # fmt: skip
 
-    def excess(self, dt: float) -> NDArray[np.float32]:
-        """Return what a step of `dt` [s] shall take away of each relative density; below 0 where there is room.
+    def density_correction(self, dt: float) -> NDArray[np.float32]:
+        """Return the part of each relative density that a step of `dt` [s] has to remove; negative below rest density.
 
-        A fluid that starts too dense is let out over several steps, at a rate that does not depend on their length.
-        In one step it would burst with a speed that grows as the step, which must follow the speed, shrinks. Fluid in
-        motion may be let out faster, as it must after impacts.
+        A fluid that starts too dense expands over several steps, at a rate that does not depend on their length. In one
+        step it would burst with a speed that grows as the step, which must follow the speed, shrinks. Moving fluid may
+        expand faster, as it must after impacts.
         """
-        pace = self.speed / np.cbrt(self.volume)
-        part = dt * max(1.0 / max(self.longest, dt), min(pace, 1.0 / dt))
-        most = _LET_OUT * dt / max(self.longest, dt) + _LET_OUT_MOVING * dt * pace
-        return np.minimum(np.float32(part) * (self.density - np.float32(1.0)), np.float32(most))
+        crossing_rate = self.max_speed / np.cbrt(self.volume)
+        fraction = dt * max(1.0 / max(self.max_dt, dt), min(crossing_rate, 1.0 / dt))
+        limit = _MAX_CORRECTION * dt / max(self.max_dt, dt) + _MAX_CORRECTION_MOVING * dt * crossing_rate
+        return np.minimum(np.float32(fraction) * (self.density - np.float32(1.0)), np.float32(limit))
 
-    def rates(self, vectors: NDArray[np.float32], result: NDArray[np.float32]) -> None:
-        """Measure the rate of each relative density [1/s] if particles move with `vectors`, and walls as they do."""
-        pressure_kernels.density_rates.pick(self.parallel)(
-            self.rows, vectors, *self.links, self.walls.gradient, self.walls.rate, result
+    def compute_density_rates(self, vectors: NDArray[np.float32], result: NDArray[np.float32]) -> None:
+        """Compute the rate of each relative density [1/s] if particles move with `vectors`, and boundaries as given."""
+        density_kernels.density_rates.pick(self.parallel)(
+            self.xyzp, vectors, *self.neighbour_arrays, self.boundary.gradient, self.boundary.rate, result
         )
 
     def nbytes(self) -> int:
         """Return the memory of state, scratch and lists [bytes]."""
         arrays: list[NDArray] = [
-            self.rows, self.velocities, self.fluid, self.ids, *self.carried.values(), self.density, self.alpha,
-            self.light, self.viscosity, self.accelerations, self.pushes, self.source, self.scratch, *self._spare,
-            self.walls.density, self.walls.gradient, self.walls.rate, self.walls.drift,
-            self.grid.starts, self.grid.order, self.grid.first, self.grid._keys,
+            self.xyzp, self.velocities, self.fluid_index, self.ids, *self.warm_start.values(), self.density, self.alpha,
+            self.inverse_density, self.viscosity, self.accelerations, self.velocity_changes, self.source,
+            self.scratch, *self._swap,
+            self.boundary.density, self.boundary.gradient, self.boundary.rate, self.boundary.weighted_velocity,
+            self.grid.starts, self.grid.order, self.grid.first, self.grid._codes,
         ]  # fmt: skip
-        return sum(array.nbytes for array in arrays) + self.lists.nbytes()
+        return sum(array.nbytes for array in arrays) + self.neighbour_lists.nbytes()

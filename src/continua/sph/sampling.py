@@ -1,4 +1,4 @@
-"""Points on surfaces and in volumes: samples of walls, and the particles a fluid starts with."""
+"""Points on surfaces and in volumes: samples of boundaries, and the initial particles of a fluid."""
 
 from __future__ import annotations
 
@@ -9,57 +9,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import Box, Shape
-from continua.sph.grid import CellGrid, NeighbourLists
-from continua.sph.sampling_kernels import thin
+from continua.sph.neighbour_search import CellGrid, NeighbourLists
+from continua.sph.sampling_kernels import thin_points
 
-__all__ = ["below", "block_points", "fill_points", "sample_shape", "sample_surface", "strew"]
+__all__ = ["block_points", "fill_points", "offset_inward", "poisson_sample", "sample_shape", "sample_surface"]
 
 
 def sample_shape(shape: Shape, spacing: float, depth: float) -> NDArray[np.float64]:
     """Return points `depth` [m] below the surface of a shape at rest, about `spacing` [m] apart, shape [n, 3].
 
-    The sides of a plain box get square lattices; other surfaces are strewn evenly, the same way every time.
+    The sides of a plain box get square lattices; other surfaces are sampled evenly and reproducibly.
     """
-    deeper = depth if getattr(shape, "inside", False) else -depth
+    offset = depth if getattr(shape, "inside", False) else -depth
     if isinstance(shape, Box) and shape.rounding == 0.0:
-        local = _box_lattice(np.maximum(np.asarray(shape.size) + 2.0 * deeper, 1e-3 * spacing), spacing)
+        local = _box_lattice(np.maximum(np.asarray(shape.size) + 2.0 * offset, 1e-3 * spacing), spacing)
         return local @ shape._frame + shape._center
-    about: Any = shape.description()
-    if about["kind"] == "sphere":
-        radius = max(float(about["radius"]) + deeper, 1e-3 * spacing)
-        return np.asarray(about["center"]) + _ball(radius, spacing)
-    return sample_surface(np.asarray(about["points"]), np.asarray(about["triangles"]), spacing, depth)
+    description: Any = shape.description()
+    if description["kind"] == "sphere":
+        radius = max(float(description["radius"]) + offset, 1e-3 * spacing)
+        return np.asarray(description["center"]) + _fibonacci_sphere(radius, spacing)
+    return sample_surface(
+        np.asarray(description["points"]), np.asarray(description["triangles"]), spacing, depth
+    )
 
 
 def sample_surface(
     points: NDArray[np.float64], triangles: NDArray[np.int32], spacing: float, depth: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return points spread `depth` below triangles, no two closer than about `spacing` [m]; shape [n, 3]."""
-    which, weights = strew(points, triangles, spacing, depth)
-    return below(points, triangles, which, weights, depth)
+    """Return points `depth` [m] below triangles, no two closer than about `spacing` [m]; shape [n, 3]."""
+    which, weights = poisson_sample(points, triangles, spacing, depth)
+    return offset_inward(points, triangles, which, weights, depth)
 
 
-def below(
+def offset_inward(
     points: NDArray[np.float64],
     triangles: NDArray[np.int32],
     which: NDArray[np.intp],
     weights: NDArray[np.float64],
     depth: float,
 ) -> NDArray[np.float64]:
-    """Return the places [k, 3] at weighted corners of triangles `which`, `depth` [m] below them."""
+    """Return points [k, 3] at barycentric coordinates `weights` of triangles `which`, `depth` [m] below them."""
     a, b, c = (points[triangles[which, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
     normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
     return weights[:, :1] * a + weights[:, 1:2] * b + weights[:, 2:] * c - depth * normals
 
 
-def strew(
+def poisson_sample(
     points: NDArray[np.float64], triangles: NDArray[np.int32], spacing: float, depth: float
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return where samples lie: triangles [k] and weights of their corners [k, 3].
+    """Return Poisson-disk samples: triangles [k] and barycentric coordinates [k, 3].
 
-    Many random points are thinned out in random order until there is no room for more (Poisson-disk sampling by dart
-    throwing).
+    Random points are accepted in random order unless an accepted one is near (dart throwing).
     """
     a, b, c = (points[triangles[:, k]] for k in range(3))
     areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
@@ -71,33 +72,33 @@ def strew(
     fold = u + v > 1.0
     u, v = np.where(fold, 1.0 - u, u), np.where(fold, 1.0 - v, v)
     weights = np.stack([1.0 - u - v, u, v], axis=1)
-    kept = _thinned(below(points, triangles, which, weights, depth), 0.9 * spacing)
+    kept = _thin(offset_inward(points, triangles, which, weights, depth), 0.9 * spacing)
     return which[kept], weights[kept]
 
 
-def _thinned(points: NDArray[np.float64], distance: float) -> NDArray[np.intp]:
-    """Return a largest set of points, taken in order, no two closer than `distance`."""
-    middle = points.mean(axis=0)
-    rows = np.zeros((len(points), 4), np.float32)
-    rows[:, :3] = points - middle
+def _thin(points: NDArray[np.float64], distance: float) -> NDArray[np.intp]:
+    """Return a maximal set of points, accepted in order, no two closer than `distance`."""
+    center = points.mean(axis=0)
+    xyzw = np.zeros((len(points), 4), np.float32)
+    xyzw[:, :3] = points - center
     grid, lists = CellGrid(distance), NeighbourLists()
-    order = grid.sort(rows.ravel()).copy()
-    lists.update(grid, np.ascontiguousarray(rows[order]).ravel())
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order), dtype=np.int32)
+    order = grid.sort(xyzw.ravel()).copy()
+    lists.update(grid, np.ascontiguousarray(xyzw[order]).ravel())
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order), dtype=np.int32)
     kept = np.zeros(len(points), np.uint8)
-    thin(place, lists.begin, lists.end, lists.neighbours, kept)
-    return np.flatnonzero(kept[place])
+    thin_points(rank, lists.begin, lists.end, lists.neighbours, kept)
+    return np.flatnonzero(kept[rank])
 
 
 def _box_lattice(size: NDArray[np.float64], spacing: float) -> NDArray[np.float64]:
-    """Return lattice points on all sides of a box around the origin, each once."""
+    """Return lattice points on all sides of a box around the origin, without duplicates."""
     counts = np.maximum(np.round(size / spacing).astype(int), 1)
     axes = [np.linspace(-0.5 * s, 0.5 * s, n + 1) for s, n in zip(size, counts)]
     parts = []
     for axis in range(3):
         one, two = (axis + 1) % 3, (axis + 2) % 3
-        # the sides of earlier axes have taken the edges already
+        # the sides of earlier axes include the edges already
         first = axes[one] if one > axis else axes[one][1:-1]
         second = axes[two] if two > axis else axes[two][1:-1]
         for end in (-0.5, 0.5):
@@ -108,13 +109,13 @@ def _box_lattice(size: NDArray[np.float64], spacing: float) -> NDArray[np.float6
     return np.concatenate(parts)
 
 
-def _ball(radius: float, spacing: float) -> NDArray[np.float64]:
-    """Return evenly spread points on a sphere around the origin (a Fibonacci spiral)."""
+def _fibonacci_sphere(radius: float, spacing: float) -> NDArray[np.float64]:
+    """Return evenly distributed points on a sphere around the origin (Fibonacci spiral)."""
     count = max(12, int(np.ceil(4.0 * np.pi * radius**2 / spacing**2)))
     height = 1.0 - (2.0 * np.arange(count) + 1.0) / count
-    turn = np.arange(count) * np.pi * (3.0 - np.sqrt(5.0))
-    across = np.sqrt(1.0 - height**2)
-    return radius * np.stack([across * np.cos(turn), height, across * np.sin(turn)], axis=1)
+    angle = np.arange(count) * np.pi * (3.0 - np.sqrt(5.0))
+    ring = np.sqrt(1.0 - height**2)
+    return radius * np.stack([ring * np.cos(angle), height, ring * np.sin(angle)], axis=1)
 
 
 def block_points(low: NDArray[np.float64], high: NDArray[np.float64], spacing: float) -> NDArray[np.float64]:

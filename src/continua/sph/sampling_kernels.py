@@ -1,4 +1,4 @@
-"""Compiled thinning of random points."""
+"""Compiled Poisson-disk thinning of random points."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from continua.numerics import kernel
 
 
 @kernel
-def thin(place, begin, end, neighbours, kept):
-    """Keep points one by one unless a kept one is near.
+def thin_points(rank, begin, end, neighbours, kept):
+    """Accept points in order unless an accepted one is near.
 
     Args:
-        place: Where each point is among the sorted ones, in the order in which points are tried, shape [n].
-        begin: Where the lists of the sorted points begin.
-        end: Where they end.
+        rank: Index of each point among the sorted ones, in the order in which points are tried, shape [n].
+        begin: Start of each neighbour list of the sorted points.
+        end: End of each neighbour list.
         neighbours: The lists.
-        kept: Receives 1 for sorted points that stay, shape [n].
+        kept: Receives 1 for accepted sorted points, shape [n].
     """
-    for number in range(place.shape[0]):
-        i = place[number]
+    for index in range(rank.shape[0]):
+        i = rank[index]
         free = 1
         for k in range(begin[i], end[i]):
             if kept[neighbours[k]]:

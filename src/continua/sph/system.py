@@ -16,63 +16,76 @@ from continua.frames import StepReport
 from continua.numerics import all_finite
 from continua.numerics.stages import timed
 from continua.sph import motion_kernels
-from continua.sph.boundary import WallSums
+from continua.sph.boundary.checks import check_clearance, check_start
+from continua.sph.boundary.interface import Boundary, FluidState
+from continua.sph.boundary.model import BoundarySums
+from continua.sph.boundary.rigid import RigidBoundary, make_boundary_model
 from continua.sph.emitters import Emitter
 from continua.sph.fluid import Fluid
-from continua.sph.grid import CellGrid, NeighbourLists
+from continua.sph.forces import XSPH, Force, SurfaceTension, Viscosity
+from continua.sph.forces.viscosity import needs_implicit
+from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.particles import Particles
-from continua.sph.solvers import SolveFacts
-from continua.sph.tension import add_tension
-from continua.sph.viscosity import accelerate, needs_implicit, smooth, solve_viscosity, stickiness
-from continua.sph.walls import Pressing, ShapeWall, Wall, check_room, check_start, wall_model
+from continua.sph.pressure.solver import PressureReport
 from continua.surroundings import Surroundings
 from continua.values import counted
 
 __all__ = ["FluidSystem", "SubStep"]
 
-_SHORTEST = 1e-4  # of the longest sub-step; speeds that need shorter ones are those of an explosion
-_SHAKING = 0.75  # of sqrt(2 p / rho), p the mean pressure: as fast as particles are taken to be at least
-_ENTERED = 0.05  # of the diameter: particles deeper in a wall did not just rest on it
-_OVERLAPS = (
+_MIN_DT_FRACTION = 1e-4  # of max_dt; speeds that need shorter sub-steps mean that the fluid exploded
+_PRESSURE_SPEED_FACTOR = (
+    0.75  # times sqrt(2 p / rho), p the mean pressure, is the smallest speed for the CFL rule
+)
+_DEEP_PENETRATION = 0.05  # of the diameter; shallower particles rest on the boundary
+_OVERLAP_LIMITS = (
     (0.6, 1),
     (0.88, 4),
-)  # parts of the diameter, and how many others a particle may not have so near
+)  # fractions of the diameter, and the number of neighbours within it that means overlap
 
 
 @dataclass
 class SubStep:
-    """What one sub-step did: its length [s], the two solves, viscosity iterations, and particles put back.
+    """Report of one sub-step.
 
-    Of these, those in `entered` were far inside of a wall; the others are those of thin films, which rest on it.
+    Attributes:
+        dt: Its length [s].
+        density: The density solve.
+        divergence: The divergence solve.
+        force_iterations: Iterations of implicit forces, such as viscosity.
+        penetrations: Particles that were moved back to the surface of a boundary.
+        deep_penetrations: Those of them that were far inside; the others are mostly thin films resting on a boundary.
     """
 
     dt: float
-    density: SolveFacts
-    divergence: SolveFacts
-    viscous: int = 0
-    returned: int = 0
-    entered: int = 0
+    density: PressureReport
+    divergence: PressureReport
+    force_iterations: int = 0
+    penetrations: int = 0
+    deep_penetrations: int = 0
 
 
 @dataclass
 class FluidSystem:
-    """The particles of several fluids, the walls around them, and how they are stepped.
+    """The particles of all fluids, their boundaries, and the time stepping.
 
     Attributes:
         fluids: The fluids.
-        colliders: Shapes that act as walls.
+        colliders: Shapes that are boundaries.
         surroundings: Gravity and time.
-        walls: The walls: first the colliders, then bodies.
+        boundaries: The boundaries: first the colliders, then bodies.
         particles: The particles, sorted.
-        history: The sub-steps of the last step.
+        forces: Forces other than pressure and gravity, in the order in which they act; made from the options of the
+            fluids at the start of every step.
+        substeps: Reports of the sub-steps of the last step.
     """
 
     fluids: Sequence[Fluid]
     colliders: Sequence[Shape]
     surroundings: Surroundings
-    walls: list[Wall] = field(init=False)
+    boundaries: list[Boundary] = field(init=False)
     particles: Particles = field(init=False)
-    history: list[SubStep] = field(default_factory=list)
+    forces: list[Force] = field(init=False)
+    substeps: list[SubStep] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         first = self.fluids[0]
@@ -84,6 +97,7 @@ class FluidSystem:
                 "max_dt",
                 "cfl",
                 "xsph",
+                "forces",
                 "wall_friction",
                 "wall_drag",
             ):
@@ -96,149 +110,158 @@ class FluidSystem:
         self.radius = 2.0 * self.diameter
         starts = np.concatenate([fluid.positions for fluid in self.fluids])
         for shape in self.colliders:
-            check_room(shape, self.diameter)
-        self.walls = [
-            ShapeWall(shape, wall_model(shape, self.radius, first.boundary)) for shape in self.colliders
+            check_clearance(shape, self.diameter)
+        self.boundaries = [
+            RigidBoundary(shape, make_boundary_model(shape, self.radius, first.boundary))
+            for shape in self.colliders
         ]
         self._check_start(starts)
-        middle = 0.5 * (starts.min(axis=0) + starts.max(axis=0)) if len(starts) else self._nozzle()
-        self.origin = self.radius * np.round(middle / self.radius)
-        self._scratch = WallSums()
-        self._take_over()
+        center = (
+            0.5 * (starts.min(axis=0) + starts.max(axis=0)) if len(starts) else self._first_emitter_center()
+        )
+        self.origin = self.radius * np.round(center / self.radius)
+        self._scratch = BoundarySums()
+        self.forces = _make_forces(self.fluids)
+        self._pack()
 
-    def _nozzle(self) -> NDArray[np.float64]:
+    def _first_emitter_center(self) -> NDArray[np.float64]:
         return np.array(next(e for fluid in self.fluids for e in fluid.emitters).center, dtype=np.float64)
 
-    def meet(self, wall: Wall) -> None:
-        """Let a body be a wall, too."""
+    def add_boundary(self, boundary: Boundary) -> None:
+        """Add a body as a boundary."""
         for fluid in self.fluids:
-            check_start([wall], fluid.name, fluid.positions, self.diameter, self.surroundings.time)
-        self.walls.append(wall)
+            check_start([boundary], fluid.name, fluid.positions, self.diameter, self.surroundings.time)
+        self.boundaries.append(boundary)
 
-    # the start
+    # initial state
 
     def _check_start(self, points: NDArray[np.float64]) -> None:
-        """Refuse fluid inside walls and fluid that overlaps fluid."""
+        """Raise InputError if fluid starts inside a boundary or overlaps fluid."""
         for fluid in self.fluids:
-            check_start(self.walls, fluid.name, fluid.positions, self.diameter, self.surroundings.time)
+            check_start(self.boundaries, fluid.name, fluid.positions, self.diameter, self.surroundings.time)
         if len(points) > 1:
             self._check_overlap(points)
 
     def _check_overlap(self, points: NDArray[np.float64]) -> None:
-        """Refuse points [n, 3] that lie in each other, as two lattices in one place do whatever their offset."""
-        rows = np.zeros((len(points), 4), np.float32)
-        rows[:, :3] = points - points.mean(axis=0)
-        for part, most in _OVERLAPS:
-            grid, lists = CellGrid(part * self.diameter), NeighbourLists()
-            order = grid.sort(rows.ravel())
-            lists.update(grid, np.ascontiguousarray(rows[order]).ravel())
-            close = int((lists.counts >= most).sum())
-            if close:
+        """Raise InputError if points [n, 3] are too close, as two overlapping lattices are at any offset."""
+        xyzw = np.zeros((len(points), 4), np.float32)
+        xyzw[:, :3] = points - points.mean(axis=0)
+        for fraction, limit in _OVERLAP_LIMITS:
+            grid, lists = CellGrid(fraction * self.diameter), NeighbourLists()
+            order = grid.sort(xyzw.ravel())
+            lists.update(grid, np.ascontiguousarray(xyzw[order]).ravel())
+            too_close = int((lists.counts >= limit).sum())
+            if too_close:
                 names = " and ".join(f"'{fluid.name}'" for fluid in self.fluids)
-                others = "another" if most == 1 else f"{most} others"
+                others = "another" if limit == 1 else f"{limit} others"
                 raise InputError(
-                    f"{counted(close, 'particle')} of {names} overlap: they start nearer than {part:g} particle "
-                    f"diameters to {others}; move the fluids apart or space the points by a diameter"
+                    f"{counted(too_close, 'particle')} of {names} overlap: they start closer than {fraction:g} "
+                    f"particle diameters to {others}; move the fluids apart or space the points by a diameter"
                 )
 
-    def _take_over(self) -> None:
-        """Make the sorted particles from the arrays of the fluids."""
+    def _pack(self) -> None:
+        """Build the sorted particles from the arrays of the fluids."""
         solver = self.fluids[0].solver
         order = np.argsort(np.concatenate([fluid.arrays["order"] for fluid in self.fluids]), kind="stable")
         n = len(order)
-        rows, velocities = np.zeros((n, 4), np.float32), np.zeros((n, 4), np.float32)
+        xyzp, velocities = np.zeros((n, 4), np.float32), np.zeros((n, 4), np.float32)
         parts = [fluid.arrays.get("local", fluid.arrays["positions"] - self.origin) for fluid in self.fluids]
-        rows[:, :3] = np.concatenate(parts)[order]
+        xyzp[:, :3] = np.concatenate(parts)[order]
         velocities[:, :3] = np.concatenate([fluid.arrays["velocities"] for fluid in self.fluids])[order]
-        number = np.repeat(np.arange(len(self.fluids), dtype=np.uint8), [f.node_count for f in self.fluids])
+        fluid_index = np.repeat(
+            np.arange(len(self.fluids), dtype=np.uint8), [f.node_count for f in self.fluids]
+        )
         self.particles = Particles(
             self.radius,
             self.diameter**3,
             np.array([fluid.density for fluid in self.fluids]),
             np.array([fluid.viscosity for fluid in self.fluids]),
-            rows.ravel(),
+            xyzp.ravel(),
             velocities.ravel(),
-            number[order],
+            fluid_index[order],
             np.concatenate([fluid.arrays["ids"] for fluid in self.fluids])[order],
-            longest=self.fluids[0].max_dt,
+            max_dt=self.fluids[0].max_dt,
         )
-        nothing = np.zeros(0, np.float32)
-        for name in solver.carries:
+        empty = np.zeros(0, np.float32)
+        for name in solver.warm_start_fields:
             parts = [
-                fluid.arrays.get(f"carried_{name}", np.zeros(fluid.node_count, np.float32))
+                fluid.arrays.get(f"warm_start_{name}", np.zeros(fluid.node_count, np.float32))
                 for fluid in self.fluids
             ]
-            self.particles.carried[name] = np.concatenate([nothing, *parts])[order].astype(np.float32)
+            self.particles.warm_start[name] = np.concatenate([empty, *parts])[order].astype(np.float32)
         self._dt = float(self.fluids[0].arrays.get("dt", np.array(self.fluids[0].max_dt)))
         self._layers = [fluid.arrays["layers"].copy() for fluid in self.fluids]
         for fluid in self.fluids:
             fluid.changed = False
 
-    def _hand_back(self) -> None:
-        """Give every fluid its particles, in the order of their numbers."""
+    def _unpack(self) -> None:
+        """Write the particles back to the arrays of the fluids, in the order of their ids."""
         p, solver = self.particles, self.fluids[0].solver
         pressure = np.asarray(solver.pressure(p, self._dt))
-        rows, velocities = p.rows.reshape(-1, 4), p.velocities.reshape(-1, 4)
-        for number, fluid in enumerate(self.fluids):
-            mine = _in_order_of(p.ids, None if len(self.fluids) == 1 else p.fluid == number)
-            local = rows[mine][:, :3].copy()
+        xyzp, velocities = p.xyzp.reshape(-1, 4), p.velocities.reshape(-1, 4)
+        for index, fluid in enumerate(self.fluids):
+            rows = _rows_by_id(p.ids, None if len(self.fluids) == 1 else p.fluid_index == index)
+            local = xyzp[rows][:, :3].copy()
             fluid.arrays = {
                 "positions": self.origin + local,
                 "local": local,
-                "velocities": velocities[mine][:, :3].copy(),
-                "ids": p.ids[mine],
-                "order": mine,
-                "layers": self._layers[number].copy(),
+                "velocities": velocities[rows][:, :3].copy(),
+                "ids": p.ids[rows],
+                "order": rows,
+                "layers": self._layers[index].copy(),
                 "dt": np.array(self._dt),
-                "pressure": pressure[mine].astype(np.float32),
-                "density_error": p.density[mine] - np.float32(1.0),
+                "pressure": pressure[rows].astype(np.float32),
+                "density_error": p.density[rows] - np.float32(1.0),
             }
-            for name, values in p.carried.items():
-                fluid.arrays[f"carried_{name}"] = values[mine]
+            for name, values in p.warm_start.items():
+                fluid.arrays[f"warm_start_{name}"] = values[rows]
             fluid.changed = False
 
-    # stepping
+    # time stepping
 
-    def step(self, dt: float, follow: Callable[[float, float], None] | None = None) -> list[StepReport]:
-        """Advance by `dt` [s] in as many sub-steps as the speeds ask for; return a report for each fluid.
+    def step(
+        self, dt: float, after_substep: Callable[[float, float], None] | None = None
+    ) -> list[StepReport]:
+        """Advance by `dt` [s] in as many sub-steps as the CFL rule asks for; return a report for each fluid.
 
-        `follow(done, sub)` is called after each sub-step, `done` [s] after the start and `sub` [s] long, so that
-        bodies can keep pace.
+        `after_substep(start, dt)` is called after each sub-step of length `dt` [s] that began `start` [s] after the
+        beginning of the step, so that bodies can be stepped along.
 
-        If the fluid explodes, DivergedError is raised and the fluids are as they were before.
+        If the fluid explodes, DivergedError is raised and the fluids keep their previous state.
         """
         started = clock.perf_counter()
         if any(fluid.changed for fluid in self.fluids):
-            self._take_over()
-        self.history = []
+            self._pack()
+        self.forces = _make_forces(self.fluids)
+        self.substeps = []
         done = 0.0
         try:
             while done < dt * (1.0 - 1e-9):
-                sub = self._sub_step(self.surroundings.time + done, dt - done)
-                self.history.append(sub)
-                if follow is not None:
-                    follow(done, sub.dt)
+                sub = self._substep(self.surroundings.time + done, dt - done)
+                self.substeps.append(sub)
+                if after_substep is not None:
+                    after_substep(done, sub.dt)
                 done += sub.dt
         except Exception:
             for fluid in self.fluids:
                 fluid.changed = True
             raise
-        self._hand_back()
+        self._unpack()
         seconds = (clock.perf_counter() - started) / len(self.fluids)
         return [self._report(fluid, dt, seconds) for fluid in self.fluids]
 
     def _report(self, fluid: Fluid, dt: float, seconds: float) -> StepReport:
-        steps, most = self.history, fluid.solver.max_iterations
-        capped = sum(max(s.density.iterations, s.divergence.iterations) >= most for s in steps)
+        steps, limit = self.substeps, fluid.solver.max_iterations
+        capped = sum(max(s.density.iterations, s.divergence.iterations) >= limit for s in steps)
         warnings = []
         if capped:
-            warnings.append(f"{capped} of {len(steps)} sub-steps reached {most} pressure iterations")
-        entered = sum(s.entered for s in steps)
-        if entered:
+            warnings.append(f"{capped} of {len(steps)} sub-steps reached {limit} pressure iterations")
+        deep = sum(s.deep_penetrations for s in steps)
+        if deep:
             warnings.append(
-                "a particle that had entered a wall was put back"
-                if entered == 1
-                else f"particles that had entered a wall were put back {entered} times"
+                "a particle that had penetrated a wall was moved back to its surface"
+                if deep == 1
+                else f"particles that had penetrated a wall were moved back to its surface {deep} times"
             )
         return StepReport(
             body=fluid.name,
@@ -249,100 +272,104 @@ class FluidSystem:
             iterations=sum(s.density.iterations + s.divergence.iterations for s in steps),
             residual=max((s.density.error for s in steps), default=0.0),
             converged=not capped,
-            contacts=int((self.particles.walls.density > 0.0).sum()),
+            contacts=int((self.particles.boundary.density > 0.0).sum()),
             seconds=seconds,
             warnings=tuple(warnings),
         )
 
     @timed("pressure and motion")
-    def _sub_step(self, time: float, left: float) -> SubStep:
+    def _substep(self, time: float, left: float) -> SubStep:
         p, fluid = self.particles, self.fluids[0]
-        self._renew(time)
+        self._emit_and_drain(time)
         if p.count == 0:
-            return SubStep(min(left, fluid.max_dt), SolveFacts(0, 0.0), SolveFacts(0, 0.0))
-        self.measure(time)
-        felt = [wall for wall in self.walls if wall.wants_pressing(self._rough)]
-        pressures = np.zeros(p.count if felt else 0, np.float32)
-        divergence = fluid.solver.free_of_divergence(p, self._dt)
+            return SubStep(min(left, fluid.max_dt), PressureReport(0, 0.0), PressureReport(0, 0.0))
+        self.update_neighbours_and_density(time)
+        active = [boundary for boundary in self.boundaries if boundary.needs_forces(self._has_friction)]
+        pressures = np.zeros(p.count if active else 0, np.float32)
+        divergence = fluid.solver.solve_divergence(p, self._dt)
         if divergence.iterations:
-            if felt:
-                pressures += p.rows[3::4]
-            motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.pushes, 1.0)
-        implicit = self._forces()
-        dt = self._choose(time, left)
+            if active:
+                pressures += p.xyzp[3::4]
+            motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.velocity_changes, 1.0)
+        self._explicit_forces()
+        dt = self._substep_size(time, left)
         motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.accelerations, dt)
-        held = self._hold(time)
-        viscous = solve_viscosity(p, dt, held).iterations if implicit else 0
-        sticky = (stickiness(p, dt), p.velocities.copy()) if implicit and felt else None
-        density = fluid.solver.keep_density(p, dt)
-        if len(held):
-            p.pushes.reshape(-1, 4)[held] = 0.0
-            self._hold(time)
-        if felt:
-            pressures += p.rows[3::4]
-            self._press(felt, pressures, sticky, time)
-        motion_kernels.push_and_move.pick(p.parallel)(p.rows, p.velocities, p.pushes, dt)
+        prescribed = self._constrain_emitted(time)
+        force_iterations = sum(force.implicit_step(p, dt, prescribed) for force in self.forces)
+        viscous_coupling = self._boundary_drag(dt) if active else None
+        density = fluid.solver.solve_density(p, dt)
+        if len(prescribed):
+            p.velocity_changes.reshape(-1, 4)[prescribed] = 0.0
+            self._constrain_emitted(time)
+        if active:
+            pressures += p.xyzp[3::4]
+            self._apply_boundary_forces(active, pressures, viscous_coupling, time)
+        motion_kernels.advance_particles.pick(p.parallel)(p.xyzp, p.velocities, p.velocity_changes, dt)
         self._dt = dt
-        depths = self._put_back(time + dt)
-        entered = int((depths > _ENTERED * self.diameter).sum())
-        return SubStep(dt, density, divergence, viscous, len(depths), entered)
+        depths = self._resolve_penetration(time + dt)
+        deep_penetrations = int((depths > _DEEP_PENETRATION * self.diameter).sum())
+        return SubStep(dt, density, divergence, force_iterations, len(depths), deep_penetrations)
 
     @timed("neighbours and densities")
-    def measure(self, time: float) -> None:
-        """Sort the particles, find their neighbours, and measure walls and densities as they are at `time` [s]."""
+    def update_neighbours_and_density(self, time: float) -> None:
+        """Sort the particles, find their neighbours, and compute boundary sums and densities at `time` [s]."""
         p = self.particles
         p.sort()
-        p.find()
-        p.walls.clear(p.count)
-        for wall in self.walls:
-            wall.add_to(p.walls, p.rows, self.origin, time, self._dt)
-        p.weigh()
+        p.find_neighbours()
+        p.boundary.clear(p.count)
+        for boundary in self.boundaries:
+            boundary.add_to(p.boundary, p.xyzp, self.origin, time, self._dt)
+        p.compute_density()
 
     @timed("fluid forces")
-    def _forces(self) -> bool:
-        """Set the accelerations of all but pressure; return whether viscosity is left to an implicit solve."""
-        p, first = self.particles, self.fluids[0]
-        implicit = any(needs_implicit(f.viscosity, f.density, self.diameter, f.max_dt) for f in self.fluids)
-        viscous = any(fluid.viscosity > 0.0 for fluid in self.fluids)
-        if first.xsph > 0.0:
-            smooth(p, first.xsph)
-        accelerate(p, self.surroundings.gravity, viscous and not implicit)
-        tension = np.array([fluid.surface_tension for fluid in self.fluids])
-        if tension.any():
-            add_tension(p, tension)
-        return implicit
+    def _explicit_forces(self) -> None:
+        """Set the accelerations to gravity and the explicit forces."""
+        p = self.particles
+        p.accelerations.reshape(-1, 4)[:] = np.append(self.surroundings.gravity, 0.0).astype(np.float32)
+        for force in self.forces:
+            force.explicit_step(p)
 
-    def _choose(self, time: float, left: float) -> float:
-        """Return the length of the sub-step [s]: by speed, at most `max_dt`, and evenly into what is left."""
+    def _boundary_drag(self, dt: float) -> tuple[NDArray, NDArray] | None:
+        """Return the momentum that implicit forces transfer to boundaries, and the velocities that belong to it."""
+        p = self.particles
+        drags = [drag for force in self.forces if (drag := force.boundary_drag(p, dt)) is not None]
+        return (sum(drags[1:], drags[0]), p.velocities.copy()) if drags else None
+
+    def _substep_size(self, time: float, left: float) -> float:
+        """Return the length of the sub-step [s]: by the CFL rule, at most `max_dt`, dividing what is left evenly."""
         p, fluid = self.particles, self.fluids[0]
-        speed = float(motion_kernels.fastest.pick(p.parallel)(p.velocities, p.accelerations, self._dt))
+        speed = float(motion_kernels.max_speed.pick(p.parallel)(p.velocities, p.accelerations, self._dt))
         if not isfinite(speed):
-            raise self._exploded("it has speeds that are not numbers")
-        speed = p.speed = max(speed, self._wall_speed(time))
-        # under pressure particles shake at speeds of sqrt(p / rho): longer steps let resting columns boil
-        shaking = _SHAKING * np.sqrt(2.0 * float(np.mean(fluid.solver.pressure(p, self._dt) * p.light)))
-        dt = min(fluid.max_dt, fluid.cfl * self.diameter / max(speed, shaking, 1e-30))
-        if dt < _SHORTEST * fluid.max_dt:
-            raise self._exploded(f"it reaches {speed:.3g} m/s")
+            raise self._diverged("it has speeds that are not numbers")
+        speed = p.max_speed = max(speed, self._boundary_speed(time))
+        # particles under pressure vibrate at speeds of sqrt(p / rho): longer steps make columns at rest boil
+        pressure_speed = _PRESSURE_SPEED_FACTOR * np.sqrt(
+            2.0 * float(np.mean(fluid.solver.pressure(p, self._dt) * p.inverse_density))
+        )
+        dt = min(fluid.max_dt, fluid.cfl * self.diameter / max(speed, pressure_speed, 1e-30))
+        if dt < _MIN_DT_FRACTION * fluid.max_dt:
+            raise self._diverged(f"it reaches {speed:.3g} m/s")
         return left / ceil(left / dt - 1e-9) if left < 2.0 * dt else dt
 
-    def _exploded(self, why: str) -> DivergedError:
+    def _diverged(self, why: str) -> DivergedError:
         names = ", ".join(f"'{fluid.name}'" for fluid in self.fluids)
         return DivergedError(
-            f"the fluid {names} exploded: {why}; use a smaller max_dt or look at how it starts",
+            f"the fluid {names} exploded: {why}; use a smaller max_dt or check its initial state",
             body=self.fluids[0].name,
             step=self.surroundings.step,
         )
 
     @property
-    def _rough(self) -> bool:
+    def _has_friction(self) -> bool:
         return self.fluids[0].wall_friction > 0.0 or self.fluids[0].wall_drag > 0.0
 
-    def _pressing(self, pressures: NDArray, sticky: tuple[NDArray, NDArray] | None = None) -> Pressing:
+    def _fluid_state(
+        self, pressures: NDArray, viscous_coupling: tuple[NDArray, NDArray] | None = None
+    ) -> FluidState:
         p, first = self.particles, self.fluids[0]
-        masses = p.volume / p.light.astype(np.float64)
-        return Pressing(
-            p.rows,
+        masses = p.volume / p.inverse_density.astype(np.float64)
+        return FluidState(
+            p.xyzp,
             p.velocities,
             pressures,
             masses,
@@ -350,118 +377,141 @@ class FluidSystem:
             first.wall_friction,
             first.wall_drag,
             p.grid,
-            sticky,
+            viscous_coupling,
         )
 
     @timed("forces on walls")
-    def _press(
-        self, felt: list[Wall], pressures: NDArray, sticky: tuple[NDArray, NDArray] | None, time: float
+    def _apply_boundary_forces(
+        self,
+        active: list[Boundary],
+        pressures: NDArray,
+        viscous_coupling: tuple[NDArray, NDArray] | None,
+        time: float,
     ) -> None:
-        """Let walls feel the pressures, and rub the fluid; the pushes become part of the velocities."""
+        """Apply the fluid's forces to boundaries and friction to the fluid, whose velocity changes are added first."""
         p = self.particles
-        motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.pushes, 1.0)
-        p.pushes[:] = 0.0
-        for wall in felt:
-            wall.press(self._pressing(pressures, sticky), self._scratch, self.origin, time, self._dt)
+        motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.velocity_changes, 1.0)
+        p.velocity_changes[:] = 0.0
+        for boundary in active:
+            boundary.apply_fluid_forces(
+                self._fluid_state(pressures, viscous_coupling), self._scratch, self.origin, time, self._dt
+            )
 
-    def _wall_speed(self, time: float) -> float:
-        """Return the largest speed of moving walls at the corners of the fluid [m/s]."""
+    def _boundary_speed(self, time: float) -> float:
+        """Return the largest speed of moving boundaries at the corners of the fluid [m/s]."""
         corners = np.zeros((0, 3))
         if any(shape.motion is not None for shape in self.colliders):
-            rows = self.particles.rows.reshape(-1, 4)[:, :3]
-            ends = np.stack([rows.min(axis=0), rows.max(axis=0)]).astype(np.float64) + self.origin
+            local = self.particles.xyzp.reshape(-1, 4)[:, :3]
+            ends = np.stack([local.min(axis=0), local.max(axis=0)]).astype(np.float64) + self.origin
             corners = np.stack(np.meshgrid(*ends.T, indexing="ij"), axis=-1).reshape(-1, 3)
-        return max((wall.speed(corners, time, self._dt) for wall in self.walls), default=0.0)
+        return max((boundary.max_speed(corners, time, self._dt) for boundary in self.boundaries), default=0.0)
 
-    def _put_back(self, time: float) -> NDArray[np.float64]:
-        """Move particles that have entered a wall back to its surface; return how deep each was [m]."""
+    def _resolve_penetration(self, time: float) -> NDArray[np.float64]:
+        """Move penetrating particles back to the surface of the boundary; return the depth of each [m]."""
         p = self.particles
-        if not all_finite(p.rows):
-            raise self._exploded("it has positions that are not numbers")
-        fluid = self._pressing(p.source)
+        if not all_finite(p.xyzp):
+            raise self._diverged("it has positions that are not numbers")
+        fluid = self._fluid_state(p.source)
         return np.concatenate(
             [np.zeros(0)]
             + [
-                wall.put_back(fluid, p.walls, self.origin, time, self._dt, self.diameter)
-                for wall in self.walls
+                boundary.resolve_penetration(fluid, p.boundary, self.origin, time, self._dt, self.diameter)
+                for boundary in self.boundaries
             ]
         )
 
     # emitters and drains
 
-    def _renew(self, time: float) -> None:
-        """Let fluid out of emitters and into drains."""
+    def _emit_and_drain(self, time: float) -> None:
+        """Add the particles of emitters and remove those in drains."""
         p = self.particles
         points: list[NDArray] = []
-        speeds: list[NDArray] = []
-        fluids: list[NDArray] = []
+        velocities: list[NDArray] = []
+        indices: list[NDArray] = []
         ids: list[NDArray] = []
-        for number, fluid in enumerate(self.fluids):
+        for index, fluid in enumerate(self.fluids):
             for which, emitter in enumerate(fluid.emitters):
-                new = self._let_out(emitter, int(self._layers[number][which]), time)
-                room = fluid.max_particles - p.count - sum(len(part) for part in points)
-                if new is None or len(new) > room:
+                new = self._emitted(emitter, int(self._layers[index][which]), time)
+                capacity = fluid.max_particles - p.count - sum(len(part) for part in points)
+                if new is None or len(new) > capacity:
                     continue
-                self._layers[number][which] = emitter.due(time, self.diameter)
+                self._layers[index][which] = emitter.layers_due(time, self.diameter)
                 points.append(new)
-                speeds.append(np.broadcast_to(emitter.velocity(), new.shape))
-                fluids.append(np.full(len(new), number, np.uint8))
-                ids.append(fluid.added(new))
-        gone = np.zeros(p.count, bool)
-        for number, fluid in enumerate(self.fluids):
+                velocities.append(np.broadcast_to(emitter.velocity(), new.shape))
+                indices.append(np.full(len(new), index, np.uint8))
+                ids.append(fluid.add_particles(new))
+        drained = np.zeros(p.count, bool)
+        for index, fluid in enumerate(self.fluids):
             for drain in fluid.drains:
-                here = self.origin + p.rows.reshape(-1, 4)[:, :3].astype(np.float64)
-                gone |= (p.fluid == number) & drain.takes(here)
-        if points or gone.any():
-            keep = np.flatnonzero(~gone)
-            new_rows = np.concatenate([*points, np.zeros((0, 3))]) - self.origin
-            new_speeds = np.concatenate([*speeds, np.zeros((0, 3))])
-            p.rows = _joined(p.rows, keep, new_rows)
-            p.velocities = _joined(p.velocities, keep, new_speeds)
-            p.fluid = np.concatenate([p.fluid[keep], *fluids])
+                here = self.origin + p.xyzp.reshape(-1, 4)[:, :3].astype(np.float64)
+                drained |= (p.fluid_index == index) & drain.contains(here)
+        if points or drained.any():
+            keep = np.flatnonzero(~drained)
+            new_positions = np.concatenate([*points, np.zeros((0, 3))]) - self.origin
+            new_velocities = np.concatenate([*velocities, np.zeros((0, 3))])
+            p.xyzp = _append_vectors(p.xyzp, keep, new_positions)
+            p.velocities = _append_vectors(p.velocities, keep, new_velocities)
+            p.fluid_index = np.concatenate([p.fluid_index[keep], *indices])
             p.ids = np.concatenate([p.ids[keep], *ids])
-            blank = np.zeros(len(new_rows), np.float32)
-            p.carried = {name: np.concatenate([value[keep], blank]) for name, value in p.carried.items()}
-            p.fit()
+            blank = np.zeros(len(new_positions), np.float32)
+            p.warm_start = {
+                name: np.concatenate([value[keep], blank]) for name, value in p.warm_start.items()
+            }
+            p.resize()
 
-    def _hold(self, time: float) -> NDArray[np.intp]:
-        """Give particles that are still in a nozzle its speed; return their numbers."""
+    def _constrain_emitted(self, time: float) -> NDArray[np.intp]:
+        """Prescribe the velocity of particles that are still in a nozzle; return their indices."""
         p = self.particles
-        held: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
-        for number, fluid in enumerate(self.fluids):
+        prescribed: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
+        for index, fluid in enumerate(self.fluids):
             for emitter in fluid.emitters:
-                points = p.rows.reshape(-1, 4)[:, :3] + self.origin
-                mine = (p.fluid == number) & emitter.holds(points, time, self.diameter)
-                held.append(np.flatnonzero(mine))
-                p.velocities.reshape(-1, 4)[held[-1], :3] = emitter.velocity()
-        return np.concatenate(held)
+                points = p.xyzp.reshape(-1, 4)[:, :3] + self.origin
+                inside = (p.fluid_index == index) & emitter.contains(points, time, self.diameter)
+                prescribed.append(np.flatnonzero(inside))
+                p.velocities.reshape(-1, 4)[prescribed[-1], :3] = emitter.velocity()
+        return np.concatenate(prescribed)
 
-    def _let_out(self, emitter: Emitter, layers: int, time: float) -> NDArray[np.float64] | None:
-        """Return the particles of the layers that are due [m], moved on since they left the opening."""
-        due = emitter.due(time, self.diameter)
-        if due <= layers:
+    def _emitted(self, emitter: Emitter, layers: int, time: float) -> NDArray[np.float64] | None:
+        """Return the particles of the layers that are due [m], advected since they left the opening."""
+        layers_due = emitter.layers_due(time, self.diameter)
+        if layers_due <= layers:
             return None
         base = emitter.layer(self.diameter)
-        gone = [time - (emitter.start + k * self.diameter / emitter.speed) for k in range(layers, due)]
-        return np.concatenate([base + max(t, 0.0) * emitter.velocity() for t in gone])
+        ages = [time - (emitter.start + k * self.diameter / emitter.speed) for k in range(layers, layers_due)]
+        return np.concatenate([base + max(t, 0.0) * emitter.velocity() for t in ages])
 
     def nbytes(self) -> int:
-        """Return the memory of particles and lists, walls left out [bytes]."""
+        """Return the memory of particles and neighbour lists, without boundaries [bytes]."""
         return self.particles.nbytes()
 
 
-def _in_order_of(ids: NDArray[np.int32], which: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """Return the places of those `which` (of all) in the order of their numbers, which are all different."""
-    places = np.arange(len(ids)) if which is None else np.flatnonzero(which)
-    found = np.full(int(ids[places].max(initial=-1)) + 1, -1, np.int64)
-    found[ids[places]] = places
+def _make_forces(fluids: Sequence[Fluid]) -> list[Force]:
+    """Return the forces that the options of the fluids ask for; viscosity acts on velocities that XSPH has smoothed."""
+    first = fluids[0]
+    forces: list[Force] = []
+    if first.xsph > 0.0:
+        forces.append(XSPH(first.xsph))
+    if any(fluid.viscosity > 0.0 for fluid in fluids):
+        forces.append(
+            Viscosity(any(needs_implicit(f.viscosity, f.density, f.diameter, f.max_dt) for f in fluids))
+        )
+    if any(fluid.surface_tension > 0.0 for fluid in fluids):
+        forces.append(SurfaceTension(np.array([fluid.surface_tension for fluid in fluids])))
+    return [*forces, *first.forces]
+
+
+def _rows_by_id(ids: NDArray[np.int32], which: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """Return the rows of those `which` (or of all) in the order of their unique ids."""
+    rows = np.arange(len(ids)) if which is None else np.flatnonzero(which)
+    found = np.full(int(ids[rows].max(initial=-1)) + 1, -1, np.int64)
+    found[ids[rows]] = rows
     return found[found >= 0]
 
 
-def _joined(
-    rows: NDArray[np.float32], keep: NDArray[np.intp], new: NDArray[np.float64]
+def _append_vectors(
+    vectors: NDArray[np.float32], keep: NDArray[np.intp], new: NDArray[np.float64]
 ) -> NDArray[np.float32]:
-    """Return the kept rows of four, and after them new vectors."""
-    fresh = np.zeros((len(new), 4), np.float32)
-    fresh[:, :3] = new
-    return np.concatenate([rows.reshape(-1, 4)[keep], fresh]).ravel()
+    """Return the kept vectors [4 n], followed by new ones."""
+    added = np.zeros((len(new), 4), np.float32)
+    added[:, :3] = new
+    return np.concatenate([vectors.reshape(-1, 4)[keep], added]).ravel()

@@ -23,7 +23,7 @@ from continua.output.packets import (
 from continua.render.colors import color_map
 from continua.render.fluid_surface import surfaced
 from continua.render.iso import iso_surface, tets_of
-from continua.sph.surface import check_surfaces
+from continua.sph.surface_reconstruction import require_pysplashsurf
 from continua.studio.cut import Cut
 from continua.studio.matter import matter_of
 from continua.studio.snapshot import Snapshot
@@ -254,7 +254,7 @@ class Encoder:
             MissingExtraError: Surfaces need pysplashsurf, which is not installed.
         """
         if look == "surface":
-            check_surfaces()
+            require_pysplashsurf()
         self.fluid = look
 
     def draw_extras(self, forces: bool, joints: bool) -> None:

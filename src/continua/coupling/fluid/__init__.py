@@ -1,0 +1,1 @@
+"""Coupling of fluids with bodies."""

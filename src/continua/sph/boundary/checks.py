@@ -1,0 +1,47 @@
+"""Checks of the start: particles must fit into containers and lie outside of boundaries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import Plane, Shape
+from continua.errors import InputError
+from continua.sph.boundary.interface import Boundary
+from continua.sph.boundary.map_boundary import shape_bounds
+
+__all__ = ["check_clearance", "check_start"]
+
+_TOLERANCE = 1e-6  # of the diameter: how deep a particle may start inside a boundary
+
+
+def check_clearance(shape: Shape, diameter: float) -> None:
+    """Raise InputError if a container is too narrow for the particles."""
+    if isinstance(shape, Plane) or not getattr(shape, "inside", False):
+        return
+    size: Any = getattr(shape, "size", None)
+    if size is None:
+        low, high = shape_bounds(shape)
+        size = np.round(high - low, 6).tolist()
+    if min(size) < 2.0 * diameter:
+        raise InputError(
+            f"particles of radius {0.5 * diameter:g} m are too large for a {shape.kind} of size {list(size)} m; "
+            "use a smaller particle_radius"
+        )
+
+
+def check_start(
+    boundaries: Sequence[Boundary], name: str, points: NDArray[np.float64], diameter: float, time: float
+) -> None:
+    """Raise InputError if fluid starts inside a boundary."""
+    for boundary in boundaries:
+        distances = boundary.signed_distances(points, time) if len(points) else np.zeros(0)
+        inside = int((distances < -_TOLERANCE * diameter).sum())
+        if inside:
+            raise InputError(
+                f"{inside} of {len(points)} particles of '{name}' start inside {boundary.name}; move the fluid or the "
+                f"{'body' if boundary.name.startswith(chr(39)) else 'collider'} apart"
+            )
