@@ -11,7 +11,7 @@ import continua as ct
 from benchmarks.pressure_peers import conjugate, pyamg_seconds
 from benchmarks.report import Result, against
 from benchmarks.voxel_multigrid import orders_an_iteration
-from continua.eulerian import CutCells, FreeSurface, Multigrid, make_grid
+from continua.grid_fluids import CutCells, FreeSurface, Multigrid, make_grid
 
 SIZES = ((64, 64, 64), (128, 128, 128), (256, 128, 128), (256, 256, 256))
 KINDS = ("open", "closed", "surface")

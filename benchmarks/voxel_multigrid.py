@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.linalg import factorized, spsolve_triangular
 
 import continua as ct
-from continua.eulerian import CutCells, FreeSurface, Multigrid, make_grid
+from continua.grid_fluids import CutCells, FreeSurface, Multigrid, make_grid
 
 FLUID, WALL, AIR = 0, 1, 2
 PASSES = 4  # before and after

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from continua.eulerian import Flow, make_grid
+from continua.grid_fluids import Flow, make_grid
 
 DATA = Path(__file__).with_name("data") / "ghia-1982-lid-driven-cavity.csv"
 COLUMN = {100: 1, 400: 2, 1000: 3}

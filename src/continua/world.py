@@ -17,8 +17,8 @@ from continua.body import Body, name_bodies
 from continua.contact import Contact, Shape
 from continua.coupling import Meeting, Wetting, let_flow_around
 from continua.errors import InputError
-from continua.eulerian import GridFluid
 from continua.frames import Frame, Sink, StepReport, frozen
+from continua.grid_fluids import GridFluid
 from continua.numerics.stages import Stopwatch
 from continua.rigid import RigidGroup, RigidSystem
 from continua.rigid.joints import Joint, Motor

@@ -13,7 +13,7 @@ from scipy.ndimage import map_coordinates
 
 from continua.contact import Box, Cylinder, Shape, Sphere
 from continua.errors import InputError
-from continua.eulerian import GridFluid, Polygon
+from continua.grid_fluids import GridFluid, Polygon
 from continua.studio.document import Edit
 from continua.studio.protocol import Sketch, SketchMove, SketchRemove, Streamlines
 

@@ -1,0 +1,1 @@
+"""Fluids coupled to solid bodies."""
