@@ -1,4 +1,4 @@
-"""Compiled parts of a step of a flow: divergence, pressure gradient, and turning of the flow."""
+"""Compiled operations on staggered velocities: cell averages, vorticity, cell forces, maxima."""
 
 from __future__ import annotations
 
@@ -6,71 +6,15 @@ from math import sqrt
 
 from numba import prange
 
+from continua.grid_fluids.pressure.projection_kernels import before_face
 from continua.numerics import inline, kernel_pair
 
-__all__ = [
-    "at_centers",
-    "before_face",
-    "confine",
-    "largest",
-    "push_faces",
-    "sources_of_pressure",
-    "subtract_gradient",
-    "vorticity",
-]
-
-
-@inline
-def before_face(axis, i, j, k):
-    """Return the cell before the face (i, j, k) across `axis`; the one after it has the same numbers as the face."""
-    return (i - 1 if axis == 0 else i), (j - 1 if axis == 1 else j), (k - 1 if axis == 2 else k)
+__all__ = ["add_cell_forces", "cell_velocities", "confinement_forces", "max_abs_rows", "vorticity"]
 
 
 @kernel_pair
-def sources_of_pressure(u0, u1, u2, a0, a1, a2, s0, s1, s2, b):
-    """Set b to what flows into each cell, in faces times velocity; walls move with s0, s1, s2, if not empty."""
-    n0, n1, n2 = b.shape
-    moving = s1.size > 0
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        for k in range(n2):
-            total = a1[i, j, k] * u1[i, j, k] - a1[i, j + 1, k] * u1[i, j + 1, k]
-            total += a2[i, j, k] * u2[i, j, k] - a2[i, j, k + 1] * u2[i, j, k + 1]
-            if n0 > 1:
-                total += a0[i, j, k] * u0[i, j, k] - a0[i + 1, j, k] * u0[i + 1, j, k]
-            if moving:
-                total += (1 - a1[i, j, k]) * s1[i, j, k] - (1 - a1[i, j + 1, k]) * s1[i, j + 1, k]
-                total += (1 - a2[i, j, k]) * s2[i, j, k] - (1 - a2[i, j, k + 1]) * s2[i, j, k + 1]
-                if n0 > 1:
-                    total += (1 - a0[i, j, k]) * s0[i, j, k] - (1 - a0[i + 1, j, k]) * s0[i + 1, j, k]
-            around = a1[i, j, k] + a1[i, j + 1, k] + a2[i, j, k] + a2[i, j, k + 1]
-            if n0 > 1:
-                around += a0[i, j, k] + a0[i + 1, j, k]
-            b[i, j, k] = total if around > 0 else 0 * total
-
-
-@kernel_pair
-def subtract_gradient(u, p, part, axis):
-    """Take the gradient of p off the inner open faces across `axis`; p in spacings times velocity."""
-    n0, n1, n2 = p.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        if (axis == 0 and i == 0) or (axis == 1 and j == 0):
-            continue
-        for k in range(1 if axis == 2 else 0, n2):
-            if part[i, j, k] > 0:
-                if axis == 0:
-                    before = p[i - 1, j, k]
-                elif axis == 1:
-                    before = p[i, j - 1, k]
-                else:
-                    before = p[i, j, k - 1]
-                u[i, j, k] -= p[i, j, k] - before
-
-
-@kernel_pair
-def push_faces(u, axis, a, fa, b, fb):
-    """Add fa times a plus fb times b, quantities of cells, to the inner faces across `axis`."""
+def add_cell_forces(u, axis, a, fa, b, fb):
+    """Add fa a + fb b, both at cell centres, to the inner faces across `axis`."""
     n0, n1, n2 = a.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -82,8 +26,8 @@ def push_faces(u, axis, a, fa, b, fb):
 
 
 @kernel_pair
-def at_centers(u0, u1, u2, v):
-    """Set v [..., 3] to the velocity in the middle of each cell, along the array axes."""
+def cell_velocities(u0, u1, u2, v):
+    """Set v [..., 3] to the velocity at the cell centres, along the array axes."""
     n0, n1, n2, _ = v.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -95,7 +39,7 @@ def at_centers(u0, u1, u2, v):
 
 @kernel_pair
 def vorticity(v, scale, w):
-    """Set w [..., 3] to the curl of v times `scale` (half of one over the spacing), one-sided at the sides."""
+    """Set w [..., 3] to the curl of v times `scale` (0.5 / spacing), one-sided at the domain boundary."""
     n0, n1, n2, _ = v.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -122,7 +66,7 @@ def _length(w, i, j, k):
 
 
 @kernel_pair
-def confine(w, strength, f0, f1, f2):
+def confinement_forces(w, strength, f0, f1, f2):
     """Vorticity confinement (Fedkiw, Stam and Jensen 2001): strength times N x w, N towards stronger vortices."""
     n0, n1, n2, _ = w.shape
     for r in prange(n0 * n1):
@@ -142,15 +86,15 @@ def confine(w, strength, f0, f1, f2):
 
 
 @kernel_pair
-def largest(u, tops):
-    """Put the largest absolute value of each layer of `u` along its first two axes into `tops`; NaN if any value is."""
+def max_abs_rows(u, maxima):
+    """Set `maxima` to the largest absolute value of each row of `u` along the last axis; NaN if the row has one."""
     n1 = u.shape[1]
-    for r in prange(tops.shape[0]):
+    for r in prange(maxima.shape[0]):
         row = u[r // n1, r % n1]
-        top, bad = row[0] * 0, row[0] * 0
+        maximum, bad = row[0] * 0, row[0] * 0
         for k in range(row.shape[0]):
             size = abs(row[k])
-            top = size if size > top else top
+            maximum = size if size > maximum else maximum
         for k in range(row.shape[0]):
             bad += row[k] * 0
-        tops[r] = top + bad
+        maxima[r] = maximum + bad

@@ -1,4 +1,4 @@
-"""Rigid bodies in liquids on grids: they float, sink and are carried along, and none of the liquid is lost."""
+"""Rigid bodies in grid liquids: floating, sinking, added mass, conservation of momentum and volume."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def test_a_ball_of_half_the_density_floats_half_under_water():
         world.step()
         heights.append(ball.center[1])
         assert water.volume == pytest.approx(volume, rel=3e-3)
-    # at rest its middle is at the level of the water: the water and half of the ball
+    # at rest its centre is at the level of the water: the water and half of the ball
     level = volume + 0.5 * ball.solid.volume
     assert np.mean(heights) == pytest.approx(level, abs=0.1 / 16)
-    assert np.ptp(heights) < 0.06  # swings do not grow from 2 x 0.02 m by more than waves bring
+    assert np.ptp(heights) < 0.06  # oscillations do not grow from 2 x 0.02 m by more than waves add
     assert abs(ball.velocity[[0, 2]]).max() < 0.02
 
 
 @pytest.mark.parametrize(("density", "width"), [(100.0, 0.3), (600.0, 0.5)])
-def test_a_box_in_a_plane_floats_as_deep_as_its_density_says(density, width):
+def test_draught_of_a_plane_box_follows_from_its_density(density, width):
     box = ct.RigidBody(
         ct.Box(center=(0.5, 0.6 - 0.2 * density / 1000.0, 0.0), size=(width, 0.2, 0.4)),
         density=density,
@@ -54,7 +54,7 @@ def test_a_box_in_a_plane_floats_as_deep_as_its_density_says(density, width):
 
 
 @pytest.mark.parametrize(("density", "bound"), [(2000.0, 0.06), (4000.0, 0.03)])
-def test_a_heavy_ball_begins_to_sink_as_its_mass_and_half_of_what_it_displaces_let_it(density, bound):
+def test_a_heavy_ball_starts_to_sink_with_its_added_mass(density, bound):
     ball = ct.RigidBody(ct.Sphere(center=(0.51, 0.45, 0.49), radius=0.12), density=density, name="ball")
     world = basin(ball, 24, 0.9, dt=0.01)
     for _ in range(8):
@@ -65,7 +65,7 @@ def test_a_heavy_ball_begins_to_sink_as_its_mass_and_half_of_what_it_displaces_l
     assert abs(ball.spin).max() < 0.02
 
 
-def test_water_takes_over_the_momentum_that_a_body_loses():
+def test_water_gains_the_momentum_that_a_body_loses():
     # without gravity, in a pool that is free on all sides: nothing else holds water and ball
     ball = ct.RigidBody(
         ct.Sphere(center=(0.5, 0.4, 0.5), radius=0.12), density=300.0, velocity=(0.0, 1.0, 0.0), name="ball"
@@ -124,7 +124,7 @@ def _state(threads: int, resume: bool) -> dict:
         ct.set_threads(before)
 
 
-def test_same_bits_for_any_threads_and_after_a_restart():
+def test_floating_bodies_are_bitwise_identical_for_any_threads_and_after_a_restart():
     one = _state(1, False)
     for other in (_state(2, False), _state(2, True)):
         assert one.keys() == other.keys()
@@ -132,7 +132,7 @@ def test_same_bits_for_any_threads_and_after_a_restart():
             assert np.array_equal(value, other[key], equal_nan=True), key
 
 
-def test_reset_goes_back_to_the_start():
+def test_reset_of_floating_bodies_returns_to_the_initial_state():
     world = floats()
     ends = []
     for _ in range(2):
@@ -143,8 +143,8 @@ def test_reset_goes_back_to_the_start():
     assert np.array_equal(*ends)
 
 
-def test_cells_without_an_equation_have_no_sources():
-    # a wall that shuts whole cells leaves rounding in them; it must not keep the solver from its tolerance
+def test_cells_without_an_equation_have_no_right_hand_side():
+    # a wall that closes whole cells leaves rounding errors in them; these must not keep the solver from its tolerance
     box = ct.RigidBody(ct.Box(center=(0.5, 0.5, 0.5), size=(0.4, 0.3, 0.4)), density=300.0, name="box")
     world = basin(box, 16, 0.5, rtol=1e-5)
     for _ in range(12):

@@ -1,4 +1,4 @@
-"""Transport: bounded for any step, exact in even flow, of the orders that theory says."""
+"""Advection: bounded for any step, exact in uniform flow, with the theoretical orders of convergence."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from continua.grid_fluids import Advection, make_grid
 SCHEMES = ("semi-lagrangian", "maccormack", "bfecc")
 
 
-def turning(grid):
-    """Solid-body rotation about the middle of the unit square, on the faces."""
+def rotation(grid):
+    """Solid-body rotation about the centre of the unit square, on the faces."""
     u = [np.zeros(grid.faces_shape(a)) for a in range(3)]
-    u[1][:] = -(grid.face_points(1)[:, 1] - 0.5).reshape(u[1].shape)
-    u[2][:] = (grid.face_points(2)[:, 0] - 0.5).reshape(u[2].shape)
+    u[1][:] = -(grid.face_centers(1)[:, 1] - 0.5).reshape(u[1].shape)
+    u[2][:] = (grid.face_centers(2)[:, 0] - 0.5).reshape(u[2].shape)
     return u
 
 
 def blob(points, angle=0.0):
-    """A smooth blob that turned by `angle` about the middle."""
+    """A smooth blob rotated by `angle` about the centre."""
     x, y = 0.5 + 0.2 * np.cos(angle), 0.5 + 0.2 * np.sin(angle)
     return np.exp(-(((points[:, 0] - x) ** 2 + (points[:, 1] - y) ** 2) / 0.01))
 
 
 def error_after_a_turn(n: int, scheme: str) -> float:
     grid = make_grid((1.0, 1.0), (n, n))
-    u, points = turning(grid), grid.centers()
+    u, points = rotation(grid), grid.centers()
     q = blob(points).reshape(grid.shape)
     advect = Advection(scheme, 3)
     steps = n // 4
@@ -60,7 +60,7 @@ def test_values_stay_in_their_range_at_any_step(scheme):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_linear_profile_in_even_flow_is_carried_exactly(scheme):
+def test_a_linear_profile_in_uniform_flow_is_advected_exactly(scheme):
     grid = make_grid((1.0, 1.0), (32, 32))
     u = [np.zeros(grid.faces_shape(a)) for a in range(3)]
     u[1][:], u[2][:] = 0.3, -0.2
@@ -74,7 +74,7 @@ def test_a_linear_profile_in_even_flow_is_carried_exactly(scheme):
 
 @pytest.mark.parametrize("cells", [(19, 21), (9, 10, 23)])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_sixteen_samples_at_once_give_what_one_at_a_time_gives(cells, scheme):
+def test_simd_and_scalar_kernels_agree(cells, scheme):
     grid = make_grid(cells, cells)
     rng = np.random.default_rng(4)
     u = [1.5 * rng.normal(size=grid.faces_shape(a)) for a in range(3)]

@@ -36,7 +36,7 @@ def test_a_film_down_a_wall_has_a_parabolic_profile(thickness):
     assert u[inside] == pytest.approx(exact[inside], abs=0.02 * exact[inside].max())
 
 
-def test_a_film_begins_to_run_as_the_series_says():
+def test_a_film_starts_to_flow_as_the_series_solution():
     nu, h, t = 0.05, 0.125, 0.05
     liquid, u = film(h, 1000.0 * nu, t)
     x = (np.arange(16) + 0.5) * liquid.grid.spacing
@@ -86,6 +86,6 @@ def test_a_ball_sinks_slowly_in_honey():
     assert 0.3 * stokes < speeds[1] < stokes
 
 
-def test_a_viscosity_below_zero_is_refused():
+def test_negative_viscosity_is_rejected():
     with pytest.raises(ct.InputError, match="viscosity"):
         ct.Liquid((1.0, 1.0), (16, 16), block=((0, 0), (1, 0.5)), viscosity=-1.0)

@@ -28,7 +28,7 @@ def test_warm_smoke_rises_and_heavy_smoke_sinks():
     world = ct.World([heavy], dt=0.04)
     for _ in range(10):
         world.step()
-    q = heavy.flow.cells["smoke"][0]
+    q = heavy.flow.scalars["smoke"][0]
     assert (q * y).sum() / q.sum() < 0.58
 
 
@@ -37,14 +37,14 @@ def test_smoke_in_a_closed_box_keeps_its_mass():
     x, y, _ = smoke.grid.centers().T.reshape(3, 48, 48)
     smoke.set_smoke(np.exp(-((x - 0.35) ** 2 + (y - 0.5) ** 2) / 0.01))
     for d in range(2):
-        px, py, _ = smoke.grid.face_points(1 + d).T.reshape(3, *smoke.flow.velocity[1 + d].shape)
+        px, py, _ = smoke.grid.face_centers(1 + d).T.reshape(3, *smoke.flow.velocity[1 + d].shape)
         wave = (np.sin(np.pi * px) * np.cos(np.pi * py), -np.cos(np.pi * px) * np.sin(np.pi * py))
         smoke.flow.velocity[1 + d][:] = wave[d]
     world = ct.World([smoke], dt=0.02)
-    before = float(smoke.flow.cells["smoke"].sum())
+    before = float(smoke.flow.scalars["smoke"].sum())
     for _ in range(50):
         world.step()
-    change = float(smoke.flow.cells["smoke"].sum()) / before - 1.0
+    change = float(smoke.flow.scalars["smoke"].sum()) / before - 1.0
     print(f"smoke mass changed by {100 * change:.2f} %")
     assert abs(change) < 0.01
 
@@ -55,12 +55,12 @@ def test_nothing_leaks_through_a_wall_two_cells_thick():
     for _ in range(40):
         world.step()
     smoke = world.body("smoke")
-    above = smoke.flow.cells["smoke"][0, :, 26:]
-    assert smoke.flow.cells["smoke"].sum() > 20.0
+    above = smoke.flow.scalars["smoke"][0, :, 26:]
+    assert smoke.flow.scalars["smoke"].sum() > 20.0
     assert float(above.sum()) == 0.0
 
 
-def test_a_restored_world_goes_on_with_the_same_bits():
+def test_a_restored_world_continues_bitwise_identical():
     moving = ct.Sphere(center=(0.3, 1.0, 0.0), radius=0.15, motion=ct.Motion.translate((0.3, 0.0, 0.0)))
     world = plume(obstacles=[moving])
     for _ in range(3):
@@ -82,7 +82,7 @@ def test_a_restored_world_goes_on_with_the_same_bits():
         assert np.array_equal(value, other.state()[key]), key
 
 
-def test_frames_hold_a_sheet_and_the_whole_grid():
+def test_frames_contain_a_slice_and_the_whole_grid():
     world = plume()
     world.step()
     frame = world.frame()["smoke"]
@@ -94,7 +94,7 @@ def test_frames_hold_a_sheet_and_the_whole_grid():
     assert frame.triangles.max() < len(frame.positions)
 
 
-def test_wind_goes_around_a_changed_obstacle():
+def test_wind_flows_around_a_replaced_obstacle():
     ball = ct.Sphere(center=(1.0, 0.5, 0.0), radius=0.2)
     tunnel = WindTunnel(
         (2.0, 1.0), (64, 32), obstacles=[ball], streaks=4, name="tunnel", precision="double", rtol=1e-8
@@ -106,13 +106,13 @@ def test_wind_goes_around_a_changed_obstacle():
     tunnel.obstacles = [ct.Box(center=(1.2, 0.5, 0.0), size=(0.2, 0.3, 1.0))]
     report = world.step()[0]
     assert report.converged
-    assert np.abs(tunnel.flow.divergence()[~tunnel.flow.closed]).max() < 1e-4
-    assert tunnel.flow.closed[0, 38, 16]
-    assert not tunnel.flow.closed[0, 28, 16]
+    assert np.abs(tunnel.flow.divergence()[~tunnel.flow.solid_cells]).max() < 1e-4
+    assert tunnel.flow.solid_cells[0, 38, 16]
+    assert not tunnel.flow.solid_cells[0, 28, 16]
 
 
-def test_bad_input_is_refused():
-    with pytest.raises(ct.InputError, match="holds no cell"):
+def test_bad_input_is_rejected():
+    with pytest.raises(ct.InputError, match="contains no cell"):
         Smoke((1.0, 1.0), (8, 8), inflow=Inflow(ct.Sphere(center=(9.0, 0.0, 0.0), radius=0.1)))
     with pytest.raises(ct.InputError, match="precision"):
         WindTunnel(precision="half")
@@ -122,7 +122,7 @@ def test_bad_input_is_refused():
         WindTunnel(slip="no-slip")
 
 
-def test_air_with_viscosity_may_glide_along_obstacles():
+def test_viscous_air_with_slip_exerts_no_friction():
     plate = ct.Box(center=(1.0, 0.5, 0.0), size=(0.8, 0.24, 1.0))
     drags = {}
     for slip in (None, True):
@@ -139,6 +139,6 @@ def test_air_with_viscosity_may_glide_along_obstacles():
         for _ in range(10):
             world.step()
         drags[slip] = tunnel.force()[0]
-        friction = tunnel.flow.friction.wall_force(0.02)
+        friction = tunnel.flow.viscous_solver.wall_force(0.02)
         assert (friction[0] == 0.0) == bool(slip)
     assert drags[True] < drags[None]

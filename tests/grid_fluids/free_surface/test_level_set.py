@@ -7,7 +7,7 @@ import pytest
 
 from continua.grid_fluids import make_grid, marching_cubes
 from continua.grid_fluids.free_surface.level_set import LevelSet
-from continua.grid_fluids.free_surface.particles import Particles
+from continua.grid_fluids.free_surface.particles import ApicParticles
 
 
 def _ball(n, center, radius):
@@ -33,21 +33,21 @@ def test_marching_cubes_is_closed_and_manifold_for_any_values():
     assert all((b, a) in sides for a, b in sides)
 
 
-def test_redistancing_gives_distances_and_leaves_the_surface():
+def test_reinitialisation_gives_distances_and_keeps_the_surface():
     exact = _ball(32, (15.7, 16.3, 16.1), 8.4)
     level = LevelSet(make_grid((1.0,) * 3, (32,) * 3), np.float32, 3)
     exact = exact.astype(np.float32)
     level.phi = exact * (1.5 + 0.5 * np.sin(0.7 * np.arange(32))).astype(
         np.float32
     )  # the same surface, no distance
-    level.redistance()
+    level.reinitialise()
     error = abs(level.phi - exact)
     assert error[abs(exact) < 2.5].max() < 0.4
     assert error[abs(exact) < 2.5].mean() < 0.1
     assert ((level.phi < 0) == (exact < 0)).all()
     flat = np.broadcast_to(np.arange(32) - 11.3, (32, 32, 32)).astype(np.float32)
     level.phi = flat.copy()
-    level.redistance()
+    level.reinitialise()
     assert abs(level.phi - flat)[abs(flat) < 4.0].max() < 1e-5
 
 
@@ -70,15 +70,15 @@ def test_volume_of_a_ball():
 
 
 @pytest.mark.parametrize("cells", [(10, 12), (8, 10, 12)])
-def test_particles_carry_an_affine_flow_to_the_grid_and_back(cells):
+def test_particles_transfer_an_affine_flow_to_the_grid_and_back(cells):
     grid = make_grid([n * 0.1 for n in cells], cells)
-    particles = Particles(grid, np.float32, 7)
+    particles = ApicParticles(grid, np.float32, 7)
     velocity = [np.zeros(grid.faces_shape(a), np.float32) for a in range(3)]
     old = [u.copy() for u in velocity]
     full = np.full(grid.shape, -5.0, np.float32)
     counts = np.zeros(grid.cell_count, np.int64)
-    particles.seed_into(full, counts, np.zeros(0, bool), velocity, below=0.0, least=1)
-    particles.put(particles.rows)
+    particles.reseed(full, counts, np.zeros(0, bool), velocity, below=0.0, least=1)
+    particles.set_rows(particles.rows)
     assert len(particles.rows) == particles.per_cell * grid.cell_count
     matrix, shift = np.random.default_rng(2).normal(size=(3, 3)), np.array([0.3, -0.2, 0.5])
     if grid.dim == 2:
@@ -94,21 +94,23 @@ def test_particles_carry_an_affine_flow_to_the_grid_and_back(cells):
             np.meshgrid(*[np.arange(n) + o for n, o in zip(velocity[axis].shape, offset)], indexing="ij"),
             axis=-1,
         )
-        near = particles._sums[axis][..., 1] > 1e-3  # every face but a few in the corners of the box
+        near = particles._face_sums[axis][..., 1] > 1e-3  # every face but a few in the corners of the box
         assert near.mean() > 0.95
         wanted_there = (places @ matrix[axis] + shift[axis])[near]
         assert velocity[axis][near] == pytest.approx(wanted_there, abs=1e-4)
-    particles.find_flying(full)
+    particles.classify(full)
     particles.move(velocity, old, 0.0, 0.0, (0.0, 0.0, 0.0), np.zeros((0, 0, 0)))
-    inner = ((rows[:, grid.first : 3] > 1.0) & (rows[:, grid.first : 3] < np.array(cells) - 1.0)).all(axis=1)
+    inner = ((rows[:, grid.x_axis : 3] > 1.0) & (rows[:, grid.x_axis : 3] < np.array(cells) - 1.0)).all(
+        axis=1
+    )
     assert rows[inner] == pytest.approx(wanted[inner], abs=1e-4)
 
 
 def test_density_counts_every_particle_once():
     grid = make_grid((1.0, 1.0), (12, 12))
-    particles = Particles(grid, np.float32, 0)
+    particles = ApicParticles(grid, np.float32, 0)
     rows = np.zeros((50, 15))
     rows[:, 0] = 0.5
     rows[:, 1:3] = np.random.default_rng(3).uniform(1.0, 11.0, size=(50, 2))
-    particles.put(rows)
+    particles.set_rows(rows)
     assert particles.density().sum() == pytest.approx(50.0)

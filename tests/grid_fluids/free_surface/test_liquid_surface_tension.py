@@ -1,4 +1,4 @@
-"""Surface tension of liquids on grids: Laplace's pressure, drops at rest, and drops that swing."""
+"""Surface tension of liquids on grids: Laplace pressure, drops at rest, oscillating drops."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ SIGMA, RHO = 0.07, 1000.0
 
 
 def drop(dim, radius, cells, *, squeeze=0.0, **options):
-    """Return a drop of `radius` [cells] in the middle of a box of `cells`, 1 mm each, without gravity."""
+    """Return a drop of `radius` [cells] in the centre of a box of `cells`, 1 mm each, without gravity."""
     h = 1e-3
     middle = 0.5 * cells * h + 0.13 * h
     where = (middle, middle, middle if dim == 3 else 0.0)
@@ -26,7 +26,7 @@ def drop(dim, radius, cells, *, squeeze=0.0, **options):
 
 
 @pytest.mark.parametrize(("dim", "cells", "radius"), [(2, 24, 8.0), (3, 16, 5.5)])
-def test_pressure_in_a_drop_is_that_of_laplace_and_it_rests(dim, cells, radius):
+def test_a_drop_at_rest_has_the_laplace_pressure(dim, cells, radius):
     liquid, world = drop(dim, radius, cells)
     for _ in range(5):
         world.step()
@@ -34,11 +34,11 @@ def test_pressure_in_a_drop_is_that_of_laplace_and_it_rests(dim, cells, radius):
     assert liquid.field("pressure")[deep].mean() == pytest.approx(
         (dim - 1) * SIGMA / (radius * 1e-3), rel=0.04
     )
-    # what moves in it is slow against the ripples of one cell
+    # spurious currents are slow compared with capillary waves of one cell
     assert max(abs(u).max() for u in liquid.flow.velocity) < 0.05 * (SIGMA / (RHO * 1e-3)) ** 0.5
 
 
-def test_a_drop_swings_with_the_period_of_rayleigh():
+def test_a_drop_oscillates_with_rayleighs_period():
     radius = 8.0
     liquid, world = drop(2, radius, 28, squeeze=0.12)
     across = []
@@ -53,12 +53,12 @@ def test_a_drop_swings_with_the_period_of_rayleigh():
     assert zeros[2] - zeros[0] == pytest.approx(period, rel=0.03)
 
 
-def test_steps_are_short_enough_for_ripples():
+def test_substeps_obey_the_capillary_limit():
     liquid, world = drop(2, 5.0, 16)
     world.step()
-    assert len(liquid.history) >= 0.002 / (0.3 * np.sqrt(RHO * 1e-9 / SIGMA))
+    assert len(liquid.substeps) >= 0.002 / (0.3 * np.sqrt(RHO * 1e-9 / SIGMA))
 
 
-def test_a_surface_tension_below_zero_is_refused():
+def test_negative_surface_tension_is_rejected():
     with pytest.raises(ct.InputError, match="surface_tension"):
         ct.Liquid((1.0, 1.0), (16, 16), block=((0, 0), (1, 0.5)), surface_tension=-1.0)

@@ -1,4 +1,4 @@
-"""Cut cells close to whole surfaces, and find the areas that geometry says."""
+"""Cut cells form closed surfaces and have exact areas; polygons and thin walls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def box_grid(n: int, dim: int = 3):
 def loop_area(corners: np.ndarray) -> np.ndarray:
     """Area vector of the open faces of a cell from the lines in which the wall meets them: half the sum of a x b.
 
-    Each face is four triangles around its middle; in each the wall is a straight line. The edges of the cell belong
+    Each face is four triangles around its centre; in each the wall is a straight line. The edges of the cell belong
     to two faces and cancel, so that only these lines are left.
     """
     total = np.zeros(3)
@@ -45,10 +45,10 @@ def loop_area(corners: np.ndarray) -> np.ndarray:
     return total
 
 
-def test_open_faces_and_wall_of_every_cell_close_to_a_whole_surface():
+def test_open_faces_and_wall_of_every_cell_form_a_closed_surface():
     cut = CutCells(box_grid(12), [ct.Sphere(center=(0.03, -0.02, 0.01), radius=0.61)], np.float64)
     walls = cut.wall_areas()
-    phi = cut.corners
+    phi = cut.corner_distances
     checked = 0
     for i, j, k in np.argwhere(np.abs(walls).sum(axis=-1) > 0):
         around = phi[i : i + 2, j : j + 2, k : k + 2]
@@ -70,23 +70,25 @@ def test_wall_area_of_a_sphere_converges_with_order_two():
     assert (orders > 1.9).all()
 
 
-def test_faces_across_a_plane_are_open_by_the_exact_part():
+def test_faces_across_a_plane_have_the_exact_open_fraction():
     grid = make_grid((1.0, 1.0), (4, 4))
     cut = CutCells(grid, [ct.Plane(point=(0.0, 0.6, 0.0), normal=(0.0, 1.0, 0.0))], np.float64)
     np.testing.assert_allclose(
-        cut.parts[1][0, :, :], np.broadcast_to([0.0, 0.0, 0.6, 1.0], (5, 4)), atol=1e-12
+        cut.face_fractions[1][0, :, :], np.broadcast_to([0.0, 0.0, 0.6, 1.0], (5, 4)), atol=1e-12
     )
-    np.testing.assert_allclose(cut.parts[2][0, :, :], np.broadcast_to([0, 0, 0, 1, 1], (4, 5)), atol=1e-12)
+    np.testing.assert_allclose(
+        cut.face_fractions[2][0, :, :], np.broadcast_to([0, 0, 0, 1, 1], (4, 5)), atol=1e-12
+    )
 
 
-def test_parts_stay_between_nothing_and_all():
+def test_face_fractions_stay_between_zero_and_one():
     cut = CutCells(box_grid(24), [ct.mesh.torus(0.5, 0.2).surface], np.float32)
-    for part in cut.parts:
+    for part in cut.face_fractions:
         assert part.min() == 0.0
         assert part.max() == 1.0
 
 
-def test_changing_one_obstacle_gives_what_a_fresh_cut_gives():
+def test_replacing_an_obstacle_equals_cutting_from_scratch():
     grid = make_grid((2.0, 2.0), (64, 64), (-1.0, -1.0))
     kept, first = (
         ct.Sphere(center=(-0.5, 0.0, 0.0), radius=0.2),
@@ -96,7 +98,7 @@ def test_changing_one_obstacle_gives_what_a_fresh_cut_gives():
     cut = CutCells(grid, [kept, first])
     cut.replace([kept, moved])
     fresh = CutCells(grid, [kept, moved])
-    for one, two in zip(cut.parts, fresh.parts, strict=True):
+    for one, two in zip(cut.face_fractions, fresh.face_fractions, strict=True):
         assert np.array_equal(one, two)
 
 
@@ -124,17 +126,17 @@ def test_polygon_distances_agree_with_brute_force_and_winding():
     np.testing.assert_allclose(star.distances(points)[0], np.where(turn > np.pi, -far, far), atol=1e-14)
 
 
-def test_a_wall_thinner_than_a_cell_is_made_thicker_and_said():
+def test_a_wall_thinner_than_a_cell_is_thickened_with_a_warning():
     grid = box_grid(16, 2)
     wall = Polygon([(-0.03, -0.7), (-0.02, -0.7), (-0.02, 0.7), (-0.03, 0.7)], name="sheet")
     with pytest.warns(UserWarning, match="thinner than the cells"):
         cut = CutCells(grid, [wall])
-    closed = cut.parts[1][0, :, 4:12] == 0.0
+    closed = cut.face_fractions[1][0, :, 4:12] == 0.0
     assert closed.any(axis=0).all()  # no gap along the wall
 
 
 def star(tips: int, inner: float, turn: float) -> Polygon:
-    """A star with sharp tips 0.8 away from the middle."""
+    """A star with sharp tips 0.8 away from the centre."""
     angles = turn + np.pi * np.arange(2 * tips) / tips
     radii = np.where(np.arange(2 * tips) % 2, inner, 0.8)
     return Polygon(np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=1))
@@ -152,7 +154,7 @@ def test_sharp_tips_are_not_taken_for_thin_walls(turn):
 
 
 @pytest.mark.parametrize("turn", np.linspace(0.1, 1.4, 7))
-def test_thin_plates_and_thin_links_between_thick_parts_are_noticed(turn):
+def test_thin_plates_and_thin_links_between_thick_parts_are_detected(turn):
     plate = np.array([(-0.7, -0.01), (0.7, -0.01), (0.7, 0.01), (-0.7, 0.01)])
     link = np.array(
         [(-0.7, -0.3), (-0.4, -0.3), (-0.4, -0.01), (0.4, -0.01), (0.4, -0.3), (0.7, -0.3)]
@@ -164,12 +166,12 @@ def test_thin_plates_and_thin_links_between_thick_parts_are_noticed(turn):
             CutCells(box_grid(32, 2), [Polygon(outline @ spin)])
 
 
-def test_an_obstacle_outside_is_refused():
+def test_an_obstacle_outside_is_rejected():
     with pytest.raises(ct.InputError, match="outside of the grid"):
         CutCells(box_grid(8), [ct.Sphere(center=(5.0, 0.0, 0.0), radius=0.5)])
 
 
 @pytest.mark.filterwarnings("ignore:the obstacle a sphere has walls thinner")
-def test_an_obstacle_in_the_middle_of_a_cell_is_said_to_be_too_small():
+def test_an_obstacle_inside_one_cell_is_rejected_as_too_small():
     with pytest.raises(ct.InputError, match="smaller than the cells"):
         CutCells(box_grid(8), [ct.Sphere(center=(0.125, 0.125, 0.125), radius=0.01)])

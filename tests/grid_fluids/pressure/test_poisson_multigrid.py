@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
 import continua as ct
-from continua.grid_fluids import CutCells, FreeSurface, Multigrid, Polygon, make_grid
+from continua.grid_fluids import CutCells, GhostFluidPressure, PoissonMultigrid, Polygon, make_grid
 from continua.grid_fluids.pressure import poisson_kernels as kernels
 
 
@@ -16,8 +16,8 @@ def tunnel(n: int, dim: int, dtype=np.float64, radius: float = 0.1):
     """The unit box with a ball, an inlet at the left and an opening at the right: weights, fixed, right-hand side."""
     grid = make_grid((1.0,) * dim, (n,) * dim)
     cut = CutCells(grid, [ct.Sphere(center=(0.5, 0.5, 0.5 * (dim - 2)), radius=radius)], dtype)
-    weights = [part.copy() for part in cut.parts]
-    axis = grid.first
+    weights = [part.copy() for part in cut.face_fractions]
+    axis = grid.x_axis
     fixed, b = np.zeros(grid.shape, dtype), np.zeros(grid.shape, dtype)
     first, last = [slice(None)] * 3, [slice(None)] * 3
     first[axis], last[axis] = 0, -1
@@ -53,9 +53,9 @@ def explicit(weights, fixed) -> sparse.csr_matrix:
 
 
 @pytest.mark.parametrize(("dim", "n"), [(2, 24), (3, 10)])
-def test_rows_made_on_the_fly_equal_the_stored_matrix_and_its_solution(dim, n):
+def test_matrix_free_operator_equals_the_assembled_matrix_and_its_solution(dim, n):
     weights, fixed, b = tunnel(n, dim, radius=0.23)
-    solver = Multigrid(weights, fixed)
+    solver = PoissonMultigrid(weights, fixed)
     matrix = explicit(weights, fixed)
     x = np.random.default_rng(0).normal(size=fixed.shape)
     y, parts = np.empty_like(x), np.empty(-(-fixed.shape[0] * fixed.shape[1] // kernels.CHUNK))
@@ -67,16 +67,16 @@ def test_rows_made_on_the_fly_equal_the_stored_matrix_and_its_solution(dim, n):
     np.testing.assert_allclose(found.ravel(), spsolve(matrix, b.ravel()), rtol=1e-8, atol=1e-9)
 
 
-def test_the_coarse_matrix_is_half_the_product_of_the_transfers():
+def test_the_coarse_matrix_is_half_the_galerkin_product():
     weights, fixed, _ = tunnel(24, 2, radius=0.21)
-    solver = Multigrid(weights, fixed)
+    solver = PoissonMultigrid(weights, fixed)
     fine, coarse = solver.levels[:2]
     n, m = fine.shape, coarse.shape
     number = np.arange(np.prod(m)).reshape(m)
     parent = number[:, np.arange(n[1]) // 2][:, :, np.arange(n[2]) // 2].ravel()
     copy = sparse.csr_matrix((np.ones(len(parent)), (np.arange(len(parent)), parent)))
     held = np.zeros(m)
-    kernels.coarse_cells.serial(fixed, 0.5, True, held, np.zeros(3, int), np.array(m))
+    kernels.coarsen_cells.serial(fixed, 0.5, True, held, np.zeros(3, int), np.array(m))
     product = (copy.T @ explicit(weights, fixed) @ copy).toarray()
     direct = explicit(coarse.weights, held).toarray()
     closed = coarse.diagonal.ravel() == 1.0
@@ -89,7 +89,9 @@ def test_the_coarse_matrix_is_half_the_product_of_the_transfers():
 @pytest.mark.parametrize(("dim", "n", "rate"), [(2, 64, 1.35), (2, 128, 1.35), (3, 32, 1.5)])
 def test_a_cycle_of_eight_sweeps_gains_what_is_printed(dim, n, rate):
     weights, fixed, b = tunnel(n, dim)
-    solve = Multigrid(weights, fixed, smoothing=8).solve(b, np.zeros(b.shape), rtol=1e-8, accelerate=False)
+    solve = PoissonMultigrid(weights, fixed, smoothing=8).solve(
+        b, np.zeros(b.shape), rtol=1e-8, accelerate=False
+    )
     gained = -np.log10(solve.residual) / solve.iterations
     print(f"{dim}D {n}: {gained:.3f} orders a cycle (printed: 1.38 in a plane, 1.6 in space)")
     assert gained >= rate
@@ -98,7 +100,7 @@ def test_a_cycle_of_eight_sweeps_gains_what_is_printed(dim, n, rate):
 
 def test_cycles_do_not_grow_with_the_grid():
     counts = [
-        Multigrid(*tunnel(n, 2)[:2]).solve(tunnel(n, 2)[2], np.zeros((1, n, n)), rtol=1e-8).iterations
+        PoissonMultigrid(*tunnel(n, 2)[:2]).solve(tunnel(n, 2)[2], np.zeros((1, n, n)), rtol=1e-8).iterations
         for n in (32, 64, 128)
     ]
     print("iterations to 1e-8 at 32, 64, 128:", counts)
@@ -117,15 +119,17 @@ def swept(matrix, x, b, colours, count, first):
 
 @pytest.mark.parametrize("shape", [(70, 9, 21), (1, 75, 37)])
 @pytest.mark.parametrize("smoothing", [1, 3, 5])
-def test_sweeps_in_one_pass_are_those_one_after_the_other(shape, smoothing):
+def test_wavefront_sweeps_equal_separate_sweeps(shape, smoothing):
     rng = np.random.default_rng(6)
     weights = [rng.uniform(size=[n + (a == b) for b, n in enumerate(shape)]) for a in range(3)]
     for a in range(3):
         np.moveaxis(weights[a], a, 0)[[0, -1]] = 0.0
     fixed = rng.uniform(size=shape)
-    solver = Multigrid([w.astype(np.float32) for w in weights], fixed.astype(np.float32), smoothing=smoothing)
+    solver = PoissonMultigrid(
+        [w.astype(np.float32) for w in weights], fixed.astype(np.float32), smoothing=smoothing
+    )
     fine, below = solver.levels[:2]
-    assert fine.wide
+    assert fine.simd
     fine.parallel = True
     matrix, b = explicit(weights, fixed), rng.normal(size=shape)
     colours = np.indices(shape).sum(axis=0) % 2
@@ -135,10 +139,10 @@ def test_sweeps_in_one_pass_are_those_one_after_the_other(shape, smoothing):
     try:
         for threads in (1, min(2, before)):  # as many parts side by side
             ct.set_threads(threads)
-            fine.relax_down(smoothing, below)
+            fine.presmooth(smoothing, below)
             down, rest = fine.x.copy(), below.b.copy()
             below.x[:] = np.arange(below.x.size, dtype=float).reshape(below.shape) % 7
-            fine.relax_up(smoothing, below)
+            fine.postsmooth(smoothing, below)
             results.append((down, rest, fine.x.copy()))
     finally:
         ct.set_threads(before)
@@ -158,14 +162,14 @@ def test_sweeps_in_one_pass_are_those_one_after_the_other(shape, smoothing):
 
 def test_the_preconditioner_is_symmetric():
     weights, fixed, _ = tunnel(32, 2, radius=0.2)
-    solver = Multigrid(weights, fixed)
+    solver = PoissonMultigrid(weights, fixed)
     rng = np.random.default_rng(2)
     closed = explicit(weights, fixed).diagonal().reshape(fixed.shape) == 1.0
     x, y = (np.where(closed, 0.0, rng.normal(size=fixed.shape)) for _ in range(2))
 
     def precondition(b):
         solver.levels[0].b[:] = b
-        solver.cycle()
+        solver.v_cycle()
         return solver.levels[0].x.copy()
 
     one, two = (precondition(x) * y).sum(), (x * precondition(y)).sum()
@@ -175,16 +179,16 @@ def test_the_preconditioner_is_symmetric():
 def test_single_precision_reaches_six_digits_and_double_ten():
     weights, fixed, b = tunnel(48, 2, np.float32)
     x = np.zeros(b.shape)
-    assert Multigrid(weights, fixed).solve(b, x, rtol=1e-6).converged
+    assert PoissonMultigrid(weights, fixed).solve(b, x, rtol=1e-6).converged
     weights, fixed, b = tunnel(48, 2)
-    assert Multigrid(weights, fixed).solve(b, x, rtol=1e-10).converged
+    assert PoissonMultigrid(weights, fixed).solve(b, x, rtol=1e-10).converged
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_first_guess_in_cells_that_closed_since_does_no_harm(dtype):
+def test_an_initial_guess_in_solid_cells_is_harmless(dtype):
     weights, fixed, b = tunnel(32, 2, dtype, radius=0.2)
     found = np.zeros(b.shape)
-    solver = Multigrid(weights, fixed)
+    solver = PoissonMultigrid(weights, fixed)
     assert solver.solve(b, found, rtol=1e-6).converged
     again = found + 3.0
     solve = solver.solve(b, again, rtol=1e-6)
@@ -205,12 +209,14 @@ def test_closed_regions_and_pockets_are_found_and_solved():
     inside = CutCells(grid, [wall], np.float64)
     weights = []
     for a in range(3):
-        w = np.maximum(cut.parts[a], inside.parts[a])  # outside of the ring, or in the hollow inside
+        w = np.maximum(
+            cut.face_fractions[a], inside.face_fractions[a]
+        )  # outside of the ring, or in the hollow inside
         ends = [slice(None)] * 3
         ends[a] = [0, -1]
         w[tuple(ends)] = 0.0
         weights.append(w)
-    solver = Multigrid(weights, np.zeros(grid.shape))
+    solver = PoissonMultigrid(weights, np.zeros(grid.shape))
     assert solver.regions.count == 2
     assert solver.regions.closed == 2
     matrix = explicit(weights, np.zeros(grid.shape))
@@ -225,7 +231,7 @@ def test_closed_regions_and_pockets_are_found_and_solved():
     np.testing.assert_allclose(matrix @ x.ravel(), b.ravel(), atol=1e-7)
 
 
-def test_same_bits_with_one_and_two_threads():
+def test_solve_is_bitwise_identical_with_one_and_two_threads():
     weights, fixed, b = tunnel(48, 3, np.float32)
     results = []
     before = ct.get_threads()
@@ -233,7 +239,7 @@ def test_same_bits_with_one_and_two_threads():
         for threads in (1, min(2, before)):
             ct.set_threads(threads)
             x = np.zeros(b.shape)
-            Multigrid(weights, fixed).solve(b, x, rtol=1e-5)
+            PoissonMultigrid(weights, fixed).solve(b, x, rtol=1e-5)
             results.append(x)
     finally:
         ct.set_threads(before)
@@ -253,7 +259,7 @@ def drop(n: int, radius: float = 0.7):
     p = (radius**2 - x**2 - y**2) * np.exp(x) * np.cos(y)
     # e^x cos y is harmonic, so only mixed terms and those of the first factor are left
     laplace = np.exp(x) * (-4.0 * np.cos(y) - 4.0 * x * np.cos(y) + 4.0 * y * np.sin(y))
-    surface = FreeSurface(weights, np.zeros(grid.shape), phi, smoothing=8)
+    surface = GhostFluidPressure(weights, np.zeros(grid.shape), phi, smoothing=8)
     return surface, np.where(phi < 0.0, -laplace * grid.spacing**2, 0.0), p
 
 

@@ -1,4 +1,4 @@
-"""Checks of the pressure solver against printed figures and other solvers: the matrix, plain iterations, rates."""
+"""The pressure solver against published figures and other solvers: the matrix, plain iterations, rates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse.linalg import LinearOperator, cg
 
 import continua as ct
-from continua.grid_fluids import CutCells, FreeSurface, Multigrid, make_grid
+from continua.grid_fluids import CutCells, GhostFluidPressure, PoissonMultigrid, make_grid
 from continua.grid_fluids.pressure import poisson_kernels as kernels
 
 
@@ -15,12 +15,12 @@ def tunnel(n: int, dim: int = 2, radius: float = 0.1):
     """The unit box with a ball, closed but for an inlet at the left and an opening at the right."""
     grid = make_grid((1.0,) * dim, (n,) * dim)
     cut = CutCells(grid, [ct.Sphere(center=(0.5, 0.5, 0.5 * (dim - 2)), radius=radius)], np.float64)
-    weights = [part.copy() for part in cut.parts]
+    weights = [part.copy() for part in cut.face_fractions]
     for a in range(3):
         np.moveaxis(weights[a], a, 0)[[0, -1]] = 0.0
     fixed, b = np.zeros(grid.shape), np.zeros(grid.shape)
-    np.moveaxis(fixed, grid.first, 0)[-1] = 2.0
-    np.moveaxis(b, grid.first, 0)[0] = 10.0
+    np.moveaxis(fixed, grid.x_axis, 0)[-1] = 2.0
+    np.moveaxis(b, grid.x_axis, 0)[0] = 10.0
     return weights, fixed, b
 
 
@@ -47,14 +47,14 @@ def product(d, off, x):
 
 @pytest.mark.parametrize(("dim", "n"), [(2, 48), (3, 20)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_implicit_matrix_is_the_stored_one_bit_for_bit(dim, n, dtype):
+def test_the_matrix_free_product_is_bitwise_identical_to_the_stored_one(dim, n, dtype):
     weights, fixed, _ = tunnel(n, dim, 0.23)
     weights = [
         np.round(64.0 * w) / 64.0 for w in weights
     ]  # products and sums of these are exact in any order
     x = np.random.default_rng(0).integers(-500, 500, fixed.shape).astype(dtype)
     d, off = diagonals(weights, fixed)
-    solver = Multigrid([w.astype(dtype) for w in weights], fixed.astype(dtype))
+    solver = PoissonMultigrid([w.astype(dtype) for w in weights], fixed.astype(dtype))
     level = solver.levels[0]
     parts = np.empty(-(-fixed.shape[0] * fixed.shape[1] // kernels.CHUNK))
     own, y = np.zeros_like(level.x), np.zeros_like(level.x)
@@ -81,23 +81,23 @@ def plain_iterations(weights, fixed, b) -> int:
     return len(steps)
 
 
-def test_plain_conjugate_gradients_double_with_the_grid_and_cycles_do_not():
+def test_conjugate_gradient_iterations_double_with_the_grid_and_v_cycles_do_not():
     counts, cycles = [], []
     for n in (32, 64, 128):
         weights, fixed, b = tunnel(n)
         counts.append(plain_iterations(weights, fixed, b))
-        cycles.append(Multigrid(weights, fixed).solve(b, np.zeros(b.shape), rtol=1e-5).iterations)
+        cycles.append(PoissonMultigrid(weights, fixed).solve(b, np.zeros(b.shape), rtol=1e-5).iterations)
     print("conjugate gradients:", counts, "(printed at 64, 128: 212, 426); cycles:", cycles)
     assert np.sqrt(counts[-1] / counts[0]) == pytest.approx(2.0, rel=0.1)
     assert max(cycles) - min(cycles) <= 1
 
 
 @pytest.mark.parametrize(("smoothing", "printed"), [(2, 0.82), (8, 1.38)])
-def test_cycles_gain_what_is_printed_at_any_size(smoothing, printed):
+def test_v_cycle_rates_match_the_published_ones_at_any_size(smoothing, printed):
     gains = []
     for n in (64, 128):
         weights, fixed, b = tunnel(n)
-        solve = Multigrid(weights, fixed, smoothing=smoothing).solve(
+        solve = PoissonMultigrid(weights, fixed, smoothing=smoothing).solve(
             b, np.zeros(b.shape), rtol=1e-8, accelerate=False
         )
         gains.append(-np.log10(solve.residual) / solve.iterations)
@@ -115,7 +115,7 @@ def drop(n: int, ghost: bool):
     for a in range(3):
         np.moveaxis(weights[a], a, 0)[[0, -1]] = 0.0
     laplace = np.exp(x) * (-4.0 * np.cos(y) - 4.0 * x * np.cos(y) + 4.0 * y * np.sin(y))
-    surface = FreeSurface(weights, np.zeros(grid.shape), phi, smoothing=8)
+    surface = GhostFluidPressure(weights, np.zeros(grid.shape), phi, smoothing=8)
     b = np.where(phi < 0.0, -laplace * grid.spacing**2, 0.0)
     if ghost:
         return surface.solver, b
@@ -124,7 +124,7 @@ def drop(n: int, ghost: bool):
     for axis in (1, 2):
         for shift in (1, -1):
             area += wet & ~np.roll(wet, shift, axis)
-    return Multigrid(surface.solver.levels[0].weights, 2.0 * area, smoothing=8), b
+    return PoissonMultigrid(surface.solver.levels[0].weights, 2.0 * area, smoothing=8), b
 
 
 @pytest.mark.parametrize("n", [32, 64, 128])
@@ -151,17 +151,17 @@ def projected_area_errors(n: int) -> tuple[float, float]:
     fine = (np.arange(16) - 7.5) / 16.0 * grid.spacing
     filled = np.mean([np.hypot(x + a, y + b) < radius for a in fine for b in fine], axis=0)
     area = np.abs(cut.wall_areas()).sum(axis=-1)
-    weights = [part.copy() for part in cut.parts]
+    weights = [part.copy() for part in cut.face_fractions]
     for a in range(3):
         np.moveaxis(weights[a], a, 0)[[0, -1]] = 0.0
     found = np.zeros(grid.shape)
     b = -2.0 * y * filled * grid.spacing**2 + 2.0 * area * wall
-    assert Multigrid(weights, 2.0 * area).solve(b, found, rtol=1e-11).converged
+    assert PoissonMultigrid(weights, 2.0 * area).solve(b, found, rtol=1e-11).converged
     errors = np.abs(found - p)[r < radius]
     return float(errors.mean()), float(errors.max())
 
 
-def test_a_pressure_given_by_the_projected_area_has_order_one():
+def test_dirichlet_pressure_by_projected_area_is_first_order():
     errors = np.array([projected_area_errors(n) for n in (16, 32, 64, 128, 256)])
     orders = np.log2(errors[0] / errors[-1]) / 4.0
     print("mean and largest errors:", errors.tolist(), "orders:", orders)

@@ -1,4 +1,4 @@
-"""Rigid bodies and colliders of a world in its fluids on grids: obstacles that move, and that the fluids push."""
+"""Rigid bodies and colliders as obstacles of grid fluids, and the forces of the fluids on the bodies."""
 
 from __future__ import annotations
 
@@ -8,73 +8,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import Shape
-from continua.coupling.fluid.grid_monolithic import Afloat
-from continua.coupling.fluid.rigid_obstacle import Follower
+from continua.coupling.fluid.grid_monolithic import LiquidRigidCoupling
+from continua.coupling.fluid.rigid_obstacle import RigidObstacle
 from continua.coupling.wet import RigidCarrier, fluid_moved
 from continua.grid_fluids import GridFluid, Liquid
-from continua.grid_fluids.pressure.wall_forces import force_on
+from continua.grid_fluids.pressure.wall_forces import obstacle_force
 from continua.rigid import RigidGroup
 from continua.surroundings import Surroundings
 
-__all__ = ["Blown", "let_flow_around"]
+__all__ = ["GridForceCoupling", "couple_grid_fluids"]
 
 
-class Blown:
-    """The rigid bodies in a fluid, and what it does to them.
+class GridForceCoupling:
+    """Forces of a grid fluid on rigid bodies, weakly coupled.
 
-    Force and torque are found for bodies that keep their velocity during the step; see `RigidCarrier` for what that
-    means for light ones. In a plane a body is pushed over its own depth.
+    Force and torque are computed for bodies that keep their velocity during the step; `RigidCarrier` stabilises light
+    bodies by added mass. In a plane flow the force acts over the depth of the body.
 
     Args:
         fluid: The fluid.
-        followers: The shapes of the bodies among its obstacles.
+        obstacles: The shapes of the bodies among its obstacles.
     """
 
-    def __init__(self, fluid: GridFluid, followers: Sequence[Follower]) -> None:
+    def __init__(self, fluid: GridFluid, obstacles: Sequence[RigidObstacle]) -> None:
         self.fluid = fluid
         self._pairs = [
-            (shape, RigidCarrier(shape.group, shape.number, 1.0))
-            for shape in followers
+            (shape, RigidCarrier(shape.group, shape.index, 1.0))
+            for shape in obstacles
             if shape.group.motion is None
         ]
 
-    def begin(self, dt: float) -> None:
-        """Begin a step of `dt` [s]; the carriers have dropped what they gathered before."""
+    def begin_step(self, dt: float) -> None:
+        """Begin a step of `dt` [s]; the accumulators are already empty."""
 
-    def gather(self, part: float, dt: float) -> None:
-        """Gather the impulses of a sub-step of `part` [s] in a step of `dt` [s]."""
+    def accumulate(self, duration: float, dt: float) -> None:
+        """Accumulate the impulses of a sub-step of `duration` [s] in a step of `dt` [s]."""
         flow = self.fluid.flow
-        by_shape = {id(obstacle.shape): obstacle for obstacle in flow.cut.obstacles}
+        by_shape = {id(obstacle.shape): obstacle for obstacle in flow.cut_cells.obstacles}
         for shape, carrier in self._pairs:
             obstacle = by_shape.get(id(shape))
-            if obstacle is None or not obstacle.is_inside:
+            if obstacle is None or not obstacle.contains_corner:
                 continue
             solid = shape.group.solid
-            push = force_on(flow, obstacle, carrier.velocity()[0], flow.placed)
+            force = obstacle_force(flow, obstacle, carrier.velocity()[0], flow.obstacle_time)
             if flow.grid.dim == 2:
-                push *= float(np.ptp(solid.surface.points[:, 2]))
-            moved = flow.density * fluid_moved(solid) * part / dt
-            carrier.receive(part * push[:3], part * push[3:], moved)
+                force *= float(np.ptp(solid.surface.points[:, 2]))
+            moved = flow.density * fluid_moved(solid) * duration / dt
+            carrier.receive(duration * force[:3], duration * force[3:], moved)
 
-    def give(self, dt: float) -> None:
-        """Give the bodies what was gathered, as forces over their next step of `dt` [s]."""
+    def apply(self, dt: float) -> None:
+        """Apply the accumulated impulses to the bodies, as forces over their next step of `dt` [s]."""
         for shape, carrier in self._pairs:
             impulse, burden = carrier.given()
             if impulse.any() or burden > 0.0:
-                count, row = shape.group.count, np.arange(shape.group.count)[:, None] == shape.number
-                pushes = np.where(row, impulse / dt, 0.0)
+                count, row = shape.group.count, np.arange(shape.group.count)[:, None] == shape.index
+                forces = np.where(row, impulse / dt, 0.0)
                 shape.group.add_force(
-                    pushes[:, :3], pushes[:, 3:], np.where(row[:, 0], burden, np.zeros(count))
+                    forces[:, :3], forces[:, 3:], np.where(row[:, 0], burden, np.zeros(count))
                 )
 
-    def forget(self) -> None:
-        """Drop what was gathered, and what is owed."""
+    def clear(self) -> None:
+        """Clear accumulated impulses and added mass."""
         for _, carrier in self._pairs:
             carrier.forget()
             carrier.owed = 0.0
 
     def state(self) -> dict[str, NDArray]:
-        """Return what goes from step to step."""
+        """Return the state that is kept between steps."""
         if not self._pairs:
             return {}
         carriers = [carrier for _, carrier in self._pairs]
@@ -84,30 +84,30 @@ class Blown:
         }
 
     def restore(self, state: Mapping[str, NDArray]) -> None:
-        """Take over a state; what it lacks is nothing."""
-        self.forget()
+        """Restore a state; missing entries are zero."""
+        self.clear()
         for number, (_, carrier) in enumerate(self._pairs):
             if "owed" in state:
                 carrier.owed = float(state["owed"][number])
                 carrier.before = np.array(state["before"][number])
 
 
-def let_flow_around(
+def couple_grid_fluids(
     fluids: Sequence[GridFluid],
     bodies: Sequence[RigidGroup],
     colliders: Sequence[Shape],
     surroundings: Surroundings,
 ) -> None:
-    """Make rigid bodies and colliders obstacles of fluids on grids, and let these push the bodies."""
+    """Make rigid bodies and colliders obstacles of grid fluids, and couple the fluids' forces to the bodies."""
     for fluid in fluids:
         shapes = [
-            Follower(group, number, surroundings, name=group.name)
+            RigidObstacle(group, number, surroundings, name=group.name)
             for group in bodies
             for number in range(group.count)
         ]
-        fluid.flow_around([*shapes, *colliders])
+        fluid.set_world_obstacles([*shapes, *colliders])
         if isinstance(fluid, Liquid):
-            afloat = Afloat(fluid, shapes, surroundings)
-            fluid.pushed = fluid.flow.riders = afloat if shapes else None
+            coupling = LiquidRigidCoupling(fluid, shapes, surroundings)
+            fluid.obstacle_forces = fluid.flow.floating_bodies = coupling if shapes else None
         else:
-            fluid.pushed = Blown(fluid, shapes) if shapes else None
+            fluid.obstacle_forces = GridForceCoupling(fluid, shapes) if shapes else None

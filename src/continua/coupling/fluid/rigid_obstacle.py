@@ -1,4 +1,4 @@
-"""The shapes of rigid bodies in a fluid: always where the bodies are, and ahead of them where they will be."""
+"""Rigid bodies as obstacles of grid fluids: their shapes at present and extrapolated poses."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from continua.rigid import RigidGroup
 from continua.rigid.turning import as_matrix, from_quaternions
 from continua.surroundings import Surroundings
 
-__all__ = ["Course", "Follower"]
+__all__ = ["RigidObstacle", "RigidTrajectory"]
 
 
 @dataclass(eq=False)
-class Course:
-    """Where a body is on its way, and how fast.
+class RigidTrajectory:
+    """Pose and velocity of a body at a time.
 
     Attributes:
-        time: When it is there [s].
-        center: Its centre [m].
-        turn: Its axes, shape [3, 3].
+        time: Time of the pose [s].
+        center: Centre of mass [m].
+        turn: Rotation matrix, shape [3, 3].
         velocity: Velocity [m/s] and angular velocity [rad/s], shape [6].
     """
 
@@ -35,55 +35,55 @@ class Course:
     velocity: NDArray[np.float64]
 
     def pose(self, time: float) -> Pose:
-        """Return where it is at `time` [s] with this velocity."""
+        """Return the pose at `time` [s] for a constant velocity."""
         ahead = time - self.time
         return Pose(as_matrix(ahead * self.velocity[3:]) @ self.turn, self.center + ahead * self.velocity[:3])
 
-    def lead(self, dt: float) -> None:
-        """Be already where it would be `dt` [s] later."""
-        there = self.pose(self.time + dt)
-        self.center, self.turn = there.shift, there.turn
+    def advance_pose(self, dt: float) -> None:
+        """Advance the pose by `dt` [s], but not the time."""
+        pose = self.pose(self.time + dt)
+        self.center, self.turn = pose.shift, pose.turn
 
-    def go_on(self, dt: float) -> None:
-        """Go on by `dt` [s]."""
-        there = self.pose(self.time + dt)
-        self.time, self.center, self.turn = self.time + dt, there.shift, there.turn
+    def advance(self, dt: float) -> None:
+        """Advance pose and time by `dt` [s]."""
+        pose = self.pose(self.time + dt)
+        self.time, self.center, self.turn = self.time + dt, pose.shift, pose.turn
 
 
 @dataclass(frozen=True, eq=False)
-class Follower(Shape):
-    """The shape of one copy of a rigid group, always where the copy is.
+class RigidObstacle(Shape):
+    """The shape of one instance of a rigid group, at the pose of the instance.
 
-    At later times than now it goes on with the velocity the copy has, so that a fluid that is stepped first knows how
-    fast its walls move.
+    At later times the pose is extrapolated with the current velocity, so that a fluid that is stepped first knows the
+    velocity of its walls.
 
     Attributes:
         group: The rigid bodies.
-        number: Which of them.
-        surroundings: What tells the time.
-        course: How it goes on while a liquid is stepped that moves it, or None.
+        index: Index of the instance.
+        surroundings: Gravity and time of the world.
+        trajectory: Trajectory during a step of a liquid that moves the body, or None.
     """
 
     kind = "rigid body"
     group: RigidGroup
-    number: int
+    index: int
     surroundings: Surroundings
-    course: Course | None = field(init=False, default=None)
-    _inner: MeshShape | None = field(init=False, default=None)
+    trajectory: RigidTrajectory | None = field(init=False, default=None)
+    _mesh_shape: MeshShape | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if self.group.solid.kind != BALL and self.group.solid.field is None:
-            object.__setattr__(self, "_inner", MeshShape(self.group.solid.surface))
+            object.__setattr__(self, "_mesh_shape", MeshShape(self.group.solid.surface))
 
-    def set_course(self, course: Course | None) -> None:
-        """Follow another course from now on; None is the body's own."""
-        object.__setattr__(self, "course", course)
+    def set_trajectory(self, trajectory: RigidTrajectory | None) -> None:
+        """Set the trajectory; None returns to the body's own pose."""
+        object.__setattr__(self, "trajectory", trajectory)
 
     def pose(self, time: float) -> Pose:
-        """Return where the body is now, or will be at `time` [s] if it keeps its velocity."""
-        if self.course is not None:
-            return self.course.pose(time)
-        group, n = self.group, self.number
+        """Return the pose of the body at `time` [s], extrapolated with its velocity."""
+        if self.trajectory is not None:
+            return self.trajectory.pose(time)
+        group, n = self.group, self.index
         if group.motion is not None:
             x, q = group.pose_at(time)
             return Pose(from_quaternions(q[n : n + 1])[0], x[n])
@@ -94,19 +94,19 @@ class Follower(Shape):
         return Pose(turn, state["centers"][n] + ahead * velocity[:3])
 
     def bounds(self) -> NDArray[np.float64]:
-        """Return the box around the body in its own axes [m], shape [2, 3]."""
+        """Return the bounding box in body axes [m], shape [2, 3]."""
         points = self.group.solid.surface.points
         return np.stack([points.min(axis=0), points.max(axis=0)])
 
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return signed distances and unit normals in the body's own axes."""
+        """Return signed distances and unit normals in body axes."""
         solid = self.group.solid
         if solid.kind == BALL:
             length = np.linalg.norm(points, axis=1)
             return length - solid.size[0], points / np.maximum(length, 1e-300)[:, None]
-        return solid.distances(points) if self._inner is None else self._inner.distances(points)
+        return solid.distances(points) if self._mesh_shape is None else self._mesh_shape.distances(points)
 
     def description(self) -> Mapping[str, object]:
-        """Return its surface; the body itself is drawn, so nobody asks for it."""
+        """Return its surface; not used, since the body itself is drawn."""
         surface = self.group.solid.surface
         return {"kind": "mesh", "points": surface.points, "triangles": surface.triangles}

@@ -1,4 +1,4 @@
-"""What all fluids on grids share as bodies of a world."""
+"""The common base of all grid fluids as bodies of a world."""
 
 from __future__ import annotations
 
@@ -13,54 +13,55 @@ from continua.contact import Shape
 from continua.errors import DivergedError, InputError
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, Volume, frozen
 from continua.grid_fluids.advection.advection import Advection
-from continua.grid_fluids.bodies.slice_mesh import Sheet
-from continua.grid_fluids.flow import Flow, FlowStep
-from continua.grid_fluids.geometry.domain_boundary import SideWish
+from continua.grid_fluids.bodies.slice_mesh import SliceMesh
+from continua.grid_fluids.flow import Flow, SubstepReport
+from continua.grid_fluids.geometry.domain_boundary import SideSpec
 from continua.grid_fluids.geometry.grid import Grid
 from continua.grid_fluids.geometry.obstacles import as_obstacle
 from continua.surroundings import Surroundings
 from continua.values import isfinite
 
-__all__ = ["GridFluid", "Pushed"]
+__all__ = ["GridFluid", "ObstacleForces"]
 
 _UNITS = {"velocity": "m/s", "pressure": "Pa", "vorticity": "1/s", "smoke": "1", "temperature": "K"}
 
 
-class Pushed(Protocol):
-    """What a fluid pushes while it flows: bodies of the world among its obstacles."""
+class ObstacleForces(Protocol):
+    """Forces of a fluid on the bodies of the world among its obstacles."""
 
-    def begin(self, dt: float) -> None:
+    def begin_step(self, dt: float) -> None:
         """Begin a step of `dt` [s]."""
 
-    def gather(self, part: float, dt: float) -> None:
-        """Hear of a sub-step of `part` [s] in a step of `dt` [s]."""
+    def accumulate(self, duration: float, dt: float) -> None:
+        """Accumulate the impulses of a sub-step of `duration` [s] in a step of `dt` [s]."""
 
-    def give(self, dt: float) -> None:
-        """Push the bodies for a step of `dt` [s]."""
+    def apply(self, dt: float) -> None:
+        """Apply the forces to the bodies for a step of `dt` [s]."""
 
-    def forget(self) -> None:
-        """Drop what goes from step to step."""
+    def clear(self) -> None:
+        """Clear all state that is kept between steps."""
 
     def state(self) -> dict[str, NDArray]:
-        """Return what goes from step to step."""
+        """Return the state that is kept between steps."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over a state."""
+        """Restore a state."""
 
 
 class GridFluid:
-    """A fluid on a grid as a body of a world; `Smoke`, `Liquid` and `WindTunnel` are such fluids.
+    """A fluid on a grid as a body of a world: the base of `Smoke`, `Liquid` and `WindTunnel`.
 
     Attributes:
-        flow: Velocity and pressure on the grid, and how they are stepped.
-        history: What the sub-steps of the last step did.
+        flow: Velocity and pressure on the grid, and their time step.
+        substeps: Reports of the sub-steps of the last step.
+        obstacle_forces: Forces on bodies of the world among the obstacles, or None.
     """
 
     def __init__(
         self,
         grid: Grid,
         *,
-        sides: Mapping[str, SideWish],
+        sides: Mapping[str, SideSpec],
         obstacles: Iterable[Any],
         density: float,
         viscosity: float,
@@ -78,38 +79,38 @@ class GridFluid:
         if slip not in (None, True, False):
             raise InputError(f"a grid fluid's slip is True, False or None, not {slip!r}")
         self.name, self.color = name, color
-        self.cfl = above_zero(cfl, "cfl")
+        self.cfl = check_positive(cfl, "cfl")
         self.flow: Any = make_flow(
             grid,
             sides,
             obstacles,
-            density=above_zero(density, "density"),
-            viscosity=from_zero(viscosity, "viscosity"),
+            density=check_positive(density, "density"),
+            viscosity=check_nonnegative(viscosity, "viscosity"),
             advection=Advection(scheme),
-            rtol=above_zero(rtol, "rtol"),
+            rtol=check_positive(rtol, "rtol"),
             dtype=np.float32 if precision == "single" else np.float64,
             slip=slip,
         )
-        self.history: list[FlowStep] = []
-        self._guests: tuple[Shape, ...] = ()
-        self.pushed: Pushed | None = None
-        self._sheet = Sheet(grid)
+        self.substeps: list[SubstepReport] = []
+        self._world_obstacles: tuple[Shape, ...] = ()
+        self.obstacle_forces: ObstacleForces | None = None
+        self._slice = SliceMesh(grid)
         self._surroundings = Surroundings()
         self.notes: tuple[str, ...] = tuple(
-            f"the obstacle '{o.shape.name or o.shape.kind}' was made thicker, it has walls thinner than a cell"
-            for o in self.flow.cut.obstacles
+            f"the obstacle '{o.shape.name or o.shape.kind}' was thickened, it has walls thinner than a cell"
+            for o in self.flow.cut_cells.obstacles
             if o.thickened
         )
 
-    # what a kind of fluid adds
+    # hooks of the kinds of fluid
 
-    def begin(self) -> None:
-        """Set velocities and quantities of the start."""
+    def initialise(self) -> None:
+        """Set the initial velocity and scalars."""
 
-    def push(self, dt: float) -> None:
-        """Add forces and sources to the flow after it was carried along by `dt` [s]."""
+    def apply_sources(self, dt: float) -> None:
+        """Apply forces and sources to the flow after advection over `dt` [s]."""
 
-    # what a world asks of a body
+    # the body interface
 
     @property
     def grid(self) -> Grid:
@@ -118,26 +119,28 @@ class GridFluid:
 
     @property
     def obstacles(self) -> tuple[Shape, ...]:
-        """The obstacles of its own, without rigid bodies and colliders of the world; set it to change them."""
-        shapes = (obstacle.shape for obstacle in self.flow.cut.obstacles)
-        return tuple(shape for shape in shapes if not any(shape is guest for guest in self._guests))
+        """Its own obstacles, without rigid bodies and colliders of the world; assign to change them."""
+        shapes = (obstacle.shape for obstacle in self.flow.cut_cells.obstacles)
+        return tuple(
+            shape for shape in shapes if not any(shape is obstacle for obstacle in self._world_obstacles)
+        )
 
     @obstacles.setter
     def obstacles(self, shapes: Sequence[Any]) -> None:
-        self.flow.change_obstacles((*shapes, *self._guests), self._surroundings.time)
+        self.flow.change_obstacles((*shapes, *self._world_obstacles), self._surroundings.time)
 
-    def flow_around(self, shapes: Sequence[Shape]) -> None:
-        """Flow around rigid bodies and colliders of the world too; those at rest outside of the grid are left out."""
-        own, kept = self.obstacles, []
+    def set_world_obstacles(self, shapes: Sequence[Shape]) -> None:
+        """Add rigid bodies and colliders of the world as obstacles; those at rest outside of the grid are left out."""
+        own_obstacles, kept = self.obstacles, []
         for shape in shapes:
-            guest = as_obstacle(shape, self.grid)
-            guest.place(0.0)
-            if guest.moves or guest.is_inside:
+            obstacle = as_obstacle(shape, self.grid)
+            obstacle.place(0.0)
+            if obstacle.is_moving or obstacle.contains_corner:
                 kept.append(shape)
-        self._guests = tuple(kept)
-        self.flow.change_obstacles((*own, *kept), self._surroundings.time)
-        if kept and not self.history:
-            self.begin()
+        self._world_obstacles = tuple(kept)
+        self.flow.change_obstacles((*own_obstacles, *kept), self._surroundings.time)
+        if kept and not self.substeps:
+            self.initialise()
 
     @property
     def node_count(self) -> int:
@@ -147,79 +150,80 @@ class GridFluid:
     @property
     def mass_total(self) -> float:
         """Mass of the fluid [kg]; a plane grid is taken one metre deep."""
-        volume = float((~self.flow.closed).sum()) * self.grid.spacing**self.grid.dim
+        volume = float((~self.flow.solid_cells).sum()) * self.grid.spacing**self.grid.dim
         return self.flow.density * volume
 
     @property
     def positions(self) -> NDArray[np.float64]:
-        """Corners of the sheet through the middle [m], shape [n, 3]."""
-        return self._sheet.positions.copy()
+        """Corners of the central slice [m], shape [n, 3]."""
+        return self._slice.positions.copy()
 
     @property
     def rest_positions(self) -> NDArray[np.float64]:
         """The same corners; they do not move."""
-        return self._sheet.positions.copy()
+        return self._slice.positions.copy()
 
     @property
     def triangles(self) -> NDArray[np.int32]:
-        """The triangles of the sheet through the middle, shape [k, 3]."""
-        return self._sheet.triangles
+        """Triangles of the central slice, shape [k, 3]."""
+        return self._slice.triangles
 
     def prepare(self, surroundings: Surroundings) -> None:
-        """Enter a world."""
+        """Attach the fluid to the surroundings of a world."""
         self._surroundings = surroundings
 
     def step(self, dt: float) -> StepReport:
-        """Advance by `dt` [s], in as many parts as the speed of the fluid asks for.
+        """Advance by `dt` [s], in as many sub-steps as the speed of the fluid requires.
 
-        If it fails, DivergedError is raised and the state is that before the step.
+        If it fails, DivergedError is raised and the state before the step is restored.
         """
         start, flow = clock.perf_counter(), self.flow
-        if self._guests:
-            flow.forget_time()  # others decide where these are
+        if self._world_obstacles:
+            flow.invalidate_obstacles()  # their positions are set by the world
         before = self.state()
         time = self._surroundings.time
-        self.history = []
-        if self.pushed is not None:
-            self.pushed.begin(dt)
+        self.substeps = []
+        if self.obstacle_forces is not None:
+            self.obstacle_forces.begin_step(dt)
         try:
             done = 0.0
             while done < dt * (1.0 - 1e-9):
-                part = (dt - done) / flow.parts_of(dt - done, self.cfl)
-                self.history.append(flow.step(part, time + done, self.push))
-                done += part
-                if self.pushed is not None:
-                    self.pushed.gather(part, dt)
-            flow.parts_of(dt, self.cfl)
-            if self.pushed is not None:
-                self.pushed.give(dt)
+                duration = (dt - done) / flow.substep_count(dt - done, self.cfl)
+                self.substeps.append(flow.step(duration, time + done, self.apply_sources))
+                done += duration
+                if self.obstacle_forces is not None:
+                    self.obstacle_forces.accumulate(duration, dt)
+            flow.substep_count(dt, self.cfl)
+            if self.obstacle_forces is not None:
+                self.obstacle_forces.apply(dt)
         except DivergedError as error:
             self.restore(before)
             raise DivergedError(
                 f"{self.name}: {error}", body=self.name, step=self._surroundings.step
             ) from None
-        solves = [part.pressure for part in self.history]
-        found = [] if all(s.converged for s in solves) else ["the pressure did not reach its tolerance"]
-        found += [
-            f"obstacles shut off the side {name}: what it lets flow cannot go on" for name in flow.shut_off()
+        reports = [substep.pressure for substep in self.substeps]
+        messages = [] if all(s.converged for s in reports) else ["the pressure did not reach its tolerance"]
+        messages += [
+            f"obstacles block the side {name}: its inflow or outflow is impossible"
+            for name in flow.blocked_inlets()
         ]
-        if flow.squeezed:
-            found.append(
-                "obstacles change the volume of a region without an open side: no incompressible flow does that; make "
-                "a side of the grid 'open'"
+        if flow.compressed_region:
+            messages.append(
+                "moving obstacles change the volume of a region without an open side, which is impossible for an "
+                "incompressible fluid; make a side of the grid 'open'"
             )
         return StepReport(
             body=self.name,
             step=self._surroundings.step,
             time=time,
             dt=dt,
-            substeps=len(self.history),
-            iterations=sum(s.iterations for s in solves),
-            residual=max(s.residual for s in solves),
-            converged=all(s.converged for s in solves),
+            substeps=len(self.substeps),
+            iterations=sum(s.iterations for s in reports),
+            residual=max(s.residual for s in reports),
+            converged=all(s.converged for s in reports),
             contact_force=self.force(),
             seconds=clock.perf_counter() - start,
-            warnings=tuple(found),
+            warnings=tuple(messages),
             solver="cut-cell multigrid",
         )
 
@@ -228,7 +232,7 @@ class GridFluid:
         return self.flow.wall_force()
 
     def field(self, name: str) -> NDArray:
-        """Return a quantity in the middles of the cells: "velocity", "pressure", "vorticity" or one that is carried."""
+        """Return a quantity at cell centres: "velocity", "pressure", "vorticity" or an advected scalar."""
         flow = self.flow
         if name == "velocity":
             return flow.center_velocity()
@@ -237,35 +241,37 @@ class GridFluid:
         if name == "vorticity":
             w = flow.vorticity()
             return w if self.grid.dim == 3 else w[..., 0]
-        if name in flow.cells:
-            return flow.cells[name]
-        known = ["velocity", "pressure", "vorticity", *flow.cells]
+        if name in flow.scalars:
+            return flow.scalars[name]
+        known = ["velocity", "pressure", "vorticity", *flow.scalars]
         raise InputError(f"the fluid '{self.name}' has no field '{name}'; it has {', '.join(known)}")
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
-        """Return an immutable snapshot: a sheet through the middle, and all quantities on the grid."""
-        grid, sheet, closed = self.grid, self._sheet, self.flow.closed
-        names = ["velocity", "pressure", "vorticity", *self.flow.cells]
-        inside = {name: self.field(name) for name in names}
-        on_sheet = {name: Field(frozen(sheet.values(q, closed)), _UNITS[name]) for name, q in inside.items()}
-        whole = {}
-        for name, q in inside.items():
-            values = np.where(closed if q.ndim == 3 else closed[..., None], 0, q).astype(np.float32)
+        """Return an immutable snapshot: the central slice, and all quantities on the grid."""
+        grid, slice_mesh, solid = self.grid, self._slice, self.flow.solid_cells
+        names = ["velocity", "pressure", "vorticity", *self.flow.scalars]
+        on_grid = {name: self.field(name) for name in names}
+        on_slice = {
+            name: Field(frozen(slice_mesh.values(q, solid)), _UNITS[name]) for name, q in on_grid.items()
+        }
+        volume_fields = {}
+        for name, q in on_grid.items():
+            values = np.where(solid if q.ndim == 3 else solid[..., None], 0, q).astype(np.float32)
             if grid.dim == 2:
                 values = np.moveaxis(values, 0, 2)
-            whole[name] = Field(frozen(values), _UNITS[name])
+            volume_fields[name] = Field(frozen(values), _UNITS[name])
         low = (*grid.origin, -0.5 * grid.spacing)[:3]
         return BodyFrame(
             name=self.name,
             kind="grid",
-            positions=sheet.positions,
-            rest_positions=sheet.positions,
+            positions=slice_mesh.positions,
+            rest_positions=slice_mesh.positions,
             cells={},
-            triangles=sheet.triangles,
-            fields=BodyFields(on_sheet),
+            triangles=slice_mesh.triangles,
+            fields=BodyFields(on_slice),
             color=self.color,
             energy=self.energy(),
-            volume=Volume((low[0], low[1], low[2]), grid.spacing, whole),
+            volume=Volume((low[0], low[1], low[2]), grid.spacing, volume_fields),
         )
 
     def energy(self) -> dict[str, float]:
@@ -275,65 +281,71 @@ class GridFluid:
         return {"kinetic": float(0.5 * self.flow.density * volume * (v * v).sum())}
 
     def state(self) -> dict[str, NDArray]:
-        """Return everything that a bit-equal restart needs."""
+        """Return everything that a bitwise identical restart needs."""
         flow = self.flow
         state = {f"velocity{a}": flow.velocity[a].copy() for a in self.grid.axes}
-        state |= {f"cells_{name}": q.copy() for name, q in flow.cells.items()}
-        if flow.centred:
-            state |= {f"impulse{a}": q.copy() for a, q in enumerate(flow.impulse) if a in self.grid.axes}
-            state["impulse_dt"] = np.array([flow.impulse_dt])
-        if self.pushed is not None:
-            state |= {f"pushed/{key}": value for key, value in self.pushed.state().items()}
-        return state | {"potential": flow.potential.copy(), "unit": np.array([flow.pressure_unit])}
+        state |= {f"scalar_{name}": q.copy() for name, q in flow.scalars.items()}
+        if flow.trapezoidal:
+            state |= {
+                f"half_step_increment{a}": q.copy()
+                for a, q in enumerate(flow.half_step_increment)
+                if a in self.grid.axes
+            }
+            state["half_step_dt"] = np.array([flow.half_step_dt])
+        if self.obstacle_forces is not None:
+            state |= {f"obstacle_forces/{key}": value for key, value in self.obstacle_forces.state().items()}
+        return state | {"potential": flow.potential.copy(), "pressure_unit": np.array([flow.pressure_unit])}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over a state from `state()`; obstacles that move are put where the world's time says."""
+        """Restore a state from `state()`; moving obstacles are placed for the time of the world."""
         flow = self.flow
-        wanted = [f"velocity{a}" for a in self.grid.axes] + [f"cells_{name}" for name in flow.cells]
-        for key in (*wanted, "potential", "unit"):
+        wanted = [f"velocity{a}" for a in self.grid.axes] + [f"scalar_{name}" for name in flow.scalars]
+        for key in (*wanted, "potential", "pressure_unit"):
             if key not in state:
                 raise InputError(f"the state of '{self.name}' lacks '{key}'")
         for axis in self.grid.axes:
             flow.velocity[axis][:] = state[f"velocity{axis}"]
-        for name in flow.cells:
-            flow.cells[name] = np.array(state[f"cells_{name}"], dtype=flow.dtype)
-        if self.pushed is not None:
-            start = "pushed/"
-            self.pushed.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
-        flow.impulse, flow.impulse_dt = [], 0.0
-        if f"impulse{self.grid.first}" in state:
-            flow.impulse = [np.zeros_like(u) for u in flow.velocity]
+        for name in flow.scalars:
+            flow.scalars[name] = np.array(state[f"scalar_{name}"], dtype=flow.dtype)
+        if self.obstacle_forces is not None:
+            start = "obstacle_forces/"
+            self.obstacle_forces.restore(
+                {k[len(start) :]: v for k, v in state.items() if k.startswith(start)}
+            )
+        flow.half_step_increment, flow.half_step_dt = [], 0.0
+        if f"half_step_increment{self.grid.x_axis}" in state:
+            flow.half_step_increment = [np.zeros_like(u) for u in flow.velocity]
             for axis in self.grid.axes:
-                flow.impulse[axis][:] = state[f"impulse{axis}"]
-            flow.impulse_dt = float(np.asarray(state["impulse_dt"]).reshape(-1)[0])
+                flow.half_step_increment[axis][:] = state[f"half_step_increment{axis}"]
+            flow.half_step_dt = float(np.asarray(state["half_step_dt"]).reshape(-1)[0])
         flow.potential[:] = state["potential"]
-        flow.pressure_unit = float(np.asarray(state["unit"]).reshape(-1)[0])
-        self.history = []
-        flow.forget_time()
+        flow.pressure_unit = float(np.asarray(state["pressure_unit"]).reshape(-1)[0])
+        self.substeps = []
+        flow.invalidate_obstacles()
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Return to the initial state."""
         flow = self.flow
         for u in flow.velocity:
             u[:] = 0
-        for q in flow.cells.values():
+        for q in flow.scalars.values():
             q[:] = 0
         flow.potential[:] = 0.0
         flow.pressure_unit = 0.0
-        flow.impulse, flow.impulse_dt = [], 0.0
-        if self.pushed is not None:
-            self.pushed.forget()
-        self.history = []
-        flow.forget_time()
-        flow.hold_sides()
-        self.begin()
+        flow.half_step_increment, flow.half_step_dt = [], 0.0
+        if self.obstacle_forces is not None:
+            self.obstacle_forces.clear()
+        self.substeps = []
+        flow.invalidate_obstacles()
+        flow.apply_boundary_conditions()
+        self.initialise()
 
     def facts(self) -> dict[str, int | str]:
-        """Return how many cells it has, and the scheme of advection."""
+        """Return the number of cells, and the advection scheme."""
         return {"cells": self.node_count, "advection": self.flow.advection.scheme}
 
     def shape_bytes(self) -> bytes:
-        """Return grid and obstacles at the start as bytes."""
+        """Return the grid as bytes."""
         numbers = np.array([*self.grid.cells, self.grid.spacing, *self.grid.origin], dtype=np.float64)
         return numbers.tobytes()
 
@@ -341,15 +353,15 @@ class GridFluid:
         return f"{type(self).__name__}({self.name!r}, {'x'.join(str(n) for n in self.grid.cells)} cells)"
 
 
-def above_zero(value: float, what: str) -> float:
-    """Return a number above zero, or raise InputError."""
+def check_positive(value: float, what: str) -> float:
+    """Return a positive number, or raise InputError."""
     if not (isfinite(value) and value > 0.0):
         raise InputError(f"a grid fluid's {what} must be a finite number greater than 0, not {value}")
     return float(value)
 
 
-def from_zero(value: float, what: str) -> float:
-    """Return a number from zero on, or raise InputError."""
+def check_nonnegative(value: float, what: str) -> float:
+    """Return a non-negative number, or raise InputError."""
     if not (isfinite(value) and value >= 0.0):
         raise InputError(f"a grid fluid's {what} must be a finite number of at least 0, not {value}")
     return float(value)

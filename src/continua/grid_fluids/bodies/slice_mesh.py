@@ -1,4 +1,4 @@
-"""A sheet of triangles through a grid, for pictures and for programs that know nothing of grids."""
+"""A triangulated slice through a grid, for pictures and for viewers without grid support."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from numpy.typing import NDArray
 
 from continua.grid_fluids.geometry.grid import Grid
 
-__all__ = ["Sheet"]
+__all__ = ["SliceMesh"]
 
 
-class Sheet:
-    """The corners of one layer of cells across z, in the middle of the grid, with two triangles a cell.
+class SliceMesh:
+    """The corners of the central layer of cells across z, with two triangles per cell.
 
     Attributes:
         positions: Corners [m], shape [n, 3].
-        triangles: Shape [k, 3], facing the front.
+        triangles: Shape [k, 3], facing +z.
     """
 
     def __init__(self, grid: Grid) -> None:
@@ -33,21 +33,21 @@ class Sheet:
             array.flags.writeable = False
 
     def layer(self, cells: NDArray) -> NDArray:
-        """Return the values of the sheet's cells, shape [nx, ny, ...]."""
+        """Return the values of the cells of the slice, shape [nx, ny, ...]."""
         return cells[0] if self.grid.dim == 2 else cells[:, :, self.grid.cells[2] // 2]
 
-    def values(self, cells: NDArray, closed: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Return a quantity at the corners: the mean of the open cells around each, shape [n] or [n, 3]."""
+    def values(self, cells: NDArray, solid: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Return a quantity at the corners: the mean of the fluid cells around each, shape [n] or [n, 3]."""
         q = self.layer(cells).astype(np.float64)
-        weight = np.where(self.layer(closed), 1e-9, 1.0)
+        weight = np.where(self.layer(solid), 1e-9, 1.0)
         q = q * (weight if q.ndim == 2 else weight[..., None])
-        total, count = _around(q), _around(weight)
+        total, count = _sum_around(q), _sum_around(weight)
         result = total / (count if q.ndim == 2 else count[..., None])
         return result.reshape(len(self.positions), *q.shape[2:]).astype(np.float32)
 
 
-def _around(q: NDArray) -> NDArray:
+def _sum_around(q: NDArray) -> NDArray:
     """Return the sum of the four cells around each corner."""
-    wide = np.zeros((q.shape[0] + 2, q.shape[1] + 2, *q.shape[2:]))
-    wide[1:-1, 1:-1] = q
-    return wide[:-1, :-1] + wide[1:, :-1] + wide[:-1, 1:] + wide[1:, 1:]
+    padded = np.zeros((q.shape[0] + 2, q.shape[1] + 2, *q.shape[2:]))
+    padded[1:-1, 1:-1] = q
+    return padded[:-1, :-1] + padded[1:, :-1] + padded[:-1, 1:] + padded[1:, 1:]

@@ -1,4 +1,4 @@
-"""Smoke: a flow that carries soot and heat, and is driven by them."""
+"""Smoke: a flow that advects smoke and heat, with buoyancy."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from numpy.typing import ArrayLike, NDArray
 from continua.contact import Shape
 from continua.errors import InputError
 from continua.grid_fluids import flow_kernels
-from continua.grid_fluids.bodies.grid_fluid import GridFluid, from_zero
-from continua.grid_fluids.geometry.domain_boundary import SideWish
+from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative
+from continua.grid_fluids.geometry.domain_boundary import SideSpec
 from continua.grid_fluids.geometry.grid import make_grid
 from continua.surroundings import as_vector
 from continua.values import isfinite
 
 __all__ = ["Inflow", "Smoke"]
 
-_ROOM_TEMPERATURE = 293.0  # K
+_AMBIENT_TEMPERATURE = 293.0  # K
 
 
 @dataclass(frozen=True)
 class Inflow:
-    """A place where smoke comes into being.
+    """A source of smoke or liquid.
 
     Attributes:
-        shape: Where: the inside of a shape.
-        smoke: Amount of smoke there, 1 is thick.
-        temperature: How much warmer than around it is there [K].
-        velocity: Velocity there [m/s]; None leaves it to the flow.
-        start: When it begins [s].
-        stop: When it ends [s].
+        shape: The source region: the interior of a shape.
+        smoke: Smoke density in the source, 1 is thick.
+        temperature: Temperature above ambient [K].
+        velocity: Velocity in the source [m/s]; None to leave it to the flow.
+        start: Start time [s].
+        stop: End time [s].
     """
 
     shape: Shape
@@ -58,27 +58,27 @@ class Inflow:
 
 
 class Smoke(GridFluid):
-    """Smoke in a box of air: it is carried along, rises where it is warm, and flows around obstacles.
+    """Smoke in a box of air: it is advected, rises where it is warm, and flows around obstacles.
 
     Args:
         size: Lengths of the box along x, y (and z) [m].
         cells: Number of cells along x, y (and z); they must be cubes, or squares in a plane.
-        inflow: Where smoke comes from.
+        inflow: Sources of smoke.
         obstacles: Shapes or closed meshes in the box; shapes may move.
-        sides: What the sides of the box do, by name ("left", "right", "bottom", "top", "back", "front"): "slip",
-            "no-slip", "open", or a velocity [m/s]. By default the top is open and the others are slip walls.
+        sides: Boundary conditions by side ("left", "right", "bottom", "top", "back", "front"): "slip", "no-slip",
+            "open", or a velocity [m/s]. By default the top is open and the others are slip walls.
         origin: Corner with the smallest coordinates [m]; (0, 0, 0) by default.
         density: Density of the air [kg/m3].
-        viscosity: Dynamic viscosity of the air [Pa s]; 0 leaves it to the numerical one.
-        slip: Whether the air glides along obstacles; by default it does if it has no viscosity.
-        expansion: How much lighter a warmer kelvin makes it [1/K].
-        weight: How much heavier smoke of amount 1 is than air, in parts of the air.
-        confinement: Strength of vorticity confinement, from 0 (none) to about 1: it keeps small vortices alive.
-        fade: Rate at which smoke thins out [1/s].
-        cooling: Rate at which heat is lost [1/s].
+        viscosity: Dynamic viscosity of the air [Pa s]; with 0 only numerical viscosity acts.
+        slip: Whether obstacles are free-slip; by default they are if the air has no viscosity.
+        expansion: Thermal expansion coefficient [1/K].
+        weight: Excess density of smoke of density 1, relative to air.
+        confinement: Strength of vorticity confinement, from 0 (none) to about 1: it preserves small vortices.
+        fade: Decay rate of smoke [1/s].
+        cooling: Decay rate of temperature [1/s].
         scheme: "maccormack", "bfecc" or "semi-lagrangian".
-        rtol: Residual of the pressure.
-        cfl: How many cells the fastest air may move in a sub-step.
+        rtol: Relative tolerance of the pressure solve.
+        cfl: Largest number of cells the fastest air moves in a sub-step.
         precision: "single" or "double".
         color: RGB in 0..1 of the smoke in pictures.
         name: Name of the body.
@@ -91,12 +91,12 @@ class Smoke(GridFluid):
         *,
         inflow: Inflow | Iterable[Inflow] = (),
         obstacles: Iterable[Any] = (),
-        sides: Mapping[str, SideWish] | None = None,
+        sides: Mapping[str, SideSpec] | None = None,
         origin: Sequence[float] | None = None,
         density: float = 1.2,
         viscosity: float = 0.0,
         slip: bool | None = None,
-        expansion: float = 1.0 / _ROOM_TEMPERATURE,
+        expansion: float = 1.0 / _AMBIENT_TEMPERATURE,
         weight: float = 0.0,
         confinement: float = 0.0,
         fade: float = 0.0,
@@ -123,72 +123,74 @@ class Smoke(GridFluid):
             name=name,
         )
         self.inflow = (inflow,) if isinstance(inflow, Inflow) else tuple(inflow)
-        self.expansion, self.weight = from_zero(expansion, "expansion"), float(weight)
-        self.confinement = from_zero(confinement, "confinement")
-        self.fade, self.cooling = from_zero(fade, "fade"), from_zero(cooling, "cooling")
-        self._places = [self._inside(source) for source in self.inflow]
-        self.flow.cells["smoke"] = np.zeros(self.grid.shape, self.flow.dtype)
+        self.expansion, self.weight = check_nonnegative(expansion, "expansion"), float(weight)
+        self.confinement = check_nonnegative(confinement, "confinement")
+        self.fade, self.cooling = check_nonnegative(fade, "fade"), check_nonnegative(cooling, "cooling")
+        self._source_masks = [self._masks(source) for source in self.inflow]
+        self.flow.scalars["smoke"] = np.zeros(self.grid.shape, self.flow.dtype)
         self._warm = any(source.temperature != 0.0 for source in self.inflow)
         if self._warm:
-            self.flow.cells["temperature"] = np.zeros(self.grid.shape, self.flow.dtype)
-        self.begin()
+            self.flow.scalars["temperature"] = np.zeros(self.grid.shape, self.flow.dtype)
+        self.initialise()
 
-    def _inside(self, source: Inflow) -> tuple[NDArray[np.bool_], list[NDArray[np.bool_]]]:
-        """Return the cells and the faces inside of an inflow."""
+    def _masks(self, source: Inflow) -> tuple[NDArray[np.bool_], list[NDArray[np.bool_]]]:
+        """Return masks of the cells and the faces inside an inflow."""
         grid = self.grid
-        cells = (source.shape.distances(grid.centers())[0] < 0.0).reshape(grid.shape) & ~self.flow.closed
+        cells = (source.shape.distances(grid.centers())[0] < 0.0).reshape(grid.shape) & ~self.flow.solid_cells
         if not cells.any():
-            raise InputError("an inflow holds no cell of the grid; make it larger, move it or use more cells")
+            raise InputError(
+                "an inflow contains no cell of the grid; make it larger, move it or use more cells"
+            )
         if source.velocity is None:
             return cells, []
         faces = [
-            (source.shape.distances(grid.face_points(a))[0] < 0.0).reshape(grid.faces_shape(a))
+            (source.shape.distances(grid.face_centers(a))[0] < 0.0).reshape(grid.faces_shape(a))
             for a in grid.axes
         ]
         return cells, faces
 
-    def begin(self) -> None:
-        """Let inflows that are there from the start fill their places."""
+    def initialise(self) -> None:
+        """Fill the inflows that start at time 0."""
         self._emit(0.0)
 
     def set_smoke(self, values: ArrayLike) -> None:
-        """Set the amount of smoke in the cells; an array of their shape, or a number."""
-        self.flow.cells["smoke"][:] = np.broadcast_to(np.asarray(values), self.grid.cells).reshape(
+        """Set the smoke density in the cells; an array of their shape, or a number."""
+        self.flow.scalars["smoke"][:] = np.broadcast_to(np.asarray(values), self.grid.cells).reshape(
             self.grid.shape
         )
 
     def _emit(self, time: float) -> None:
         flow = self.flow
-        for source, (cells, faces) in zip(self.inflow, self._places, strict=True):
+        for source, (cells, faces) in zip(self.inflow, self._source_masks, strict=True):
             if not source.start <= time < source.stop:
                 continue
-            flow.cells["smoke"][cells] = source.smoke
+            flow.scalars["smoke"][cells] = source.smoke
             if self._warm:
-                flow.cells["temperature"][cells] = source.temperature
+                flow.scalars["temperature"][cells] = source.temperature
             for axis, inside in zip(self.grid.axes, faces, strict=False):
                 assert source.velocity is not None
-                flow.velocity[axis][inside] = source.velocity[axis - self.grid.first]
+                flow.velocity[axis][inside] = source.velocity[axis - self.grid.x_axis]
 
-    def push(self, dt: float) -> None:
-        """Lift warm air, weigh down smoke, keep vortices alive, thin out and fill in smoke."""
+    def apply_sources(self, dt: float) -> None:
+        """Apply buoyancy, vorticity confinement, decay and inflows."""
         flow = self.flow
-        smoke = flow.cells["smoke"]
-        warm = flow.cells.get("temperature", smoke)
+        smoke = flow.scalars["smoke"]
+        warm = flow.scalars.get("temperature", smoke)
         if self._warm or self.weight != 0.0:
             gravity = self._surroundings.gravity
             for axis in self.grid.axes:
-                g = float(gravity[axis - self.grid.first]) * 0.5 * dt
-                lift = -g * self.expansion if self._warm else 0.0
+                g = float(gravity[axis - self.grid.x_axis]) * 0.5 * dt
+                buoyancy = -g * self.expansion if self._warm else 0.0
                 if g != 0.0:
                     real = flow.dtype.type
-                    flow_kernels.push_faces.pick(smoke.size >= 16384)(
-                        flow.velocity[axis], axis, warm, real(lift), smoke, real(g * self.weight)
+                    flow_kernels.add_cell_forces.pick(smoke.size >= 16384)(
+                        flow.velocity[axis], axis, warm, real(buoyancy), smoke, real(g * self.weight)
                     )
         if self.confinement > 0.0:
-            flow.confine(self.confinement, dt)
+            flow.apply_vorticity_confinement(self.confinement, dt)
         if self.fade > 0.0:
             smoke *= exp(-self.fade * dt)
         if self._warm and self.cooling > 0.0:
             warm *= exp(-self.cooling * dt)
-        flow.hold_sides()
+        flow.apply_boundary_conditions()
         self._emit(self._surroundings.time)

@@ -1,4 +1,4 @@
-"""A wind tunnel: an even wind from the left, obstacles, and streaks of smoke that show the flow."""
+"""A wind tunnel: a uniform wind from the left, obstacles, and streaks of smoke that show the flow."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from continua.grid_fluids.bodies.grid_fluid import GridFluid, above_zero, from_zero
+from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative, check_positive
 from continua.grid_fluids.geometry.grid import make_grid
 
 __all__ = ["WindTunnel"]
 
 
 class WindTunnel(GridFluid):
-    """An even wind along x around obstacles, in a plane or in space.
+    """A uniform wind along x around obstacles, in a plane or in space.
 
-    Air comes in at the left with `speed` and leaves at the right, which is open; it glides along the other sides.
+    Air enters at the left with `speed` and leaves at the open right side; the other sides are walls.
 
     Args:
         size: Lengths along x, y (and z) [m].
         cells: Number of cells along x, y (and z); they must be squares or cubes.
-        obstacles: Shapes or closed meshes in the wind; shapes may move. Set `obstacles` to change them while it blows.
+        obstacles: Shapes or closed meshes in the wind; shapes may move. Assign `obstacles` to change them during a run.
         speed: Speed of the wind [m/s].
         density: Density of the air [kg/m3].
-        viscosity: Dynamic viscosity [Pa s]; with 0 the air glides along obstacles, else it sticks to them.
-        slip: Whether the air glides along obstacles; by default it does if it has no viscosity.
-        walls: What the sides along the wind do: "slip" or "no-slip".
+        viscosity: Dynamic viscosity [Pa s].
+        slip: Whether obstacles are free-slip; by default they are if the air has no viscosity.
+        walls: Boundary condition of the sides along the wind: "slip" or "no-slip".
         streaks: Number of streaks of smoke across the inlet.
         origin: Corner with the smallest coordinates [m]; zeros by default.
         scheme: "maccormack", "bfecc" or "semi-lagrangian".
-        rtol: Residual of the pressure.
-        cfl: How many cells the fastest air may move in a sub-step.
+        rtol: Relative tolerance of the pressure solve.
+        cfl: Largest number of cells the fastest air moves in a sub-step.
         precision: "single" or "double".
         color: RGB in 0..1 for plain pictures.
         name: Name of the body.
@@ -57,7 +57,7 @@ class WindTunnel(GridFluid):
         color: tuple[float, float, float] | None = None,
         name: str = "",
     ) -> None:
-        self.speed = above_zero(speed, "speed")
+        self.speed = check_positive(speed, "speed")
         grid = make_grid(size, cells, origin, what="wind tunnel")
         along = dict.fromkeys(("bottom", "top", "back", "front")[: 2 * (grid.dim - 1)], walls)
         super().__init__(
@@ -74,12 +74,12 @@ class WindTunnel(GridFluid):
             color=color,
             name=name,
         )
-        self.streaks = int(from_zero(streaks, "number of streaks"))
+        self.streaks = int(check_nonnegative(streaks, "number of streaks"))
         if self.streaks:
-            self.flow.cells["smoke"] = np.zeros(grid.shape, self.flow.dtype)
+            self.flow.scalars["smoke"] = np.zeros(grid.shape, self.flow.dtype)
             rows = (np.arange(grid.cells[1]) + 0.5) / grid.cells[1] * self.streaks
-            self._dyed = np.abs(rows - np.floor(rows) - 0.5) < 0.17
-        self.begin()
+            self._streak_mask = np.abs(rows - np.floor(rows) - 0.5) < 0.17
+        self.initialise()
 
     @property
     def reynolds(self) -> float:
@@ -88,27 +88,27 @@ class WindTunnel(GridFluid):
             return float("inf")
         return self.flow.density * self.speed / self.flow.viscosity
 
-    def begin(self) -> None:
-        """Start with the even wind, made to flow around the obstacles."""
+    def initialise(self) -> None:
+        """Set the uniform wind, projected to flow around the obstacles."""
         flow = self.flow
-        flow.velocity[self.grid.first][:] = self.speed
-        flow.hold_sides()
+        flow.velocity[self.grid.x_axis][:] = self.speed
+        flow.apply_boundary_conditions()
         flow.project(self.grid.spacing / self.speed)
-        self._dye()
+        self._inject_streaks()
 
-    def _dye(self) -> None:
+    def _inject_streaks(self) -> None:
         if self.streaks:
             first = [slice(None)] * 3
-            first[self.grid.first] = slice(0, 2)
-            inlet = self.flow.cells["smoke"][tuple(first)]
-            inlet[:] = self._dyed.reshape([-1 if a == self.grid.first + 1 else 1 for a in range(3)])
+            first[self.grid.x_axis] = slice(0, 2)
+            inlet = self.flow.scalars["smoke"][tuple(first)]
+            inlet[:] = self._streak_mask.reshape([-1 if a == self.grid.x_axis + 1 else 1 for a in range(3)])
 
-    def push(self, dt: float) -> None:
-        """Let smoke in."""
-        self._dye()
+    def apply_sources(self, dt: float) -> None:
+        """Inject smoke at the inlet."""
+        self._inject_streaks()
 
     def coefficients(self, width: float) -> tuple[float, float]:
         """Return drag and lift coefficients of all obstacles, for their `width` across the wind [m] (or area [m2])."""
         drag, lift, _ = self.force()
-        scale = 0.5 * self.flow.density * self.speed**2 * above_zero(width, "width")
+        scale = 0.5 * self.flow.density * self.speed**2 * check_positive(width, "width")
         return drag / scale, lift / scale

@@ -1,4 +1,4 @@
-"""Compiled work on the level set of a liquid: carried along, made a distance again, measured. Lengths are in cells."""
+"""Compiled level set of a liquid: advection, reinitialisation, volume. Lengths are in cells."""
 
 from __future__ import annotations
 
@@ -8,20 +8,28 @@ import numpy as np
 from numba import prange
 
 from continua.grid_fluids.advection.advection_kernels import range_at, trace, value_at
-from continua.grid_fluids.pressure.ghost_fluid_kernels import first_front, next_front, unpacked
+from continua.grid_fluids.advection.extrapolation_kernels import first_front, next_front, unpack
 from continua.numerics import inline, kernel, kernel_pair
 
 __all__ = [
-    "advect_band", "correct_band", "finish", "limit", "march", "near_surface", "open_volumes", "smooth_open",
-    "wet_part", "wet_volumes",
-]  # fmt: skip
+    "advect_band",
+    "clamp_far",
+    "correct_band",
+    "interface_distances",
+    "liquid_fraction",
+    "liquid_volumes",
+    "march_layers",
+    "merge_particles",
+    "open_volumes",
+    "smooth_along",
+]
 
-_KEEP_LOW, _KEEP_HIGH = 0.8, 1.25  # slopes for which the values at the surface are left as they are
+_MIN_SLOPE, _MAX_SLOPE = 0.8, 1.25  # slopes for which the values at the surface are kept
 
 
 @kernel_pair
 def advect_band(q, u0, u1, u2, s, band, out, low, high):
-    """Carry the values nearer to zero than `band` along the flow; `low` and `high` receive their ranges."""
+    """Advect the values nearer to zero than `band`; `low` and `high` receive the ranges of the samples used."""
     n0, n1, n2 = q.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -34,23 +42,23 @@ def advect_band(q, u0, u1, u2, s, band, out, low, high):
 
 
 @kernel_pair
-def correct_band(q, once, u0, u1, u2, s, band, low, high, out):
-    """MacCormack's correction of `once`; a value that leaves its range stays as it is."""
+def correct_band(q, advected, u0, u1, u2, s, band, low, high, out):
+    """MacCormack correction of `advected`; it is rejected where the value would leave its range."""
     n0, n1, n2 = q.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
         for k in range(n2):
-            out[i, j, k] = once[i, j, k]
+            out[i, j, k] = advected[i, j, k]
             if abs(q[i, j, k]) < band:
                 x, y, z = trace(u0, u1, u2, i + 0.5, j + 0.5, k + 0.5, -s, 2)
-                value = once[i, j, k] + 0.5 * (q[i, j, k] - value_at(once, x - 0.5, y - 0.5, z - 0.5))
+                value = advected[i, j, k] + 0.5 * (q[i, j, k] - value_at(advected, x - 0.5, y - 0.5, z - 0.5))
                 if low[i, j, k] <= value <= high[i, j, k]:
                     out[i, j, k] = value
 
 
 @inline
-def _slope(phi, i, j, k):
-    """Return the differences across two cells along the axes, one-sided at the sides."""
+def _gradient(phi, i, j, k):
+    """Return the central differences along the axes, one-sided at the domain boundary."""
     n0, n1, n2 = phi.shape
     im, ip, jm, jp = max(i - 1, 0), min(i + 1, n0 - 1), max(j - 1, 0), min(j + 1, n1 - 1)
     km, kp = max(k - 1, 0), min(k + 1, n2 - 1)
@@ -62,7 +70,7 @@ def _slope(phi, i, j, k):
 
 @inline
 def _crossing(here, one, two):
-    """Return 1 over the square of the distance to the nearest change of sign along an axis; 0 if there is none."""
+    """Return 1 over the squared distance to the nearest change of sign along an axis; 0 without one."""
     far = 0.0
     if (one < 0.0) != (here < 0.0):
         far = max(far, (here - one) / here if here != 0.0 else 1e6)
@@ -72,8 +80,8 @@ def _crossing(here, one, two):
 
 
 @inline
-def _mark_changes(phi, i, j, state):
-    """Give the state 0 to the cells of a row with a neighbour of the other sign, 255 to all others."""
+def _mark_sign_changes(phi, i, j, state):
+    """Set the state of the cells of a row: 0 with a neighbour of the other sign, else 255."""
     n0, n1, n2 = phi.shape
     row, known = phi[i, j], state[i, j]
     a, b = phi[max(i - 1, 0), j], phi[min(i + 1, n0 - 1), j]
@@ -89,13 +97,13 @@ def _mark_changes(phi, i, j, state):
 
 
 @kernel_pair
-def near_surface(phi, state, out):
-    """Set the distances of the cells beside the surface, with state 0; other cells get the state 255."""
+def interface_distances(phi, state, out):
+    """Set the distances of the cells beside the surface, which get the state 0; other cells get 255."""
     n0, n1, n2 = phi.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
         im, ip, jm, jp = max(i - 1, 0), min(i + 1, n0 - 1), max(j - 1, 0), min(j + 1, n1 - 1)
-        _mark_changes(phi, i, j, state)
+        _mark_sign_changes(phi, i, j, state)
         out[i, j] = phi[i, j]
         for k in range(n2):
             if state[i, j, k] == 255:
@@ -106,16 +114,16 @@ def near_surface(phi, state, out):
                 here, phi[i, jm, k], phi[i, jp, k]
             )
             total += _crossing(here, phi[i, j, km], phi[i, j, kp])
-            g0, g1, g2 = _slope(phi, i, j, k)
+            g0, g1, g2 = _gradient(phi, i, j, k)
             slope = sqrt(g0 * g0 + g1 * g1 + g2 * g2)
-            if not _KEEP_LOW < slope < _KEEP_HIGH:
+            if not _MIN_SLOPE < slope < _MAX_SLOPE:
                 distance = 1.0 / sqrt(total)
                 out[i, j, k] = -distance if here < 0.0 else distance
 
 
 @inline
 def _eikonal(a, b, c):
-    """Return the distance beyond the values a, b and c of the nearest neighbours along the axes (Zhao 2005)."""
+    """Solve the upwind eikonal equation from the nearest neighbours' values a, b and c along the axes (Zhao 2005)."""
     low, high = min(a, min(b, c)), max(a, max(b, c))
     mid = max(min(a, b), min(max(a, b), c))
     d = low + 1.0
@@ -129,56 +137,56 @@ def _eikonal(a, b, c):
 
 
 @inline
-def _known(phi, state, i, j, k, number):
+def _known_distance(phi, state, i, j, k, number):
     return abs(phi[i, j, k]) if state[i, j, k] < number else 1e6
 
 
 @inline
-def _arrive(phi, state, i, j, k, number):
-    """Return the distance of a cell from its neighbours with a state below `number`."""
+def _upwind_distance(phi, state, i, j, k, number):
+    """Return the distance of a cell computed from its neighbours with a state below `number`."""
     n0, n1, n2 = phi.shape
     a = b = c = 1e6
     if i > 0:
-        a = _known(phi, state, i - 1, j, k, number)
+        a = _known_distance(phi, state, i - 1, j, k, number)
     if i < n0 - 1:
-        a = min(a, _known(phi, state, i + 1, j, k, number))
+        a = min(a, _known_distance(phi, state, i + 1, j, k, number))
     if j > 0:
-        b = _known(phi, state, i, j - 1, k, number)
+        b = _known_distance(phi, state, i, j - 1, k, number)
     if j < n1 - 1:
-        b = min(b, _known(phi, state, i, j + 1, k, number))
+        b = min(b, _known_distance(phi, state, i, j + 1, k, number))
     if k > 0:
-        c = _known(phi, state, i, j, k - 1, number)
+        c = _known_distance(phi, state, i, j, k - 1, number)
     if k < n2 - 1:
-        c = min(c, _known(phi, state, i, j, k + 1, number))
+        c = min(c, _known_distance(phi, state, i, j, k + 1, number))
     return _eikonal(a, b, c)
 
 
 @kernel
-def march(phi, state, layers):
-    """Set the distances of cells with state 255, layer by layer from those with state 0; they get their layer's.
+def march_layers(phi, state, layers):
+    """Set the distances of cells with state 255, layer by layer from those with state 0.
 
-    A layer of neighbours is no layer of equal distance, so that all are improved twice from all of their
+    A layer of neighbours is not a layer of equal distance, so all cells are then updated twice from all of their
     neighbours.
     """
     front = np.empty(phi.size, np.int64)
     begin, end = 0, first_front(state, front)
     for number in range(1, layers + 1):
         for at in range(begin, end):
-            i, j, k = unpacked(front[at])
-            d = _arrive(phi, state, i, j, k, number)
+            i, j, k = unpack(front[at])
+            d = _upwind_distance(phi, state, i, j, k, number)
             phi[i, j, k] = -d if phi[i, j, k] < 0.0 else d
         if number < layers:
             begin, end = end, next_front(state, front, begin, end, number + 1)
     for _ in range(2):
         for at in range(end):
-            i, j, k = unpacked(front[at])
-            d = min(_arrive(phi, state, i, j, k, 255), abs(phi[i, j, k]))
+            i, j, k = unpack(front[at])
+            d = min(_upwind_distance(phi, state, i, j, k, 255), abs(phi[i, j, k]))
             phi[i, j, k] = -d if phi[i, j, k] < 0.0 else d
 
 
 @kernel
-def finish(phi, state, far):
-    """Set cells that no layer reached to `far` or minus that."""
+def clamp_far(phi, state, far):
+    """Set cells beyond the last layer to `far` or -`far`."""
     n0, n1, n2 = phi.shape
     for r in range(n0 * n1):
         i, j = r // n1, r % n1
@@ -188,19 +196,19 @@ def finish(phi, state, far):
 
 
 @kernel
-def limit(phi, density, open_part, deep, full, least, most):
-    """Keep the level set near what particles say.
+def merge_particles(phi, density, open_fraction, deep, full, least, most):
+    """Correct the level set where it contradicts the particles.
 
-    Where the part of the volume that particles fill is above `most` the cell's middle is in the liquid, where it is
-    below `least` it is not; between these the level set knows better, as it does where it is below `deep`.
+    A cell centre is in the liquid where particles fill more than `most` of the volume, and in the air where they fill
+    less than `least`. Between these, and where the level set is below `deep`, it is left unchanged.
     """
     n0, n1, n2 = phi.shape
     for r in range(n0 * n1):
         i, j = r // n1, r % n1
         for k in range(n2):
-            if open_part[i, j, k] < 0.1 or phi[i, j, k] < deep:
+            if open_fraction[i, j, k] < 0.1 or phi[i, j, k] < deep:
                 continue
-            filled = density[i, j, k] / (full * open_part[i, j, k])
+            filled = density[i, j, k] / (full * open_fraction[i, j, k])
             if filled > most:
                 phi[i, j, k] = min(phi[i, j, k], most - filled)
             elif filled < least:
@@ -208,8 +216,8 @@ def limit(phi, density, open_part, deep, full, least, most):
 
 
 @inline
-def wet_part(phi, g0, g1, g2):
-    """Return the part of a unit cube where phi + g x < 0, x from its middle (Scardovelli and Zaleski 2000)."""
+def liquid_fraction(phi, g0, g1, g2):
+    """Return the fraction of a unit cube where phi + g x < 0, x from its centre (Scardovelli and Zaleski 2000)."""
     a, b, c = abs(g0) + 1e-7, abs(g1) + 1e-7, abs(g2) + 1e-7
     total = a + b + c
     if total < 1e-6:
@@ -243,8 +251,8 @@ def wet_part(phi, g0, g1, g2):
 
 
 @kernel_pair
-def wet_volumes(phi, open_volume, parts):
-    """`parts` receives the volume of the liquid in each row of cells, in cells."""
+def liquid_volumes(phi, open_volume, parts):
+    """Set `parts` to the volume of liquid in each row of cells, in cells."""
     n0, n1, n2 = phi.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -255,15 +263,15 @@ def wet_volumes(phi, open_volume, parts):
                 continue
             part = 1.0
             if here > -1.0:
-                g0, g1, g2 = _slope(phi, i, j, k)
-                part = wet_part(np.float64(here), np.float64(g0), np.float64(g1), np.float64(g2))
+                g0, g1, g2 = _gradient(phi, i, j, k)
+                part = liquid_fraction(np.float64(here), np.float64(g0), np.float64(g1), np.float64(g2))
             total += part * open_volume[i, j, k]
         parts[r] = total
 
 
 @kernel
 def open_volumes(corners, spacing, out):
-    """Set the part of each cell outside of obstacles, from the distances at its corners [m]."""
+    """Set the open volume fraction of each cell from the solid distances at its corners [m]."""
     n0, n1, n2 = out.shape
     flat = corners.shape[0] == 1
     for r in range(n0 * n1):
@@ -279,12 +287,12 @@ def open_volumes(corners, spacing, out):
                         g0 += 0.0 if flat else (d if a == 1 else -d) / 4
                         g1 += (d if b == 1 else -d) / (count // 2)
                         g2 += (d if c == 1 else -d) / (count // 2)
-            out[i, j, k] = 1.0 - wet_part(mean, g0, g1, g2)
+            out[i, j, k] = 1.0 - liquid_fraction(mean, g0, g1, g2)
 
 
 @kernel
-def smooth_open(values, axis, out):
-    """Weigh a value and its neighbours along `axis` by 1/8, 6/8, 1/8; there is nothing beyond the sides."""
+def smooth_along(values, axis, out):
+    """Smooth along `axis` with the weights 1/8, 6/8, 1/8; values beyond the boundary are 0."""
     n0, n1, n2 = values.shape
     for r in range(n0 * n1):
         i, j = r // n1, r % n1

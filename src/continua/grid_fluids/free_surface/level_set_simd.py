@@ -1,11 +1,11 @@
-"""The work of `level_set_kernels` for sixteen cells at once, in single precision, on lists of cells."""
+"""The kernels of `level_set_kernels` for sixteen cells at once, in single precision, on lists of cells."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import prange
 
-from continua.grid_fluids.advection.advection_simd import blend, trace, value_at
+from continua.grid_fluids.advection.advection_simd import interpolate, trace, value_at
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.lanes16 import (
     WIDE,
@@ -22,17 +22,25 @@ from continua.numerics.lanes16 import (
 )
 
 __all__ = [
-    "WIDE", "add_layer", "advect_cells", "approach", "correct_cells", "list_band", "list_layers", "signs", "sizes",
+    "WIDE",
+    "add_layer",
+    "advect_cells",
+    "apply_magnitudes",
+    "correct_cells",
+    "init_magnitudes",
+    "list_band",
+    "list_layers",
+    "reinitialise",
 ]  # fmt: skip
 
-_GROUP = 64  # blocks of cells of one task
+_GROUP = 64  # blocks of cells per task
 
 
 @kernel
 def list_band(q, band, cells):
-    """List the cells nearer to zero than `band`, and again the last to fill a block of sixteen; return how many.
+    """List the cells nearer to zero than `band`; the last is repeated to fill a block of sixteen. Return the number.
 
-    `cells` receives their places along the axes, shape [3, n], n at least the number of cells and a block more.
+    `cells` receives their indices along the axes, shape [3, n], with n at least one block more than the cells.
     """
     n0, n1, n2 = q.shape
     count = 0
@@ -47,7 +55,7 @@ def list_band(q, band, cells):
 
 @inline
 def _fill_block(cells, count):
-    """List the last cell again until a block of sixteen is full; return how many there are."""
+    """Repeat the last cell until a block of sixteen is full; return the number."""
     while count % WIDE > 0:
         for a in range(3):
             cells[a, count] = cells[a, count - 1]
@@ -57,42 +65,42 @@ def _fill_block(cells, count):
 
 @kernel_pair
 def advect_cells(q, u0, u1, u2, s, cells, count, out, low, high):
-    """Carry the values of listed cells along the flow; `low` and `high` receive their ranges, in the order listed."""
+    """Advect the values of listed cells; `low` and `high` receive the ranges of the samples used, in list order."""
     _, n1, n2 = q.shape
-    every = cells.shape[1]
+    stride = cells.shape[1]
     blocks = count // WIDE
     for group in prange((blocks + _GROUP - 1) // _GROUP):
         for block in range(int(group) * _GROUP, min(blocks, (int(group) + 1) * _GROUP)):
             first = block * WIDE
-            i, j, k = load16(cells, first), load16(cells, every + first), load16(cells, 2 * every + first)
+            i, j, k = load16(cells, first), load16(cells, stride + first), load16(cells, 2 * stride + first)
             x, y, z = trace(u0, u1, u2, 0.5, 0.5, 0.5, i, j, k, s, 2)
-            value, least, most = blend(q, x, y, z, i, j, k)
+            value, lowest, highest = interpolate(q, x, y, z, i, j, k)
             scatter16(out, (i * n1 + j) * n2 + k, 0, value)
-            store16(low, first, least)
-            store16(high, first, most)
+            store16(low, first, lowest)
+            store16(high, first, highest)
 
 
 @kernel_pair
-def correct_cells(q, once, u0, u1, u2, s, cells, count, low, high, out):
-    """MacCormack's correction of `once` in listed cells; a value that leaves its range stays as it is."""
+def correct_cells(q, advected, u0, u1, u2, s, cells, count, low, high, out):
+    """MacCormack correction of `advected` in listed cells; it is rejected where the value would leave its range."""
     _, n1, n2 = q.shape
-    every = cells.shape[1]
+    stride = cells.shape[1]
     blocks = count // WIDE
     for group in prange((blocks + _GROUP - 1) // _GROUP):
         for block in range(int(group) * _GROUP, min(blocks, (int(group) + 1) * _GROUP)):
             first = block * WIDE
-            i, j, k = load16(cells, first), load16(cells, every + first), load16(cells, 2 * every + first)
+            i, j, k = load16(cells, first), load16(cells, stride + first), load16(cells, 2 * stride + first)
             x, y, z = trace(u0, u1, u2, 0.5, 0.5, 0.5, i, j, k, -s, 2)
             at = (i * n1 + j) * n2 + k
-            mine = gather16(once, at, 0)
-            value = mine + 0.5 * (gather16(q, at, 0) - value_at(once, x, y, z, i, j, k))
+            here = gather16(advected, at, 0)
+            value = here + 0.5 * (gather16(q, at, 0) - value_at(advected, x, y, z, i, j, k))
             inside = min16(max16(value, load16(low, first)), load16(high, first))
-            scatter16(out, at, 0, mine + if_same16(value - mine, inside, value))
+            scatter16(out, at, 0, here + if_same16(value - here, inside, value))
 
 
 @kernel_pair
 def add_layer(state, before, number):
-    """Give `number` to the cells with state 255 that have a neighbour with another one in `before`, a copy."""
+    """Put cells with state 255 and a neighbour with another state in `before`, a copy, into layer `number`."""
     n0, n1, n2 = state.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -111,7 +119,7 @@ def add_layer(state, before, number):
 
 @kernel
 def list_layers(state, cells):
-    """List the cells with a state from 1 to 254, and again the last to fill a block; return how many."""
+    """List the cells with a state from 1 to 254; the last is repeated to fill a block. Return the number."""
     n0, n1, n2 = state.shape
     count = 0
     for i in range(n0):
@@ -124,8 +132,8 @@ def list_layers(state, cells):
 
 
 @kernel_pair
-def sizes(phi, state, far, one, two):
-    """Set distances in `one` and `two`: those of cells with state 0, and `far` elsewhere."""
+def init_magnitudes(phi, state, far, one, two):
+    """Set `one` and `two` to the unsigned distances of cells with state 0, and to `far` elsewhere."""
     n0, n1, n2 = phi.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -136,18 +144,18 @@ def sizes(phi, state, far, one, two):
 
 
 @kernel_pair
-def signs(phi, size):
-    """Give the level set the size `size`, and leave its sign."""
+def apply_magnitudes(phi, magnitude):
+    """Set the magnitude of the level set to `magnitude`; the sign stays."""
     n0, n1, n2 = phi.shape
     for r in prange(n0 * n1):
-        row, values = phi[r // n1, r % n1], size[r // n1, r % n1]
+        row, values = phi[r // n1, r % n1], magnitude[r // n1, r % n1]
         for k in range(n2):
             row[k] = -values[k] if row[k] < 0 else values[k]
 
 
 @inline
 def _eikonal(a, b, c):
-    """Return the distance beyond the values of the nearest neighbours along the axes (Zhao 2005)."""
+    """Solve the upwind eikonal equation from the nearest neighbours' values along the axes (Zhao 2005)."""
     low, high = min16(a, min16(b, c)), max16(a, max16(b, c))
     mid = max16(min16(a, b), min16(max16(a, b), c))
     gap = mid - low
@@ -160,15 +168,15 @@ def _eikonal(a, b, c):
 
 
 @kernel_pair
-def approach(old, cells, count, new):
-    """Bring the distances `old` of listed cells nearer to those that their neighbours give them, in `new`."""
+def reinitialise(old, cells, count, new):
+    """One Jacobi update of the distances `old` of listed cells from their neighbours, into `new`."""
     n0, n1, n2 = old.shape
-    every = cells.shape[1]
+    stride = cells.shape[1]
     blocks = count // WIDE
     for group in prange((blocks + _GROUP - 1) // _GROUP):
         for block in range(int(group) * _GROUP, min(blocks, (int(group) + 1) * _GROUP)):
             first = block * WIDE
-            i, j, k = load16(cells, first), load16(cells, every + first), load16(cells, 2 * every + first)
+            i, j, k = load16(cells, first), load16(cells, stride + first), load16(cells, 2 * stride + first)
             row = (i * n1 + j) * n2
             at = row + k
             c = min16(gather16(old, row + max16(k - 1, 0), 0), gather16(old, row + min16(k + 1, n2 - 1), 0))

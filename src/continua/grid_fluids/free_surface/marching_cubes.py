@@ -1,9 +1,8 @@
-"""Marching cubes: the surface where a function on a grid of samples is zero, as triangles.
+"""Marching cubes: the zero level set of a function on a grid of samples, as triangles.
 
-The table of cases is worked out here, not written down. On every face of a cube each run of corners that are inside
-is cut off by one segment, from where one leaves the run to where one enters it. So two cubes with a common face agree
-about it, inside corners that touch across a face only by its diagonal stay apart, and the segments of a cube close to
-loops. Every edge has two triangles, as long as the samples at the border are outside.
+The table of cases is computed. On every face of a cube each run of inside corners is cut off by one segment. So two
+cubes with a common face agree about it, inside corners that are diagonal on a face stay separate, and the segments of a
+cube form closed loops. Every edge has two triangles if the samples at the border are outside.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ _PARALLEL_FROM = 32768
 
 
 def _edges() -> list[tuple[int, int]]:
-    """Return axis and lower corner of the twelve edges; corner 4 a + 2 b + c is at (a, b, c)."""
+    """Return axis and lower corner of the twelve edges; corner 4 a + 2 b + c lies at (a, b, c)."""
     return [(axis, corner) for axis in range(3) for corner in range(8) if not corner & (4 >> axis)]
 
 
 def _faces() -> list[list[int]]:
-    """Return the corners of the six faces, in turn as seen from outside."""
+    """Return the corners of the six faces in order, as seen from outside."""
     faces = []
     for axis in range(3):
         one, two = (4 >> (axis + 1) % 3), (4 >> (axis + 2) % 3)
@@ -62,9 +61,9 @@ def _loops(inside: int) -> list[list[int]]:
 
 
 def _fan(loop: list[int]) -> list[tuple[int, int, int]]:
-    """Return the triangles of a loop around one of its edges: that with the fewest diagonals in a face of the cube.
+    """Return the triangle fan of a loop around the edge that gives the fewest diagonals in a face of the cube.
 
-    A diagonal in a face could meet a segment of the cube on the other side.
+    A diagonal in a face could coincide with a segment of the neighbouring cube.
     """
     edges = [{low, low | (4 >> axis)} for axis, low in _edges()]
     faces = [set(face) for face in _faces()]
@@ -80,7 +79,7 @@ def _fan(loop: list[int]) -> list[tuple[int, int, int]]:
 
 @cache
 def _table() -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return how many triangles each case has, their edges, and axis and lower corner of every edge."""
+    """Return the number of triangles of each case, their edges, and axis and lower corner of every edge."""
     cases = []
     for inside in range(256):
         triangles = [triangle for loop in _loops(inside) for triangle in _fan(loop)]
@@ -94,9 +93,9 @@ def _table() -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
 
 
 def marching_cubes(values: NDArray) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return points in samples from the first, shape [n, 3], and triangles [k, 3] around where `values` is negative.
+    """Return points in samples from the first, shape [n, 3], and triangles [k, 3] of the zero level set of `values`.
 
-    Triangles face the positive side. The result does not depend on the number of threads.
+    Triangles face the positive side. Results are bitwise identical for any number of threads.
     """
     n0, n1, _ = values.shape
     counts, edges, ends = _table()

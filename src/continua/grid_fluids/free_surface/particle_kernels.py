@@ -1,11 +1,11 @@
-"""Compiled work on the particles of a liquid: to the grid, sorted by cells, put into cells that lack them.
+"""Compiled particle operations of a liquid: transfer to the grid, sorting by cell, reseeding.
 
-A particle is a row of 15 numbers: its place in cells from the corner of the grid along the array axes (3), its velocity
-[m/s] (3), and the slopes of the three velocity components along the three axes [m/s a cell] (9). The place along the
-first axis of a plane grid is 0.5 and stays so.
+A particle is a row of 15 numbers: its position in cells from the corner of the grid along the array axes (3), its
+velocity [m/s] (3), and the gradients of the three velocity components along the three axes [m/s per cell] (9). The
+position along the first axis of a plane grid is always 0.5.
 
-Sums over particles at a sample of the grid are made slab by slab, even slabs first, then odd ones: slabs of one colour
-never write to the same sample, and each goes through its particles in order. The bits do not depend on the threads.
+Particles are scattered to the grid slab by slab, even slabs first, then odd ones: slabs of one colour never write to
+the same sample, and each visits its particles in order. Results are bitwise identical for any number of threads.
 """
 
 from __future__ import annotations
@@ -14,17 +14,27 @@ import numpy as np
 from numba import prange
 
 from continua.grid_fluids.advection.advection_kernels import value_at
-from continua.grid_fluids.free_surface.particle_motion_kernels import FLYING, GROUP, sample
+from continua.grid_fluids.free_surface.particle_motion_kernels import BALLISTIC, GROUP, sample
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.spread8 import spread8
 
 __all__ = [
-    "WIDTH", "cells_of", "density", "energies", "pick_rows", "scatter", "seed_cells", "sort_order", "thin",
-    "velocities",
-]  # fmt: skip
+    "ROW_LENGTH",
+    "SLAB_LAYERS",
+    "cells_of",
+    "cull",
+    "density",
+    "gather_rows",
+    "normalise_velocities",
+    "particle_sums",
+    "particles_to_grid",
+    "seed_particles",
+    "sort_order",
+    "unit_random",
+]
 
-WIDTH = 15  # numbers of a particle
-SLAB = 4  # layers of cells along the slowest axis that one task adds up
+ROW_LENGTH = 15  # numbers per particle
+SLAB_LAYERS = 4  # layers of cells along the slowest axis per task
 
 
 @inline
@@ -39,7 +49,7 @@ def unit_random(seed, number):
 
 @kernel
 def cells_of(rows, n0, n1, n2, cells):
-    """Write the number of the cell of each particle."""
+    """Write the flat cell index of each particle."""
     count = len(rows)
     for g in range((count + GROUP - 1) // GROUP):
         for p in range(g * GROUP, min(count, (g + 1) * GROUP)):
@@ -51,7 +61,7 @@ def cells_of(rows, n0, n1, n2, cells):
 
 @kernel
 def sort_order(cells, starts, order):
-    """Sort particles by cells, those of a cell in their old order; `starts` is one longer than there are cells."""
+    """Counting sort of particles by cell, stable within a cell; `starts` has one entry more than there are cells."""
     starts[:] = 0
     total = len(starts) - 1
     for p in range(len(cells)):
@@ -68,32 +78,32 @@ def sort_order(cells, starts, order):
 
 
 @kernel_pair
-def pick_rows(rows, new, order, out):
-    """Copy rows and the new ones, which are numbered after them, in `order`."""
+def gather_rows(rows, new, order, out):
+    """Copy `rows`, followed by `new`, in `order`."""
     count, old = len(out), len(rows)
     for g in prange((count + GROUP - 1) // GROUP):
         for p in range(g * GROUP, min(count, (g + 1) * GROUP)):
             q = order[p]
             target, source = out[p], rows[q] if q < old else new[q - old]
-            for a in range(WIDTH):
+            for a in range(ROW_LENGTH):
                 target[a] = source[a]
 
 
 @inline
-def _near(x, n, real):
-    """Return the lower of two samples, the part of the way to the upper, and the way from the place to the lower."""
+def _stencil(x, n, real):
+    """Return the lower of two samples, the fraction to the upper, and the offset of the lower from x."""
     inside = min(max(x, real(0.0)), real(n - 1))
     i = min(int(inside), n - 2)
     return i, inside - real(i), real(i) - x
 
 
 @kernel_pair
-def scatter(rows, aside, starts, layer, slabs, colour, n0, n1, n2, g0, g1, g2):
+def particles_to_grid(rows, phase, starts, layer, slabs, colour, n0, n1, n2, g0, g1, g2):
     """Add momentum and weight of the particles in every other slab to the faces.
 
     Args:
         rows: Particles, sorted by cells.
-        aside: Where particles are; those that fly take no part.
+        phase: Phase of the particles; ballistic ones are skipped.
         starts: First particle of each cell.
         layer: Cells of one layer across the slowest axis.
         slabs: Number of slabs.
@@ -101,7 +111,7 @@ def scatter(rows, aside, starts, layer, slabs, colour, n0, n1, n2, g0, g1, g2):
         n0: Cells along the first axis; `n1` and `n2` along the others.
         n1: Along the second.
         n2: Along the third.
-        g0: Momentum and weight in turn of the faces across the first axis, flat; `g1` and `g2` of the others.
+        g0: Momentum and weight, interleaved, of the faces across the first axis, flat; `g1` and `g2` of the others.
         g1: Across the second.
         g2: Across the third.
     """
@@ -111,20 +121,20 @@ def scatter(rows, aside, starts, layer, slabs, colour, n0, n1, n2, g0, g1, g2):
     cells = len(starts) - 1
     for pair in prange((slabs - colour + 1) // 2):
         slab = 2 * pair + colour
-        first = starts[min(slab * SLAB * layer, cells)]
-        last = starts[min((slab + 1) * SLAB * layer, cells)]
+        first = starts[min(slab * SLAB_LAYERS * layer, cells)]
+        last = starts[min((slab + 1) * SLAB_LAYERS * layer, cells)]
         for p in range(first, last):
-            if aside[p] == FLYING:
+            if phase[p] == BALLISTIC:
                 continue
             row = rows[p]
-            j, g, y = _near(row[1], n1 + 1, real)
-            k, h, z = _near(row[2], n2 + 1, real)
-            jm, gm, ym = _near(row[1] - half, n1, real)
-            km, hm, zm = _near(row[2] - half, n2, real)
+            j, g, y = _stencil(row[1], n1 + 1, real)
+            k, h, z = _stencil(row[2], n2 + 1, real)
+            jm, gm, ym = _stencil(row[1] - half, n1, real)
+            km, hm, zm = _stencil(row[2] - half, n2, real)
             im, fm, xm = 0, real(0.0), real(0.0)
             if not flat:
-                i, f, x = _near(row[0], n0 + 1, real)
-                im, fm, xm = _near(row[0] - half, n0, real)
+                i, f, x = _stencil(row[0], n0 + 1, real)
+                im, fm, xm = _stencil(row[0] - half, n0, real)
                 at = (i * n1 + jm) * n2 + km
                 v = row[3] + row[6] * x + row[7] * ym + row[8] * zm
                 spread8(g0, at, n1 * n2, n2, f, gm, hm, v, row[6], row[7], row[8])
@@ -137,8 +147,8 @@ def scatter(rows, aside, starts, layer, slabs, colour, n0, n1, n2, g0, g1, g2):
 
 
 @kernel_pair
-def velocities(grid, u, old):
-    """Set face velocities from momentum and weight, also in `old`; faces without particles keep theirs."""
+def normalise_velocities(grid, u, old):
+    """Divide momentum by weight on the faces, and copy to `old`; faces without particles keep their velocity."""
     n0, n1, n2 = u.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -150,16 +160,17 @@ def velocities(grid, u, old):
 
 @kernel_pair
 def density(rows, starts, slabs, colour, phi, deep, out):
-    """Add to `out` how many particles are near the middles of cells, weighted linearly up to a spacing away.
+    """Add to `out` the number of particles around cell centres, with linear weights.
 
     Args:
         rows: Particles, sorted by cells.
         starts: First particle of each cell.
         slabs: Number of slabs.
         colour: 0 for even slabs, 1 for odd ones.
-        phi: Level set in the middles of cells.
-        deep: The particles of cells where it is below this are left out.
-        out: One more sample on every side of the grid, for the shares of nobody; not along the first axis of a plane.
+        phi: Level set at cell centres.
+        deep: Particles of cells where it is below this are skipped.
+        out: Has one more sample on every side of the grid, for weights that fall outside; not along the first axis of a
+            plane grid.
     """
     real = out.dtype.type
     m0, m1, m2 = phi.shape
@@ -169,7 +180,7 @@ def density(rows, starts, slabs, colour, phi, deep, out):
     slow = m1 if flat else m0
     for pair in prange((slabs - colour + 1) // 2):
         slab = 2 * int(pair) + colour
-        for layer in range(slab * SLAB, min((slab + 1) * SLAB, slow)):
+        for layer in range(slab * SLAB_LAYERS, min((slab + 1) * SLAB_LAYERS, slow)):
             for line in range(1 if flat else m1):
                 below = phi[0, layer] if flat else phi[layer, line]
                 cell = (layer if flat else layer * m1 + line) * m2
@@ -197,8 +208,8 @@ def density(rows, starts, slabs, colour, phi, deep, out):
 
 
 @kernel
-def thin(cells, counts, most, gone):
-    """Count the particles of each cell, and drop those above `most` in one; the later ones go."""
+def cull(cells, counts, most, gone):
+    """Count the particles of each cell, and mark those beyond the first `most` of a cell as gone."""
     counts[:] = 0
     for p in range(len(cells)):
         c = cells[p]
@@ -210,18 +221,18 @@ def thin(cells, counts, most, gone):
 
 
 @kernel
-def seed_cells(phi, counts, shut, across, below, least, seed, u0, u1, u2, out):
-    """Put particles into cells that have too few, and return how many; with an empty `out` they are only counted.
+def seed_particles(phi, counts, solid, per_axis, below, least, seed, u0, u1, u2, out):
+    """Seed particles in cells that have too few; return their number. With an empty `out` they are only counted.
 
     Args:
-        phi: Level set in the middles of cells, in cells.
+        phi: Level set at cell centres, in cells.
         counts: Particles in each cell, flat.
-        shut: Cells whose middle is inside of an obstacle, flat, or empty.
-        across: Particles along an axis of a cell.
-        below: Particles are put where the level set is below this.
-        least: A cell with fewer particles gets new ones in all of its parts.
+        solid: Cells whose centre is inside an obstacle, flat, or empty.
+        per_axis: Particles per axis of a cell.
+        below: Particles are seeded where the level set is below this.
+        least: Cells with fewer particles get new ones in all of their subcells.
         seed: Of the jitter (uint64).
-        u0: Velocities on the faces, which particles take over; `u1` and `u2` of the other axes.
+        u0: Face velocities that particles are initialised with; `u1` and `u2` of the other axes.
         u1: Across the second axis.
         u2: Across the third axis.
         out: Receives the particles.
@@ -233,19 +244,19 @@ def seed_cells(phi, counts, shut, across, below, least, seed, u0, u1, u2, out):
         for j in range(n1):
             for k in range(n2):
                 cell = (i * n1 + j) * n2 + k
-                if phi[i, j, k] > below + 1.0 or counts[cell] >= least or (shut.size > 0 and shut[cell]):
+                if phi[i, j, k] > below + 1.0 or counts[cell] >= least or (solid.size > 0 and solid[cell]):
                     continue
                 number = 0
-                for a in range(1 if flat else across):
-                    for b in range(across):
-                        for c in range(across):
+                for a in range(1 if flat else per_axis):
+                    for b in range(per_axis):
+                        for c in range(per_axis):
                             key = np.uint64(cell * 64 + number) * np.uint64(3)
                             number += 1
                             r0 = 0.8 * unit_random(seed, key) + 0.1
                             r1 = 0.8 * unit_random(seed, key + np.uint64(1)) + 0.1
                             r2 = 0.8 * unit_random(seed, key + np.uint64(2)) + 0.1
-                            x = 0.5 if flat else i + (a + r0) / across
-                            y, z = j + (b + r1) / across, k + (c + r2) / across
+                            x = 0.5 if flat else i + (a + r0) / per_axis
+                            y, z = j + (b + r1) / per_axis, k + (c + r2) / per_axis
                             if not value_at(phi, x - 0.5, y - 0.5, z - 0.5) < below:
                                 continue
                             if found < len(out):
@@ -263,8 +274,8 @@ def seed_cells(phi, counts, shut, across, below, least, seed, u0, u1, u2, out):
 
 
 @kernel
-def energies(rows, parts):
-    """`parts` receives, for each task, the sum of squares of velocity, and the sums of the places; shape [n, 4]."""
+def particle_sums(rows, parts):
+    """Set `parts` [n, 4] to the sums of squared velocity and of positions over each task."""
     count = len(rows)
     for group in range(len(parts)):
         square = x = y = z = 0.0

@@ -1,6 +1,6 @@
-"""The motion of the particles of a liquid: along the flow, out of walls, and which of them fly.
+"""Compiled motion of the particles of a liquid: along the flow, out of walls, or ballistic in the air.
 
-For their rows see `particle_kernels`.
+The rows of particles are described in `particle_kernels`.
 """
 
 from __future__ import annotations
@@ -10,39 +10,50 @@ from numba import prange
 from continua.grid_fluids.advection.advection_kernels import value_at
 from continua.numerics import inline, kernel_pair
 
-__all__ = ["FLYING", "GROUP", "drift", "fly", "move", "move_one", "push_out", "sample", "stop"]
+__all__ = [
+    "BALLISTIC",
+    "CELL_CENTRED",
+    "GROUP",
+    "classify_phases",
+    "displace",
+    "move",
+    "move_one",
+    "resolve_penetration",
+    "sample",
+    "stop_at_solid",
+]
 
-GROUP = 1024  # particles of one task
-MIDDLES = 3  # no axis: samples in the middles of cells
-INSIDE, OUTSIDE, FLYING = 0, 1, 2  # in the liquid, just above its surface, or alone in the air
+GROUP = 1024  # particles per task
+CELL_CENTRED = 3  # no axis: samples at cell centres
+SUBMERGED, DETACHED, BALLISTIC = 0, 1, 2  # in the liquid, just above its surface, or in free flight
 
 
 @inline
-def _corner(x, n, real):
-    """Return the lower of two samples and the part of the way to the upper, which are inside of n samples."""
+def _split(x, n, real):
+    """Return the lower of two samples and the fraction to the upper, clamped to n samples."""
     x = min(max(x, real(0.0)), real(n - 1))
     i = min(int(x), max(n - 2, 0))
     return i, x - real(i)
 
 
 @inline
-def _place(axis, x, y, z, shape, real):
-    """Return a place in samples of a velocity component: two lower samples and parts of the way a direction."""
+def _stencil(axis, x, y, z, shape, real):
+    """Return a position in samples of a velocity component, the lower samples, and the fractions to the next."""
     half = real(0.5)
     px = x if axis == 0 else x - half
     py = y if axis == 1 else y - half
     pz = z if axis == 2 else z - half
-    i, f = _corner(px, shape[0], real)
-    j, g = _corner(py, shape[1], real)
-    k, h = _corner(pz, shape[2], real)
+    i, f = _split(px, shape[0], real)
+    j, g = _split(py, shape[1], real)
+    k, h = _split(pz, shape[2], real)
     return px, py, pz, i, j, k, f, g, h
 
 
 @inline
-def _value(u, axis, flat, x, y, z):
-    """Return a velocity component at a place, or what has samples in the middles of cells."""
+def _interpolate(u, axis, flat, x, y, z):
+    """Interpolate a velocity component, or a quantity at cell centres, at a position."""
     real = u.dtype.type
-    _, _, _, i, j, k, f, g, h = _place(axis, x, y, z, u.shape, real)
+    _, _, _, i, j, k, f, g, h = _stencil(axis, x, y, z, u.shape, real)
     one, two = u[i, j], u[i, j + 1]
     low, high = one[k] + h * (one[k + 1] - one[k]), two[k] + h * (two[k + 1] - two[k])
     here = low + g * (high - low)
@@ -55,9 +66,9 @@ def _value(u, axis, flat, x, y, z):
 
 @inline
 def sample(u, axis, flat, x, y, z):
-    """Return a velocity component at a place, and its slopes along the axes; none along which it goes on constantly."""
+    """Return a velocity component at a position, and its gradient; 0 along axes where it is clamped."""
     real = u.dtype.type
-    px, py, pz, i, j, k, f, g, h = _place(axis, x, y, z, u.shape, real)
+    px, py, pz, i, j, k, f, g, h = _stencil(axis, x, y, z, u.shape, real)
     zero = real(0.0)
     one, two = u[i, j], u[i, j + 1]
     d1, d2 = one[k + 1] - one[k], two[k + 1] - two[k]
@@ -82,15 +93,15 @@ def sample(u, axis, flat, x, y, z):
 
 
 @inline
-def _component(row, axis, flat, u, old, flip):
-    """Give a particle one velocity component, and return that of the grid.
+def _update_component(row, axis, flat, u, old, flip):
+    """Update one velocity component of a particle, and return that of the grid.
 
-    It is that of the grid, and the part `flip` of the particle's own with what the grid gained.
+    With `flip` > 0 that fraction of the particle's deviation from the old grid velocity is kept (FLIP).
     """
     value, s0, s1, s2 = sample(u, axis, flat, row[0], row[1], row[2])
     own = value
     if flip > 0:
-        own += flip * (row[3 + axis] - _value(old, axis, flat, row[0], row[1], row[2]))
+        own += flip * (row[3 + axis] - _interpolate(old, axis, flat, row[0], row[1], row[2]))
     row[3 + axis] = own
     row[6 + 3 * axis] = s0
     row[7 + 3 * axis] = s1
@@ -99,17 +110,17 @@ def _component(row, axis, flat, u, old, flip):
 
 
 @inline
-def _clear(corners, x, y, z):
-    """Return the distance to obstacles at a corner of the cell [m]."""
+def _corner_distance(corners, x, y, z):
+    """Return the distance to obstacles at the first corner of the cell [m]."""
     n0, n1, n2 = corners.shape
     return corners[min(int(x), n0 - 1), min(int(y), n1 - 1), min(int(z), n2 - 1)]
 
 
 @inline
-def move_one(row, flying, flat, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2):
-    """Give one particle the velocity of the grid and carry it along; see `move`."""
+def move_one(row, ballistic, flat, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2):
+    """Update the velocity of one particle from the grid and advect it; see `move`."""
     half = row.dtype.type(0.5)
-    if flying:
+    if ballistic:
         row[3] += fall0
         row[4] += fall1
         row[5] += fall2
@@ -119,21 +130,21 @@ def move_one(row, flying, flat, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, f
         return
     x, y, z = row[0], row[1], row[2]
     if not flat:
-        x += half * s * _component(row, 0, flat, u0, b0, flip)
-    y += half * s * _component(row, 1, flat, u1, b1, flip)
-    z += half * s * _component(row, 2, flat, u2, b2, flip)
+        x += half * s * _update_component(row, 0, flat, u0, b0, flip)
+    y += half * s * _update_component(row, 1, flat, u1, b1, flip)
+    z += half * s * _update_component(row, 2, flat, u2, b2, flip)
     if not flat:
-        row[0] += s * _value(u0, 0, flat, x, y, z)
-    row[1] += s * _value(u1, 1, flat, x, y, z)
-    row[2] += s * _value(u2, 2, flat, x, y, z)
+        row[0] += s * _interpolate(u0, 0, flat, x, y, z)
+    row[1] += s * _interpolate(u1, 1, flat, x, y, z)
+    row[2] += s * _interpolate(u2, 2, flat, x, y, z)
 
 
 @inline
-def stop(row, x, y, z, corners, spacing):
-    """End the path of a particle from (x, y, z) where it enters an obstacle, so that it cannot pass through."""
+def stop_at_solid(row, x, y, z, corners, spacing):
+    """End the path of a particle from (x, y, z) where it enters an obstacle, so that it cannot tunnel through."""
     dx, dy, dz = row[0] - x, row[1] - y, row[2] - z
     far = max(abs(dx), max(abs(dy), abs(dz)))
-    if _clear(corners, x, y, z) > (1.8 * far + 2.5) * spacing:
+    if _corner_distance(corners, x, y, z) > (1.8 * far + 2.5) * spacing:
         return
     parts = min(int(2.0 * far) + 1, 100)
     for part in range(1, parts + 1):
@@ -144,17 +155,17 @@ def stop(row, x, y, z, corners, spacing):
 
 
 @kernel_pair
-def move(rows, aside, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2, corners, spacing):
-    """Give particles the velocity of the grid and carry them along it; those that fly fall freely.
+def move(rows, phase, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2, corners, spacing):
+    """Update the velocities of particles from the grid and advect them (midpoint rule); ballistic ones fall freely.
 
     Args:
         rows: Particles.
-        aside: Where particles are; those that fly take no part.
+        phase: Phase of the particles; ballistic ones do not interact with the grid.
         u0: Velocity on the faces across the first axis; `u1` and `u2` of the others.
         b0: The same before forces and pressure; likewise `b1` and `b2`.
-        flip: Part of the particle's own velocity that is kept (FLIP); with 0 only that of the grid counts (APIC).
+        flip: Fraction of the particle's own velocity that is kept (FLIP); 0 is APIC.
         s: Time step over the spacing [s/m].
-        fall0: What free fall adds to the velocity in the step along the first axis [m/s]; likewise the others.
+        fall0: Velocity gained by free fall in the step along the first axis [m/s]; likewise the others.
         corners: Distances to obstacles at the corners of cells [m], or empty; paths end where they enter one.
         spacing: Of the grid [m].
     """
@@ -165,45 +176,45 @@ def move(rows, aside, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2, corn
         for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
             row = rows[p]
             x, y, z = row[0], row[1], row[2]
-            flying = aside[p] == FLYING
-            move_one(row, flying, flat, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2)
+            ballistic = phase[p] == BALLISTIC
+            move_one(row, ballistic, flat, u0, u1, u2, b0, b1, b2, flip, s, fall0, fall1, fall2)
             if solid:
-                stop(row, x, y, z, corners, spacing)
+                stop_at_solid(row, x, y, z, corners, spacing)
 
 
 @kernel_pair
-def drift(rows, aside, u0, u1, u2):
-    """Move particles that do not fly by a displacement on the faces, in cells; their velocity stays."""
+def displace(rows, phase, u0, u1, u2):
+    """Move all but ballistic particles by a displacement on the faces, in cells; velocities stay unchanged."""
     count = len(rows)
     flat = u1.shape[0] == 1
     for group in prange((count + GROUP - 1) // GROUP):
         for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
-            if aside[p] == FLYING:
+            if phase[p] == BALLISTIC:
                 continue
             row = rows[p]
             x, y, z = row[0], row[1], row[2]
             if not flat:
-                row[0] += _value(u0, 0, flat, x, y, z)
-            row[1] += _value(u1, 1, flat, x, y, z)
-            row[2] += _value(u2, 2, flat, x, y, z)
+                row[0] += _interpolate(u0, 0, flat, x, y, z)
+            row[1] += _interpolate(u1, 1, flat, x, y, z)
+            row[2] += _interpolate(u2, 2, flat, x, y, z)
 
 
 @kernel_pair
-def push_out(rows, corners, spacing, margin, low, high, n0, n1, n2, aside, cells):
-    """Keep particles inside of the box and outside of obstacles, and find the cells they are in.
+def resolve_penetration(rows, corners, spacing, margin, low, high, n0, n1, n2, phase, cells):
+    """Push particles into the box and out of obstacles, and find their cells.
 
     Args:
         rows: Particles.
         corners: Distances to obstacles at the corners of cells [m], or empty.
         spacing: Of the grid [m].
-        margin: Distance that particles keep from walls, in cells.
-        low: For each axis whether particles may leave at its lower end; `high` likewise.
-        high: At the upper end.
+        margin: Least distance of particles from walls, in cells.
+        low: For each axis whether particles may leave at its lower end.
+        high: The same for the upper end.
         n0: Cells along the first axis; `n1` and `n2` along the others.
         n1: Along the second.
         n2: Along the third.
-        aside: Where particles are; those that fly lose what they would go on into obstacles.
-        cells: Receives the numbers of their cells; n0 n1 n2 for those that left.
+        phase: Phase of the particles; ballistic ones lose their velocity into obstacles.
+        cells: Receives their flat cell indices; n0 n1 n2 for those that left.
     """
     count = len(rows)
     sizes = (n0, n1, n2)
@@ -211,7 +222,7 @@ def push_out(rows, corners, spacing, margin, low, high, n0, n1, n2, aside, cells
     solid = corners.size > 0
     for group in prange((count + GROUP - 1) // GROUP):
         for p in range(group * GROUP, min(count, (group + 1) * GROUP)):
-            if solid and _clear(corners, rows[p, 0], rows[p, 1], rows[p, 2]) < 3.0 * spacing:
+            if solid and _corner_distance(corners, rows[p, 0], rows[p, 1], rows[p, 2]) < 3.0 * spacing:
                 for _ in range(2):
                     x, y, z = rows[p, 0], rows[p, 1], rows[p, 2]
                     d = value_at(corners, x, y, z) / spacing
@@ -225,15 +236,15 @@ def push_out(rows, corners, spacing, margin, low, high, n0, n1, n2, aside, cells
                     if not 0.0 < size < 1e20:
                         break
                     g0, g1, g2 = g0 / size, g1 / size, g2 / size
-                    lift = min(margin - d, 1.0)
-                    rows[p, 0] += lift * g0
-                    rows[p, 1] += lift * g1
-                    rows[p, 2] += lift * g2
-                    inward = min(rows[p, 3] * g0 + rows[p, 4] * g1 + rows[p, 5] * g2, 0.0)
-                    if aside[p] == FLYING:
-                        rows[p, 3] -= inward * g0
-                        rows[p, 4] -= inward * g1
-                        rows[p, 5] -= inward * g2
+                    push = min(margin - d, 1.0)
+                    rows[p, 0] += push * g0
+                    rows[p, 1] += push * g1
+                    rows[p, 2] += push * g2
+                    normal_velocity = min(rows[p, 3] * g0 + rows[p, 4] * g1 + rows[p, 5] * g2, 0.0)
+                    if phase[p] == BALLISTIC:
+                        rows[p, 3] -= normal_velocity * g0
+                        rows[p, 4] -= normal_velocity * g1
+                        rows[p, 5] -= normal_velocity * g2
             left = False
             for a in range(1 if flat else 0, 3):
                 x = rows[p, a]
@@ -256,16 +267,16 @@ def push_out(rows, corners, spacing, margin, low, high, n0, n1, n2, aside, cells
 
 
 @kernel_pair
-def fly(rows, starts, phi, out, far, aside):
-    """Tell which particles, sorted by cells, are farther than `out`, and than `far`, above the surface, in cells."""
+def classify_phases(rows, starts, phi, out, far, phase):
+    """Classify particles, sorted by cell: detached above `out`, ballistic above `far` cells above the surface."""
     n0, n1, n2 = phi.shape
     for r in prange(n0 * n1):
         for k in range(n2):
             first, last = starts[r * n2 + k], starts[r * n2 + k + 1]
             if phi[r // n1, r % n1, k] <= out - 2.0:
                 for p in range(first, last):
-                    aside[p] = INSIDE
+                    phase[p] = SUBMERGED
                 continue
             for p in range(first, last):
-                above = _value(phi, MIDDLES, n0 == 1, rows[p, 0], rows[p, 1], rows[p, 2])
-                aside[p] = FLYING if above > far else (OUTSIDE if above > out else INSIDE)
+                above = _interpolate(phi, CELL_CENTRED, n0 == 1, rows[p, 0], rows[p, 1], rows[p, 2])
+                phase[p] = BALLISTIC if above > far else (DETACHED if above > out else SUBMERGED)

@@ -1,26 +1,26 @@
-"""Compiled surface tension of a liquid: the curvature of its surface, and the pressure that makes on it."""
+"""Compiled surface tension of a liquid: the curvature of its surface, and the pressure jump across it."""
 
 from __future__ import annotations
 
 from numba import prange
 
-from continua.grid_fluids.flow_kernels import before_face
-from continua.grid_fluids.pressure.ghost_fluid_kernels import reach
+from continua.grid_fluids.pressure.ghost_fluid_kernels import ghost_fluid_weight
+from continua.grid_fluids.pressure.projection_kernels import before_face
 from continua.numerics import inline, kernel_pair
 
-__all__ = ["add_tension", "curvatures", "tension_sources"]
+__all__ = ["add_surface_tension", "curvatures", "surface_tension_rhs"]
 
 
 @inline
 def _at(phi, i, j, k):
-    """Return the level set in a cell, mirrored at the sides of the box."""
+    """Return the level set in a cell, mirrored at the domain boundary."""
     n0, n1, n2 = phi.shape
     return phi[min(max(i, 0), n0 - 1), min(max(j, 0), n1 - 1), min(max(k, 0), n2 - 1)]
 
 
 @inline
 def _curvature(phi, i, j, k):
-    """Return the divergence of the normal of the level set in a cell, one over cells, by second differences."""
+    """Return the curvature of the level set in a cell [1/cells], the divergence of its normal."""
     c = _at(phi, i, j, k)
     a, b = _at(phi, i - 1, j, k), _at(phi, i + 1, j, k)
     gx, hxx = 0.5 * (b - a), a + b - 2.0 * c
@@ -44,7 +44,7 @@ def _curvature(phi, i, j, k):
 
 @kernel_pair
 def curvatures(phi, band, most, kappa):
-    """Set the curvature of the level set, one over cells, where it is at most `band` cells; between -most and most."""
+    """Set the curvature [1/cells] where the level set is within `band` cells, clamped to [-most, most]."""
     n0, n1, n2 = phi.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -56,14 +56,14 @@ def curvatures(phi, band, most, kappa):
 
 @inline
 def _jump(phi, kappa, i, j, k, a, b, c):
-    """Return the curvature on the surface between a wet cell (i, j, k) and a dry one, over the part of the way."""
-    way = reach(phi[i, j, k], phi[a, b, c])
-    return (kappa[i, j, k] + (kappa[a, b, c] - kappa[i, j, k]) / way) * way
+    """Return the curvature on the surface between a wet cell (i, j, k) and a dry one, divided by theta."""
+    weight = ghost_fluid_weight(phi[i, j, k], phi[a, b, c])
+    return (kappa[i, j, k] + (kappa[a, b, c] - kappa[i, j, k]) / weight) * weight
 
 
 @kernel_pair
-def tension_sources(b, phi, w0, w1, w2, kappa, scale):
-    """Add what the pressure on the surface, `scale` times its curvature, gives to the equations of wet cells."""
+def surface_tension_rhs(b, phi, w0, w1, w2, kappa, scale):
+    """Add the surface pressure, `scale` times the curvature, to the right-hand side b of wet cells."""
     n0, n1, n2 = phi.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -87,8 +87,8 @@ def tension_sources(b, phi, w0, w1, w2, kappa, scale):
 
 
 @kernel_pair
-def add_tension(u, phi, part, axis, kappa, scale):
-    """Add the gradient that the pressure on the surface, `scale` times its curvature, makes on faces beside it."""
+def add_surface_tension(u, phi, fraction, axis, kappa, scale):
+    """Add the gradient of the surface pressure, `scale` times the curvature, to the faces beside the surface."""
     n0, n1, n2 = phi.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
@@ -97,7 +97,7 @@ def add_tension(u, phi, part, axis, kappa, scale):
         for k in range(1 if axis == 2 else 0, n2):
             a, b, c = before_face(axis, i, j, k)
             here, before = phi[i, j, k] < 0.0, phi[a, b, c] < 0.0
-            if part[i, j, k] > 0 and here != before:
+            if fraction[i, j, k] > 0 and here != before:
                 if here:
                     u[i, j, k] += scale * _jump(phi, kappa, i, j, k, a, b, c)
                 else:

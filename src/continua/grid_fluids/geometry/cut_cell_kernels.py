@@ -1,4 +1,4 @@
-"""Open parts of faces from distances at the corners of cells, clipped exactly as linear functions."""
+"""Compiled open fractions of cell faces from signed distances at the corners, clipped exactly as linear functions."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from numba import prange
 from continua.numerics import inline, kernel, kernel_pair
 
 __all__ = [
-    "closed_cells", "face_parts", "known_cells", "known_faces", "layers", "layers_within", "nearest_of",
-    "snap_corners", "wall_cells",
-]  # fmt: skip
+    "edge_fraction",
+    "face_fractions",
+    "list_wall_cells",
+    "mark_solid_cells",
+    "mark_valid_cells",
+    "mark_valid_faces",
+    "merge_distances",
+    "snap_corners",
+    "square_fraction",
+    "triangle_fraction",
+]
 
 
 @inline
-def _corner_part(a, b, c):
-    """Part of a triangle around its corner a, whose sign differs from that of b and c."""
+def _corner_fraction(a, b, c):
+    """Fraction of a triangle around its corner a, whose sign differs from that of b and c."""
     return a * a / ((a - b) * (a - c))
 
 
 @inline
-def triangle_part(a, b, c):
-    """Part of a triangle where the linear function with the corner values a, b, c is above zero."""
+def triangle_fraction(a, b, c):
+    """Fraction of a triangle where the linear function with the corner values a, b, c is positive."""
     count = (1 if a > 0.0 else 0) + (1 if b > 0.0 else 0) + (1 if c > 0.0 else 0)
     if count == 0:
         return 0.0
@@ -28,16 +36,16 @@ def triangle_part(a, b, c):
         return 1.0
     if count == 1:
         if a > 0.0:
-            return _corner_part(a, b, c)
-        return _corner_part(b, c, a) if b > 0.0 else _corner_part(c, a, b)
+            return _corner_fraction(a, b, c)
+        return _corner_fraction(b, c, a) if b > 0.0 else _corner_fraction(c, a, b)
     if a <= 0.0:
-        return 1.0 - _corner_part(a, b, c)
-    return 1.0 - (_corner_part(b, c, a) if b <= 0.0 else _corner_part(c, a, b))
+        return 1.0 - _corner_fraction(a, b, c)
+    return 1.0 - (_corner_fraction(b, c, a) if b <= 0.0 else _corner_fraction(c, a, b))
 
 
 @inline
-def square_part(a, b, c, d):
-    """Open part of a square with the corner values a, b, c, d in turn: four triangles around its middle."""
+def square_fraction(a, b, c, d):
+    """Open fraction of a square with the corner values a, b, c, d in order: four triangles around its centre."""
     low = min(min(a, b), min(c, d))
     high = max(max(a, b), max(c, d))
     if low > 0.0:
@@ -45,21 +53,26 @@ def square_part(a, b, c, d):
     if high <= 0.0:
         return 0.0
     m = 0.25 * (a + b + c + d)
-    parts = triangle_part(a, b, m) + triangle_part(b, c, m) + triangle_part(c, d, m) + triangle_part(d, a, m)
-    return 0.25 * parts
+    fractions = (
+        triangle_fraction(a, b, m)
+        + triangle_fraction(b, c, m)
+        + triangle_fraction(c, d, m)
+        + triangle_fraction(d, a, m)
+    )
+    return 0.25 * fractions
 
 
 @inline
-def edge_part(a, b):
-    """Open part of an edge with the end values a and b."""
+def edge_fraction(a, b):
+    """Open fraction of an edge with the end values a and b."""
     if a > 0.0:
         return 1.0 if b > 0.0 else a / (a - b)
     return b / (b - a) if b > 0.0 else 0.0
 
 
 @kernel_pair
-def face_parts(phi, low, high, a0, a1, a2):
-    """Set the open parts of all faces of the cells from `low` to `high` (three numbers each)."""
+def face_fractions(phi, low, high, a0, a1, a2):
+    """Set the open fractions of all faces of the cells from `low` to `high` (three indices each)."""
     flat = phi.shape[0] == 1
     for r in prange((high[0] - low[0] + 1) * (high[1] - low[1] + 1)):
         i = low[0] + r // (high[1] - low[1] + 1)
@@ -69,27 +82,27 @@ def face_parts(phi, low, high, a0, a1, a2):
             inside2 = k < high[2]
             if flat:
                 if inside0 and inside2:
-                    a1[i, j, k] = edge_part(phi[i, j, k], phi[i, j, k + 1])
+                    a1[i, j, k] = edge_fraction(phi[i, j, k], phi[i, j, k + 1])
                 if inside0 and inside1:
-                    a2[i, j, k] = edge_part(phi[i, j, k], phi[i, j + 1, k])
+                    a2[i, j, k] = edge_fraction(phi[i, j, k], phi[i, j + 1, k])
                 continue
             if inside1 and inside2:
-                a0[i, j, k] = square_part(
+                a0[i, j, k] = square_fraction(
                     phi[i, j, k], phi[i, j + 1, k], phi[i, j + 1, k + 1], phi[i, j, k + 1]
                 )
             if inside0 and inside2:
-                a1[i, j, k] = square_part(
+                a1[i, j, k] = square_fraction(
                     phi[i, j, k], phi[i + 1, j, k], phi[i + 1, j, k + 1], phi[i, j, k + 1]
                 )
             if inside0 and inside1:
-                a2[i, j, k] = square_part(
+                a2[i, j, k] = square_fraction(
                     phi[i, j, k], phi[i + 1, j, k], phi[i + 1, j + 1, k], phi[i, j + 1, k]
                 )
 
 
 @kernel_pair
 def snap_corners(phi, least):
-    """Close corners that are open by less than `least`: no face is left open by a sliver."""
+    """Close corners that are open by less than `least`, so that no face is left open by a sliver."""
     n0, n1, n2 = phi.shape
     for r in prange(n0 * n1):
         row = phi[r // n1, r % n1]
@@ -98,8 +111,8 @@ def snap_corners(phi, least):
 
 
 @kernel_pair
-def nearest_of(phi, others, low):
-    """Put the smaller of two distances into `phi`; `others` covers the corners from `low` on."""
+def merge_distances(phi, others, low):
+    """Union of two distance fields: the smaller distance goes into `phi`; `others` starts at the corner `low`."""
     m0, m1, m2 = others.shape
     for r in prange(m0 * m1):
         i, j = r // m1, r % m1
@@ -108,69 +121,36 @@ def nearest_of(phi, others, low):
             row[k] = min(row[k], new[k])
 
 
-@inline
-def _is_beside(state, number, i, j, k):
-    """Tell whether a sample has a neighbour along an axis with a smaller number."""
-    n0, n1, n2 = state.shape
-    return (
-        (i > 0 and state[i - 1, j, k] < number)
-        or (i < n0 - 1 and state[i + 1, j, k] < number)
-        or (j > 0 and state[i, j - 1, k] < number)
-        or (j < n1 - 1 and state[i, j + 1, k] < number)
-        or (k > 0 and state[i, j, k - 1] < number)
-        or (k < n2 - 1 and state[i, j, k + 1] < number)
-    )
-
-
 @kernel_pair
-def layers(state, number):
-    """Give `number` to samples without one (255) that have a neighbour along an axis with a smaller number."""
-    n0, n1, n2 = state.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        for k in range(n2):
-            if state[i, j, k] == 255 and _is_beside(state, number, i, j, k):
-                state[i, j, k] = number
-
-
-@kernel_pair
-def layers_within(state, number, low, high):
-    """The same as `layers` for samples from `low` to before `high` (three numbers each)."""
-    wide = high[1] - low[1]
-    for r in prange((high[0] - low[0]) * wide):
-        i, j = low[0] + r // wide, low[1] + r % wide
-        for k in range(low[2], high[2]):
-            if state[i, j, k] == 255 and _is_beside(state, number, i, j, k):
-                state[i, j, k] = number
-
-
-@kernel_pair
-def closed_cells(a0, a1, a2, closed):
-    """Tell which cells have no open face."""
-    n0, n1, n2 = closed.shape
+def mark_solid_cells(a0, a1, a2, solid):
+    """Mark the cells without an open face."""
+    n0, n1, n2 = solid.shape
     for r in prange(n0 * n1):
         i, j = r // n1, r % n1
         for k in range(n2):
             total = a1[i, j, k] + a1[i, j + 1, k] + a2[i, j, k] + a2[i, j, k + 1]
             if n0 > 1:
                 total += a0[i, j, k] + a0[i + 1, j, k]
-            closed[i, j, k] = total == 0.0
+            solid[i, j, k] = total == 0.0
 
 
 @kernel_pair
-def known_faces(part, least, state, low, high):
-    """Give 0 to faces from `low` to before `high` that are open by `least` or more, 255 to others."""
+def mark_valid_faces(fraction, least, state, low, high):
+    """Set the state of faces in [low, high): 0 if the open fraction is at least `least`, else 255."""
     wide = high[1] - low[1]
     for r in prange((high[0] - low[0]) * wide):
-        row, out = part[low[0] + r // wide, low[1] + r % wide], state[low[0] + r // wide, low[1] + r % wide]
+        row, out = (
+            fraction[low[0] + r // wide, low[1] + r % wide],
+            state[low[0] + r // wide, low[1] + r % wide],
+        )
         for k in range(low[2], high[2]):
             out[k] = 0 if row[k] >= least else 255
 
 
 @kernel_pair
-def known_cells(a0, a1, a2, state, closed, low, high):
-    """Give 0 to cells from `low` to before `high` with an open face, 255 to others; and tell which are closed."""
-    n0 = closed.shape[0]
+def mark_valid_cells(a0, a1, a2, state, solid, low, high):
+    """Set the state of cells in [low, high): 0 with an open face, else 255; mark those without one as solid."""
+    n0 = solid.shape[0]
     wide = high[1] - low[1]
     for r in prange((high[0] - low[0]) * wide):
         i, j = low[0] + r // wide, low[1] + r % wide
@@ -178,15 +158,15 @@ def known_cells(a0, a1, a2, state, closed, low, high):
             total = a1[i, j, k] + a1[i, j + 1, k] + a2[i, j, k] + a2[i, j, k + 1]
             if n0 > 1:
                 total += a0[i, j, k] + a0[i + 1, j, k]
-            closed[i, j, k] = total == 0.0
+            solid[i, j, k] = total == 0.0
             state[i, j, k] = 255 if total == 0.0 else 0
 
 
 @kernel
-def wall_cells(a0, a1, a2, low, high, cells, areas):
-    """List the cells with a wall in flat order, and the walls' areas along the array axes; return how many there are.
+def list_wall_cells(a0, a1, a2, low, high, cells, areas):
+    """List the cells with a wall by flat index, and the wall areas along the array axes; return their number.
 
-    Only cells from `low` to before `high` are looked at. With an empty `cells` they are only counted.
+    Only cells in [low, high) are searched. With an empty `cells` they are only counted.
     """
     n1, n2 = a0.shape[1], a0.shape[2]
     count = 0

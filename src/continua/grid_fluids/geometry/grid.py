@@ -1,4 +1,4 @@
-"""The staggered grid: where pressures and velocities sit, and how much memory they ask for."""
+"""The staggered (MAC) grid: where pressures and velocities are sampled, and the memory they need."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.values import isfinite
 
-__all__ = ["SIDES", "Grid", "free_memory", "make_grid", "padded"]
+__all__ = ["SIDES", "Grid", "make_grid", "memory_limit", "padded_zeros"]
 
 SIDES = ("left", "right", "bottom", "top", "back", "front")
 MAX_CELLS = 2**31 - 1
-BYTES_PER_CELL = 150  # pressure, velocities, their copies and smoke of a whole simulation in float32
-_MEMORY_SHARE = 0.8
+BYTES_PER_CELL = 150  # pressure, velocities, their copies and smoke in float32
+_MEMORY_FRACTION = 0.8
 
 
 @dataclass(frozen=True)
 class Grid:
     """A box of equal cubic cells, or of squares in the plane z = 0.
 
-    Pressure and smoke live at cell centres, velocity components at the middles of the faces they go through. Every
-    array has three axes, the last one contiguous. A plane grid has one layer along the first axis, so that x and y
-    are the second and the third; nothing flows along the first.
+    Pressure and scalars are sampled at cell centres, velocity components at the centres of the faces they cross. Every
+    array has three axes, the last one contiguous. A plane grid has one layer along the first array axis; x and y are
+    the second and the third axis.
 
     Attributes:
         cells: Number of cells along x, y (and z).
@@ -45,20 +45,20 @@ class Grid:
         return len(self.cells)
 
     @property
-    def first(self) -> int:
-        """The array axis that belongs to x."""
+    def x_axis(self) -> int:
+        """The array axis of x: 0 in space, 1 in a plane."""
         return 3 - self.dim
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Shape of an array with one value a cell."""
-        n = (1,) * self.first + self.cells
+        """Shape of an array with one value per cell."""
+        n = (1,) * self.x_axis + self.cells
         return n[0], n[1], n[2]
 
     @property
     def axes(self) -> range:
-        """The array axes along which something can flow."""
-        return range(self.first, 3)
+        """The array axes of x, y (and z)."""
+        return range(self.x_axis, 3)
 
     @property
     def cell_count(self) -> int:
@@ -72,26 +72,26 @@ class Grid:
 
     @property
     def corners_shape(self) -> tuple[int, int, int]:
-        """Shape of an array with one value a corner; a plane grid has one layer of corners."""
-        n = (1,) * self.first + tuple(c + 1 for c in self.cells)
+        """Shape of an array with one value per cell corner; a plane grid has one layer of corners."""
+        n = (1,) * self.x_axis + tuple(c + 1 for c in self.cells)
         return n[0], n[1], n[2]
 
     def faces_shape(self, axis: int) -> tuple[int, int, int]:
-        """Shape of an array with one value a face across the array axis `axis`."""
+        """Shape of an array with one value per face across the array axis `axis`."""
         n = list(self.shape)
         n[axis] += 1
         return n[0], n[1], n[2]
 
     def points(self, shape: Sequence[int], offset: Sequence[float]) -> NDArray[np.float64]:
-        """Return the places [m] of samples, shape [n, 3].
+        """Return the positions [m] of samples, shape [n, 3].
 
         Args:
             shape: Number of samples along each array axis.
-            offset: Where the first sample is, in cells from the origin along each array axis.
+            offset: Position of the first sample, in cells from the origin along each array axis.
         """
         result = np.zeros((*shape, 3))
         for d in range(self.dim):
-            axis = self.first + d
+            axis = self.x_axis + d
             line = self.origin[d] + self.spacing * (np.arange(shape[axis]) + offset[axis])
             result[..., d] = line.reshape([-1 if a == axis else 1 for a in range(3)])
         return result.reshape(-1, 3)
@@ -100,22 +100,22 @@ class Grid:
         """Return the centres of the cells [m], shape [n, 3]."""
         return self.points(self.shape, (0.5, 0.5, 0.5))
 
-    def face_points(self, axis: int) -> NDArray[np.float64]:
-        """Return the middles of the faces across the array axis `axis` [m], shape [n, 3]."""
+    def face_centers(self, axis: int) -> NDArray[np.float64]:
+        """Return the centres of the faces across the array axis `axis` [m], shape [n, 3]."""
         return self.points(self.faces_shape(axis), [0.0 if a == axis else 0.5 for a in range(3)])
 
-    def in_cells(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return points [m], shape [n, 3], as coordinates along the array axes in cells from the corner, [n, 3]."""
+    def to_cell_coordinates(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return points [m], shape [n, 3], as coordinates along the array axes in cells from the origin, [n, 3]."""
         result = np.full((len(points), 3), 0.5)
         for d in range(self.dim):
-            result[:, self.first + d] = (points[:, d] - self.origin[d]) / self.spacing
+            result[:, self.x_axis + d] = (points[:, d] - self.origin[d]) / self.spacing
         return result
 
 
 def make_grid(
     size: Sequence[float], cells: Sequence[int], origin: Sequence[float] | None = None, *, what: str = "grid"
 ) -> Grid:
-    """Return the grid of a box of `size` [m] in `cells`; refuse what is no grid of cubes or does not fit memory."""
+    """Return the grid of a box of `size` [m] in `cells`; raise InputError unless cells are cubes and fit in memory."""
     dim = len(cells)
     if dim not in (2, 3) or len(size) != dim:
         raise InputError(f"a {what}'s size and cells must both have two or three numbers")
@@ -135,12 +135,12 @@ def make_grid(
     start = (0.0,) * dim if origin is None else tuple(float(o) for o in origin)
     if len(start) != dim or not np.isfinite(start).all():
         raise InputError(f"a {what}'s origin must be {dim} finite numbers, not {origin!r}")
-    _refuse_too_large(int(np.prod([int(n) for n in cells], dtype=object)), what)
+    _check_memory(int(np.prod([int(n) for n in cells], dtype=object)), what)
     return Grid(tuple(int(n) for n in cells), float(lengths[0]), start)
 
 
-def _refuse_too_large(count: int, what: str) -> None:
-    have = free_memory()
+def _check_memory(count: int, what: str) -> None:
+    have = memory_limit()
     need = count * BYTES_PER_CELL
     if count > MAX_CELLS or need > have:
         raise InputError(
@@ -149,16 +149,16 @@ def _refuse_too_large(count: int, what: str) -> None:
         )
 
 
-def free_memory() -> float:
-    """Return how many bytes a fluid may take: a large part of the machine's memory."""
+def memory_limit() -> float:
+    """Return the bytes a fluid may use: most of the machine's memory."""
     try:
-        return _MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return _MEMORY_FRACTION * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        return _MEMORY_SHARE * 8.0 * 2**30
+        return _MEMORY_FRACTION * 8.0 * 2**30
 
 
-def padded(shape: Sequence[int], dtype: Any) -> NDArray:
-    """Return zeros that begin at a line of the cache, with more of them before and after."""
+def padded_zeros(shape: Sequence[int], dtype: Any) -> NDArray:
+    """Return zeros aligned to a cache line, with readable zeros before and after."""
     size, item = int(np.prod(shape)), np.dtype(dtype).itemsize
     memory = np.zeros(size + 48, dtype)
     start = 16 + (-memory.ctypes.data // item) % 16

@@ -10,12 +10,12 @@ from continua.numerics import inline, kernel_pair
 
 __all__ = ["CHUNK", "polygon_distances"]
 
-CHUNK = 16  # points in turn that share a list of the sides near them
+CHUNK = 16  # consecutive points that share a list of candidate edges
 
 
 @inline
-def _way_to(corners, a, x, y):
-    """Return the way from the nearest place on the side `a` to (x, y)."""
+def _offset_from_edge(corners, a, x, y):
+    """Return the vector from the closest point on the edge `a` to (x, y)."""
     ax, ay = corners[a, 0], corners[a, 1]
     dx, dy = corners[a + 1, 0] - ax, corners[a + 1, 1] - ay
     t = min(max(((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy), 0.0), 1.0)
@@ -23,11 +23,11 @@ def _way_to(corners, a, x, y):
 
 
 @inline
-def _list_near(points, first, last, corners, squares, near):
-    """Put the sides that may be nearest to one of the points, and those level with one, into `near`; return how many.
+def _list_candidate_edges(points, first, last, corners, squared, candidates):
+    """List the edges that may be nearest to one of the points, or cross its ray; return their number.
 
-    The points are inside a circle around the middle of their box: a side farther from the middle than the nearest one
-    by more than its diameter is not nearest to any of them.
+    The points lie in a circle around the centre of their bounding box. An edge that is farther from the centre than
+    the nearest edge by more than the diameter is not nearest to any of them.
     """
     m = corners.shape[0] - 1
     low0 = high0 = points[first, 0]
@@ -36,56 +36,56 @@ def _list_near(points, first, last, corners, squares, near):
         low0, high0 = min(low0, points[i, 0]), max(high0, points[i, 0])
         low1, high1 = min(low1, points[i, 1]), max(high1, points[i, 1])
     x, y = 0.5 * (low0 + high0), 0.5 * (low1 + high1)
-    across = sqrt((high0 - low0) ** 2 + (high1 - low1) ** 2)
+    diameter = sqrt((high0 - low0) ** 2 + (high1 - low1) ** 2)
     for a in range(m):
-        ex, ey = _way_to(corners, a, x, y)
-        squares[a] = ex * ex + ey * ey
-    best = squares[0]
+        ex, ey = _offset_from_edge(corners, a, x, y)
+        squared[a] = ex * ex + ey * ey
+    best = squared[0]
     for a in range(1, m):
-        best = min(best, squares[a])
-    reach = (sqrt(best) + 1.000001 * across) ** 2 * 1.000001
+        best = min(best, squared[a])
+    limit = (sqrt(best) + 1.000001 * diameter) ** 2 * 1.000001
     count = 0
     for a in range(m):
         bottom, top = min(corners[a, 1], corners[a + 1, 1]), max(corners[a, 1], corners[a + 1, 1])
-        if squares[a] <= reach or (bottom <= high1 and top >= low1):
-            near[count] = a
+        if squared[a] <= limit or (bottom <= high1 and top >= low1):
+            candidates[count] = a
             count += 1
     return count
 
 
 @kernel_pair
-def polygon_distances(points, corners, gaps, normals, squares, near):
+def polygon_distances(points, corners, gaps, normals, squared, candidates):
     """Signed distances of points [n, 3] to a polygon in the plane, negative inside, and normals [n, 3].
 
-    Its m `corners` in turn end with the first one again, shape [m + 1, 2]. A point is inside if a ray to the right
-    crosses the polygon an odd number of times. `squares` and `near` are room to work in, one row of m numbers for each
-    `CHUNK` of points.
+    The m `corners` in order end with the first one again, shape [m + 1, 2]. A point is inside if a ray to the right
+    crosses the polygon an odd number of times. `squared` and `candidates` are work arrays, one row of m numbers for
+    each `CHUNK` of points.
     """
     n = points.shape[0]
-    for c in prange(near.shape[0]):
+    for c in prange(candidates.shape[0]):
         first, last = c * CHUNK, min((c + 1) * CHUNK, n)
-        count = _list_near(points, first, last, corners, squares[c], near[c])
+        count = _list_candidate_edges(points, first, last, corners, squared[c], candidates[c])
         for i in range(first, last):
             x, y = points[i, 0], points[i, 1]
             best = 1e300
             nx = ny = 0.0
             inside = False
             for e in range(count):
-                a = near[c, e]
+                a = candidates[c, e]
                 ax, ay = corners[a, 0], corners[a, 1]
                 dx, dy = corners[a + 1, 0] - ax, corners[a + 1, 1] - ay
-                ex, ey = _way_to(corners, a, x, y)
-                square = ex * ex + ey * ey
-                if square < best:
-                    best = square
+                ex, ey = _offset_from_edge(corners, a, x, y)
+                distance2 = ex * ex + ey * ey
+                if distance2 < best:
+                    best = distance2
                     nx, ny = ex, ey
-                    if square == 0.0:
+                    if distance2 == 0.0:
                         nx, ny = dy, -dx
                 if (ay > y) != (corners[a + 1, 1] > y) and x < ax + (y - ay) / dy * dx:
                     inside = not inside
-            size = sqrt(nx * nx + ny * ny)
+            length = sqrt(nx * nx + ny * ny)
             sign = -1.0 if inside else 1.0
             gaps[i] = sign * sqrt(best)
-            normals[i, 0] = sign * nx / size
-            normals[i, 1] = sign * ny / size
+            normals[i, 0] = sign * nx / length
+            normals[i, 1] = sign * ny / length
             normals[i, 2] = 0.0

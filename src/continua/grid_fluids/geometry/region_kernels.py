@@ -1,4 +1,4 @@
-"""Connected regions of open cells: rows are cut into runs, and runs of neighbouring rows that touch are joined."""
+"""Compiled connected components of open cells: rows are split into runs, and connected runs are merged."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from numba import prange
 
 from continua.numerics import inline, kernel, kernel_pair
 
-__all__ = ["CHUNK", "all_sums", "fill_labels", "find_runs", "join_runs", "region_sums", "take_means"]
+__all__ = [
+    "CHUNK",
+    "fill_labels",
+    "label_runs",
+    "list_runs",
+    "region_sums",
+    "region_sums_serial",
+    "subtract_means",
+]
 
-CHUNK = 64  # rows whose sums are taken together
+CHUNK = 64  # rows per partial sum
 
 
 @inline
@@ -21,8 +29,8 @@ def _root(parent, a):
 
 
 @inline
-def _is_whole(along):
-    """Tell whether all of a row is connected."""
+def _is_connected_row(along):
+    """Return whether all cells of a row are connected."""
     shut = 0
     for k in range(1, along.shape[0] - 1):
         shut += 1 if along[k] <= 0.0 else 0
@@ -30,24 +38,26 @@ def _is_whole(along):
 
 
 @inline
-def _is_open(w0, w1, w2, fixed, i, j, k):
-    """Tell whether a cell has an open face, or a side that fixes it."""
-    total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1] + fixed[i, j, k]
-    if fixed.shape[0] > 1:
+def _is_open(w0, w1, w2, dirichlet, i, j, k):
+    """Return whether a cell has an open face or a Dirichlet term."""
+    total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1] + dirichlet[i, j, k]
+    if dirichlet.shape[0] > 1:
         total += w0[i, j, k] + w0[i + 1, j, k]
     return total > 0.0
 
 
 @inline
-def _row_runs(w0, w1, w2, fixed, i, j, runs, count):
-    """Put first and last of the runs of a row into `runs` from `count` on, if there is room; return the new count."""
-    n2 = fixed.shape[2]
+def _row_runs(w0, w1, w2, dirichlet, i, j, runs, count):
+    """Append the bounds of the runs of a row to `runs` from `count` on, as far as they fit; return the new count."""
+    n2 = dirichlet.shape[2]
     along = w2[i, j]
     first = 0
     for k in range(1, n2 + 1):
         if k < n2 and along[k] > 0.0:
             continue
-        if k - first > 1 or _is_open(w0, w1, w2, fixed, i, j, first):  # longer runs are open along themselves
+        if k - first > 1 or _is_open(
+            w0, w1, w2, dirichlet, i, j, first
+        ):  # longer runs are open along the row
             if count < runs.shape[0]:
                 runs[count, 0], runs[count, 1] = first, k
             count += 1
@@ -56,28 +66,28 @@ def _row_runs(w0, w1, w2, fixed, i, j, runs, count):
 
 
 @kernel
-def find_runs(w0, w1, w2, fixed, runs, start):
-    """List the runs of connected cells of all rows, and where each row's begin; return how many there are.
+def list_runs(w0, w1, w2, dirichlet, runs, start):
+    """List the runs of connected cells of all rows, and the first run of each row; return the number of runs.
 
-    With fewer `runs` [n, 2] than there are, the others are only counted.
+    Runs that do not fit into `runs` [n, 2] are only counted.
     """
-    n0, n1, n2 = fixed.shape
+    n0, n1, n2 = dirichlet.shape
     count = 0
     for r in range(n0 * n1):
         i, j = r // n1, r % n1
         start[r] = count
-        if _is_whole(w2[i, j]):
+        if _is_connected_row(w2[i, j]):
             if count < runs.shape[0]:
                 runs[count, 0], runs[count, 1] = 0, n2
             count += 1
         else:
-            count = _row_runs(w0, w1, w2, fixed, i, j, runs, count)
+            count = _row_runs(w0, w1, w2, dirichlet, i, j, runs, count)
     start[n0 * n1] = count
     return count
 
 
 @inline
-def _touch(weights, low, high):
+def _connected(weights, low, high):
     for k in range(low, high):  # noqa: SIM110
         if weights[k] > 0.0:
             return True
@@ -85,13 +95,13 @@ def _touch(weights, low, high):
 
 
 @inline
-def _join_rows(weights, runs, parent, a, a_end, b, b_end):
-    """Join the runs a.. and b.. of two rows where the faces between them are open; the smaller number stays."""
+def _merge_rows(weights, runs, parent, a, a_end, b, b_end):
+    """Merge the runs from a and from b of two rows where the faces between them are open; the smaller root stays."""
     while a < a_end and b < b_end:
         low, high = max(runs[a, 0], runs[b, 0]), min(runs[a, 1], runs[b, 1])
         if low < high:
             one, two = _root(parent, a), _root(parent, b)
-            if one != two and _touch(weights, low, high):
+            if one != two and _connected(weights, low, high):
                 parent[max(one, two)] = min(one, two)
         if runs[a, 1] < runs[b, 1]:
             a += 1
@@ -100,16 +110,16 @@ def _join_rows(weights, runs, parent, a, a_end, b, b_end):
 
 
 @kernel
-def join_runs(w0, w1, fixed, runs, start, number):
-    """Put the region of each run into `number`; return the cells of each region, 0 for one that something fixes."""
-    n0, n1, _ = fixed.shape
+def label_runs(w0, w1, dirichlet, runs, start, number):
+    """Set `number` to the region of each run; return the cells of each region, 0 for one with a Dirichlet term."""
+    n0, n1, _ = dirichlet.shape
     parent = np.arange(runs.shape[0])
     for r in range(n0 * n1):
         i, j = r // n1, r % n1
         if j > 0:
-            _join_rows(w1[i, j], runs, parent, start[r], start[r + 1], start[r - 1], start[r])
+            _merge_rows(w1[i, j], runs, parent, start[r], start[r + 1], start[r - 1], start[r])
         if i > 0:
-            _join_rows(w0[i, j], runs, parent, start[r], start[r + 1], start[r - n1], start[r - n1 + 1])
+            _merge_rows(w0[i, j], runs, parent, start[r], start[r + 1], start[r - n1], start[r - n1 + 1])
     count = 0
     for a in range(runs.shape[0]):
         root = _root(parent, a)
@@ -119,28 +129,28 @@ def join_runs(w0, w1, fixed, runs, start, number):
         else:
             number[a] = number[root]
     sizes = np.zeros(count, np.int64)
-    held = np.zeros(count, np.bool_)
+    has_dirichlet = np.zeros(count, np.bool_)
     rows = n0 * n1
-    for turn in range(rows):  # from both ends: what fixes a region is mostly at a side of the box
+    for turn in range(rows):  # from both ends: Dirichlet terms are mostly at a side of the box
         r = turn // 2 if turn % 2 == 0 else rows - 1 - turn // 2
         for a in range(start[r], start[r + 1]):
-            mine = number[a]
-            sizes[mine] += runs[a, 1] - runs[a, 0]
-            if not held[mine]:
-                row = fixed[r // n1, r % n1, runs[a, 0] : runs[a, 1]]
+            label = number[a]
+            sizes[label] += runs[a, 1] - runs[a, 0]
+            if not has_dirichlet[label]:
+                row = dirichlet[r // n1, r % n1, runs[a, 0] : runs[a, 1]]
                 some = 0
                 for k in range(row.shape[0]):
                     some += 1 if row[k] > 0.0 else 0
-                held[mine] = some > 0
+                has_dirichlet[label] = some > 0
     for a in range(count):
-        if held[a]:
+        if has_dirichlet[a]:
             sizes[a] = 0
     return sizes
 
 
 @kernel
 def fill_labels(runs, start, number, labels):
-    """Give each cell the number of its region, -1 for a cell without open faces."""
+    """Label each cell with its region, -1 for a cell without open faces."""
     n1 = labels.shape[1]
     for r in range(start.shape[0] - 1):
         row = labels[r // n1, r % n1]
@@ -152,22 +162,22 @@ def fill_labels(runs, start, number, labels):
 
 @kernel_pair
 def region_sums(values, labels, parts):
-    """Put the sums of the values of each region over each chunk of rows into `parts` [chunks, regions]."""
+    """Set `parts` [chunks, regions] to the sums of each region over chunks of rows."""
     n0, n1, n2 = values.shape
     rows = n0 * n1
     for c in prange(parts.shape[0]):
-        mine = parts[c]
-        mine[:] = 0.0
+        sums = parts[c]
+        sums[:] = 0.0
         for r in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
             row, label = values[r // n1, r % n1], labels[r // n1, r % n1]
             for k in range(n2):
                 if label[k] >= 0:
-                    mine[label[k]] += row[k]
+                    sums[label[k]] += row[k]
 
 
 @kernel
-def all_sums(values, labels, sums):
-    """Add the values of each region to `sums`; for few cells or many regions."""
+def region_sums_serial(values, labels, sums):
+    """Add the values of each region to `sums`, in one thread; for few cells or many regions."""
     n0, n1, n2 = values.shape
     for i in range(n0):
         for j in range(n1):
@@ -177,7 +187,7 @@ def all_sums(values, labels, sums):
 
 
 @kernel_pair
-def take_means(values, labels, means):
+def subtract_means(values, labels, means):
     """Subtract the mean of its region from each value."""
     n0, n1, n2 = values.shape
     for r in prange(n0 * n1):

@@ -1,4 +1,4 @@
-"""A distance field as an obstacle, without the mesh it came from."""
+"""A signed distance field as an obstacle, without the mesh it was fitted to."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from continua.contact import Shape
 from continua.errors import InputError
 from continua.sdf import DistanceField, PlacedField
 
-__all__ = ["DistanceShape"]
+__all__ = ["SdfShape"]
 
-_DRAWN = 32  # cells of its picture along the longest side
+_DRAWN_CELLS = 32  # cells along the longest side of the mesh that is drawn
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceShape(Shape):
-    """The inside of a fitted distance field, such as `sdf.load` reads from a file.
+class SdfShape(Shape):
+    """The interior of a fitted signed distance field, such as `sdf.load` reads from a file.
 
     Attributes:
         field: The distance field.
@@ -31,10 +31,10 @@ class DistanceShape(Shape):
     def __post_init__(self) -> None:
         self._check()
         if not isinstance(self.field, DistanceField | PlacedField):
-            raise InputError(f"a distance shape needs a distance field, not {type(self.field).__name__}")
+            raise InputError(f"an SDF shape needs a distance field, not {type(self.field).__name__}")
 
     def bounds(self) -> NDArray[np.float64]:
-        """Return the box in which the field was fitted [m], shape [2, 3]; the shape is inside."""
+        """Return the box in which the field was fitted [m], shape [2, 3]; it contains the shape."""
         if isinstance(self.field, DistanceField):
             return np.asarray(self.field.bounds)
         box = np.asarray(self.field.field.bounds)
@@ -50,14 +50,14 @@ class DistanceShape(Shape):
         return np.asarray(gaps), np.where(length > 0.0, slopes / np.where(length > 0.0, length, 1.0), up)
 
     def description(self) -> Mapping[str, object]:
-        """Return its surface for drawing: faces between cells inside and outside, moved onto it."""
+        """Return a surface for drawing: the faces between inside and outside cells, projected onto the zero level."""
         low, high = self.bounds()
-        h = float((high - low).max()) / _DRAWN
+        h = float((high - low).max()) / _DRAWN_CELLS
         n = np.maximum(np.ceil((high - low) / h).astype(int), 1)
         index = np.stack(np.meshgrid(*[np.arange(k) for k in n], indexing="ij"), axis=-1)
         inside = np.zeros(n + 2, bool)
-        middles = (low + h * (index + 0.5)).reshape(-1, 3)
-        inside[1:-1, 1:-1, 1:-1] = (self.distances(middles)[0] < 0.0).reshape(n)
+        centers = (low + h * (index + 0.5)).reshape(-1, 3)
+        inside[1:-1, 1:-1, 1:-1] = (self.distances(centers)[0] < 0.0).reshape(n)
         quads = []
         for axis in range(3):
             one, two = (np.moveaxis(inside, axis, 0)[s] for s in (slice(None, -1), slice(1, None)))

@@ -1,4 +1,4 @@
-"""Compiled search for walls that pass between the corners of a grid."""
+"""Compiled detection of walls that pass between the corners of a grid."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from continua.numerics import inline, kernel
 
 __all__ = ["has_thin_wall"]
 
-_OPPOSED = -0.5  # cosine between normals of two corners that look at a thin wall from opposite sides
-_UNLIKE = 0.5  # cosine below which a wall may be between: no way around is taken there
-_DEEP = -0.25  # of the spacing: distance of corners that are inside of a thick part
+_OPPOSED_COSINE = -0.5  # between the normals of two corners on opposite sides of a thin wall
+_UNLIKE_COSINE = 0.5  # below this a wall may lie between two corners: detours do not cross such edges
+_THICK_DEPTH = -0.25  # spacings: distance of corners inside a thick part
 
 
 @inline
 def _cosine(phi, number, normals, near, i, j, k, a, b, c):
-    """Return the cosine between the normals of two open corners, 1 if they are too far away for a wall between."""
+    """Return the cosine between the normals of two open corners, 1 if they are too far from any wall between them."""
     if number[a, b, c] < 0 or phi[a, b, c] <= 0.0 or phi[i, j, k] + phi[a, b, c] >= near:
         return 1.0
     n, m = number[i, j, k], number[a, b, c]
@@ -23,8 +23,8 @@ def _cosine(phi, number, normals, near, i, j, k, a, b, c):
 
 
 @inline
-def _find_between(phi, number, normals, spacing, pairs, crossed):
-    """List pairs of corners of a cell with a wall between them, [n, 6]; mark edges it may cross; return how many.
+def _list_separated(phi, number, normals, spacing, pairs, crossed):
+    """List pairs of corners of a cell with a wall between them, [n, 6]; mark edges it may cross; return their number.
 
     With empty `pairs` they are only counted.
     """
@@ -35,16 +35,16 @@ def _find_between(phi, number, normals, spacing, pairs, crossed):
             for k in range(n2):
                 if number[i, j, k] < 0 or not 0.0 < phi[i, j, k] < 1.8 * spacing:
                     continue
-                for way in range(14, 27):  # one of each two opposite directions
-                    da, db, dc = way // 9 - 1, (way // 3) % 3 - 1, way % 3 - 1
+                for direction in range(14, 27):  # one of each two opposite directions
+                    da, db, dc = direction // 9 - 1, (direction // 3) % 3 - 1, direction % 3 - 1
                     a, b, c = i + da, j + db, k + dc
                     if a < 0 or b < 0 or c < 0 or a >= n0 or b >= n1 or c >= n2:
                         continue
                     near = spacing * np.sqrt(float(da * da + db * db + dc * dc))
                     cosine = _cosine(phi, number, normals, near, i, j, k, a, b, c)
-                    if cosine < _UNLIKE and da * da + db * db + dc * dc == 1:
+                    if cosine < _UNLIKE_COSINE and da * da + db * db + dc * dc == 1:
                         crossed[0 if da == 1 else (1 if db == 1 else 2), i, j, k] = True
-                    if cosine < _OPPOSED:
+                    if cosine < _OPPOSED_COSINE:
                         if pairs.size > 0:
                             pairs[count, 0], pairs[count, 1], pairs[count, 2] = i, j, k
                             pairs[count, 3], pairs[count, 4], pairs[count, 5] = a, b, c
@@ -53,16 +53,16 @@ def _find_between(phi, number, normals, spacing, pairs, crossed):
 
 
 @inline
-def _goes_round(phi, crossed, deep, start, end, reach):
-    """Tell whether open corners lead from `start` to `end` near by, and whether the wall is thick near by.
+def _find_detour(phi, crossed, deep, start, end, radius):
+    """Return whether open corners nearby lead from `start` to `end`, and whether the wall is thick nearby.
 
-    The way is along edges that no wall crosses, at most `reach` corners away from `start` along each axis.
+    The path follows edges that no wall crosses, at most `radius` corners away from `start` along each axis.
     """
     shape = phi.shape
     low, size = np.empty(3, np.int64), np.empty(3, np.int64)
     for a in range(3):
-        low[a] = max(start[a] - reach, 0)
-        size[a] = min(start[a] + reach, shape[a] - 1) - low[a] + 1
+        low[a] = max(start[a] - radius, 0)
+        size[a] = min(start[a] + radius, shape[a] - 1) - low[a] + 1
     seen = np.zeros((size[0], size[1], size[2]), np.bool_)
     stack = np.empty((seen.size, 3), np.int64)
     thick = False
@@ -79,8 +79,8 @@ def _goes_round(phi, crossed, deep, start, end, reach):
         i, j, k = stack[count]
         if i == end[0] and j == end[1] and k == end[2]:
             return True, thick
-        for way in range(6):
-            axis, back = way // 2, way % 2
+        for direction in range(6):
+            axis, back = direction // 2, direction % 2
             to[0], to[1], to[2] = i, j, k
             to[axis] += 1 - 2 * back
             if to[axis] < low[axis] or to[axis] >= low[axis] + size[axis]:
@@ -97,23 +97,23 @@ def _goes_round(phi, crossed, deep, start, end, reach):
 
 
 @kernel
-def has_thin_wall(phi, number, normals, spacing, reach):
-    """Tell whether a wall is lost between corners: not the tip of one that goes on inside of them.
+def has_thin_wall(phi, number, normals, spacing, radius):
+    """Return whether a wall is lost between corners, other than the tip of a wall that is resolved elsewhere.
 
     Args:
         phi: Distances at the corners [m].
-        number: Which of the normals belongs to each corner, -1 if none.
+        number: Index of the normal of each corner, -1 without one.
         normals: Directions away from the nearest surface, shape [n, 3].
         spacing: Edge length of a cell [m].
-        reach: How many corners away the way around a tip is looked for.
+        radius: Search radius of a detour around a tip, in corners.
     """
     crossed = np.zeros((3, phi.shape[0], phi.shape[1], phi.shape[2]), np.bool_)
-    count = _find_between(phi, number, normals, spacing, np.empty((0, 6), np.int64), crossed)
+    count = _list_separated(phi, number, normals, spacing, np.empty((0, 6), np.int64), crossed)
     pairs = np.empty((count, 6), np.int64)
     if count > 0:
-        _find_between(phi, number, normals, spacing, pairs, crossed)
+        _list_separated(phi, number, normals, spacing, pairs, crossed)
     for n in range(count):
-        round_it, thick = _goes_round(phi, crossed, _DEEP * spacing, pairs[n, :3], pairs[n, 3:], reach)
-        if not (round_it and thick):
+        detour, thick = _find_detour(phi, crossed, _THICK_DEPTH * spacing, pairs[n, :3], pairs[n, 3:], radius)
+        if not (detour and thick):
             return True
     return False

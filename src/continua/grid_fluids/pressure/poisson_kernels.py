@@ -1,10 +1,10 @@
-"""Compiled parts of the pressure solver: the matrix is never stored, only the weights of the faces.
+"""Compiled matrix-free Poisson operator, smoother and grid transfers of the pressure solver.
 
-The equation of cell c is `d_c x_c - sum_f w_f x_nb = b_c`, where `w_f` is the open part of the face between c and its
-neighbour (0 at the sides of the box), and `d_c` the sum of these weights plus what fixes the value (open sides, a free
-surface). A cell without open faces has d = 1 and b = 0, so that x = 0 without a test. Rows along the last axis are
-contiguous; the loops over them vectorise. A half sweep computes both colours and keeps one: cells of one colour only
-read the other, so this costs nothing but arithmetic, which hides behind the memory.
+The equation of cell c is `d_c x_c - sum_f w_f x_nb = b_c`, where `w_f` is the open fraction of the face between c and
+its neighbour (0 at the sides of the box), and `d_c` the sum of these weights plus the Dirichlet terms (open sides, a
+free surface). A cell without open faces has d = 1 and b = 0, so that x = 0 without a test. Rows along the last axis
+are contiguous; the loops over them vectorise. A half sweep computes both colours and keeps one: cells of one colour
+only read the other, so this costs nothing but arithmetic, which hides behind the memory traffic.
 """
 
 from __future__ import annotations
@@ -15,15 +15,27 @@ from numba import prange
 from continua.numerics import inline, kernel, kernel_pair
 
 __all__ = [
-    "apply", "coarse_cells", "coarse_faces", "coarsest", "diagonal", "dots", "half_sweep", "refined", "restrict",
-    "start_sweep", "step_along", "true_residual", "turn_direction",
-]  # fmt: skip
+    "CHUNK",
+    "apply",
+    "cg_direction",
+    "cg_update",
+    "coarsen_cells",
+    "coarsen_faces",
+    "diagonal",
+    "dot_products",
+    "first_half_sweep",
+    "prolong",
+    "red_black_half_sweep",
+    "residual",
+    "restrict_residual",
+    "solve_coarsest",
+]
 
 CHUNK = 16  # rows of one task
 
 
 @inline
-def _neighbours(x, w0, w1, w2, i, j, acc):
+def _add_neighbours(x, w0, w1, w2, i, j, acc):
     """Add the weighted neighbours of row (i, j) to `acc`."""
     n0, n1, n2 = x.shape
     row = x[i, j]
@@ -46,8 +58,8 @@ def _neighbours(x, w0, w1, w2, i, j, acc):
 
 
 @kernel_pair
-def half_sweep(x, b, w0, w1, w2, d, colour):
-    """One half of a red-black Gauss-Seidel sweep: relax the cells with (i + j + k) % 2 == colour."""
+def red_black_half_sweep(x, b, w0, w1, w2, d, colour):
+    """Half of a red-black Gauss-Seidel sweep: relax the cells with (i + j + k) % 2 == colour."""
     n0, n1, n2 = x.shape
     rows = n0 * n1
     for c in prange((rows + CHUNK - 1) // CHUNK):
@@ -57,7 +69,7 @@ def half_sweep(x, b, w0, w1, w2, d, colour):
             row, known, weight = x[i, j], b[i, j], d[i, j]
             for k in range(n2):
                 acc[k] = known[k]
-            _neighbours(x, w0, w1, w2, i, j, acc)
+            _add_neighbours(x, w0, w1, w2, i, j, acc)
             mine = (colour + i + j) & 1
             for k in range(n2):
                 fresh = acc[k] / weight[k]
@@ -65,7 +77,7 @@ def half_sweep(x, b, w0, w1, w2, d, colour):
 
 
 @kernel_pair
-def start_sweep(x, b, d, colour):
+def first_half_sweep(x, b, d, colour):
     """The first half sweep from x = 0: cells of `colour` get b / d, others 0."""
     n0, n1, n2 = x.shape
     for r in prange(n0 * n1):
@@ -89,7 +101,7 @@ def apply(x, w0, w1, w2, d, y, parts):
             i, j = r // n1, r % n1
             row, weight, out = x[i, j], d[i, j], y[i, j]
             acc[:] = 0
-            _neighbours(x, w0, w1, w2, i, j, acc)
+            _add_neighbours(x, w0, w1, w2, i, j, acc)
             for k in range(n2):
                 out[k] = weight[k] * row[k] - acc[k]
             for k in range(n2):
@@ -98,14 +110,14 @@ def apply(x, w0, w1, w2, d, y, parts):
 
 
 @inline
-def _weights_around(w0, w1, w2, i, j, k, flat):
+def _weight_sum(w0, w1, w2, i, j, k, flat):
     """Return the sum of the weights of a cell's faces."""
     total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1]
     return total if flat else total + w0[i, j, k] + w0[i + 1, j, k]
 
 
 @kernel_pair
-def true_residual(x, b, w0, w1, w2, fixed, d, r_out, parts):
+def residual(x, b, w0, w1, w2, dirichlet, d, r_out, parts):
     """Set r = b - A x with x in double precision; `parts` receives r . r of each chunk of rows.
 
     Cells without open faces, which may have had some when x was a solution, are set to 0.
@@ -117,12 +129,12 @@ def true_residual(x, b, w0, w1, w2, fixed, d, r_out, parts):
         acc = np.empty(n2)
         for r in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
             i, j = r // n1, r % n1
-            row, weight, held, out, known = x[i, j], d[i, j], fixed[i, j], r_out[i, j], b[i, j]
+            row, weight, fixed_row, out, known = x[i, j], d[i, j], dirichlet[i, j], r_out[i, j], b[i, j]
             for k in range(n2):
-                if held[k] == 0 and _weights_around(w0, w1, w2, i, j, k, n0 == 1) == 0:
+                if fixed_row[k] == 0 and _weight_sum(w0, w1, w2, i, j, k, n0 == 1) == 0:
                     row[k] = 0.0
             acc[:] = 0.0
-            _neighbours(x, w0, w1, w2, i, j, acc)
+            _add_neighbours(x, w0, w1, w2, i, j, acc)
             for k in range(n2):
                 value = known[k] - (weight[k] * row[k] - acc[k])
                 out[k] = value
@@ -131,7 +143,7 @@ def true_residual(x, b, w0, w1, w2, fixed, d, r_out, parts):
 
 
 @kernel_pair
-def restrict(x, b, w0, w1, w2, d, coarse):
+def restrict_residual(x, b, w0, w1, w2, d, coarse):
     """Sum the residual b - A x over the children of each coarse cell."""
     n0, n1, n2 = x.shape
     m0, m1, m2 = coarse.shape
@@ -146,7 +158,7 @@ def restrict(x, b, w0, w1, w2, d, coarse):
                 row, known, weight = x[i, j], b[i, j], d[i, j]
                 for k in range(n2):
                     acc[k] = known[k] - weight[k] * row[k]
-                _neighbours(x, w0, w1, w2, i, j, acc[:n2])
+                _add_neighbours(x, w0, w1, w2, i, j, acc[:n2])
                 for k in range(n2):
                     both[k] += acc[k]
         for k in range(m2):
@@ -154,8 +166,8 @@ def restrict(x, b, w0, w1, w2, d, coarse):
 
 
 @kernel_pair
-def refined(coarse, x):
-    """Add to x the value of the coarse cell above it; cells without open faces lose it at the next half sweep."""
+def prolong(coarse, x):
+    """Add the parent's value to x; cells without open faces lose it at the next half sweep."""
     n0, n1, n2 = x.shape
     step0 = 1 if n0 == 1 else 2
     for r in prange(n0 * n1):
@@ -169,16 +181,16 @@ def refined(coarse, x):
 
 
 @kernel_pair
-def coarse_faces(w, axis, flat, coarse, low, high):
+def coarsen_faces(w, axis, flat, coarse, low, high):
     """Every second face along `axis`, the children summed and halved: areas over twice the spacing.
 
-    Only faces from `low` to before `high` (three numbers each) are made.
+    Only faces in [low, high) (three indices each) are set.
     """
     n0, n1, n2 = w.shape
     s0 = 1 if flat else 2
-    wide = high[1] - low[1]
-    for c in prange((high[0] - low[0]) * wide):
-        i, j = low[0] + c // wide, low[1] + c % wide
+    width = high[1] - low[1]
+    for c in prange((high[0] - low[0]) * width):
+        i, j = low[0] + c // width, low[1] + c % width
         target = coarse[i, j]
         target[low[2] : high[2]] = 0
         for p in range(s0 * i, min(n0, s0 * i + (1 if axis == 0 else s0))):
@@ -196,13 +208,13 @@ def coarse_faces(w, axis, flat, coarse, low, high):
 
 
 @kernel_pair
-def coarse_cells(values, factor, flat, coarse, low, high):
-    """Sum of the children of each coarse cell times `factor`, for cells from `low` to before `high`."""
+def coarsen_cells(values, factor, flat, coarse, low, high):
+    """Sum of the children of each coarse cell times `factor`, for cells in [low, high)."""
     n0, n1, n2 = values.shape
     s0 = 1 if flat else 2
-    wide = high[1] - low[1]
-    for c in prange((high[0] - low[0]) * wide):
-        i, j = low[0] + c // wide, low[1] + c % wide
+    width = high[1] - low[1]
+    for c in prange((high[0] - low[0]) * width):
+        i, j = low[0] + c // width, low[1] + c % width
         target = coarse[i, j]
         target[low[2] : high[2]] = 0
         for p in range(s0 * i, min(n0, s0 * (i + 1))):
@@ -215,17 +227,17 @@ def coarse_cells(values, factor, flat, coarse, low, high):
 
 
 @kernel_pair
-def diagonal(w0, w1, w2, fixed, d, inverse, low, high):
-    """Sum of the weights around each cell from `low` to before `high` and of what fixes it; 1 where that is zero.
+def diagonal(w0, w1, w2, dirichlet, d, inverse, low, high):
+    """Sum of the weights around each cell in [low, high) and its Dirichlet term; 1 where that is zero.
 
     `inverse` receives one over it, unless it is empty.
     """
     n0 = d.shape[0]
-    wide = high[1] - low[1]
-    for c in prange((high[0] - low[0]) * wide):
-        i, j = low[0] + c // wide, low[1] + c % wide
+    width = high[1] - low[1]
+    for c in prange((high[0] - low[0]) * width):
+        i, j = low[0] + c // width, low[1] + c % width
         for k in range(low[2], high[2]):
-            total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1] + fixed[i, j, k]
+            total = w1[i, j, k] + w1[i, j + 1, k] + w2[i, j, k] + w2[i, j, k + 1] + dirichlet[i, j, k]
             if n0 > 1:
                 total += w0[i, j, k] + w0[i + 1, j, k]
             d[i, j, k] = total if total > 0.0 else 1.0
@@ -235,7 +247,7 @@ def diagonal(w0, w1, w2, fixed, d, inverse, low, high):
 
 
 @kernel_pair
-def dots(x, y, parts):
+def dot_products(x, y, parts):
     """`parts` receives x . y of each chunk of rows, in double precision."""
     n0, n1, n2 = x.shape
     rows = n0 * n1
@@ -249,7 +261,7 @@ def dots(x, y, parts):
 
 
 @kernel_pair
-def step_along(x, r_in, p, q, alpha, parts):
+def cg_update(x, r_in, p, q, alpha, parts):
     """x += alpha p (x in double precision), r -= alpha q; `parts` receives r . r of each chunk of rows."""
     n0, n1, n2 = x.shape
     rows = n0 * n1
@@ -268,7 +280,7 @@ def step_along(x, r_in, p, q, alpha, parts):
 
 
 @kernel_pair
-def turn_direction(p, z, beta):
+def cg_direction(p, z, beta):
     """P = z + beta p."""
     n0, n1, n2 = p.shape
     for r in prange(n0 * n1):
@@ -278,35 +290,35 @@ def turn_direction(p, z, beta):
 
 
 @kernel
-def coarsest(x, b, w0, w1, w2, d, rtol, most):
-    """Solve the smallest level by Jacobi-preconditioned conjugate gradients; a singular one as far as it goes."""
+def solve_coarsest(x, b, w0, w1, w2, d, rtol, max_iterations):
+    """Solve the coarsest level by Jacobi-preconditioned conjugate gradients; a singular one as far as possible."""
     shape = x.shape
     r, p, q = np.empty(shape), np.empty(shape), np.empty(shape)
     n0, n1, n2 = shape
     acc = np.empty(n2)
     x[:] = 0
-    best = rho = 0.0
+    initial = rho = 0.0
     for i in range(n0):
         for j in range(n1):
             for k in range(n2):
                 r[i, j, k] = b[i, j, k]
                 p[i, j, k] = r[i, j, k] / d[i, j, k]
                 rho += r[i, j, k] * p[i, j, k]
-    best = rho
-    for _ in range(most):
-        if rho <= rtol * rtol * best or rho <= 0.0:
+    initial = rho
+    for _ in range(max_iterations):
+        if rho <= rtol * rtol * initial or rho <= 0.0:
             break
-        curve = 0.0
+        curvature = 0.0
         for i in range(n0):
             for j in range(n1):
                 acc[:] = 0.0
-                _neighbours(p, w0, w1, w2, i, j, acc)
+                _add_neighbours(p, w0, w1, w2, i, j, acc)
                 for k in range(n2):
                     q[i, j, k] = d[i, j, k] * p[i, j, k] - acc[k]
-                    curve += q[i, j, k] * p[i, j, k]
-        if curve <= 0.0:
+                    curvature += q[i, j, k] * p[i, j, k]
+        if curvature <= 0.0:
             break
-        alpha = rho / curve
+        alpha = rho / curvature
         before, rho = rho, 0.0
         for i in range(n0):
             for j in range(n1):

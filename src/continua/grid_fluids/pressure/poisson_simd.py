@@ -1,15 +1,15 @@
-"""The sweeps of `laplace_kernels` for sixteen cells of a row at once, several in one pass over memory.
+"""The smoother of `poisson_kernels` for sixteen cells of a row at once, several sweeps in one pass over memory.
 
-Half sweep t of a plane reads only what half sweep t - 1 left in this plane and the two beside it. So a pass may do all
-half sweeps as a wave: when plane s gets the first, plane s - 1 gets the second, and so on, while they are in the cache.
-Adding the coarse correction before, and summing the residual for the coarser grid after, are steps of the same wave.
-Tiles of rows, skewed by one row a step, keep the wave small enough for the cache. Slabs of planes are worked out by
-different threads; at their borders each step leaves out one more plane, and what is missing is done afterwards. Every
-cell is computed from the same values in the same order as by one whole half sweep after the other: neither slabs nor
-tiles change a bit.
+Half sweep t of a plane reads only what half sweep t - 1 left in this plane and the two beside it. So one pass does all
+half sweeps as a wavefront: when plane s gets the first, plane s - 1 gets the second, and so on, while they are in the
+cache. Prolongation before and restriction of the residual after the sweeps are steps of the same wavefront. Tiles of
+rows, skewed by one row per step, keep the wavefront small enough for the cache. Slabs of planes are computed by
+different threads; at their borders each step leaves out one more plane, and the missing planes are done afterwards.
+Every cell is computed from the same values in the same order as by separate half sweeps, so the result is bitwise
+identical for any slabs and tiles.
 
-Arrays are of single precision and C-contiguous, rows have at least sixteen cells. `x` must have readable memory before
-its first and after its last value; what is read there, and over the ends of rows, is multiplied by a weight of zero.
+Arrays are of single precision and C-contiguous; rows have at least sixteen cells. `x` must have readable memory before
+its first and after its last value; what is read there, and beyond the ends of rows, is multiplied by a weight of zero.
 A plane grid is passed with its rows as planes of one row each.
 """
 
@@ -21,16 +21,16 @@ from numba import prange
 from continua.numerics import inline, kernel_pair
 from continua.numerics.lanes16 import WIDE, every_second16, load16, splat16, store16
 
-__all__ = ["LEAST_SLAB", "MOST_STEPS", "WIDE", "apply", "smooth"]
+__all__ = ["MAX_HALF_SWEEPS", "MIN_SLAB_PLANES", "WIDE", "apply", "smooth"]
 
-RELAX, FROM_ZERO, CORRECT = 0, 1, 2  # what a pass begins with
-LEAST_SLAB = 32  # planes: the borders of slabs must not meet
-MOST_STEPS = 8  # half sweeps of one pass
-_TILE = 2**15  # values of one array that all steps of a wave touch
+RELAX, FROM_ZERO, CORRECT = 0, 1, 2  # start modes of a pass
+MIN_SLAB_PLANES = 32  # the borders of slabs must not overlap
+MAX_HALF_SWEEPS = 8  # of one pass
+_TILE_VALUES = 2**15  # of one array that all steps of a wavefront touch
 
 
 @inline
-def _around(x, w0, w1, w2, i, j, first, acc):
+def _add_neighbours(x, w0, w1, w2, i, j, first, acc):
     """Return `acc` plus the weighted neighbours of the cells from `first` on in row (i, j)."""
     n0, n1, n2 = x.shape
     row = i * n1 + j
@@ -48,8 +48,8 @@ def _around(x, w0, w1, w2, i, j, first, acc):
 
 
 @inline
-def _start(x, b, inverse, i, j, colour):
-    """Set the cells of one colour in row (i, j) to what relaxing makes of 0, the others to 0."""
+def _first_half_sweep(x, b, inverse, i, j, colour):
+    """The first half sweep from x = 0 in row (i, j): cells of one colour get b / d, the others 0."""
     n1, n2 = x.shape[1], x.shape[2]
     for block in range((n2 + WIDE - 1) // WIDE):
         first = min(block * WIDE, n2 - WIDE)
@@ -59,8 +59,8 @@ def _start(x, b, inverse, i, j, colour):
 
 
 @inline
-def _correct(x, coarse, i, j):
-    """Add to row (i, j) the values of the coarse cells above it."""
+def _prolong(x, coarse, i, j):
+    """Add the values of the parent cells to row (i, j)."""
     n1, n2 = x.shape[1], x.shape[2]
     row, above = x[i, j], coarse[i // 2, j if n1 == 1 else j // 2]
     for k in range(n2 // 2):
@@ -79,10 +79,10 @@ def _relax(x, b, w0, w1, w2, inverse, i, j, colour):
     for block in range((n2 + WIDE - 1) // WIDE):
         first = min(block * WIDE, n2 - WIDE)
         at = base + first
-        acc = _around(x, w0, w1, w2, i, j, first, load16(b, at))
-        mine = load16(x, at)
-        store16(x, last, old)  # only now: a load that overlaps a fresh store has to wait for it
-        old = every_second16((colour + i + j + first) & 1, acc * load16(inverse, at), mine)
+        acc = _add_neighbours(x, w0, w1, w2, i, j, first, load16(b, at))
+        here = load16(x, at)
+        store16(x, last, old)  # delayed: a load that overlaps a recent store would have to wait for it
+        old = every_second16((colour + i + j + first) & 1, acc * load16(inverse, at), here)
         last = at
     store16(x, last, old)
 
@@ -100,8 +100,8 @@ def _restrict(x, b, w0, w1, w2, d, coarse, ci, cj):
         for i in range(2 * ci, min(n0, 2 * ci + 2)):
             for j in range(step * cj, min(n1, step * cj + step)):
                 at = (i * n1 + j) * n2 + first
-                rest = load16(b, at) - load16(d, at) * load16(x, at)
-                total = total + _around(x, w0, w1, w2, i, j, first, rest)
+                residual = load16(b, at) - load16(d, at) * load16(x, at)
+                total = total + _add_neighbours(x, w0, w1, w2, i, j, first, residual)
         store16(both, first, total)
     target = coarse[ci, cj]
     for k in range(m2):
@@ -109,21 +109,21 @@ def _restrict(x, b, w0, w1, w2, d, coarse, ci, cj):
 
 
 @inline
-def _step(x, b, w0, w1, w2, inverse, coarse, begin, t, colour, i, start, stop):
-    """Do step t in plane i, in rows from `start` to before `stop`."""
+def _step(x, b, w0, w1, w2, inverse, coarse, start_mode, t, colour, i, start, stop):
+    """Do step t in plane i, in the rows [start, stop)."""
     for j in range(max(start, 0), min(stop, x.shape[1])):
-        if t == 0 and begin == FROM_ZERO:
-            _start(x, b, inverse, i, j, colour)
-        elif t == 0 and begin == CORRECT:
-            _correct(x, coarse, i, j)
+        if t == 0 and start_mode == FROM_ZERO:
+            _first_half_sweep(x, b, inverse, i, j, colour)
+        elif t == 0 and start_mode == CORRECT:
+            _prolong(x, coarse, i, j)
         else:
-            turn = t - 1 if begin == CORRECT else t
-            _relax(x, b, w0, w1, w2, inverse, i, j, (colour + turn) & 1)
+            sweep = t - 1 if start_mode == CORRECT else t
+            _relax(x, b, w0, w1, w2, inverse, i, j, (colour + sweep) & 1)
 
 
 @inline
-def _sum_up(x, b, w0, w1, w2, d, coarse, ci, start, stop):
-    """Sum the residual into coarse plane ci, for the coarse rows of rows from `start` to before `stop`."""
+def _restrict_plane(x, b, w0, w1, w2, d, coarse, ci, start, stop):
+    """Restrict the residual to the coarse plane ci, for the parents of the rows in [start, stop)."""
     n1 = x.shape[1]
     step = 1 if n1 == 1 else 2
     for cj in range(max(start, 0) // step, (min(stop, n1) + step - 1) // step):
@@ -131,31 +131,31 @@ def _sum_up(x, b, w0, w1, w2, d, coarse, ci, start, stop):
 
 
 @inline
-def _wave(x, b, w0, w1, w2, inverse, above, begin, d, below, low, high, colour, count):
-    """Do all steps of a slab; inside of the grid each leaves out one more plane at its ends."""
+def _wavefront(x, b, w0, w1, w2, inverse, above, start_mode, d, below, low, high, colour, count):
+    """Do all steps of a slab; inside the grid each leaves out one more plane at its ends."""
     n0, n1, n2 = x.shape
-    whole = count + count % 2  # an even skew for coarse rows
-    tile = max(8, (_TILE // ((count + 2) * n2) - count) // 2 * 2) if n1 > 1 else whole + 2
-    floor = low + count - 1 if low > 0 else -1
-    ceiling = high - count if high < n0 else n0
-    for part in range((n1 + whole + tile - 1) // tile):
+    skew = count + count % 2  # an even skew for coarse rows
+    tile_rows = max(8, (_TILE_VALUES // ((count + 2) * n2) - count) // 2 * 2) if n1 > 1 else skew + 2
+    first_safe = low + count - 1 if low > 0 else -1
+    last_safe = high - count if high < n0 else n0
+    for part in range((n1 + skew + tile_rows - 1) // tile_rows):
         for s in range(low, high + count):
             for t in range(count):
                 p = s - t
                 if (low + t if low > 0 else 0) <= p < (high - t if high < n0 else n0):
-                    start, stop = part * tile - t, (part + 1) * tile - t
-                    _step(x, b, w0, w1, w2, inverse, above, begin, t, colour, p, start, stop)
+                    start, stop = part * tile_rows - t, (part + 1) * tile_rows - t
+                    _step(x, b, w0, w1, w2, inverse, above, start_mode, t, colour, p, start, stop)
             p = s - count
             if below.size > 0 and (p % 2 == 1 or p == n0 - 1) and low <= p:
                 ci = p // 2
-                if 2 * ci - 1 >= floor and (2 * ci + 2 <= ceiling or high == n0):
-                    start, stop = part * tile - whole, (part + 1) * tile - whole
-                    _sum_up(x, b, w0, w1, w2, d, below, ci, start, stop)
+                if 2 * ci - 1 >= first_safe and (2 * ci + 2 <= last_safe or high == n0):
+                    start, stop = part * tile_rows - skew, (part + 1) * tile_rows - skew
+                    _restrict_plane(x, b, w0, w1, w2, d, below, ci, start, stop)
 
 
 @kernel_pair
-def smooth(x, b, w0, w1, w2, inverse, colour, count, begin, above, d, below, slabs):
-    """Do `count` half sweeps of red-black Gauss-Seidel by turns, beginning with (i + j + k) % 2 == colour.
+def smooth(x, b, w0, w1, w2, inverse, colour, count, start_mode, above, d, below, slabs):
+    """Do `count` half sweeps of red-black Gauss-Seidel with alternating colours, first (i + j + k) % 2 == colour.
 
     Args:
         x: The unknowns.
@@ -163,35 +163,36 @@ def smooth(x, b, w0, w1, w2, inverse, colour, count, begin, above, d, below, sla
         w0: Weights of faces across the first axis; `w1` and `w2` of the others.
         inverse: One over the diagonal.
         colour: The first colour.
-        count: Number of half sweeps, at most `MOST_STEPS`.
-        begin: `RELAX` to go on from x, `FROM_ZERO` to take x to be 0 before, `CORRECT` to add `above` first.
+        count: Number of half sweeps, at most `MAX_HALF_SWEEPS`.
+        start_mode: `RELAX` continues from x, `FROM_ZERO` assumes x = 0 before, `CORRECT` adds `above` first.
         above: Correction of the coarser grid, or empty.
         d: The diagonal.
-        below: Receives the sums of the residual for the coarser grid; empty if they are not asked for.
-        slabs: Number of parts worked out side by side, of `LEAST_SLAB` planes at least.
+        below: Receives the restricted residual for the coarser grid, unless empty.
+        slabs: Number of slabs computed in parallel, each of at least `MIN_SLAB_PLANES` planes.
     """
     n0, n1 = x.shape[0], x.shape[1]
-    steps = count + (1 if begin == CORRECT else 0)
+    steps = count + (1 if start_mode == CORRECT else 0)
     for c in prange(slabs):
-        _wave(
-            x, b, w0, w1, w2, inverse, above, begin, d, below, c * n0 // slabs, (c + 1) * n0 // slabs, colour, steps
+        _wavefront(
+            x, b, w0, w1, w2, inverse, above, start_mode, d, below, c * n0 // slabs, (c + 1) * n0 // slabs, colour,
+            steps
         )  # fmt: skip
     for c in prange(slabs - 1):
         border = (c + 1) * n0 // slabs
         for t in range(1, steps):
             for i in range(border - t, border + t):
-                _step(x, b, w0, w1, w2, inverse, above, begin, t, colour, i, 0, n1)
+                _step(x, b, w0, w1, w2, inverse, above, start_mode, t, colour, i, 0, n1)
         if below.size > 0:
             for ci in range((border - steps) // 2 - 1, (border + steps) // 2 + 2):
                 if 2 * ci + 2 > border - steps and 2 * ci - 1 < border + steps - 1:
-                    _sum_up(x, b, w0, w1, w2, d, below, ci, 0, n1)
+                    _restrict_plane(x, b, w0, w1, w2, d, below, ci, 0, n1)
 
 
 @inline
-def _outflow(x, w0, w1, w2, i, j, first, here, acc):
+def _flux_sum(x, w0, w1, w2, i, j, first, here, acc):
     """Return `acc` plus the weighted differences of the cells `here` to their neighbours.
 
-    Differences of like values are exact: the result is as exact as flows are, not as the values themselves.
+    Differences of nearly equal values are exact: the error is relative to the fluxes, not to the values.
     """
     n0, n1, n2 = x.shape
     row = i * n1 + j
@@ -209,7 +210,7 @@ def _outflow(x, w0, w1, w2, i, j, first, here, acc):
 
 
 @kernel_pair
-def apply(x, w0, w1, w2, fixed, y, parts, chunk):
+def apply(x, w0, w1, w2, dirichlet, y, parts, chunk):
     """Set y = A x; `parts` receives x . y of each `chunk` of rows, in double precision."""
     n0, n1, n2 = x.shape
     rows = n0 * n1
@@ -221,7 +222,7 @@ def apply(x, w0, w1, w2, fixed, y, parts, chunk):
                 first = min(block * WIDE, n2 - WIDE)
                 at = r * n2 + first
                 here = load16(x, at)
-                store16(y, at, _outflow(x, w0, w1, w2, i, j, first, here, load16(fixed, at) * here))
+                store16(y, at, _flux_sum(x, w0, w1, w2, i, j, first, here, load16(dirichlet, at) * here))
             one, two = x[i, j], y[i, j]
             for k in range(n2):
                 total += np.float64(one[k]) * np.float64(two[k])

@@ -1,12 +1,12 @@
-"""Bodies that float in a liquid: they and the pressure are found together.
+"""Rigid bodies in a liquid, solved monolithically with the pressure (Batty, Bertails and Bridson 2007).
 
-A body under pressure q takes on the velocity V = V0 - c W J^T q, with its inverse mass W (6 x 6) and the rows J of the
-cells at its walls: what a unit of its velocity lets flow into each. As it flows in with V, the equations of pressure
-become (L + c J W J^T) q = b + J V0, still symmetric and positive (Batty, Bertails and Bridson 2007). However light a
-body is, it and the liquid then move as one, without steps in which one waits for the other.
+A body under pressure q gets the velocity V = V0 - c W J^T q, with its inverse mass W (6 x 6) and the rows J of the
+cells at its walls: the inflow of each cell per unit of body velocity. With this V at the walls the pressure equations
+become (L + c J W J^T) q = b + J V0, still symmetric and positive definite. The coupling is stable for bodies of any
+density.
 
-The pressure is that in the middles of cells, and walls are up to a cell away from these. The weight of the liquid in
-between is added as a force of its own: else a box would float half a cell too high or too low.
+The pressure is sampled at cell centres, and walls are up to a cell away from these. The weight of the liquid in between
+is added as a hydrostatic correction: without it a box would float half a cell too high or too low.
 """
 
 from __future__ import annotations
@@ -21,189 +21,194 @@ from numpy.typing import NDArray
 from continua.contact import Shape
 from continua.grid_fluids.flow import Flow
 from continua.grid_fluids.geometry.obstacles import Obstacle
-from continua.grid_fluids.pressure.wall_forces import friction_on, middles_of, walls_of
+from continua.grid_fluids.pressure.wall_forces import sample_positions, viscous_forces, wall_cells
 
-__all__ = ["Added", "Rider", "Riders", "lift", "rub"]
+__all__ = [
+    "FloatingBodies",
+    "FloatingBody",
+    "RigidPressureTerm",
+    "apply_viscous_drag",
+    "hydrostatic_correction",
+]
 
-_STICKS = (
-    1.5  # mass of the liquid that sticks to a body in a step, over its own, from which on friction is less
-)
+_MAX_DRAG_RATIO = 1.5  # viscous drag rate times dt above which the drag is limited, for stability
 
 
 @dataclass(eq=False)
-class Rider:
-    """A body that is free to move, for one sub-step.
+class FloatingBody:
+    """A free rigid body during one sub-step.
 
     Attributes:
         shape: Its shape among the obstacles of the flow.
-        center: Its centre of mass [m].
-        inverse: Its inverse mass, of velocity and angular velocity in world axes, shape [6, 6].
-        depth: How deep it is [m], for a flow in a plane; else 1.
-        lift: Receives impulse and moment by the weight of liquid between walls and middles of cells [N s, N m s], [6].
+        center: Centre of mass [m].
+        inverse_mass: Inverse mass matrix of velocity and angular velocity in world axes, shape [6, 6].
+        depth: Extent along z [m] in a plane flow, else 1.
+        hydrostatic_impulse: Receives linear and angular impulse of the hydrostatic correction [N s, N m s], shape [6].
         impulse: Receives those of friction and pressure, likewise.
     """
 
     shape: Shape
     center: NDArray[np.float64]
-    inverse: NDArray[np.float64]
+    inverse_mass: NDArray[np.float64]
     depth: float = 1.0
-    lift: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
+    hydrostatic_impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
     impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
 
 
-class Riders(Protocol):
-    """The bodies that float in a liquid, and how they go on."""
+class FloatingBodies(Protocol):
+    """The rigid bodies in a liquid, and their motion during its sub-steps."""
 
-    def set_out(self, dt: float) -> Sequence[Rider]:
+    def begin_substep(self, dt: float) -> Sequence[FloatingBody]:
         """Return the bodies for a sub-step of `dt` [s]."""
 
-    def depart(self) -> None:
-        """Let them go on as if there were no pressure, but what lifts them."""
+    def predict(self) -> None:
+        """Predict their velocities without the pressure, but with the hydrostatic correction."""
 
-    def arrive(self) -> None:
-        """Let them go on with the impulses they received."""
+    def correct(self) -> None:
+        """Correct their velocities by the impulses they received."""
 
 
 @dataclass(eq=False)
 class _Walls:
-    """A body at its walls: the cells in flat order, their rows J [n, 6], and c W."""
+    """The walls of a body: flat indices of cells, their rows J [n, 6], and c W."""
 
-    rider: Rider
+    body: FloatingBody
     cells: NDArray[np.int64]
     rows: NDArray[np.float64]
-    pull: NDArray[np.float64]
+    scaled_inverse_mass: NDArray[np.float64]
     mass: float
 
 
-class Added:
-    """What bodies add to the equations of pressure in a part of the grid.
+class RigidPressureTerm:
+    """The term c J W J^T that rigid bodies add to the pressure equations in a box of cells.
 
     Args:
-        flow: The flow; its obstacles are where the walls are.
-        riders: The bodies.
-        wet: Which cells are liquid.
-        box: The part of the grid that the equations are made for.
+        flow: The flow, with the bodies among its obstacles.
+        bodies: The bodies.
+        liquid: Mask of liquid cells.
+        box: The range of cells of the equations.
     """
 
     def __init__(
-        self, flow: Flow, riders: Sequence[Rider], wet: NDArray[np.bool_], box: tuple[slice, ...]
+        self, flow: Flow, bodies: Sequence[FloatingBody], liquid: NDArray[np.bool_], box: tuple[slice, ...]
     ) -> None:
-        obstacles = {id(obstacle.shape): obstacle for obstacle in flow.cut.obstacles}
+        obstacles = {id(obstacle.shape): obstacle for obstacle in flow.cut_cells.obstacles}
         low = np.array([s.start for s in box])
         shape = [s.stop - s.start for s in box]
         self._walls: list[_Walls] = []
-        for rider in riders:
-            obstacle = obstacles.get(id(rider.shape))
+        for body in bodies:
+            obstacle = obstacles.get(id(body.shape))
             if obstacle is None:
                 continue
-            index, rows = _rows(flow, obstacle, rider.center)
-            keep = wet[tuple(index.T)]
+            index, rows = _inflow_rows(flow, obstacle, body.center)
+            keep = liquid[tuple(index.T)]
             if not keep.any():
                 continue
             cells = np.ravel_multi_index(tuple((index[keep] - low).T), shape)
-            mass = flow.density * flow.grid.spacing**flow.grid.dim * rider.depth
-            self._walls.append(_Walls(rider, cells, rows[keep], mass * rider.inverse, mass))
+            mass = flow.density * flow.grid.spacing**flow.grid.dim * body.depth
+            self._walls.append(_Walls(body, cells, rows[keep], mass * body.inverse_mass, mass))
 
     def __bool__(self) -> bool:
         return bool(self._walls)
 
-    def add(self, x: NDArray, y: NDArray) -> float:
-        """Add c J W J^T x to y; return x times that."""
+    def add_product(self, x: NDArray, y: NDArray) -> float:
+        """Add c J W J^T x to y; return the dot product of x with it."""
         total = 0.0
         flat, out = x.reshape(-1), y.reshape(-1)
         for walls in self._walls:
-            flow = np.einsum("ij,i->j", walls.rows, flat[walls.cells].astype(np.float64))
-            pull = walls.pull @ flow
-            np.add.at(out, walls.cells, np.einsum("ij,j->i", walls.rows, pull).astype(out.dtype))
-            total += float(flow @ pull)
+            moment = np.einsum("ij,i->j", walls.rows, flat[walls.cells].astype(np.float64))
+            velocity = walls.scaled_inverse_mass @ moment
+            np.add.at(out, walls.cells, np.einsum("ij,j->i", walls.rows, velocity).astype(out.dtype))
+            total += float(moment @ velocity)
         return total
 
-    def push(self, q: NDArray[np.float64]) -> None:
-        """Add the impulses of the pressure q to those of the bodies."""
+    def apply_impulses(self, q: NDArray[np.float64]) -> None:
+        """Add the impulses of the pressure q to the bodies."""
         flat = q.reshape(-1)
         for walls in self._walls:
-            walls.rider.impulse[:] += -walls.mass * np.einsum("ij,i->j", walls.rows, flat[walls.cells])
+            walls.body.impulse[:] += -walls.mass * np.einsum("ij,i->j", walls.rows, flat[walls.cells])
 
 
-def lift(flow: Flow, rider: Rider, gravity: NDArray[np.float64], dt: float) -> None:
-    """Set the lift of a body: what the pressure at its walls differs from that in the middles of cells.
+def hydrostatic_correction(flow: Flow, body: FloatingBody, gravity: NDArray[np.float64], dt: float) -> None:
+    """Set the hydrostatic impulse of a body, from the difference between the pressure at its walls and at cell centres.
 
-    It differs by the weight of the liquid between them, but never by more than the pressure of the step before: in
-    liquid that falls freely there is none.
+    It is the weight of the liquid between them, limited by the pressure of the previous step: in free fall it vanishes.
 
     Args:
-        flow: The flow, with obstacles in place and the pressure of the step before.
-        rider: The body.
+        flow: The flow, with obstacles in place and the pressure of the previous step.
+        body: The body.
         gravity: Gravity [m/s2].
         dt: Length of the sub-step [s].
     """
-    rider.lift[:] = 0.0
-    obstacles = [obstacle for obstacle in flow.cut.obstacles if obstacle.shape is rider.shape]
+    body.hydrostatic_impulse[:] = 0.0
+    obstacles = [obstacle for obstacle in flow.cut_cells.obstacles if obstacle.shape is body.shape]
     if not obstacles:
         return
     grid = flow.grid
-    index, areas = walls_of(flow, obstacles[0])
+    index, areas = wall_cells(flow, obstacles[0])
     pressure = abs(flow.potential[tuple(index.T)]) * flow.pressure_unit
-    wet = pressure > 0.0
-    index, areas, pressure = index[wet], areas[wet], pressure[wet]
+    liquid = pressure > 0.0
+    index, areas, pressure = index[liquid], areas[liquid], pressure[liquid]
     if not len(index):
         return
-    middles = middles_of(flow, index, (0.5, 0.5, 0.5))
-    gaps, normals, _ = rider.shape.meet(middles, flow.placed, 0.0)
-    way = -np.asarray(gaps)[:, None] * normals
-    more = np.clip(flow.density * np.einsum("ij,j->i", way, gravity), -pressure, pressure)
-    area = grid.spacing ** (grid.dim - 1) * rider.depth
-    forces = np.roll((area * more)[:, None] * areas, -grid.first, axis=1)
-    rider.lift[:3] = dt * forces.sum(axis=0)
-    rider.lift[3:] = dt * np.cross(middles + way - rider.center, forces).sum(axis=0)
+    centers = sample_positions(flow, index, (0.5, 0.5, 0.5))
+    gaps, normals, _ = body.shape.meet(centers, flow.obstacle_time, 0.0)
+    offset = -np.asarray(gaps)[:, None] * normals
+    extra = np.clip(flow.density * np.einsum("ij,j->i", offset, gravity), -pressure, pressure)
+    area = grid.spacing ** (grid.dim - 1) * body.depth
+    forces = np.roll((area * extra)[:, None] * areas, -grid.x_axis, axis=1)
+    body.hydrostatic_impulse[:3] = dt * forces.sum(axis=0)
+    body.hydrostatic_impulse[3:] = dt * np.cross(centers + offset - body.center, forces).sum(axis=0)
     if grid.dim == 2:
-        rider.lift[[2, 3, 4]] = 0.0
+        body.hydrostatic_impulse[[2, 3, 4]] = 0.0
 
 
-def rub(flow: Flow, rider: Rider, dt: float) -> None:
+def apply_viscous_drag(flow: Flow, body: FloatingBody, dt: float) -> None:
     """Add the friction of the viscous solve over `dt` [s] to the impulse of a body.
 
-    It was found for a body that keeps its velocity. A body that is light against the liquid that sticks to it in the
-    step would overshoot, so never more is given than that, about.
+    The viscous solve assumes that the body keeps its velocity. A body that is light compared with its boundary layer
+    would overshoot, so the impulse is limited.
     """
-    obstacles = [obstacle for obstacle in flow.cut.obstacles if obstacle.shape is rider.shape]
+    obstacles = [obstacle for obstacle in flow.cut_cells.obstacles if obstacle.shape is body.shape]
     if flow.viscosity == 0.0 or flow.slip or not obstacles:
         return
-    push = np.zeros(6)
-    for places, forces in friction_on(flow, obstacles[0]):
-        push[:3] += forces.sum(axis=0)
-        push[3:] += np.cross(places - rider.center, forces).sum(axis=0)
-    area = float(np.linalg.norm(walls_of(flow, obstacles[0])[1], axis=1).sum())
+    drag = np.zeros(6)
+    for positions, forces in viscous_forces(flow, obstacles[0]):
+        drag[:3] += forces.sum(axis=0)
+        drag[3:] += np.cross(positions - body.center, forces).sum(axis=0)
+    area = float(np.linalg.norm(wall_cells(flow, obstacles[0])[1], axis=1).sum())
     area *= flow.grid.spacing ** (flow.grid.dim - 1)
-    layer = (flow.viscosity / flow.density * dt) ** 0.5 + 0.5 * flow.grid.spacing
-    rate = flow.viscosity * area / layer * rider.depth * float(rider.inverse[0, 0])
-    push *= rider.depth * dt * min(1.0, _STICKS / max(rate * dt, 1e-300))
+    boundary_layer = (flow.viscosity / flow.density * dt) ** 0.5 + 0.5 * flow.grid.spacing
+    rate = flow.viscosity * area / boundary_layer * body.depth * float(body.inverse_mass[0, 0])
+    drag *= body.depth * dt * min(1.0, _MAX_DRAG_RATIO / max(rate * dt, 1e-300))
     if flow.grid.dim == 2:
-        push[[2, 3, 4]] = 0.0
-    rider.impulse += push
+        drag[[2, 3, 4]] = 0.0
+    body.impulse += drag
 
 
-def _rows(
+def _inflow_rows(
     flow: Flow, obstacle: Obstacle, center: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the cells at the walls of an obstacle [n, 3], and what its velocities let flow into them [n, 6]."""
+    """Return the cells at the walls of an obstacle [n, 3], and their inflow per unit of its velocities [n, 6]."""
     grid = flow.grid
-    index, _ = walls_of(flow, obstacle)
+    index, _ = wall_cells(flow, obstacle)
     rows = np.zeros((len(index), 6))
     arms = np.zeros((len(index), 3))
     for d in range(grid.dim):
-        axis = grid.first + d
+        axis = grid.x_axis + d
         arms[:, d] = grid.origin[d] + grid.spacing * (index[:, axis] + 0.5) - center[d]
     if grid.dim == 2:
         arms[:, 2] = 0.0
     for d in range(grid.dim):
-        axis = grid.first + d
-        way = np.eye(3)[d]
+        axis = grid.x_axis + d
+        direction = np.eye(3)[d]
         for end, sign in ((0, 1.0), (1, -1.0)):
             at = index + end * (np.arange(3) == axis)
-            shut = sign * (1.0 - flow.cut.parts[axis][tuple(at.T)].astype(np.float64))
-            rows[:, d] += shut
-            rows[:, 3:] += shut[:, None] * np.cross(arms + (end - 0.5) * grid.spacing * way, way)
+            closed = sign * (1.0 - flow.cut_cells.face_fractions[axis][tuple(at.T)].astype(np.float64))
+            rows[:, d] += closed
+            rows[:, 3:] += closed[:, None] * np.cross(
+                arms + (end - 0.5) * grid.spacing * direction, direction
+            )
     if grid.dim == 2:
         rows[:, [2, 3, 4]] = 0.0
     return index, rows

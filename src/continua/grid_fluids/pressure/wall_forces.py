@@ -1,4 +1,4 @@
-"""What a flow does to one of its obstacles: force and torque by pressure and friction."""
+"""Force and torque of a flow on an obstacle, by pressure and viscous friction."""
 
 from __future__ import annotations
 
@@ -6,34 +6,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.grid_fluids.flow import Flow
-from continua.grid_fluids.geometry import cut_cell_kernels as cut_kernels
+from continua.grid_fluids.geometry import cut_cell_kernels
 from continua.grid_fluids.geometry.cut_cells import CutCells
 from continua.grid_fluids.geometry.obstacles import Obstacle
 
-__all__ = ["force_on", "friction_on", "middles_of", "walls_of"]
+__all__ = ["obstacle_force", "sample_positions", "viscous_forces", "wall_cells"]
 
-_SAME = 5e-3  # of the spacing: distances that differ by less are those of one obstacle
+_SAME_OBSTACLE = 5e-3  # spacings: distances that differ by less belong to the same obstacle
 
 
-def force_on(flow: Flow, obstacle: Obstacle, center: NDArray[np.float64], time: float) -> NDArray[np.float64]:
+def obstacle_force(
+    flow: Flow, obstacle: Obstacle, center: NDArray[np.float64], time: float
+) -> NDArray[np.float64]:
     """Return force [N] and torque [N m] about `center` [m] of a flow on one of its obstacles, shape [6].
 
-    Pressure acts on the walls of cut cells, at the place of the obstacle that is nearest to the middle of the cell.
-    Friction is what the viscous solve gave to the wall. In a plane both are those of one metre of depth.
+    Pressure acts on the walls of cut cells, at the closest point of the obstacle to the cell centre. Friction is the
+    wall flux of the viscous solve. In a plane both are per metre of depth.
 
     Args:
         flow: The flow, after a step.
         obstacle: One of its obstacles.
-        center: What the torque is taken about.
-        time: When the obstacle was placed [s].
+        center: Reference point of the torque [m].
+        time: Time for which the obstacle was placed [s].
     """
     result = np.zeros(6)
-    if not obstacle.distances.size or min(obstacle.distances.shape[flow.grid.first :]) < 2:
+    if not obstacle.distances.size or min(obstacle.distances.shape[flow.grid.x_axis :]) < 2:
         return result
-    for places, forces in (_pressure(flow, obstacle), *friction_on(flow, obstacle)):
-        if len(places):
-            gaps, normals, _ = obstacle.shape.meet(places, time, 0.0)
-            arms = places - np.asarray(gaps)[:, None] * normals - center
+    for positions, forces in (_pressure_forces(flow, obstacle), *viscous_forces(flow, obstacle)):
+        if len(positions):
+            gaps, normals, _ = obstacle.shape.meet(positions, time, 0.0)
+            arms = positions - np.asarray(gaps)[:, None] * normals - center
             result[:3] += forces.sum(axis=0)
             result[3:] += np.cross(arms, forces).sum(axis=0)
     if flow.grid.dim == 2:
@@ -41,77 +43,86 @@ def force_on(flow: Flow, obstacle: Obstacle, center: NDArray[np.float64], time: 
     return result
 
 
-def _pressure(flow: Flow, obstacle: Obstacle) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the middles of the cells with a wall of the obstacle [m] and the forces of pressure there [N]."""
+def _pressure_forces(flow: Flow, obstacle: Obstacle) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the centres of the cells with a wall of the obstacle [m], and the pressure forces there [N]."""
     grid = flow.grid
-    index, areas = walls_of(flow, obstacle)
+    index, areas = wall_cells(flow, obstacle)
     unit = flow.pressure_unit * grid.spacing ** (grid.dim - 1)
-    forces = np.roll(unit * flow.potential[tuple(index.T)][:, None] * areas, -grid.first, axis=1)
-    return middles_of(flow, index, (0.5, 0.5, 0.5)), forces
+    forces = np.roll(unit * flow.potential[tuple(index.T)][:, None] * areas, -grid.x_axis, axis=1)
+    return sample_positions(flow, index, (0.5, 0.5, 0.5)), forces
 
 
-def walls_of(flow: Flow, obstacle: Obstacle) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def wall_cells(flow: Flow, obstacle: Obstacle) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the cells with a wall of the obstacle, and the areas along the array axes, in faces; [n, 3] each."""
-    grid, cut = flow.grid, flow.cut
-    if not obstacle.distances.size or min(obstacle.distances.shape[grid.first :]) < 2:
+    grid, cut = flow.grid, flow.cut_cells
+    if not obstacle.distances.size or min(obstacle.distances.shape[grid.x_axis :]) < 2:
         return np.zeros((0, 3), np.int64), np.zeros((0, 3))
-    low = np.maximum(obstacle.low, 0)
-    high = np.minimum(obstacle.low + np.array(obstacle.distances.shape) - 1, grid.shape)
+    low = np.maximum(obstacle.first_corner, 0)
+    high = np.minimum(obstacle.first_corner + np.array(obstacle.distances.shape) - 1, grid.shape)
     if grid.dim == 2:
         low[0], high[0] = 0, 1
-    own = _means(obstacle.distances, grid.axes)
+    own_distances = _corner_means(obstacle.distances, grid.axes)
     window = tuple(slice(int(a), int(b) + (n in grid.axes)) for n, (a, b) in enumerate(zip(low, high)))
-    all_of = _means(np.minimum(cut.corners[window], 1e9), grid.axes)
-    mine = own[: all_of.shape[0], : all_of.shape[1], : all_of.shape[2]] <= all_of + _SAME * grid.spacing
-    count = cut_kernels.wall_cells(*cut.parts, low, high, np.zeros(0, np.int64), np.zeros((0, 3)))
+    nearest_distances = _corner_means(np.minimum(cut.corner_distances[window], 1e9), grid.axes)
+    mine = (
+        own_distances[
+            : nearest_distances.shape[0], : nearest_distances.shape[1], : nearest_distances.shape[2]
+        ]
+        <= nearest_distances + _SAME_OBSTACLE * grid.spacing
+    )
+    count = cut_cell_kernels.list_wall_cells(
+        *cut.face_fractions, low, high, np.zeros(0, np.int64), np.zeros((0, 3))
+    )
     cells, areas = np.zeros(count, np.int64), np.zeros((count, 3))
     if count:
-        cut_kernels.wall_cells(*cut.parts, low, high, cells, areas)
+        cut_cell_kernels.list_wall_cells(*cut.face_fractions, low, high, cells, areas)
     index = np.stack(np.unravel_index(cells, grid.shape), axis=1)
     keep = mine[tuple((index - low).T)]
     return index[keep], areas[keep]
 
 
-def friction_on(flow: Flow, obstacle: Obstacle) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return the places of samples beside a wall of the obstacle [m] and the friction there [N], for each component."""
-    if flow.friction is None or flow.slip:
+def viscous_forces(flow: Flow, obstacle: Obstacle) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return positions of samples beside a wall of the obstacle [m] and the friction there [N], per component."""
+    if flow.viscous_solver is None or flow.slip:
         return []
     grid, found = flow.grid, []
-    for axis, (samples, forces) in flow.friction.wall_forces(flow.viscosity).items():
+    for axis, (samples, forces) in flow.viscous_solver.wall_forces(flow.viscosity).items():
         index = np.stack(np.unravel_index(samples, grid.faces_shape(axis)), axis=1)
-        keep = _is_nearest(flow.cut, obstacle, index)
+        keep = _is_nearest(flow.cut_cells, obstacle, index)
         along = np.zeros((int(keep.sum()), 3))
-        along[:, axis - grid.first] = forces[keep]
+        along[:, axis - grid.x_axis] = forces[keep]
         offset = [0.0 if a == axis else 0.5 for a in range(3)]
-        found.append((middles_of(flow, index[keep], offset), along))
+        found.append((sample_positions(flow, index[keep], offset), along))
     return found
 
 
 def _is_nearest(cut: CutCells, obstacle: Obstacle, index: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell at which samples the obstacle is the nearest one, by the corners they lie at or just above."""
-    inside = ((index >= obstacle.low) & (index < obstacle.low + obstacle.distances.shape)).all(axis=1)
+    """Return a mask of samples to which the obstacle is the nearest, judged at the corner at or just below them."""
+    inside = (
+        (index >= obstacle.first_corner) & (index < obstacle.first_corner + obstacle.distances.shape)
+    ).all(axis=1)
     result = np.zeros(len(index), bool)
     at = index[inside]
-    own = obstacle.distances[tuple((at - obstacle.low).T)]
-    result[inside] = own <= cut.corners[tuple(at.T)] + _SAME * cut.grid.spacing
+    own_distances = obstacle.distances[tuple((at - obstacle.first_corner).T)]
+    result[inside] = own_distances <= cut.corner_distances[tuple(at.T)] + _SAME_OBSTACLE * cut.grid.spacing
     return result
 
 
-def _means(values: NDArray[np.float64], axes: range) -> NDArray[np.float64]:
-    """Return the means of the corners of cells."""
+def _corner_means(values: NDArray[np.float64], axes: range) -> NDArray[np.float64]:
+    """Return the corner means of cells."""
     for axis in axes:
         values = np.moveaxis(values, axis, 0)
         values = np.moveaxis(0.5 * (values[:-1] + values[1:]), 0, axis)
     return values
 
 
-def middles_of(
+def sample_positions(
     flow: Flow, index: NDArray[np.int64], offset: tuple[float, ...] | list[float]
 ) -> NDArray[np.float64]:
-    """Return the places of samples [m], shape [n, 3]."""
+    """Return the positions of samples [m], shape [n, 3]."""
     grid = flow.grid
-    places = np.zeros((len(index), 3))
+    positions = np.zeros((len(index), 3))
     for d in range(grid.dim):
-        a = grid.first + d
-        places[:, d] = grid.origin[d] + grid.spacing * (index[:, a] + offset[a])
-    return places
+        a = grid.x_axis + d
+        positions[:, d] = grid.origin[d] + grid.spacing * (index[:, a] + offset[a])
+    return positions
