@@ -5,12 +5,14 @@ from continua.grid_fluids.bodies.grid_fluid import GridFluid
 from continua.grid_fluids.bodies.liquid import Liquid
 from continua.grid_fluids.bodies.smoke import Inflow, Smoke
 from continua.grid_fluids.bodies.wind_tunnel import WindTunnel
-from continua.grid_fluids.flow import Flow, SubstepReport
+from continua.grid_fluids.fields import StaggeredFields
+from continua.grid_fluids.flow import Flow
 from continua.grid_fluids.free_surface.marching_cubes import marching_cubes
 from continua.grid_fluids.geometry.cut_cells import CutCells
 from continua.grid_fluids.geometry.grid import Grid, make_grid
 from continua.grid_fluids.geometry.polygon import Polygon
 from continua.grid_fluids.geometry.sdf_shape import SdfShape
+from continua.grid_fluids.interface import SubstepReport
 from continua.grid_fluids.pressure.ghost_fluid import GhostFluidPressure
 from continua.grid_fluids.pressure.multigrid import MultigridReport, PoissonMultigrid
 
@@ -29,6 +31,7 @@ __all__ = [
     "Polygon",
     "SdfShape",
     "Smoke",
+    "StaggeredFields",
     "SubstepReport",
     "WindTunnel",
     "make_grid",

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.grid_fluids.geometry.cut_cells import CutCells
+from continua.grid_fluids.geometry.cut_cells import MIN_OPEN_FRACTION, CutCells
 from continua.grid_fluids.geometry.domain_boundary import DomainSide
 from continua.grid_fluids.pressure.multigrid import MultigridReport, PoissonMultigrid
 
-__all__ = ["MIN_OPEN_FRACTION", "Viscosity"]
+__all__ = ["Viscosity"]
 
-MIN_OPEN_FRACTION = (
-    0.1  # open fraction of a face below which its velocity is not advected: it carries little, but fast flow
-)
 _SINGLE_GRID_MASS = 0.5  # inverse viscous number above which a single grid suffices
 _MIN_WALL_DISTANCE = 0.05  # spacings: least distance of a wall from a sample
 
@@ -72,7 +69,7 @@ class Viscosity:
     ) -> None:
         self.cut_cells, self.sides, self.slip = cut_cells, sides, slip
         self._filled = filled
-        self.mass = 1.0 / number
+        self.number, self.mass = number, 1.0 / number
         self._wall_fluxes: dict[int, NDArray[np.float64]] = {}
         self._components = {axis: self._component(axis) for axis in cut_cells.grid.axes}
 

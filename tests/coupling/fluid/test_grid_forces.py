@@ -25,9 +25,9 @@ def test_a_rigid_piston_displaces_its_own_volume():
     for _ in range(4):
         world.step()
     flow = world.body("air").flow
-    out = flow.velocity[1][0, -1].mean() * flow.grid.size[1]
+    out = flow.fields.velocity[1][0, -1].mean() * flow.grid.size[1]
     assert out == pytest.approx(0.4 * flow.grid.size[1], rel=1e-6)
-    assert flow.solid_cells[0, :4].all()
+    assert flow.domain.cut_cells.solid_cells[0, :4].all()
     assert world.body("air").obstacles == ()
 
 
@@ -99,14 +99,14 @@ def test_wind_flows_around_a_falling_ball_and_a_collider_but_not_around_a_plane_
     ground = ct.Plane(point=(0.0, -1.0, 0.0))
     tunnel = ct.WindTunnel((4.0, 2.0), (64, 32), name="tunnel")
     world = ct.World([ball, tunnel], colliders=[post, ground], dt=0.02)
-    closed = tunnel.flow.solid_cells[0]
+    closed = tunnel.flow.domain.cut_cells.solid_cells[0]
     assert closed[16, 12]
     assert closed[48, 16]
     assert not closed[16, 0]
     for _ in range(20):  # 0.4 s: it falls by 0.78 m
         world.step()
-    assert not tunnel.flow.solid_cells[0, 16, 14]
-    assert tunnel.flow.solid_cells[0, 16, 1]
+    assert not tunnel.flow.domain.cut_cells.solid_cells[0, 16, 14]
+    assert tunnel.flow.domain.cut_cells.solid_cells[0, 16, 1]
     assert world.reports[1].converged
 
 

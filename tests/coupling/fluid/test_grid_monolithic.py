@@ -92,7 +92,7 @@ def test_a_stone_comes_to_rest_on_the_ground_and_the_water_around_it_too():
         world.step()
     assert stone.center[1] == pytest.approx(0.125, abs=2e-3)
     assert abs(stone.velocity).max() < 5e-3
-    assert max(abs(u).max() for u in water.flow.velocity) < 0.15
+    assert max(abs(u).max() for u in water.flow.fields.velocity) < 0.15
     assert water.volume == pytest.approx(volume, rel=5e-3)
 
 

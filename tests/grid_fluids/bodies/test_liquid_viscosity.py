@@ -22,7 +22,7 @@ def film(thickness, viscosity, seconds, cells=(16, 32)):
     world = ct.World([liquid], dt=0.005)
     while world.time < seconds - 1e-9:
         world.step()
-    return liquid, -liquid.flow.velocity[2][0, :, cells[1] // 3]
+    return liquid, -liquid.flow.fields.velocity[2][0, :, cells[1] // 3]
 
 
 @pytest.mark.parametrize("thickness", [0.125, 0.1])  # eight cells, and 6.4

@@ -35,7 +35,7 @@ def test_a_drop_at_rest_has_the_laplace_pressure(dim, cells, radius):
         (dim - 1) * SIGMA / (radius * 1e-3), rel=0.04
     )
     # spurious currents are slow compared with capillary waves of one cell
-    assert max(abs(u).max() for u in liquid.flow.velocity) < 0.05 * (SIGMA / (RHO * 1e-3)) ** 0.5
+    assert max(abs(u).max() for u in liquid.flow.fields.velocity) < 0.05 * (SIGMA / (RHO * 1e-3)) ** 0.5
 
 
 def test_a_drop_oscillates_with_rayleighs_period():

@@ -44,14 +44,14 @@ class GridForceCoupling:
     def accumulate(self, duration: float, dt: float) -> None:
         """Accumulate the impulses of a sub-step of `duration` [s] in a step of `dt` [s]."""
         flow = self.fluid.flow
-        by_shape = {id(obstacle.shape): obstacle for obstacle in flow.cut_cells.obstacles}
+        by_shape = {id(obstacle.shape): obstacle for obstacle in flow.domain.cut_cells.obstacles}
         for shape, carrier in self._pairs:
             obstacle = by_shape.get(id(shape))
             if obstacle is None or not obstacle.contains_corner:
                 continue
             solid = shape.group.solid
-            force = obstacle_force(flow, obstacle, carrier.velocity()[0], flow.obstacle_time)
-            if flow.grid.dim == 2:
+            force = obstacle_force(flow, obstacle, carrier.velocity()[0], flow.domain.obstacle_time)
+            if flow.domain.grid.dim == 2:
                 force *= float(np.ptp(solid.surface.points[:, 2]))
             moved = flow.density * fluid_moved(solid) * duration / dt
             carrier.receive(duration * force[:3], duration * force[3:], moved)

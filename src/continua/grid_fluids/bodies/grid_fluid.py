@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from continua.contact import Shape
 from continua.errors import DivergedError, InputError
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, Volume, frozen
-from continua.grid_fluids.advection.advection import Advection
 from continua.grid_fluids.bodies.slice_mesh import SliceMesh
-from continua.grid_fluids.flow import Flow, SubstepReport
-from continua.grid_fluids.geometry.domain_boundary import SideSpec
 from continua.grid_fluids.geometry.grid import Grid
 from continua.grid_fluids.geometry.obstacles import as_obstacle
+from continua.grid_fluids.interface import GridFlow, SubstepReport
+from continua.grid_fluids.pressure.wall_forces import total_force
 from continua.surroundings import Surroundings
 from continua.values import isfinite
 
@@ -51,54 +50,32 @@ class ObstacleForces(Protocol):
 class GridFluid:
     """A fluid on a grid as a body of a world: the base of `Smoke`, `Liquid` and `WindTunnel`.
 
+    Args:
+        flow: The flow that the fluid is composed with.
+        cfl: Largest number of cells the fastest fluid moves in a sub-step.
+        color: RGB in 0..1 for plain pictures, or None.
+        name: Name of the body.
+
     Attributes:
-        flow: Velocity and pressure on the grid, and their time step.
+        flow: Domain, fields and operators of the flow.
         substeps: Reports of the sub-steps of the last step.
         obstacle_forces: Forces on bodies of the world among the obstacles, or None.
     """
 
     def __init__(
-        self,
-        grid: Grid,
-        *,
-        sides: Mapping[str, SideSpec],
-        obstacles: Iterable[Any],
-        density: float,
-        viscosity: float,
-        scheme: str,
-        rtol: float,
-        cfl: float,
-        precision: str,
-        color: tuple[float, float, float] | None,
-        name: str,
-        slip: bool | None = None,
-        make_flow: Callable[..., Any] = Flow,
+        self, flow: GridFlow, *, cfl: float, color: tuple[float, float, float] | None, name: str
     ) -> None:
-        if precision not in ("single", "double"):
-            raise InputError(f"a grid fluid's precision is 'single' or 'double', not '{precision}'")
-        if slip not in (None, True, False):
-            raise InputError(f"a grid fluid's slip is True, False or None, not {slip!r}")
         self.name, self.color = name, color
         self.cfl = check_positive(cfl, "cfl")
-        self.flow: Any = make_flow(
-            grid,
-            sides,
-            obstacles,
-            density=check_positive(density, "density"),
-            viscosity=check_nonnegative(viscosity, "viscosity"),
-            advection=Advection(scheme),
-            rtol=check_positive(rtol, "rtol"),
-            dtype=np.float32 if precision == "single" else np.float64,
-            slip=slip,
-        )
+        self.flow = flow
         self.substeps: list[SubstepReport] = []
         self._world_obstacles: tuple[Shape, ...] = ()
         self.obstacle_forces: ObstacleForces | None = None
-        self._slice = SliceMesh(grid)
+        self._slice = SliceMesh(flow.domain.grid)
         self._surroundings = Surroundings()
         self.notes: tuple[str, ...] = tuple(
             f"the obstacle '{o.shape.name or o.shape.kind}' was thickened, it has walls thinner than a cell"
-            for o in self.flow.cut_cells.obstacles
+            for o in flow.domain.cut_cells.obstacles
             if o.thickened
         )
 
@@ -115,12 +92,12 @@ class GridFluid:
     @property
     def grid(self) -> Grid:
         """The grid."""
-        return self.flow.grid
+        return self.flow.domain.grid
 
     @property
     def obstacles(self) -> tuple[Shape, ...]:
         """Its own obstacles, without rigid bodies and colliders of the world; assign to change them."""
-        shapes = (obstacle.shape for obstacle in self.flow.cut_cells.obstacles)
+        shapes = (obstacle.shape for obstacle in self.flow.domain.cut_cells.obstacles)
         return tuple(
             shape for shape in shapes if not any(shape is obstacle for obstacle in self._world_obstacles)
         )
@@ -150,7 +127,7 @@ class GridFluid:
     @property
     def mass_total(self) -> float:
         """Mass of the fluid [kg]; a plane grid is taken one metre deep."""
-        volume = float((~self.flow.solid_cells).sum()) * self.grid.spacing**self.grid.dim
+        volume = float((~self.flow.domain.cut_cells.solid_cells).sum()) * self.grid.spacing**self.grid.dim
         return self.flow.density * volume
 
     @property
@@ -179,7 +156,7 @@ class GridFluid:
         """
         start, flow = clock.perf_counter(), self.flow
         if self._world_obstacles:
-            flow.invalidate_obstacles()  # their positions are set by the world
+            flow.domain.invalidate_obstacles()  # their positions are set by the world
         before = self.state()
         time = self._surroundings.time
         self.substeps = []
@@ -203,15 +180,7 @@ class GridFluid:
             ) from None
         reports = [substep.pressure for substep in self.substeps]
         messages = [] if all(s.converged for s in reports) else ["the pressure did not reach its tolerance"]
-        messages += [
-            f"obstacles block the side {name}: its inflow or outflow is impossible"
-            for name in flow.blocked_inlets()
-        ]
-        if flow.compressed_region:
-            messages.append(
-                "moving obstacles change the volume of a region without an open side, which is impossible for an "
-                "incompressible fluid; make a side of the grid 'open'"
-            )
+        messages += flow.warnings()
         return StepReport(
             body=self.name,
             step=self._surroundings.step,
@@ -229,27 +198,27 @@ class GridFluid:
 
     def force(self) -> tuple[float, float, float]:
         """Return the force of the fluid on all obstacles [N], of the last sub-step; per metre of depth in a plane."""
-        return self.flow.wall_force()
+        return total_force(self.flow)
 
     def field(self, name: str) -> NDArray:
         """Return a quantity at cell centres: "velocity", "pressure", "vorticity" or an advected scalar."""
-        flow = self.flow
+        fields, solid = self.flow.fields, self.flow.domain.cut_cells.solid_cells
         if name == "velocity":
-            return flow.center_velocity()
+            return fields.cell_velocity(solid)
         if name == "pressure":
-            return flow.pressure.astype(flow.dtype)
+            return fields.pressure.astype(fields.dtype)
         if name == "vorticity":
-            w = flow.vorticity()
+            w = fields.vorticity(solid)
             return w if self.grid.dim == 3 else w[..., 0]
-        if name in flow.scalars:
-            return flow.scalars[name]
-        known = ["velocity", "pressure", "vorticity", *flow.scalars]
+        if name in fields.scalars:
+            return fields.scalars[name]
+        known = ["velocity", "pressure", "vorticity", *fields.scalars]
         raise InputError(f"the fluid '{self.name}' has no field '{name}'; it has {', '.join(known)}")
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
         """Return an immutable snapshot: the central slice, and all quantities on the grid."""
-        grid, slice_mesh, solid = self.grid, self._slice, self.flow.solid_cells
-        names = ["velocity", "pressure", "vorticity", *self.flow.scalars]
+        grid, slice_mesh, solid = self.grid, self._slice, self.flow.domain.cut_cells.solid_cells
+        names = ["velocity", "pressure", "vorticity", *self.flow.fields.scalars]
         on_grid = {name: self.field(name) for name in names}
         on_slice = {
             name: Field(frozen(slice_mesh.values(q, solid)), _UNITS[name]) for name, q in on_grid.items()
@@ -276,73 +245,41 @@ class GridFluid:
 
     def energy(self) -> dict[str, float]:
         """Return the kinetic energy [J]."""
-        v = self.flow.center_velocity().astype(np.float64)
+        v = self.field("velocity").astype(np.float64)
         volume = self.grid.spacing**self.grid.dim
         return {"kinetic": float(0.5 * self.flow.density * volume * (v * v).sum())}
 
     def state(self) -> dict[str, NDArray]:
         """Return everything that a bitwise identical restart needs."""
-        flow = self.flow
-        state = {f"velocity{a}": flow.velocity[a].copy() for a in self.grid.axes}
-        state |= {f"scalar_{name}": q.copy() for name, q in flow.scalars.items()}
-        if flow.trapezoidal:
-            state |= {
-                f"half_step_increment{a}": q.copy()
-                for a, q in enumerate(flow.half_step_increment)
-                if a in self.grid.axes
-            }
-            state["half_step_dt"] = np.array([flow.half_step_dt])
+        state = self.flow.state()
         if self.obstacle_forces is not None:
             state |= {f"obstacle_forces/{key}": value for key, value in self.obstacle_forces.state().items()}
-        return state | {"potential": flow.potential.copy(), "pressure_unit": np.array([flow.pressure_unit])}
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state from `state()`; moving obstacles are placed for the time of the world."""
-        flow = self.flow
-        wanted = [f"velocity{a}" for a in self.grid.axes] + [f"scalar_{name}" for name in flow.scalars]
-        for key in (*wanted, "potential", "pressure_unit"):
+        for key in self.flow.state_keys():
             if key not in state:
                 raise InputError(f"the state of '{self.name}' lacks '{key}'")
-        for axis in self.grid.axes:
-            flow.velocity[axis][:] = state[f"velocity{axis}"]
-        for name in flow.scalars:
-            flow.scalars[name] = np.array(state[f"scalar_{name}"], dtype=flow.dtype)
         if self.obstacle_forces is not None:
             start = "obstacle_forces/"
             self.obstacle_forces.restore(
                 {k[len(start) :]: v for k, v in state.items() if k.startswith(start)}
             )
-        flow.half_step_increment, flow.half_step_dt = [], 0.0
-        if f"half_step_increment{self.grid.x_axis}" in state:
-            flow.half_step_increment = [np.zeros_like(u) for u in flow.velocity]
-            for axis in self.grid.axes:
-                flow.half_step_increment[axis][:] = state[f"half_step_increment{axis}"]
-            flow.half_step_dt = float(np.asarray(state["half_step_dt"]).reshape(-1)[0])
-        flow.potential[:] = state["potential"]
-        flow.pressure_unit = float(np.asarray(state["pressure_unit"]).reshape(-1)[0])
+        self.flow.restore(state)
         self.substeps = []
-        flow.invalidate_obstacles()
 
     def reset(self) -> None:
         """Return to the initial state."""
-        flow = self.flow
-        for u in flow.velocity:
-            u[:] = 0
-        for q in flow.scalars.values():
-            q[:] = 0
-        flow.potential[:] = 0.0
-        flow.pressure_unit = 0.0
-        flow.half_step_increment, flow.half_step_dt = [], 0.0
+        self.flow.reset()
         if self.obstacle_forces is not None:
             self.obstacle_forces.clear()
         self.substeps = []
-        flow.invalidate_obstacles()
-        flow.apply_boundary_conditions()
         self.initialise()
 
     def facts(self) -> dict[str, int | str]:
-        """Return the number of cells, and the advection scheme."""
-        return {"cells": self.node_count, "advection": self.flow.advection.scheme}
+        """Return the number of cells, and what is particular to the flow."""
+        return {"cells": self.node_count, **self.flow.summary()}
 
     def shape_bytes(self) -> bytes:
         """Return the grid as bytes."""
@@ -351,6 +288,25 @@ class GridFluid:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {'x'.join(str(n) for n in self.grid.cells)} cells)"
+
+
+def flow_options(*, density: float, viscosity: float, rtol: float, precision: str) -> dict[str, Any]:
+    """Return the options that all flows share, after checking them."""
+    if precision not in ("single", "double"):
+        raise InputError(f"a grid fluid's precision is 'single' or 'double', not '{precision}'")
+    return {
+        "density": check_positive(density, "density"),
+        "viscosity": check_nonnegative(viscosity, "viscosity"),
+        "rtol": check_positive(rtol, "rtol"),
+        "dtype": np.float32 if precision == "single" else np.float64,
+    }
+
+
+def check_slip(slip: bool | None) -> bool | None:
+    """Return True, False or None, or raise InputError."""
+    if slip not in (None, True, False):
+        raise InputError(f"a grid fluid's slip is True, False or None, not {slip!r}")
+    return slip
 
 
 def check_positive(value: float, what: str) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from math import ceil
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.contact import MeshShape, Shape
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, Field, Volume, frozen
-from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative
+from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative, flow_options
 from continua.grid_fluids.bodies.smoke import Inflow
 from continua.grid_fluids.free_surface.liquid_flow import InflowSource, LiquidFlow
 from continua.grid_fluids.free_surface.surface_mesh import extract_surface
@@ -97,26 +96,17 @@ class Liquid(GridFluid):
         band_width = ceil(cfl) + 1 if 0.0 < cfl <= 10.0 else 0
         if not band_width:
             raise InputError(f"a liquid's cfl must be above 0 and at most 10, not {cfl}")
-        super().__init__(
+        flow = LiquidFlow(
             make_grid(size, cells, origin, what="liquid"),
-            sides={} if sides is None else sides,
-            obstacles=obstacles,
-            density=density,
-            viscosity=viscosity,
-            scheme="maccormack",
-            rtol=rtol,
-            cfl=cfl,
-            precision=precision,
-            color=color,
-            name=name,
-            make_flow=partial(
-                LiquidFlow,
-                band_width=band_width,
-                flip=float(flip),
-                seed=int(seed),
-                surface_tension=check_nonnegative(surface_tension, "surface_tension"),
-            ),
+            sides,
+            obstacles,
+            surface_tension=check_nonnegative(surface_tension, "surface_tension"),
+            band_width=band_width,
+            flip=float(flip),
+            seed=int(seed),
+            **flow_options(density=density, viscosity=viscosity, rtol=rtol, precision=precision),
         )
+        super().__init__(flow, cfl=cfl, color=color, name=name)
         self.detail = int(detail)
         self._velocity = self._along_axes(velocity, "a liquid's velocity")
         sources = (inflow,) if isinstance(inflow, Inflow) else tuple(inflow)
@@ -143,7 +133,7 @@ class Liquid(GridFluid):
     def _distances(self, shape: Shape) -> NDArray:
         """Return the signed distances to a shape at cell centres, in cells."""
         gaps = shape.distances(self.grid.centers())[0] / self.grid.spacing
-        return np.asarray(gaps, self.flow.dtype).reshape(self.grid.shape)
+        return np.asarray(gaps, self.flow.fields.dtype).reshape(self.grid.shape)
 
     def _block_distances(self, ends: NDArray[np.float64]) -> NDArray:
         """Return signed distances to a block at cell centres, in cells; sides of the box are not its surface."""
@@ -181,16 +171,16 @@ class Liquid(GridFluid):
             return None
         for phi in shapes_phi:
             self._check_filled(phi < 0.0)
-        return np.asarray(np.minimum.reduce(shapes_phi), self.flow.dtype)
+        return np.asarray(np.minimum.reduce(shapes_phi), self.flow.fields.dtype)
 
     def _check_filled(self, wet: NDArray[np.bool_]) -> None:
         grid = self.grid
-        if not (wet & ~self.flow.solid_cells).any():
+        if not (wet & ~self.flow.domain.cut_cells.solid_cells).any():
             raise InputError(
                 "a part of the liquid fills no cell: it is too small, inside an obstacle, or outside of the grid, "
                 f"which starts at {list(grid.origin)} m and has the size {list(grid.size)} m"
             )
-        per_cell = self.flow.particles.per_cell * _BYTES_PER_PARTICLE * self.flow.dtype.itemsize // 4
+        per_cell = self.flow.particles.per_cell * _BYTES_PER_PARTICLE * self.flow.fields.dtype.itemsize // 4
         need, have = int(wet.sum()) * per_cell, memory_limit()
         if need > have:
             raise InputError(
@@ -220,9 +210,9 @@ class Liquid(GridFluid):
         flow = self.flow
         flow.target_volume = 0.0
         for axis in self.grid.axes:
-            flow.velocity[axis][:] = self._velocity[axis]
+            flow.fields.velocity[axis][:] = self._velocity[axis]
         flow.fill(self._initial_phi, self._points)
-        flow.apply_boundary_conditions()
+        flow.domain.apply_boundary_conditions(flow.fields.velocity)
 
     def prepare(self, surroundings: Surroundings) -> None:
         """Attach the liquid to the surroundings of a world."""
@@ -290,7 +280,7 @@ class Liquid(GridFluid):
     def field(self, name: str) -> NDArray:
         """Return a quantity at cell centres: "velocity", "pressure", "vorticity" or "level_set" [m]."""
         if name == "level_set":
-            return self.flow.level_set.phi * self.flow.dtype.type(self.grid.spacing)
+            return self.flow.level_set.phi * self.flow.fields.dtype.type(self.grid.spacing)
         return super().field(name)
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
@@ -327,32 +317,10 @@ class Liquid(GridFluid):
         height = -sum(positions[a] * self.flow.gravity[a] for a in axes) * self.grid.spacing
         return {"kinetic": float(0.5 * mass * square), "gravity": float(mass * height)}
 
-    def state(self) -> dict[str, NDArray]:
-        """Return everything that a bitwise identical restart needs."""
-        flow = self.flow
-        return super().state() | {
-            "level_set": flow.level_set.phi.copy(),
-            "particles": flow.particles.rows.copy(),
-            "counts": np.array([flow.target_volume, flow.particles.seeded], dtype=np.float64),
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore a state from `state()`."""
-        for key in ("level_set", "particles", "counts"):
-            if key not in state:
-                raise InputError(f"the state of '{self.name}' lacks '{key}'")
-        super().restore(state)
-        counts = np.asarray(state["counts"]).reshape(-1)
-        self.flow.restore_state(state["level_set"], state["particles"], float(counts[0]), int(counts[1]))
-
     def reset(self) -> None:
         """Return to the initial state, with obstacles placed for the current time."""
         self.flow.place_obstacles(self._surroundings.time)
         super().reset()
-
-    def facts(self) -> dict[str, int | str]:
-        """Return the numbers of cells and particles."""
-        return {"cells": self.node_count, "particles": len(self.flow.particles.rows)}
 
 
 def _as_shape(given: Any, what: str) -> Shape:

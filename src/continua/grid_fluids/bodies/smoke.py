@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.contact import Shape
 from continua.errors import InputError
-from continua.grid_fluids import flow_kernels
-from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative
+from continua.grid_fluids import field_kernels
+from continua.grid_fluids.advection.advection import Advection
+from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative, check_slip, flow_options
+from continua.grid_fluids.flow import Flow
 from continua.grid_fluids.geometry.domain_boundary import SideSpec
 from continua.grid_fluids.geometry.grid import make_grid
 from continua.surroundings import as_vector
@@ -84,6 +86,8 @@ class Smoke(GridFluid):
         name: Name of the body.
     """
 
+    flow: Flow
+
     def __init__(
         self,
         size: Sequence[float] = (1.0, 2.0, 1.0),
@@ -108,35 +112,32 @@ class Smoke(GridFluid):
         color: tuple[float, float, float] | None = None,
         name: str = "",
     ) -> None:
-        super().__init__(
+        flow = Flow(
             make_grid(size, cells, origin, what="smoke"),
-            sides={"top": "open"} if sides is None else sides,
-            obstacles=obstacles,
-            density=density,
-            viscosity=viscosity,
-            slip=slip,
-            scheme=scheme,
-            rtol=rtol,
-            cfl=cfl,
-            precision=precision,
-            color=color,
-            name=name,
+            {"top": "open"} if sides is None else sides,
+            obstacles,
+            advection=Advection(scheme),
+            slip=check_slip(slip),
+            **flow_options(density=density, viscosity=viscosity, rtol=rtol, precision=precision),
         )
+        super().__init__(flow, cfl=cfl, color=color, name=name)
         self.inflow = (inflow,) if isinstance(inflow, Inflow) else tuple(inflow)
         self.expansion, self.weight = check_nonnegative(expansion, "expansion"), float(weight)
         self.confinement = check_nonnegative(confinement, "confinement")
         self.fade, self.cooling = check_nonnegative(fade, "fade"), check_nonnegative(cooling, "cooling")
         self._source_masks = [self._masks(source) for source in self.inflow]
-        self.flow.scalars["smoke"] = np.zeros(self.grid.shape, self.flow.dtype)
+        self.flow.fields.scalars["smoke"] = np.zeros(self.grid.shape, self.flow.fields.dtype)
         self._warm = any(source.temperature != 0.0 for source in self.inflow)
         if self._warm:
-            self.flow.scalars["temperature"] = np.zeros(self.grid.shape, self.flow.dtype)
+            self.flow.fields.scalars["temperature"] = np.zeros(self.grid.shape, self.flow.fields.dtype)
         self.initialise()
 
     def _masks(self, source: Inflow) -> tuple[NDArray[np.bool_], list[NDArray[np.bool_]]]:
         """Return masks of the cells and the faces inside an inflow."""
         grid = self.grid
-        cells = (source.shape.distances(grid.centers())[0] < 0.0).reshape(grid.shape) & ~self.flow.solid_cells
+        cells = (source.shape.distances(grid.centers())[0] < 0.0).reshape(
+            grid.shape
+        ) & ~self.flow.domain.cut_cells.solid_cells
         if not cells.any():
             raise InputError(
                 "an inflow contains no cell of the grid; make it larger, move it or use more cells"
@@ -155,42 +156,42 @@ class Smoke(GridFluid):
 
     def set_smoke(self, values: ArrayLike) -> None:
         """Set the smoke density in the cells; an array of their shape, or a number."""
-        self.flow.scalars["smoke"][:] = np.broadcast_to(np.asarray(values), self.grid.cells).reshape(
+        self.flow.fields.scalars["smoke"][:] = np.broadcast_to(np.asarray(values), self.grid.cells).reshape(
             self.grid.shape
         )
 
     def _emit(self, time: float) -> None:
-        flow = self.flow
+        fields = self.flow.fields
         for source, (cells, faces) in zip(self.inflow, self._source_masks, strict=True):
             if not source.start <= time < source.stop:
                 continue
-            flow.scalars["smoke"][cells] = source.smoke
+            fields.scalars["smoke"][cells] = source.smoke
             if self._warm:
-                flow.scalars["temperature"][cells] = source.temperature
+                fields.scalars["temperature"][cells] = source.temperature
             for axis, inside in zip(self.grid.axes, faces, strict=False):
                 assert source.velocity is not None
-                flow.velocity[axis][inside] = source.velocity[axis - self.grid.x_axis]
+                fields.velocity[axis][inside] = source.velocity[axis - self.grid.x_axis]
 
     def apply_sources(self, dt: float) -> None:
         """Apply buoyancy, vorticity confinement, decay and inflows."""
-        flow = self.flow
-        smoke = flow.scalars["smoke"]
-        warm = flow.scalars.get("temperature", smoke)
+        fields, domain = self.flow.fields, self.flow.domain
+        smoke = fields.scalars["smoke"]
+        warm = fields.scalars.get("temperature", smoke)
         if self._warm or self.weight != 0.0:
             gravity = self._surroundings.gravity
             for axis in self.grid.axes:
                 g = float(gravity[axis - self.grid.x_axis]) * 0.5 * dt
                 buoyancy = -g * self.expansion if self._warm else 0.0
                 if g != 0.0:
-                    real = flow.dtype.type
-                    flow_kernels.add_cell_forces.pick(smoke.size >= 16384)(
-                        flow.velocity[axis], axis, warm, real(buoyancy), smoke, real(g * self.weight)
+                    real = fields.dtype.type
+                    field_kernels.add_cell_forces.pick(smoke.size >= 16384)(
+                        fields.velocity[axis], axis, warm, real(buoyancy), smoke, real(g * self.weight)
                     )
         if self.confinement > 0.0:
-            flow.apply_vorticity_confinement(self.confinement, dt)
+            fields.add_vorticity_confinement(self.confinement, dt, domain.cut_cells.solid_cells)
         if self.fade > 0.0:
             smoke *= exp(-self.fade * dt)
         if self._warm and self.cooling > 0.0:
             warm *= exp(-self.cooling * dt)
-        flow.apply_boundary_conditions()
+        domain.apply_boundary_conditions(fields.velocity)
         self._emit(self._surroundings.time)

@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative, check_positive
+from continua.grid_fluids.advection.advection import Advection
+from continua.grid_fluids.bodies.grid_fluid import (
+    GridFluid,
+    check_nonnegative,
+    check_positive,
+    check_slip,
+    flow_options,
+)
+from continua.grid_fluids.flow import Flow
 from continua.grid_fluids.geometry.grid import make_grid
 
 __all__ = ["WindTunnel"]
@@ -37,6 +45,8 @@ class WindTunnel(GridFluid):
         name: Name of the body.
     """
 
+    flow: Flow
+
     def __init__(
         self,
         size: Sequence[float] = (4.0, 2.0),
@@ -60,23 +70,18 @@ class WindTunnel(GridFluid):
         self.speed = check_positive(speed, "speed")
         grid = make_grid(size, cells, origin, what="wind tunnel")
         along = dict.fromkeys(("bottom", "top", "back", "front")[: 2 * (grid.dim - 1)], walls)
-        super().__init__(
+        flow = Flow(
             grid,
-            sides={"left": (self.speed, 0.0, 0.0), "right": "open", **along},
-            obstacles=obstacles,
-            density=density,
-            viscosity=viscosity,
-            slip=slip,
-            scheme=scheme,
-            rtol=rtol,
-            cfl=cfl,
-            precision=precision,
-            color=color,
-            name=name,
+            {"left": (self.speed, 0.0, 0.0), "right": "open", **along},
+            obstacles,
+            advection=Advection(scheme),
+            slip=check_slip(slip),
+            **flow_options(density=density, viscosity=viscosity, rtol=rtol, precision=precision),
         )
+        super().__init__(flow, cfl=cfl, color=color, name=name)
         self.streaks = int(check_nonnegative(streaks, "number of streaks"))
         if self.streaks:
-            self.flow.scalars["smoke"] = np.zeros(grid.shape, self.flow.dtype)
+            self.flow.fields.scalars["smoke"] = np.zeros(grid.shape, self.flow.fields.dtype)
             rows = (np.arange(grid.cells[1]) + 0.5) / grid.cells[1] * self.streaks
             self._streak_mask = np.abs(rows - np.floor(rows) - 0.5) < 0.17
         self.initialise()
@@ -91,8 +96,8 @@ class WindTunnel(GridFluid):
     def initialise(self) -> None:
         """Set the uniform wind, projected to flow around the obstacles."""
         flow = self.flow
-        flow.velocity[self.grid.x_axis][:] = self.speed
-        flow.apply_boundary_conditions()
+        flow.fields.velocity[self.grid.x_axis][:] = self.speed
+        flow.domain.apply_boundary_conditions(flow.fields.velocity)
         flow.project(self.grid.spacing / self.speed)
         self._inject_streaks()
 
@@ -100,7 +105,7 @@ class WindTunnel(GridFluid):
         if self.streaks:
             first = [slice(None)] * 3
             first[self.grid.x_axis] = slice(0, 2)
-            inlet = self.flow.scalars["smoke"][tuple(first)]
+            inlet = self.flow.fields.scalars["smoke"][tuple(first)]
             inlet[:] = self._streak_mask.reshape([-1 if a == self.grid.x_axis + 1 else 1 for a in range(3)])
 
     def apply_sources(self, dt: float) -> None:

@@ -38,8 +38,10 @@ def extract_surface(
     fine = np.empty([n + 4 for n in samples], phi.dtype)
     stencils = [_refinement_weights(n, m, detail, phi.dtype) for n, m in zip(grid.shape, samples)]
     kernels.refine.pick(parallel)(phi, *[array for stencil in stencils for array in stencil], fine)
-    if flow.cut_cells.obstacles:
-        kernels.clip_to_solid.pick(parallel)(fine, detail, flow.cut_cells.corner_distances, grid.spacing)
+    if flow.domain.cut_cells.obstacles:
+        kernels.clip_to_solid.pick(parallel)(
+            fine, detail, flow.domain.cut_cells.corner_distances, grid.spacing
+        )
     if flow.particles.phase.any():
         bumps = np.zeros(samples, phi.dtype)
         kernels.splat_particles(
@@ -59,8 +61,8 @@ def extract_surface(
     for axis in grid.axes:
         d = axis - grid.x_axis
         offset = [0.0 if a == axis else 0.5 for a in range(3)]
-        value = np.empty(len(points), flow.dtype)
-        kernels.interpolate_at_points(flow.velocity[axis], *offset, points, value)
+        value = np.empty(len(points), flow.fields.dtype)
+        kernels.interpolate_at_points(flow.fields.velocity[axis], *offset, points, value)
         velocity[:, d] = value
         positions[:, d] = grid.origin[d] + grid.spacing * points[:, axis]
     if flat:

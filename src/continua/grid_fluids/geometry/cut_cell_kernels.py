@@ -11,7 +11,6 @@ __all__ = [
     "face_fractions",
     "list_wall_cells",
     "mark_solid_cells",
-    "mark_valid_cells",
     "mark_valid_faces",
     "merge_distances",
     "snap_corners",
@@ -122,12 +121,13 @@ def merge_distances(phi, others, low):
 
 
 @kernel_pair
-def mark_solid_cells(a0, a1, a2, solid):
-    """Mark the cells without an open face."""
-    n0, n1, n2 = solid.shape
-    for r in prange(n0 * n1):
-        i, j = r // n1, r % n1
-        for k in range(n2):
+def mark_solid_cells(a0, a1, a2, solid, low, high):
+    """Mark the cells in [low, high) without an open face."""
+    n0 = solid.shape[0]
+    wide = high[1] - low[1]
+    for r in prange((high[0] - low[0]) * wide):
+        i, j = low[0] + r // wide, low[1] + r % wide
+        for k in range(low[2], high[2]):
             total = a1[i, j, k] + a1[i, j + 1, k] + a2[i, j, k] + a2[i, j, k + 1]
             if n0 > 1:
                 total += a0[i, j, k] + a0[i + 1, j, k]
@@ -145,21 +145,6 @@ def mark_valid_faces(fraction, least, state, low, high):
         )
         for k in range(low[2], high[2]):
             out[k] = 0 if row[k] >= least else 255
-
-
-@kernel_pair
-def mark_valid_cells(a0, a1, a2, state, solid, low, high):
-    """Set the state of cells in [low, high): 0 with an open face, else 255; mark those without one as solid."""
-    n0 = solid.shape[0]
-    wide = high[1] - low[1]
-    for r in prange((high[0] - low[0]) * wide):
-        i, j = low[0] + r // wide, low[1] + r % wide
-        for k in range(low[2], high[2]):
-            total = a1[i, j, k] + a1[i, j + 1, k] + a2[i, j, k] + a2[i, j, k + 1]
-            if n0 > 1:
-                total += a0[i, j, k] + a0[i + 1, j, k]
-            solid[i, j, k] = total == 0.0
-            state[i, j, k] = 255 if total == 0.0 else 0
 
 
 @kernel

@@ -13,11 +13,14 @@ from continua.grid_fluids.geometry import cut_cell_kernels as kernels
 from continua.grid_fluids.geometry.grid import Grid, padded_zeros
 from continua.grid_fluids.geometry.obstacles import FAR_DISTANCE, Obstacle, as_obstacle
 
-__all__ = ["CutCells", "Window"]
+__all__ = ["MIN_OPEN_FRACTION", "CutCells", "Window", "list_wall_cells"]
 
 Window = tuple[NDArray[np.int64], NDArray[np.int64]]
 """A range of cells [low, high): first index along the array axes, and the index after the last."""
 
+MIN_OPEN_FRACTION = (
+    0.1  # of a face; below this its velocity is not advected: it carries little, but fast flow
+)
 _SLIVER = 1e-3  # spacings: corners that are open by less are closed
 _PARALLEL_FROM = 32768
 
@@ -34,18 +37,22 @@ class CutCells:
         obstacles: The obstacles.
         corner_distances: Signed distance to the nearest obstacle at the corners [m].
         face_fractions: Open fractions of the faces across the three array axes.
+        solid_cells: Mask of cells without an open face.
+        dtype: Type of the open fractions.
     """
 
     def __init__(
         self, grid: Grid, obstacles: Iterable[Any] = (), dtype: Any = np.float32, *, voxels: bool = False
     ) -> None:
         self.grid = grid
-        self.voxels = voxels
+        self.voxels, self.dtype = voxels, np.dtype(dtype)
         self.obstacles: list[Obstacle] = [as_obstacle(given, grid) for given in obstacles]
         self.corner_distances = np.full(grid.corners_shape, FAR_DISTANCE)
         self.face_fractions = [padded_zeros(grid.faces_shape(axis), dtype) for axis in range(3)]
         for axis in grid.axes:
             self.face_fractions[axis][:] = 1
+        self.solid_cells = np.zeros(grid.shape, bool)
+        self._wall_cells: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
         for obstacle in self.obstacles:
             self._place_initial(obstacle)
         if self.obstacles:
@@ -132,8 +139,11 @@ class CutCells:
         self.corner_distances[window] = phi
         if self.voxels:
             self._voxel_fractions()
-            return
-        kernels.face_fractions.pick(parallel)(self.corner_distances, low, high, *self.face_fractions)
+            low, high = np.zeros(3, np.int64), np.array(self.grid.shape)
+        else:
+            kernels.face_fractions.pick(parallel)(self.corner_distances, low, high, *self.face_fractions)
+        kernels.mark_solid_cells.pick(parallel)(*self.face_fractions, self.solid_cells, low, high)
+        self._wall_cells = None
 
     def _voxel_fractions(self) -> None:
         """Open or close whole faces, depending on the centres of the cells beside them."""
@@ -160,6 +170,34 @@ class CutCells:
             result[..., axis - self.grid.x_axis] = np.moveaxis(fraction[:-1] - fraction[1:], 0, axis)
         return result
 
+    def wall_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return flat indices of all cells with a wall, and the wall areas along the array axes in faces, [n, 3]."""
+        if self._wall_cells is None:
+            self._wall_cells = list_wall_cells(self.face_fractions, *self.obstacle_window())
+        return self._wall_cells
+
+    def wall_velocity(self, time: float, dt: float) -> list[NDArray]:
+        """Return the velocity of moving obstacles on all faces [m/s], the mean over the next `dt` [s]; 0 elsewhere."""
+        grid = self.grid
+        result = [np.zeros(grid.faces_shape(a), self.dtype) for a in range(3)]
+        for axis in grid.axes:
+            for obstacle in self.obstacles:
+                if not obstacle.is_moving or not obstacle.distances.size:
+                    continue
+                low = obstacle.first_corner
+                high = low + np.array(obstacle.distances.shape)
+                window = tuple(
+                    slice(int(a), int(max(b, a + 1)))
+                    for a, b in zip(low, np.minimum(high, result[axis].shape))
+                )
+                shape = [s.stop - s.start for s in window]
+                offset = [w.start + (0.0 if a == axis else 0.5) for a, w in enumerate(window)]
+                points = grid.points(shape, offset)
+                speed = obstacle.velocity(points, time, dt)[:, axis - grid.x_axis].reshape(shape)
+                touched = self.face_fractions[axis][window] < 1
+                result[axis][window] = np.where(touched, speed, result[axis][window])
+        return result
+
     def obstacle_window(self) -> Window:
         """Return a range of cells that contains all obstacles."""
         boxes = [_window_of(obstacle, self.grid) for obstacle in self.obstacles]
@@ -171,6 +209,17 @@ class CutCells:
     def has_moving_obstacles(self) -> bool:
         """Whether any obstacle moves."""
         return any(obstacle.is_moving for obstacle in self.obstacles)
+
+
+def list_wall_cells(
+    face_fractions: Sequence[NDArray], low: NDArray[np.int64], high: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return flat indices of the cells in [low, high) with a wall, and the wall areas along the array axes, [n, 3]."""
+    count = kernels.list_wall_cells(*face_fractions, low, high, np.zeros(0, np.int64), np.zeros((0, 3)))
+    cells, areas = np.zeros(count, np.int64), np.zeros((count, 3))
+    if count:
+        kernels.list_wall_cells(*face_fractions, low, high, cells, areas)
+    return cells, areas
 
 
 def _window_of(obstacle: Obstacle, grid: Grid) -> Window:

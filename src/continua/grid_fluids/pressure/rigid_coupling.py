@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact import Shape
-from continua.grid_fluids.flow import Flow
+from continua.grid_fluids.geometry.cut_cells import CutCells
 from continua.grid_fluids.geometry.obstacles import Obstacle
+from continua.grid_fluids.interface import GridFlow
 from continua.grid_fluids.pressure.wall_forces import sample_positions, viscous_forces, wall_cells
 
 __all__ = [
@@ -83,16 +84,23 @@ class RigidPressureTerm:
     """The term c J W J^T that rigid bodies add to the pressure equations in a box of cells.
 
     Args:
-        flow: The flow, with the bodies among its obstacles.
+        cut_cells: The cut cells, with the bodies among their obstacles.
+        density: Density of the liquid [kg/m3].
         bodies: The bodies.
         liquid: Mask of liquid cells.
         box: The range of cells of the equations.
     """
 
     def __init__(
-        self, flow: Flow, bodies: Sequence[FloatingBody], liquid: NDArray[np.bool_], box: tuple[slice, ...]
+        self,
+        cut_cells: CutCells,
+        density: float,
+        bodies: Sequence[FloatingBody],
+        liquid: NDArray[np.bool_],
+        box: tuple[slice, ...],
     ) -> None:
-        obstacles = {id(obstacle.shape): obstacle for obstacle in flow.cut_cells.obstacles}
+        grid = cut_cells.grid
+        obstacles = {id(obstacle.shape): obstacle for obstacle in cut_cells.obstacles}
         low = np.array([s.start for s in box])
         shape = [s.stop - s.start for s in box]
         self._walls: list[_Walls] = []
@@ -100,12 +108,12 @@ class RigidPressureTerm:
             obstacle = obstacles.get(id(body.shape))
             if obstacle is None:
                 continue
-            index, rows = _inflow_rows(flow, obstacle, body.center)
+            index, rows = _inflow_rows(cut_cells, obstacle, body.center)
             keep = liquid[tuple(index.T)]
             if not keep.any():
                 continue
             cells = np.ravel_multi_index(tuple((index[keep] - low).T), shape)
-            mass = flow.density * flow.grid.spacing**flow.grid.dim * body.depth
+            mass = density * grid.spacing**grid.dim * body.depth
             self._walls.append(_Walls(body, cells, rows[keep], mass * body.inverse_mass, mass))
 
     def __bool__(self) -> bool:
@@ -129,7 +137,9 @@ class RigidPressureTerm:
             walls.body.impulse[:] += -walls.mass * np.einsum("ij,i->j", walls.rows, flat[walls.cells])
 
 
-def hydrostatic_correction(flow: Flow, body: FloatingBody, gravity: NDArray[np.float64], dt: float) -> None:
+def hydrostatic_correction(
+    flow: GridFlow, body: FloatingBody, gravity: NDArray[np.float64], dt: float
+) -> None:
     """Set the hydrostatic impulse of a body, from the difference between the pressure at its walls and at cell centres.
 
     It is the weight of the liquid between them, limited by the pressure of the previous step: in free fall it vanishes.
@@ -140,19 +150,20 @@ def hydrostatic_correction(flow: Flow, body: FloatingBody, gravity: NDArray[np.f
         gravity: Gravity [m/s2].
         dt: Length of the sub-step [s].
     """
+    domain, fields = flow.domain, flow.fields
     body.hydrostatic_impulse[:] = 0.0
-    obstacles = [obstacle for obstacle in flow.cut_cells.obstacles if obstacle.shape is body.shape]
+    obstacles = [obstacle for obstacle in domain.cut_cells.obstacles if obstacle.shape is body.shape]
     if not obstacles:
         return
-    grid = flow.grid
-    index, areas = wall_cells(flow, obstacles[0])
-    pressure = abs(flow.potential[tuple(index.T)]) * flow.pressure_unit
+    grid = domain.grid
+    index, areas = wall_cells(domain.cut_cells, obstacles[0])
+    pressure = abs(fields.potential[tuple(index.T)]) * fields.pressure_unit
     liquid = pressure > 0.0
     index, areas, pressure = index[liquid], areas[liquid], pressure[liquid]
     if not len(index):
         return
-    centers = sample_positions(flow, index, (0.5, 0.5, 0.5))
-    gaps, normals, _ = body.shape.meet(centers, flow.obstacle_time, 0.0)
+    centers = sample_positions(grid, index, (0.5, 0.5, 0.5))
+    gaps, normals, _ = body.shape.meet(centers, domain.obstacle_time, 0.0)
     offset = -np.asarray(gaps)[:, None] * normals
     extra = np.clip(flow.density * np.einsum("ij,j->i", offset, gravity), -pressure, pressure)
     area = grid.spacing ** (grid.dim - 1) * body.depth
@@ -163,35 +174,36 @@ def hydrostatic_correction(flow: Flow, body: FloatingBody, gravity: NDArray[np.f
         body.hydrostatic_impulse[[2, 3, 4]] = 0.0
 
 
-def apply_viscous_drag(flow: Flow, body: FloatingBody, dt: float) -> None:
+def apply_viscous_drag(flow: GridFlow, body: FloatingBody, dt: float) -> None:
     """Add the friction of the viscous solve over `dt` [s] to the impulse of a body.
 
     The viscous solve assumes that the body keeps its velocity. A body that is light compared with its boundary layer
     would overshoot, so the impulse is limited.
     """
-    obstacles = [obstacle for obstacle in flow.cut_cells.obstacles if obstacle.shape is body.shape]
+    domain = flow.domain
+    obstacles = [obstacle for obstacle in domain.cut_cells.obstacles if obstacle.shape is body.shape]
     if flow.viscosity == 0.0 or flow.slip or not obstacles:
         return
     drag = np.zeros(6)
     for positions, forces in viscous_forces(flow, obstacles[0]):
         drag[:3] += forces.sum(axis=0)
         drag[3:] += np.cross(positions - body.center, forces).sum(axis=0)
-    area = float(np.linalg.norm(wall_cells(flow, obstacles[0])[1], axis=1).sum())
-    area *= flow.grid.spacing ** (flow.grid.dim - 1)
-    boundary_layer = (flow.viscosity / flow.density * dt) ** 0.5 + 0.5 * flow.grid.spacing
+    area = float(np.linalg.norm(wall_cells(domain.cut_cells, obstacles[0])[1], axis=1).sum())
+    area *= domain.grid.spacing ** (domain.grid.dim - 1)
+    boundary_layer = (flow.viscosity / flow.density * dt) ** 0.5 + 0.5 * domain.grid.spacing
     rate = flow.viscosity * area / boundary_layer * body.depth * float(body.inverse_mass[0, 0])
     drag *= body.depth * dt * min(1.0, _MAX_DRAG_RATIO / max(rate * dt, 1e-300))
-    if flow.grid.dim == 2:
+    if domain.grid.dim == 2:
         drag[[2, 3, 4]] = 0.0
     body.impulse += drag
 
 
 def _inflow_rows(
-    flow: Flow, obstacle: Obstacle, center: NDArray[np.float64]
+    cut_cells: CutCells, obstacle: Obstacle, center: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the cells at the walls of an obstacle [n, 3], and their inflow per unit of its velocities [n, 6]."""
-    grid = flow.grid
-    index, _ = wall_cells(flow, obstacle)
+    grid = cut_cells.grid
+    index, _ = wall_cells(cut_cells, obstacle)
     rows = np.zeros((len(index), 6))
     arms = np.zeros((len(index), 3))
     for d in range(grid.dim):
@@ -204,7 +216,7 @@ def _inflow_rows(
         direction = np.eye(3)[d]
         for end, sign in ((0, 1.0), (1, -1.0)):
             at = index + end * (np.arange(3) == axis)
-            closed = sign * (1.0 - flow.cut_cells.face_fractions[axis][tuple(at.T)].astype(np.float64))
+            closed = sign * (1.0 - cut_cells.face_fractions[axis][tuple(at.T)].astype(np.float64))
             rows[:, d] += closed
             rows[:, 3:] += closed[:, None] * np.cross(
                 arms + (end - 0.5) * grid.spacing * direction, direction
