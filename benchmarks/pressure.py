@@ -11,7 +11,7 @@ import continua as ct
 from benchmarks.pressure_peers import conjugate, pyamg_seconds
 from benchmarks.report import Result, against
 from benchmarks.voxel_multigrid import orders_an_iteration
-from continua.eulerian import CutCells, FreeSurface, Multigrid, make_grid
+from continua.grid_fluids import CutCells, GhostFluidPressure, PoissonMultigrid, make_grid
 
 SIZES = ((64, 64, 64), (128, 128, 128), (256, 128, 128), (256, 256, 256))
 KINDS = ("open", "closed", "surface")
@@ -22,7 +22,7 @@ def problem(cells, dtype, kind):
     h = 1.0 / cells[1]
     grid = make_grid(tuple(h * n for n in cells), cells)
     cut = CutCells(grid, [ct.Sphere(center=(0.5 * h * cells[0], 0.5, 0.5), radius=0.1)], dtype)
-    weights = cut.parts
+    weights = cut.face_fractions
     for a in range(3):
         ends = [slice(None)] * 3
         ends[a] = [0, -1]
@@ -44,8 +44,8 @@ def problem(cells, dtype, kind):
 
 def solver_of(weights, fixed, phi, smoothing):
     if phi is None:
-        return Multigrid(weights, fixed, smoothing=smoothing)
-    return FreeSurface(weights, fixed, phi, smoothing=smoothing).solver
+        return PoissonMultigrid(weights, fixed, smoothing=smoothing)
+    return GhostFluidPressure(weights, fixed, phi, smoothing=smoothing).solver
 
 
 @njit(parallel=True, fastmath=True)
@@ -80,7 +80,7 @@ def sweep_seconds(level) -> float:
     best = np.inf
     for _ in range(6):
         start = time.perf_counter()
-        level.relax_up(1, None)
+        level.postsmooth(1, None)
         best = min(best, time.perf_counter() - start)
     return best
 
@@ -129,7 +129,7 @@ def doubles(cells, kind) -> str:
 def peers(mine: float) -> tuple[list[str], float]:
     """Measure other solvers at 128^3 to 1e-6; return lines, and the least of their times over what is asked for."""
     weights, fixed, _, b = problem((128, 128, 128), np.float32, "open")
-    diagonal = Multigrid(weights, fixed).levels[0].diagonal
+    diagonal = PoissonMultigrid(weights, fixed).levels[0].diagonal
     lines, ratios = [], []
     for kind, bar in (("none", None), ("ssor", 15.0), ("iccg", 15.0)):
         seconds, count, left = conjugate(weights, diagonal, b, 1e-6, kind)

@@ -32,7 +32,7 @@ def leak(n: int = 24) -> float:
     world = ct.World([smoke], dt=0.04)
     for _ in range(40):
         world.step()
-    q = smoke.flow.cells["smoke"][0]
+    q = smoke.flow.fields.scalars["smoke"][0]
     return float(q[:, n + 2 :].sum() / q[:, :n].sum())
 
 

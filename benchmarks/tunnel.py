@@ -35,14 +35,16 @@ def main(threads: int | None = None) -> Result:
         tunnel.obstacles = [outline(3.0 + 0.1 * number)]
         cuts.append(time.perf_counter() - start)
     flow, solves = tunnel.flow, []
-    flow.velocity[1] += np.random.default_rng(0).normal(size=flow.velocity[1].shape).astype(np.float32)
-    b = -(flow.divergence() * flow.grid.spacing).astype(np.float32)
+    flow.fields.velocity[1] += (
+        np.random.default_rng(0).normal(size=flow.fields.velocity[1].shape).astype(np.float32)
+    )
+    b = -(flow.fields.divergence(flow.domain.cut_cells.face_fractions) * flow.grid.spacing).astype(np.float32)
     for _ in range(6):
         p = np.zeros(b.shape)
         start = time.perf_counter()
-        solve = flow.solver.solve(b, p, rtol=1e-3)
+        solve = flow.projection.solver.solve(b, p, rtol=1e-3)
         solves.append(time.perf_counter() - start)
-    level = flow.solver.levels[0]
+    level = flow.projection.solver.levels[0]
     sweep = sweep_seconds(level)
     cut, best = min(cuts), min(solves)
     rows: list[dict[str, object]] = [

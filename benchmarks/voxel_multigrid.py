@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.linalg import factorized, spsolve_triangular
 
 import continua as ct
-from continua.eulerian import CutCells, FreeSurface, Multigrid, make_grid
+from continua.grid_fluids import CutCells, GhostFluidPressure, PoissonMultigrid, make_grid
 
 FLUID, WALL, AIR = 0, 1, 2
 PASSES = 4  # before and after
@@ -148,14 +148,14 @@ def cut_orders(n: int, surface: bool) -> float:
     for axis in (1, 2):
         ends = [slice(None)] * 3
         ends[axis] = [0, -1]
-        cut.parts[axis][tuple(ends)] = 0.0
+        cut.face_fractions[axis][tuple(ends)] = 0.0
     b = np.zeros(grid.shape)
     b[0, 0], b[0, -1] = 1.0, (0.0 if surface else -1.0)
     if phi is None:
-        solver = Multigrid(cut.parts, np.zeros(grid.shape), smoothing=PASSES)
+        solver = PoissonMultigrid(cut.face_fractions, np.zeros(grid.shape), smoothing=PASSES)
     else:
         b[phi >= 0.0] = 0.0
-        solver = FreeSurface(cut.parts, np.zeros(grid.shape), phi, smoothing=PASSES).solver
+        solver = GhostFluidPressure(cut.face_fractions, np.zeros(grid.shape), phi, smoothing=PASSES).solver
     solve = solver.solve(b, np.zeros(grid.shape), rtol=1e-9)
     return -np.log10(solve.residual) / solve.iterations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from continua.eulerian import Flow, make_grid
+from continua.grid_fluids import Flow, make_grid
 
 DATA = Path(__file__).with_name("data") / "ghia-1982-lid-driven-cavity.csv"
 COLUMN = {100: 1, 400: 2, 1000: 3}
@@ -28,15 +28,15 @@ def centre_line(reynolds: int, n: int = 64, until: float = 40.0, cfl: float = 1.
     sides = {"left": "no-slip", "right": "no-slip", "bottom": "no-slip", "top": (1.0, 0.0)}
     flow = Flow(grid, sides, density=1.0, viscosity=1.0 / reynolds, dtype=np.float64, rtol=1e-6)
     dt = cfl / n
-    before = flow.velocity[1].copy()
+    before = flow.fields.velocity[1].copy()
     for step in range(round(until / dt)):
         flow.step(dt)
         if step % 50 == 49:
-            if np.abs(flow.velocity[1] - before).max() < 1e-5:
+            if np.abs(flow.fields.velocity[1] - before).max() < 1e-5:
                 break
-            before = flow.velocity[1].copy()
+            before = flow.fields.velocity[1].copy()
     y = (np.arange(n) + 0.5) / n
-    return np.column_stack([np.r_[0.0, y, 1.0], np.r_[0.0, flow.velocity[1][0, n // 2], 1.0]])
+    return np.column_stack([np.r_[0.0, y, 1.0], np.r_[0.0, flow.fields.velocity[1][0, n // 2], 1.0]])
 
 
 def compare(reynolds: int, n: int = 64, cfl: float = 1.0) -> np.ndarray:

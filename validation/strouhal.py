@@ -54,7 +54,7 @@ def street(
         size, cells, obstacles=[post], speed=1.0, density=1.0, viscosity=0.01, name="tunnel"
     )
     # a push to one side lets vortices begin sooner
-    tunnel.flow.velocity[2][0, : round((upstream + 1.0) * across), :] += 0.3
+    tunnel.flow.fields.velocity[2][0, : round((upstream + 1.0) * across), :] += 0.3
     world = ct.World([tunnel], dt=cfl / across)
     rows = []
     while world.time < seconds:
@@ -72,7 +72,7 @@ def street(
 
 def _lost(tunnel: ct.WindTunnel) -> float:
     """Return the momentum with its pressure that comes in less that which leaves [N/m]; it leaves at pressure 0."""
-    u, p = tunnel.flow.velocity[1][0].astype(np.float64), tunnel.flow.pressure[0]
+    u, p = tunnel.flow.fields.velocity[1][0].astype(np.float64), tunnel.flow.fields.pressure[0]
     return float((p[0] + u[0] ** 2 - u[-1] ** 2).sum()) * tunnel.grid.spacing
 
 

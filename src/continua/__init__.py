@@ -25,8 +25,8 @@ from continua.errors import (
 if TYPE_CHECKING:
     from continua import mesh, sdf
     from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Sphere
-    from continua.eulerian import Inflow, Liquid, Polygon, Smoke, WindTunnel
     from continua.frames import BodyFrame, ContactForces, Field, Frame, RunInfo, Sink, StepReport
+    from continua.grid_fluids import Inflow, Liquid, Polygon, Smoke, WindTunnel
     from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
     from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
     from continua.motion import Motion
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 # line answers at once and a script loads no more than it uses.
 _ROOMS = {
     "continua.contact": ("Box", "Capsule", "Contact", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"),
-    "continua.eulerian": ("Inflow", "Liquid", "Polygon", "Smoke", "WindTunnel"),
+    "continua.grid_fluids": ("Inflow", "Liquid", "Polygon", "Smoke", "WindTunnel"),
     "continua.frames": ("BodyFrame", "ContactForces", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
     "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.body import Body, name_bodies
 from continua.contact import Contact, Shape
-from continua.coupling import Meeting, SphBodyCoupling, let_flow_around
+from continua.coupling import Meeting, SphBodyCoupling, couple_grid_fluids
 from continua.errors import InputError
-from continua.eulerian import GridFluid
 from continua.frames import Frame, Sink, StepReport, frozen
+from continua.grid_fluids import GridFluid
 from continua.numerics.stages import Stopwatch
 from continua.rigid import RigidGroup, RigidSystem
 from continua.rigid.joints import Joint, Motor
@@ -96,7 +96,7 @@ class World:
             else None
         )
         if self.grid_fluids:
-            let_flow_around(self.grid_fluids, self.rigid_bodies, self.colliders, self._surroundings)
+            couple_grid_fluids(self.grid_fluids, self.rigid_bodies, self.colliders, self._surroundings)
         deaf = [
             kind for kind, some in (("particle fluids", fluids), ("soft bodies", self.soft_bodies)) if some
         ]

@@ -31,7 +31,7 @@ def test_obstacles_are_drawn_moved_and_removed_while_the_flow_runs():
     world.step()
     do(easel, world, type="sketch", points=[[1.2, 0.3], [1.5, 0.3], [1.5, 0.6], [1.2, 0.6]], smooth=False)
     world.step()
-    closed = world.body("tunnel").flow.closed[0]
+    closed = world.body("tunnel").flow.domain.cut_cells.solid_cells[0]
     assert closed[33, 11]  # (1.4, 0.48)
     do(easel, world, type="sketch_move", number=0, shift=[0.2, 0.2])
     round_one, square = easel.describe(world)["sketches"]
@@ -40,7 +40,7 @@ def test_obstacles_are_drawn_moved_and_removed_while_the_flow_runs():
     assert len(square) == 8
     do(easel, world, type="sketch_remove", number=1)
     world.step()
-    assert not world.body("tunnel").flow.closed[0, 33, 11]
+    assert not world.body("tunnel").flow.domain.cut_cells.solid_cells[0, 33, 11]
     assert len(easel.describe(world)["force"]) == 2
     for bad in ({"number": 7, "shift": [0.0, 0.0]}, {"number": 0, "shift": [9.0, 0.0]}):
         with pytest.raises(ct.InputError, match=r"no obstacle number 7|inside of the flow"):
@@ -88,7 +88,9 @@ def test_drawn_obstacles_are_written_into_the_scene():
     again = parse_scene(document.yaml(), label="the scene").build().body("tunnel")
     here = world.body("tunnel")
     assert len(again.obstacles) == len(here.obstacles) == 3
-    for one, two in zip(again.flow.cut.parts, here.flow.cut.parts, strict=True):
+    for one, two in zip(
+        again.flow.domain.cut_cells.face_fractions, here.flow.domain.cut_cells.face_fractions, strict=True
+    ):
         assert one == pytest.approx(two, abs=1e-6)
     document.undo()
     assert len(document.data["bodies"][0]["obstacles"]) == 4

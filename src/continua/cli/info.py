@@ -105,7 +105,7 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
 
 
 def _describe_scene(scene: Scene) -> None:
-    from continua.eulerian.grid import BYTES_PER_CELL
+    from continua.grid_fluids.geometry.grid import BYTES_PER_CELL
     from continua.mesh import TetMesh
     from continua.scene.build import build_body
     from continua.scene.build_soft import build_mesh

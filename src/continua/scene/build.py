@@ -6,7 +6,7 @@ from functools import partial
 
 from continua import solids
 from continua.errors import InputError
-from continua.eulerian import GridFluid
+from continua.grid_fluids import GridFluid
 from continua.numerics.progress import stage, tell
 from continua.rigid import RigidGroup
 from continua.scene import fluids, grid_fluids, liquids, matter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from continua import eulerian
+from continua.grid_fluids import GridFluid, Inflow, Liquid, Smoke, WindTunnel
 from continua.scene import grid_fluids, liquids
 from continua.scene.build_surroundings import build_collider, or_never, rgb
 from continua.scene.models import Scene
@@ -32,7 +32,7 @@ _LIQUID = (
 _TUNNEL = ("speed", "walls", "streaks")
 
 
-def build_grid_fluid(scene: Scene, number: int) -> eulerian.GridFluid:
+def build_grid_fluid(scene: Scene, number: int) -> GridFluid:
     """Return the grid fluid that is body `number` of the scene."""
     spec = scene.bodies[number]
     assert isinstance(spec, grid_fluids.Smoke | grid_fluids.WindTunnel | liquids.Liquid)
@@ -44,17 +44,17 @@ def build_grid_fluid(scene: Scene, number: int) -> eulerian.GridFluid:
     same = {name: getattr(spec, name) for name in _SAME} | given
     if isinstance(spec, grid_fluids.WindTunnel):
         with scene.at(*key):
-            return eulerian.WindTunnel(**same, **{name: getattr(spec, name) for name in _TUNNEL})
+            return WindTunnel(**same, **{name: getattr(spec, name) for name in _TUNNEL})
     inflow = []
     for k, source in enumerate(spec.inflow):
         place = build_collider(scene, source.shape, *key, "inflow", k, "shape")
         with scene.at(*key, "inflow", k):
             stop = or_never(source.stop)
             inflow.append(
-                eulerian.Inflow(place, source.smoke, source.temperature, source.velocity, source.start, stop)
+                Inflow(place, source.smoke, source.temperature, source.velocity, source.start, stop)
             )
     with scene.at(*key):
-        return eulerian.Smoke(
+        return Smoke(
             **same, inflow=inflow, sides=_sides(spec), **{name: getattr(spec, name) for name in _SMOKE}
         )
 
@@ -64,20 +64,20 @@ def _sides(spec: grid_fluids.Smoke | liquids.Liquid) -> dict[str, Any]:
     return sides if len(spec.cells) == 3 else {k: v for k, v in sides.items() if k not in ("back", "front")}
 
 
-def _liquid(scene: Scene, number: int, spec: liquids.Liquid, given: dict[str, Any]) -> eulerian.Liquid:
+def _liquid(scene: Scene, number: int, spec: liquids.Liquid, given: dict[str, Any]) -> Liquid:
     key = ("bodies", number)
     inflow = []
     for k, source in enumerate(spec.inflow):
         place = build_collider(scene, source.shape, *key, "inflow", k, "shape")
         with scene.at(*key, "inflow", k):
             stop = or_never(source.stop)
-            inflow.append(eulerian.Inflow(place, velocity=source.velocity, start=source.start, stop=stop))
+            inflow.append(Inflow(place, velocity=source.velocity, start=source.start, stop=stop))
     filled, drains = (
         [build_collider(scene, item, *key, word, k) for k, item in enumerate(getattr(spec, word))]
         for word in ("shapes", "drains")
     )
     with scene.at(*key):
-        return eulerian.Liquid(
+        return Liquid(
             block=[(block.min, block.max) for block in spec.blocks] or None,
             shapes=filled,
             drains=drains,

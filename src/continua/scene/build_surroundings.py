@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from continua import eulerian
 from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
+from continua.grid_fluids import Polygon
 from continua.motion import Motion
 from continua.scene import grid_fluids, motions, surroundings
 from continua.scene.build_mesh import build_surface, turn_vector
@@ -18,7 +18,7 @@ __all__ = ["build_collider", "build_contact", "build_motion", "build_wind", "or_
 
 def _polygon(spec: grid_fluids.Polygon, answer: dict[str, Any]) -> Shape:
     """Return the polygon, or the curve, that a scene describes."""
-    make = eulerian.Polygon.spline if spec.smooth else eulerian.Polygon
+    make = Polygon.spline if spec.smooth else Polygon
     return make(spec.points, depth=spec.depth, **answer)
 
 

@@ -13,7 +13,7 @@ from scipy.ndimage import map_coordinates
 
 from continua.contact import Box, Cylinder, Shape, Sphere
 from continua.errors import InputError
-from continua.eulerian import GridFluid, Polygon
+from continua.grid_fluids import GridFluid, Polygon
 from continua.studio.document import Edit
 from continua.studio.protocol import Sketch, SketchMove, SketchRemove, Streamlines
 
@@ -94,8 +94,8 @@ class Easel:
         tunnel = _flow_of(world)
         if tunnel is None or not self._lines:
             return None
-        grid, flow = tunnel.grid, tunnel.flow
-        v = flow.center_velocity()[0, :, :, :2].astype(np.float64)
+        grid = tunnel.grid
+        v = tunnel.field("velocity")[0, :, :, :2].astype(np.float64)
         speed = np.maximum(np.linalg.norm(v, axis=-1), 1e-12)
         ways = np.moveaxis(v / speed[..., None], -1, 0)
         nx, ny = grid.cells

@@ -1,0 +1,112 @@
+"""Rigid bodies as obstacles of grid fluids: their shapes at present and extrapolated poses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact import MeshShape, Shape
+from continua.contact.rigid_shapes import BALL
+from continua.contact.shapes import Pose
+from continua.rigid import RigidGroup
+from continua.rigid.turning import as_matrix, from_quaternions
+from continua.surroundings import Surroundings
+
+__all__ = ["RigidObstacle", "RigidTrajectory"]
+
+
+@dataclass(eq=False)
+class RigidTrajectory:
+    """Pose and velocity of a body at a time.
+
+    Attributes:
+        time: Time of the pose [s].
+        center: Centre of mass [m].
+        turn: Rotation matrix, shape [3, 3].
+        velocity: Velocity [m/s] and angular velocity [rad/s], shape [6].
+    """
+
+    time: float
+    center: NDArray[np.float64]
+    turn: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+
+    def pose(self, time: float) -> Pose:
+        """Return the pose at `time` [s] for a constant velocity."""
+        ahead = time - self.time
+        return Pose(as_matrix(ahead * self.velocity[3:]) @ self.turn, self.center + ahead * self.velocity[:3])
+
+    def advance_pose(self, dt: float) -> None:
+        """Advance the pose by `dt` [s], but not the time."""
+        pose = self.pose(self.time + dt)
+        self.center, self.turn = pose.shift, pose.turn
+
+    def advance(self, dt: float) -> None:
+        """Advance pose and time by `dt` [s]."""
+        pose = self.pose(self.time + dt)
+        self.time, self.center, self.turn = self.time + dt, pose.shift, pose.turn
+
+
+@dataclass(frozen=True, eq=False)
+class RigidObstacle(Shape):
+    """The shape of one instance of a rigid group, at the pose of the instance.
+
+    At later times the pose is extrapolated with the current velocity, so that a fluid that is stepped first knows the
+    velocity of its walls.
+
+    Attributes:
+        group: The rigid bodies.
+        index: Index of the instance.
+        surroundings: Gravity and time of the world.
+        trajectory: Trajectory during a step of a liquid that moves the body, or None.
+    """
+
+    kind = "rigid body"
+    group: RigidGroup
+    index: int
+    surroundings: Surroundings
+    trajectory: RigidTrajectory | None = field(init=False, default=None)
+    _mesh_shape: MeshShape | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        if self.group.solid.kind != BALL and self.group.solid.field is None:
+            object.__setattr__(self, "_mesh_shape", MeshShape(self.group.solid.surface))
+
+    def set_trajectory(self, trajectory: RigidTrajectory | None) -> None:
+        """Set the trajectory; None returns to the body's own pose."""
+        object.__setattr__(self, "trajectory", trajectory)
+
+    def pose(self, time: float) -> Pose:
+        """Return the pose of the body at `time` [s], extrapolated with its velocity."""
+        if self.trajectory is not None:
+            return self.trajectory.pose(time)
+        group, n = self.group, self.index
+        if group.motion is not None:
+            x, q = group.pose_at(time)
+            return Pose(from_quaternions(q[n : n + 1])[0], x[n])
+        state = group.state()
+        ahead = time - self.surroundings.time
+        velocity = state["velocities"][n]
+        turn = as_matrix(ahead * velocity[3:]) @ from_quaternions(state["quaternions"][n : n + 1])[0]
+        return Pose(turn, state["centers"][n] + ahead * velocity[:3])
+
+    def bounds(self) -> NDArray[np.float64]:
+        """Return the bounding box in body axes [m], shape [2, 3]."""
+        points = self.group.solid.surface.points
+        return np.stack([points.min(axis=0), points.max(axis=0)])
+
+    def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return signed distances and unit normals in body axes."""
+        solid = self.group.solid
+        if solid.kind == BALL:
+            length = np.linalg.norm(points, axis=1)
+            return length - solid.size[0], points / np.maximum(length, 1e-300)[:, None]
+        return solid.distances(points) if self._mesh_shape is None else self._mesh_shape.distances(points)
+
+    def description(self) -> Mapping[str, object]:
+        """Return its surface; not used, since the body itself is drawn."""
+        surface = self.group.solid.surface
+        return {"kind": "mesh", "points": surface.points, "triangles": surface.triangles}

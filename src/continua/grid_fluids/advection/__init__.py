@@ -1,0 +1,1 @@
+"""Semi-Lagrangian transport, and extrapolation of quantities across boundaries."""

@@ -1,0 +1,1 @@
+"""The grid fluids as bodies of a world: smoke, liquids, wind tunnels."""

@@ -1,0 +1,345 @@
+"""A liquid with a free surface on a grid, as a body of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.contact import MeshShape, Shape
+from continua.errors import InputError
+from continua.frames import BodyFields, BodyFrame, Field, Volume, frozen
+from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative, flow_options
+from continua.grid_fluids.bodies.smoke import Inflow
+from continua.grid_fluids.free_surface.liquid_flow import InflowSource, LiquidFlow
+from continua.grid_fluids.free_surface.surface_mesh import extract_surface
+from continua.grid_fluids.geometry.domain_boundary import SideSpec
+from continua.grid_fluids.geometry.grid import make_grid, memory_limit
+from continua.mesh import SurfaceMesh, VolumeMesh
+from continua.surroundings import Surroundings, as_vector
+
+__all__ = ["Liquid"]
+
+_BYTES_PER_PARTICLE = 150  # in float32: the particle, its sorted copy and its index
+
+
+class Liquid(GridFluid):
+    """A liquid with a free surface in a box.
+
+    A level set on the grid represents the surface; particles carry the velocity (APIC) and preserve drops and thin
+    sheets. The pressure is zero on the surface (ghost fluid, second order). Air is not simulated.
+
+    Args:
+        size: Lengths of the box along x, y (and z) [m].
+        cells: Number of cells along x, y (and z); they must be cubes, or squares in a plane.
+        block: Two opposite corners of a block that is filled initially [m], or a list of such pairs.
+        shapes: Shapes or closed meshes that are filled initially.
+        points: Initial positions of particles [m], shape [n, 3]; a full cell has eight, in a plane nine.
+        velocity: Initial velocity [m/s].
+        inflow: Sources of liquid: shapes with a velocity.
+        drains: Shapes in which liquid is removed.
+        obstacles: Shapes or closed meshes in the box; shapes may move.
+        sides: Boundary conditions by side ("left", "right", "bottom", "top", "back", "front"): "slip" or "no-slip"
+            for a wall, "open" where liquid leaves, or a velocity [m/s]. Slip walls by default.
+        origin: Corner with the smallest coordinates [m]; zeros by default.
+        density: Density [kg/m3].
+        viscosity: Dynamic viscosity [Pa s]; water has 0.001, honey about 10. With viscosity obstacles are no-slip.
+        surface_tension: Surface tension [N/m]; water has 0.072. It matters for drops of millimetres, and makes
+            sub-steps short.
+        flip: Fraction of its own velocity that a particle keeps in a sub-step: 0 (APIC) is calm, 0.97 lively and noisy.
+        seed: Random seed of the positions of particles in their cells.
+        detail: Samples per cell along each axis of the surface mesh.
+        rtol: Relative tolerance of the pressure solve.
+        cfl: Largest number of cells the fastest liquid moves in a sub-step.
+        precision: "single" or "double".
+        color: RGB in 0..1 for plain pictures.
+        name: Name of the body.
+    """
+
+    flow: LiquidFlow
+
+    def __init__(
+        self,
+        size: Sequence[float] = (1.0, 1.0, 1.0),
+        cells: Sequence[int] = (32, 32, 32),
+        *,
+        block: ArrayLike | None = None,
+        shapes: Iterable[Any] = (),
+        points: ArrayLike | None = None,
+        velocity: Sequence[float] = (0.0, 0.0, 0.0),
+        inflow: Inflow | Iterable[Inflow] = (),
+        drains: Iterable[Any] = (),
+        obstacles: Iterable[Any] = (),
+        sides: Mapping[str, SideSpec] | None = None,
+        origin: Sequence[float] | None = None,
+        density: float = 1000.0,
+        viscosity: float = 0.0,
+        surface_tension: float = 0.0,
+        flip: float = 0.0,
+        seed: int = 0,
+        detail: int = 2,
+        rtol: float = 1e-4,
+        cfl: float = 3.0,
+        precision: str = "single",
+        color: tuple[float, float, float] | None = None,
+        name: str = "",
+    ) -> None:
+        if not 0.0 <= flip <= 1.0:
+            raise InputError(f"a liquid's flip must be from 0 to 1, not {flip}")
+        if isinstance(seed, bool) or int(seed) != seed or not 0 <= seed < 2**40:
+            raise InputError(f"a liquid's seed must be a whole number from 0 on, not {seed!r}")
+        if detail not in (1, 2, 3, 4):
+            raise InputError(f"a liquid's detail must be 1, 2, 3 or 4, not {detail!r}")
+        band_width = ceil(cfl) + 1 if 0.0 < cfl <= 10.0 else 0
+        if not band_width:
+            raise InputError(f"a liquid's cfl must be above 0 and at most 10, not {cfl}")
+        flow = LiquidFlow(
+            make_grid(size, cells, origin, what="liquid"),
+            sides,
+            obstacles,
+            surface_tension=check_nonnegative(surface_tension, "surface_tension"),
+            band_width=band_width,
+            flip=float(flip),
+            seed=int(seed),
+            **flow_options(density=density, viscosity=viscosity, rtol=rtol, precision=precision),
+        )
+        super().__init__(flow, cfl=cfl, color=color, name=name)
+        self.detail = int(detail)
+        self._velocity = self._along_axes(velocity, "a liquid's velocity")
+        sources = (inflow,) if isinstance(inflow, Inflow) else tuple(inflow)
+        self.flow.inflow_sources = [self._inflow_source(source) for source in sources]
+        self.flow.drains = [self._distances(_as_shape(shape, "drain")) < 0.0 for shape in drains]
+        self._points = _check_points(points)
+        self._initial_phi = self._initial_level_set(
+            block, [_as_shape(shape, "shape of a liquid") for shape in shapes]
+        )
+        if self._initial_phi is None and self._points is None and not sources:
+            raise InputError("a liquid needs a 'block', 'shapes', 'points' or an inflow")
+        self.initialise()
+
+    # initial state
+
+    def _along_axes(self, given: Sequence[float], what: str) -> tuple[float, float, float]:
+        """Return a vector along x, y and z as components along the array axes."""
+        flat = self.grid.dim == 2 and len(given) == 2
+        v = np.roll(as_vector((*given, 0.0) if flat else given, what), self.grid.x_axis)
+        if self.grid.dim == 2:
+            v[0] = 0.0
+        return float(v[0]), float(v[1]), float(v[2])
+
+    def _distances(self, shape: Shape) -> NDArray:
+        """Return the signed distances to a shape at cell centres, in cells."""
+        gaps = shape.distances(self.grid.centers())[0] / self.grid.spacing
+        return np.asarray(gaps, self.flow.fields.dtype).reshape(self.grid.shape)
+
+    def _block_distances(self, ends: NDArray[np.float64]) -> NDArray:
+        """Return signed distances to a block at cell centres, in cells; sides of the box are not its surface."""
+        grid = self.grid
+        outside = np.zeros(grid.shape)
+        inside = np.full(grid.shape, -1e6)
+        for axis in grid.axes:
+            d = axis - grid.x_axis
+            low, high = (float(v) for v in (ends[:, d] - grid.origin[d]) / grid.spacing)
+            low = -1e6 if low < 1e-3 else low
+            high = 1e6 if high > grid.shape[axis] - 1e-3 else high
+            centers = np.arange(grid.shape[axis]) + 0.5
+            gap = np.maximum(low - centers, centers - high).reshape(
+                [-1 if a == axis else 1 for a in range(3)]
+            )
+            outside += np.maximum(gap, 0.0) ** 2
+            inside = np.maximum(inside, gap)
+        return np.where(inside > 0.0, np.sqrt(outside), inside)
+
+    def _initial_level_set(self, block: Any, shapes: Sequence[Shape]) -> NDArray | None:
+        """Return the initial level set in cells, or None."""
+        shapes_phi = []
+        if block is not None:
+            given = np.array(block, dtype=np.float64)
+            blocks = given[None] if given.ndim == 2 else given
+            if blocks.ndim != 3 or blocks.shape[1] != 2 or blocks.shape[2] < self.grid.dim:
+                raise InputError(
+                    f"a liquid's block must be two opposite corners of {self.grid.dim} numbers each, or a list of such"
+                )
+            if not np.isfinite(blocks).all() or (blocks[:, 0] >= blocks[:, 1])[:, : self.grid.dim].any():
+                raise InputError("a liquid's block must have its smallest coordinates first, all finite")
+            shapes_phi += [self._block_distances(ends) for ends in blocks]
+        shapes_phi += [self._distances(shape) for shape in shapes]
+        if not shapes_phi:
+            return None
+        for phi in shapes_phi:
+            self._check_filled(phi < 0.0)
+        return np.asarray(np.minimum.reduce(shapes_phi), self.flow.fields.dtype)
+
+    def _check_filled(self, wet: NDArray[np.bool_]) -> None:
+        grid = self.grid
+        if not (wet & ~self.flow.domain.cut_cells.solid_cells).any():
+            raise InputError(
+                "a part of the liquid fills no cell: it is too small, inside an obstacle, or outside of the grid, "
+                f"which starts at {list(grid.origin)} m and has the size {list(grid.size)} m"
+            )
+        per_cell = self.flow.particles.per_cell * _BYTES_PER_PARTICLE * self.flow.fields.dtype.itemsize // 4
+        need, have = int(wet.sum()) * per_cell, memory_limit()
+        if need > have:
+            raise InputError(
+                f"the particles of this liquid need about {need / 2**30:.3g} GiB, but {have / 2**30:.3g} GiB are free "
+                "for them; use fewer cells"
+            )
+
+    def _inflow_source(self, source: Inflow) -> InflowSource:
+        """Return the source of an inflow on the grid."""
+        if source.velocity is None:
+            raise InputError("an inflow of a liquid needs a velocity")
+        grid = self.grid
+        phi = self._distances(source.shape)
+        if not (phi < 0.0).any():
+            raise InputError(
+                "an inflow contains no cell of the grid; make it larger, move it or use more cells"
+            )
+        faces = [
+            (source.shape.distances(grid.face_centers(a))[0] < 0.0).reshape(grid.faces_shape(a))
+            for a in grid.axes
+        ]
+        velocity = self._along_axes(source.velocity, "an inflow's velocity")
+        return InflowSource(phi, faces, velocity, source.start, source.stop)
+
+    def initialise(self) -> None:
+        """Fill the box with the initial liquid."""
+        flow = self.flow
+        flow.target_volume = 0.0
+        for axis in self.grid.axes:
+            flow.fields.velocity[axis][:] = self._velocity[axis]
+        flow.fill(self._initial_phi, self._points)
+        flow.domain.apply_boundary_conditions(flow.fields.velocity)
+
+    def prepare(self, surroundings: Surroundings) -> None:
+        """Attach the liquid to the surroundings of a world."""
+        super().prepare(surroundings)
+        self._update_gravity()
+
+    def _update_gravity(self) -> None:
+        self.flow.gravity = self._along_axes(tuple(self._surroundings.gravity), "gravity")
+
+    def apply_sources(self, dt: float) -> None:
+        """Do nothing: the flow itself applies gravity and inflows."""
+
+    def step(self, dt: float) -> Any:
+        """Advance by `dt` [s], in as many sub-steps as the speed of the liquid requires; see `GridFluid.step`."""
+        self._update_gravity()
+        return super().step(dt)
+
+    # queries
+
+    @property
+    def volume(self) -> float:
+        """Volume of the liquid [m3]; area of a plane one [m2]."""
+        return self.flow.volume() * self.grid.spacing**self.grid.dim
+
+    @property
+    def mass_total(self) -> float:
+        """Mass of the liquid [kg]; a plane one is taken one metre deep."""
+        return self.flow.density * self.volume
+
+    @property
+    def node_count(self) -> int:
+        """Number of cells."""
+        return self.grid.cell_count
+
+    @property
+    def particles(self) -> NDArray[np.float64]:
+        """Positions of the particles [m], shape [n, 3]."""
+        grid = self.grid
+        result = np.zeros((len(self.flow.particles.rows), 3))
+        for axis in grid.axes:
+            d = axis - grid.x_axis
+            result[:, d] = grid.origin[d] + grid.spacing * self.flow.particles.rows[:, axis]
+        return result
+
+    def surface(self) -> SurfaceMesh:
+        """Return the surface as triangles (marching cubes); that of a plane liquid is a slab one cell deep."""
+        points, triangles, _ = extract_surface(self.flow, self.detail)
+        return SurfaceMesh(points, triangles)
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Points of the surface [m], shape [n, 3]."""
+        return extract_surface(self.flow, self.detail)[0]
+
+    @property
+    def rest_positions(self) -> NDArray[np.float64]:
+        """The same points: a liquid has no rest shape."""
+        return self.positions
+
+    @property
+    def triangles(self) -> NDArray[np.int32]:
+        """Triangles of the surface, shape [k, 3]."""
+        return extract_surface(self.flow, self.detail)[1]
+
+    def field(self, name: str) -> NDArray:
+        """Return a quantity at cell centres: "velocity", "pressure", "vorticity" or "level_set" [m]."""
+        if name == "level_set":
+            return self.flow.level_set.phi * self.flow.fields.dtype.type(self.grid.spacing)
+        return super().field(name)
+
+    def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
+        """Return an immutable snapshot: the surface, and level set, velocity and pressure on the grid."""
+        grid = self.grid
+        points, triangles, velocity = extract_surface(self.flow, self.detail)
+        dry = self.flow.level_set.phi >= 0.0
+        volume_fields = {}
+        for name, unit in (("level_set", "m"), ("velocity", "m/s"), ("pressure", "Pa")):
+            values = np.asarray(self.field(name), np.float32)
+            if name != "level_set":
+                values = np.where(dry if values.ndim == 3 else dry[..., None], np.float32(0), values)
+            volume_fields[name] = Field(frozen(np.moveaxis(values, 0, 2) if grid.dim == 2 else values), unit)
+        low = (*grid.origin, -0.5 * grid.spacing)[:3]
+        positions = frozen(points)
+        return BodyFrame(
+            name=self.name,
+            kind="liquid",
+            positions=positions,
+            rest_positions=positions,
+            cells={},
+            triangles=frozen(triangles),
+            fields=BodyFields({"velocity": Field(frozen(velocity), "m/s")}),
+            color=self.color,
+            energy=self.energy(),
+            volume=Volume((low[0], low[1], low[2]), grid.spacing, volume_fields),
+        )
+
+    def energy(self) -> dict[str, float]:
+        """Return the kinetic energy, and the potential energy relative to the origin of the box [J]."""
+        square, *positions = self.flow.particles.sums()
+        mass = self.mass_total / max(len(self.flow.particles.rows), 1)
+        axes = self.grid.axes
+        height = -sum(positions[a] * self.flow.gravity[a] for a in axes) * self.grid.spacing
+        return {"kinetic": float(0.5 * mass * square), "gravity": float(mass * height)}
+
+    def reset(self) -> None:
+        """Return to the initial state, with obstacles placed for the current time."""
+        self.flow.place_obstacles(self._surroundings.time)
+        super().reset()
+
+
+def _as_shape(given: Any, what: str) -> Shape:
+    if isinstance(given, SurfaceMesh | VolumeMesh):
+        return MeshShape(given)
+    if not isinstance(given, Shape):
+        raise InputError(f"a {what} must be a shape or a closed mesh, not {type(given).__name__}")
+    return given
+
+
+def _check_points(points: Any) -> NDArray[np.float64] | None:
+    if points is None:
+        return None
+    positions = np.array(points, dtype=np.float64)
+    if (
+        positions.ndim != 2
+        or positions.shape[1] != 3
+        or not len(positions)
+        or not np.isfinite(positions).all()
+    ):
+        raise InputError("a liquid's points must be finite positions of shape [n, 3], at least one")
+    return positions

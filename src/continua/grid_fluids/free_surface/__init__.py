@@ -1,0 +1,1 @@
+"""Liquids: level set, particles, surface tension and surface meshes."""

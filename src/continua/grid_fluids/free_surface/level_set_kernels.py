@@ -1,0 +1,313 @@
+"""Compiled level set of a liquid: advection, reinitialisation, volume. Lengths are in cells."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+from numba import prange
+
+from continua.grid_fluids.advection.advection_kernels import range_at, trace, value_at
+from continua.grid_fluids.advection.extrapolation_kernels import first_front, next_front, unpack
+from continua.numerics import inline, kernel, kernel_pair
+
+__all__ = [
+    "advect_band",
+    "clamp_far",
+    "correct_band",
+    "interface_distances",
+    "liquid_fraction",
+    "liquid_volumes",
+    "march_layers",
+    "merge_particles",
+    "open_volumes",
+    "smooth_along",
+]
+
+_MIN_SLOPE, _MAX_SLOPE = 0.8, 1.25  # slopes for which the values at the surface are kept
+
+
+@kernel_pair
+def advect_band(q, u0, u1, u2, s, band, out, low, high):
+    """Advect the values nearer to zero than `band`; `low` and `high` receive the ranges of the samples used."""
+    n0, n1, n2 = q.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            out[i, j, k] = q[i, j, k]
+            if abs(q[i, j, k]) < band:
+                x, y, z = trace(u0, u1, u2, i + 0.5, j + 0.5, k + 0.5, s, 2)
+                out[i, j, k] = value_at(q, x - 0.5, y - 0.5, z - 0.5)
+                low[i, j, k], high[i, j, k] = range_at(q, x - 0.5, y - 0.5, z - 0.5)
+
+
+@kernel_pair
+def correct_band(q, advected, u0, u1, u2, s, band, low, high, out):
+    """MacCormack correction of `advected`; it is rejected where the value would leave its range."""
+    n0, n1, n2 = q.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            out[i, j, k] = advected[i, j, k]
+            if abs(q[i, j, k]) < band:
+                x, y, z = trace(u0, u1, u2, i + 0.5, j + 0.5, k + 0.5, -s, 2)
+                value = advected[i, j, k] + 0.5 * (q[i, j, k] - value_at(advected, x - 0.5, y - 0.5, z - 0.5))
+                if low[i, j, k] <= value <= high[i, j, k]:
+                    out[i, j, k] = value
+
+
+@inline
+def _gradient(phi, i, j, k):
+    """Return the central differences along the axes, one-sided at the domain boundary."""
+    n0, n1, n2 = phi.shape
+    im, ip, jm, jp = max(i - 1, 0), min(i + 1, n0 - 1), max(j - 1, 0), min(j + 1, n1 - 1)
+    km, kp = max(k - 1, 0), min(k + 1, n2 - 1)
+    g0 = (phi[ip, j, k] - phi[im, j, k]) / max(ip - im, 1)
+    g1 = (phi[i, jp, k] - phi[i, jm, k]) / (jp - jm)
+    g2 = (phi[i, j, kp] - phi[i, j, km]) / (kp - km)
+    return g0, g1, g2
+
+
+@inline
+def _crossing(here, one, two):
+    """Return 1 over the squared distance to the nearest change of sign along an axis; 0 without one."""
+    far = 0.0
+    if (one < 0.0) != (here < 0.0):
+        far = max(far, (here - one) / here if here != 0.0 else 1e6)
+    if (two < 0.0) != (here < 0.0):
+        far = max(far, (here - two) / here if here != 0.0 else 1e6)
+    return far * far
+
+
+@inline
+def _mark_sign_changes(phi, i, j, state):
+    """Set the state of the cells of a row: 0 with a neighbour of the other sign, else 255."""
+    n0, n1, n2 = phi.shape
+    row, known = phi[i, j], state[i, j]
+    a, b = phi[max(i - 1, 0), j], phi[min(i + 1, n0 - 1), j]
+    c, d = phi[i, max(j - 1, 0)], phi[i, min(j + 1, n1 - 1)]
+    for k in range(n2):
+        wet = row[k] < 0.0
+        differ = ((a[k] < 0.0) ^ wet) | ((b[k] < 0.0) ^ wet) | ((c[k] < 0.0) ^ wet) | ((d[k] < 0.0) ^ wet)
+        known[k] = 0 if differ else 255
+    for k in range(1, n2):
+        known[k] = 0 if (row[k - 1] < 0.0) ^ (row[k] < 0.0) else known[k]
+    for k in range(n2 - 1):
+        known[k] = 0 if (row[k + 1] < 0.0) ^ (row[k] < 0.0) else known[k]
+
+
+@kernel_pair
+def interface_distances(phi, state, out):
+    """Set the distances of the cells beside the surface, which get the state 0; other cells get 255."""
+    n0, n1, n2 = phi.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        im, ip, jm, jp = max(i - 1, 0), min(i + 1, n0 - 1), max(j - 1, 0), min(j + 1, n1 - 1)
+        _mark_sign_changes(phi, i, j, state)
+        out[i, j] = phi[i, j]
+        for k in range(n2):
+            if state[i, j, k] == 255:
+                continue
+            km, kp = max(k - 1, 0), min(k + 1, n2 - 1)
+            here = phi[i, j, k]
+            total = _crossing(here, phi[im, j, k], phi[ip, j, k]) + _crossing(
+                here, phi[i, jm, k], phi[i, jp, k]
+            )
+            total += _crossing(here, phi[i, j, km], phi[i, j, kp])
+            g0, g1, g2 = _gradient(phi, i, j, k)
+            slope = sqrt(g0 * g0 + g1 * g1 + g2 * g2)
+            if not _MIN_SLOPE < slope < _MAX_SLOPE:
+                distance = 1.0 / sqrt(total)
+                out[i, j, k] = -distance if here < 0.0 else distance
+
+
+@inline
+def _eikonal(a, b, c):
+    """Solve the upwind eikonal equation from the nearest neighbours' values a, b and c along the axes (Zhao 2005)."""
+    low, high = min(a, min(b, c)), max(a, max(b, c))
+    mid = max(min(a, b), min(max(a, b), c))
+    d = low + 1.0
+    if d > mid:
+        d = 0.5 * (low + mid + sqrt(max(2.0 - (mid - low) ** 2, 0.0)))
+        if d > high:
+            total = low + mid + high
+            square = low * low + mid * mid + high * high
+            d = (total + sqrt(max(total * total - 3.0 * (square - 1.0), 0.0))) / 3.0
+    return d
+
+
+@inline
+def _known_distance(phi, state, i, j, k, number):
+    return abs(phi[i, j, k]) if state[i, j, k] < number else 1e6
+
+
+@inline
+def _upwind_distance(phi, state, i, j, k, number):
+    """Return the distance of a cell computed from its neighbours with a state below `number`."""
+    n0, n1, n2 = phi.shape
+    a = b = c = 1e6
+    if i > 0:
+        a = _known_distance(phi, state, i - 1, j, k, number)
+    if i < n0 - 1:
+        a = min(a, _known_distance(phi, state, i + 1, j, k, number))
+    if j > 0:
+        b = _known_distance(phi, state, i, j - 1, k, number)
+    if j < n1 - 1:
+        b = min(b, _known_distance(phi, state, i, j + 1, k, number))
+    if k > 0:
+        c = _known_distance(phi, state, i, j, k - 1, number)
+    if k < n2 - 1:
+        c = min(c, _known_distance(phi, state, i, j, k + 1, number))
+    return _eikonal(a, b, c)
+
+
+@kernel
+def march_layers(phi, state, layers):
+    """Set the distances of cells with state 255, layer by layer from those with state 0.
+
+    A layer of neighbours is not a layer of equal distance, so all cells are then updated twice from all of their
+    neighbours.
+    """
+    front = np.empty(phi.size, np.int64)
+    begin, end = 0, first_front(state, front)
+    for number in range(1, layers + 1):
+        for at in range(begin, end):
+            i, j, k = unpack(front[at])
+            d = _upwind_distance(phi, state, i, j, k, number)
+            phi[i, j, k] = -d if phi[i, j, k] < 0.0 else d
+        if number < layers:
+            begin, end = end, next_front(state, front, begin, end, number + 1)
+    for _ in range(2):
+        for at in range(end):
+            i, j, k = unpack(front[at])
+            d = min(_upwind_distance(phi, state, i, j, k, 255), abs(phi[i, j, k]))
+            phi[i, j, k] = -d if phi[i, j, k] < 0.0 else d
+
+
+@kernel
+def clamp_far(phi, state, far):
+    """Set cells beyond the last layer to `far` or -`far`."""
+    n0, n1, n2 = phi.shape
+    for r in range(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            if state[i, j, k] == 255:
+                phi[i, j, k] = -far if phi[i, j, k] < 0.0 else far
+
+
+@kernel
+def merge_particles(phi, density, open_fraction, deep, full, least, most):
+    """Correct the level set where it contradicts the particles.
+
+    A cell centre is in the liquid where particles fill more than `most` of the volume, and in the air where they fill
+    less than `least`. Between these, and where the level set is below `deep`, it is left unchanged.
+    """
+    n0, n1, n2 = phi.shape
+    for r in range(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            if open_fraction[i, j, k] < 0.1 or phi[i, j, k] < deep:
+                continue
+            filled = density[i, j, k] / (full * open_fraction[i, j, k])
+            if filled > most:
+                phi[i, j, k] = min(phi[i, j, k], most - filled)
+            elif filled < least:
+                phi[i, j, k] = max(phi[i, j, k], least - filled)
+
+
+@inline
+def liquid_fraction(phi, g0, g1, g2):
+    """Return the fraction of a unit cube where phi + g x < 0, x from its centre (Scardovelli and Zaleski 2000)."""
+    a, b, c = abs(g0) + 1e-7, abs(g1) + 1e-7, abs(g2) + 1e-7
+    total = a + b + c
+    if total < 1e-6:
+        return 1.0 if phi < 0.0 else 0.0
+    level = 0.5 - phi / total
+    if level <= 0.0:
+        return 0.0
+    if level >= 1.0:
+        return 1.0
+    turned = level > 0.5
+    if turned:
+        level = 1.0 - level
+    a, b, c = a / total, b / total, c / total
+    m1, m3 = min(a, min(b, c)), max(a, max(b, c))
+    m2 = 1.0 - m1 - m3
+    m12 = m1 + m2
+    six = 6.0 * m1 * m2 * m3
+    if level < m1:
+        part = level**3 / six
+    elif level < m2:
+        part = level * (level - m1) / (2.0 * m2 * m3) + m1 * m1 / (6.0 * m2 * m3)
+    elif level < min(m3, m12):
+        part = level * level * (3.0 * m12 - level)
+        part = (part + m1 * m1 * (m1 - 3.0 * level) + m2 * m2 * (m2 - 3.0 * level)) / six
+    elif m3 < m12:
+        part = level * level * (3.0 - 2.0 * level) + m1 * m1 * (m1 - 3.0 * level)
+        part = (part + m2 * m2 * (m2 - 3.0 * level) + m3 * m3 * (m3 - 3.0 * level)) / six
+    else:
+        part = (2.0 * level - m12) / (2.0 * m3)
+    return 1.0 - part if turned else part
+
+
+@kernel_pair
+def liquid_volumes(phi, open_volume, parts):
+    """Set `parts` to the volume of liquid in each row of cells, in cells."""
+    n0, n1, n2 = phi.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        total = 0.0
+        for k in range(n2):
+            here = phi[i, j, k]
+            if here > 1.0 or open_volume[i, j, k] == 0:
+                continue
+            part = 1.0
+            if here > -1.0:
+                g0, g1, g2 = _gradient(phi, i, j, k)
+                part = liquid_fraction(np.float64(here), np.float64(g0), np.float64(g1), np.float64(g2))
+            total += part * open_volume[i, j, k]
+        parts[r] = total
+
+
+@kernel
+def open_volumes(corners, spacing, out):
+    """Set the open volume fraction of each cell from the solid distances at its corners [m]."""
+    n0, n1, n2 = out.shape
+    flat = corners.shape[0] == 1
+    for r in range(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            mean = g0 = g1 = g2 = 0.0
+            count = 4 if flat else 8
+            for a in range(1 if flat else 2):
+                for b in range(2):
+                    for c in range(2):
+                        d = min(corners[i + a, j + b, k + c] / spacing, 10.0)
+                        mean += d / count
+                        g0 += 0.0 if flat else (d if a == 1 else -d) / 4
+                        g1 += (d if b == 1 else -d) / (count // 2)
+                        g2 += (d if c == 1 else -d) / (count // 2)
+            out[i, j, k] = 1.0 - liquid_fraction(mean, g0, g1, g2)
+
+
+@kernel
+def smooth_along(values, axis, out):
+    """Smooth along `axis` with the weights 1/8, 6/8, 1/8; values beyond the boundary are 0."""
+    n0, n1, n2 = values.shape
+    for r in range(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            total = 6.0 * values[i, j, k]
+            if axis == 0:
+                total += (values[i - 1, j, k] if i > 0 else 0.0) + (
+                    values[i + 1, j, k] if i < n0 - 1 else 0.0
+                )
+            elif axis == 1:
+                total += (values[i, j - 1, k] if j > 0 else 0.0) + (
+                    values[i, j + 1, k] if j < n1 - 1 else 0.0
+                )
+            else:
+                total += (values[i, j, k - 1] if k > 0 else 0.0) + (
+                    values[i, j, k + 1] if k < n2 - 1 else 0.0
+                )
+            out[i, j, k] = total / 8.0

@@ -1,0 +1,1 @@
+"""The grid, its domain boundary, and the obstacles that cut its cells."""
