@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.contact import Shape
 from continua.eulerian import Advection, Flow, FreeSurface, make_grid
+from continua.geometry import Shape
 
 
 def inside_parts(flow: Flow):

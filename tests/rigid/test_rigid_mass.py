@@ -5,8 +5,8 @@ import pytest
 
 import continua as ct
 from continua.mesh import surfaces
+from continua.rigid.geometry import geometry_of
 from continua.rigid.mass import moments, principal
-from continua.rigid.solid import solid_of
 
 
 def test_a_box_has_the_inertia_of_the_textbook():
@@ -36,7 +36,7 @@ def test_a_rotated_box_turns_its_inertia():
     ],
 )
 def test_primitives_agree_with_fine_meshes_of_themselves(shape):
-    solid = solid_of(shape)
+    solid = geometry_of(shape)
     fine = surfaces.sphere(0.7, 60) if isinstance(shape, ct.Sphere) else solid.surface
     volume, center, inertia = moments(fine)
     assert volume == pytest.approx(solid.volume, rel=2e-2)
@@ -72,8 +72,11 @@ def test_a_torus_has_the_inertia_of_the_textbook():
             ),
             "inside out",
         ),
-        (lambda: ct.RigidGroup(ct.Sphere(), [[0.0, 0.0]], mass=1.0), "three finite numbers"),
-        (lambda: ct.joints.Ball(ct.RigidGroup(ct.Sphere(), np.zeros((2, 3)), mass=1.0)), "which copy"),
+        (lambda: ct.RigidInstances(ct.Sphere(), [[0.0, 0.0]], mass=1.0), "three finite numbers"),
+        (
+            lambda: ct.joints.Ball(ct.RigidInstances(ct.Sphere(), np.zeros((2, 3)), mass=1.0)),
+            "which instance",
+        ),
         (
             lambda: ct.joints.Hinge(ct.RigidBody(ct.Sphere(), mass=1.0), limits=(1.0, 0.0)).all_rows(),
             "limits",

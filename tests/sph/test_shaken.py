@@ -48,4 +48,4 @@ def test_in_a_tank_shaken_at_20_metres_a_second_all_energy_is_work_of_the_walls(
     assert np.maximum(gain - work, 0.0).sum() < 0.02 * np.abs(work).sum()
     # walls of 20 m/s meet water of 20 m/s: only jets are faster than both together
     assert np.sqrt(np.mean(np.square(speeds))) < 30.0
-    assert tank.meet(water.positions, world.time, 0.0)[0].min() > -1e-3 * d
+    assert tank.distances_at(water.positions, world.time, 0.0)[0].min() > -1e-3 * d

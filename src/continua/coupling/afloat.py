@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from continua.coupling.follower import Course, Follower
 from continua.eulerian import Liquid
 from continua.eulerian.riders import Rider
-from continua.rigid.turning import from_quaternions
+from continua.numerics.rotations import matrices_from_quaternions
 from continua.surroundings import Surroundings
 
 __all__ = ["Afloat"]
@@ -53,14 +53,14 @@ class Afloat:
         for number, shape in enumerate(self._shapes):
             group, copy = shape.group, shape.number
             state = group.state()
-            turn = from_quaternions(state["quaternions"][copy : copy + 1])[0]
+            turn = matrices_from_quaternions(state["quaternions"][copy : copy + 1])[0]
             velocity = state["velocities"][copy].copy()
             shape.set_course(Course(self._surroundings.time, state["centers"][copy].copy(), turn, velocity))
             if np.isnan(self._expected[number]).any():
                 continue
             held = self._held[number] + velocity - self._expected[number]
-            heavier = 1.0 + self.fluid.flow.density * group.solid.volume / group.mass_each
-            radius = float(np.sqrt(group.solid.inertia.mean()))
+            heavier = 1.0 + self.fluid.flow.density * group.geometry.volume / group.mass_each
+            radius = float(np.sqrt(group.geometry.inertia.mean()))
             size = max(float(np.linalg.norm(held[:3])), radius * float(np.linalg.norm(held[3:])))
             most = _MOST_HELD * gravity * heavier * dt
             self._held[number] = held * (most / size if size > most else 1.0)
@@ -77,8 +77,8 @@ class Afloat:
                 course.lead(0.5 * dt)
             inverse = np.zeros((6, 6))
             inverse[:3, :3] = np.eye(3) / group.mass_each
-            inverse[3:, 3:] = (course.turn / (group.mass_each * group.solid.inertia)) @ course.turn.T
-            depth = float(np.ptp(group.solid.surface.points[:, 2])) if flat else 1.0
+            inverse[3:, 3:] = (course.turn / (group.mass_each * group.geometry.inertia)) @ course.turn.T
+            depth = float(np.ptp(group.geometry.surface.points[:, 2])) if flat else 1.0
             self._riders.append(Rider(shape, course.center.copy(), inverse, depth))
         self._part = dt
         return self._riders

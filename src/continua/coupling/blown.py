@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Shape
 from continua.coupling.afloat import Afloat
 from continua.coupling.follower import Follower
 from continua.coupling.wet import RigidCarrier, fluid_moved
 from continua.eulerian import GridFluid, Liquid
 from continua.eulerian.wall_forces import force_on
-from continua.rigid import RigidGroup
+from continua.geometry import Shape
+from continua.rigid import RigidInstances
 from continua.surroundings import Surroundings
 
 __all__ = ["Blown", "let_flow_around"]
@@ -49,7 +49,7 @@ class Blown:
             obstacle = by_shape.get(id(shape))
             if obstacle is None or not obstacle.is_inside:
                 continue
-            solid = shape.group.solid
+            solid = shape.group.geometry
             push = force_on(flow, obstacle, carrier.velocity()[0], flow.placed)
             if flow.grid.dim == 2:
                 push *= float(np.ptp(solid.surface.points[:, 2]))
@@ -94,7 +94,7 @@ class Blown:
 
 def let_flow_around(
     fluids: Sequence[GridFluid],
-    bodies: Sequence[RigidGroup],
+    bodies: Sequence[RigidInstances],
     colliders: Sequence[Shape],
     surroundings: Surroundings,
 ) -> None:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Box, Capsule, Cylinder, MeshShape, Shape, Sphere
-from continua.contact.rigid_shapes import BALL, BOX, CYLINDER, ROD
-from continua.contact.shapes import Pose
-from continua.rigid import RigidGroup
-from continua.rigid.solid import Solid
-from continua.rigid.turning import from_quaternions
+from continua.geometry import Box, Capsule, Cylinder, MeshShape, Shape, Sphere
+from continua.geometry.primitive_kernels import BOX, CAPSULE, CYLINDER, SPHERE
+from continua.geometry.shape import Pose
+from continua.rigid import RigidInstances
+from continua.rigid.geometry import RigidGeometry
 from continua.solids import SoftBody
 from continua.sph import FluidSystem
 from continua.sph.skin import SkinWall
@@ -22,14 +21,14 @@ from continua.sph.walls import ShapeWall, wall_model
 __all__ = ["Wetting", "own_shape"]
 
 
-def own_shape(solid: Solid) -> Shape:
+def own_shape(solid: RigidGeometry) -> Shape:
     """Return a rigid body's shape in its own axes."""
     a, b, c = (float(size) for size in solid.size)
-    if solid.kind == BALL:
+    if solid.kind == SPHERE:
         return Sphere((0.0, 0.0, 0.0), a)
     if solid.kind == BOX:
         return Box((0.0, 0.0, 0.0), (2.0 * a, 2.0 * b, 2.0 * c))
-    if solid.kind == ROD:
+    if solid.kind == CAPSULE:
         return Capsule((0.0, 0.0, -b), (0.0, 0.0, b), a)
     if solid.kind == CYLINDER:
         return Cylinder((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), a, 2.0 * b)
@@ -58,7 +57,7 @@ class RigidCarrier:
         before: Velocity [m/s] and moment of momentum for a mass of 1 [m2/s] before the last step, shape [6].
     """
 
-    body: RigidGroup
+    body: RigidInstances
     copy: int
     reach: float
     gathered: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
@@ -73,13 +72,12 @@ class RigidCarrier:
 
     def pose(self) -> Pose:
         """Return where its own axes are."""
-        turn = from_quaternions(self.body._q[self.copy : self.copy + 1])[0]
-        return Pose(turn, self.body._x[self.copy].copy())
+        return self.body.pose(self.copy)
 
     def velocity(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return centre, velocity and angular velocity."""
-        v = self.body._v[self.copy]
-        return self.body._x[self.copy].copy(), v[:3].copy(), v[3:].copy()
+        v = self.body.twist(self.copy)
+        return self.body.pose(self.copy).translation, v[:3], v[3:]
 
     def receive(self, impulse: NDArray[np.float64], moment: NDArray[np.float64], wet: float = 0.0) -> None:
         """Gather an impulse and a moment about the centre, and how wet the body is."""
@@ -89,8 +87,8 @@ class RigidCarrier:
 
     def momenta(self) -> NDArray[np.float64]:
         """Return velocity [m/s] and moment of momentum for a mass of 1 [m2/s], shape [6]."""
-        turn, v = self.pose().turn, self.body._v[self.copy]
-        return np.concatenate([v[:3], turn @ (self.body.solid.inertia * (v[3:] @ turn))])
+        turn, v = self.pose().rotation, self.body.twist(self.copy)
+        return np.concatenate([v[:3], turn @ (self.body.geometry.inertia * (v[3:] @ turn))])
 
     def given(self) -> tuple[NDArray[np.float64], float]:
         """Return the impulse and moment for the next step [6] and the burden in it [kg]; begin to gather anew."""
@@ -105,7 +103,7 @@ class RigidCarrier:
         self.gathered, self.burden = np.zeros(6), 0.0
 
 
-def fluid_moved(solid: Solid) -> float:
+def fluid_moved(solid: RigidGeometry) -> float:
     """Return how much fluid a body moves along [m3], at most.
 
     This is the fluid in the ellipsoid of its two largest half axes a > b: 4/3 pi a b b, with half axes from the moments
@@ -176,15 +174,15 @@ class Wetting:
     """
 
     def __init__(
-        self, fluids: FluidSystem, rigid: tuple[RigidGroup, ...], soft: tuple[SoftBody, ...]
+        self, fluids: FluidSystem, rigid: tuple[RigidInstances, ...], soft: tuple[SoftBody, ...]
     ) -> None:
         boundary = fluids.fluids[0].boundary
-        self._rigid: list[tuple[RigidGroup, list[RigidCarrier]]] = []
+        self._rigid: list[tuple[RigidInstances, list[RigidCarrier]]] = []
         self._soft = [SoftCarrier(body) for body in soft]
         for body in rigid:
-            shape = own_shape(body.solid)
+            shape = own_shape(body.geometry)
             model = wall_model(shape, fluids.radius, boundary)
-            reach = fluid_moved(body.solid) / (_WET * body.solid.surface.area)
+            reach = fluid_moved(body.geometry) / (_WET * body.geometry.surface.area)
             carriers = [RigidCarrier(body, copy, reach) for copy in range(body.count)]
             for carrier in carriers:
                 fluids.meet(ShapeWall(shape, model, carrier))

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Shape
 from continua.errors import DivergedError, InputError
 from continua.eulerian.advection import Advection
 from continua.eulerian.flow import Flow, FlowStep
@@ -18,6 +17,7 @@ from continua.eulerian.obstacles import as_obstacle
 from continua.eulerian.sheet import Sheet
 from continua.eulerian.sides import SideWish
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, Volume, frozen
+from continua.geometry import Shape
 from continua.surroundings import Surroundings
 from continua.values import isfinite
 

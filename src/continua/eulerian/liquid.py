@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact import MeshShape, Shape
 from continua.errors import InputError
 from continua.eulerian.body import GridFluid, from_zero
 from continua.eulerian.grid import free_memory, make_grid
@@ -19,6 +18,7 @@ from continua.eulerian.liquid_surface import drawn_surface
 from continua.eulerian.sides import SideWish
 from continua.eulerian.smoke import Inflow
 from continua.frames import BodyFields, BodyFrame, Field, Volume, frozen
+from continua.geometry import MeshShape, Shape
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.surroundings import Surroundings, as_vector
 

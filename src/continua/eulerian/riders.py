@@ -18,10 +18,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Shape
 from continua.eulerian.flow import Flow
 from continua.eulerian.obstacles import Obstacle
 from continua.eulerian.wall_forces import friction_on, middles_of, walls_of
+from continua.geometry import Shape
 
 __all__ = ["Added", "Rider", "Riders", "lift", "rub"]
 
@@ -149,7 +149,7 @@ def lift(flow: Flow, rider: Rider, gravity: NDArray[np.float64], dt: float) -> N
     if not len(index):
         return
     middles = middles_of(flow, index, (0.5, 0.5, 0.5))
-    gaps, normals, _ = rider.shape.meet(middles, flow.placed, 0.0)
+    gaps, normals, _ = rider.shape.distances_at(middles, flow.placed, 0.0)
     way = -np.asarray(gaps)[:, None] * normals
     more = np.clip(flow.density * np.einsum("ij,j->i", way, gravity), -pressure, pressure)
     area = grid.spacing ** (grid.dim - 1) * rider.depth

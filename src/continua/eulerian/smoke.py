@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact import Shape
 from continua.errors import InputError
 from continua.eulerian import flow_kernels
 from continua.eulerian.body import GridFluid, from_zero
 from continua.eulerian.grid import make_grid
 from continua.eulerian.sides import SideWish
+from continua.geometry import Shape
 from continua.surroundings import as_vector
 from continua.values import isfinite
 

@@ -32,7 +32,7 @@ def force_on(flow: Flow, obstacle: Obstacle, center: NDArray[np.float64], time: 
         return result
     for places, forces in (_pressure(flow, obstacle), *friction_on(flow, obstacle)):
         if len(places):
-            gaps, normals, _ = obstacle.shape.meet(places, time, 0.0)
+            gaps, normals, _ = obstacle.shape.distances_at(places, time, 0.0)
             arms = places - np.asarray(gaps)[:, None] * normals - center
             result[:3] += forces.sum(axis=0)
             result[3:] += np.cross(arms, forces).sum(axis=0)

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from continua import eulerian
-from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
+from continua.contact_solver import Contact
+from continua.geometry import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
 from continua.motion import Motion
 from continua.scene import grid_fluids, motions, surroundings
 from continua.scene.build_mesh import build_surface, turn_vector

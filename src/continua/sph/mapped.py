@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Plane, Shape
+from continua.geometry import Plane, Shape
 from continua.sph import mapped_kernels as kernels
 from continua.sph.boundary import DensityMap, Place, VolumeMap, WallSums
 from continua.sph.maps import BoundaryMap, build_map, flat_map

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Plane, Shape
+from continua.geometry import Plane, Shape
 from continua.sph import wall_kernels
 from continua.sph.boundary import Place, WallSums
 from continua.sph.grid import CellGrid, NeighbourLists

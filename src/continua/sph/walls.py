@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Plane, Shape
-from continua.contact.shapes import Pose
 from continua.errors import InputError
+from continua.geometry import Plane, Shape
+from continua.geometry.shape import Pose
 from continua.sph.boundary import BoundaryModel, Place, WallModel, WallParticles, WallSums
 from continua.sph.grid import CellGrid
 from continua.sph.mapped import mapped_wall, shape_bounds
@@ -145,15 +145,15 @@ class ShapeWall:
         now, then = self.shape.pose(time), self.shape.pose(time + dt)
         if now is None or then is None or dt <= 0.0:
             return None
-        turn = then.turn @ now.turn.T
-        shift = turn @ (origin - now.shift) + then.shift - origin
+        turn = then.rotation @ now.rotation.T
+        shift = turn @ (origin - now.translation) + then.translation - origin
         matrix = np.column_stack([turn - np.eye(3), shift]) / dt
         return matrix if np.any(matrix) else None
 
     def _place(self, origin: NDArray, time: float, dt: float) -> Place:
         pose, motion = self._pose(time), self._motion(origin, time, dt)
         rows = None if motion is None else motion.astype(np.float32).ravel()
-        return Place(pose.turn, pose.shift - origin, rows)
+        return Place(pose.rotation, pose.translation - origin, rows)
 
     def add_to(
         self, walls: WallSums, rows: NDArray[np.float32], origin: NDArray, time: float, dt: float
@@ -224,13 +224,13 @@ class ShapeWall:
         if self.carrier is not None:  # a small body's points are near it, not at the corners of the fluid
             pose, (low, high) = self._pose(time), shape_bounds(self.shape)
             corners = np.stack(np.meshgrid(*zip(low, high), indexing="ij"), axis=-1).reshape(-1, 3)
-            corners = corners @ pose.turn.T + pose.shift
+            corners = corners @ pose.rotation.T + pose.translation
         return float(np.linalg.norm(corners @ matrix[:, :3].T + matrix[:, 3], axis=1).max())
 
     def depths(self, points: NDArray[np.float64], time: float) -> NDArray[np.float64]:
         """Return signed distances of points [n, 3] to the wall [m], negative inside."""
         pose = self._pose(time)
-        return self.shape.distances((points - pose.shift) @ pose.turn)[0]
+        return self.shape.distances((points - pose.translation) @ pose.rotation)[0]
 
     def nbytes(self) -> int:
         """Return the memory of the wall's model [bytes]."""
