@@ -1,10 +1,10 @@
-"""Compiled continuous collision: the first time on a straight way at which two features meet; and intersections.
+"""Compiled continuous collision detection: the time of impact of two features on straight paths; and intersections.
 
-A vertex and a triangle, or two edges, meet where F(t, u, v) = D(t) - u E(t) - v G(t) vanishes, with D, E and G linear
+A vertex and a triangle, or two edges, collide where F(t, u, v) = D(t) - u E(t) - v G(t) is zero, with D, E and G linear
 in time. Along any fixed direction F takes its extremes over a box of (t, u, v) at the box's corners, so a box in which
-some direction's range leaves out zero (by more than the separation and the rounding) holds no meeting. Halving boxes
-from the earliest time on therefore never misses one (Snyder 1992; Wang et al. 2021); the directions are the axes and
-the normals at three times, which tell at once that most pairs stay on their side of each other's plane.
+the range of some direction excludes zero (by more than the separation and the rounding) contains no impact. Bisection
+of boxes from the earliest time on therefore never misses one (Snyder 1992; Wang et al. 2021). The directions are the
+axes and the normals at three times, which exclude most pairs at once: they stay on one side of each other's plane.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _directions(work, axes):
 
 @inline
 def _excluded(along, t0, t1, u0, u1, v0, v1, slack):
-    """Say whether some direction proves that F stays away from zero in a box; `along` [6, 6] is D, E, G at 0 and 1."""
+    """Return whether some direction proves that F is not zero in a box; `along` [6, 6] is D, E, G at 0 and 1."""
     for k in range(_DIRECTIONS):
         low, high = 1e300, -1e300
         for side in range(2):
@@ -83,11 +83,11 @@ def _time_of_impact(work, along, axes, stack, is_triangle, separation, scale):
 
     Args:
         work: D, E and G at the start and at the end, shape [6, 3].
-        along: Room for their parts along the directions, shape [6, 6].
-        axes: Room for the directions, shape [6, 3].
-        stack: Room for boxes, shape [s, 6].
+        along: Scratch for their components along the directions, shape [6, 6].
+        axes: Scratch for the directions, shape [6, 3].
+        stack: Scratch for boxes, shape [s, 6].
         is_triangle: Whether u + v <= 1.
-        separation: Distance that counts as a meeting [m].
+        separation: Distance that counts as an impact [m].
         scale: Largest coordinate of the points, for rounding [m].
     """
     _directions(work, axes)
@@ -121,7 +121,7 @@ def _time_of_impact(work, along, axes, stack, is_triangle, separation, scale):
         if (wt <= fine and wu <= fine and wv <= fine) or boxes > _MAX_BOXES or depth + 2 > stack.shape[0]:
             best, best_u, best_v = t0, 0.5 * (u0 + u1), 0.5 * (v0 + v1)
             continue
-        for half in range(2):  # the earlier half of the way on top of the stack
+        for half in range(2):  # the earlier half of the time on top of the stack
             row = depth + half
             stack[row, 0], stack[row, 1], stack[row, 2] = t0, t1, u0
             stack[row, 3], stack[row, 4], stack[row, 5] = u1, v0, v1
@@ -156,7 +156,7 @@ def _relative_motion(x0, x1, a, b, c, d, is_triangle, work):
 
 @inline
 def _impact_normal(work, t, u, v):
-    """Return the unit normal of a meeting, to the side from which it came, and how far apart they were along it."""
+    """Return the unit normal of an impact, to the side from which it came, and the initial distance along it."""
     e = (
         work[1, 0] + t * (work[4, 0] - work[1, 0]),
         work[1, 1] + t * (work[4, 1] - work[1, 1]),
@@ -191,15 +191,15 @@ def _impact_normal(work, t, u, v):
 
 @kernel
 def times_of_impact(x0, x1, stencils, is_triangle, separation, times, parameters):
-    """Find the first meeting of every vertex and triangle, or two edges, of `stencils` [c, 4]; 2 is never.
+    """Find the time of impact of every vertex and triangle, or two edges, of `stencils` [c, 4]; 2 is never.
 
     Args:
         x0: Positions at the start [m], shape [n, 3].
         x1: Positions at the end [m], shape [n, 3].
         stencils: Vertex and corners, or the ends of two edges, shape [c, 4].
         is_triangle: Which of the two.
-        separation: Distance that counts as a meeting [m].
-        times: Receives the parts of the way, shape [c].
+        separation: Distance that counts as an impact [m].
+        times: Receives the times of impact as fractions of the step, shape [c].
         parameters: Receives u and v, shape [c, 2].
     """
     work, along, axes, stack = np.empty((6, 3)), np.empty((6, 6)), np.empty((6, 3)), np.empty((256, 6))
@@ -214,7 +214,7 @@ def times_of_impact(x0, x1, stencils, is_triangle, separation, times, parameters
 
 @inline
 def _swept_box(x0, x1, a, b, widen):
-    """Return the box around the ways of two points."""
+    """Return the box around the paths of two points."""
     lx = min(min(x0[a, 0], x1[a, 0]), min(x0[b, 0], x1[b, 0])) - widen
     ly = min(min(x0[a, 1], x1[a, 1]), min(x0[b, 1], x1[b, 1])) - widen
     lz = min(min(x0[a, 2], x1[a, 2]), min(x0[b, 2], x1[b, 2])) - widen
@@ -226,14 +226,14 @@ def _swept_box(x0, x1, a, b, widen):
 
 @inline
 def _edge_outside(x0, x1, a, b, lx, ly, lz, hx, hy, hz):
-    """Say whether the box around the ways of two points lies outside another box."""
+    """Return whether the box around the paths of two points lies outside another box."""
     kx, ky, kz, gx, gy, gz = _swept_box(x0, x1, a, b, 0.0)
     return kx > hx or gx < lx or ky > hy or gy < ly or kz > hz or gz < lz
 
 
 @inline
 def _triangle_outside(x0, x1, a, b, c, lx, ly, lz, hx, hy, hz):
-    """Say whether the box around the way of a triangle lies outside another box."""
+    """Return whether the box around the path of a triangle lies outside another box."""
     kx, ky, kz, gx, gy, gz = _swept_box(x0, x1, a, b, 0.0)
     mx, my, mz, nx, ny, nz = _swept_box(x0, x1, c, c, 0.0)
     return (
@@ -248,12 +248,12 @@ def _triangle_outside(x0, x1, a, b, c, lx, ly, lz, hx, hy, hz):
 
 @kernel_pair
 def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, counts, ids, values):
-    """Find the vertices that meet triangles on the way from x0 to x1; see `proximity_kernels.vertex_face_candidates`.
+    """Find the vertices that hit triangles on the path from x0 to x1; see `proximity_kernels.vertex_face_candidates`.
 
     Args:
-        separation: Distance of two members that counts as a meeting [m], shape [m, m].
-        margin: By how much the boxes of each member are widened [m], shape [m].
-        values: Receives the corners' weights, the normal, the distance at the start, and the time of the meeting.
+        separation: Distance of two surfaces that counts as an impact [m], shape [m, m].
+        margin: Widening of the boxes of each surface [m], shape [m].
+        values: Receives the corners' weights, the normal, the distance at the start, and the time of impact.
     """
     for chunk in prange(counts.shape[0]):
         stack, found = np.empty(STACK, np.int32), np.empty(tree.cells.shape[0], np.int32)
@@ -305,12 +305,12 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
 
 @kernel_pair
 def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, counts, ids, values):
-    """Find the edges that meet edges on the way from x0 to x1; see `proximity_kernels.edge_edge_candidates`.
+    """Find the edges that hit edges on the path from x0 to x1; see `proximity_kernels.edge_edge_candidates`.
 
     Args:
-        separation: Distance of two members that counts as a meeting [m], shape [m, m].
-        margin: By how much the boxes of each member are widened [m], shape [m].
-        values: Receives s, t, 0, the normal, the distance at the start, and the time of the meeting.
+        separation: Distance of two surfaces that counts as an impact [m], shape [m, m].
+        margin: Widening of the boxes of each surface [m], shape [m].
+        values: Receives s, t, 0, the normal, the distance at the start, and the time of impact.
     """
     for chunk in prange(counts.shape[0]):
         stack, found = np.empty(STACK, np.int32), np.empty(tree.cells.shape[0], np.int32)
@@ -369,7 +369,7 @@ def _signed_volume(a, b, c, d):
 
 @inline
 def _segment_pierces_triangle(p, q, a, b, c):
-    """Say whether the segment p q goes through the inside of a triangle."""
+    """Return whether the segment p q pierces the interior of a triangle."""
     above, below = _signed_volume(a, b, c, p), _signed_volume(a, b, c, q)
     if (above > 0.0) == (below > 0.0) or above == 0.0 or below == 0.0:
         return False
@@ -379,16 +379,16 @@ def _segment_pierces_triangle(p, q, a, b, c):
 
 @kernel_pair
 def edge_face_intersections(edges, tree, x, ptr, partner, counts, ids, values):
-    """Find edges that go through triangles of which they have no point.
+    """Find edges that pierce triangles with which they share no point.
 
     Args:
         edges: Trees of the edges.
         tree: Trees of the triangles, fitted to x.
         x: Positions [m], shape [n, 3].
-        ptr: Where each member's partners begin.
-        partner: Members whose triangles a member's edges are tested against.
+        ptr: Start of each surface's partners.
+        partner: Surfaces against whose triangles a surface's edges are tested.
         counts: Receives the number found in each chunk of edges.
-        ids: Receives edge, triangle, three zeros and the members, shape [chunks, room, 7].
+        ids: Receives edge, triangle, three zeros and the surfaces, shape [chunks, capacity, 7].
         values: Not used.
     """
     for chunk in prange(counts.shape[0]):

@@ -1,4 +1,4 @@
-"""Compiled search for vertices near triangles and edges near edges."""
+"""Compiled proximity queries: vertices close to triangles and edges close to edges."""
 
 from __future__ import annotations
 
@@ -196,19 +196,19 @@ def vertex_face_candidates(
     count only if they are farther than 1.5 `min_distance` apart at rest, and if the vertex faces the triangle.
 
     Args:
-        tree: Trees of the triangles, fitted to the way.
+        tree: Trees of the triangles, fitted to the motion.
         topology: The surfaces.
         x: Positions [m], shape [n, 3].
         w: Displacements expected in the step [m], shape [n, 3].
-        ptr: Where each member's partners begin.
-        partner: Members against whose triangles a member's vertices are tested.
-        min_distance: Distance that two members keep [m], shape [m, m].
-        slack: By what part of it a pair is found before.
-        max_distance: Largest distance of a pair of two members [m], shape [m, m].
+        ptr: Start of each surface's partners.
+        partner: Surfaces against whose triangles a surface's vertices are tested.
+        min_distance: Distance that two surfaces keep [m], shape [m, m].
+        slack: Fraction of `min_distance` by which pairs are found earlier.
+        max_distance: Largest distance of a pair of two surfaces [m], shape [m, m].
         normals: Normals of the points, of any length; zero where there is none, shape [n, 3].
-        counts: Receives the number of pairs of each chunk; more than there is room for means: try again with more.
-        ids: Receives vertex, corners, the kind of feature and the members, shape [chunks, room, 7].
-        values: Receives the corners' weights, the normal and the distance, shape [chunks, room, 8].
+        counts: Receives the number of pairs of each chunk; if it exceeds the capacity, call again with more.
+        ids: Receives vertex, corners, the kind of feature and the surfaces, shape [chunks, capacity, 7].
+        values: Receives the corners' weights, the normal and the distance, shape [chunks, capacity, 8].
     """
     for chunk in prange(counts.shape[0]):
         stack, found = np.empty(STACK, np.int32), np.empty(tree.cells.shape[0], np.int32)
@@ -258,21 +258,21 @@ def vertex_face_candidates(
                             < (1.5 * min_distance[m, b]) ** 2
                         ):
                             continue
-                    place = count
-                    if count == _MAX_TRIANGLES:  # forget the farthest
+                    slot = count
+                    if count == _MAX_TRIANGLES:  # replace the farthest
                         for c in range(_MAX_TRIANGLES):
-                            if dist[c] > dist[place % _MAX_TRIANGLES]:
-                                place = c
-                        place %= _MAX_TRIANGLES
-                        if abs(gap) >= dist[place]:
+                            if dist[c] > dist[slot % _MAX_TRIANGLES]:
+                                slot = c
+                        slot %= _MAX_TRIANGLES
+                        if abs(gap) >= dist[slot]:
                             continue
                     else:
                         count += 1
-                    tri[place], zeros[place], dist[place] = t, zero, abs(gap)
-                    features[place] = _feature(cell, topology.triangle_edges[t], weights, zero)
+                    tri[slot], zeros[slot], dist[slot] = t, zero, abs(gap)
+                    features[slot] = _feature(cell, topology.triangle_edges[t], weights, zero)
                     for c in range(3):
-                        kept[place, c], kept[place, 3 + c] = weights[c], normal[c]
-                    kept[place, 6] = gap
+                        kept[slot, c], kept[slot, 3 + c] = weights[c], normal[c]
+                    kept[slot, 6] = gap
                 for k in range(count):
                     if _is_duplicate(k, count, tree.cells, tri, dist, zeros, features):
                         continue
@@ -291,7 +291,7 @@ def vertex_face_candidates(
 
 @inline
 def _edge_edge(x, w, a0, a1, b0, b1):
-    """Return s, t, unit cross product, signed distance along it, and whether the nearest points lie inside both."""
+    """Return s, t, unit cross product, signed distance along it, and whether the closest points lie inside both."""
     p0, p1, q0, q1 = row3(x, a0), row3(x, a1), row3(x, b0), row3(x, b1)
     s, t = closest_points_segments(p0, p1, q0, q1)
     u, v = sub3(p1, p0), sub3(q1, q0)
@@ -337,7 +337,7 @@ def edge_edge_candidates(
     ids,
     values,
 ):
-    """Find the edges that are near edges, or come near them on their way from x to x + w; see `vertex_face_candidates`.
+    """Find the edges that are close to edges, or will be in the motion to x + w; see `vertex_face_candidates`.
 
     Only ridges and open edges can touch before a vertex does, and only in their inner parts; parallel edges touch
     at their ends, which are vertices. The normal points to the outside of the second edge.
@@ -346,8 +346,8 @@ def edge_edge_candidates(
         outward: Mean normals of the edges' triangles, shape [e, 3].
         edge_kind: 1 for a ridge, 3 for a nearly flat one, 2 for an open edge, 0 for others, shape [e].
         counts: Receives the number of pairs of each chunk.
-        ids: Receives the ends of both edges, 3 (4 if one is nearly flat) and the members, shape [chunks, room, 7].
-        values: Receives s, t, 0, the normal, the distance and 0, shape [chunks, room, 8].
+        ids: Receives the ends of both edges, 3 (4 if one is nearly flat) and the surfaces, shape [chunks, capacity, 7].
+        values: Receives s, t, 0, the normal, the distance and 0, shape [chunks, capacity, 8].
     """
     for chunk in prange(counts.shape[0]):
         stack, found = np.empty(STACK, np.int32), np.empty(tree.cells.shape[0], np.int32)
@@ -396,7 +396,7 @@ def edge_edge_candidates(
                     if turn < 0.0:
                         n, gap = (-n[0], -n[1], -n[2]), -gap
                     if edge_kind[e] & 1 and dot3(n, row3(outward, e)) > 0.0:
-                        continue  # they look away from each other
+                        continue  # they face away from each other
                     gap -= rr
                     speed = 0.0
                     for i in range(3):
@@ -430,7 +430,7 @@ def edge_edge_candidates(
 
 @kernel
 def gather_chunks(counts, ids, values, all_ids, all_values):
-    """Put the pairs of all chunks one after another."""
+    """Concatenate the pairs of all chunks."""
     row = 0
     for chunk in range(counts.shape[0]):
         for k in range(counts[chunk]):

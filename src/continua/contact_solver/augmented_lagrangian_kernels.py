@@ -1,6 +1,6 @@
-"""Compiled functions of the contact solve: the answer of contacts to a velocity, and what it adds to matrices.
+"""Compiled functions of the contact solver: projection onto friction cones, line search, and contact terms of matrices.
 
-Matrices are stored as in `linalg.kernels`: nine values a block, column by column.
+Matrices are stored as in `linalg.kernels`: nine values per block, column by column.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def compliance(ptr, row, block, blocks, diagonal, fixed, out):
 
 @inline
 def _project(x0, x1, x2, mu):
-    """Return the point of Coulomb's cone nearest to x, and where that is: 0 at the tip, 1 inside, 2 on the side."""
+    """Project x onto Coulomb's cone; also return the region: 0 at the tip, 1 inside, 2 on the side."""
     size = np.sqrt(x1 * x1 + x2 * x2)
     if x0 >= 0.0 and size <= mu * x0:
         return x0, x1, x2, 1
@@ -61,7 +61,7 @@ def _project(x0, x1, x2, mu):
 
 @inline
 def _project_one(u0, u1, u2, bound, mu, equality, r, multiplier):
-    """Return the impulse that answers a relative velocity, and on which part of the cone it is."""
+    """Return the impulse at a relative velocity, and its region of the cone."""
     x0 = multiplier[0] - r * (u0 + bound)
     x1 = multiplier[1] - r * u1
     x2 = multiplier[2] - r * u2
@@ -72,7 +72,7 @@ def _project_one(u0, u1, u2, bound, mu, equality, r, multiplier):
 
 @kernel
 def project_friction_cone(u, bound, friction, bilateral, rho, multiplier, impulse, hessian):
-    """Set the impulses that the contacts answer with to relative velocities u, and how these change with u.
+    """Set the impulses at relative velocities u by projection onto the friction cones, and their derivatives.
 
     `hessian` [c, 6] is minus the derivative: (nn, n1, n2, 11, 12, 22), with 1 and 2 the tangents.
     """
@@ -105,7 +105,7 @@ def project_friction_cone(u, bound, friction, bilateral, rho, multiplier, impuls
 
 @inline
 def _contact_work(length, u, change, bound, friction, bilateral, rho, multiplier):
-    """Return the work of the answers to u + length change along the change."""
+    """Return the work of the impulses at u + length change along the change."""
     total = 0.0
     for c in range(u.shape[0]):
         if rho[c] == 0.0:
@@ -119,9 +119,9 @@ def _contact_work(length, u, change, bound, friction, bilateral, rho, multiplier
 
 @kernel
 def line_search(linear, square, u, change, bound, friction, bilateral, rho, multiplier):
-    """Return how far to go along a Newton step: the slope there is linear + length square, less the contacts' work.
+    """Return the step length along a Newton step: the slope is linear + length square minus the contacts' work.
 
-    The slope grows with the length, from below zero. A full step is taken unless it goes up at its end.
+    The slope increases with the length, from below zero. A full step is taken unless the function rises at its end.
     """
     start = linear - _contact_work(0.0, u, change, bound, friction, bilateral, rho, multiplier)
     end = linear + square - _contact_work(1.0, u, change, bound, friction, bilateral, rho, multiplier)
@@ -168,11 +168,11 @@ def convergence_error(
     multiplier,
     row_tolerance_scale,
 ):
-    """Return how wrong a step left the contacts, as relative velocities [m/s].
+    """Return the errors of the contacts after a step, as relative velocities [m/s].
 
-    The first number is by how much the impulses differ from what the derivative told (counted by the contacts' own
-    give); the second how far impulses and sliding speeds are from those that the step took for granted. Contacts with
-    more `row_tolerance_scale` count more.
+    The first is the Newton error, the deviation of the impulses from their linearisation (times the compliance of the
+    contacts); the second the multiplier error, the deviation of impulses and slip speeds from those assumed in the
+    step. Both are weighted by `row_tolerance_scale`.
     """
     newton_error = 0.0
     multiplier_error = 0.0
@@ -221,7 +221,7 @@ def add_diagonal_hessian(ptr, row, block, hessian, diagonal, blocks):
 
 @kernel
 def add_contact_hessian(ptr, block, hessian, couplings, blocks):
-    """Add G^T H G to a matrix; `couplings` tells the places of the blocks, contact by contact."""
+    """Add G^T H G to a matrix; `couplings` are the indices of the blocks, contact by contact."""
     q = 0
     for c in range(ptr.shape[0] - 1):
         h = hessian[c]
@@ -236,7 +236,7 @@ def add_contact_hessian(ptr, block, hessian, couplings, blocks):
 
 @kernel
 def coupling_places(ptr, row, indptr, indices, couplings):
-    """Find the places of the blocks that couple the rows of each contact, in a pattern that has them all."""
+    """Find the indices of the blocks that couple the rows of each contact, in a pattern that has them all."""
     q = 0
     for c in range(ptr.shape[0] - 1):
         for e in range(ptr[c], ptr[c + 1]):
@@ -248,7 +248,7 @@ def coupling_places(ptr, row, indptr, indices, couplings):
 
 @kernel
 def coupling_keys(ptr, row, count, keys):
-    """Write the couplings i != j of the contacts as i * count + j; returns how many."""
+    """Write the couplings i != j of the contacts as i * count + j; returns their number."""
     q = 0
     for c in range(ptr.shape[0] - 1):
         for e in range(ptr[c], ptr[c + 1]):
@@ -261,7 +261,7 @@ def coupling_keys(ptr, row, count, keys):
 
 @kernel
 def merge_pattern(indptr, indices, keys, merged_indptr, merged_indices, place, diagonal):
-    """Merge sorted extra couplings into a pattern; `place` tells where its blocks go. Returns the number of blocks."""
+    """Merge sorted extra couplings into a pattern; `place` receives its blocks' indices. Returns their number."""
     count = np.int64(indptr.shape[0] - 1)
     q = 0
     m = 0
@@ -308,7 +308,7 @@ def gauss_seidel_velocities(
     """Gauss-Seidel for impulses that change velocities by a lumped mass: u_n >= target, and friction.
 
     Args:
-        ptr: First entries of the contacts, see `ContactRows`.
+        ptr: First entries of the contacts, see `ConstraintRows`.
         row: Rows.
         block: Blocks.
         offset: Offsets.
@@ -353,9 +353,9 @@ def gauss_seidel_velocities(
 
 @kernel
 def solve_diagonal_contacts(row, frame, offset, bound, friction, bilateral, fixed, impulse, x_offset, x):
-    """Take away the last error of contacts of one free row each: u_n + bound = 0, and u_t = 0 where they stick.
+    """Remove the remaining error of contacts of one free row each: u_n + bound = 0, and u_t = 0 where they stick.
 
-    The change is below the tolerance of the solve; without it nodes would creep by that, or end inside.
+    The change is below the tolerance of the solve; without it nodes would creep, or end inside.
     """
     for _ in range(20):
         largest = 0.0

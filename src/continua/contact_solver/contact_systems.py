@@ -1,8 +1,8 @@
 """The linear systems of a contact solve: A + G^T H G, with A the matrices of one or several bodies side by side.
 
-A body that touches obstacles only, each contact with one of its nodes, has contact terms in its diagonal blocks alone:
-they go straight into its matrix, and its own solver does the work. Otherwise the matrices of all bodies that hang
-together are merged into one, with the couplings of the contacts between them.
+A body that touches colliders only, each contact with one of its nodes, has contact terms only in its diagonal blocks:
+they are added to its matrix, and its own solver is used. Otherwise the matrices of all connected bodies are merged into
+one, with the couplings of the contacts between them.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ class DiagonalContactSystem:
     """The system of one body whose contacts have one entry each.
 
     Attributes:
-        tolerance_factor: Part of the load to which the tolerance of the linear solver is relative.
+        tolerance_factor: Factor of the scale of the linear solver's tolerance.
     """
 
     def __init__(self, system: VelocitySystem, rows: ConstraintRows) -> None:
-        """Take over the system; rows count from the body's first one."""
+        """Store the system; rows are numbered within the body."""
         self.system, self.rows = system, rows
         self.rhs = system.rhs
         p = system.matrix.pattern
         self._diagonal_blocks = np.unique(p.diagonal[rows.row])
         self._bare_blocks = system.matrix.blocks[self._diagonal_blocks]
-        self._solver_hessian: NDArray[np.float64] | None = None  # the H that the solver has
+        self._solver_hessian: NDArray[np.float64] | None = None  # the H of the last update of the solver
         self.fixed = system.fixed
         self.tolerance_factor = 1.0
 
     def compliance(self) -> NDArray[np.float64]:
-        """Return how far the contacts give way by their own nodes [1/kg], shape [c]."""
+        """Return the compliance of the contacts by their own nodes [1/kg], shape [c]."""
         out = np.empty(len(self.rows))
         m, r = self.system.matrix, self.rows
         compliance(r.ptr, r.row, r.block, m.blocks, m.pattern.diagonal, self.fixed, out)
@@ -58,13 +58,13 @@ class DiagonalContactSystem:
         return self.system.matrix.multiply(x)
 
     def restore(self) -> None:
-        """Take the contacts out of the matrix."""
+        """Remove the contact terms from the matrix."""
         self.system.matrix.blocks[self._diagonal_blocks] = self._bare_blocks
 
     def solve(
         self, hessian: NDArray[np.float64], rhs: NDArray[np.float64], residual_fraction: float = 0.0
     ) -> tuple[NDArray, SolveReport]:
-        """Solve (A + G^T H G) x = rhs, as well as the body's solver does whatever part of rhs may be left."""
+        """Solve (A + G^T H G) x = rhs with the body's own solver and tolerance; `residual_fraction` is not used."""
         s, r = self.system, self.rows
         self.restore()
         add_diagonal_hessian(r.ptr, r.row, r.block, hessian, s.matrix.pattern.diagonal, s.matrix.blocks)
@@ -78,7 +78,7 @@ class DiagonalContactSystem:
         )
 
     def project_fixed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values with zeros where the rows are held."""
+        """Return values with zeros in the fixed rows."""
         return _project_fixed(self.system.fixed, self.system.projections, values)
 
 
@@ -90,7 +90,7 @@ class MergedContactSystem:
     def __init__(self, systems: Sequence[VelocitySystem], rows: ConstraintRows, rtol: float) -> None:
         """Merge the systems, which stand one after the other in V and in `rows`.
 
-        Equations in which forces act for a shorter time are made larger, so that impulses mean the same in all.
+        Equations in which forces act for a shorter time are scaled up, so that impulses are the same in all.
         """
         self.systems, self.rows = systems, rows
         n = sum(len(s.rhs) for s in systems)
@@ -108,7 +108,7 @@ class MergedContactSystem:
                 np.tile(whole, (len(s.rhs), 1)) if s.projections is None else s.projections for s in systems
             ]
             self.projections = np.concatenate(parts)
-        self._solver_hessian: NDArray[np.float64] | None = None  # the H that the solver has
+        self._solver_hessian: NDArray[np.float64] | None = None  # the H of the last update of the solver
         self._merge(n)
         self.rtol = rtol
         self.solver = PCG()
@@ -142,7 +142,7 @@ class MergedContactSystem:
             1,
         )
         self.matrix = BlockMatrix(pattern)
-        self._couplings = np.empty(pairs, np.int32)  # places of the blocks that contacts change
+        self._couplings = np.empty(pairs, np.int32)  # indices of the blocks that contacts change
         coupling_places(self.rows.ptr, self.rows.row, merged_indptr, pattern.indices, self._couplings)
         self._contact_blocks = np.unique(self._couplings)
         self._first_block = blocks
@@ -155,7 +155,7 @@ class MergedContactSystem:
             out[self._block_index[start:end]] = s.matrix.blocks if scale == 1.0 else scale * s.matrix.blocks
 
     def compliance(self) -> NDArray[np.float64]:
-        """Return how far the contacts give way by their own rows [1/kg], shape [c]."""
+        """Return the compliance of the contacts by their own rows [1/kg], shape [c]."""
         out = np.empty(len(self.rows))
         p, r = self.matrix.pattern, self.rows
         compliance(r.ptr, r.row, r.block, self._bare_blocks, p.diagonal, self.fixed, out)
@@ -174,12 +174,12 @@ class MergedContactSystem:
         return out
 
     def restore(self) -> None:
-        """Leave the bodies' matrices as they are: they were not changed."""
+        """Do nothing: the bodies' matrices were not changed."""
 
     def solve(
         self, hessian: NDArray[np.float64], rhs: NDArray[np.float64], residual_fraction: float
     ) -> tuple[NDArray, SolveReport]:
-        """Solve (A + G^T H G) x = rhs until a part of rhs is left, or `rtol` of the load."""
+        """Solve (A + G^T H G) x = rhs to a residual of a fraction of rhs, or `rtol` of the scale."""
         r = self.rows
         if self._solver_hessian is None or not np.array_equal(hessian, self._solver_hessian):
             self.matrix.blocks[self._contact_blocks] = self._bare_blocks[self._contact_blocks]
@@ -191,7 +191,7 @@ class MergedContactSystem:
         return x, self.solver.solve(rhs, x, (self.rtol / self.solver.rtol) * self.tolerance_scale)
 
     def project_fixed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values with zeros where the rows are held."""
+        """Return values with zeros in the fixed rows."""
         return _project_fixed(self.fixed, self.projections, values)
 
 

@@ -1,6 +1,6 @@
-"""Compiled contacts of rigid pieces: the columns that describe one, its lever arms and masses, and impulses at it.
+"""Compiled contacts of rigid bodies: the columns of the contact array, lever arms, effective masses, and impulses.
 
-Arrays as in `sweeps`.
+Arrays as in `rigid_pgs`.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from continua.numerics import inline
 NORMAL = 0  # 3, and the tangents
 T1 = 3
 T2 = 6
-LEVER_A = 9  # 3, from the centre of the first piece
+LEVER_A = 9  # 3, from the centre of the first body
 LEVER_B = 12  # 3
 NORMAL_MASS = 15  # along the normal
-INV11, INV12, INV22 = 16, 17, 18  # inverse of the 2x2 matrix across it
+INV11, INV12, INV22 = 16, 17, 18  # inverse of the tangential 2x2 matrix
 SLIP_MASS = 19  # one over its largest eigenvalue
 GAP = 20
-IMPULSE = 21  # 3, along the normal and across
+IMPULSE = 21  # 3, normal and tangential
 FRICTION = 24
 RESTITUTION = 25
-ANCHOR_LOCAL_A = 26  # 3, in own axes: turns with the piece
-ANCHOR_WORLD_A = 29  # 3, in world axes: does not
+ANCHOR_LOCAL_A = 26  # 3, in own axes: rotates with the body
+ANCHOR_WORLD_A = 29  # 3, in world axes: does not rotate
 ANCHOR_LOCAL_B = 32
 ANCHOR_WORLD_B = 35
 TARGET_VELOCITY = 38
 POSITION_IMPULSE = 39
-ANCHOR_WEIGHT = 40  # of the first piece's place in the point where impulses act
-TOTAL_IMPULSE = 41  # 3, the sum of all impulses of the step, along the normal and across
+ANCHOR_WEIGHT = 40  # weight of the first body's anchor in the contact point
+TOTAL_IMPULSE = 41  # 3, the sum of all impulses of the step, normal and tangential
 COLUMNS = 44
 
 
 @inline
 def rotate(R, i, C, c, k):
-    """Return the vector at C[c, k:k + 3], given in the axes of piece i, in world axes."""
+    """Return the vector at C[c, k:k + 3], given in the axes of instance i, in world axes."""
     return to_world(R, i, C[c, k], C[c, k + 1], C[c, k + 2])
 
 
@@ -48,7 +48,7 @@ def cross(ax, ay, az, bx, by, bz):
 
 @inline
 def apply_inverse_inertia(M, i, x, y, z):
-    """Return the inverse inertia of piece i times a vector."""
+    """Return the inverse inertia of instance i times a vector."""
     return (
         M[i, 1] * x + M[i, 4] * y + M[i, 5] * z,
         M[i, 4] * x + M[i, 2] * y + M[i, 6] * z,
@@ -58,7 +58,7 @@ def apply_inverse_inertia(M, i, x, y, z):
 
 @inline
 def contact_gap(X, R, C, c, a, b):
-    """Return how far the two places of a contact are apart along its normal, and the point where impulses act."""
+    """Return the distance of the two anchors of a contact along its normal, and the contact point."""
     ax, ay, az = rotate(R, a, C, c, ANCHOR_LOCAL_A)
     bx, by, bz = rotate(R, b, C, c, ANCHOR_LOCAL_B)
     ax, ay, az = (
@@ -94,7 +94,7 @@ def inverse_effective_mass(M, a, b, C, c, i, j):
 
 @inline
 def update_contacts(X, R, M, AB, C):
-    """Work out lever arms, gaps and masses of all contacts at the pieces' present places."""
+    """Update lever arms, gaps and effective masses of all contacts at the current poses."""
     for c in range(C.shape[0]):
         a, b = AB[c, 0], AB[c, 1]
         gap, x, y, z = contact_gap(X, R, C, c, a, b)
@@ -115,7 +115,7 @@ def update_contacts(X, R, M, AB, C):
 
 @inline
 def relative_velocity(V, C, c, a, b):
-    """Return the velocity of the first piece relative to the second where they touch."""
+    """Return the velocity of the first body relative to the second at the contact."""
     ax, ay, az = cross(V[a, 3], V[a, 4], V[a, 5], C[c, LEVER_A], C[c, LEVER_A + 1], C[c, LEVER_A + 2])
     bx, by, bz = cross(V[b, 3], V[b, 4], V[b, 5], C[c, LEVER_B], C[c, LEVER_B + 1], C[c, LEVER_B + 2])
     return V[a, 0] - V[b, 0] + ax - bx, V[a, 1] - V[b, 1] + ay - by, V[a, 2] - V[b, 2] + az - bz
@@ -123,7 +123,7 @@ def relative_velocity(V, C, c, a, b):
 
 @inline
 def apply_impulse(V, M, C, c, a, b, x, y, z):
-    """Add an impulse to the first piece and its opposite to the second."""
+    """Apply an impulse to the first body and its opposite to the second."""
     if M[a, 0] > 0.0:
         sx, sy, sz = cross(C[c, LEVER_A], C[c, LEVER_A + 1], C[c, LEVER_A + 2], x, y, z)
         sx, sy, sz = apply_inverse_inertia(M, a, sx, sy, sz)
@@ -140,9 +140,9 @@ def apply_impulse(V, M, C, c, a, b, x, y, z):
 
 @inline
 def apply_friction(V, M, C, c, a, b, limit, k):
-    """Change the impulse across the normal (columns k, k + 1) so that the places stick, or slip at the cone's edge.
+    """Update the tangential impulse (columns k, k + 1) so that the contact sticks, or slips at the cone's boundary.
 
-    Where it slips the change is the same multiple of the slip in all directions, so that friction opposes it exactly.
+    Where it slips, the change is the same multiple of the slip in all directions, so that friction opposes it exactly.
     """
     ux, uy, uz = relative_velocity(V, C, c, a, b)
     u = C[c, 3] * ux + C[c, 4] * uy + C[c, 5] * uz

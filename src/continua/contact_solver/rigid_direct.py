@@ -195,7 +195,7 @@ def _update_active_set(row, ab, M, contacts, tolerance, first):
     """Update the active set; return whether it changed.
 
     Args:
-        row: The rows; SPARE holds u + b.
+        row: The rows; RESIDUAL holds u + b.
         ab: Their instances.
         M: See `rigid_pgs`.
         contacts: Number of contacts, three rows each, before the rows of joints.
@@ -270,7 +270,7 @@ def _apply_impulses(V0, V, M, node, instances, J, ab, row):
 
 @inline
 def _update_multipliers(ptr, pattern, L, node, J, ab, row, x):
-    """Change the impulses by what the factored matrix says about the speeds that are left in SPARE."""
+    """Update the impulses by a solve with the factored matrix for the speeds in RESIDUAL."""
     x[:] = 0.0
     for m in range(row.shape[0]):
         if row[m, STATE] == INACTIVE:

@@ -1,4 +1,4 @@
-"""Compiled book-keeping of rigid contacts: from touching points of pairs to rows for the sweeps, with their memory."""
+"""Compiled contact manifolds of rigid bodies: from contact points of pairs to solver rows, with warm starting."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ __all__ = ["build_contacts", "store_warm_start"]
 
 @inline
 def _set_anchor(kind, size, R, i, x, y, z, C, c, local_column, world_column):
-    """Fix a place, given from the centre of piece i in world axes, to what does not slide on a round surface.
+    """Set the anchor of a contact point, given from the centre of instance i in world axes.
 
-    A ball keeps its centre, a rod and a cylinder a place on their axis; the rest of the way does not turn with them.
+    The local part rotates with the body: the centre of a sphere, a point on the axis of a capsule or cylinder. The rest
+    does not rotate, so that the contact does not move along a round surface.
     """
     lx, ly, lz = to_local(R, i, x, y, z)
     k = kind[i]
@@ -43,7 +44,7 @@ def _set_anchor(kind, size, R, i, x, y, z, C, c, local_column, world_column):
 
 @inline
 def _is_rolling_shape(k):
-    """Return 1 for round pieces, on which the touching place goes along, 0 for flat ones, -1 for endless ones."""
+    """Return 1 for round bodies, on which the contact point rolls, 0 for flat ones, -1 for unbounded ones."""
     if k in (SPHERE, CAPSULE, CYLINDER):
         return 1.0
     return 0.0 if k in (BOX, MESH) else -1.0
@@ -51,7 +52,7 @@ def _is_rolling_shape(k):
 
 @inline
 def _tangents(C, c):
-    """Write two unit vectors across the normal."""
+    """Write two unit tangents."""
     x, y, z = C[c, 0], C[c, 1], C[c, 2]
     if abs(x) < 0.57735:
         s = 1.0 / sqrt(y * y + z * z)
@@ -65,7 +66,7 @@ def _tangents(C, c):
 
 @inline
 def _match_warm_start(C, c, feature, x, y, z, reach, warm_start, start, end, h):
-    """Take over the impulse that the same point had in the last step: the nearest, or the one of its number."""
+    """Start from the impulse of the same point in the last step: the closest, or that of the same feature."""
     best, least = -1, reach * reach
     for m in range(start, end):
         dx, dy, dz = warm_start[m, 1] - x, warm_start[m, 2] - y, warm_start[m, 3] - z
@@ -77,7 +78,7 @@ def _match_warm_start(C, c, feature, x, y, z, reach, warm_start, start, end, h):
             if warm_start[m, 0] == feature:
                 best = m
     if best >= 0:
-        warm_start[best, 0] = -1.0  # taken
+        warm_start[best, 0] = -1.0  # used
         fx, fy, fz = warm_start[best, 5], warm_start[best, 6], warm_start[best, 7]
         C[c, IMPULSE] = h * warm_start[best, 4]
         C[c, IMPULSE + 1] = h * (C[c, T1] * fx + C[c, T1 + 1] * fy + C[c, T1 + 2] * fz)
@@ -89,30 +90,30 @@ def build_contacts(
     pairs, counts, positions, normals, gaps, features, friction, restitution, kind, size, radius, X, R,
     previous_pair, previous_first, warm_start, h, AB, C, first, contact_feature
 ):  # fmt: skip
-    """Fill the rows of C; return how many pairs touch.
+    """Fill the rows of C; return the number of pairs with contacts.
 
     Args:
-        pairs: Near pairs, sorted [p, 2].
-        counts: Touching points of each.
-        positions: See `rigid_pairs.collide_pairs`, as normals, gaps and features.
-        normals: See places.
-        gaps: See places.
-        features: See places.
+        pairs: Close pairs, sorted [p, 2].
+        counts: Contact points of each.
+        positions: See `narrow_phase.collide_pairs`, as normals, gaps and features.
+        normals: See positions.
+        gaps: See positions.
+        features: See positions.
         friction: Of each pair.
         restitution: Of each pair.
-        kind: Of each piece, as size, radius, X, R.
+        kind: Of each instance, as size, radius, X, R.
         size: See kind.
         radius: See kind.
         X: See kind.
         R: See kind.
-        previous_pair: For each pair its number in the last step, or -1.
+        previous_pair: Index of each pair in the last step, or -1.
         previous_first: First row of `warm_start` of each pair of the last step, and the end.
         warm_start: The contacts of the last step [m, 8], see `store_warm_start`.
-        h: Length of a small step [s].
-        AB: Written, see `sweeps`.
+        h: Length of a substep [s].
+        AB: Written, see `rigid_pgs`.
         C: Written.
-        first: First contact of each touching pair, written.
-        contact_feature: Number of each contact, written.
+        first: First contact of each pair with contacts, written.
+        contact_feature: Feature number of each contact, written.
     """
     c, touching_pairs = 0, 0
     for p in range(pairs.shape[0]):
@@ -175,7 +176,7 @@ def build_contacts(
 
 @kernel
 def store_warm_start(X, R, AB, C, contact_feature, h, warm_start):
-    """Write what the next step must know [c, 8]: number, place on the first piece, forces along and across."""
+    """Write the warm start of the next step [c, 8]: feature, point on the first body, normal and tangential forces."""
     for c in range(C.shape[0]):
         a = AB[c, 0]
         x, y, z = C[c, ANCHOR_LOCAL_A], C[c, ANCHOR_LOCAL_A + 1], C[c, ANCHOR_LOCAL_A + 2]

@@ -1,14 +1,14 @@
-"""Compiled contact solve of rigid pieces: projected Gauss-Seidel sweeps in small steps, warm-started.
+"""Compiled contact solver of rigid bodies: projected Gauss-Seidel in substeps, warm-started.
 
-A step is done in several small ones (Macklin and others 2019): in each the forces act, every contact in turn changes
-the velocities of its two pieces so that they do not come nearer than their gap allows and rub by Coulomb's cone, the
-pieces move, and one more sweep without the push that takes overlaps away leaves velocities that belong to touching
-only (Catto 2023, "relax"). Gaps and lever arms are those of the moment, as each contact keeps a place on both pieces.
+A step is divided into substeps (Macklin et al. 2019): in each, forces are applied, sweeps over the contacts update the
+velocities of the two bodies so that their gap does not become negative and friction stays in Coulomb's cone, and the
+bodies move. Overlaps are removed by separate correction velocities W that never become velocities. Gaps and lever arms
+are current in every substep, as each contact has an anchor on both bodies.
 
 Arrays: X [n, 3] positions, Q [n, 4] quaternions (w, x, y, z), R [n, 9] rotations, V [n, 6] velocity and angular
 velocity, M [n, 7] one over the mass and the inverse inertia in world axes (xx, yy, zz, xy, xz, yz), J [n, 3] principal
-moments of inertia. C [c, 44] holds the contacts, one row each, with the columns named in `impulses`; AB [c, 2] their
-pieces.
+moments of inertia. C [c, 44] holds the contacts, one row each, with the columns named in `rigid_contact_layout`; AB
+[c, 2] their instances.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from continua.numerics import inline, kernel
 
 __all__ = ["begin_substep", "end_substep", "pgs_substeps", "trial_pose"]
 
-# what a solve does with a piece: nothing, moves it (odd), moves it as told
+# roles of instances in a solve; those that are solved for are odd
 EXCLUDED, DYNAMIC, KINEMATIC, JOINED = range(4)
 
 
 @inline
 def _warm_start(V, M, AB, C):
-    """Let the impulses of the last small step act again."""
+    """Apply the impulses of the last substep."""
     for c in range(C.shape[0]):
         p, q, r = C[c, IMPULSE], C[c, IMPULSE + 1], C[c, IMPULSE + 2]
         if p == 0.0:
@@ -57,7 +57,7 @@ def _warm_start(V, M, AB, C):
 
 @inline
 def _velocity_sweep(V, M, AB, C, h, forward):
-    """Let every contact in turn do its part: what comes nearer than its gap is stopped, and it rubs."""
+    """Do one Gauss-Seidel sweep over the contacts, with friction."""
     count = C.shape[0]
     for k in range(count):
         c = k if forward else count - 1 - k
@@ -76,7 +76,7 @@ def _velocity_sweep(V, M, AB, C, h, forward):
 
 @inline
 def _correct_positions(V, W, M, AB, C, h, correction_rate, max_correction_speed, sweeps):
-    """Find the shifts W h that take away the overlaps that the velocities leave; they never become velocities."""
+    """Find the correction velocities W that remove the remaining overlaps; they never become velocities."""
     count = C.shape[0]
     W[:] = 0.0
     for c in range(count):
@@ -100,7 +100,7 @@ def _correct_positions(V, W, M, AB, C, h, correction_rate, max_correction_speed,
 
 @inline
 def _apply_springs(X, R, V, M, spring_bodies, springs, role, h):
-    """Let springs with dampers draw points of pieces to targets, implicitly (P: point, target, stiffness, damping)."""
+    """Apply damped springs to points of bodies implicitly (springs: point, target, stiffness, damping, force)."""
     for s in range(spring_bodies.shape[0]):
         i = spring_bodies[s]
         rx, ry, rz = rotate(R, i, springs, s, 0)
@@ -108,7 +108,7 @@ def _apply_springs(X, R, V, M, spring_bodies, springs, role, h):
         if not role[i] & 1 or k == 0.0:
             continue
         wx, wy, wz = cross(V[i, 3], V[i, 4], V[i, 5], rx, ry, rz)
-        # one over the effective mass, the same in all directions: the largest there is
+        # inverse effective mass, an upper bound for all directions
         lever = rx * rx + ry * ry + rz * rz
         soft = M[i, 0] + lever * max(M[i, 1], max(M[i, 2], M[i, 3]))
         scale = h / (1.0 + soft * h * (d + h * k))
@@ -125,7 +125,7 @@ def _apply_springs(X, R, V, M, spring_bodies, springs, role, h):
 
 @inline
 def _apply_accelerations(V, A, role, h):
-    """Let gravity and the given forces act: A [n, 6] are accelerations."""
+    """Apply the accelerations A [n, 6] of gravity and loads."""
     for i in range(V.shape[0]):
         if role[i] & 1:
             for d in range(6):
@@ -142,7 +142,7 @@ def _quaternion_to_matrix(Q, R, i):
 
 @inline
 def _update_inverse_inertia(R, M, J, i):
-    """Write the inverse inertia of piece i in world axes."""
+    """Write the inverse inertia of instance i in world axes."""
     p, q, r = 1.0 / J[i, 0], 1.0 / J[i, 1], 1.0 / J[i, 2]
     a, b, c, d, e, f, g, k, m = (
         R[i, 0],
@@ -165,7 +165,7 @@ def _update_inverse_inertia(R, M, J, i):
 
 @inline
 def _rotate_quaternion(w, x, y, z, sx, sy, sz):
-    """Return a quaternion turned by the rotation vector s, of length 1."""
+    """Return a unit quaternion rotated by the rotation vector s."""
     angle = sqrt(sx * sx + sy * sy + sz * sz)
     half = 0.5 * angle
     k = np.sin(half) / angle if angle > 1e-8 else 0.5 - angle * angle / 48.0
@@ -181,8 +181,8 @@ def _rotate_quaternion(w, x, y, z, sx, sy, sz):
 
 @inline
 def _angular_velocity(w, x, y, z, J, i, lx, ly, lz):
-    """Return the angular velocity of piece i with angular momentum l at the attitude (w, x, y, z)."""
-    # into own axes: rotate by the conjugate
+    """Return the angular velocity of instance i with angular momentum l at the orientation (w, x, y, z)."""
+    # to own axes: rotate by the conjugate
     tx, ty, tz = 2 * (lz * y - ly * z), 2 * (lx * z - lz * x), 2 * (ly * x - lx * y)
     ox = lx - w * tx + (tz * y - ty * z)
     oy = ly - w * ty + (tx * z - tz * x)
@@ -194,10 +194,10 @@ def _angular_velocity(w, x, y, z, J, i, lx, ly, lz):
 
 @inline
 def _integrate_rotation(Q, R, V, M, J, i, h):
-    """Turn piece i for a time h with its angular momentum kept to the last digit (implicit midpoint).
+    """Rotate instance i for a time h, conserving its angular momentum to the last digit (implicit midpoint).
 
-    Its energy lies between what the momentum makes with the largest and the smallest inertia, whatever h is: a fast
-    top cannot blow up.
+    Its energy stays between the bounds given by the momentum and the largest and smallest inertia, whatever h is: a
+    fast top cannot become unstable.
     """
     wx, wy, wz = V[i, 3], V[i, 4], V[i, 5]
     w, x, y, z = Q[i, 0], Q[i, 1], Q[i, 2], Q[i, 3]
@@ -226,7 +226,7 @@ def _integrate_rotation(Q, R, V, M, J, i, h):
 
 @inline
 def _integrate(X, Q, R, V, W, M, J, A, AB, C, role, h, in_flight):
-    """Move pieces with their velocities and shifts; those that nothing presses on fly along exact parabolas."""
+    """Move instances with their velocities and corrections; those without contact follow exact parabolas."""
     for i in range(X.shape[0]):
         in_flight[i] = role[i] == DYNAMIC
     for c in range(C.shape[0]):
@@ -277,7 +277,7 @@ def pgs_substeps(
     has_restitution,
     in_flight,
 ):
-    """Do a step in `substeps` small ones of length h [s].
+    """Do `substeps` substeps of length h [s].
 
     Args:
         X: See the top of the file for X, Q, R, V, M, J, AB, C.
@@ -287,21 +287,21 @@ def pgs_substeps(
         W: Scratch, like V.
         M: See X.
         J: See X.
-        A: Accelerations and angular accelerations by forces, shape [n, 6].
+        A: Linear and angular accelerations, shape [n, 6].
         AB: See X.
         C: See X.
         first: First contact of each pair, and the end.
-        spring_bodies: Pieces that springs pull at [s].
+        spring_bodies: Instances that springs act on [s].
         springs: The springs [s, 11]: point in own axes, target, stiffness, damping, force (written).
-        role: What to do with each piece: NOT_MINE, FREE or LED, shape [n].
-        h: Length of a small step [s].
-        substeps: Their number.
-        sweeps: Sweeps with the push out of overlaps in each.
-        correction_rate: Part of an overlap that is to go in a small step.
-        max_correction_speed: Largest speed with which overlaps go [m/s].
+        role: Role of each instance: EXCLUDED, DYNAMIC or KINEMATIC, shape [n].
+        h: Length of a substep [s].
+        substeps: Number of substeps.
+        sweeps: Sweeps per substep.
+        correction_rate: Fraction of an overlap that is removed in a substep.
+        max_correction_speed: Largest speed with which overlaps are removed [m/s].
         rest_speed: Speed below which nothing bounces [m/s].
-        has_restitution: Whether any contact has a restitution.
-        in_flight: Scratch, one flag a piece.
+        has_restitution: Whether any contact has restitution.
+        in_flight: Scratch, one flag per instance.
     """
     for _ in range(substeps):
         update_contacts(X, R, M, AB, C)
@@ -318,7 +318,7 @@ def pgs_substeps(
 
 @kernel
 def begin_substep(X, R, V, M, A, AB, C, first, spring_bodies, springs, role, h, rest_speed, has_restitution):
-    """Begin a small step of a direct solve: contacts at their places, hits, and the forces; see `pgs_substeps`."""
+    """Begin a substep of a direct solve: update contacts, impacts, and forces; see `pgs_substeps`."""
     update_contacts(X, R, M, AB, C)
     if has_restitution:
         propagate_impacts(V, M, A, AB, C, first, h, rest_speed)
@@ -328,13 +328,13 @@ def begin_substep(X, R, V, M, A, AB, C, first, spring_bodies, springs, role, h, 
 
 @kernel
 def end_substep(X, Q, R, V, W, M, J, A, AB, C, role, h, in_flight):
-    """End a small step of a direct solve: all move; see `pgs_substeps`."""
+    """End a substep of a direct solve: move all instances; see `pgs_substeps`."""
     _integrate(X, Q, R, V, W, M, J, A, AB, C, role, h, in_flight)
 
 
 @kernel
 def trial_pose(X, Q, R, V, M, J, role, h, X2, Q2, R2, V2):
-    """Write where pieces would be after a time h with velocities V."""
+    """Write the poses of instances after a time h with velocities V."""
     for i in range(X.shape[0]):
         for d in range(3):
             X2[i, d] = X[i, d]

@@ -1,4 +1,4 @@
-"""Compiled bounces of rigid pieces: hits are handed on from pair to pair."""
+"""Compiled restitution of rigid bodies: impacts are propagated from pair to pair."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from continua.contact_solver.rigid_contact_layout import (
 )
 from continua.numerics import inline
 
-_MAX_ROUNDS = 64  # of hits handed on in one small step
+_MAX_ROUNDS = 64  # of impact propagation in one substep
 
 
 @inline
 def _rebound_speed(A, V, C, c, a, b, h, rest_speed):
-    """Return the speed with which a contact must part now, or 0 if its pieces do not hit each other.
+    """Return the separation speed of a contact after an impact, or 0 if there is no impact in this substep.
 
-    The hit is where the gap closes: there the speed is that of the fall, and the speed given back is that which,
-    from the present height, leads to the same top as from there.
+    The impact happens where the gap closes. The returned speed is corrected for the present height, so that the body
+    rises as high as from an impact at that point.
     """
     ux, uy, uz = relative_velocity(V, C, c, a, b)
     u = C[c, 0] * ux + C[c, 1] * uy + C[c, 2] * uz
@@ -45,10 +45,10 @@ def _rebound_speed(A, V, C, c, a, b, h, rest_speed):
 
 @inline
 def propagate_impacts(V, M, A, AB, C, first, h, rest_speed):
-    """Hand on hits from pair to pair until nothing comes nearer faster than `rest_speed` (sequential impacts).
+    """Propagate impacts from pair to pair until nothing approaches faster than `rest_speed` (sequential impacts).
 
-    All contacts of one pair take part in its hit together: they are swept until each parts as it must. A pair is
-    looked at again only if one of its pieces was hit since.
+    All contacts of one pair take part in its impact together: they are swept until each separates at its speed. A pair
+    is visited again only if one of its bodies had another impact since.
     """
     speeds, sums = np.empty(16), np.empty(16)
     last_impact, last_visit = np.zeros(V.shape[0], np.int64), np.full(first.shape[0], -1, np.int64)

@@ -1,8 +1,8 @@
-"""Compiled geometry of single rigid pieces: kinds of shape, their signed distance, and points of their surface.
+"""Compiled primitives of rigid bodies: their kinds and signed distances.
 
-A piece has a pose (position, and a rotation matrix as nine numbers row by row) and a size of three numbers in its own
-axes: a ball (radius, -, -), a box (half lengths), a rod with round ends and a cylinder (radius, half length along its
-own z, -), a plane (its free side is along its own z), a hollow ball (radius, -, -).
+A primitive has a pose (position, and a rotation matrix as nine numbers row by row) and a size of three numbers in its
+own axes: a sphere (radius, -, -), a box (half lengths), a capsule and a cylinder (radius, half length along its own z,
+-), a plane (its free side is along its own z), an inverted, hollow sphere (radius, -, -).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SPHERE, BOX, CAPSULE, CYLINDER, MESH, PLANE, INVERTED_SPHERE, GENERIC_SHAPE, NO_
 
 @inline
 def to_local(R, i, x, y, z):
-    """Return R[i]^T (x, y, z): world to own axes."""
+    """Return R[i]^T (x, y, z): from world to own axes."""
     return (
         R[i, 0] * x + R[i, 3] * y + R[i, 6] * z,
         R[i, 1] * x + R[i, 4] * y + R[i, 7] * z,
@@ -38,7 +38,7 @@ def to_local(R, i, x, y, z):
 
 @inline
 def to_world(R, i, x, y, z):
-    """Return R[i] (x, y, z): own to world axes."""
+    """Return R[i] (x, y, z): from own to world axes."""
     return (
         R[i, 0] * x + R[i, 1] * y + R[i, 2] * z,
         R[i, 3] * x + R[i, 4] * y + R[i, 5] * z,
@@ -106,7 +106,7 @@ def distance(kind, s0, s1, s2, x, y, z):
 
 @inline
 def distance_at(kind, size, X, R, i, x, y, z):
-    """Return signed distance and normal in world axes of piece i at a point of the world."""
+    """Return signed distance and normal in world axes of instance i at a point of the world."""
     lx, ly, lz = to_local(R, i, x - X[i, 0], y - X[i, 1], z - X[i, 2])
     d, nx, ny, nz = distance(kind[i], size[i, 0], size[i, 1], size[i, 2], lx, ly, lz)
     nx, ny, nz = to_world(R, i, nx, ny, nz)

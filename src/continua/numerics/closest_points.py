@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from math import sqrt
 
-from continua.numerics.kernel import inline
+from continua.numerics.kernel import inline, kernel
 from continua.numerics.mat3 import cross3, dot3
 
 __all__ = [
     "closest_point_segment",
     "closest_point_triangle",
+    "closest_point_triangles",
     "closest_points_segments",
     "row3",
     "sub3",
@@ -112,3 +113,12 @@ def triangle_normal(a, b, c):
     if length <= _TINY:
         return (0.0, 0.0, 0.0)
     return (n[0] / length, n[1] / length, n[2] / length)
+
+
+@kernel
+def closest_point_triangles(point, corners, weights):
+    """Fill the barycentric weights [k, 3] of the point of each triangle, with corners [k, 3, 3], closest to `point`."""
+    p = (point[0], point[1], point[2])
+    for k in range(corners.shape[0]):
+        w = closest_point_triangle(p, row3(corners[k], 0), row3(corners[k], 1), row3(corners[k], 2))
+        weights[k, 0], weights[k, 1], weights[k, 2] = w

@@ -186,9 +186,9 @@ def test_turned_scenes_agree():
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
-def test_bodies_that_lie_in_each_other_are_refused_in_one_sentence():
+def test_a_soft_and_a_rigid_body_that_overlap_at_the_start_are_refused():
     ball = ct.RigidBody(ct.Sphere((0.2, 0.1, 0.2), 0.08), density=1000.0, name="ball")
-    with pytest.raises(ct.InputError, match="'ball' and body 'block' lie in each other at the start"):
+    with pytest.raises(ct.InputError, match="'ball' and body 'block' overlap at the start"):
         ct.World([_block(), ball])
     apart = ct.Contact(pairs={("ball", "block"): {"collide": False}})
     ct.World([_block(), ball], contact=apart).step()  # they may go through each other

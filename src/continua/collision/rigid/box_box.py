@@ -1,4 +1,4 @@
-"""Two boxes: the separating axis of least overlap, and the manifold by clipping one face against the other."""
+"""Two boxes: the separating axis of minimum overlap, and the manifold by clipping one face against the other."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from continua.numerics import inline
 
 __all__ = ["box_box"]
 
-_FACE_PREFERENCE = (
-    1e-3  # a pair of edges must separate more than a face by this part of the boxes' size to be taken
-)
+_FACE_PREFERENCE = 1e-3  # edges must separate more than faces by this fraction of the boxes' size
 
 
 @inline
@@ -35,7 +33,7 @@ def _projected_radius(size, R, i, x, y, z):
 
 @inline
 def _clip(scratch, side, count, axis, sign, limit):
-    """Cut a polygon in scratch[side] (u, v, height) with sign * coordinate <= limit; return side and count."""
+    """Clip a polygon in scratch[side] (u, v, height) with sign * coordinate <= limit; return side and count."""
     other, kept = 1 - side, 0
     for k in range(count):
         m = k + 1 if k + 1 < count else 0
@@ -51,7 +49,7 @@ def _clip(scratch, side, count, axis, sign, limit):
                 scratch[other, kept, d] = scratch[side, k, d] + t * (
                     scratch[side, m, d] - scratch[side, k, d]
                 )
-            # a corner cut off has its own number: the edge, and the side that cut it
+            # a clipped corner is numbered by the edge and the side that clipped it
             scratch[other, kept, 3] = 4.0 + 8.0 * k + (2 * axis + (1 if sign > 0 else 0))
             kept += 1
     return other, kept
@@ -59,7 +57,7 @@ def _clip(scratch, side, count, axis, sign, limit):
 
 @inline
 def _face_manifold(size, X, R, i, j, axis, sign, flip, margin, found, scratch):
-    """Clip the face of box j that looks at the face `sign` * `axis` of box i; `flip` is the sign towards the first."""
+    """Clip the face of box j that faces the face `sign` * `axis` of box i; `flip` is the sign towards the first box."""
     u, v = (axis + 1) % 3, (axis + 2) % 3
     nx, ny, nz = sign * R[i, axis], sign * R[i, 3 + axis], sign * R[i, 6 + axis]
     face, most = 0, -2.0
@@ -102,7 +100,7 @@ def _face_manifold(size, X, R, i, j, axis, sign, flip, margin, found, scratch):
 
 @inline
 def _edge_contact(size, X, R, i, j, a, b, nx, ny, nz, gap, found):
-    """Note where edge direction a of box i passes edge direction b of box j; n points from j to i."""
+    """Add the contact of edge direction a of box i with edge direction b of box j; n points from j to i."""
     px, py, pz = X[i, 0], X[i, 1], X[i, 2]
     qx, qy, qz = X[j, 0], X[j, 1], X[j, 2]
     for k in range(3):
@@ -128,10 +126,10 @@ def _edge_contact(size, X, R, i, j, a, b, nx, ny, nz, gap, found):
 
 @inline
 def box_box(size, X, R, i, j, margin, found, scratch):
-    """Note the touching points of boxes i and j in `found`; return how many.
+    """Write the contact points of boxes i and j to `found`; return their number.
 
-    The axis along which they are farthest apart (or overlap least) decides: a face of one clips the nearest face of
-    the other, two edges meet in one point. Faces are preferred to edges that separate hardly more.
+    The axis of largest separation (or smallest overlap) decides: a face of one clips the closest face of the other, or
+    two edges touch in one point. Faces are preferred to edges that separate hardly more.
     """
     best, sign, axis = -1e300, 1.0, 0
     for k in range(6):
@@ -164,6 +162,6 @@ def box_box(size, X, R, i, j, margin, found, scratch):
     if ea >= 0 and edge > best + preference:
         return _edge_contact(size, X, R, i, j, ea, eb, ex, ey, ez, edge, found)
     if axis < 3:
-        # the face of i that looks at j points against the normal from j to i
+        # the normal of the face of i that faces j is opposite to the normal from j to i
         return _face_manifold(size, X, R, i, j, axis, -sign, -1.0, margin, found, scratch)
     return _face_manifold(size, X, R, j, i, axis - 3, -sign, 1.0, margin, found, scratch)

@@ -1,8 +1,8 @@
-"""Compiled narrow phase of rigid pieces: for every near pair up to four (of meshes eight) touching points.
+"""Compiled narrow phase of rigid bodies: up to four contact points (eight with meshes) per pair.
 
-A touching point has a place half-way between the two surfaces, a normal from the second piece to the first, a gap
-(negative where they overlap) and a number by which it is known again. Pairs are independent: one thread writes what
-belongs to one pair.
+A contact point has a position half-way between the two surfaces, a normal from the second body to the first, a gap
+(negative where they overlap) and a feature number that identifies it in later steps. Pairs are independent: each is
+written by one thread.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from continua.numerics import inline, kernel_pair
 
 __all__ = ["MAX_CONTACTS_PER_PAIR", "add_contact_point", "collide_pairs", "reduce_manifold"]
 
-MAX_CONTACTS_PER_PAIR = 8  # touching points that a pair can have
+MAX_CONTACTS_PER_PAIR = 8
 _SCRATCH = 48
-_MISSED_FRACTION = 1e-4  # part of the sizes by which the nearest place may be farther off than what was found
+_MISSED_FRACTION = 1e-4  # fraction of the sizes by which found points may be farther than the closest point
 _GOLDEN = 0.5 * (sqrt(5.0) - 1.0)
 
 
 @inline
 def add_contact_point(found, count, margin, px, py, pz, nx, ny, nz, gap, feature):
-    """Put down a touching point if it is near enough; return how many there are."""
+    """Add a contact point if its gap is below `margin`; return the number of points."""
     if gap < margin and count < found.shape[0]:
         found[count, 0], found[count, 1], found[count, 2] = px, py, pz
         found[count, 3], found[count, 4], found[count, 5] = nx, ny, nz
@@ -48,7 +48,7 @@ def add_contact_point(found, count, margin, px, py, pz, nx, ny, nz, gap, feature
 
 @inline
 def _collide_point(kind, size, X, R, j, radius, x, y, z, flip, found, count, margin, feature):
-    """Meet a ball of `radius` (0 is a point) of one piece with piece j; `flip` is -1 where j comes first."""
+    """Collide a sphere of `radius` (0 is a point) of one body with body j; `flip` is -1 where j comes first."""
     d, nx, ny, nz = distance_at(kind, size, X, R, j, x, y, z)
     gap = d - radius
     back = radius + 0.5 * gap
@@ -60,7 +60,7 @@ def _collide_point(kind, size, X, R, j, radius, x, y, z, flip, found, count, mar
 
 @inline
 def _closest_on_segment(kind, size, X, R, j, ax, ay, az, bx, by, bz):
-    """Return where on a segment from a to b (0 to 1) the distance to the convex piece j is least (golden section)."""
+    """Return the parameter of a segment (0 to 1) with the smallest distance to the convex body j (golden section)."""
     low, high = 0.0, 1.0
     s, t = high - _GOLDEN, low + _GOLDEN
     fs = distance_at(kind, size, X, R, j, ax + s * (bx - ax), ay + s * (by - ay), az + s * (bz - az))[0]
@@ -83,7 +83,7 @@ def _closest_on_segment(kind, size, X, R, j, ax, ay, az, bx, by, bz):
 
 @inline
 def _capsule_any(kind, size, X, R, i, j, flip, found, count, margin):
-    """Meet rod i with piece j of any kind but a rod: both ends, and the nearest place between them."""
+    """Collide capsule i with body j of any other kind: both ends, and the closest point between them."""
     r, h = size[i, 0], size[i, 1]
     ux, uy, uz = R[i, 2] * h, R[i, 5] * h, R[i, 8] * h
     x, y, z = X[i, 0], X[i, 1], X[i, 2]
@@ -101,7 +101,7 @@ def _capsule_any(kind, size, X, R, i, j, flip, found, count, margin):
 
 @inline
 def _capsules_at(size, X, R, i, j, s, t, found, count, margin, feature):
-    """Meet rods i and j at places s and t along them (-1 to 1)."""
+    """Collide capsules i and j at parameters s and t along their axes (-1 to 1)."""
     si, tj = s * size[i, 1], t * size[j, 1]
     ax, ay, az = X[i, 0] + si * R[i, 2], X[i, 1] + si * R[i, 5], X[i, 2] + si * R[i, 8]
     bx, by, bz = X[j, 0] + tj * R[j, 2], X[j, 1] + tj * R[j, 5], X[j, 2] + tj * R[j, 8]
@@ -109,7 +109,7 @@ def _capsules_at(size, X, R, i, j, s, t, found, count, margin, feature):
     d = sqrt(dx * dx + dy * dy + dz * dz)
     if d > 0.0:
         dx, dy, dz = dx / d, dy / d, dz / d
-    else:  # the axes cross: push along what is across both
+    else:  # the axes intersect: separate along the direction normal to both
         dx = R[i, 5] * R[j, 8] - R[i, 8] * R[j, 5]
         dy = R[i, 8] * R[j, 2] - R[i, 2] * R[j, 8]
         dz = R[i, 2] * R[j, 5] - R[i, 5] * R[j, 2]
@@ -127,7 +127,7 @@ def _capsules_at(size, X, R, i, j, s, t, found, count, margin, feature):
 
 @inline
 def _capsule_capsule(size, X, R, i, j, found, count, margin):
-    """Meet two rods: the nearest places, and where they run side by side also the ends of what they share."""
+    """Collide two capsules: the closest points, and where they are parallel the ends of their common range."""
     hi, hj = size[i, 1], size[j, 1]
     c = R[i, 2] * R[j, 2] + R[i, 5] * R[j, 5] + R[i, 8] * R[j, 8]
     wx, wy, wz = X[i, 0] - X[j, 0], X[i, 1] - X[j, 1], X[i, 2] - X[j, 2]
@@ -154,7 +154,7 @@ def _capsule_capsule(size, X, R, i, j, found, count, margin):
 
 @inline
 def _corners_any(kind, size, X, R, i, j, flip, found, count, margin, feature):
-    """Meet the corners of box i with piece j."""
+    """Collide the corners of box i with body j."""
     for corner in range(8):
         x = size[i, 0] if corner & 1 else -size[i, 0]
         y = size[i, 1] if corner & 2 else -size[i, 1]
@@ -169,7 +169,7 @@ def _corners_any(kind, size, X, R, i, j, flip, found, count, margin, feature):
 
 @inline
 def _edges_any(kind, size, X, R, i, j, flip, found, count, margin, feature):
-    """Meet the insides of the twelve edges of box i with the convex piece j."""
+    """Collide the interiors of the twelve edges of box i with the convex body j."""
     for edge in range(12):
         axis = edge >> 2
         u, v = (axis + 1) % 3, (axis + 2) % 3
@@ -195,7 +195,7 @@ def _edges_any(kind, size, X, R, i, j, flip, found, count, margin, feature):
 
 @inline
 def _rims_any(kind, size, X, R, i, j, flip, found, count, margin, feature):
-    """Meet the rims of cylinder i with piece j: four places fixed to it, and the one that is deepest."""
+    """Collide the rims of cylinder i with body j: four fixed points, and the deepest one."""
     r, h = size[i, 0], size[i, 1]
     for end in range(2):
         z = h if end else -h
@@ -220,7 +220,7 @@ def _rims_any(kind, size, X, R, i, j, flip, found, count, margin, feature):
 
 @inline
 def _cylinder_sides(size, X, R, i, j, found, count, margin):
-    """Meet the round sides of two cylinders where their axes pass each other."""
+    """Collide the round sides of two cylinders at the closest points of their axes."""
     hi, hj = size[i, 1], size[j, 1]
     c = R[i, 2] * R[j, 2] + R[i, 5] * R[j, 5] + R[i, 8] * R[j, 8]
     sine = 1.0 - c * c
@@ -238,7 +238,7 @@ def _cylinder_sides(size, X, R, i, j, found, count, margin):
 
 @inline
 def _add_closest_point(kind, size, X, R, i, j, found, count, margin):
-    """Add the nearest place if the points of rims, corners and edges have found none, or only places farther off."""
+    """Add the closest point if rims, corners and edges gave no point, or only points farther away."""
     slack = _MISSED_FRACTION * (size[i, 0] + size[j, 0])
     gap, nx, ny, nz, x, y, z = min_separation_axis(kind, size, X, R, i, j)
     for k in range(count):
@@ -249,9 +249,9 @@ def _add_closest_point(kind, size, X, R, i, j, found, count, margin):
 
 @inline
 def reduce_manifold(found, count, max_count, selected):
-    """Choose up to `max_count` of the noted points: the deepest, then always the one farthest from those chosen.
+    """Select up to `max_count` of the points: the deepest, then repeatedly the one farthest from those selected.
 
-    Points with other normals count as far away, so that a piece held from two sides keeps both.
+    Points with different normals count as far apart, so that a body held from two sides keeps both.
     """
     if count <= max_count:
         for k in range(count):
@@ -271,7 +271,7 @@ def reduce_manifold(found, count, max_count, selected):
             least = np.inf
             for m in range(n):
                 least = min(least, _separation2(found, k, selected[m], size))
-            # what overlaps counts more than what is only near
+            # overlapping points count more than close ones
             least *= 1.0 if found[k, 6] <= 0.0 else 0.25
             if least > most:
                 best, most = k, least
@@ -290,7 +290,7 @@ def _separation2(found, k, m, size):
 
 @inline
 def _collide_pair(kind, size, X, R, i, j, margin, found, scratch):
-    """Note all touching points of pieces i and j; i's kind is not above j's."""
+    """Find all contact points of bodies i and j; the kind of i is not above that of j."""
     ki, kj = kind[i], kind[j]
     if ki == SPHERE:
         return _collide_point(
@@ -321,20 +321,20 @@ def _collide_pair(kind, size, X, R, i, j, margin, found, scratch):
 
 @kernel_pair
 def collide_pairs(pairs, max_gap, kind, size, X, R, counts, positions, normals, gaps, features):
-    """Find where the pieces of every pair touch or will soon.
+    """Find the contact points of every pair.
 
     Args:
-        pairs: Numbers of pieces [p, 2]; the first is not of a higher kind than the second.
+        pairs: Indices of the bodies [p, 2]; the kind of the first is not above that of the second.
         max_gap: Largest gap of interest for each pair [m], shape [p].
-        kind: Kind of each piece [n].
+        kind: Kind of each body [n].
         size: Its size [n, 3].
         X: Positions [n, 3].
         R: Rotations [n, 9].
-        counts: Touching points of each pair, written.
-        positions: Where [p, SLOTS, 3], written.
-        normals: From the second to the first [p, SLOTS, 3], written.
-        gaps: Signed distances [p, SLOTS], written.
-        features: Numbers to know a point again [p, SLOTS], written.
+        counts: Contact points of each pair, written.
+        positions: Their positions [p, MAX_CONTACTS_PER_PAIR, 3], written.
+        normals: From the second body to the first [p, MAX_CONTACTS_PER_PAIR, 3], written.
+        gaps: Signed distances [p, MAX_CONTACTS_PER_PAIR], written.
+        features: Feature numbers [p, MAX_CONTACTS_PER_PAIR], written.
     """
     chunk = 64
     for block in prange((pairs.shape[0] + chunk - 1) // chunk):

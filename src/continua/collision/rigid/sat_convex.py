@@ -1,9 +1,9 @@
-"""Two convex pieces: the direction along which they are farthest apart or overlap least, from their supports.
+"""Two convex bodies: the axis of largest separation or smallest overlap, from their support functions.
 
 The signed distance of convex shapes is the largest separation n.(x_i - x_j) - h_i(-n) - h_j(n) over all directions n,
-with the supports h. It has ridges where n is across an axis of a piece: there a side or an edge is what touches. So it
-is looked for along each of these circles first, and from the best place found by a search that turns and narrows: on
-a ridge such a search alone would get stuck, at the highest place of a ridge it does not.
+with the support functions h. It has ridges where n is perpendicular to an axis of a body: there a side or an edge
+touches. So each of these circles is searched first, and from the best direction a pattern search follows: on a ridge
+such a search alone would get stuck, at the maximum of a ridge it does not.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from continua.numerics import inline
 __all__ = ["min_separation_axis"]
 
 _DIRECTIONS = 8
-_ANGLE_TOLERANCE = 2e-5  # rad, where the search ends
-_CORE_FRACTION = 0.7  # part of their size at which pieces that overlap a little do not
+_ANGLE_TOLERANCE = 2e-5  # rad, final step of the pattern search
+_CORE_FRACTION = 0.7  # fraction of the size at which bodies that overlap a little do not
 _PROJECTIONS = 24
-_CIRCLE_SAMPLES = 24  # places on a circle that are tried
-_BISECTIONS = 18  # of the way between two of them
-_FLAT_COSINE = 1e-3  # a direction nearer to across or along counts as such
+_CIRCLE_SAMPLES = 24  # samples on a circle
+_BISECTIONS = 18  # of the angle between two samples
+_FLAT_COSINE = 1e-3  # a component below this counts as zero
 
 
 @inline
 def _support(kind, size, R, i, x, y, z):
-    """Return how far piece i (a box or a cylinder) reaches from its centre along a direction."""
+    """Return the support function of body i (a box or a cylinder) about its centre."""
     x, y, z = to_local(R, i, x, y, z)
     if kind[i] == BOX:
         return size[i, 0] * abs(x) + size[i, 1] * abs(y) + size[i, 2] * abs(z)
@@ -52,7 +52,7 @@ def _oriented_axis(X, i, j, x, y, z):
 
 @inline
 def _candidate_axis(kind, R, X, i, j, k):
-    """Return one of 16 likely directions: between the centres, the axes of both, and across each two axes."""
+    """Return one of 16 candidate axes: between the centres, the axes of both, and their cross products."""
     if k == 0:
         return _oriented_axis(X, i, j, X[i, 0] - X[j, 0], X[i, 1] - X[j, 1], X[i, 2] - X[j, 2])
     if k < 7:
@@ -71,7 +71,7 @@ def _candidate_axis(kind, R, X, i, j, k):
 
 @inline
 def _project_to_core(kind, size, X, R, i, x, y, z):
-    """Return the point of the core of piece i nearest to a point."""
+    """Return the point of the core of body i closest to a point."""
     lx, ly, lz = to_local(R, i, x - X[i, 0], y - X[i, 1], z - X[i, 2])
     d, nx, ny, nz = distance(
         kind[i],
@@ -90,7 +90,7 @@ def _project_to_core(kind, size, X, R, i, x, y, z):
 
 @inline
 def _core_axis(kind, size, X, R, i, j):
-    """Return the direction from the core of j to that of i, by projecting from one to the other in turn."""
+    """Return the direction from the core of j to that of i, by alternating projections."""
     px, py, pz = X[i, 0], X[i, 1], X[i, 2]
     qx, qy, qz = px, py, pz
     for _ in range(_PROJECTIONS):
@@ -105,10 +105,10 @@ def _core_axis(kind, size, X, R, i, j):
 
 @inline
 def _refine_axis(kind, size, X, R, i, j, x, y, z, best):
-    """Turn a direction until no other near it separates more; return the separation and the direction."""
+    """Refine a direction by pattern search; return the separation and the direction."""
     step, phase = 0.3, 0.0
     while step > _ANGLE_TOLERANCE:
-        # two directions across
+        # two tangents
         if abs(x) < 0.57735:
             s = 1.0 / sqrt(y * y + z * z)
             ux, uy, uz = 0.0, z * s, -y * s
@@ -136,7 +136,7 @@ def _refine_axis(kind, size, X, R, i, j, x, y, z, best):
 
 @inline
 def _search_circle(kind, size, X, R, i, j, body, axis, x, y, z, best):
-    """Go along the circle of directions across an axis of a piece; return the best separation and its direction."""
+    """Search the directions perpendicular to an axis of a body; return the best separation and its direction."""
     u, v = (axis + 1) % 3, (axis + 2) % 3
     found, at = -1e300, 0.0
     for k in range(_CIRCLE_SAMPLES):
@@ -182,7 +182,7 @@ def _on_circle(kind, size, X, R, i, j, body, u, v, angle):
 
 @inline
 def _support_point(kind, size, R, i, x, y, z):
-    """Return the point of piece i farthest along a direction, from its centre, and whether it is the only one."""
+    """Return the support point of body i along a direction, from its centre, and whether it is unique."""
     lx, ly, lz = to_local(R, i, x, y, z)
     sharp = True
     if kind[i] == BOX:
@@ -201,7 +201,7 @@ def _support_point(kind, size, R, i, x, y, z):
 
 @inline
 def min_separation_axis(kind, size, X, R, i, j):
-    """Return the signed distance of two boxes or cylinders, the normal from j to i, and a place between them."""
+    """Return the signed distance of two boxes or cylinders, the normal from j to i, and the contact point."""
     best, x, y, z = -1e300, 0.0, 1.0, 0.0
     for k in range(16):
         px, py, pz = _candidate_axis(kind, R, X, i, j, k)

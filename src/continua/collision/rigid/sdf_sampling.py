@@ -1,11 +1,11 @@
-"""Compiled contacts of meshes: points of one piece, in a hierarchy of spheres, against the distance to another.
+"""Compiled contacts of meshes: sample points of one body, in a hierarchy of spheres, in the distance of another.
 
-A sphere of points whose middle is farther from the other piece than its radius is passed over with all that it holds
-(Koschier 2018). The distance is that to a tree of triangles, a fitted field, or a simple shape. Tasks are
-independent: one thread writes what belongs to one task.
+A sphere whose centre is farther from the other body than its radius is skipped with all its points (Koschier 2018). The
+distance is that of a tree of triangles, a fitted field, or a primitive. Tasks are independent: each is written by one
+thread.
 
-The nearest place alone would not hold a ball in a corner. Away from a wall, along its normal, the nearest place stays
-the same until another wall is as near: so a second look from farther out finds that one, and a third the next.
+The closest point alone would not hold a sphere in a corner. Along the normal away from a wall the closest point stays
+the same until another wall is as close: so a second query farther out finds that wall, and a third the next.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ __all__ = [
     "sample_sdf_contacts",
 ]  # fmt: skip
 
-PRIMITIVE, EXACT_MESH, FITTED_FIELD = 0, 1, 2  # what tells the distance
+PRIMITIVE, EXACT_MESH, FITTED_FIELD = 0, 1, 2  # sources of the distance
 _SCRATCH = 512
-_REDUCED_COUNT = 16  # of a full scratch
-MAX_WALLS = 3  # that a ball touches at most
-WALL_SEARCH_OFFSET = (0.5, 2.0)  # radii and reaches away from a wall where the next one is looked for
-SAME_WALL_COSINE = 0.95  # cosine between normals of one wall
-_WALL_FEATURE_STRIDE = 8192  # between the numbers of a point's walls
+_REDUCED_COUNT = 16  # points kept of a full scratch
+MAX_WALLS = 3  # most walls that a sphere touches
+WALL_SEARCH_OFFSET = (0.5, 2.0)  # radii and largest gaps away from a wall, where the next one is searched
+SAME_WALL_COSINE = 0.95  # cosine above which two normals belong to one wall
+_WALL_FEATURE_STRIDE = 8192  # stride of the feature numbers of a point's walls
 
 
 @inline
 def _signed_distance(mode, tree, table, kind, size, sign, surface_offset, x, y, z, hint, stack):
-    """Return distance and unit normal of the target in its own axes, and the triangle to start the next search from."""
+    """Return distance and unit normal of the target in its own axes, and the triangle to start the next query from."""
     if mode == EXACT_MESH:
         hint, _ = closest_from(tree, x, y, z, hint, stack)
         d, nx, ny, nz, _, _, _, _ = signed_on_triangle(tree, hint, x, y, z)
@@ -79,7 +79,7 @@ def _find_more_walls(
     stack,
     walls,
 ):
-    """Find more walls that a ball at (x, y, z) touches than walls[0] (normal, distance); return how many there are."""
+    """Find more walls that a sphere at (x, y, z) touches besides walls[0] (normal, distance); return their number."""
     offset_out = WALL_SEARCH_OFFSET[0] * radius + WALL_SEARCH_OFFSET[1] * max_gap
     for known in range(1, MAX_WALLS):
         px, py, pz = x, y, z
@@ -114,7 +114,7 @@ def _find_more_walls(
         )[0]
         if (
             abs(off) > 2.0 * distance_error + 1e-6 * radius
-        ):  # not on the surface: fitted gradients are rough out there
+        ):  # not on the surface: fitted gradients are inaccurate far away
             return known
         walls[known, 0], walls[known, 1], walls[known, 2], walls[known, 3] = nx, ny, nz, gap
     return MAX_WALLS
@@ -131,9 +131,9 @@ def _box_distance(box, x, y, z):
 
 @inline
 def _reduce_scratch(found, count, selected):
-    """Make room in a full scratch: only points far apart stay, the deepest among them."""
+    """Reduce a full scratch to points far apart, with the deepest among them."""
     kept = reduce_manifold(found, count, _REDUCED_COUNT, selected)
-    for k in range(kept):  # the lowest first, so that nothing is overwritten before it is read
+    for k in range(kept):  # in ascending order, so that nothing is overwritten before it is read
         least = k
         for m in range(k + 1, kept):
             if selected[m] < selected[least]:
@@ -150,33 +150,34 @@ def sample_sdf_contacts(
     mode, tree, table, kind, size, sign, surface_offset, box, distance_error, tasks, max_gap, X, R, FX, FR,
     points, spheres, links, start, end, point_radius, group, counts, result
 ):  # fmt: skip
-    """Find the points of probing pieces that are near one kind of target.
+    """Find the sample points of bodies that are close to one kind of target.
 
     Args:
-        mode: PLAIN, TREE or FIELD.
-        tree: A `MeshTree`, asked if `mode` is TREE.
-        table: A `FieldTable`, asked if `mode` is FIELD.
-        kind: Kind of a simple target.
+        mode: PRIMITIVE, EXACT_MESH or FITTED_FIELD.
+        tree: A `MeshTree`, used if `mode` is EXACT_MESH.
+        table: A `FieldTable`, used if `mode` is FITTED_FIELD.
+        kind: Kind of a primitive target.
         size: Its size [3].
         sign: -1 where the target is hollow, else 1.
-        surface_offset: By how much the target's surface is moved outwards [m].
-        box: Lowest and highest corner of what holds the target in its own axes [m], shape [2, 3].
-        distance_error: By how much a distance may be wrong [m].
-        tasks: Probing piece, and 1 if it is the second of its pair, else 0 [t, 2].
+        surface_offset: Outward offset of the target's surface [m].
+        box: Bounding box of the target in its own axes [m], shape [2, 3].
+        distance_error: Largest error of a distance [m].
+        tasks: Sampled instance, and 1 if it is the second of its pair, else 0 [t, 2].
         max_gap: Largest gap of interest [m], shape [t].
-        X: Positions of pieces [n, 3].
-        R: Rotations of pieces [n, 9].
-        FX: Where the target's own origin is [t, 3].
-        FR: How its own axes stand [t, 9].
+        X: Positions of instances [n, 3].
+        R: Rotations of instances [n, 9].
+        FX: Origins of the target's axes [t, 3].
+        FR: Rotations of the target's axes [t, 9].
         points: See `rigid.surface_samples.Samples`, as spheres and links: those of all bodies, one after the other.
         spheres: See points.
         links: See points.
         start: First sphere of each body.
         end: Behind the last one.
-        point_radius: Radius with which the points of each body are met [m].
-        group: Body of each piece [n].
-        counts: Found points of each task, written.
-        result: Place, normal from the second to the first piece, gap and number [t, SLOTS, 8], written.
+        point_radius: Radius of the sample points of each body [m].
+        group: Body of each instance [n].
+        counts: Contact points of each task, written.
+        result: Position, normal from the second to the first body, gap and feature number
+            [t, MAX_CONTACTS_PER_PAIR, 8], written.
     """
     for t in prange(tasks.shape[0]):
         found, selected, stack = np.empty((_SCRATCH, 8)), np.empty(_SCRATCH, np.int64), np.empty((2, STACK))
@@ -184,7 +185,7 @@ def sample_sdf_contacts(
         i, second = tasks[t, 0], tasks[t, 1]
         body = group[i]
         radius, flip = point_radius[body], 1.0 - 2.0 * second
-        # from the probing piece's axes into the target's: p -> A p + b
+        # from the sampled instance's axes to the target's: p -> A p + b
         A, b = np.empty((3, 3)), np.empty(3)
         for r in range(3):
             b[r] = 0.0
@@ -253,7 +254,7 @@ def sample_sdf_contacts(
 
 @kernel
 def reduce_points(rows, first, counts, result):
-    """Choose up to SLOTS points far apart of each task, whose points are rows[first[t]:first[t + 1]] (8 columns)."""
+    """Select points far apart for each task, whose points are rows[first[t]:first[t + 1]] (8 columns)."""
     for t in range(counts.shape[0]):
         own = rows[first[t] : first[t + 1]]
         selected = np.empty(MAX_CONTACTS_PER_PAIR, np.int64)
@@ -266,13 +267,13 @@ def reduce_points(rows, first, counts, result):
 
 @kernel
 def merge_tasks(pair, task_counts, task_found, counts, positions, normals, gaps, features):
-    """Put what the tasks of each pair found together; tasks of one pair follow each other.
+    """Merge the points of the tasks of each pair; tasks of one pair follow each other.
 
     Args:
         pair: The pair of each task, ascending.
         task_counts: See `sample_sdf_contacts`, as task_found.
         task_found: See task_counts.
-        counts: See `rigid_pairs.collide_pairs`, as places, normals, gaps and features; written for these pairs.
+        counts: See `narrow_phase.collide_pairs`, as positions, normals, gaps and features; written for these pairs.
         positions: See counts.
         normals: See counts.
         gaps: See counts.

@@ -1,4 +1,4 @@
-"""Compiled broad phase of rigid pieces: boxes around their ways in a step, sorted along one axis and swept."""
+"""Compiled broad phase of rigid bodies: sweep and prune of boxes around their motion in a step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["find_overlapping_pairs", "pair_margins", "swept_boxes"]
 
 @inline
 def _half_extent(kind, size, R, i, d):
-    """Return half the extent of piece i along world axis d [m]."""
+    """Return half the extent of instance i along world axis d [m]."""
     k = kind[i]
     row = 3 * d
     if k == SPHERE:
@@ -35,12 +35,12 @@ def _half_extent(kind, size, R, i, d):
         return abs(u) * size[i, 1] + size[i, 0] * sqrt(max(0.0, 1.0 - u * u))
     if k == NO_SHAPE:
         return -1e300
-    return 1e300  # planes and all that has no end
+    return 1e300  # planes and unbounded shapes
 
 
 @kernel
 def swept_boxes(kind, size, X, R, V, radius, margin, dt, low, high):
-    """Fill the boxes [n, 3] that hold each piece, grown by `margin` [n], on its way of a step of `dt`."""
+    """Fill the boxes [n, 3] around the motion of each instance in a step of `dt`, widened by `margin` [n]."""
     for i in range(X.shape[0]):
         growth = margin[i]
         if kind[i] != SPHERE:
@@ -58,15 +58,15 @@ def find_overlapping_pairs(order, axis, low, high, is_dynamic, group, collide, k
     """Find all pairs of boxes that overlap; return their number, which may be more than `pairs` can hold.
 
     Args:
-        order: Pieces by their lower ends along `axis` [n].
+        order: Instances sorted by their lower ends along `axis` [n].
         axis: The axis to sweep along.
         low: Lower ends of the boxes [n, 3].
         high: Upper ends [n, 3].
-        is_dynamic: Whether a piece can be moved by others [n].
-        group: Body or collider of each piece [n].
+        is_dynamic: Whether an instance is dynamic [n].
+        group: Body or collider of each instance [n].
         collide: Whether two of these can touch at all [k, k].
         kind: Kinds; the lower one comes first in a pair [n].
-        excluded_pairs: Sorted numbers i * n + j, i < j, of pairs that must not touch.
+        excluded_pairs: Sorted keys i * n + j, i < j, of pairs that must not collide.
         pairs: Written, shape [most, 2].
     """
     n = order.shape[0]
@@ -111,7 +111,7 @@ def _contains(values, value):
 
 @kernel
 def pair_margins(pairs, kind, V, radius, margin, dt, max_gap):
-    """Fill how far apart [m] each pair may be and still meet within `dt`."""
+    """Fill the largest gap [m] at which each pair may touch within `dt`."""
     for p in range(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
         dx, dy, dz = V[i, 0] - V[j, 0], V[i, 1] - V[j, 1], V[i, 2] - V[j, 2]
