@@ -1,4 +1,4 @@
-"""Continuous collision never misses: against exact rational arithmetic, constructed meetings, and known motions."""
+"""Continuous collision detection misses nothing: against rational arithmetic, constructed impacts, known motions."""
 
 from fractions import Fraction
 
@@ -71,7 +71,7 @@ def certainly_apart(quad0, quad1, is_triangle, most=4000):
 
 @pytest.mark.parametrize("is_triangle", [True, False])
 @pytest.mark.parametrize("kind", ["random", "near", "grid", "plane", "slow"])
-def test_what_is_not_reported_is_proven_not_to_meet(is_triangle, kind):
+def test_pairs_without_impact_are_proven_not_to_collide(is_triangle, kind):
     """Exact rational arithmetic confirms every "never"; grids of small whole numbers are full of degenerate cases."""
     rng = np.random.default_rng([is_triangle, len(kind)])
     count = 120
@@ -97,7 +97,7 @@ def test_what_is_not_reported_is_proven_not_to_meet(is_triangle, kind):
 
 
 @pytest.mark.parametrize("is_triangle", [True, False])
-def test_meetings_that_are_made_by_construction_are_found_in_time(is_triangle):
+def test_constructed_impacts_are_found_in_time(is_triangle):
     """The points are whole numbers of 1/1024, so that they meet exactly, at inner points, edges and corners."""
     rng = np.random.default_rng(5)
     count = 2000
@@ -123,7 +123,7 @@ def test_meetings_that_are_made_by_construction_are_found_in_time(is_triangle):
     assert (times <= when + 1e-9).all()
 
 
-def test_time_and_place_of_a_known_meeting():
+def test_time_and_parameters_of_a_known_impact():
     x0 = np.array([[[0.25, 1.0, 0.25], [0, 0, 0], [0, 0, 1], [1, 0, 0]]], dtype=float)
     x1 = x0.copy()
     x1[0, 0, 1] = -1.0
@@ -142,7 +142,7 @@ def two_balls():
     )
 
 
-def test_balls_that_fly_through_each_other_are_seen_however_fast():
+def test_impacts_of_crossing_balls_are_found_at_any_speed():
     ball, both = two_balls()
     none = np.zeros((2, 2))
     for speed in (0.3, 3.0, 50.0):
@@ -158,7 +158,7 @@ def test_balls_that_fly_through_each_other_are_seen_however_fast():
     assert len(find_impacts(both, apart, apart + [0.0, 1.0, 0.0], none)) == 0
 
 
-def test_crossings_are_those_of_a_loop_over_all_pairs():
+def test_impacts_are_those_of_a_loop_over_all_pairs():
     rng = np.random.default_rng(3)
     mesh = surfaces.torus(0.5, 0.2, (4, 8))
     torus = CollisionSurface(mesh.points, mesh.triangles, self_collision=True)
@@ -186,7 +186,7 @@ def test_crossings_are_those_of_a_loop_over_all_pairs():
         assert brute
 
 
-def test_points_meet_thin_shapes_on_their_way():
+def test_points_hit_thin_shapes_on_their_path():
     sheet = ct.Box((0, 0, 0), (4.0, 1e-4, 4.0))
     x0 = np.array([[0.0, 1.0, 0.0], [0.5, 1.0, 0.5], [3.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
     x1 = x0 + [0.0, -50.0 * 0.02, 0.0] - [0, 1e-3, 0]
@@ -200,7 +200,7 @@ def test_points_meet_thin_shapes_on_their_way():
         assert hits.normals[0, 1] == pytest.approx(1.0)
 
 
-def test_a_fast_plate_meets_a_point_at_rest():
+def test_a_fast_plate_hits_a_point_at_rest():
     plate = ct.Box((0, 5.0, 0), (1, 0.01, 1), motion=ct.Motion.translate((0, -50.0, 0)))
     point = np.array([[0.1, 4.5, 0.2]])
     hits = find_collider_impacts(plate, point, point, 0.0, 0.02)

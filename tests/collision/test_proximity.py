@@ -1,4 +1,4 @@
-"""What is near is found: against loops over everything, and without doubles on flat contact."""
+"""Proximity candidates against loops over all pairs, without duplicates on flat contact."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_boxes_that_overlap_are_those_of_a_loop_over_all():
             assert len(set(found[:number])) == number
 
 
-def test_nearest_points_of_triangles_and_segments_also_degenerate_ones():
+def test_closest_points_of_triangles_and_segments_also_degenerate_ones():
     rng = np.random.default_rng(1)
     for kind in range(4):
         p = rng.normal(size=(200, 3))
@@ -78,7 +78,7 @@ def test_nearest_points_of_triangles_and_segments_also_degenerate_ones():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_vertex_near_another_surface_has_its_nearest_point_among_the_pairs(seed):
+def test_every_vertex_close_to_a_surface_has_its_closest_point_among_the_candidates(seed):
     rng = np.random.default_rng(seed)
     one, two = surfaces.torus(0.5, 0.2, (6, 12)), surfaces.sphere(0.4, 3)
     away = rng.normal(size=3)
@@ -106,7 +106,7 @@ def test_every_vertex_near_another_surface_has_its_nearest_point_among_the_pairs
             assert gaps.min() == pytest.approx(distance[v], abs=1e-9) or gaps.min() < distance[v]
 
 
-def test_least_distance_of_crossed_edges_is_found():
+def test_the_distance_of_crossed_edges_is_found():
     """Two roofs, one upside down and turned: only their ridges are near."""
     points = np.array(
         [[-1, 0, 0], [1, 0, 0], [-1, -1, 1], [1, -1, 1], [-1, -1, -1], [1, -1, -1]], dtype=float
@@ -128,7 +128,7 @@ def test_least_distance_of_crossed_edges_is_found():
     assert len(find_candidates(both, x, np.zeros_like(x), np.full((2, 2), 0.05), edges=False)) == 0
 
 
-def test_nearly_flat_ridges_count_while_they_press():
+def test_nearly_flat_ridges_count_while_they_are_active():
     """Two roofs of less than two degrees: their ridges are a contact only if they were one in the last step."""
     points = np.array([[-1, 0, 0], [1, 0, 0], [-1, -0.01, 1], [1, -0.01, 1], [-1, -0.01, -1], [1, -0.01, -1]])
     roof = np.array([[0, 2, 3], [0, 3, 1], [0, 1, 5], [0, 5, 4]])
@@ -163,7 +163,7 @@ def test_flat_contact_has_one_row_for_each_vertex():
     assert 36 + 36 <= len(pairs) <= 36 + 36 + 2  # vertices over the other, and where two ridges cross
 
 
-def test_pairs_are_found_before_they_touch_and_only_within_the_limit():
+def test_candidates_are_found_before_they_touch_and_only_within_the_largest_distance():
     box = surfaces.box((1, 1, 1), (2, 2, 2))
     both = CollisionMesh(
         [CollisionSurface(box.points, box.triangles), CollisionSurface(box.points, box.triangles)]
@@ -204,7 +204,7 @@ def test_a_body_at_rest_does_not_touch_itself_but_a_folded_one_does():
     assert (np.abs(pairs.normals[:, 1]) > 0.9).mean() > 0.9
 
 
-def test_same_pairs_for_any_number_of_threads():
+def test_same_candidates_for_any_number_of_threads():
     ball = surfaces.sphere(0.5, 8)
     both = CollisionMesh(
         [

@@ -1,4 +1,4 @@
-"""The contact solve against references that know nothing of it: NNLS on the dual, and Gauss-Seidel on the cone."""
+"""The contact solver against independent references: NNLS on the dual, and Gauss-Seidel on the cone."""
 
 import numpy as np
 import pytest
@@ -167,7 +167,7 @@ def test_two_bodies_that_touch_are_solved_together(seed, friction):
     np.testing.assert_allclose(out[:25].sum(axis=0), -out[25:].sum(axis=0), atol=1e-13)
 
 
-def test_held_directions_are_those_of_the_equations_with_multipliers():
+def test_bilateral_constraints_agree_with_lagrange_multipliers():
     rng = np.random.default_rng(7)
     left, A = _body(rng, 10)
     right, B = _body(rng, 12)
@@ -183,7 +183,7 @@ def test_held_directions_are_those_of_the_equations_with_multipliers():
     np.testing.assert_allclose(np.concatenate([left.x, right.x]).ravel(), reference, atol=1e-8)
 
 
-def test_warm_impulses_take_one_solve():
+def test_a_warm_start_takes_one_solve():
     rng = np.random.default_rng(8)
     system, _ = _body(rng, 30)
     rows = _collider_contacts(rng, 30, 20, 0.3)
@@ -193,7 +193,7 @@ def test_warm_impulses_take_one_solve():
     assert again.solves == 1
 
 
-def test_the_matrix_is_left_as_it_was():
+def test_the_matrix_is_restored():
     rng = np.random.default_rng(9)
     system, A = _body(rng, 30)
     _solve([system], _collider_contacts(rng, 30, 20, 0.3))

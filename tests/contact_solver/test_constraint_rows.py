@@ -1,4 +1,4 @@
-"""Contact rows say how fast two sides move against each other, and hand impulses to both."""
+"""Constraint rows: relative velocities of the two sides, and the transpose that applies impulses to both."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_joining_and_taking_keep_contacts_whole():
     assert len(join_rows([])) == 0
 
 
-def test_pairs_win_over_own_values_and_these_over_the_world():
+def test_pair_options_override_own_values_and_these_the_defaults():
     participants = [ct.Plane(friction=0.4), object(), ct.Plane(friction=0.9)]
     contact = Contact(friction=0.2, restitution=0.1, pairs={("a", "b"): {"friction": 0.7, "collide": False}})
     table = ContactPairTable.of(contact, ["a", "b", "c"], participants)
@@ -104,7 +104,7 @@ def test_pairs_win_over_own_values_and_these_over_the_world():
         ({"pairs": {"ab": {}}}, "tuple of two names"),
     ],
 )
-def test_bad_options_get_one_sentence(options, sentence):
+def test_bad_options_are_refused(options, sentence):
     with pytest.raises(ct.InputError, match=sentence):
         Contact(**options)
 

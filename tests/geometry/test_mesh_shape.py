@@ -1,4 +1,4 @@
-"""Meshes as obstacles: the distance of a box mesh is that of the box (B8), and bad meshes are refused."""
+"""Meshes as colliders: the distance of a box mesh is that of the box (B8), and bad meshes are refused."""
 
 import warnings
 
@@ -31,7 +31,7 @@ def test_mesh_of_a_cube_has_the_distance_and_normal_of_the_cube_in_all_regions()
     np.testing.assert_allclose(hollow, -want, atol=1e-12)
 
 
-def test_volume_mesh_counts_as_its_outside_and_a_field_of_ones_own_is_taken():
+def test_a_volume_mesh_is_its_surface_and_a_custom_field_is_used():
     class Ball:
         def __call__(self, points):
             return np.linalg.norm(points, axis=1) - 1.0
@@ -49,7 +49,7 @@ def test_volume_mesh_counts_as_its_outside_and_a_field_of_ones_own_is_taken():
     np.testing.assert_allclose(normals, along, atol=1e-12)
 
 
-def test_bad_meshes_are_refused_in_one_sentence():
+def test_bad_meshes_are_refused():
     box = surfaces.box()
     with pytest.raises(ct.InputError, match="hole"):
         ct.MeshShape(ct.SurfaceMesh(box.points, box.triangles[1:]))
@@ -65,7 +65,7 @@ def test_bad_meshes_are_refused_in_one_sentence():
         ct.MeshShape(box, rounding=-1)
 
 
-def test_a_surface_that_goes_through_itself_is_told_in_one_sentence():
+def test_a_surface_that_intersects_itself_gives_a_warning():
     one, two = surfaces.box(), surfaces.box()
     points = np.concatenate([one.points, two.points + [0.3, 0.2, 0.1]])
     both = ct.SurfaceMesh(points, np.concatenate([one.triangles, two.triangles + len(one.points)]))

@@ -1,4 +1,4 @@
-"""Boxes, cylinders and capsules: exact distances and normals, sharp and rounded, solid and hollow, turned and moved."""
+"""Boxes, cylinders and capsules: exact distances and normals, sharp and rounded, solid and hollow, rotated and moved."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def around(shape, count, seed=0):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_outline_is_closed_outward_and_lies_on_the_surface(name):
+def test_triangles_are_closed_outward_and_lie_on_the_surface(name):
     shape = SHAPES[name]
     mesh = surface(shape)
     assert mesh.is_closed
@@ -61,7 +61,7 @@ def test_distance_is_that_to_the_nearest_of_many_surface_points(name):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_normal_is_the_slope_of_the_distance_and_the_sign_tells_inside(name):
+def test_normal_is_the_gradient_of_the_distance_and_the_sign_is_negative_inside(name):
     shape = SHAPES[name]
     points = around(shape, 400, 2)
     gaps, normals = shape.distances(points)
@@ -88,7 +88,7 @@ def test_normal_is_the_slope_of_the_distance_and_the_sign_tells_inside(name):
 
 
 @pytest.mark.parametrize("name", ["box", "cylinder", "capsule"])
-def test_hollow_shape_has_the_other_side(name):
+def test_a_hollow_shape_has_the_opposite_distance(name):
     from dataclasses import replace
 
     solid = SHAPES[name]
@@ -101,7 +101,7 @@ def test_hollow_shape_has_the_other_side(name):
     assert surface(hollow).volume == pytest.approx(-surface(solid).volume)
 
 
-def test_points_on_edges_corners_axes_and_in_the_middle_have_unit_normals():
+def test_points_on_edges_corners_axes_and_in_the_centre_have_unit_normals():
     box = ct.Box((0, 0, 0), (2, 2, 2))
     points = np.array([[1.0, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0], [1 + 1e-300, 0, 0], [3, 1, 1.5]])
     gaps, normals = box.distances(points)
@@ -113,7 +113,7 @@ def test_points_on_edges_corners_axes_and_in_the_middle_have_unit_normals():
         np.testing.assert_allclose(normals[1], [0, 1, 0], atol=1e-12)
 
 
-def test_moving_box_takes_its_distance_and_velocity_along():
+def test_a_moving_box_has_its_distance_and_velocity():
     box = ct.Box((1, 0, 0), (0.4, 0.4, 0.4), motion=ct.Motion.rotate((0, 0, 1), (0, 0, 0), np.pi / 2))
     gaps, normals, velocities = box.distances_at(np.array([[0.0, 1.5, 0.0]]), 1.0, 1e-6)
     np.testing.assert_allclose(gaps, [0.3], atol=1e-12)
@@ -134,7 +134,7 @@ def test_moving_box_takes_its_distance_and_velocity_along():
         (lambda: ct.Box(friction=-1.0), "friction"),
     ],
 )
-def test_bad_shapes_are_refused_in_one_sentence(make, says):
+def test_bad_shapes_are_refused(make, says):
     with pytest.raises(ct.InputError, match=says):
         make()
 

@@ -1,11 +1,11 @@
-"""Contact forces of rigid bodies as reports, frames and files tell them."""
+"""Contact forces of rigid bodies in reports, frames and files."""
 
 import numpy as np
 
 import continua as ct
 
 
-def test_a_stack_tells_the_weight_that_each_contact_carries():
+def test_contact_forces_of_a_stack_are_the_weights_above():
     boxes = ct.RigidInstances(
         ct.Box(size=(1, 1, 1)), [[0, 0.5 + i, 0] for i in range(3)], density=1000.0, name="boxes"
     )
@@ -27,7 +27,7 @@ def test_a_stack_tells_the_weight_that_each_contact_carries():
     )
 
 
-def test_forces_over_time_are_the_change_of_momentum_of_a_bouncing_and_rubbing_ball():
+def test_the_impulse_of_contact_forces_is_the_change_of_momentum_of_a_bouncing_ball():
     ball = ct.RigidBody(
         ct.Sphere((0, 0.3, 0), 0.1), density=1000.0, velocity=(2, -3, 0), friction=0.4, restitution=0.7
     )
@@ -41,7 +41,7 @@ def test_forces_over_time_are_the_change_of_momentum_of_a_bouncing_and_rubbing_b
     assert impulse[1] > ball.mass * 3
 
 
-def test_a_rigid_body_on_a_soft_one_tells_where_it_is_pressed():
+def test_a_rigid_body_on_a_soft_one_has_contact_points_and_forces():
     block = ct.SoftBody(
         ct.mesh.box(size=(0.4, 0.2, 0.4), cells=(4, 2, 4)),
         material=ct.Corotated(young=5e4),
@@ -63,7 +63,7 @@ def test_a_rigid_body_on_a_soft_one_tells_where_it_is_pressed():
     assert not len(world.frame()["brick"].contacts)
 
 
-def test_lines_of_joints_lead_from_the_joint_to_the_centres():
+def test_anchor_lines_lead_from_the_joint_to_the_centres():
     rod = ct.RigidBody(ct.Box((0.5, 0, 0), (1, 0.1, 0.1)), density=1000.0, name="rod")
     other = ct.RigidBody(ct.Box((1.5, 0, 0), (1, 0.1, 0.1)), density=1000.0, name="other")
     ties = [ct.joints.Ball(rod, None, point=(0, 0, 0)), ct.joints.Ball(other, rod, point=(1, 0, 0))]

@@ -1,4 +1,4 @@
-"""Joints: they hold, let go what they must, and add nothing."""
+"""Joints hold, leave their degrees of freedom free, and add no energy."""
 
 from itertools import pairwise
 
@@ -35,7 +35,7 @@ def _chain(count, heavy=None):
 
 
 @pytest.mark.parametrize("heavy", [None, 1e4])
-def test_a_chain_of_100_links_keeps_together(heavy):
+def test_the_joints_of_a_chain_of_100_links_hold(heavy):
     world = _chain(100, heavy)
     worst = [0.0]
     _run(world, 0.5, each=lambda: worst.append(world.rigid.joints.error))
@@ -55,7 +55,7 @@ def test_a_pendulum_swings_with_the_period_of_the_textbook():
     assert np.abs([x for _, x in signs]).max() < 0.0501  # and gains nothing
 
 
-def test_a_hinge_lets_a_door_turn_about_its_axis_only():
+def test_a_hinge_lets_a_door_rotate_about_its_axis_only():
     door = ct.RigidBody(ct.Box((0.5, 0, 0), (1.0, 2.0, 0.1)), density=500.0)
     hinge = joints.Hinge(door, None, point=(0, 0, 0), axis=(0, 1, 0), limits=(-0.5, 0.5))
     world = ct.World([door], joints=[hinge])
@@ -67,7 +67,7 @@ def test_a_hinge_lets_a_door_turn_about_its_axis_only():
     assert world.rigid.joints.error < 1e-8
 
 
-def test_a_motor_gives_its_torque_until_it_has_its_speed():
+def test_a_motor_applies_its_torque_up_to_its_speed():
     wheel = ct.RigidBody(ct.Cylinder((0, 0, 0), (0, 0, 1), 0.5, 0.1), mass=8.0)
     hinge = joints.Hinge(wheel, None, axis=(0, 0, 1))
     world = ct.World([wheel], joints=[hinge, joints.Motor(hinge, speed=3.0, strength=2.0)])
@@ -112,7 +112,7 @@ def test_fixed_bodies_fall_as_one_and_keep_their_momentum():
 
 
 @pytest.mark.parametrize("up", [-1.0, 1.0])
-def test_a_loop_of_hinges_does_not_explode(up):
+def test_a_loop_of_hinges_is_stable(up):
     # four bars and the ground: in space the five rows of each hinge are more than the loop needs; upright, it falls
     # through the place where all bars lie in one line and the loop is singular
     corners = np.array([[0, 0, 0], [0, up, 0], [1, up, 0], [1, 0, 0]], float)

@@ -18,7 +18,7 @@ def test_a_box_has_the_inertia_of_the_textbook():
     assert inertia == pytest.approx(np.diag(expected), rel=1e-13, abs=1e-13)
 
 
-def test_a_rotated_box_turns_its_inertia():
+def test_a_rotated_box_has_the_rotated_inertia():
     mesh = surfaces.box((1.0, 2.0, 3.0)).transformed(rotate=(0.3, -0.5, 0.7), translate=(1.0, 2.0, 3.0))
     values, axes = principal(moments(mesh).inertia)
     assert np.sort(values) == pytest.approx([2.5, 5.0, 6.5], rel=1e-12)
@@ -83,6 +83,6 @@ def test_a_torus_has_the_inertia_of_the_textbook():
         ),
     ],
 )
-def test_bad_input_gets_a_sentence(make, words):
+def test_bad_input_is_refused(make, words):
     with pytest.raises(ct.InputError, match=words):
         make()

@@ -1,4 +1,4 @@
-"""Rigid bodies against mechanics: free flight, tops, bounces, slopes, rolling, stacks, and what is kept."""
+"""Rigid bodies against mechanics: free flight, tops, bounces, slopes, rolling, stacks, and conserved quantities."""
 
 import numpy as np
 import pytest
@@ -140,7 +140,7 @@ def test_nothing_tunnels_at_50_metres_a_second():
     assert min(lowest) > 0.04
 
 
-def test_momentum_is_kept_in_collisions():
+def test_collisions_conserve_momentum():
     rng = np.random.default_rng(2)
     places = np.stack(np.meshgrid(*[np.arange(3) * 0.25] * 3), axis=-1).reshape(-1, 3)
     boxes = ct.RigidInstances(
@@ -165,7 +165,7 @@ def test_a_kinematic_body_carries_others():
     assert cube.center_of_mass == pytest.approx([0.5, 0.2, 0.0], abs=1e-6)
 
 
-def test_a_restart_goes_on_bit_by_bit():
+def test_a_restart_is_bitwise_identical():
     def make():
         rng = np.random.default_rng(0)
         balls = ct.RigidInstances(
@@ -191,7 +191,7 @@ def test_a_restart_goes_on_bit_by_bit():
     assert (first.bodies[0].positions == second.bodies[0].positions).all()
 
 
-def test_a_pull_draws_a_body_to_its_target():
+def test_a_pull_moves_a_body_to_its_target():
     cube = ct.RigidBody(ct.Box(size=(0.2, 0.2, 0.2)), mass=3.0)
     world = ct.World([cube], gravity=(0, 0, 0))
     pull = cube.pull((0.0, 0.0, 0.0), (0.5, 0.2, 0.1))

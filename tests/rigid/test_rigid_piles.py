@@ -1,4 +1,4 @@
-"""Piles of rigid bodies: the same bits for any number of threads and after a restart; friction only takes energy."""
+"""Piles of rigid bodies: bitwise identical for any number of threads and after a restart; friction only dissipates."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def _bits(world):
     return b"".join(array.tobytes() for body in world.bodies for array in body.state().values())
 
 
-def test_threads_do_not_change_a_bit_of_a_pile():
+def test_a_pile_is_bitwise_identical_for_any_number_of_threads():
     before = get_threads()
     results = []
     try:
@@ -56,7 +56,7 @@ def test_threads_do_not_change_a_bit_of_a_pile():
     assert results[0] == results[1]
 
 
-def test_a_pile_goes_on_bit_by_bit_from_its_checkpoint():
+def test_a_pile_restarts_bitwise_identical_from_its_checkpoint():
     whole = _pile(0.3)
     for _ in range(20):
         whole.step(0.01)
@@ -83,7 +83,7 @@ def test_contact_and_friction_never_add_energy(restitution):
     assert total[-1] < total[0]
 
 
-def test_a_heap_of_towers_and_balls_in_a_room_comes_to_rest():
+def test_a_pile_of_boxes_and_balls_in_a_container_comes_to_rest():
     rng = np.random.default_rng(0)
     places = np.stack(np.meshgrid([0, 1], [0, 1, 2, 3], [0, 1], indexing="ij"), -1).reshape(-1, 3) * 0.25
     places = places + rng.uniform(-0.02, 0.02, places.shape) + [-0.12, 0.12, -0.12]

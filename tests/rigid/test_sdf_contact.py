@@ -1,4 +1,4 @@
-"""Contacts of rigid meshes: the hierarchy of points against every point, and fitted fields against exact ones."""
+"""Contacts of rigid meshes: the hierarchy of sample points against every point, and fitted fields against exact ones."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def _signed(points, mesh):
 
 
 def _thrown(one, other, count, seed, spread=0.35):
-    """Return pieces of two shapes, `count` copies of each, the copies of the second near those of the first."""
+    """Return `count` instances of two shapes each, those of the second close to those of the first."""
     rng = np.random.default_rng(seed)
     near = rng.normal(size=(count, 3)) * spread
     turns = [Rotation.random(count, random_state=rng).as_rotvec() for _ in range(2)]
@@ -66,12 +66,12 @@ def _least(found, otherwise):
 
 
 def _samples_in(state, instance, target):
-    """Return the points of one piece in the axes of another."""
+    """Return the sample points of one instance in the axes of another."""
     world = state.geometry(instance).samples.points @ state.R[instance].reshape(3, 3).T + state.X[instance]
     return (world - state.X[target]) @ state.R[target].reshape(3, 3)
 
 
-def test_spheres_hold_their_points_and_skip_what_they_hold():
+def test_bounding_spheres_contain_the_points_that_they_skip():
     points = np.random.default_rng(0).normal(size=(1234, 3)) * [3.0, 1.0, 0.2]
     tree = sample_tree(points)
     assert sorted(map(tuple, tree.points)) == sorted(map(tuple, points))
@@ -85,7 +85,7 @@ def test_spheres_hold_their_points_and_skip_what_they_hold():
         assert np.linalg.norm(held - sphere[:3], axis=1).max() <= sphere[3] * (1.0 + 1e-12)
 
 
-def test_touching_points_of_many_pairs_of_meshes_are_those_of_a_loop_over_all_points():
+def test_contact_points_of_mesh_pairs_are_those_of_a_loop_over_all_points():
     count, reach = 300, 0.03
     state = _thrown(_star(1), _star(2), count, 5)
     counts, _, normals, gaps, features = _found(state, count, reach)
@@ -171,7 +171,7 @@ def test_a_field_that_no_fit_made_is_refused_for_a_body():
 
 
 @pytest.mark.parametrize("how", ["box", "mesh", "field"])
-def test_a_ball_in_a_groove_presses_on_both_of_its_walls(how):
+def test_a_ball_in_a_groove_has_contacts_with_both_walls(how):
     room = ct.Box((0, 0, 0), (1, 1, 1), rotate=(0, 0, np.pi / 4), inside=True)
     if how != "box":
         mesh = surfaces.box((1, 1, 1)).transformed(translate=(-0.5, -0.5, -0.5))

@@ -1,4 +1,4 @@
-"""Touching points of rigid pieces against brute force: distances found by optimisation and by dense points."""
+"""Contact points of rigid primitives against brute force: distances by optimisation and by dense sampling."""
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ def test_boxes_report_an_overlap_exactly_when_they_overlap():
             assert gaps.min() <= 1e-9
 
 
-def test_overlapping_boxes_part_along_their_normal():
+def test_overlapping_boxes_separate_along_their_normal():
     rng = np.random.default_rng(4)
     for _ in range(60):
         sizes = [_random(rng, BOX), _random(rng, BOX)]

@@ -1,4 +1,4 @@
-"""Thousands of random pairs of rigid pieces against brute force: the largest separation over very many directions."""
+"""Thousands of random pairs of primitives against brute force: the largest separation over very many directions."""
 
 import numpy as np
 import pytest
@@ -97,7 +97,7 @@ def _close(kinds, seed, low, high):
 
 
 @pytest.mark.parametrize("kinds", PAIRS, ids=lambda k: "-".join(NAMES[i] for i in k))
-def test_gaps_of_near_pairs_are_their_distances(kinds):
+def test_gaps_of_close_pairs_are_their_distances(kinds):
     sizes, places, turns, wanted = _close(kinds, 11, -0.02, 0.02)
     reach = 0.06
     counts, _, normals, gaps = _meet(kinds, sizes, places, turns, reach)
@@ -142,7 +142,7 @@ def test_gaps_to_planes_are_the_distances_of_the_lowest_point(kind):
 
 
 @pytest.mark.parametrize("kind", [SPHERE, BOX, CAPSULE], ids=NAMES.get)
-def test_gaps_in_a_hollow_ball_are_those_of_the_outermost_point(kind):
+def test_gaps_in_an_inverted_sphere_are_those_of_the_outermost_point(kind):
     rng = np.random.default_rng(3)
     n = 1500
     sizes = [_sizes(rng, kind, n), np.stack([rng.uniform(1.5, 3.0, n), np.zeros(n), np.zeros(n)], axis=1)]
@@ -163,7 +163,7 @@ def test_gaps_in_a_hollow_ball_are_those_of_the_outermost_point(kind):
     np.testing.assert_allclose(gaps.min(axis=1), wanted, atol=1e-12)
 
 
-def test_deep_overlaps_are_always_told():
+def test_deep_overlaps_are_always_reported():
     for kinds in PAIRS:
         rng = np.random.default_rng(sum(kinds))
         sizes = [_sizes(rng, kind, COUNT) for kind in kinds]

@@ -1,4 +1,4 @@
-"""Facts of contact: nothing tunnels, momentum, energy, rest, moving obstacles, and scenes turned and scaled."""
+"""Physics of contact: no tunnelling, momentum, energy, rest, moving colliders, and rotated and scaled scenes."""
 
 import numpy as np
 import pytest
@@ -97,7 +97,7 @@ def test_a_stiff_block_rests_without_jitter_for_a_minute():
     np.testing.assert_allclose(block.positions, rested, atol=1e-6)
 
 
-def test_a_node_rides_on_a_plate_and_comes_off_when_it_retreats():
+def test_a_node_moves_with_a_plate_and_separates_when_it_retreats():
     """B6: a plate that rises at 0.5 m/s carries a block at its own speed; one that falls faster than g lets it go."""
     times = [0.0, 1.0, 1.1]
     plate = ct.Plane(motion=ct.Motion.keyframes(times, [[0, 0, 0], [0, 0.5, 0], [0, -4.5, 0]]))
@@ -148,7 +148,7 @@ def _tumble(turn, scale):
     return body.positions @ turn / scale
 
 
-def test_turned_and_scaled_scenes_agree():
+def test_rotated_and_scaled_scenes_agree():
     q, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))
     turn = q * np.sign(np.linalg.det(q))
     plain = _tumble(np.eye(3), 1.0)
@@ -157,7 +157,7 @@ def test_turned_and_scaled_scenes_agree():
 
 
 @pytest.mark.parametrize("integrator", ["implicit_euler", "newmark", "semi_implicit"])
-def test_a_hit_gives_back_its_speed_by_the_restitution(integrator):
+def test_an_impact_returns_its_speed_by_the_restitution(integrator):
     """Particles that fall at 2 m/s on a floor with restitution 0.6 come off with 1.2 m/s, and their sideways speed."""
     points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
     body = ct.SoftBody(

@@ -1,4 +1,4 @@
-"""Soft bodies on top of each other and folded onto themselves: at rest in the end, and never through each other."""
+"""Soft bodies on top of each other and folded onto themselves: they come to rest and never cross."""
 
 import numpy as np
 import pytest

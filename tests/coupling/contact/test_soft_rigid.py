@@ -1,4 +1,4 @@
-"""Facts of soft bodies against rigid ones: weight, rest, momentum, friction, corners, speed, masses, joints."""
+"""Physics of soft against rigid bodies: weight, rest, momentum, friction, corners, speed, masses, joints."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_a_rigid_body_rests_on_a_soft_block_with_its_weight(shape):
 
 
 @pytest.mark.parametrize("ratio", [1e-3, 1.0, 1e3])
-def test_a_free_pair_keeps_its_momentum_whatever_the_masses(ratio):
+def test_a_free_pair_conserves_momentum_for_any_mass_ratio(ratio):
     block = _block(size=(0.2, 0.2, 0.2), cells=(3, 3, 3), young=1e5, mass="lumped")
     ball = ct.RigidBody(ct.Sphere((0.35, 0.13, 0.12), 0.1), mass=ratio * block.mass_total, name="ball")
     ball.set_velocity((-2.0, 0, 0), (0, 0, 5.0))
@@ -179,7 +179,7 @@ def _scene(turn):
     return block.positions @ turn, brick.center_of_mass @ turn
 
 
-def test_turned_scenes_agree():
+def test_rotated_scenes_agree():
     q, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))
     turn = q * np.sign(np.linalg.det(q))
     for one, other in zip(_scene(np.eye(3)), _scene(turn), strict=True):
@@ -194,7 +194,7 @@ def test_a_soft_and_a_rigid_body_that_overlap_at_the_start_are_refused():
     ct.World([_block(), ball], contact=apart).step()  # they may go through each other
 
 
-def test_a_run_goes_on_with_the_same_bits():
+def test_a_restart_with_soft_and_rigid_bodies_is_bitwise_identical():
     def make():
         block = _pinned(cells=(4, 2, 4))
         ball = ct.RigidBody(
@@ -232,7 +232,7 @@ def test_rigid_bodies_far_from_soft_ones_move_as_without_them():
     assert np.array_equal(one.center_velocities, other.center_velocities)
 
 
-def test_far_bodies_step_by_themselves():
+def test_distant_bodies_step_by_themselves():
     low, high = _block("low", cells=(2, 1, 2)), _block("high", cells=(2, 1, 2), move=(3, 2, 0))
     world = ct.World([low, high], colliders=[ct.Plane()])
     world.step()
@@ -241,7 +241,7 @@ def test_far_bodies_step_by_themselves():
     assert groups.isolated.tolist() == [False, True]
 
 
-def test_a_body_that_springs_out_farther_than_its_speed_tells_is_met():
+def test_contact_with_a_body_that_expands_faster_than_its_velocity_is_found():
     """A bar squeezed to a third is let go beside a light ball; in one step it jumps by more than the gap."""
     bar = _block("bar", size=(0.6, 0.1, 0.1), cells=(6, 1, 1), young=1e6)
     bar._x[:, 0] *= 1.0 / 3.0
@@ -253,7 +253,7 @@ def test_a_body_that_springs_out_farther_than_its_speed_tells_is_met():
     assert bar.positions[:, 0].max() < ball.center_of_mass[0]
 
 
-def test_a_pairs_restitution_gives_back_the_speed_of_what_hits():
+def test_restitution_of_a_pair_returns_the_impact_speed():
     """The nodes of a soft cube that meet a rigid slab part from it with e times the speed with which they came."""
     cube = _block(
         "cube", size=(0.1, 0.1, 0.1), cells=(2, 2, 2), young=1e6, move=(0.15, 0.1501, 0.15), mass="lumped"

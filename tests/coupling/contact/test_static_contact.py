@@ -1,4 +1,4 @@
-"""Facts of static equilibrium with soft bodies that lean on each other."""
+"""Static equilibrium of soft bodies that support each other."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_two_beams_that_sag_onto_each_other_settle_together():
     np.testing.assert_allclose(upper.positions, where, atol=1e-4)
 
 
-def test_bodies_that_do_not_meet_settle_as_alone():
+def test_bodies_without_contact_settle_as_alone():
     one, other, alone = _block("one", (0, 0, 0)), _block("other", (1, 0, 0)), _block("alone", (0, 0, 0))
     for body in (one, other, alone):
         body.pin(lambda x: x[:, 0] < x[:, 0].min() + 1e-6)
@@ -58,12 +58,12 @@ def test_bodies_that_do_not_meet_settle_as_alone():
     assert np.array_equal(one.positions, alone.positions)
 
 
-def test_a_body_that_nothing_holds_is_told():
+def test_a_body_without_support_is_reported():
     with pytest.raises(ct.InputError, match="nothing holds it"):
         ct.World([_block("lost", (0, 0, 0))]).settle()
 
 
-def test_rigid_bodies_that_would_have_to_settle_too_are_refused_in_one_sentence():
+def test_rigid_bodies_that_would_have_to_settle_too_are_refused():
     block = _block("block", (0, 0, 0))
     block.pin(lambda x: x[:, 1] < 1e-6)
     ball = ct.RigidBody(ct.Sphere((0.15, 0.3, 0.15), 0.05), density=1000.0, name="ball")

@@ -1,4 +1,4 @@
-"""Rows of contacts between surfaces: momentum is kept, velocities are those of the points, obstacles take part."""
+"""Constraint rows of surface contacts: momentum, relative velocities, and edges and corners of colliders."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def soft(name, mesh=BALL):
     return SurfaceBody(name, mesh.points, mesh.triangles)
 
 
-def test_impulses_between_soft_bodies_keep_momentum_to_rounding():
+def test_impulses_between_soft_bodies_conserve_momentum_to_rounding():
     contacts = detector([soft("a"), soft("b")], thickness=0.03)
     start = [BALL.points, BALL.points + [0.98, 0.02, 0.01]]
     n = len(BALL.points)
@@ -36,7 +36,7 @@ def test_impulses_between_soft_bodies_keep_momentum_to_rounding():
     assert set(rows.a.tolist()) | set(rows.b.tolist()) == {0, 1}
 
 
-def test_relative_velocity_is_how_fast_the_surfaces_part():
+def test_relative_velocity_is_the_rate_of_the_gap():
     """The gap after a small motion is the gap before plus what the rows say, for soft, rigid and moving obstacles."""
     box = ct.Box((0, -0.7, 0), (0.3, 0.4, 0.3), (0.4, 0.2, 0.1), motion=ct.Motion.translate((0.1, 0.3, 0.0)))
     contacts = detector(
@@ -75,7 +75,7 @@ def test_relative_velocity_is_how_fast_the_surfaces_part():
         (ct.MeshShape(surfaces.box((0.02, 0.4, 0.02), origin=(-0.01, -0.2, -0.01))), 0.0),
     ],
 )
-def test_a_pole_between_the_nodes_of_a_coarse_face_is_met(shape, facets):
+def test_a_pole_between_the_nodes_of_a_coarse_face_is_found(shape, facets):
     """No node of the large face is near the pole; its end meets the inside of a triangle, or its edges meet edges."""
     slab = surfaces.box((2.0, 0.5, 2.0), (1, 1, 1), origin=(-1.1, 0.0, -0.8))
     contacts = detector([soft("slab", slab)], [shape], thickness=0.01)
@@ -102,7 +102,7 @@ def test_pairs_that_do_not_touch_and_rigid_pairs_are_left_out():
     assert not detector(hard).any
 
 
-def test_what_overlaps_at_the_start_is_told_in_one_sentence_and_does_not_touch():
+def test_bodies_that_overlap_at_the_start_give_a_warning_and_do_not_collide():
     apart = [BALL.points, BALL.points + [1.005, 0, 0]]
     contacts = detector([soft("a"), soft("b")], thickness=0.02)
     assert contacts.check_start(apart, 0.0) == ""
