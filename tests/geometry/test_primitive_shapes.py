@@ -1,4 +1,4 @@
-"""Boxes, cylinders and capsules: exact distances and normals, sharp and rounded, solid and hollow, rotated and moved."""
+"""Boxes, cylinders and capsules: exact distances and normals, sharp, rounded, solid, hollow, rotated and moved."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Contacts of rigid meshes: the hierarchy of sample points against every point, and fitted fields against exact ones."""
+"""Contacts of rigid meshes: the hierarchy of samples against every point, and fitted fields against exact ones."""
 
 import numpy as np
 import pytest
