@@ -17,7 +17,7 @@ import numpy as np
 import continua as ct
 from benchmarks import rigid_pile
 from benchmarks.report import Result
-from continua.contact import SurfaceContacts
+from continua.coupling.contact.surface_contacts import SurfaceContacts
 
 TORI, CALM, TIMED = 40, 40, 20
 
@@ -70,7 +70,7 @@ def _sheet(touching: bool) -> ct.World:
 def _world(bodies: Sequence[ct.SoftBody], shapes: Sequence, touching: bool) -> ct.World:
     if touching:
         return ct.World(bodies, colliders=shapes, dt=0.01)
-    pairs = {(a.name, b.name): {"touch": False} for a in bodies for b in bodies}
+    pairs = {(a.name, b.name): {"collide": False} for a in bodies for b in bodies}
     return ct.World(bodies, dt=0.01, contact=ct.Contact(self_contact=False, pairs=pairs))
 
 
@@ -79,7 +79,7 @@ class _Clock:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._plain = {name: getattr(SurfaceContacts, name) for name in ("find", "crossings")}
+        self._plain = {name: getattr(SurfaceContacts, name) for name in ("find_close", "find_crossings")}
         for name, plain in self._plain.items():
             setattr(SurfaceContacts, name, self._timed(plain))
 

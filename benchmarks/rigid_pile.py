@@ -55,7 +55,7 @@ def ours(kind: str) -> dict[str, float]:
             solid = ct.Sphere(radius=float(size[0]))
         else:
             solid = ct.Capsule((0, -0.5 * size[1], 0), (0, 0.5 * size[1], 0), float(size[0]))
-        groups.append(ct.RigidGroup(solid, places, density=1000.0, name=shape))  # type: ignore[arg-type]
+        groups.append(ct.RigidInstances(solid, places, density=1000.0, name=shape))  # type: ignore[arg-type]
     colliders: list = []
     for obstacle in obstacles:
         if obstacle[0] == "plane":
@@ -71,9 +71,9 @@ def ours(kind: str) -> dict[str, float]:
         if step >= STEPS - LAST:
             times.append(time.perf_counter() - start)
             assert world.rigid is not None
-            assert world.rigid.touching is not None
-            contacts.append(len(world.rigid.touching))
-            depths.append(world.rigid.deepest)
+            assert world.rigid.contacts is not None
+            contacts.append(len(world.rigid.contacts))
+            depths.append(world.rigid.max_penetration)
     return _summary(times, contacts, depths, world.energy()["kinetic"])
 
 

@@ -58,7 +58,7 @@ def ball(rows: int = 102, columns: int = 200) -> ct.SurfaceMesh:
 
 def rigid_world() -> ct.World:
     """Return a rigid body of 20,000 vertices that spins: all of them move in every step."""
-    body = ct.RigidBody(ball(), density=1000.0, spin=(1.0, 2.0, 0.5), name="ball")
+    body = ct.RigidBody(ball(), density=1000.0, angular_velocity=(1.0, 2.0, 0.5), name="ball")
     return ct.World([body], dt=0.01, gravity=(0.0, 0.0, 0.0), name="spinning")
 
 

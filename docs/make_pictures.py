@@ -197,7 +197,7 @@ def contact_forces() -> None:
     )
     ball = ct.RigidBody(ct.Sphere((0.2, 0.255, 0.2), 0.09), density=2500.0, color=BLUE, name="ball")
     places = [[0.56, 0.205, 0.2], [0.56, 0.285, 0.2], [0.58, 0.365, 0.2]]
-    bricks = ct.RigidGroup(
+    bricks = ct.RigidInstances(
         ct.Box(size=(0.16, 0.08, 0.12)), places, density=900.0, color=(0.55, 0.58, 0.62), name="bricks"
     )
     world = ct.World([block, ball, bricks], colliders=[ct.Plane()], contact=ct.Contact(friction=0.6))
@@ -220,7 +220,7 @@ def colliders() -> None:
     ]
     rng = np.random.default_rng(2)
     places = np.stack([np.linspace(-1.4, 2.7, 60), rng.uniform(0.7, 1.6, 60), rng.uniform(-0.2, 0.2, 60)], 1)
-    balls = ct.RigidGroup(
+    balls = ct.RigidInstances(
         ct.Sphere(radius=0.06), places, density=1000.0, color=(0.90, 0.45, 0.30), name="balls"
     )
     frame = frame_at(ct.World([balls], colliders=shapes), 0.62)

@@ -9,13 +9,13 @@ rows, columns = 6, 7
 places = np.array(
     [[0.0, 0.1 + 0.2 * j, 0.42 * (i - columns // 2)] for j in range(rows) for i in range(columns)]
 )
-bricks = ct.RigidGroup(ct.Box(size=(0.2, 0.2, 0.4)), places, density=1800.0, friction=0.6, name="bricks")
+bricks = ct.RigidInstances(ct.Box(size=(0.2, 0.2, 0.4)), places, density=1800.0, friction=0.6, name="bricks")
 
 # a chain of capsules from a hook in the air, and a ball at its end
 count, length = 10, 0.2
 hook = np.array([-1.0, 2.6, 0.0])
 start = hook + np.array([-length * count, 0.0, 0.0])
-links = ct.RigidGroup(
+links = ct.RigidInstances(
     ct.Capsule((-0.07, 0.0, 0.0), (0.07, 0.0, 0.0), 0.02),
     [hook - [length * (i + 0.5), 0.0, 0.0] for i in range(count)],
     density=7800.0,
@@ -30,7 +30,7 @@ chain += [ct.joints.Ball(ball, (links, count - 1), point=tuple(start))]
 world = ct.World([bricks, links, ball], colliders=[ct.Plane(friction=0.6)], joints=chain, dt=0.01)
 for _frame in world.run(seconds=1.5, fps=20):
     pass
-fallen = int((np.linalg.norm(bricks.centers - places, axis=1) > 0.1).sum())
+fallen = int((np.linalg.norm(bricks.centers_of_mass - places, axis=1) > 0.1).sum())
 print(f"after {world.time:g} s {fallen} of {bricks.count} bricks have moved")
 print(f"the joints of the chain fit to {world.rigid.joints.error:.1e} m")
 assert world.rigid.joints.error < 1e-6

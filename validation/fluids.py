@@ -150,7 +150,7 @@ def slosh(across: int = 39, seconds: float = 60.0) -> dict[str, float]:
         system = world.fluid_system
         assert system is not None
         put_back += sum(s.penetrations for s in system.substeps)
-        gaps = tank.meet(water.positions, world.time, 0.0)[0]
+        gaps = tank.distances_at(water.positions, world.time, 0.0)[0]
         deepest = min(deepest, float(gaps.min()))
         speed = np.linalg.norm(water.velocities, axis=1)
         speeds.append((np.sqrt((speed**2).mean()), np.quantile(speed, 0.999), speed.max()))
@@ -188,7 +188,7 @@ def ball(across: int = 20, seconds: float = 8.0) -> dict[str, float]:
         density = densities[min(int(len(densities) * world.time / seconds), len(densities) - 1)]
         body.mass = density * volume
         world.step()
-        heights[density].append(float(body.center[1]))
+        heights[density].append(float(body.center_of_mass[1]))
     found = {}
     for density, path in heights.items():
         half = path[len(path) // 2 :]
@@ -212,7 +212,7 @@ def wheel(across: int = 0, seconds: float = 6.0) -> dict[str, float]:
     goes_on = Progress(world, seconds)
     while goes_on():
         world.step()
-        speeds.append(float(turning.spin[2]))
+        speeds.append(float(turning.angular_velocity[2]))
     last = np.array(speeds[len(speeds) // 2 :])
     quarters = [part.mean() for part in np.array_split(last, 4)]
     return {

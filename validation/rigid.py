@@ -19,21 +19,21 @@ import continua as ct
 
 def stack() -> bool:
     """Twenty boxes stand for a minute."""
-    boxes = ct.RigidGroup(
+    boxes = ct.RigidInstances(
         ct.Box(size=(1.0, 1.0, 1.0)), [[0.0, 0.5 + i, 0.0] for i in range(20)], density=1000.0, name="boxes"
     )
     world = ct.World([boxes], colliders=[ct.Plane()])
-    start = boxes.centers
+    start = boxes.centers_of_mass
     while world.time < 60.0:
         world.step(0.01)
-    off, energy = float(np.abs(boxes.centers - start).max()), boxes.energy()["kinetic"]
+    off, energy = float(np.abs(boxes.centers_of_mass - start).max()), boxes.energy()["kinetic"]
     print(f"  after 60 s: moved by {off:.2e} m, kinetic energy {energy:.2e} J")
     return off < 1e-6 and energy < 1e-12 * boxes.mass_total * 98.1
 
 
 def chain() -> bool:
     """A hundred links swing for ten seconds."""
-    links = ct.RigidGroup(
+    links = ct.RigidInstances(
         ct.Capsule((0.02, 0, 0), (0.08, 0, 0), 0.015), [[0.1 * i, 0, 0] for i in range(100)], density=1000.0
     )
     ties = [ct.joints.Ball((links, 0), None, point=(0, 0, 0))]
@@ -56,18 +56,18 @@ def pile() -> bool:
         -0.4,
     ]
     places = places + rng.uniform(-0.02, 0.02, places.shape)
-    boxes = ct.RigidGroup(ct.Box(size=(0.2, 0.2, 0.2)), places[::2], density=1000.0, name="boxes")
-    balls = ct.RigidGroup(ct.Sphere(radius=0.1), places[1::2], density=1000.0, name="balls")
+    boxes = ct.RigidInstances(ct.Box(size=(0.2, 0.2, 0.2)), places[::2], density=1000.0, name="boxes")
+    balls = ct.RigidInstances(ct.Sphere(radius=0.1), places[1::2], density=1000.0, name="balls")
     room = ct.Box(center=(0.0, 1.0, 0.0), size=(1.2, 2.0, 1.2), inside=True)
     world = ct.World([boxes, balls], colliders=[room])
     while world.time < 10.0:
         world.step(0.01)
-    start = np.concatenate([boxes.centers, balls.centers])
+    start = np.concatenate([boxes.centers_of_mass, balls.centers_of_mass])
     energy = 0.0
     while world.time < 70.0:
         world.step(0.01)
         energy = max(energy, sum(body.energy()["kinetic"] for body in world.bodies))
-    off = float(np.abs(np.concatenate([boxes.centers, balls.centers]) - start).max())
+    off = float(np.abs(np.concatenate([boxes.centers_of_mass, balls.centers_of_mass]) - start).max())
     scale = sum(body.mass_total for body in world.bodies) * 9.81 * 0.5
     print(
         f"  in 60 s: moved by {off:.2e} m, kinetic energy at most {energy / scale:.2e} of the potential scale"
@@ -105,13 +105,17 @@ def meshes() -> bool:
 def _falls(mesh: ct.SurfaceMesh, field: ct.sdf.DistanceField | None) -> bool:
     """Let two bodies of a mesh of extent 1 fall on a floor and each other; return whether they lie there in the end."""
     shape = mesh if field is None else ct.MeshShape(mesh, field)
-    pair = ct.RigidGroup(shape, [[0.0, 0.8, 0.0], [0.1, 2.0, 0.1]], density=1000.0, friction=0.5, name="pair")
+    pair = ct.RigidInstances(
+        shape, [[0.0, 0.8, 0.0], [0.1, 2.0, 0.1]], density=1000.0, friction=0.5, name="pair"
+    )
     world = ct.World([pair], colliders=[ct.Plane()])
     for _ in range(400):
         world.step(0.01)
     lowest = pair.positions.reshape(2, -1, 3)[:, :, 1].min()
     return bool(
-        -0.01 < lowest < 0.05 and world.rigid.deepest < 0.02 and np.abs(pair.center_velocities).max() < 1.0
+        -0.01 < lowest < 0.05
+        and world.rigid.max_penetration < 0.02
+        and np.abs(pair.center_velocities).max() < 1.0
     )
 
 
@@ -119,11 +123,13 @@ def _is_met(mesh: ct.SurfaceMesh, field: ct.sdf.DistanceField) -> bool:
     """Rain balls onto a mesh; return whether none is inside afterwards."""
     rng = np.random.default_rng(1)
     places = rng.uniform(-0.4, 0.4, (60, 3)) * [1, 0, 1] + [0, 0.8, 0] + np.arange(60)[:, None] * [0, 0.1, 0]
-    balls = ct.RigidGroup(ct.Sphere(radius=0.03), places, density=1000.0, name="balls")
+    balls = ct.RigidInstances(ct.Sphere(radius=0.03), places, density=1000.0, name="balls")
     world = ct.World([balls], colliders=[ct.MeshShape(mesh, field), ct.Plane((0, -0.6, 0))])
     for _ in range(150):
         world.step(0.01)
-    return bool((ct.sdf.exact(mesh)(balls.centers) > 0.03 - 6.0 * field.report.near_error - 2e-3).all())
+    return bool(
+        (ct.sdf.exact(mesh)(balls.centers_of_mass) > 0.03 - 6.0 * field.report.near_error - 2e-3).all()
+    )
 
 
 PARTS: dict[str, Callable[[], bool]] = {"stack": stack, "chain": chain, "pile": pile, "meshes": meshes}

@@ -84,7 +84,7 @@ def throw(batch: int) -> Outcome:
         parts = max(parts, max(report.substeps for report in reports))
         for k, body in enumerate(bodies):
             nodes = body.positions[body.touching_nodes]
-            depth = max(-float(shape.meet(nodes, world.time, 0.0)[0].min()) for shape in shapes)
+            depth = max(-float(shape.distances_at(nodes, world.time, 0.0)[0].min()) for shape in shapes)
             worst = max(worst, depth / thickness[k])
             through += int((nodes[:, 1] < -0.5).sum())
     through += surfaces.intersection_count([body._x for body in bodies], world.time)

@@ -24,14 +24,15 @@ from continua.errors import (
 
 if TYPE_CHECKING:
     from continua import mesh, sdf
-    from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Sphere
+    from continua.contact_solver import Contact
     from continua.frames import BodyFrame, ContactForces, Field, Frame, RunInfo, Sink, StepReport
+    from continua.geometry import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Sphere
     from continua.grid_fluids import Inflow, Liquid, Polygon, Smoke, WindTunnel
     from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
     from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
     from continua.motion import Motion
     from continua.numerics import get_threads, set_threads
-    from continua.rigid import RigidBody, RigidGroup, joints
+    from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
     from continua.solids import (
         Corotated,
@@ -76,14 +77,15 @@ if TYPE_CHECKING:
 # Where each name comes from. A room is loaded when one of its names is first asked for, so that the command
 # line answers at once and a script loads no more than it uses.
 _ROOMS = {
-    "continua.contact": ("Box", "Capsule", "Contact", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"),
+    "continua.contact_solver": ("Contact",),
     "continua.grid_fluids": ("Inflow", "Liquid", "Polygon", "Smoke", "WindTunnel"),
     "continua.frames": ("BodyFrame", "ContactForces", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
+    "continua.geometry": ("Box", "Capsule", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
     "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
     "continua.motion": ("Motion",),
     "continua.numerics": ("get_threads", "set_threads"),
-    "continua.rigid": ("RigidBody", "RigidGroup", "joints"),
+    "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
     "continua.solids": (
         "Corotated",
@@ -174,7 +176,7 @@ __all__ = [
     "Polygon",
     "QuadMesh",
     "RigidBody",
-    "RigidGroup",
+    "RigidInstances",
     "RotatedDamping",
     "RotatedLinear",
     "RunInfo",

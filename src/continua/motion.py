@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
+from continua.numerics.rotations import axis_angle_matrix
 from continua.surroundings import as_vector
 
 __all__ = ["Motion"]
@@ -55,12 +56,9 @@ class Motion:
         if length == 0.0:
             raise InputError("a motion's axis must not be zero")
         a = a / length
-        cross = np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
         def turn(t: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
-            angle = rate * min(t, until)
-            matrix = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
-            return p + (rest - p) @ matrix.T
+            return p + (rest - p) @ axis_angle_matrix(a, rate * min(t, until)).T
 
         return Motion(turn)
 

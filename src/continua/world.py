@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.body import Body, name_bodies
-from continua.contact import Contact, Shape
-from continua.coupling import Meeting, SphBodyCoupling, couple_grid_fluids
+from continua.contact_solver import Contact
+from continua.coupling import ContactStepper, SphBodyCoupling, couple_grid_fluids
 from continua.errors import InputError
 from continua.frames import Frame, Sink, StepReport, frozen
+from continua.geometry import Shape
 from continua.grid_fluids import GridFluid
 from continua.numerics.stages import Stopwatch
-from continua.rigid import RigidGroup, RigidSystem
+from continua.rigid import RigidInstances, RigidSystem
 from continua.rigid.joints import Joint, Motor
 from continua.solids import FIELDS, SettleReport, SoftBody
 from continua.sph import Fluid, FluidSystem
@@ -67,7 +68,7 @@ class World:
     ) -> None:
         self.bodies: tuple[Body, ...] = tuple(bodies)
         self.soft_bodies = tuple(body for body in self.bodies if isinstance(body, SoftBody))
-        self.rigid_bodies = tuple(body for body in self.bodies if isinstance(body, RigidGroup))
+        self.rigid_bodies = tuple(body for body in self.bodies if isinstance(body, RigidInstances))
         self.grid_fluids = tuple(body for body in self.bodies if isinstance(body, GridFluid))
         self.joints = tuple(joints)
         self.name = name
@@ -85,8 +86,8 @@ class World:
         name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
             body.prepare(self._surroundings)
-        self._rigid = self._gather_rigid()
-        self._meeting = self._gather()
+        self._rigid = self._make_rigid_system()
+        self._contact_stepper = self._make_contact_stepper()
         fluids = tuple(body for body in self.bodies if isinstance(body, Fluid))
         self.fluid_system = FluidSystem(fluids, self.colliders, self._surroundings) if fluids else None
         solid = bool(self.soft_bodies or self.rigid_bodies)
@@ -112,16 +113,18 @@ class World:
         if settled:
             self.settle()
 
-    def _gather(self) -> Meeting:
-        """Let bodies and colliders meet."""
+    def _make_contact_stepper(self) -> ContactStepper:
+        """Return the contact stepper of the bodies and colliders."""
         shapes = (*self.colliders, *self._lent)
         names = [body.name for body in self.bodies] + [shape.name for shape in shapes]
-        things = [*self.bodies, *shapes]
+        participants = [*self.bodies, *shapes]
         soft = [(number, body) for number, body in enumerate(self.bodies) if isinstance(body, SoftBody)]
-        return Meeting(soft, shapes, self.contact, names, things, self._surroundings, self._rigid)
+        return ContactStepper(
+            soft, shapes, self.contact, names, participants, self._surroundings, self._rigid
+        )
 
-    def _gather_rigid(self) -> RigidSystem | None:
-        """Bring rigid bodies, colliders and joints together."""
+    def _make_rigid_system(self) -> RigidSystem | None:
+        """Return the system of rigid bodies, colliders and joints, or None if there are none."""
         if not self.rigid_bodies and not self.joints:
             return None
         shapes = (*self.colliders, *self._lent)
@@ -134,20 +137,20 @@ class World:
         It is a tool for hands, not a part of the world: fluids do not feel it, frames and states do not have it.
         """
         self._lent += (shape,)
-        self._meet_anew()
+        self._rebuild_contact()
 
         def take_back() -> None:
             if any(other is shape for other in self._lent):
                 self._lent = tuple(other for other in self._lent if other is not shape)
-                self._meet_anew()
+                self._rebuild_contact()
 
         return take_back
 
-    def _meet_anew(self) -> None:
-        """Let bodies meet the shapes that are there now; what moves goes on."""
+    def _rebuild_contact(self) -> None:
+        """Rebuild the contact stepper for the current shapes; the state of the bodies is kept."""
         state = self.state()
-        self._rigid = self._gather_rigid()
-        self._meeting = self._gather()
+        self._rigid = self._make_rigid_system()
+        self._contact_stepper = self._make_contact_stepper()
         self.restore(state)
 
     @property
@@ -241,7 +244,7 @@ class World:
         particle_fluids = () if self.fluid_system is None else tuple(self.fluid_system.fluids)
         fluids: tuple[Body, ...] = (*particle_fluids, *self.grid_fluids)
         before = [body.state() for body in fluids] if len(self.bodies) > 1 else []
-        kept = self._meeting.save() if self._sph_coupling is not None else None
+        contact_backup = self._contact_stepper.snapshot() if self._sph_coupling is not None else None
         coupling_backup = self._sph_coupling.state() if self._sph_coupling is not None else {}
         try:
             for give in self._exchanges:
@@ -254,7 +257,7 @@ class World:
                 body.restore(state)
             if self._sph_coupling is not None:
                 self._sph_coupling.restore(coupling_backup)
-                self._meeting.put_back(kept)
+                self._contact_stepper.restore(contact_backup)
             raise
         finally:
             for soft in self.soft_bodies:
@@ -272,20 +275,20 @@ class World:
         if self._sph_coupling is not None:
             return self._step_with_sph_substeps(self._sph_coupling, dt)
         reports = [] if self.fluid_system is None else self.fluid_system.step(dt)
-        return [*reports, *self._meeting.step(dt).values()]
+        return [*reports, *self._contact_stepper.step(dt).values()]
 
     def _step_with_sph_substeps(self, coupling: SphBodyCoupling, dt: float) -> list[StepReport]:
         """Advance fluids by `dt` [s], and after each of their sub-steps the bodies, by what these were pushed."""
         start = self._surroundings.time
         solid_reports: list[dict[int, StepReport]] = []
-        solids: tuple[SoftBody | RigidGroup, ...] = (*self.soft_bodies, *self.rigid_bodies)
+        solids: tuple[SoftBody | RigidInstances, ...] = (*self.soft_bodies, *self.rigid_bodies)
         loads: list[Any] = [body.added() for body in solids]
 
         def after_substep(done: float, sub: float) -> None:
             self._surroundings.time = start + done
             try:
                 coupling.apply(sub)
-                solid_reports.append(self._meeting.step(sub))
+                solid_reports.append(self._contact_stepper.step(sub))
             finally:
                 self._surroundings.time = start
                 for body, load in zip(solids, loads, strict=True):
@@ -310,7 +313,7 @@ class World:
         """
         before = self.state()
         try:
-            return self._meeting.settle(rtol, max_newton, steps)
+            return self._contact_stepper.settle(rtol, max_newton, steps)
         except Exception:
             self.restore(before)
             raise
@@ -373,7 +376,7 @@ class World:
             bodies={body.name: body.frame(self.fields) for body in self.bodies},
             reports=self.reports,
             colliders=tuple(self._placed(shape, about) for shape, about in (*self._drawn, *self._in_flows())),
-            joints=np.zeros((0, 2, 3)) if self._rigid is None else frozen(self._rigid.joints.lines()),
+            joints=np.zeros((0, 2, 3)) if self._rigid is None else frozen(self._rigid.joints.anchor_lines()),
         )
 
     def _in_flows(self) -> list[tuple[Shape, Mapping[str, object]]]:
@@ -388,7 +391,7 @@ class World:
         pose = shape.pose(self.time)
         if pose is None:
             return about
-        return {**about, "pose": np.column_stack([pose.turn, pose.shift]).tolist()}
+        return {**about, "pose": np.column_stack([pose.rotation, pose.translation]).tolist()}
 
     def energy(self) -> dict[str, float]:
         """Return the sum of the bodies' energies [J] by kind."""
@@ -405,7 +408,7 @@ class World:
         self.frame_index = 0
         self.reports = ()
         self._due = 0
-        self._meeting.forget()
+        self._contact_stepper.clear_warm_start()
         if self._sph_coupling is not None:
             self._sph_coupling.clear()
         for body in sorted(self.bodies, key=lambda body: isinstance(body, GridFluid)):
@@ -423,7 +426,7 @@ class World:
             "world/step": self.step_index,
             "world/frame": self.frame_index,
         }
-        state |= {f"world/{key}": value for key, value in self._meeting.state().items()}
+        state |= {f"world/{key}": value for key, value in self._contact_stepper.state().items()}
         if self._rigid is not None:
             state |= {f"world/rigid/{key}": value for key, value in self._rigid.state().items()}
         if self._sph_coupling is not None:
@@ -446,7 +449,7 @@ class World:
         self._surroundings.time = float(state["world/time"])
         self._surroundings.step = int(state["world/step"])
         self.frame_index = int(state["world/frame"])
-        self._meeting.restore_state(
+        self._contact_stepper.restore_state(
             state.get("world/contact_keys", np.zeros(0)), state.get("world/contact_forces", np.zeros((0, 3)))
         )
         if self._rigid is not None:

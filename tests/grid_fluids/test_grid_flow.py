@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.contact import Shape
+from continua.geometry import Shape
 from continua.grid_fluids import Advection, Flow, GhostFluidPressure, make_grid
 from continua.grid_fluids.pressure.wall_forces import total_force
 

@@ -5,8 +5,8 @@ import pytest
 
 import continua as ct
 from continua.mesh import surfaces
+from continua.rigid.geometry import geometry_of
 from continua.rigid.mass import moments, principal
-from continua.rigid.solid import solid_of
 
 
 def test_a_box_has_the_inertia_of_the_textbook():
@@ -18,7 +18,7 @@ def test_a_box_has_the_inertia_of_the_textbook():
     assert inertia == pytest.approx(np.diag(expected), rel=1e-13, abs=1e-13)
 
 
-def test_a_rotated_box_turns_its_inertia():
+def test_a_rotated_box_has_the_rotated_inertia():
     mesh = surfaces.box((1.0, 2.0, 3.0)).transformed(rotate=(0.3, -0.5, 0.7), translate=(1.0, 2.0, 3.0))
     values, axes = principal(moments(mesh).inertia)
     assert np.sort(values) == pytest.approx([2.5, 5.0, 6.5], rel=1e-12)
@@ -36,7 +36,7 @@ def test_a_rotated_box_turns_its_inertia():
     ],
 )
 def test_primitives_agree_with_fine_meshes_of_themselves(shape):
-    solid = solid_of(shape)
+    solid = geometry_of(shape)
     fine = surfaces.sphere(0.7, 60) if isinstance(shape, ct.Sphere) else solid.surface
     volume, center, inertia = moments(fine)
     assert volume == pytest.approx(solid.volume, rel=2e-2)
@@ -72,14 +72,17 @@ def test_a_torus_has_the_inertia_of_the_textbook():
             ),
             "inside out",
         ),
-        (lambda: ct.RigidGroup(ct.Sphere(), [[0.0, 0.0]], mass=1.0), "three finite numbers"),
-        (lambda: ct.joints.Ball(ct.RigidGroup(ct.Sphere(), np.zeros((2, 3)), mass=1.0)), "which copy"),
+        (lambda: ct.RigidInstances(ct.Sphere(), [[0.0, 0.0]], mass=1.0), "three finite numbers"),
+        (
+            lambda: ct.joints.Ball(ct.RigidInstances(ct.Sphere(), np.zeros((2, 3)), mass=1.0)),
+            "which instance",
+        ),
         (
             lambda: ct.joints.Hinge(ct.RigidBody(ct.Sphere(), mass=1.0), limits=(1.0, 0.0)).all_rows(),
             "limits",
         ),
     ],
 )
-def test_bad_input_gets_a_sentence(make, words):
+def test_bad_input_is_refused(make, words):
     with pytest.raises(ct.InputError, match=words):
         make()

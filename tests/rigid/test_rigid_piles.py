@@ -1,4 +1,4 @@
-"""Piles of rigid bodies: the same bits for any number of threads and after a restart; friction only takes energy."""
+"""Piles of rigid bodies: bitwise identical for any number of threads and after a restart; friction only dissipates."""
 
 import numpy as np
 import pytest
@@ -19,15 +19,15 @@ def _pile(restitution=0.0):
 
     options = {"density": 1000.0, "restitution": restitution}
     bodies = [
-        ct.RigidGroup(
+        ct.RigidInstances(
             ct.Box(size=(0.12, 0.1, 0.14)), places(8, 0.4), rotations=rng.normal(size=(8, 3)), name="boxes", **options
         ),
-        ct.RigidGroup(ct.Sphere(radius=0.06), places(8, 0.5), name="balls", **options),
-        ct.RigidGroup(
+        ct.RigidInstances(ct.Sphere(radius=0.06), places(8, 0.5), name="balls", **options),
+        ct.RigidInstances(
             ct.Cylinder(radius=0.05, height=0.15), places(6, 0.6), rotations=rng.normal(size=(6, 3)),
             name="tins", **options,
         ),
-        ct.RigidGroup(
+        ct.RigidInstances(
             surfaces.torus(0.07, 0.025, (8, 16)), places(18, 0.7), rotations=rng.normal(size=(18, 3)), name="rings",
             **options,
         ),
@@ -40,7 +40,7 @@ def _bits(world):
     return b"".join(array.tobytes() for body in world.bodies for array in body.state().values())
 
 
-def test_threads_do_not_change_a_bit_of_a_pile():
+def test_a_pile_is_bitwise_identical_for_any_number_of_threads():
     before = get_threads()
     results = []
     try:
@@ -49,14 +49,14 @@ def test_threads_do_not_change_a_bit_of_a_pile():
             world = _pile()
             for _ in range(35):
                 world.step(0.01)
-            assert len(world.rigid.touching) > 50
+            assert len(world.rigid.contacts) > 50
             results.append(_bits(world))
     finally:
         set_threads(before)
     assert results[0] == results[1]
 
 
-def test_a_pile_goes_on_bit_by_bit_from_its_checkpoint():
+def test_a_pile_restarts_bitwise_identical_from_its_checkpoint():
     whole = _pile(0.3)
     for _ in range(20):
         whole.step(0.01)
@@ -83,12 +83,12 @@ def test_contact_and_friction_never_add_energy(restitution):
     assert total[-1] < total[0]
 
 
-def test_a_heap_of_towers_and_balls_in_a_room_comes_to_rest():
+def test_a_pile_of_boxes_and_balls_in_a_container_comes_to_rest():
     rng = np.random.default_rng(0)
     places = np.stack(np.meshgrid([0, 1], [0, 1, 2, 3], [0, 1], indexing="ij"), -1).reshape(-1, 3) * 0.25
     places = places + rng.uniform(-0.02, 0.02, places.shape) + [-0.12, 0.12, -0.12]
-    boxes = ct.RigidGroup(ct.Box(size=(0.2, 0.2, 0.2)), places[::2], density=1000.0, name="boxes")
-    balls = ct.RigidGroup(ct.Sphere(radius=0.1), places[1::2], density=1000.0, name="balls")
+    boxes = ct.RigidInstances(ct.Box(size=(0.2, 0.2, 0.2)), places[::2], density=1000.0, name="boxes")
+    balls = ct.RigidInstances(ct.Sphere(radius=0.1), places[1::2], density=1000.0, name="balls")
     room = ct.Box(center=(0.0, 1.0, 0.0), size=(0.7, 2.0, 0.7), inside=True)
     world = ct.World([boxes, balls], colliders=[room])
     for _ in range(400):

@@ -20,7 +20,7 @@ bodies:
     transform: {scale: 2, translate: [3, 1, 0]}
     grid: {counts: [2, 3, 4], spacing: [0.5, 0.5, 0.5], jitter: 0.01}
     density: 500
-    initial: {velocity: [1, 0, 0], spin: [0, 0, 2]}
+    initial: {velocity: [1, 0, 0], angular_velocity: [0, 0, 2]}
 joints:
   - {type: hinge, a: door, point: [0, 0, 0], axis: [0, 1, 0], limits: [-90, 90], motor: {speed: 2, strength: 1000}}
 colliders:
@@ -37,7 +37,7 @@ def test_a_scene_makes_rigid_bodies_and_joints():
     assert balls.mass_each == pytest.approx(500.0 * 4.0 / 3.0 * np.pi * 0.2**3)
     for _ in world.run(0.1, 60):
         pass
-    assert door.spin[1] == pytest.approx(2.0, rel=1e-6)
+    assert door.angular_velocity[1] == pytest.approx(2.0, rel=1e-6)
     assert balls.center_velocities[:, 0] == pytest.approx(np.ones(24))
     frame = world.frame()
     assert frame["balls"].kind == "rigid"

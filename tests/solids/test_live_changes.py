@@ -21,7 +21,7 @@ def make_beam(**options):
 def test_a_changed_integrator_steps_like_one_given_at_the_start(integrator):
     changed, given = make_beam(name="a"), make_beam(name="b", integrator=integrator)
     changed.set_integrator(integrator)
-    apart = ct.Contact(pairs={("a", "b"): {"touch": False}})
+    apart = ct.Contact(pairs={("a", "b"): {"collide": False}})
     world = ct.World([changed, given], dt=0.005, contact=apart)
     for _ in range(10):
         world.step()

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.contact import Obstacles
+from continua.collision import ColliderSet
 
 
 def test_a_moving_shape_is_where_its_motion_puts_it():
     turn = ct.Motion.rotate((0, 0, 1), (1, 0, 0), np.pi / 2)
     ball = ct.Sphere((2, 0, 0), 0.5, motion=turn + ct.Motion.translate((0, 0, 3)))
     # after one second the centre has gone a quarter around (1, 0, 0), and up by 3
-    gaps, normals, velocity = ball.meet(np.array([[1.0, 2.0, 3.0]]), 1.0, 1e-6)
+    gaps, normals, velocity = ball.distances_at(np.array([[1.0, 2.0, 3.0]]), 1.0, 1e-6)
     assert gaps == pytest.approx(0.5)
     np.testing.assert_allclose(normals, [[0, 1, 0]], atol=1e-9)
     np.testing.assert_allclose(velocity, [[-np.pi, 0, 3]], atol=1e-4)  # w x r of the point itself
-    with pytest.raises(ct.InputError, match="must keep its shape"):
+    with pytest.raises(ct.InputError, match="must be rigid"):
         ct.Sphere((0, 0, 0), 1.0, motion=ct.Motion(lambda t, x: (1 + t) * x)).pose(1.0)
 
 
@@ -84,11 +84,11 @@ def test_distance_to_a_gear():
             ct.Gear(**wrong)
 
 
-def test_contacts_tell_the_velocity_of_the_obstacle():
+def test_contacts_have_the_velocity_of_the_collider():
     ball = ct.Sphere((0, 0, 0), 1.0, motion=ct.Motion.translate((0, 2, 0)))
-    found = Obstacles([ball]).look(np.array([[5.0, 0, 0], [0.0, 0.9, 0.0]]), 0.0, 0.1).near(0.01)
-    assert found.which.tolist() == [1]
-    np.testing.assert_allclose(found.surface, [[0, 2, 0]])
+    found = ColliderSet([ball]).query(np.array([[5.0, 0, 0], [0.0, 0.9, 0.0]]), 0.0, 0.1).find_close(0.01)
+    assert found.point.tolist() == [1]
+    np.testing.assert_allclose(found.surface_velocity, [[0, 2, 0]])
     np.testing.assert_allclose(found.gap, [-0.1])
 
 

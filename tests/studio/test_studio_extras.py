@@ -12,7 +12,7 @@ from continua.studio.snapshot import Opening, Snapshot, Stats
 
 
 def _world():
-    boxes = ct.RigidGroup(ct.Box(size=(1, 1, 1)), [[0, 0.5, 0], [0, 1.5, 0]], density=100.0, name="boxes")
+    boxes = ct.RigidInstances(ct.Box(size=(1, 1, 1)), [[0, 0.5, 0], [0, 1.5, 0]], density=100.0, name="boxes")
     ball = ct.RigidBody(ct.Sphere((3, 2, 0), 0.2), density=100.0, name="ball")
     hung = [ct.joints.Ball(ball, None, point=(3, 3, 0))]
     return ct.World([boxes, ball], colliders=[ct.Plane()], joints=hung), boxes

@@ -30,4 +30,4 @@ def test_added_forces_act_on_soft_and_rigid_bodies_for_one_step():
     momentum = soft._node_mass @ soft.velocities
     np.testing.assert_allclose(momentum, [0.01 * soft.mass_total, 0, 0], atol=1e-10 * soft.mass_total)
     np.testing.assert_allclose(ball.velocity, [0.02, 0, 0], atol=1e-12)
-    np.testing.assert_allclose(ball.spin, [0, 0.005 / (0.4 * 2.0 * 0.01), 0], atol=1e-12)
+    np.testing.assert_allclose(ball.angular_velocity, [0, 0.005 / (0.4 * 2.0 * 0.01), 0], atol=1e-12)

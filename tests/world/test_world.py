@@ -162,7 +162,7 @@ def test_states_that_do_not_fit_are_refused():
 
 def test_divergence_names_body_and_step_and_keeps_the_last_good_state():
     good, bad = beam(), beam()
-    apart = ct.Contact(pairs={("good", "bad"): {"touch": False}})  # they are at the same place
+    apart = ct.Contact(pairs={("good", "bad"): {"collide": False}})  # they are at the same place
     world = ct.World([good, bad], contact=apart)
     for _ in range(3):
         world.step()

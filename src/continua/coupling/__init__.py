@@ -1,7 +1,7 @@
 """Bodies that touch: who may meet whom in a step, and the solution of their systems together."""
 
+from continua.coupling.contact import ContactStepper
 from continua.coupling.fluid.grid_forces import couple_grid_fluids
 from continua.coupling.fluid.sph_boundary import SphBodyCoupling
-from continua.coupling.meeting import Meeting
 
-__all__ = ["Meeting", "SphBodyCoupling", "couple_grid_fluids"]
+__all__ = ["ContactStepper", "SphBodyCoupling", "couple_grid_fluids"]

@@ -6,6 +6,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
+from continua.numerics.closest_points import closest_point_triangle, row3
 
 
 @inline
@@ -78,48 +79,14 @@ def _box_distance(lower, upper, node, x, y, z):
 
 
 @inline
-def _segment(ax, ay, az, bx, by, bz):
-    """Return how far along b, from 0 to 1, the point of the segment 0..b nearest to a lies."""
-    length = bx * bx + by * by + bz * bz
-    if length <= 0.0:
-        return 0.0
-    return min(1.0, max(0.0, (ax * bx + ay * by + az * bz) / length))
-
-
-@inline
-def _triangle(points, triangles, t, x, y, z):
-    """Return where triangle t is nearest to (x, y, z), barycentric, and the squared distance."""
-    i, j, k = triangles[t, 0], triangles[t, 1], triangles[t, 2]
-    ux, uy, uz = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
-    vx, vy, vz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
-    px, py, pz = x - points[i, 0], y - points[i, 1], z - points[i, 2]
-    uu, uv, vv = ux * ux + uy * uy + uz * uz, ux * vx + uy * vy + uz * vz, vx * vx + vy * vy + vz * vz
-    pu, pv = px * ux + py * uy + pz * uz, px * vx + py * vy + pz * vz
-    area = uu * vv - uv * uv
-    b, c = 0.0, 0.0
-    distance = np.inf
-    if area > 0.0:
-        s, r = (vv * pu - uv * pv) / area, (uu * pv - uv * pu) / area
-        if s >= 0.0 and r >= 0.0 and s + r <= 1.0:
-            dx, dy, dz = px - s * ux - r * vx, py - s * uy - r * vy, pz - s * uz - r * vz
-            return 1.0 - s - r, s, r, dx * dx + dy * dy + dz * dz
-    along = _segment(px, py, pz, ux, uy, uz)
-    dx, dy, dz = px - along * ux, py - along * uy, pz - along * uz
-    distance = dx * dx + dy * dy + dz * dz
-    b = along
-    along = _segment(px, py, pz, vx, vy, vz)
-    dx, dy, dz = px - along * vx, py - along * vy, pz - along * vz
-    here = dx * dx + dy * dy + dz * dz
-    if here < distance:
-        distance, b, c = here, 0.0, along
-    along = _segment(px - ux, py - uy, pz - uz, vx - ux, vy - uy, vz - uz)
-    dx = px - ux - along * (vx - ux)
-    dy = py - uy - along * (vy - uy)
-    dz = pz - uz - along * (vz - uz)
-    here = dx * dx + dy * dy + dz * dz
-    if here < distance:
-        distance, b, c = here, 1.0 - along, along
-    return 1.0 - b - c, b, c, distance
+def _triangle(points, triangles, t, p):
+    """Return where triangle t is nearest to p, barycentric, and the squared distance."""
+    a, b, c = row3(points, triangles[t, 0]), row3(points, triangles[t, 1]), row3(points, triangles[t, 2])
+    w = closest_point_triangle(p, a, b, c)
+    dx = p[0] - a[0] - w[1] * (b[0] - a[0]) - w[2] * (c[0] - a[0])
+    dy = p[1] - a[1] - w[1] * (b[1] - a[1]) - w[2] * (c[1] - a[1])
+    dz = p[2] - a[2] - w[1] * (b[2] - a[2]) - w[2] * (c[2] - a[2])
+    return w[0], w[1], w[2], dx * dx + dy * dy + dz * dz
 
 
 @kernel_pair
@@ -163,7 +130,7 @@ def nearest_triangles(
                 facing = normals[t, 0] * nx + normals[t, 1] * ny + normals[t, 2] * nz
                 if not free and facing <= 0.0:
                     continue
-                b0, b1, b2, distance = _triangle(points, triangles, t, x, y, z)
+                b0, b1, b2, distance = _triangle(points, triangles, t, (x, y, z))
                 if distance < best or (distance == best and t < nearest[q]):
                     best = distance
                     nearest[q] = t

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
+from continua.numerics.rotations import rotation_matrix
 
-__all__ = ["apply_transform", "rotation_matrix"]
+__all__ = ["apply_transform"]
 
 
 def _vector(values: ArrayLike, what: str) -> NDArray[np.float64]:
@@ -18,22 +19,6 @@ def _vector(values: ArrayLike, what: str) -> NDArray[np.float64]:
     if vector.shape != (3,) or not np.isfinite(vector).all():
         raise InputError(f"{what} must be three finite numbers, not {values!r}")
     return vector
-
-
-def rotation_matrix(rotate: ArrayLike) -> NDArray[np.float64]:
-    """Return the matrix of a rotation given as axis times angle [rad] or already as a matrix [3, 3]."""
-    given = np.asarray(rotate, dtype=np.float64)
-    if given.shape == (3, 3):
-        if not np.allclose(given @ given.T, np.eye(3), atol=1e-9) or np.linalg.det(given) < 0:
-            raise InputError("rotate must be a rotation matrix: orthogonal with determinant 1")
-        return given
-    vector = _vector(rotate, "rotate")
-    angle = float(np.linalg.norm(vector))
-    if angle == 0.0:
-        return np.eye(3)
-    x, y, z = vector / angle
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
 
 
 def apply_transform(

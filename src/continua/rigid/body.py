@@ -1,4 +1,4 @@
-"""Rigid bodies: one, or many copies of one shape that are simulated, drawn and saved together."""
+"""Rigid bodies: one, or many instances of one shape that are simulated, drawn and saved together."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact import Shape
-from continua.contact.options import check_constant
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, frozen
+from continua.geometry import Pose, Shape
+from continua.geometry.surface_coefficients import check_coefficient
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.motion import Motion
+from continua.numerics.rotations import matrices_from_quaternions, quaternion_from_matrix, rotation_matrix
+from continua.rigid.geometry import geometry_of
 from continua.rigid.pull import RigidPull
-from continua.rigid.solid import solid_of
-from continua.rigid.turning import as_matrix, from_quaternions, to_quaternion
 from continua.surroundings import Surroundings, as_vector
 from continua.values import isfinite
 
-__all__ = ["RigidBody", "RigidGroup"]
+__all__ = ["RigidBody", "RigidInstances"]
 
 _CORNERS = np.vstack([np.zeros(3), np.eye(3)])
 
 
-class RigidGroup:
-    """Copies of one solid that move on their own: a heap of marbles, a wall of bricks.
+class RigidInstances:
+    """Instances of one shape that move independently: a pile of marbles, a wall of bricks.
 
     Args:
         shape: A `Sphere`, `Box`, `Capsule` or `Cylinder`, or a closed mesh. Mass, centre and inertia come from it.
-        places: Where the copies stand [m], shape [k, 3]: how far each is moved from where the shape is.
-        rotations: How each is turned about its centre of mass: rotation vectors [rad], shape [k, 3].
+        translations: Displacement of each instance from the shape's position [m], shape [k, 3].
+        rotations: Rotation of each about its centre of mass: rotation vectors [rad], shape [k, 3].
         density: Density [kg/m3].
-        mass: Mass of each copy [kg], instead of a density.
-        friction: Coulomb's coefficient of its own; None takes the world's.
-        restitution: Part of the normal speed that a hit gives back, of its own; None takes the world's.
-        velocity: Velocity at the start [m/s], one for all [3] or one each [k, 3].
-        spin: Angular velocity at the start [rad/s], likewise.
-        motion: A prescribed rigid motion: the copies push others and nothing moves them.
+        mass: Mass of each instance [kg], instead of a density.
+        friction: Coulomb's friction coefficient; None uses the world's.
+        restitution: Coefficient of restitution; None uses the world's.
+        velocity: Initial velocity [m/s], for all [3] or each [k, 3].
+        angular_velocity: Initial angular velocity [rad/s], for all [3] or each [k, 3].
+        motion: A prescribed rigid motion: the instances push others and nothing moves them.
         color: RGB in 0..1 for plain pictures.
         name: Name, unique in a world.
     """
@@ -48,7 +48,7 @@ class RigidGroup:
     def __init__(
         self,
         shape: Shape | SurfaceMesh | VolumeMesh,
-        places: ArrayLike,
+        translations: ArrayLike,
         *,
         rotations: ArrayLike | None = None,
         density: float | None = None,
@@ -56,78 +56,89 @@ class RigidGroup:
         friction: float | None = None,
         restitution: float | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
-        spin: ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         motion: Motion | None = None,
         color: tuple[float, float, float] | None = None,
         name: str = "",
     ) -> None:
         self.name = name
         self.color = color
-        check_constant(friction, "the friction of a rigid body")
-        check_constant(restitution, "the restitution of a rigid body", 1.0)
+        check_coefficient(friction, "the friction of a rigid body")
+        check_coefficient(restitution, "the restitution of a rigid body", 1.0)
         self.friction, self.restitution = friction, restitution
         if motion is not None and not isinstance(motion, Motion):
             raise InputError(f"a rigid body's motion must be a Motion, not {type(motion).__name__}")
         self.motion = motion
-        self.solid = solid_of(shape)
-        self.mass_each = self._start_mass = _mass(density, mass, self.solid.volume)
-        shifts = _table(places, "places")
+        self.geometry = geometry_of(shape)
+        self.mass_each = self._start_mass = _mass(density, mass, self.geometry.volume)
+        shifts = _table(translations, "translations")
         count = len(shifts)
-        self._rest_x = self.solid.center + shifts
-        turns = np.zeros((count, 3)) if rotations is None else _table(rotations, "rotations", count)
-        self._rest_q = np.stack([to_quaternion(as_matrix(turn) @ self.solid.turn) for turn in turns])
-        self._start_v = np.concatenate(
-            [_table(velocity, "velocity", count), _table(spin, "spin", count)], axis=1
+        self.rest_centers = self.geometry.center + shifts
+        vectors = np.zeros((count, 3)) if rotations is None else _table(rotations, "rotations", count)
+        self._rest_q = np.stack(
+            [quaternion_from_matrix(rotation_matrix(vector) @ self.geometry.rotation) for vector in vectors]
         )
-        self._x, self._q, self._v = self._rest_x.copy(), self._rest_q.copy(), self._start_v.copy()
+        self._start_v = np.concatenate(
+            [_table(velocity, "velocity", count), _table(angular_velocity, "angular_velocity", count)], axis=1
+        )
+        self._x, self._q, self._v = self.rest_centers.copy(), self._rest_q.copy(), self._start_v.copy()
         self._load = np.zeros((count, 6))  # forces and torques
-        self._passing: NDArray[np.float64] | None = None  # those of the next step alone
-        self._burden: NDArray[np.float64] | None = None  # and masses
+        self._step_loads: NDArray[np.float64] | None = None  # forces and torques of the next step only
+        self._added_mass: NDArray[np.float64] | None = None  # added masses of the next step only
         self._pulls: list[RigidPull] = []
         self._contacts = ContactForces.none()
         self._surroundings = Surroundings()
 
-    # --- what it is -------------------------------------------------------------------------------------
+    # --- properties -------------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:
-        """Number of copies."""
-        return len(self._rest_x)
+        """Number of instances."""
+        return len(self.rest_centers)
 
     @property
     def node_count(self) -> int:
         """Number of nodes of all surfaces."""
-        return self.count * self.solid.surface.node_count
+        return self.count * self.geometry.surface.node_count
 
     @property
     def mass_total(self) -> float:
-        """Mass of all copies [kg]."""
+        """Mass of all instances [kg]."""
         return self.count * self.mass_each
 
     @property
     def inertia(self) -> NDArray[np.float64]:
-        """Principal moments of inertia of one copy [kg m2], shape [3]."""
-        return self.mass_each * self.solid.inertia
+        """Principal moments of inertia of one instance [kg m2], shape [3]."""
+        return self.mass_each * self.geometry.inertia
 
     @property
-    def centers(self) -> NDArray[np.float64]:
+    def centers_of_mass(self) -> NDArray[np.float64]:
         """Centres of mass [m], shape [k, 3]; a copy."""
         return self._x.copy()
 
     @property
     def rotations(self) -> NDArray[np.float64]:
         """Rotations from the start, shape [k, 3, 3]."""
-        return from_quaternions(self._q) @ np.swapaxes(from_quaternions(self._rest_q), 1, 2)
+        return matrices_from_quaternions(self._q) @ np.swapaxes(matrices_from_quaternions(self._rest_q), 1, 2)
 
     @property
     def center_velocities(self) -> NDArray[np.float64]:
-        """Velocities of the centres [m/s], shape [k, 3]; a copy."""
+        """Velocities of the centres of mass [m/s], shape [k, 3]; a copy."""
         return self._v[:, :3].copy()
 
     @property
-    def spins(self) -> NDArray[np.float64]:
+    def angular_velocities(self) -> NDArray[np.float64]:
         """Angular velocities [rad/s], shape [k, 3]; a copy."""
         return self._v[:, 3:].copy()
+
+    def pose(self, instance: int) -> Pose:
+        """Return the pose of the principal axes of an instance; the translation is its centre of mass."""
+        rotation = matrices_from_quaternions(self._q[instance : instance + 1])[0]
+        return Pose(rotation, self._x[instance].copy())
+
+    def twist(self, instance: int) -> NDArray[np.float64]:
+        """Return velocity [m/s] and angular velocity [rad/s] of an instance, shape [6]; a copy."""
+        return self._v[instance].copy()
 
     @property
     def positions(self) -> NDArray[np.float64]:
@@ -137,12 +148,12 @@ class RigidGroup:
     @cached_property
     def rest_positions(self) -> NDArray[np.float64]:
         """The same nodes at the start [m], shape [n, 3]."""
-        return frozen(self._placed(self._rest_x, self._rest_q))
+        return frozen(self._placed(self.rest_centers, self._rest_q))
 
     @cached_property
     def triangles(self) -> NDArray[np.int32]:
-        """The surfaces of all copies over the nodes, outward oriented, shape [m, 3]."""
-        one = self.solid.surface
+        """The surfaces of all instances over the nodes, outward oriented, shape [m, 3]."""
+        one = self.geometry.surface
         starts = one.node_count * np.arange(self.count, dtype=np.int32)
         return frozen((one.triangles[None] + starts[:, None, None]).reshape(-1, 3).astype(np.int32))
 
@@ -154,27 +165,27 @@ class RigidGroup:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was repaired or remarkable when the mesh was made, one sentence each."""
-        return self.solid.notes
+        """Repairs and remarks from when the mesh was made, one sentence each."""
+        return self.geometry.notes
 
     def facts(self) -> dict[str, int | str]:
-        """Return the number of copies, for reports."""
-        return {"kind": "rigid", "copies": self.count}
+        """Return the number of instances, for reports."""
+        return {"kind": "rigid", "instances": self.count}
 
     def shape_bytes(self) -> bytes:
         """Return the geometry as bytes; a run may only go on with the same."""
-        return self.solid.surface.points.tobytes() + self._rest_x.tobytes() + self._rest_q.tobytes()
+        return self.geometry.surface.points.tobytes() + self.rest_centers.tobytes() + self._rest_q.tobytes()
 
-    # --- what acts on it --------------------------------------------------------------------------------
+    # --- loads --------------------------------------------------------------------------------
 
-    def set_velocity(self, velocity: ArrayLike = (0, 0, 0), spin: ArrayLike = (0, 0, 0)) -> None:
-        """Start, now and after `reset`, with velocities [m/s] and spins [rad/s], for all [3] or each [k, 3]."""
+    def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
+        """Set velocities [m/s] and angular velocities [rad/s] now and after `reset`, for all [3] or each [k, 3]."""
         self._start_v[:, :3] = _table(velocity, "velocity", self.count)
-        self._start_v[:, 3:] = _table(spin, "spin", self.count)
+        self._start_v[:, 3:] = _table(angular_velocity, "angular_velocity", self.count)
         self._v[:] = self._start_v
 
     def push(self, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
-        """Load the centres with forces [N] and torques [N m] from now on, for all [3] or each [k, 3]."""
+        """Apply forces [N] at the centres and torques [N m] from now on, for all [3] or each [k, 3]."""
         self._load[:, :3] = _table(force, "force", self.count)
         self._load[:, 3:] = _table(torque, "torque", self.count)
 
@@ -182,72 +193,76 @@ class RigidGroup:
         self,
         force: ArrayLike = (0, 0, 0),
         torque: ArrayLike = (0, 0, 0),
-        burden: NDArray[np.float64] | None = None,
+        added_mass: NDArray[np.float64] | None = None,
     ) -> None:
-        """Add forces [N] at the centres and torques [N m], for all [3] or each [k, 3], for the next step alone.
+        """Add forces [N] at the centres and torques [N m], for all [3] or each [k, 3], for the next step only.
 
-        This is how other parts of a world, such as a fluid, act on a body; see `World.exchange`. A `burden` [kg], shape
-        [k], is mass that has to be moved along in that step, as inertia without weight, spread out as the body's own.
+        Other parts of a world, such as a fluid, act on a body in this way; see `World.exchange`. An `added_mass` [kg],
+        shape [k], is inertia without weight in that step, distributed like the body's own mass.
         """
-        if self._passing is None:
-            self._passing = np.zeros((self.count, 6))
-        self._passing[:, :3] += np.asarray(force)
-        self._passing[:, 3:] += np.asarray(torque)
-        if burden is not None:
-            self._burden = burden.copy() if self._burden is None else self._burden + burden
+        if self._step_loads is None:
+            self._step_loads = np.zeros((self.count, 6))
+        self._step_loads[:, :3] += np.asarray(force)
+        self._step_loads[:, 3:] += np.asarray(torque)
+        if added_mass is not None:
+            self._added_mass = (
+                added_mass.copy() if self._added_mass is None else self._added_mass + added_mass
+            )
 
     def added(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None] | None:
-        """Return what `add_force` added: forces and torques, each [k, 3], and burdens [k] or None; or None."""
-        if self._passing is None:
+        """Return what `add_force` added: forces and torques, each [k, 3], and added masses [k] or None; or None."""
+        if self._step_loads is None:
             return None
-        return self._passing[:, :3].copy(), self._passing[:, 3:].copy(), self._burden
+        return self._step_loads[:, :3].copy(), self._step_loads[:, 3:].copy(), self._added_mass
 
     def forget_added(self) -> None:
-        """Take back what `add_force` added."""
-        self._passing = self._burden = None
+        """Clear what `add_force` added."""
+        self._step_loads = self._added_mass = None
 
-    def note_contact(self, points: NDArray[np.float64], forces: NDArray[np.float64]) -> None:
-        """Hear of the contact forces of the last step [N] and the points where they act [m], shape [c, 3] each."""
+    def set_contact_forces(self, points: NDArray[np.float64], forces: NDArray[np.float64]) -> None:
+        """Set the contact forces of the last step [N] and their points of application [m], shape [c, 3] each."""
         self._contacts = ContactForces(frozen(points), frozen(forces))
 
     @property
-    def _moved_masses(self) -> NDArray[np.float64]:
-        """Mass of each copy with its burden [kg], shape [k]."""
+    def _effective_masses(self) -> NDArray[np.float64]:
+        """Mass of each instance with its added mass [kg], shape [k]."""
         own = np.full(self.count, self.mass_each)
-        return own if self._burden is None else own + self._burden
+        return own if self._added_mass is None else own + self._added_mass
 
     @property
     def _loads(self) -> NDArray[np.float64]:
         """All forces [N] and torques [N m] of the next step, shape [k, 6]."""
-        return self._load if self._passing is None else self._load + self._passing
+        return self._load if self._step_loads is None else self._load + self._step_loads
 
     def pull(
-        self, point: ArrayLike, target: ArrayLike, stiffness: float | None = None, *, copy: int = 0
+        self, point: ArrayLike, target: ArrayLike, stiffness: float | None = None, *, instance: int = 0
     ) -> RigidPull:
-        """Draw a point of a copy to a target by a damped spring.
+        """Pull a point of an instance to a target by a damped spring.
 
         Args:
-            point: The point where it is now [m].
-            target: Where it is drawn to [m].
-            stiffness: Of the spring [N/m]; None suits the mass.
-            copy: Number of the copy.
+            point: Current position of the point [m].
+            target: Target position [m].
+            stiffness: Stiffness of the spring [N/m]; None is chosen from the mass.
+            instance: Number of the instance.
         """
-        turn = from_quaternions(self._q[copy : copy + 1])[0]
-        own = (as_vector(point, "the point of a pull") - self._x[copy]) @ turn
-        pull = RigidPull(self, copy, own, target, self.pull_stiffness if stiffness is None else stiffness)
+        pose = self.pose(instance)
+        local = (as_vector(point, "the point of a pull") - pose.translation) @ pose.rotation
+        pull = RigidPull(
+            self, instance, local, target, self.pull_stiffness if stiffness is None else stiffness
+        )
         self._pulls.append(pull)
         return pull
 
     @property
     def pull_stiffness(self) -> float:
-        """Stiffness of a pull that suits the mass [N/m]: a swing of a quarter of a second."""
+        """Default stiffness of a pull [N/m]: with the mass, a period of a quarter of a second."""
         return self.mass_each * (2.0 * np.pi / 0.25) ** 2
 
     def pull_face(self, triangle: int, weights: ArrayLike, stiffness: float | None = None) -> RigidPull:
         """Pull at a point of a surface triangle; the target starts there."""
         nodes = self.triangles[triangle]
         point = np.asarray(weights, dtype=np.float64) @ self.positions[nodes]
-        return self.pull(point, point, stiffness, copy=int(nodes[0]) // self.solid.surface.node_count)
+        return self.pull(point, point, stiffness, instance=int(nodes[0]) // self.geometry.surface.node_count)
 
     # --- the body in a world ------------------------------------------------------------------------------
 
@@ -256,26 +271,27 @@ class RigidGroup:
         self._surroundings = surroundings
 
     def pose_at(self, time: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return where a prescribed motion puts the copies at `time` [s]: centres [k, 3] and quaternions [k, 4]."""
+        """Return the poses of a prescribed motion at `time` [s]: centres [k, 3] and quaternions [k, 4]."""
         assert self.motion is not None
         corners = self.motion.at(time, _CORNERS)
-        turn = (corners[1:] - corners[0]).T
-        if not np.allclose(turn.T @ turn, np.eye(3), atol=1e-6):
+        rotation = (corners[1:] - corners[0]).T
+        if not np.allclose(rotation.T @ rotation, np.eye(3), atol=1e-6):
             raise InputError(
-                f"the motion of '{self.name}' must keep its shape; at t = {time:g} s it does not"
+                f"the motion of '{self.name}' must be rigid; at t = {time:g} s it deforms the body"
             )
-        rest = from_quaternions(self._rest_q)
-        return self._rest_x @ turn.T + corners[0], np.stack([to_quaternion(turn @ one) for one in rest])
+        rest = matrices_from_quaternions(self._rest_q)
+        quaternions = np.stack([quaternion_from_matrix(rotation @ one) for one in rest])
+        return self.rest_centers @ rotation.T + corners[0], quaternions
 
     def energy(self) -> dict[str, float]:
         """Return kinetic and gravitational energy [J]; the latter is zero at the start."""
         if self.motion is not None:
             return {"kinetic": 0.0, "elastic": 0.0, "gravity": 0.0}
-        own = np.einsum("kji,kj->ki", from_quaternions(self._q), self._v[:, 3:])
+        own = np.einsum("kji,kj->ki", matrices_from_quaternions(self._q), self._v[:, 3:])
         kinetic = 0.5 * self.mass_each * float((self._v[:, :3] ** 2).sum()) + 0.5 * float(
             (own**2 @ self.inertia).sum()
         )
-        fall = float(((self._x - self._rest_x) @ self._surroundings.gravity).sum())
+        fall = float(((self._x - self.rest_centers) @ self._surroundings.gravity).sum())
         return {"kinetic": kinetic, "elastic": 0.0, "gravity": -self.mass_each * fall}
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
@@ -300,14 +316,14 @@ class RigidGroup:
         )
 
     def state(self) -> dict[str, NDArray]:
-        """Return everything that a bit-equal restart needs, besides the world's contacts."""
+        """Return everything that a bitwise identical restart needs, besides the world's contacts."""
         state = {"centers": self._x.copy(), "quaternions": self._q.copy(), "velocities": self._v.copy()}
         if self.mass_each != self._start_mass:
             state["mass"] = np.array(self.mass_each)
         return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over a state from `state()`."""
+        """Restore a state from `state()`."""
         targets = {"centers": self._x, "quaternions": self._q, "velocities": self._v}
         for key, target in targets.items():
             if key not in state:
@@ -323,28 +339,28 @@ class RigidGroup:
         self._contacts = ContactForces.none()
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Return to the start."""
         self._contacts = ContactForces.none()
         self.mass_each = self._start_mass
-        self._x[:], self._q[:], self._v[:] = self._rest_x, self._rest_q, self._start_v
+        self._x[:], self._q[:], self._v[:] = self.rest_centers, self._rest_q, self._start_v
 
     def __repr__(self) -> str:
-        return f"RigidGroup({self.name!r}, {self.count} copies of {self.mass_each:g} kg)"
+        return f"RigidInstances({self.name!r}, {self.count} instances of {self.mass_each:g} kg)"
 
-    # --- inside -------------------------------------------------------------------------------------------
+    # --- internals -------------------------------------------------------------------------------------------
 
     def _placed(self, x: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-        points = self.solid.surface.points
-        return (np.einsum("kij,pj->kpi", from_quaternions(q), points) + x[:, None]).reshape(-1, 3)
+        points = self.geometry.surface.points
+        return (np.einsum("kij,pj->kpi", matrices_from_quaternions(q), points) + x[:, None]).reshape(-1, 3)
 
 
-class RigidBody(RigidGroup):
+class RigidBody(RigidInstances):
     """One rigid body.
 
     Args:
-        shape: A `Sphere`, `Box`, `Capsule` or `Cylinder`, or a closed mesh, where it stands at the start.
-        **options: `density` or `mass`, `friction`, `restitution`, `velocity`, `spin`, `motion`, `color` and `name`,
-            as for `RigidGroup`.
+        shape: A `Sphere`, `Box`, `Capsule` or `Cylinder`, or a closed mesh, at its initial position.
+        **options: `density` or `mass`, `friction`, `restitution`, `velocity`, `angular_velocity`, `motion`, `color`
+            and `name`, as for `RigidInstances`.
     """
 
     def __init__(self, shape: Shape | SurfaceMesh | VolumeMesh, **options: Any) -> None:
@@ -357,10 +373,10 @@ class RigidBody(RigidGroup):
 
     @mass.setter
     def mass(self, value: float) -> None:
-        self.mass_each = _mass(None, value, self.solid.volume)
+        self.mass_each = _mass(None, value, self.geometry.volume)
 
     @property
-    def center(self) -> NDArray[np.float64]:
+    def center_of_mass(self) -> NDArray[np.float64]:
         """Centre of mass [m], shape [3]; a copy."""
         return self._x[0].copy()
 
@@ -371,7 +387,7 @@ class RigidBody(RigidGroup):
 
     @property
     def velocity(self) -> NDArray[np.float64]:
-        """Velocity of the centre [m/s], shape [3]; set it at any time."""
+        """Velocity of the centre of mass [m/s], shape [3]; set it at any time."""
         return self._v[0, :3].copy()
 
     @velocity.setter
@@ -379,16 +395,16 @@ class RigidBody(RigidGroup):
         self._v[0, :3] = as_vector(value, "velocity")
 
     @property
-    def spin(self) -> NDArray[np.float64]:
+    def angular_velocity(self) -> NDArray[np.float64]:
         """Angular velocity [rad/s], shape [3]; set it at any time."""
         return self._v[0, 3:].copy()
 
-    @spin.setter
-    def spin(self, value: ArrayLike) -> None:
-        self._v[0, 3:] = as_vector(value, "spin")
+    @angular_velocity.setter
+    def angular_velocity(self, value: ArrayLike) -> None:
+        self._v[0, 3:] = as_vector(value, "angular_velocity")
 
     def facts(self) -> dict[str, int | str]:
-        """Return what it is, for reports."""
+        """Return its kind, for reports."""
         return {"kind": "rigid"}
 
     def __repr__(self) -> str:
@@ -402,14 +418,14 @@ def _mass(density: float | None, mass: float | None, volume: float) -> float:
     assert value is not None
     if not (isfinite(value) and value > 0.0):
         raise InputError(
-            f"a rigid body's {name} must be a finite number greater than 0, not {value}; one that nothing moves gets "
-            "a motion instead"
+            f"a rigid body's {name} must be a finite number greater than 0, not {value}; give a body that "
+            "nothing moves a motion instead"
         )
     return float(value) * volume if mass is None else float(value)
 
 
 def _table(values: ArrayLike, what: str, count: int | None = None) -> NDArray[np.float64]:
-    """Return one row of three finite numbers for each copy."""
+    """Return one row of three finite numbers per instance."""
     try:
         table = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

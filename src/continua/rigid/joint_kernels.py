@@ -1,24 +1,35 @@
-"""Compiled rows of joints: what is wrong with each, and how velocities change that."""
+"""Compiled constraint rows of joints: their errors and Jacobians."""
 
 from __future__ import annotations
 
 from math import atan2
 
-from continua.contact.direct import BIAS, LAMBDA, LEAST, MOST
-from continua.contact.impulses import turned
+from continua.contact_solver.rigid_contact_layout import rotate
+from continua.contact_solver.rigid_direct import BIAS, LAMBDA, MAX_IMPULSE, MIN_IMPULSE
 from continua.numerics import inline, kernel
 
 __all__ = ["correct_rows", "row_errors", "write_rows"]
 
 # kinds of rows
-POINT, TILT, TURN, ACROSS, ANGLE_LOW, ANGLE_HIGH, WAY_LOW, WAY_HIGH, SPIN, SLIDE = range(10)
-# columns of D: places on both pieces, axis on both, two vectors across it on the second, one across on the first
-# (own axes), and the rotation from the second to the first at the start, row by row
-PLACE_A, PLACE_B, AXIS_A, AXIS_B, SIDE_1, SIDE_2, MARK_A, START = 0, 3, 6, 9, 12, 15, 18, 21
+(
+    POINT,
+    TILT,
+    ROTATION,
+    ACROSS,
+    ANGLE_LOW,
+    ANGLE_HIGH,
+    TRANSLATION_LOW,
+    TRANSLATION_HIGH,
+    ANGULAR_MOTOR,
+    LINEAR_MOTOR,
+) = range(10)
+# columns of D: anchors on both bodies, axis on both, two vectors across it on the second, one across on the first
+# (in own axes), and the rotation from the second to the first at the start, row by row
+ANCHOR_A, ANCHOR_B, AXIS_A, AXIS_B, SIDE_1, SIDE_2, REFERENCE_A, REST_ROTATION = 0, 3, 6, 9, 12, 15, 18, 21
 WIDTH = 30
 
-_BACK = 0.01  # m/s or rad/s: what is left of an error goes back no faster
-_RATE = 0.2  # part of an overrun limit that is taken back in a small step
+_MAX_CORRECTION_SPEED = 0.01  # m/s or rad/s: largest speed with which errors are corrected
+_LIMIT_CORRECTION_RATE = 0.2  # fraction of an exceeded limit that is corrected in a substep
 
 
 @inline
@@ -32,8 +43,8 @@ def _dot(a, b):
 
 
 @inline
-def _line(J, m, d, ra, rb):
-    """Write the row of d . (velocity of a's place - velocity of b's place)."""
+def _linear_row(J, m, d, ra, rb):
+    """Write the row of d . (velocity of a's anchor - velocity of b's anchor)."""
     ta, tb = _cross(ra, d), _cross(rb, d)
     for k in range(3):
         J[m, k], J[m, 6 + k] = d[k], -d[k]
@@ -41,7 +52,7 @@ def _line(J, m, d, ra, rb):
 
 
 @inline
-def _turning(J, m, d):
+def _angular_row(J, m, d):
     """Write the row of d . (angular velocity of a - of b)."""
     for k in range(3):
         J[m, k] = J[m, 6 + k] = 0.0
@@ -49,12 +60,12 @@ def _turning(J, m, d):
 
 
 @inline
-def _error_turn(R, a, b, D, j):
-    """Return the rotation vector (its sine) from where a should be, as b stands, to where it is."""
+def _rotation_error(R, a, b, D, j):
+    """Return the rotation vector (its sine) of a against its rest rotation relative to b."""
     ex, ey, ez = 0.0, 0.0, 0.0
     # columns of R_a against those of R_b S, half the sum of their cross products
     for c in range(3):
-        x, y, z = D[j, START + c], D[j, START + 3 + c], D[j, START + 6 + c]
+        x, y, z = D[j, REST_ROTATION + c], D[j, REST_ROTATION + 3 + c], D[j, REST_ROTATION + 6 + c]
         bc = (
             R[b, 0] * x + R[b, 1] * y + R[b, 2] * z,
             R[b, 3] * x + R[b, 4] * y + R[b, 5] * z,
@@ -66,98 +77,98 @@ def _error_turn(R, a, b, D, j):
 
 
 @inline
-def _row(kind, part, X, R, a, b, D, j, J, m):
+def _row(kind, component, X, R, a, b, D, j, J, m):
     """Write row m of a joint and return its error [m or rad]."""
-    ra, rb = turned(R, a, D, j, PLACE_A), turned(R, b, D, j, PLACE_B)
+    ra, rb = rotate(R, a, D, j, ANCHOR_A), rotate(R, b, D, j, ANCHOR_B)
     d = (
         X[a, 0] + ra[0] - X[b, 0] - rb[0],
         X[a, 1] + ra[1] - X[b, 1] - rb[1],
         X[a, 2] + ra[2] - X[b, 2] - rb[2],
     )
     if kind == POINT:
-        e = (1.0 if part == 0 else 0.0, 1.0 if part == 1 else 0.0, 1.0 if part == 2 else 0.0)
-        _line(J, m, e, ra, rb)
-        return d[part]
-    if kind == TURN:
-        e = (1.0 if part == 0 else 0.0, 1.0 if part == 1 else 0.0, 1.0 if part == 2 else 0.0)
-        _turning(J, m, e)
-        return _error_turn(R, a, b, D, j)[part]
-    axis_b = turned(R, b, D, j, AXIS_B)
-    if kind in (ACROSS, WAY_LOW, WAY_HIGH, SLIDE):
-        # a direction fixed to b, with the lever up to a's place
+        e = (1.0 if component == 0 else 0.0, 1.0 if component == 1 else 0.0, 1.0 if component == 2 else 0.0)
+        _linear_row(J, m, e, ra, rb)
+        return d[component]
+    if kind == ROTATION:
+        e = (1.0 if component == 0 else 0.0, 1.0 if component == 1 else 0.0, 1.0 if component == 2 else 0.0)
+        _angular_row(J, m, e)
+        return _rotation_error(R, a, b, D, j)[component]
+    axis_b = rotate(R, b, D, j, AXIS_B)
+    if kind in (ACROSS, TRANSLATION_LOW, TRANSLATION_HIGH, LINEAR_MOTOR):
+        # a direction fixed to b, with the lever arm up to a's anchor
         t = axis_b
         if kind == ACROSS:
-            t = turned(R, b, D, j, SIDE_1 if part == 0 else SIDE_2)
-        _line(J, m, t, ra, (rb[0] + d[0], rb[1] + d[1], rb[2] + d[2]))
+            t = rotate(R, b, D, j, SIDE_1 if component == 0 else SIDE_2)
+        _linear_row(J, m, t, ra, (rb[0] + d[0], rb[1] + d[1], rb[2] + d[2]))
         return _dot(t, d)
-    axis_a = turned(R, a, D, j, AXIS_A)
+    axis_a = rotate(R, a, D, j, AXIS_A)
     if kind == TILT:
-        t = turned(R, b, D, j, SIDE_1 if part == 0 else SIDE_2)
-        _turning(J, m, t)
+        t = rotate(R, b, D, j, SIDE_1 if component == 0 else SIDE_2)
+        _angular_row(J, m, t)
         return _dot(t, _cross(axis_b, axis_a))
-    _turning(J, m, axis_b)
-    mark_a, mark_b = turned(R, a, D, j, MARK_A), turned(R, b, D, j, SIDE_1)
+    _angular_row(J, m, axis_b)
+    mark_a, mark_b = rotate(R, a, D, j, REFERENCE_A), rotate(R, b, D, j, SIDE_1)
     return atan2(_dot(axis_b, _cross(mark_b, mark_a)), _dot(mark_b, mark_a))
 
 
 @kernel
-def write_rows(X, R, h, kind, part, joint, ends, D, value, strength, forces, first, ab, J, row):
+def write_rows(X, R, h, kind, component, joint, bodies, D, targets, max_force, forces, first, ab, J, row):
     """Write all rows of joints from row `first` on.
 
     Args:
-        X: Positions of the pieces [n, 3].
+        X: Positions of the instances [n, 3].
         R: Rotations [n, 9].
-        h: Small step [s].
+        h: Substep [s].
         kind: Kind of each row.
-        part: Which of the directions it is.
+        component: Its direction.
         joint: Its joint.
-        ends: Pieces of each joint [k, 2].
+        bodies: Instances of each joint [k, 2].
         D: The joints [k, 30].
-        value: Limit or speed of each row.
-        strength: Largest force or torque of a motor's row.
-        forces: Forces of the last small step, one a row.
+        targets: Limit or speed of each row.
+        max_force: Largest force or torque of a motor's row.
+        forces: Forces of the last substep, one per row.
         first: Number of the first row.
-        ab: Written, as J and row; see `contact.direct`.
+        ab: Written, as J and row; see `contact_solver.rigid_direct`.
         J: See ab.
         row: See ab.
     """
     for r in range(kind.shape[0]):
         m, j, k = first + r, joint[r], kind[r]
-        ab[m, 0], ab[m, 1] = ends[j, 0], ends[j, 1]
-        error = _row(k, part[r], X, R, ends[j, 0], ends[j, 1], D, j, J, m)
+        ab[m, 0], ab[m, 1] = bodies[j, 0], bodies[j, 1]
+        error = _row(k, component[r], X, R, bodies[j, 0], bodies[j, 1], D, j, J, m)
         row[m, LAMBDA] = h * forces[r]
-        row[m, LEAST], row[m, MOST] = -1e300, 1e300
-        if k in (SPIN, SLIDE):
-            row[m, BIAS] = -value[r]
-            row[m, LEAST], row[m, MOST] = -h * strength[r], h * strength[r]
+        row[m, MIN_IMPULSE], row[m, MAX_IMPULSE] = -1e300, 1e300
+        if k in (ANGULAR_MOTOR, LINEAR_MOTOR):
+            row[m, BIAS] = -targets[r]
+            row[m, MIN_IMPULSE], row[m, MAX_IMPULSE] = -h * max_force[r], h * max_force[r]
         elif k >= ANGLE_LOW:
-            gap = error - value[r]
-            if k in (ANGLE_HIGH, WAY_HIGH):
+            gap = error - targets[r]
+            if k in (ANGLE_HIGH, TRANSLATION_HIGH):
                 gap = -gap
                 for d in range(12):
                     J[m, d] = -J[m, d]
-            row[m, BIAS] = gap / h if gap > 0.0 else _RATE * gap / h
-            row[m, LEAST] = 0.0
+            row[m, BIAS] = gap / h if gap > 0.0 else _LIMIT_CORRECTION_RATE * gap / h
+            row[m, MIN_IMPULSE] = 0.0
         else:
-            row[m, BIAS] = min(max(error / h, -_BACK), _BACK)
+            row[m, BIAS] = min(max(error / h, -_MAX_CORRECTION_SPEED), _MAX_CORRECTION_SPEED)
 
 
 @kernel
-def correct_rows(X, R, h, kind, part, joint, ends, D, first, row, scratch):
-    """Add what would be wrong at trial places to the biases of held rows; return the largest error."""
+def correct_rows(X, R, h, kind, component, joint, bodies, D, first, row, scratch):
+    """Add the errors at trial poses to the biases of equality rows; return the largest error."""
     worst = 0.0
     for r in range(kind.shape[0]):
         if kind[r] < ANGLE_LOW:
             j = joint[r]
-            error = _row(kind[r], part[r], X, R, ends[j, 0], ends[j, 1], D, j, scratch, 0)
+            error = _row(kind[r], component[r], X, R, bodies[j, 0], bodies[j, 1], D, j, scratch, 0)
             row[first + r, BIAS] += error / h
             worst = max(worst, abs(error))
     return worst
 
 
 @kernel
-def row_errors(X, R, kind, part, joint, ends, D, scratch, errors):
-    """Write the error, angle or way of every row."""
+def row_errors(X, R, kind, component, joint, bodies, D, scratch, errors):
+    """Write the error, angle or displacement of every row."""
     for r in range(kind.shape[0]):
         j = joint[r]
-        errors[r] = _row(kind[r], part[r], X, R, ends[j, 0], ends[j, 1], D, j, scratch, 0)
+        errors[r] = _row(kind[r], component[r], X, R, bodies[j, 0], bodies[j, 1], D, j, scratch, 0)

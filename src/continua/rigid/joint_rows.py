@@ -1,4 +1,4 @@
-"""All joints of a world in arrays, as rows of the direct solve."""
+"""All joints of a world in arrays, as rows of the direct solver."""
 
 from __future__ import annotations
 
@@ -8,42 +8,48 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact.direct import LAMBDA
-from continua.contact.outlines import axis_frame
+from continua.contact_solver.rigid_direct import LAMBDA
 from continua.errors import InputError
+from continua.numerics.rotations import axis_frame
 from continua.rigid import joint_kernels as kernels
-from continua.rigid.joints import Joint, Motor, ends_of
-from continua.rigid.pieces import Pieces
+from continua.rigid.joints import Joint, Motor, resolve_end
+from continua.rigid.rigid_state import RigidState
 
 __all__ = ["JointRows"]
 
-_TURN = 0.05  # rad: most that a joined piece turns in a small step
+_MAX_ROTATION = 0.05  # rad: largest rotation of a jointed instance in a substep
 
 
 class JointRows:
     """The joints and motors of a world.
 
     Attributes:
-        links: Pieces that are joined, both free to move [k, 2].
-        barred: Pairs of pieces that do not touch because they are joined.
-        ends: All pieces with joints.
-        forces: Force or torque of every row in the last small step.
+        linked_pairs: Instances with a common joint [k, 2].
+        excluded_pairs: Pairs of instances that do not collide because they have a common joint.
+        jointed_instances: All instances with joints.
+        forces: Force or torque of every row in the last substep.
     """
 
-    def __init__(self, joints: Sequence[Joint | Motor], pieces: Pieces) -> None:
-        self._pieces = pieces
+    def __init__(self, joints: Sequence[Joint | Motor], state: RigidState) -> None:
+        self._state = state
         held = [joint for joint in joints if isinstance(joint, Joint)]
         self._motors = [motor for motor in joints if isinstance(motor, Motor)]
         for thing in joints:
             if not isinstance(thing, (Joint, Motor)):
                 raise InputError(f"joints are made by continua.joints, not {type(thing).__name__}")
         self.joints = held
-        starts = {id(body): int(start) for body, start in zip(pieces.bodies, pieces.starts, strict=False)}
-        self._ends = np.array([self._piece(joint, starts) for joint in held], np.int32).reshape(-1, 2)
-        self._D = np.array([self._data(joint, *ends) for joint, ends in zip(held, self._ends, strict=True)])
-        self._D = self._D.reshape(-1, kernels.WIDTH)
+        starts = {id(body): int(start) for body, start in zip(state.bodies, state.starts, strict=False)}
+        self._instances = np.array([self._instances_of(joint, starts) for joint in held], np.int32).reshape(
+            -1, 2
+        )
+        self._data = np.array(
+            [self._joint_data(joint, *ends) for joint, ends in zip(held, self._instances, strict=True)]
+        )
+        self._data = self._data.reshape(-1, kernels.WIDTH)
         rows = [
-            (kind, part, value, j) for j, joint in enumerate(held) for kind, part, value in joint.all_rows()
+            (kind, component, target, j)
+            for j, joint in enumerate(held)
+            for kind, component, target in joint.all_rows()
         ]
         self._motor_rows = len(rows)
         for motor in self._motors:
@@ -51,49 +57,53 @@ class JointRows:
                 raise InputError("a Motor's joint must be among the world's joints too")
             rows.append((motor.kind, 0, 0.0, next(j for j, joint in enumerate(held) if joint is motor.joint)))
         self._kind = np.array([row[0] for row in rows], np.int32)
-        self._part = np.array([row[1] for row in rows], np.int32)
-        self._value = np.array([row[2] for row in rows], np.float64)
+        self._component = np.array([row[1] for row in rows], np.int32)
+        self._target = np.array([row[2] for row in rows], np.float64)
         self._joint = np.array([row[3] for row in rows], np.int32)
-        self._strength = np.zeros(len(rows))
+        self._max_force = np.zeros(len(rows))
         self.forces = np.zeros(len(rows))
         self._scratch = np.zeros((1, 12))
-        self._whole: tuple[JointRows, NDArray[np.intp]] | None = None  # of which these are some rows
-        self.links = self._ends
-        self.ends = np.unique(self._ends)
+        self._parent: tuple[JointRows, NDArray[np.intp]] | None = (
+            None  # the joints of which these are a subset, and the rows
+        )
+        self.linked_pairs = self._instances
+        self.jointed_instances = np.unique(self._instances)
         free = [number for number, joint in enumerate(held) if not joint.collide]
-        self.barred: list[tuple[int, int]] = [(int(self._ends[i, 0]), int(self._ends[i, 1])) for i in free]
+        self.excluded_pairs: list[tuple[int, int]] = [
+            (int(self._instances[i, 0]), int(self._instances[i, 1])) for i in free
+        ]
 
-    def among(self, pieces: NDArray[np.bool_]) -> JointRows:
-        """Return the rows of the joints that hold some of the pieces, by a mask [n]."""
-        return self._some(np.asarray(pieces[self._ends].any(axis=1)))
+    def subset_inside(self, instances: NDArray[np.bool_]) -> JointRows:
+        """Return the rows of the joints that hold some of the instances, by a mask [n]."""
+        return self._subset(np.asarray(instances[self._instances].any(axis=1)))
 
     @property
     def numbers(self) -> NDArray[np.intp]:
-        """Numbers of the rows among those of all joints."""
-        return np.arange(self.row_count) if self._whole is None else self._whole[1]
+        """Indices of the rows among those of all joints."""
+        return np.arange(self.row_count) if self._parent is None else self._parent[1]
 
-    def take_forces(self, rows: NDArray[np.intp], forces: NDArray[np.float64]) -> None:
-        """Take over the forces of some rows from another solve."""
+    def set_forces(self, rows: NDArray[np.intp], forces: NDArray[np.float64]) -> None:
+        """Set the forces of some rows from another solve."""
         self.forces[rows] = forces
-        if self._whole is not None:
-            self._whole[0].forces[self._whole[1]] = self.forces
+        if self._parent is not None:
+            self._parent[0].forces[self._parent[1]] = self.forces
 
-    def without(self, pieces: NDArray[np.bool_]) -> JointRows:
-        """Return the rows of the joints that hold none of the pieces, by a mask [n]."""
-        return self._some(np.asarray(~pieces[self._ends].any(axis=1)))
+    def subset_outside(self, instances: NDArray[np.bool_]) -> JointRows:
+        """Return the rows of the joints that hold none of the instances, by a mask [n]."""
+        return self._subset(np.asarray(~instances[self._instances].any(axis=1)))
 
-    def _some(self, joints: NDArray[np.bool_]) -> JointRows:
+    def _subset(self, joints: NDArray[np.bool_]) -> JointRows:
         if joints.all():
             return self
-        self._take_motors()
+        self._read_motors()
         rows = np.flatnonzero(joints[self._joint])
         some = copy(self)
-        for name in ("_kind", "_part", "_value", "_joint", "_strength", "forces"):
+        for name in ("_kind", "_component", "_target", "_joint", "_max_force", "forces"):
             setattr(some, name, getattr(self, name)[rows])
         some._motors = []
-        some.links = self._ends[joints]
-        some.ends = np.unique(some.links)
-        some._whole = (self, rows)
+        some.linked_pairs = self._instances[joints]
+        some.jointed_instances = np.unique(some.linked_pairs)
+        some._parent = (self, rows)
         return some
 
     @property
@@ -101,108 +111,129 @@ class JointRows:
         """Number of rows."""
         return len(self._kind)
 
-    def lines(self) -> NDArray[np.float64]:
-        """Return lines from each joint to the centres of its bodies, where they are now [m], shape [k, 2, 3]."""
-        p = self._pieces
-        p.refresh()
+    def anchor_lines(self) -> NDArray[np.float64]:
+        """Return lines from each joint to the current centres of its bodies [m], shape [k, 2, 3]."""
+        p = self._state
+        p.update_derived()
         lines = []
         for side in range(2):
-            pieces = self._ends[:, side]
-            arm = np.einsum("kij,kj->ki", p.R[pieces].reshape(-1, 3, 3), self._D[:, 3 * side : 3 * side + 3])
-            line = np.stack([p.X[pieces] + arm, p.X[pieces]], axis=1)
-            lines.append(line[pieces < p.count])
+            instances = self._instances[:, side]
+            arm = np.einsum(
+                "kij,kj->ki", p.R[instances].reshape(-1, 3, 3), self._data[:, 3 * side : 3 * side + 3]
+            )
+            line = np.stack([p.X[instances] + arm, p.X[instances]], axis=1)
+            lines.append(line[instances < p.count])
         return np.concatenate(lines)
 
     @property
     def error(self) -> float:
-        """Largest error of all joints now [m or rad]."""
-        held = self._kind < kernels.ANGLE_LOW
-        return float(np.abs(self.measure()[held]).max(initial=0.0))
+        """Largest current error of all joints [m or rad]."""
+        holding = self._kind < kernels.ANGLE_LOW
+        return float(np.abs(self.measure()[holding]).max(initial=0.0))
 
-    def fastest(self) -> float:
-        """Return how many small steps a second the joints want [1/s].
+    def max_rate(self) -> float:
+        """Return the substep rate that the joints need [1/s].
 
-        A piece pulled with a force F at a place r away from its centre swings with sqrt(F r / I): a taut chain swings
-        fast, and a small step should not be longer than such a swing. Nor should a joined piece turn by more than
-        a twentieth of a radian in it, or the end of a whip tears off.
+        A body pulled by a force F at a lever arm r oscillates with sqrt(F r / I): a taut chain oscillates fast, and
+        substeps should not be longer than that. Nor should a jointed body rotate by more than a twentieth of a radian
+        in a substep, or the end of a whip tears off.
         """
-        held = self._kind == kernels.POINT
-        if not held.any():
+        holding = self._kind == kernels.POINT
+        if not holding.any():
             return 0.0
-        ends = self._ends[self._joint[held]]
-        spins = np.linalg.norm(self._pieces.V[ends[self._pieces.moves[ends]], 3:], axis=1)
-        squares = np.bincount(self._joint[held], self.forces[held] ** 2, minlength=len(self._ends))
-        swing = np.zeros(len(self._ends))
+        ends = self._instances[self._joint[holding]]
+        angular_speeds = np.linalg.norm(self._state.V[ends[self._state.is_dynamic[ends]], 3:], axis=1)
+        squares = np.bincount(self._joint[holding], self.forces[holding] ** 2, minlength=len(self._instances))
+        frequency2 = np.zeros(len(self._instances))
         for side in range(2):
-            pieces = self._ends[:, side]
-            lever = np.linalg.norm(self._D[:, 3 * side : 3 * side + 3], axis=1)
-            middle = np.sort(self._pieces.J[pieces], axis=1)[:, 1]
-            swing = np.maximum(
-                swing, np.where(self._pieces.moves[pieces], np.sqrt(squares) * lever / middle, 0.0)
+            instances = self._instances[:, side]
+            lever = np.linalg.norm(self._data[:, 3 * side : 3 * side + 3], axis=1)
+            middle = np.sort(self._state.J[instances], axis=1)[:, 1]
+            frequency2 = np.maximum(
+                frequency2,
+                np.where(self._state.is_dynamic[instances], np.sqrt(squares) * lever / middle, 0.0),
             )
-        return max(float(np.sqrt(swing.max())), float(spins.max(initial=0.0)) / _TURN)
+        return max(float(np.sqrt(frequency2.max())), float(angular_speeds.max(initial=0.0)) / _MAX_ROTATION)
 
     def measure(self) -> NDArray[np.float64]:
-        """Return the error, angle or way of every row now."""
+        """Return the current error, angle or displacement of every row."""
         errors = np.zeros(self.row_count)
-        p = self._pieces
-        p.refresh()
+        p = self._state
+        p.update_derived()
         kernels.row_errors(
-            p.X, p.R, self._kind, self._part, self._joint, self._ends, self._D, self._scratch, errors
+            p.X,
+            p.R,
+            self._kind,
+            self._component,
+            self._joint,
+            self._instances,
+            self._data,
+            self._scratch,
+            errors,
         )
         return errors
 
     def write(
         self, X: NDArray, R: NDArray, h: float, ab: NDArray, J: NDArray, row: NDArray, first: int
     ) -> None:
-        """Write all rows from row `first` on; see `contact.direct`."""
-        self._take_motors()
+        """Write all rows from row `first` on; see `contact_solver.rigid_direct`."""
+        self._read_motors()
         kernels.write_rows(
-            X, R, h, self._kind, self._part, self._joint, self._ends, self._D, self._value, self._strength,
-            self.forces, first, ab, J, row,
+            X, R, h, self._kind, self._component, self._joint, self._instances, self._data, self._target,
+            self._max_force, self.forces, first, ab, J, row,
         )  # fmt: skip
 
-    def _take_motors(self) -> None:
+    def _read_motors(self) -> None:
         for number, motor in enumerate(self._motors):
-            self._value[self._motor_rows + number] = motor.speed
-            self._strength[self._motor_rows + number] = motor.strength
+            self._target[self._motor_rows + number] = motor.speed
+            self._max_force[self._motor_rows + number] = motor.strength
 
     def correct(self, X: NDArray, R: NDArray, h: float, row: NDArray, first: int) -> float:
-        """Add what would be wrong at trial places to the biases; return the largest error [m or rad]."""
+        """Add the errors at trial poses to the biases; return the largest error [m or rad]."""
         return float(
             kernels.correct_rows(
-                X, R, h, self._kind, self._part, self._joint, self._ends, self._D, first, row, self._scratch
+                X,
+                R,
+                h,
+                self._kind,
+                self._component,
+                self._joint,
+                self._instances,
+                self._data,
+                first,
+                row,
+                self._scratch,
             )
         )
 
-    def keep(self, row: NDArray, first: int, h: float) -> None:
-        """Remember the forces for the next small step."""
+    def store_forces(self, row: NDArray, first: int, h: float) -> None:
+        """Store the forces for the next substep."""
         self.forces[:] = row[first:, LAMBDA] / h
-        if self._whole is not None:
-            whole, rows = self._whole
+        if self._parent is not None:
+            whole, rows = self._parent
             whole.forces[rows] = self.forces
 
-    def _piece(self, joint: Joint, starts: dict[int, int]) -> tuple[int, int]:
+    def _instances_of(self, joint: Joint, starts: dict[int, int]) -> tuple[int, int]:
         numbers = []
         for end in (joint.a, joint.b):
-            group, copy = ends_of(end)
-            if group is None:
-                numbers.append(len(self._pieces.X) - 1)  # the world itself
-            elif id(group) not in starts:
-                raise InputError(f"a {type(joint).__name__} names '{group.name}', which is not in the world")
+            body, instance = resolve_end(end)
+            if body is None:
+                numbers.append(len(self._state.X) - 1)  # the world itself
+            elif id(body) not in starts:
+                raise InputError(f"a {type(joint).__name__} names '{body.name}', which is not in the world")
             else:
-                numbers.append(starts[id(group)] + copy)
+                numbers.append(starts[id(body)] + instance)
         return numbers[0], numbers[1]
 
-    def _data(self, joint: Joint, a: int, b: int) -> NDArray[np.float64]:
-        """Return a joint in its pieces' own axes at the start."""
-        p = self._pieces
-        x, turns = p.rest()
-        ra, rb = turns[a], turns[b]
-        spot, axis = joint.spot, joint.direction
+    def _joint_data(self, joint: Joint, a: int, b: int) -> NDArray[np.float64]:
+        """Return a joint in its instances' own axes at the start."""
+        p = self._state
+        x, rotations = p.rest_poses()
+        ra, rb = rotations[a], rotations[b]
+        anchor, axis = joint.anchor, joint.direction
         frame = axis_frame(axis)
         out = np.empty(kernels.WIDTH)
-        out[0:3], out[3:6] = (spot - x[a]) @ ra, (spot - x[b]) @ rb
+        out[0:3], out[3:6] = (anchor - x[a]) @ ra, (anchor - x[b]) @ rb
         out[6:9], out[9:12] = axis @ ra, axis @ rb
         out[12:15], out[15:18] = frame[0] @ rb, frame[1] @ rb
         out[18:21] = frame[0] @ ra

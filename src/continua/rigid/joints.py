@@ -9,64 +9,64 @@ from typing import ClassVar
 import numpy as np
 
 from continua.errors import InputError
-from continua.rigid.body import RigidBody, RigidGroup
+from continua.rigid.body import RigidBody, RigidInstances
 from continua.rigid.joint_kernels import (
     ACROSS,
     ANGLE_HIGH,
     ANGLE_LOW,
+    ANGULAR_MOTOR,
+    LINEAR_MOTOR,
     POINT,
-    SLIDE,
-    SPIN,
+    ROTATION,
     TILT,
-    TURN,
-    WAY_HIGH,
-    WAY_LOW,
+    TRANSLATION_HIGH,
+    TRANSLATION_LOW,
 )
 from continua.surroundings import as_vector
 from continua.values import isfinite
 
 __all__ = ["Ball", "Fixed", "Hinge", "Joint", "Motor", "Slider"]
 
-End = RigidGroup | tuple[RigidGroup, int]
+End = RigidInstances | tuple[RigidInstances, int]
 _Vector = tuple[float, float, float]
 
 
 @dataclass(eq=False)
 class Joint:
-    """What all joints share.
+    """Base class of all joints.
 
     Attributes:
-        a: A rigid body, or a group and the number of a copy.
-        b: The other one; None is the world.
+        a: A rigid body, or rigid instances and the number of one of them.
+        b: The other body; None is the world.
         collide: Whether the two can touch each other.
     """
 
-    rows: ClassVar[tuple[tuple[int, int], ...]]  # kinds of rows and which of their directions
+    rows: ClassVar[tuple[tuple[int, int], ...]]  # kinds of rows and their components
     a: End
     b: End | None = None
     collide: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for end in (self.a, self.b):
-            group, copy = ends_of(end)
-            if group is not None and not (isinstance(group, RigidGroup) and 0 <= copy < group.count):
+            body, instance = resolve_end(end)
+            if body is not None and not (isinstance(body, RigidInstances) and 0 <= instance < body.count):
                 raise InputError(
-                    f"a {type(self).__name__} joins rigid bodies, or a group and the number of a copy, not {end!r}"
+                    f"a {type(self).__name__} joins rigid bodies, or (instances, number), not {end!r}"
                 )
-        if ends_of(self.a)[0] is None:
+        if resolve_end(self.a)[0] is None:
             raise InputError(f"a {type(self).__name__} needs a rigid body as 'a'; only 'b' may be the world")
-        if ends_of(self.a) == ends_of(self.b):
+        if resolve_end(self.a) == resolve_end(self.b):
             raise InputError(f"a {type(self).__name__} cannot join a rigid body to itself")
 
     @property
-    def spot(self) -> np.ndarray:
-        """Where the joint is at the start [m], shape [3]."""
+    def anchor(self) -> np.ndarray:
+        """Position of the joint at the start [m], shape [3]."""
         point = getattr(self, "point", None)
         if point is not None:
             return as_vector(point, f"the point of a {type(self).__name__}")
-        group, copy = ends_of(self.a)
-        assert group is not None
-        return group._rest_x[copy].copy()
+        body, instance = resolve_end(self.a)
+        assert body is not None
+        return body.rest_centers[instance].copy()
 
     @property
     def direction(self) -> np.ndarray:
@@ -78,16 +78,16 @@ class Joint:
         return axis / length
 
     def all_rows(self) -> list[tuple[int, int, float]]:
-        """Return kind, direction and value (a limit) of every row."""
-        return [(kind, part, 0.0) for kind, part in self.rows]
+        """Return kind, component and target (a limit) of every row."""
+        return [(kind, component, 0.0) for kind, component in self.rows]
 
 
 @dataclass(eq=False)
 class Ball(Joint):
-    """Holds a point of one body at a point of the other; all turns are free.
+    """Holds a point of one body at a point of the other; rotations are free.
 
     Attributes:
-        point: Where it is at the start [m].
+        point: Position of the joint at the start [m].
     """
 
     rows = ((POINT, 0), (POINT, 1), (POINT, 2))
@@ -96,12 +96,12 @@ class Ball(Joint):
 
 @dataclass(eq=False)
 class Hinge(Joint):
-    """Lets one body turn about an axis of the other.
+    """Lets one body rotate about an axis of the other.
 
     Attributes:
         point: A point of the axis at the start [m].
         axis: Direction of the axis at the start.
-        limits: Least and largest angle of `a` against `b` from the start [rad], by the right-hand rule; or None.
+        limits: Smallest and largest angle of `a` against `b` from the start [rad], by the right-hand rule; or None.
     """
 
     rows = ((POINT, 0), (POINT, 1), (POINT, 2), (TILT, 0), (TILT, 1))
@@ -110,44 +110,46 @@ class Hinge(Joint):
     limits: tuple[float, float] | None = None
 
     def all_rows(self) -> list[tuple[int, int, float]]:
-        """Return kind, direction and value of every row."""
+        """Return kind, component and target of every row."""
         return super().all_rows() + _limits(self.limits, "Hinge", (ANGLE_LOW, ANGLE_HIGH), pi)
 
 
 @dataclass(eq=False)
 class Slider(Joint):
-    """Lets one body slide along an axis of the other, without turning.
+    """Lets one body slide along an axis of the other, without rotation.
 
     Attributes:
-        point: A point of the axis at the start [m]; None takes the centre of `a`.
+        point: A point of the axis at the start [m]; None is the centre of mass of `a`.
         axis: Direction of the axis at the start.
-        limits: Least and largest way of `a` against `b` from the start [m]; or None.
+        limits: Smallest and largest displacement of `a` against `b` from the start [m]; or None.
     """
 
-    rows = ((ACROSS, 0), (ACROSS, 1), (TURN, 0), (TURN, 1), (TURN, 2))
+    rows = ((ACROSS, 0), (ACROSS, 1), (ROTATION, 0), (ROTATION, 1), (ROTATION, 2))
     point: _Vector | None = None
     axis: _Vector = (1.0, 0.0, 0.0)
     limits: tuple[float, float] | None = None
 
     def all_rows(self) -> list[tuple[int, int, float]]:
-        """Return kind, direction and value of every row."""
-        return super().all_rows() + _limits(self.limits, "Slider", (WAY_LOW, WAY_HIGH), np.inf)
+        """Return kind, component and target of every row."""
+        return super().all_rows() + _limits(
+            self.limits, "Slider", (TRANSLATION_LOW, TRANSLATION_HIGH), np.inf
+        )
 
 
 @dataclass(eq=False)
 class Fixed(Joint):
-    """Holds one body to the other as if they were one.
+    """Fixes one body to the other.
 
     Attributes:
-        point: Where they are held [m]; None takes the centre of `a`.
+        point: Position of the joint [m]; None is the centre of mass of `a`.
     """
 
-    rows = ((POINT, 0), (POINT, 1), (POINT, 2), (TURN, 0), (TURN, 1), (TURN, 2))
+    rows = ((POINT, 0), (POINT, 1), (POINT, 2), (ROTATION, 0), (ROTATION, 1), (ROTATION, 2))
     point: _Vector | None = None
 
 
 class Motor:
-    """Drives a hinge or a slider with a speed, as far as its strength goes.
+    """Drives a hinge or a slider at a speed, with limited force.
 
     Args:
         joint: The hinge or slider; it must be among the world's joints as well.
@@ -167,17 +169,19 @@ class Motor:
         self.joint = joint
         self.speed = float(speed)
         self.strength = float(strength)
-        self.kind = SPIN if isinstance(joint, Hinge) else SLIDE
+        self.kind = ANGULAR_MOTOR if isinstance(joint, Hinge) else LINEAR_MOTOR
 
 
-def ends_of(end: End | None) -> tuple[RigidGroup | None, int]:
-    """Return the group and the number of the copy that a joint's end names."""
+def resolve_end(end: End | None) -> tuple[RigidInstances | None, int]:
+    """Return the rigid instances and the number of the instance that a joint's end names."""
     if end is None:
         return None, 0
     if isinstance(end, tuple) and len(end) == 2:
         return end[0], int(end[1])
-    if isinstance(end, RigidGroup) and not isinstance(end, RigidBody) and end.count > 1:
-        raise InputError(f"a joint to the group '{end.name}' must say which copy: (group, number)")
+    if isinstance(end, RigidInstances) and not isinstance(end, RigidBody) and end.count > 1:
+        raise InputError(
+            f"a joint to the rigid instances '{end.name}' must say which instance: (instances, number)"
+        )
     return end, 0
 
 

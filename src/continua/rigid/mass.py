@@ -1,4 +1,4 @@
-"""Mass, centre and inertia of solids: exact integrals over a polyhedron (Mirtich 1996, by tetrahedra)."""
+"""Volume, centre of mass and inertia of solids: exact integrals over a polyhedron (Mirtich 1996, by tetrahedra)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Moments", "moments", "principal"]
 
 
 class Moments(NamedTuple):
-    """What a solid of density 1 weighs, and how that is spread.
+    """Mass properties of a solid of density 1.
 
     Attributes:
         volume: Volume [m3].
@@ -30,8 +30,8 @@ class Moments(NamedTuple):
 def moments(mesh: SurfaceMesh) -> Moments:
     """Return volume, centre and inertia of the inside of a closed surface, to round-off.
 
-    Every triangle makes a tetrahedron with the middle of the bounds; their signed integrals of 1, x and x x^T add up
-    to those of the inside.
+    Every triangle forms a tetrahedron with the centre of the bounds; the signed integrals of 1, x and x x^T over these
+    sum up to those of the inside.
     """
     if not mesh.is_closed:
         raise InputError(

@@ -1,4 +1,4 @@
-"""A spring that draws a point of a rigid body."""
+"""A spring that pulls a point of a rigid body to a target."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.rigid.turning import from_quaternions
 from continua.surroundings import as_vector
 from continua.values import isfinite
 
 if TYPE_CHECKING:
-    from continua.rigid.body import RigidGroup
+    from continua.rigid.body import RigidInstances
 
 __all__ = ["RigidPull"]
 
@@ -22,30 +21,35 @@ class RigidPull:
     """A damped spring from a point of a rigid body to a target; made by `RigidBody.pull`.
 
     Attributes:
-        copy: Number of the copy that is pulled.
-        own: The point in the copy's own axes [m], shape [3].
+        instance: Number of the instance that is pulled.
+        local_point: The point in the instance's own axes [m], shape [3].
         stiffness: Stiffness [N/m].
     """
 
     def __init__(
-        self, body: RigidGroup, copy: int, own: NDArray[np.float64], target: ArrayLike, stiffness: float
+        self,
+        body: RigidInstances,
+        instance: int,
+        local_point: NDArray[np.float64],
+        target: ArrayLike,
+        stiffness: float,
     ) -> None:
-        if not 0 <= copy < body.count:
-            raise InputError(f"'{body.name}' has copies 0 to {body.count - 1}, not {copy}")
+        if not 0 <= instance < body.count:
+            raise InputError(f"'{body.name}' has instances 0 to {body.count - 1}, not {instance}")
         if not (isfinite(stiffness) and stiffness >= 0.0):
             raise InputError(
                 f"the stiffness of a pull must be a finite number of at least 0, not {stiffness}"
             )
         self._body = body
-        self.copy = copy
-        self.own = own
+        self.instance = instance
+        self.local_point = local_point
         self.target = target
         self.stiffness = float(stiffness)
         self._force = np.zeros(3)
 
     @property
     def target(self) -> NDArray[np.float64]:
-        """Where the point is drawn to [m]; set it at any time."""
+        """Target of the point [m]; set it at any time."""
         return self._target
 
     @target.setter
@@ -54,21 +58,25 @@ class RigidPull:
 
     @property
     def point(self) -> NDArray[np.float64]:
-        """Where the point is now [m]."""
-        body = self._body
-        return body._x[self.copy] + from_quaternions(body._q[self.copy : self.copy + 1])[0] @ self.own
+        """Current position of the point [m]."""
+        pose = self._body.pose(self.instance)
+        return pose.translation + pose.rotation @ self.local_point
 
     @property
     def force(self) -> NDArray[np.float64]:
         """The force on the body in the last step [N]."""
         return self._force.copy()
 
+    def store_force(self, force: NDArray[np.float64]) -> None:
+        """Store the force on the body in the last step [N]."""
+        self._force = force.copy()
+
     @property
     def damping(self) -> float:
-        """Damping that lets the body come to the target without swinging [N s/m]."""
+        """Damping [N s/m] with which the body reaches the target without oscillation."""
         return 1.4 * float(np.sqrt(self.stiffness * self._body.mass_each))
 
     def remove(self) -> None:
-        """Let go."""
+        """Remove the pull."""
         if self in self._body._pulls:
             self._body._pulls.remove(self)

@@ -8,7 +8,7 @@ from continua import solids
 from continua.errors import InputError
 from continua.grid_fluids import GridFluid
 from continua.numerics.progress import stage, tell
-from continua.rigid import RigidGroup
+from continua.rigid import RigidInstances
 from continua.scene import fluids, grid_fluids, liquids, matter
 from continua.scene.build_fluid import build_fluid
 from continua.scene.build_grid import build_grid_fluid
@@ -56,7 +56,7 @@ def build_world(scene: Scene) -> World:
     return world
 
 
-def build_body(scene: Scene, number: int) -> solids.SoftBody | RigidGroup | Fluid | GridFluid:
+def build_body(scene: Scene, number: int) -> solids.SoftBody | RigidInstances | Fluid | GridFluid:
     """Return body `number` of the scene."""
     match scene.bodies[number]:
         case matter.SoftBody():

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua import rigid as bodies
-from continua.contact import Box, Capsule, Cylinder, MeshShape, Sphere
 from continua.errors import InputError
-from continua.mesh.transform import rotation_matrix
+from continua.geometry import Box, Capsule, Cylinder, MeshShape, Sphere
+from continua.numerics.rotations import rotation_matrix
 from continua.rigid import joints
 from continua.scene import rigid
 from continua.scene.build_mesh import build_surface, turn_vector
@@ -21,7 +21,7 @@ from continua.scene.models import Scene
 __all__ = ["build_joints", "build_rigid"]
 
 
-def build_rigid(scene: Scene, number: int) -> bodies.RigidGroup:
+def build_rigid(scene: Scene, number: int) -> bodies.RigidInstances:
     """Return rigid body `number` of the scene."""
     spec = scene.bodies[number]
     assert isinstance(spec, rigid.RigidBody)
@@ -35,7 +35,7 @@ def build_rigid(scene: Scene, number: int) -> bodies.RigidGroup:
         "friction": spec.friction,
         "restitution": spec.restitution,
         "velocity": start.velocity,
-        "spin": start.spin,
+        "angular_velocity": start.angular_velocity,
         "motion": None if spec.motion is None else build_motion(spec.motion),
         "color": None if spec.color is None else rgb(spec.color),
         "name": spec.name,
@@ -43,7 +43,7 @@ def build_rigid(scene: Scene, number: int) -> bodies.RigidGroup:
     with scene.at("bodies", number):
         if len(places) == 1 and not places.any() and turns is None:
             return bodies.RigidBody(shape, **options)
-        return bodies.RigidGroup(shape, places, rotations=turns, **options)
+        return bodies.RigidInstances(shape, places, rotations=turns, **options)
 
 
 def _solid(spec: rigid.RigidBody, scene: Scene) -> Any:
@@ -125,9 +125,9 @@ def build_joints(scene: Scene, made: list[Any]) -> list[joints.Joint | joints.Mo
     return result
 
 
-def _end(named: dict[str, Any], name: str, copy: int, key: str) -> tuple[bodies.RigidGroup, int]:
+def _end(named: dict[str, Any], name: str, copy: int, key: str) -> tuple[bodies.RigidInstances, int]:
     body = named.get(name)
-    if not isinstance(body, bodies.RigidGroup):
-        has = ", ".join(n for n, other in named.items() if isinstance(other, bodies.RigidGroup)) or "none"
+    if not isinstance(body, bodies.RigidInstances):
+        has = ", ".join(n for n, other in named.items() if isinstance(other, bodies.RigidInstances)) or "none"
         raise InputError(f"'{key}' must name a rigid body, not '{name}' (there is: {has})")
     return body, copy

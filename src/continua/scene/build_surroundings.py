@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from continua.contact import Box, Capsule, Contact, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
+from continua.contact_solver import Contact
+from continua.geometry import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
 from continua.grid_fluids import Polygon
 from continua.motion import Motion
 from continua.scene import grid_fluids, motions, surroundings

@@ -139,7 +139,7 @@ class Start(Model):
     """Motion at time 0."""
 
     velocity: Vector = option("Velocity of the centre of mass.", (0.0, 0.0, 0.0), unit="m/s")
-    spin: Vector = option("Angular velocity about it.", (0.0, 0.0, 0.0), unit="rad/s")
+    angular_velocity: Vector = option("Angular velocity about it.", (0.0, 0.0, 0.0), unit="rad/s")
 
 
 class RigidBody(Model):

@@ -130,7 +130,7 @@ class ContactPair(Model):
     )
     friction: Number | None = option("Coulomb's coefficient of friction.", None, ge=0, le=100)
     restitution: Number | None = option("Part of the normal speed that a hit gives back.", None, ge=0, le=1)
-    touch: Flag | None = option("Whether they touch at all.", None)
+    collide: Flag | None = option("Whether they touch at all.", None)
 
 
 class Contact(Model):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.mesh.transform import rotation_matrix
+from continua.numerics.rotations import rotation_matrix
 from continua.sdf.checks import as_queries
 from continua.sdf.field import DistanceField, FieldTable
 from continua.values import isfinite

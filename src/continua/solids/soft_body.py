@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact import Obstacles
-from continua.contact.options import check_constant
+from continua.collision import ColliderSet
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, StepReport, frozen
+from continua.geometry.surface_coefficients import check_coefficient
 from continua.linalg import LinearSolver, SolverChoice
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.solids import mass_kernels
@@ -114,8 +114,8 @@ class SoftBody(Attachments):
             raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
         self.integrator = choose_integrator(integrator, newton)
         self.name = name or ""
-        check_constant(friction, "the friction of a body")
-        check_constant(restitution, "the restitution of a body", 1.0)
+        check_coefficient(friction, "the friction of a body")
+        check_coefficient(restitution, "the restitution of a body", 1.0)
         self.friction, self.restitution = friction, restitution
         self.color = color
         self.mesh = mesh
@@ -339,7 +339,7 @@ class SoftBody(Attachments):
         max_newton: int = 200,
         *,
         steps: int | None = None,
-        obstacles: Obstacles | None = None,
+        obstacles: ColliderSet | None = None,
     ) -> SettleReport:
         """Go to the static equilibrium under gravity, wind, pushes and pulls, and rest there.
 

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import NO_ROWS, BodySystem, ContactRows, Obstacles, contact_rows, solve_contacts
+from continua.collision import ColliderSet
+from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, solve_contacts
 from continua.errors import DivergedError, InputError
 from continua.linalg import PCG, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolverChoice, SolveReport
 from continua.mesh import TetMesh
@@ -32,6 +33,7 @@ from continua.solids.hyperelastic import HyperelasticTets
 from continua.solids.integrators.supports import add_pulls, pull_energy
 from continua.solids.laws import Corotated, RotatedLinear
 from continua.solids.newton import search_line
+from continua.timestepping import VelocitySystem
 
 if TYPE_CHECKING:
     from continua.solids.soft_body import SoftBody
@@ -90,7 +92,7 @@ class Balance:
         mass: NDArray[np.float64],
         force: NDArray[np.float64],
         pulls: tuple[Pull, ...] = (),
-        touch: Callable[[NDArray[np.float64]], ContactRows] | None = None,
+        touch: Callable[[NDArray[np.float64]], ConstraintRows] | None = None,
     ) -> None:
         self.elements, self.matrix, self.mass = elements, matrix, mass
         self.force, self.pulls, self._touch = force, pulls, touch
@@ -115,7 +117,7 @@ class Balance:
         if self._touch is not None:
             self.rhs += self.push
 
-    def touching(self, u: NDArray[np.float64]) -> ContactRows | None:
+    def touching(self, u: NDArray[np.float64]) -> ConstraintRows | None:
         """Return the nodes near a shape at u, or None if there are no shapes."""
         return None if self._touch is None else self._touch(u)
 
@@ -183,7 +185,7 @@ class Search:
             land.slack = max(land.slack, _LEAST_SLACK * self.slack)
         return False
 
-    def _in_place(self, rows: ContactRows | None) -> bool:
+    def _in_place(self, rows: ConstraintRows | None) -> bool:
         """Return whether the contacts that press are closed and no node is inside a shape."""
         if rows is None or not len(rows):
             return True
@@ -191,11 +193,11 @@ class Search:
         off = np.maximum(-rows.gap, np.where(force > 0.0, rows.gap, 0.0))
         return len(self._forces) == int((force > 0.0).sum()) and float(off.max()) <= _CLOSED * self.size
 
-    def _solve_touching(self, rows: ContactRows, direction: NDArray[np.float64]) -> SolveReport:
+    def _solve_touching(self, rows: ConstraintRows, direction: NDArray[np.float64]) -> SolveReport:
         """Fill Newton's direction with contacts as constraints; `land` gets their forces."""
         land, held = self.land, self.held
         bare = land.rhs - land.push
-        system = BodySystem(
+        system = VelocitySystem(
             land.matrix,
             bare,
             direction,
@@ -204,7 +206,7 @@ class Search:
             held.projections,
             self.solver,
             _no_answer,
-            scale=np.zeros_like(bare),
+            contact_tolerance_scale=np.zeros_like(bare),
         )
         push = np.zeros((len(rows), 3))
         push[:, 0] = [self._forces.get(key, 0.0) for key in rows.key.tolist()]
@@ -217,12 +219,12 @@ class Search:
         )
         self.contacts = int(pressing.sum())
         land.push[:] = 0.0
-        rows.spread(found.impulse, land.push)
+        rows.apply_transpose(found.impulse, land.push)
         np.add(bare, land.push, out=land.rhs)
         return found.report
 
 
-def balance_of(body: SoftBody, obstacles: Obstacles | None) -> tuple[Balance, float, NDArray[np.float64]]:
+def balance_of(body: SoftBody, obstacles: ColliderSet | None) -> tuple[Balance, float, NDArray[np.float64]]:
     """Return the landscape of a body that may lean on others, the mass to lean on [1/s2], and where it starts."""
     around, held = body._surroundings, body._held
     _refuse_slack(body)
@@ -245,9 +247,11 @@ def balance_of(body: SoftBody, obstacles: Obstacles | None) -> tuple[Balance, fl
     return land, 0.0 if held_enough else 10.0 * weight / body._size, x
 
 
-def _leaning(body: SoftBody, obstacles: Obstacles | None) -> Callable[[NDArray[np.float64]], ContactRows]:
+def _leaning(
+    body: SoftBody, obstacles: ColliderSet | None
+) -> Callable[[NDArray[np.float64]], ConstraintRows]:
     """Return a function that finds the nodes near a shape, if there are shapes."""
-    return _at_rest(body, obstacles) or (lambda x: NO_ROWS)
+    return _at_rest(body, obstacles) or (lambda x: EMPTY_ROWS)
 
 
 def _refuse_slack(body: SoftBody) -> None:
@@ -259,7 +263,7 @@ def _refuse_slack(body: SoftBody) -> None:
 
 
 def settle_body(
-    body: SoftBody, rtol: float, max_newton: int, steps: int | None, obstacles: Obstacles | None
+    body: SoftBody, rtol: float, max_newton: int, steps: int | None, obstacles: ColliderSet | None
 ) -> SettleReport:
     """Put a body at its static equilibrium; see `SoftBody.settle`."""
     if steps is not None and steps < 1:
@@ -388,23 +392,23 @@ def _no_answer() -> SolveReport:
 
 
 def _at_rest(
-    body: SoftBody, obstacles: Obstacles | None
-) -> Callable[[NDArray[np.float64]], ContactRows] | None:
+    body: SoftBody, obstacles: ColliderSet | None
+) -> Callable[[NDArray[np.float64]], ConstraintRows] | None:
     """Return a function that finds the nodes near a shape when the body is at x; they slide without friction."""
     if obstacles is None:
         return None
     nodes = body.touching_nodes
     time, margin = body._surroundings.time, _NEAR * body._size
 
-    def find(x: NDArray[np.float64]) -> ContactRows:
-        met = obstacles.look(x[nodes], time, 0.0).near(margin)
-        node = nodes[met.which].astype(np.int64)
+    def find(x: NDArray[np.float64]) -> ConstraintRows:
+        met = obstacles.query(x[nodes], time, 0.0).find_close(margin)
+        node = nodes[met.point].astype(np.int64)
         return contact_rows(
             met.normal,
-            met.place,
+            met.position,
             met.gap,
             soft_rows=node[:, None],
-            key=met.shape.astype(np.int64) * 2**32 + node,
+            key=met.collider.astype(np.int64) * 2**32 + node,
         )
 
     return find

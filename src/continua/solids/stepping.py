@@ -1,4 +1,4 @@
-"""One step of a soft body, as `contact.parts` does it: in one piece or, when that fails, in parts.
+"""One step of a soft body, as `timestepping.substepping` does it: in one piece or, when that fails, in parts.
 
 A step fails when a value is not finite, the linear solver gets nowhere, Newton's iteration does not settle, or nodes
 fly apart.
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import ALONE, Conversation, FailedPartError, advance
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
 from continua.linalg import LinearSolver
@@ -22,6 +21,7 @@ from continua.solids import mass_kernels
 from continua.solids.elements import Elements
 from continua.solids.integrators import StepInput
 from continua.solids.integrators.integrator import Outcome
+from continua.timestepping import NO_CONTACT, StepCoroutine, SubstepError, advance_with_retries
 
 if TYPE_CHECKING:
     from continua.solids.soft_body import SoftBody
@@ -46,26 +46,26 @@ class SoftStep:
             handle.take()
         self.body = body
         self.matter = body._matter()
-        self.needed = body._stepper.parts(self.matter, dt, body.damping, body._pulls)
-        self.retries = body._stepper.retries
+        self.min_substeps = body._stepper.parts(self.matter, dt, body.damping, body._pulls)
+        self.may_subdivide = body._stepper.retries
         self._outcomes: list[Outcome] = []
         self._saved: dict[str, Any] | None = None
         self._learnt = body._stepper.learnt()
 
-    def part(self, time: float, dt: float) -> Conversation:
+    def substep(self, time: float, dt: float) -> StepCoroutine:
         """Advance by one part of the step, or raise and change nothing."""
         body, matter = self.body, self.matter
         stepper = body._stepper
         outcome = yield from stepper.solve(matter, _step_input(body, time, dt))
         residual = outcome.solve.residual
         if not residual >= 0.0 or (residual > HOPELESS and not outcome.solve.converged):
-            raise FailedPartError("the linear solver found no solution")
+            raise SubstepError("the linear solver found no solution")
         if outcome.failure:
-            raise FailedPartError(outcome.failure)
+            raise SubstepError(outcome.failure)
         away = mass_kernels.departure.pick(body._elements.pattern.parallel)
         way = away(matter.x, stepper.positions, stepper.velocities)
         if not way <= FAR * body._size:
-            raise FailedPartError("nodes flew apart" if isfinite(way) else "positions became infinite")
+            raise SubstepError("nodes flew apart" if isfinite(way) else "positions became infinite")
         stepper.accept(matter)
         if body._flow is not None:
             body._flow.advance(matter.x, dt)
@@ -97,7 +97,7 @@ class SoftStep:
 
 def step_alone(body: SoftBody, dt: float) -> StepReport:
     """Advance a body by `dt` [s] that touches nothing; see `SoftBody.step`."""
-    return advance([SoftStep(body, dt)], body._surroundings.time, dt, ALONE)[0]
+    return advance_with_retries([SoftStep(body, dt)], body._surroundings.time, dt, NO_CONTACT)[0]
 
 
 @timed("forces")

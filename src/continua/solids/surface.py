@@ -9,6 +9,7 @@ from continua.errors import InputError
 from continua.frames import Skin
 from continua.mesh import SurfaceMesh, TetMesh, VolumeMesh
 from continua.mesh.locate import Locator
+from continua.numerics.closest_points import closest_point_triangles
 from continua.solids.elements import Elements
 
 __all__ = ["BodySurface", "bind_skin"]
@@ -39,7 +40,8 @@ class BodySurface:
     ) -> tuple[int, NDArray[np.float64]]:
         """Return the triangle nearest to `point` [m] and the barycentric weights of its nearest point."""
         corners = positions[self.triangles]
-        weights = _nearest_weights(point, corners)
+        weights = np.empty((len(corners), 3))
+        closest_point_triangles(np.ascontiguousarray(point, np.float64), corners, weights)
         distances = np.linalg.norm(np.einsum("kc,kci->ki", weights, corners) - point, axis=1)
         best = int(distances.argmin())
         return best, weights[best]
@@ -52,28 +54,3 @@ def bind_skin(skin: SurfaceMesh, mesh: VolumeMesh) -> Skin:
     binding = Locator(mesh).bind_surface(skin)
     nodes = mesh.tets[binding.elements].astype(np.int32)
     return Skin(skin.points.copy(), skin.triangles.astype(np.int32), nodes, binding.weights.copy())
-
-
-def _nearest_weights(point: NDArray[np.float64], corners: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for every triangle [k, 3, 3] the barycentric weights [k, 3] of its point nearest to `point`."""
-    a = corners[:, 0]
-    u, v, w = corners[:, 1] - a, corners[:, 2] - a, point - a
-    uu, uv, vv = (np.einsum("ki,ki->k", p, q) for p, q in ((u, u), (u, v), (v, v)))
-    wu, wv = np.einsum("ki,ki->k", w, u), np.einsum("ki,ki->k", w, v)
-    det = np.maximum(uu * vv - uv * uv, 1e-300)
-    s, t = (vv * wu - uv * wv) / det, (uu * wv - uv * wu) / det
-    weights = np.stack([1.0 - s - t, s, t], axis=1)
-    outside = np.flatnonzero(weights.min(axis=1) < 0.0)
-    best = np.full(len(outside), np.inf)
-    for i in range(3):  # outside the prism over a triangle the nearest point lies on an edge
-        j = (i + 1) % 3
-        start, edge = corners[outside, i], corners[outside, j] - corners[outside, i]
-        length2 = np.maximum(np.einsum("ki,ki->k", edge, edge), 1e-300)
-        r = np.clip(np.einsum("ki,ki->k", point - start, edge) / length2, 0.0, 1.0)
-        distance = np.linalg.norm(start + r[:, None] * edge - point, axis=1)
-        closer = distance < best
-        best[closer] = distance[closer]
-        rows = outside[closer]
-        weights[rows] = 0.0
-        weights[rows, i], weights[rows, j] = 1.0 - r[closer], r[closer]
-    return weights

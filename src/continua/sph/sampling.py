@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Box, Shape
+from continua.geometry import Box, Shape
 from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.sampling_kernels import thin_points
 
@@ -23,7 +23,7 @@ def sample_shape(shape: Shape, spacing: float, depth: float) -> NDArray[np.float
     offset = depth if getattr(shape, "inside", False) else -depth
     if isinstance(shape, Box) and shape.rounding == 0.0:
         local = _box_lattice(np.maximum(np.asarray(shape.size) + 2.0 * offset, 1e-3 * spacing), spacing)
-        return local @ shape._frame + shape._center
+        return local @ shape.axes + shape.origin
     description: Any = shape.description()
     if description["kind"] == "sphere":
         radius = max(float(description["radius"]) + offset, 1e-3 * spacing)

@@ -10,9 +10,9 @@ from math import ceil, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Shape
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
+from continua.geometry import Shape
 from continua.numerics import all_finite
 from continua.numerics.stages import timed
 from continua.sph import motion_kernels

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.mesh import TetMesh
-from continua.rigid import RigidGroup
+from continua.rigid import RigidInstances
 from continua.scene import integrators as integrator_models
 from continua.scene import laws as law_models
 from continua.scene import matter as matter_models
@@ -217,8 +217,8 @@ class Board:
         yield Group("", [switch, *knobs])
 
     @staticmethod
-    def _facts(body: SoftBody | RigidGroup) -> list[str]:
-        if isinstance(body, RigidGroup):
+    def _facts(body: SoftBody | RigidInstances) -> list[str]:
+        if isinstance(body, RigidInstances):
             copies = "Rigid body" if body.count == 1 else f"{body.count:,} rigid copies"
             return [copies, f"{body.mass_each:.4g} kg each" if body.count > 1 else f"{body.mass_each:.4g} kg"]
         kind = _CELLS.get(body.mesh.NAME, body.mesh.NAME)
@@ -279,7 +279,7 @@ def _materials(body: SoftBody) -> Iterator[Group]:
         yield Group(name, _law_knobs(body, number), note)
 
 
-def _rigid(body: RigidGroup) -> Group:
+def _rigid(body: RigidInstances) -> Group:
     """Return friction and restitution of a rigid body."""
 
     def knob(name: str, label: str, help: str, most: float) -> Knob:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates
 
-from continua.contact import Box, Cylinder, Shape, Sphere
 from continua.errors import InputError
+from continua.geometry import Box, Cylinder, Shape, Sphere
 from continua.grid_fluids import GridFluid, Polygon
 from continua.studio.document import Edit
 from continua.studio.protocol import Sketch, SketchMove, SketchRemove, Streamlines

@@ -12,7 +12,7 @@ from continua.frames import BodyFrame
 from continua.studio.spread import spread
 
 if TYPE_CHECKING:
-    from continua.rigid import RigidGroup, RigidPull
+    from continua.rigid import RigidInstances, RigidPull
     from continua.solids import Pull, SoftBody
 
 __all__ = ["Hand", "face_under"]
@@ -37,7 +37,7 @@ class Hand:
 
     def __init__(
         self,
-        body: SoftBody | RigidGroup,
+        body: SoftBody | RigidInstances,
         frame: BodyFrame,
         triangle: int,
         weights: ArrayLike,

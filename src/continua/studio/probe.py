@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact import Sphere
+from continua.geometry import Sphere
 from continua.motion import Motion
 from continua.solids import SoftBody
 

@@ -42,7 +42,7 @@ def test_a_piston_shares_its_momentum_with_the_air_before_it(density):
     mass = density * 0.4 * 2.0 * 2.0
     column = 1.2 * (2.0 - 4.5 / 16) * 1.0 * 2.0
     assert body.velocity[0] == pytest.approx(0.4 * mass / (mass + column), rel=1e-3)
-    assert abs(body.spin).max() < 1e-6
+    assert abs(body.angular_velocity).max() < 1e-6
 
 
 @pytest.mark.parametrize("density", [1.2, 0.3])
@@ -61,7 +61,7 @@ def test_added_mass_of_a_ball_is_half_the_displaced_air(density):
     # Lamb's added mass of a ball is half of what it displaces
     assert ball.velocity[0] == pytest.approx(density / (density + 0.5 * 1.2), rel=0.05)
     assert abs(ball.velocity[1:]).max() < 0.01
-    assert abs(ball.spin).max() < 0.05
+    assert abs(ball.angular_velocity).max() < 0.05
 
 
 def test_a_light_cylinder_is_accelerated_by_the_wind():

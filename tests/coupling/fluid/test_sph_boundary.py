@@ -10,9 +10,9 @@ def momentum(world, water, ball):
     """Return linear and angular momentum, with that of the added mass, which the ball gets back in the next step."""
     m, v, x = water.particle_mass, water.velocities, water.positions
     turn, kept = ball.rotation, world._sph_coupling.state()
-    unit = np.concatenate([ball.velocity, turn @ (ball.solid.inertia * (ball.spin @ turn))])
+    unit = np.concatenate([ball.velocity, turn @ (ball.geometry.inertia * (ball.angular_velocity @ turn))])
     own = ball.mass * unit + kept["ball/previous_added_mass"][0] * (unit - kept["ball/previous_velocity"][0])
-    angular = np.cross(x, m * v).sum(axis=0) + np.cross(ball.center, own[:3]) + own[3:]
+    angular = np.cross(x, m * v).sum(axis=0) + np.cross(ball.center_of_mass, own[:3]) + own[3:]
     return m * v.sum(axis=0) + own[:3], angular
 
 
@@ -55,7 +55,7 @@ def test_a_ball_floats_at_the_depth_of_archimedes_or_sinks(density):
     heights = []
     for _ in range(90 if density < 2000 else 40):
         world.step()
-        heights.append(ball.center[1])
+        heights.append(ball.center_of_mass[1])
     if density > 1000:
         assert heights[-1] < radius + 0.02  # on the bottom
         return
@@ -83,7 +83,7 @@ def test_a_ball_of_growing_density_floats_lower_and_sinks_beyond_that_of_water()
         heights = []
         for _ in range(60):
             world.step()
-            heights.append(ball.center[1])
+            heights.append(ball.center_of_mass[1])
         found.append(np.mean(heights[-20:]))
     assert (np.diff(found) < -0.2 * radius).all()
     assert found[2] > 0.24  # half of it is in the water
@@ -108,7 +108,7 @@ def test_a_light_submerged_ball_accelerates_according_to_its_added_mass():
         world.step()  # the water comes to rest
     s = 0.02
     ball.mass *= s
-    ball.velocity, ball.spin = (0, 0, 0), (0, 0, 0)
+    ball.velocity, ball.angular_velocity = (0, 0, 0), (0, 0, 0)
     speeds = [0.0]
     for _ in range(8):
         world.step()

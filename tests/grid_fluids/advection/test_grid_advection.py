@@ -11,7 +11,7 @@ SCHEMES = ("semi-lagrangian", "maccormack", "bfecc")
 
 
 def rotation(grid):
-    """Solid-body rotation about the centre of the unit square, on the faces."""
+    """RigidGeometry-body rotation about the centre of the unit square, on the faces."""
     u = [np.zeros(grid.faces_shape(a)) for a in range(3)]
     u[1][:] = -(grid.face_centers(1)[:, 1] - 0.5).reshape(u[1].shape)
     u[2][:] = (grid.face_centers(2)[:, 0] - 0.5).reshape(u[2].shape)

@@ -86,7 +86,7 @@ def test_no_particle_leaves_a_box_shaken_at_twenty_metres_per_second(boundary):
     world = ct.World([water], colliders=[tank], dt=0.01)
     for _ in range(12):
         world.step()
-        gaps = tank.meet(water.positions, world.time, 0.0)[0]
+        gaps = tank.distances_at(water.positions, world.time, 0.0)[0]
         assert (gaps >= -1e-5).all()
 
 

@@ -48,4 +48,4 @@ def test_energy_in_a_tank_shaken_at_20_metres_per_second_is_work_of_the_walls():
     assert np.maximum(gain - work, 0.0).sum() < 0.02 * np.abs(work).sum()
     # walls at 20 m/s hit water at 20 m/s: only jets are faster than the sum
     assert np.sqrt(np.mean(np.square(speeds))) < 30.0
-    assert tank.meet(water.positions, world.time, 0.0)[0].min() > -1e-3 * d
+    assert tank.distances_at(water.positions, world.time, 0.0)[0].min() > -1e-3 * d

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Shape
 from continua.coupling.fluid.grid_monolithic import LiquidRigidCoupling
 from continua.coupling.fluid.rigid_obstacle import RigidObstacle
 from continua.coupling.fluid.sph_boundary import RigidImpulseAccumulator, added_mass_volume
+from continua.geometry import Shape
 from continua.grid_fluids import GridFluid, Liquid
 from continua.grid_fluids.pressure.wall_forces import obstacle_force
-from continua.rigid import RigidGroup
+from continua.rigid import RigidInstances
 from continua.surroundings import Surroundings
 
 __all__ = ["GridForceCoupling", "couple_grid_fluids"]
@@ -49,7 +49,7 @@ class GridForceCoupling:
             obstacle = by_shape.get(id(shape))
             if obstacle is None or not obstacle.contains_corner:
                 continue
-            solid = shape.group.solid
+            solid = shape.group.geometry
             force = obstacle_force(flow, obstacle, accumulator.velocity()[0], flow.domain.obstacle_time)
             if flow.domain.grid.dim == 2:
                 force *= float(np.ptp(solid.surface.points[:, 2]))
@@ -94,7 +94,7 @@ class GridForceCoupling:
 
 def couple_grid_fluids(
     fluids: Sequence[GridFluid],
-    bodies: Sequence[RigidGroup],
+    bodies: Sequence[RigidInstances],
     colliders: Sequence[Shape],
     surroundings: Surroundings,
 ) -> None:

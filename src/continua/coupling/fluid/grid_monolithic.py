@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from continua.coupling.fluid.rigid_obstacle import RigidObstacle, RigidTrajectory
 from continua.grid_fluids import Liquid
 from continua.grid_fluids.pressure.rigid_coupling import FloatingBody
-from continua.rigid.turning import from_quaternions
+from continua.numerics.rotations import matrices_from_quaternions
 from continua.surroundings import Surroundings
 
 __all__ = ["LiquidRigidCoupling"]
@@ -55,7 +55,7 @@ class LiquidRigidCoupling:
         for index, obstacle in enumerate(self._obstacles):
             group, number = obstacle.group, obstacle.index
             state = group.state()
-            turn = from_quaternions(state["quaternions"][number : number + 1])[0]
+            turn = matrices_from_quaternions(state["quaternions"][number : number + 1])[0]
             velocity = state["velocities"][number].copy()
             obstacle.set_trajectory(
                 RigidTrajectory(self._surroundings.time, state["centers"][number].copy(), turn, velocity)
@@ -63,8 +63,8 @@ class LiquidRigidCoupling:
             if np.isnan(self._predicted_velocity[index]).any():
                 continue
             guess = self._contact_velocity_guess[index] + velocity - self._predicted_velocity[index]
-            buoyancy_factor = 1.0 + self.fluid.flow.density * group.solid.volume / group.mass_each
-            radius = float(np.sqrt(group.solid.inertia.mean()))
+            buoyancy_factor = 1.0 + self.fluid.flow.density * group.geometry.volume / group.mass_each
+            radius = float(np.sqrt(group.geometry.inertia.mean()))
             magnitude = max(float(np.linalg.norm(guess[:3])), radius * float(np.linalg.norm(guess[3:])))
             limit = _MAX_CONTACT_WEIGHTS * gravity * buoyancy_factor * dt
             self._contact_velocity_guess[index] = guess * (limit / magnitude if magnitude > limit else 1.0)
@@ -81,8 +81,10 @@ class LiquidRigidCoupling:
                 trajectory.advance_pose(0.5 * dt)
             inverse = np.zeros((6, 6))
             inverse[:3, :3] = np.eye(3) / group.mass_each
-            inverse[3:, 3:] = (trajectory.turn / (group.mass_each * group.solid.inertia)) @ trajectory.turn.T
-            depth = float(np.ptp(group.solid.surface.points[:, 2])) if flat else 1.0
+            inverse[3:, 3:] = (
+                trajectory.turn / (group.mass_each * group.geometry.inertia)
+            ) @ trajectory.turn.T
+            depth = float(np.ptp(group.geometry.surface.points[:, 2])) if flat else 1.0
             self._bodies.append(FloatingBody(obstacle, trajectory.center.copy(), inverse, depth))
         self._substep = dt
         return self._bodies

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import MeshShape, Shape
-from continua.contact.rigid_shapes import BALL
-from continua.contact.shapes import Pose
-from continua.rigid import RigidGroup
-from continua.rigid.turning import as_matrix, from_quaternions
+from continua.geometry import MeshShape, Shape
+from continua.geometry.primitive_kernels import SPHERE
+from continua.geometry.shape import Pose
+from continua.numerics.rotations import matrices_from_quaternions, rotation_matrix
+from continua.rigid import RigidInstances
 from continua.surroundings import Surroundings
 
 __all__ = ["RigidObstacle", "RigidTrajectory"]
@@ -37,17 +37,19 @@ class RigidTrajectory:
     def pose(self, time: float) -> Pose:
         """Return the pose at `time` [s] for a constant velocity."""
         ahead = time - self.time
-        return Pose(as_matrix(ahead * self.velocity[3:]) @ self.turn, self.center + ahead * self.velocity[:3])
+        return Pose(
+            rotation_matrix(ahead * self.velocity[3:]) @ self.turn, self.center + ahead * self.velocity[:3]
+        )
 
     def advance_pose(self, dt: float) -> None:
         """Advance the pose by `dt` [s], but not the time."""
         pose = self.pose(self.time + dt)
-        self.center, self.turn = pose.shift, pose.turn
+        self.center, self.turn = pose.translation, pose.rotation
 
     def advance(self, dt: float) -> None:
         """Advance pose and time by `dt` [s]."""
         pose = self.pose(self.time + dt)
-        self.time, self.center, self.turn = self.time + dt, pose.shift, pose.turn
+        self.time, self.center, self.turn = self.time + dt, pose.translation, pose.rotation
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +67,15 @@ class RigidObstacle(Shape):
     """
 
     kind = "rigid body"
-    group: RigidGroup
+    group: RigidInstances
     index: int
     surroundings: Surroundings
     trajectory: RigidTrajectory | None = field(init=False, default=None)
     _mesh_shape: MeshShape | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        if self.group.solid.kind != BALL and self.group.solid.field is None:
-            object.__setattr__(self, "_mesh_shape", MeshShape(self.group.solid.surface))
+        if self.group.geometry.kind != SPHERE and self.group.geometry.field is None:
+            object.__setattr__(self, "_mesh_shape", MeshShape(self.group.geometry.surface))
 
     def set_trajectory(self, trajectory: RigidTrajectory | None) -> None:
         """Set the trajectory; None returns to the body's own pose."""
@@ -86,27 +88,30 @@ class RigidObstacle(Shape):
         group, n = self.group, self.index
         if group.motion is not None:
             x, q = group.pose_at(time)
-            return Pose(from_quaternions(q[n : n + 1])[0], x[n])
+            return Pose(matrices_from_quaternions(q[n : n + 1])[0], x[n])
         state = group.state()
         ahead = time - self.surroundings.time
         velocity = state["velocities"][n]
-        turn = as_matrix(ahead * velocity[3:]) @ from_quaternions(state["quaternions"][n : n + 1])[0]
+        turn = (
+            rotation_matrix(ahead * velocity[3:])
+            @ matrices_from_quaternions(state["quaternions"][n : n + 1])[0]
+        )
         return Pose(turn, state["centers"][n] + ahead * velocity[:3])
 
     def bounds(self) -> NDArray[np.float64]:
         """Return the bounding box in body axes [m], shape [2, 3]."""
-        points = self.group.solid.surface.points
+        points = self.group.geometry.surface.points
         return np.stack([points.min(axis=0), points.max(axis=0)])
 
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return signed distances and unit normals in body axes."""
-        solid = self.group.solid
-        if solid.kind == BALL:
+        solid = self.group.geometry
+        if solid.kind == SPHERE:
             length = np.linalg.norm(points, axis=1)
             return length - solid.size[0], points / np.maximum(length, 1e-300)[:, None]
         return solid.distances(points) if self._mesh_shape is None else self._mesh_shape.distances(points)
 
     def description(self) -> Mapping[str, object]:
         """Return its surface; not used, since the body itself is drawn."""
-        surface = self.group.solid.surface
+        surface = self.group.geometry.surface
         return {"kind": "mesh", "points": surface.points, "triangles": surface.triangles}

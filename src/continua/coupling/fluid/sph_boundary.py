@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Box, Capsule, Cylinder, MeshShape, Shape, Sphere
-from continua.contact.rigid_shapes import BALL, BOX, CYLINDER, ROD
-from continua.contact.shapes import Pose
-from continua.rigid import RigidGroup
-from continua.rigid.solid import Solid
-from continua.rigid.turning import from_quaternions
+from continua.geometry import Box, Capsule, Cylinder, MeshShape, Shape, Sphere
+from continua.geometry.primitive_kernels import BOX, CAPSULE, CYLINDER, SPHERE
+from continua.geometry.shape import Pose
+from continua.rigid import RigidInstances
+from continua.rigid.geometry import RigidGeometry
 from continua.solids import SoftBody
 from continua.sph import FluidSystem
 from continua.sph.boundary import DeformableBoundary, RigidBoundary, make_boundary_model
@@ -31,21 +30,21 @@ _WETTED_AREA_FACTOR = (
 )
 
 
-def local_shape(solid: Solid) -> Shape:
+def local_shape(solid: RigidGeometry) -> Shape:
     """Return a rigid body's shape in its local axes."""
     a, b, c = (float(size) for size in solid.size)
-    if solid.kind == BALL:
+    if solid.kind == SPHERE:
         return Sphere((0.0, 0.0, 0.0), a)
     if solid.kind == BOX:
         return Box((0.0, 0.0, 0.0), (2.0 * a, 2.0 * b, 2.0 * c))
-    if solid.kind == ROD:
+    if solid.kind == CAPSULE:
         return Capsule((0.0, 0.0, -b), (0.0, 0.0, b), a)
     if solid.kind == CYLINDER:
         return Cylinder((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), a, 2.0 * b)
     return MeshShape(solid.surface, field=solid.field)
 
 
-def added_mass_volume(solid: Solid) -> float:
+def added_mass_volume(solid: RigidGeometry) -> float:
     """Return the volume of a body's added mass [m3], an upper bound.
 
     This is the ellipsoid of its two largest half axes a > b, 4/3 pi a b b, with half axes from the moments of inertia:
@@ -72,7 +71,7 @@ class RigidImpulseAccumulator:
         previous_velocity: Velocity [m/s] and angular momentum per mass [m2/s] before the last step, shape [6].
     """
 
-    body: RigidGroup
+    body: RigidInstances
     copy: int
     added_mass_per_wetted_area: float
     impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
@@ -87,13 +86,12 @@ class RigidImpulseAccumulator:
 
     def pose(self) -> Pose:
         """Return the pose of its local axes."""
-        turn = from_quaternions(self.body._q[self.copy : self.copy + 1])[0]
-        return Pose(turn, self.body._x[self.copy].copy())
+        return self.body.pose(self.copy)
 
     def velocity(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return centre of mass, velocity and angular velocity."""
-        v = self.body._v[self.copy]
-        return self.body._x[self.copy].copy(), v[:3].copy(), v[3:].copy()
+        v = self.body.twist(self.copy)
+        return self.body.pose(self.copy).translation, v[:3], v[3:]
 
     def add_impulse(
         self, impulse: NDArray[np.float64], moment: NDArray[np.float64], wetted_area: float = 0.0
@@ -105,8 +103,8 @@ class RigidImpulseAccumulator:
 
     def specific_momentum(self) -> NDArray[np.float64]:
         """Return velocity [m/s] and angular momentum per mass [m2/s], shape [6]."""
-        turn, v = self.pose().turn, self.body._v[self.copy]
-        return np.concatenate([v[:3], turn @ (self.body.solid.inertia * (v[3:] @ turn))])
+        rotation, v = self.pose().rotation, self.body.twist(self.copy)
+        return np.concatenate([v[:3], rotation @ (self.body.geometry.inertia * (v[3:] @ rotation))])
 
     def take_impulse(self) -> tuple[NDArray[np.float64], float]:
         """Return impulse and moment for the next step [6] and its added mass [kg]; clear both."""
@@ -192,15 +190,15 @@ class SphBodyCoupling:
     """
 
     def __init__(
-        self, system: FluidSystem, rigid: tuple[RigidGroup, ...], soft: tuple[SoftBody, ...]
+        self, system: FluidSystem, rigid: tuple[RigidInstances, ...], soft: tuple[SoftBody, ...]
     ) -> None:
         method = system.fluids[0].boundary
-        self._rigid: list[tuple[RigidGroup, list[RigidImpulseAccumulator]]] = []
+        self._rigid: list[tuple[RigidInstances, list[RigidImpulseAccumulator]]] = []
         self._soft = [SoftImpulseAccumulator(body) for body in soft]
         for body in rigid:
-            shape = local_shape(body.solid)
+            shape = local_shape(body.geometry)
             model = make_boundary_model(shape, system.radius, method)
-            per_area = added_mass_volume(body.solid) / (_WETTED_AREA_FACTOR * body.solid.surface.area)
+            per_area = added_mass_volume(body.geometry) / (_WETTED_AREA_FACTOR * body.geometry.surface.area)
             copies = [RigidImpulseAccumulator(body, index, per_area) for index in range(body.count)]
             for copy in copies:
                 system.add_boundary(RigidBoundary(shape, model, copy))

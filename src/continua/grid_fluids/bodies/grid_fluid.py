@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Shape
 from continua.errors import DivergedError, InputError
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, Volume, frozen
+from continua.geometry import Shape
 from continua.grid_fluids.bodies.slice_mesh import SliceMesh
 from continua.grid_fluids.geometry.grid import Grid
 from continua.grid_fluids.geometry.obstacles import as_obstacle

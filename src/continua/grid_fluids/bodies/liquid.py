@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact import MeshShape, Shape
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, Field, Volume, frozen
+from continua.geometry import MeshShape, Shape
 from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative, flow_options
 from continua.grid_fluids.bodies.smoke import Inflow
 from continua.grid_fluids.free_surface.liquid_flow import InflowSource, LiquidFlow

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact import Shape
 from continua.errors import InputError
+from continua.geometry import Shape
 from continua.grid_fluids import field_kernels
 from continua.grid_fluids.advection.advection import Advection
 from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative, check_slip, flow_options

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import MeshShape, Shape
 from continua.errors import InputError
+from continua.geometry import MeshShape, Shape
 from continua.grid_fluids.geometry.grid import Grid
 from continua.grid_fluids.geometry.sdf_shape import SdfShape
 from continua.grid_fluids.geometry.thin_wall_kernels import has_thin_wall
@@ -102,8 +102,8 @@ class Obstacle:
         now, then = self.shape.pose(time), self.shape.pose(time + dt)
         if now is None or then is None or dt <= 0.0:
             return np.zeros_like(points)
-        local = (points - now.shift) @ now.turn
-        return (local @ then.turn.T + then.shift - points) / dt
+        local = (points - now.translation) @ now.rotation
+        return (local @ then.rotation.T + then.translation - points) / dt
 
 
 def as_obstacle(given: Any, grid: Grid) -> Obstacle:
@@ -134,7 +134,8 @@ def _bounds(shape: Shape, time: float) -> NDArray[np.float64] | None:
     if pose is None:
         return np.asarray(box)
     ends = (
-        np.array(np.meshgrid(*np.asarray(box).T, indexing="ij")).reshape(3, -1).T @ pose.turn.T + pose.shift
+        np.array(np.meshgrid(*np.asarray(box).T, indexing="ij")).reshape(3, -1).T @ pose.rotation.T
+        + pose.translation
     )
     return np.stack([ends.min(axis=0), ends.max(axis=0)])
 
@@ -144,7 +145,7 @@ Evaluate = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np
 
 def _evaluator(shape: Shape, time: float) -> Evaluate:
     def evaluate(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        gaps, normals, _ = shape.meet(points, time, 0.0)
+        gaps, normals, _ = shape.distances_at(points, time, 0.0)
         return gaps, normals
 
     return evaluate

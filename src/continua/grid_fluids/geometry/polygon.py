@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.contact import Shape
 from continua.errors import InputError
+from continua.geometry import Shape
 from continua.grid_fluids.geometry.polygon_kernels import CHUNK, polygon_distances
 from continua.values import isfinite, numbers
 
@@ -32,7 +32,7 @@ class Polygon(Shape):
     depth: float = 0.02
 
     def __post_init__(self) -> None:
-        self._check()
+        self.check_options()
         corners = numbers(self.points)
         if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
             raise InputError("a polygon needs at least three corners of two finite numbers each")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Shape
 from continua.errors import InputError
+from continua.geometry import Shape
 from continua.sdf import DistanceField, PlacedField
 
 __all__ = ["SdfShape"]
@@ -29,7 +29,7 @@ class SdfShape(Shape):
     field: DistanceField | PlacedField
 
     def __post_init__(self) -> None:
-        self._check()
+        self.check_options()
         if not isinstance(self.field, DistanceField | PlacedField):
             raise InputError(f"an SDF shape needs a distance field, not {type(self.field).__name__}")
 

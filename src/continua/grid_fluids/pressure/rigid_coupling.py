@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Shape
+from continua.geometry import Shape
 from continua.grid_fluids.geometry.cut_cells import CutCells
 from continua.grid_fluids.geometry.obstacles import Obstacle
 from continua.grid_fluids.interface import GridFlow
@@ -163,7 +163,7 @@ def hydrostatic_correction(
     if not len(index):
         return
     centers = sample_positions(grid, index, (0.5, 0.5, 0.5))
-    gaps, normals, _ = body.shape.meet(centers, domain.obstacle_time, 0.0)
+    gaps, normals, _ = body.shape.distances_at(centers, domain.obstacle_time, 0.0)
     offset = -np.asarray(gaps)[:, None] * normals
     extra = np.clip(flow.density * np.einsum("ij,j->i", offset, gravity), -pressure, pressure)
     area = grid.spacing ** (grid.dim - 1) * body.depth

@@ -46,7 +46,7 @@ def obstacle_force(
         return result
     for positions, forces in (_pressure_forces(flow, obstacle), *viscous_forces(flow, obstacle)):
         if len(positions):
-            gaps, normals, _ = obstacle.shape.meet(positions, time, 0.0)
+            gaps, normals, _ = obstacle.shape.distances_at(positions, time, 0.0)
             arms = positions - np.asarray(gaps)[:, None] * normals - center
             result[:3] += forces.sum(axis=0)
             result[3:] += np.cross(arms, forces).sum(axis=0)

@@ -22,7 +22,6 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import BodySystem, BodyVelocities
 from continua.errors import InputError
 from continua.linalg import PCG, BlockMatrix, BlockPattern, LinearSolver, SolveReport
 from continua.numerics.stages import timed
@@ -32,6 +31,7 @@ from continua.solids.handles import Pull
 from continua.solids.integrators.integrator import Integrator, Matter, Outcome, Solving, StepInput, Stepper
 from continua.solids.integrators.stability import highest_frequency
 from continua.solids.integrators.supports import add_pull_forces
+from continua.timestepping import VelocityProjection, VelocitySystem
 
 __all__ = ["Explicit", "LimitedIntegrator", "LimitedStepper"]
 
@@ -197,16 +197,16 @@ class ExplicitStepper(LimitedStepper):
             step.held.impose(v)
         self.velocities[:] = v
         if contact is not None:
-            yield BodyVelocities(self.velocities, self.inverse_masses(matter, step))
+            yield VelocityProjection(self.velocities, self.inverse_masses(matter, step))
         count = 0 if contact is None else contact.count
         return Outcome(SolveReport(0, min(answer.report.residual, 0.0), True), 1, count, answer.failure)
 
-    def _ask(self, matter: Matter, step: StepInput, half: NDArray[np.float64]) -> BodySystem:
+    def _ask(self, matter: Matter, step: StepInput, half: NDArray[np.float64]) -> VelocitySystem:
         """Return the system of the half step, whose solution without contacts is known."""
         gain = 1.0 + 0.5 * step.dt * step.alpha
         self._lumped.blocks[:, ::4] = (gain * matter.node_mass)[:, None]
         rhs = gain * matter.node_mass[:, None] * half
-        return BodySystem(
+        return VelocitySystem(
             self._lumped,
             rhs,
             half,

@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import BodyContact, BodySystem
 from continua.errors import InputError
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.numerics.stages import timed
@@ -33,6 +32,7 @@ from continua.solids.integrators.supports import (
     stiffen_pulls,
 )
 from continua.solids.newton import search_line
+from continua.timestepping import ContactResult, VelocitySystem
 from continua.values import isfinite
 
 __all__ = ["Equation", "ImplicitIntegrator", "ImplicitStepper"]
@@ -84,7 +84,7 @@ class ImplicitStepper(Stepper):
         self.load = np.zeros((n, 3))
         self.work = np.zeros((n, 3))
         self.ways: NDArray[np.float64] | None = None  # along which a better guess may lie
-        self.contact: BodyContact | None = None
+        self.contact: ContactResult | None = None
         self.drag: BlockMatrix | None = None
         self._last = self.solved
         self._weight = 1.0
@@ -155,7 +155,7 @@ class ImplicitStepper(Stepper):
         x: NDArray[np.float64],
         base: NDArray[np.float64] | None,
         ways: NDArray[np.float64] | None = None,
-    ) -> BodySystem:
+    ) -> VelocitySystem:
         """Return the system that is filled now; x holds the first guess, for ways see `LinearSolver.solve`."""
         held = step.held
 
@@ -164,7 +164,7 @@ class ImplicitStepper(Stepper):
             self.system.tell_solver(held.fixed, held.projections)
             return self.solver.solve(self.rhs, x, self.load, ways)
 
-        return BodySystem(
+        return VelocitySystem(
             self.matrix,
             self.rhs,
             x,
@@ -177,7 +177,7 @@ class ImplicitStepper(Stepper):
             self._weight,
         )
 
-    def _hear(self, contact: BodyContact | None) -> None:
+    def _hear(self, contact: ContactResult | None) -> None:
         self.contact = contact
         if contact is not None:
             self.system.forget_solver()
@@ -305,7 +305,7 @@ class _Increment:
         """Take over b from the right-hand side of the first solve, which is b - c_force f(x)."""
         np.add(rhs, self._first_force, out=self._known)
 
-    def pushed_by(self, contact: BodyContact | None, w: NDArray[np.float64] | None = None) -> float:
+    def pushed_by(self, contact: ContactResult | None, w: NDArray[np.float64] | None = None) -> float:
         """Take the impulses of contacts for given from now on; returns by how much that changes the potential at w."""
         before = 0.0 if w is None else float(np.vdot(self.push, w))
         self.push = np.zeros_like(self._known) if contact is None else contact.impulse

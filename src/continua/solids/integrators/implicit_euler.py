@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import BodyVelocities
 from continua.linalg import LinearSolver
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements
@@ -28,6 +27,7 @@ from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, I
 from continua.solids.integrators.integrator import Matter, Solving, StepInput
 from continua.solids.integrators.rigid import net_impulse, rigid_motion, rigid_velocities
 from continua.solids.integrators.supports import spring_answers
+from continua.timestepping import VelocityProjection
 
 __all__ = ["ImplicitEuler"]
 
@@ -85,9 +85,9 @@ class ImplicitEulerStepper(ImplicitStepper):
             self._keep_momentum(matter, step)
         mass_kernels.move.pick(self.matrix.pattern.parallel)(matter.x, self.solved, dt, self.positions)
         self.velocities = self.solved
-        if contact is not None and contact.again:
+        if contact is not None and contact.needs_projection:
             self._after[:] = self.solved
-            yield BodyVelocities(self._after, self.inverse_masses(matter, step))
+            yield VelocityProjection(self._after, self.inverse_masses(matter, step))
             self.velocities = self._after
         return outcome
 

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Answer, BodySystem, BodyVelocities
 from continua.linalg import BlockMatrix, LinearSolver, SolverChoice, SolveReport
 from continua.solids import mass_kernels
 from continua.solids.constraints import Held
@@ -18,10 +17,11 @@ from continua.solids.damping import Damper
 from continua.solids.elements import Elements
 from continua.solids.handles import Pull
 from continua.solids.integrators.linear_system import LinearSystem
+from continua.timestepping import SolveResult, VelocityProjection, VelocitySystem
 
 __all__ = ["Integrator", "Matter", "Outcome", "Solving", "StepInput", "Stepper"]
 
-Solving = Generator[BodySystem | BodyVelocities, Answer, "Outcome"]
+Solving = Generator[VelocitySystem | VelocityProjection, SolveResult, "Outcome"]
 """The solution of a step: asks for what has to be solved, and returns how it went."""
 
 

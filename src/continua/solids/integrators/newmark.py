@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import BodyVelocities
 from continua.errors import InputError
 from continua.linalg import PCG, BlockMatrix, LinearSolver
 from continua.solids import mass_kernels
@@ -28,6 +27,7 @@ from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, I
 from continua.solids.integrators.integrator import Matter, Solving, StepInput
 from continua.solids.integrators.rigid import rigid_motion
 from continua.solids.integrators.supports import add_pull_forces
+from continua.timestepping import VelocityProjection
 from continua.values import isfinite
 
 __all__ = ["Newmark"]
@@ -182,7 +182,7 @@ class NewmarkStepper(ImplicitStepper):
             v += step.dt * (1.0 - 0.5 * ratio) * self._acceleration
         step.held.impose(v)
 
-    def _meet_again(self, matter: Matter, step: StepInput) -> BodyVelocities:
+    def _meet_again(self, matter: Matter, step: StepInput) -> VelocityProjection:
         """Ask contacts about the velocities: what they did to w acts in the second half only as far as it has to.
 
         A node that hits stays there instead of bouncing with all its speed.
@@ -191,7 +191,7 @@ class NewmarkStepper(ImplicitStepper):
         inverse = self.inverse_masses(matter, step)
         factor = self.gamma / self.beta - 1.0
         self.velocities -= factor * np.einsum("nij,nj->ni", inverse.reshape(-1, 3, 3), self.contact.impulse)
-        return BodyVelocities(self.velocities, inverse)
+        return VelocityProjection(self.velocities, inverse)
 
     def _keep_momentum(self, matter: Matter, step: StepInput) -> None:
         """Add the rigid motion that leaves the elastic forces without net force and torque over the step.

@@ -21,13 +21,13 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Answer, BodySystem, BodyVelocities
 from continua.linalg import LinearSolver, SolveReport
 from continua.solids import mass_kernels
 from continua.solids.elements import Elements, System
 from continua.solids.integrators.explicit import LimitedIntegrator, LimitedStepper
 from continua.solids.integrators.integrator import Matter, Outcome, Solving, StepInput
 from continua.solids.integrators.supports import add_pull_forces
+from continua.timestepping import SolveResult, VelocityProjection, VelocitySystem
 
 __all__ = ["SemiImplicit"]
 
@@ -92,7 +92,7 @@ class SemiImplicitStepper(LimitedStepper):
         if contact is not None:
             inverse = self.inverse_masses(matter, step)
             self.velocities -= np.einsum("nij,nj->ni", inverse.reshape(-1, 3, 3), contact.impulse)
-            yield BodyVelocities(self.velocities, inverse)
+            yield VelocityProjection(self.velocities, inverse)
         one, other = first.report, second.report
         solve = SolveReport(
             one.iterations + other.iterations,
@@ -112,8 +112,8 @@ class SemiImplicitStepper(LimitedStepper):
         step: StepInput,
         x: NDArray[np.float64],
         v: NDArray[np.float64],
-        met: Answer | None,
-    ) -> BodySystem:
+        met: SolveResult | None,
+    ) -> VelocitySystem:
         """Ask for `_half` = v + dt/2 a(x, half): elastic forces at x, damping by the velocities looked for.
 
         Contacts that were `met` in the first half push the same in the second.
@@ -143,7 +143,7 @@ class SemiImplicitStepper(LimitedStepper):
             self.system.tell_solver(held.fixed, held.projections)
             return self.solver.solve(self._rhs, self._half, self._load)
 
-        return BodySystem(
+        return VelocitySystem(
             self.matrix,
             self._rhs,
             self._half,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Plane, Shape
+from continua.geometry import Plane, Shape
 from continua.sph.boundary import akinci_kernels as kernels
 from continua.sph.boundary.model import BoundaryPose, BoundarySums
 from continua.sph.neighbour_search import CellGrid, NeighbourLists

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Plane, Shape
 from continua.errors import InputError
+from continua.geometry import Plane, Shape
 from continua.sph.boundary.interface import Boundary
 from continua.sph.boundary.map_boundary import shape_bounds
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Plane, Shape
+from continua.geometry import Plane, Shape
 from continua.sph.boundary import map_eval_kernels as kernels
 from continua.sph.boundary.map_build import BoundaryMap, build_map, plane_map
 from continua.sph.boundary.methods import DensityMap, VolumeMap

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact import Shape
-from continua.contact.shapes import Pose
+from continua.geometry import Shape
+from continua.geometry.shape import Pose
 from continua.sph.boundary.akinci import make_akinci_boundary
 from continua.sph.boundary.interface import PUSH_OUT, FluidState, apply_friction
 from continua.sph.boundary.map_boundary import make_map_boundary, shape_bounds
@@ -78,15 +78,15 @@ class RigidBoundary:
         now, then = self.shape.pose(time), self.shape.pose(time + dt)
         if now is None or then is None or dt <= 0.0:
             return None
-        turn = then.turn @ now.turn.T
-        shift = turn @ (origin - now.shift) + then.shift - origin
+        turn = then.rotation @ now.rotation.T
+        shift = turn @ (origin - now.translation) + then.translation - origin
         matrix = np.column_stack([turn - np.eye(3), shift]) / dt
         return matrix if np.any(matrix) else None
 
     def _boundary_pose(self, origin: NDArray, time: float, dt: float) -> BoundaryPose:
         pose, matrix = self._pose(time), self._motion(origin, time, dt)
         motion = None if matrix is None else matrix.astype(np.float32).ravel()
-        return BoundaryPose(pose.turn, pose.shift - origin, motion)
+        return BoundaryPose(pose.rotation, pose.translation - origin, motion)
 
     def add_to(
         self, sums: BoundarySums, xyzp: NDArray[np.float32], origin: NDArray, time: float, dt: float
@@ -162,13 +162,13 @@ class RigidBoundary:
         if self.body is not None:  # a small body's points are near it, not at the corners of the fluid
             pose, (low, high) = self._pose(time), shape_bounds(self.shape)
             corners = np.stack(np.meshgrid(*zip(low, high), indexing="ij"), axis=-1).reshape(-1, 3)
-            corners = corners @ pose.turn.T + pose.shift
+            corners = corners @ pose.rotation.T + pose.translation
         return float(np.linalg.norm(corners @ matrix[:, :3].T + matrix[:, 3], axis=1).max())
 
     def signed_distances(self, points: NDArray[np.float64], time: float) -> NDArray[np.float64]:
         """Return signed distances of points [n, 3] to the boundary [m], negative inside."""
         pose = self._pose(time)
-        return self.shape.distances((points - pose.shift) @ pose.turn)[0]
+        return self.shape.distances((points - pose.translation) @ pose.rotation)[0]
 
     def nbytes(self) -> int:
         """Return the memory of the boundary model [bytes]."""

@@ -1,0 +1,284 @@
+"""The surfaces of all bodies and colliders, and bounding volume hierarchies that find which may touch.
+
+Each surface has a tree of boxes over its triangles and one over its edges. Trees are built once, from the rest shape,
+and refitted in every step: each box then contains its cells over the whole step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.collision import bvh_kernels
+from continua.mesh import SurfaceMesh
+from continua.mesh.box_tree import box_tree
+
+__all__ = ["Bvh", "CollisionMesh", "CollisionSurface", "SurfaceTopology"]
+
+_PARALLEL_FROM = 2000  # leaves
+_FLAT_SINE = 1e-3  # sine of the angle below which two triangles count as coplanar
+
+
+@dataclass(eq=False)
+class CollisionSurface:
+    """The surface of one body or collider.
+
+    Attributes:
+        rest: Its points at rest [m], shape [n, 3].
+        triangles: Outward oriented, shape [k, 3]; empty if it consists of vertices and edges only.
+        edges: Its edges [e, 2]; None uses those of the triangles.
+        vertices: The points that count as vertices [s]; None uses those of the triangles.
+        radius: Thickness around triangles, edges and vertices [m].
+        name: For messages.
+        self_collision: Whether it may touch itself.
+        is_dynamic: Whether it takes part in the solve; two surfaces that are not dynamic are never tested.
+        keep_flat_edges: Whether edges between coplanar triangles count; a collider does not need them, as its faces
+            detect the same contacts.
+        edge_triangles: The two triangles of each edge, or -1, shape [e, 2].
+        triangle_edges: The edges of each triangle, shape [k, 3].
+    """
+
+    rest: NDArray[np.float64]
+    triangles: NDArray[np.int32]
+    edges: NDArray[np.int32] | None = None
+    vertices: NDArray[np.int32] | None = None
+    radius: float = 0.0
+    name: str = ""
+    self_collision: bool = False
+    is_dynamic: bool = True
+    keep_flat_edges: bool = True
+
+    edge_triangles: NDArray[np.int32] = field(init=False)
+    triangle_edges: NDArray[np.int32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.triangles = np.asarray(self.triangles, dtype=np.int32).reshape(-1, 3)
+        self.triangle_edges = np.zeros((0, 3), np.int32)
+        if len(self.triangles):
+            mesh = SurfaceMesh._trusted(self.rest.copy(), self.triangles)
+            if self.edges is None:
+                self.edges = mesh.edges
+            self.triangle_edges = mesh.triangle_edges
+            if self.vertices is None:
+                self.vertices = np.unique(self.triangles).astype(np.int32)
+        if self.edges is None:
+            self.edges = np.zeros((0, 2), np.int32)
+        if self.vertices is None:
+            self.vertices = np.unique(self.edges).astype(np.int32)
+        self.edge_triangles = np.full((len(self.edges), 2), -1, np.int32)
+        if len(self.triangle_edges):
+            flat = self.triangle_edges.ravel()
+            owner = np.repeat(np.arange(len(self.triangles), dtype=np.int32), 3)
+            self.edge_triangles[flat[::-1], 0] = owner[::-1]  # the first of each edge
+            self.edge_triangles[flat, 1] = owner  # the last
+            not_two = np.bincount(flat, minlength=len(self.edges)) != 2
+            self.edge_triangles[not_two, 1] = -1
+        if not self.keep_flat_edges:
+            self._drop_flat_edges()
+
+    def _drop_flat_edges(self) -> None:
+        """Remove edges between coplanar triangles."""
+        assert self.edges is not None
+        if not len(self.triangles):
+            return
+        a, b, c = (self.rest[self.triangles[:, k]] for k in range(3))
+        normals = np.cross(b - a, c - a)
+        normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
+        one, other = normals[self.edge_triangles[:, 0]], normals[self.edge_triangles[:, 1]]
+        bent = np.linalg.norm(np.cross(one, other), axis=1) > _FLAT_SINE
+        keep = bent | (self.edge_triangles < 0).any(axis=1) | (np.einsum("ij,ij->i", one, other) < 0.0)
+        number = np.cumsum(keep) - 1
+        self.triangle_edges = np.where(keep, number, -1)[self.triangle_edges].astype(np.int32)
+        self.edges, self.edge_triangles = self.edges[keep], self.edge_triangles[keep]
+
+    @property
+    def edge_length(self) -> float:
+        """Mean length of the edges at rest [m]."""
+        assert self.edges is not None
+        if not len(self.edges):
+            return 0.0
+        ends = self.rest[self.edges]
+        return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).mean())
+
+
+def _concatenate(parts: Sequence[NDArray], empty: tuple[int, ...] = (0,)) -> NDArray[np.int32]:
+    return np.ascontiguousarray(np.concatenate([np.zeros(empty), *parts]), np.int32)
+
+
+class Bvh(NamedTuple):
+    """Bounding volume hierarchies over the cells (triangles or edges) of all surfaces, as arrays for kernels.
+
+    Attributes:
+        cells: Points of each cell, shape [c, k].
+        surface: Surface of each cell, shape [c].
+        order: Cells in the order of the leaves.
+        leaf_range: First and end of each leaf in `order`, shape [leaves, 2].
+        leaf_node: The box of each leaf.
+        leaf_surface: The surface of each leaf.
+        root: The root of each surface's tree.
+        first_leaf: The first leaf of each surface.
+        leaf_count: Leaves of each surface's tree; 0 is no tree.
+        boxes: Smallest and largest coordinates of all boxes, shape [boxes, 6].
+    """
+
+    cells: NDArray[np.int32]
+    surface: NDArray[np.int32]
+    order: NDArray[np.int32]
+    leaf_range: NDArray[np.int32]
+    leaf_node: NDArray[np.int32]
+    leaf_surface: NDArray[np.int32]
+    root: NDArray[np.int32]
+    first_leaf: NDArray[np.int32]
+    leaf_count: NDArray[np.int32]
+    boxes: NDArray[np.float64]
+
+    @classmethod
+    def build(cls, cells: Sequence[NDArray[np.int32]], rest: NDArray[np.float64]) -> Bvh:
+        """Build the trees of surfaces with `cells` (indices into all points) at the `rest` positions."""
+        orders, ranges, leaf_node, leaf_surface, root, first_leaf, leaf_count = [], [], [], [], [], [], []
+        box_total = leaf_total = cell_total = 0
+        for m, own in enumerate(cells):
+            root.append(box_total)
+            first_leaf.append(leaf_total)
+            count = 0
+            if len(own):
+                tree = box_tree(rest[own])
+                count = len(tree.starts) - 1
+                orders.append(tree.order + cell_total)
+                ranges.append(np.column_stack([tree.starts[:-1], tree.starts[1:]]) + cell_total)
+                leaf_node.append(box_total + count - 1 + np.arange(count))
+                leaf_surface.append(np.full(count, m))
+                box_total += 2 * count - 1
+            leaf_count.append(count)
+            leaf_total += count
+            cell_total += len(own)
+        width = cells[0].shape[1] if cells else 3
+        return cls(
+            _concatenate(cells, (0, width)),
+            np.repeat(np.arange(len(cells)), [len(own) for own in cells]).astype(np.int32),
+            _concatenate(orders),
+            _concatenate(ranges, (0, 2)),
+            _concatenate(leaf_node),
+            _concatenate(leaf_surface),
+            np.array(root, np.int32),
+            np.array(first_leaf, np.int32),
+            np.array(leaf_count, np.int32),
+            np.empty((max(box_total, 1), 6)),
+        )
+
+    def refit(self, x0: NDArray[np.float64], x1: NDArray[np.float64], margin: NDArray[np.float64]) -> None:
+        """Fit all boxes to the motion from x0 to x1, widened by each surface's `margin` [m]."""
+        leaf_margin = margin[self.leaf_surface]
+        bvh_kernels.refit_leaves.pick(len(self.leaf_node) >= _PARALLEL_FROM)(
+            self.cells, self.order, self.leaf_range, self.leaf_node, leaf_margin, x0, x1, self.boxes
+        )
+        bvh_kernels.refit_inner_nodes(self.root, self.leaf_count, self.boxes)
+
+
+class SurfaceTopology(NamedTuple):
+    """Vertices, adjacency and radii of all surfaces, as arrays for kernels.
+
+    Attributes:
+        vertices: Vertices of all surfaces, shape [s].
+        vertex_surface: Their surfaces, shape [s].
+        rest: Rest positions of all points [m], shape [n, 3].
+        triangle_edges: Edges of each triangle, shape [k, 3].
+        edge_triangles: The two triangles of each edge, or -1, shape [e, 2].
+        radius: Radius of each surface [m].
+    """
+
+    vertices: NDArray[np.int32]
+    vertex_surface: NDArray[np.int32]
+    rest: NDArray[np.float64]
+    triangle_edges: NDArray[np.int32]
+    edge_triangles: NDArray[np.int32]
+    radius: NDArray[np.float64]
+
+
+class CollisionMesh:
+    """All collision surfaces with a common numbering of their points.
+
+    Attributes:
+        surfaces: The surfaces.
+        first: Index of each surface's first point, and the end, shape [m + 1].
+        triangle_bvh: Trees over triangles.
+        edge_bvh: Trees over edges.
+        topology: Vertices, adjacency and radii.
+        vertex_face_pairs: Whether vertices of the row are tested against triangles of the column, shape [m, m].
+        edge_edge_pairs: Whether edges of the row are tested against edges of the column (upper triangle with the
+            diagonal), shape [m, m].
+    """
+
+    def __init__(self, surfaces: Sequence[CollisionSurface]) -> None:
+        self.surfaces = tuple(surfaces)
+        counts = [len(surface.rest) for surface in self.surfaces]
+        self.first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        rest = np.concatenate([np.zeros((0, 3)), *(surface.rest for surface in self.surfaces)])
+        triangles, edges, vertices = [], [], []
+        triangle_edges, edge_triangles = [np.zeros((0, 3), np.int32)], [np.zeros((0, 2), np.int32)]
+        edge_count = triangle_count = 0
+        for surface, first in zip(self.surfaces, self.first[:-1], strict=True):
+            assert surface.edges is not None
+            assert surface.vertices is not None
+            triangles.append((surface.triangles + first).astype(np.int32))
+            edges.append((surface.edges + first).astype(np.int32))
+            vertices.append(surface.vertices + first)
+            triangle_edges.append(surface.triangle_edges + edge_count)
+            known = surface.edge_triangles >= 0
+            edge_triangles.append(np.where(known, surface.edge_triangles + triangle_count, -1))
+            edge_count += len(surface.edges)
+            triangle_count += len(surface.triangles)
+        self.triangle_bvh = Bvh.build(triangles, rest)
+        self.edge_bvh = Bvh.build(edges, rest)
+        self.topology = SurfaceTopology(
+            np.ascontiguousarray(np.concatenate([np.zeros(0), *vertices]), np.int32),
+            np.repeat(np.arange(len(self.surfaces)), [len(own) for own in vertices]).astype(np.int32),
+            rest,
+            np.ascontiguousarray(np.concatenate(triangle_edges), np.int32),
+            np.ascontiguousarray(np.concatenate(edge_triangles), np.int32),
+            np.array([surface.radius for surface in self.surfaces], dtype=np.float64),
+        )
+        dynamic = np.array([surface.is_dynamic for surface in self.surfaces], dtype=bool)
+        pairs = dynamic[:, None] | dynamic[None, :]
+        np.fill_diagonal(pairs, [surface.self_collision for surface in self.surfaces])
+        self.vertex_face_pairs = pairs
+        self.edge_edge_pairs = np.triu(pairs)
+
+    @property
+    def point_count(self) -> int:
+        """Number of points of all surfaces."""
+        return int(self.first[-1])
+
+    def positions(self, parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the positions of all surfaces in one array [n, 3]."""
+        return np.concatenate([np.zeros((0, 3)), *parts])
+
+    def refit(self, x0: NDArray[np.float64], x1: NDArray[np.float64], margin: NDArray[np.float64]) -> None:
+        """Fit all boxes to the motion from x0 to x1 [n, 3], widened by each surface's `margin` [m] and radius."""
+        widening = margin + self.topology.radius
+        tree = self.edge_bvh
+        self.triangle_bvh.refit(x0, x1, widening)
+        tree.refit(x0, x1, widening)
+        self._extent = np.where((tree.leaf_count > 0)[:, None], tree.boxes[tree.root % len(tree.boxes)], 0.0)
+        for m in np.flatnonzero(tree.leaf_count == 0):  # single vertices
+            own = self.first[m] + np.asarray(self.surfaces[m].vertices)
+            both = np.concatenate([x0[own], x1[own]])
+            if len(own):
+                self._extent[m] = [*(both.min(axis=0) - widening[m]), *(both.max(axis=0) + widening[m])]
+            else:
+                self._extent[m] = [1.0, 1.0, 1.0, -1.0, -1.0, -1.0]
+
+    def overlapping_surfaces(
+        self, tree: Bvh, allowed: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return for every surface those whose tree its box overlaps, as `ptr` and `partner`."""
+        count = len(self.surfaces)
+        ptr, partner = np.zeros(count + 1, np.int32), np.empty(max(count * count, 1), np.int32)
+        bvh_kernels.find_overlapping_surfaces(
+            allowed, tree.root, tree.leaf_count, tree.boxes, self._extent, ptr, partner
+        )
+        return ptr, partner

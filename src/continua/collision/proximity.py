@@ -1,0 +1,204 @@
+"""Candidates of contact: vertices near triangles and edges near edges, now or by the end of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.collision import proximity_kernels as kernels
+from continua.collision.broad_phase import CollisionMesh
+
+__all__ = ["ContactCandidates", "find_candidates"]
+
+_FLAT_SINE = 0.035  # sine of 2 degrees: vertices handle the contacts of flatter edges
+_ALWAYS_FLAT_SINE = 0.005  # the same for all edges; between the two, edges that were in contact before stay
+_SLACK = 0.5
+_PARALLEL_FROM = 1024  # vertices or edges
+
+
+@dataclass(frozen=True, eq=False)
+class ContactCandidates:
+    """Pairs of a vertex and a triangle, or of two edges.
+
+    Side a is the vertex or the first edge. The relative position of a pair is the sum of weights[k] x[nodes[k]].
+
+    Attributes:
+        nodes: The four points of each pair, shape [c, 4]: vertex and corners, or the ends of the two edges.
+        weights: Their weights [c, 4]: (1, -w0, -w1, -w2), or (1 - s, s, t - 1, -t).
+        normals: Unit normals from side b to side a, shape [c, 3].
+        gaps: Signed distances of the surfaces [m], negative where they overlap, shape [c].
+        a: Surface on side a, shape [c].
+        b: Surface on side b, shape [c].
+        keys: Keys that identify the same pair in later steps, shape [c].
+        times: Time of impact as a fraction of the step, for pairs found by continuous detection; else 0, shape [c].
+    """
+
+    nodes: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+    a: NDArray[np.int32]
+    b: NDArray[np.int32]
+    keys: NDArray[np.int64]
+    times: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.gaps)
+
+    def take(self, which: NDArray) -> ContactCandidates:
+        """Return some of the pairs, by a mask or by index."""
+        return ContactCandidates(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+
+
+def collect_chunks(
+    run: Callable[..., None], count: int, capacity: int = 64
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Call `run(counts, ids, values)` with enough capacity for the results of every chunk of items; join them."""
+    chunks = -(-count // kernels.CHUNK)
+    counts = np.zeros(chunks, np.int64)
+    ids, values = np.empty((chunks, capacity, 7), np.int32), np.empty((chunks, capacity, 8))
+    run(counts, ids, values)
+    most = int(counts.max(initial=0))
+    if most > capacity:
+        ids, values = np.empty((chunks, most, 7), np.int32), np.empty((chunks, most, 8))
+        run(counts, ids, values)
+    total = int(counts.sum())
+    all_ids, all_values = np.empty((total, 7), np.int32), np.empty((total, 8))
+    kernels.gather_chunks(counts, ids, values, all_ids, all_values)
+    return all_ids, all_values
+
+
+def to_candidates(
+    faces: tuple[NDArray[np.int32], NDArray[np.float64]], edges: tuple[NDArray[np.int32], NDArray[np.float64]]
+) -> ContactCandidates:
+    """Join the results of the kernels for triangles and edges; each key counts once."""
+    (ids, values), (edge_ids, edge_values) = faces, edges
+    s, t = edge_values[:, 0], edge_values[:, 1]
+    weights = np.concatenate(
+        [
+            np.column_stack([np.ones(len(ids)), -values[:, :3]]),
+            np.column_stack([1.0 - s, s, t - 1.0, -t]),
+        ]
+    )
+    both, rest = np.concatenate([ids, edge_ids]), np.concatenate([values, edge_values])
+    keys = _keys(both, weights)
+    _, first = np.unique(keys, return_index=True)
+    first.sort()
+    both, rest = both[first], rest[first]
+    columns = (
+        both[:, :4],
+        weights[first],
+        rest[:, 3:6],
+        rest[:, 6],
+        both[:, 5],
+        both[:, 6],
+        keys[first],
+        rest[:, 7],
+    )
+    return ContactCandidates(*(np.ascontiguousarray(column) for column in columns))
+
+
+def _keys(ids: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return a hash of each pair's points; that of two vertices does not depend on their order."""
+    nodes = ids[:, :4].astype(np.int64)
+    corner = ids[:, 4] == 2
+    if corner.any():
+        other = nodes[np.arange(len(nodes)), 1 + np.argmin(weights[:, 1:], axis=1)]
+        low, high = np.minimum(nodes[:, 0], other), np.maximum(nodes[:, 0], other)
+        nodes = np.where(corner[:, None], np.column_stack([low, high, high, high]), nodes)
+    mixed = np.where(ids[:, 4] >= 3, 1, 2).astype(np.uint64)
+    for k in range(4):  # Fowler-Noll-Vo on integers instead of bytes, with a final mix
+        mixed = (mixed ^ nodes[:, k].astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return (mixed >> np.uint64(2)).astype(np.int64)
+
+
+def find_candidates(
+    mesh: CollisionMesh,
+    x: NDArray[np.float64],
+    displacements: NDArray[np.float64],
+    min_distance: NDArray[np.float64],
+    *,
+    max_distance: NDArray[np.float64] | None = None,
+    edges: bool = True,
+    flat_sine: float = _FLAT_SINE,
+    previous_keys: NDArray[np.int64] | None = None,
+) -> ContactCandidates:
+    """Return the pairs that are closer than `min_distance`, or will be if every point moves by its displacement.
+
+    Args:
+        mesh: The surfaces.
+        x: Positions of all points [m], shape [n, 3].
+        displacements: Displacements expected in the step [m], shape [n, 3].
+        min_distance: Distance that two surfaces keep from each other [m], shape [m, m].
+        max_distance: Largest distance of a pair of two surfaces [m], shape [m, m]; None is no limit.
+        edges: Whether pairs of edges are found.
+        flat_sine: Sine of the angle below which edges count as flat and are left out.
+        previous_keys: Keys of the pairs that were active in the last step. Two nearly flat edges count only if they
+            are among them, so that bodies at rest do not lose and regain the same contact.
+    """
+    x = np.ascontiguousarray(x)
+    w = np.ascontiguousarray(displacements)
+    limit = np.full_like(min_distance, np.inf) if max_distance is None else np.ascontiguousarray(max_distance)
+    mesh.refit(x, x + w, (1.0 + _SLACK) * min_distance.max(axis=1, initial=0.0))
+    topology, tree = mesh.topology, mesh.triangle_bvh
+    normals = np.zeros_like(x)
+    if any(surface.self_collision for surface in mesh.surfaces):
+        kernels.vertex_normals(tree.cells, x, normals)
+    ptr, partner = mesh.overlapping_surfaces(tree, mesh.vertex_face_pairs)
+    search = kernels.vertex_face_candidates.pick(len(topology.vertices) >= _PARALLEL_FROM)
+    faces = collect_chunks(
+        lambda *out: search(tree, topology, x, w, ptr, partner, min_distance, _SLACK, limit, normals, *out),
+        len(topology.vertices) if ptr[-1] else 0,
+    )
+    if not edges:
+        return to_candidates(faces, NO_RESULTS)
+    return to_candidates(faces, _edge_candidates(mesh, x, w, min_distance, limit, flat_sine, previous_keys))
+
+
+NO_RESULTS = (np.zeros((0, 7), np.int32), np.zeros((0, 8)))
+
+
+def _edge_candidates(
+    mesh: CollisionMesh,
+    x: NDArray[np.float64],
+    w: NDArray[np.float64],
+    min_distance: NDArray[np.float64],
+    max_distance: NDArray[np.float64],
+    flat_sine: float,
+    previous_keys: NDArray[np.int64] | None,
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    topology, tree = mesh.topology, mesh.edge_bvh
+    count = len(tree.cells)
+    ptr, partner = mesh.overlapping_surfaces(tree, mesh.edge_edge_pairs)
+    if not ptr[-1]:
+        return NO_RESULTS
+    outward, edge_kind = np.empty((count, 3)), np.empty(count, np.uint8)
+    has_previous = previous_keys is not None and len(previous_keys) > 0
+    always_flat = min(flat_sine, _ALWAYS_FLAT_SINE) if has_previous else flat_sine
+    kernels.classify_edges.pick(count >= 4 * _PARALLEL_FROM)(
+        tree.cells,
+        mesh.triangle_bvh.cells,
+        topology.edge_triangles,
+        x,
+        flat_sine,
+        always_flat,
+        outward,
+        edge_kind,
+    )
+    search = kernels.edge_edge_candidates.pick(count >= _PARALLEL_FROM)
+    ids, values = collect_chunks(
+        lambda *out: search(
+            tree, topology, x, w, ptr, partner, min_distance, _SLACK, max_distance, outward, edge_kind, *out
+        ),
+        count,
+    )
+    nearly_flat = np.flatnonzero(ids[:, 4] == 4)
+    if previous_keys is None or not len(nearly_flat):
+        return ids, values
+    stay = np.ones(len(ids), bool)
+    stay[nearly_flat] = np.isin(_keys(ids[nearly_flat], values[nearly_flat, :4]), previous_keys)
+    return ids[stay], values[stay]

@@ -1,0 +1,1 @@
+"""Collision detection of rigid bodies: sweep and prune, convex primitives, and meshes by their signed distance."""

@@ -1,0 +1,89 @@
+"""A soft body as the contact stepper sees it: its rows of V, its surface, and its step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.coupling.contact.surface_contacts import SurfaceBody
+from continua.frames import StepReport
+from continua.solids import SoftBody
+from continua.solids.stepping import SoftStep
+from continua.timestepping import BodyStep, VelocitySystem
+
+__all__ = ["SoftBodyAdapter"]
+
+
+class SoftBodyAdapter:
+    """A soft body in the contact stepper."""
+
+    def __init__(self, body: SoftBody, number: int) -> None:
+        """Store the body and its number in the world."""
+        self.body, self.number = body, number
+        self.size = body._element_size
+
+    @property
+    def row_count(self) -> int:
+        """Number of its rows of V."""
+        return self.body.node_count
+
+    @property
+    def velocities(self) -> NDArray[np.float64]:
+        """Velocities at the start of a step [n, 3]."""
+        return self.body._v
+
+    @property
+    def candidate_nodes(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Nodes that can touch colliders, and their positions."""
+        nodes = self.body.touching_nodes
+        return nodes, self.body._x[nodes]
+
+    @property
+    def surface(self) -> SurfaceBody:
+        """Its surface for contact detection."""
+        body = self.body
+        return SurfaceBody(body.name, body._elements.rest_positions, body.triangles, number=self.number)
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Current node positions [m]."""
+        return self.body._x
+
+    def positions_after(self, V: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
+        """Return the node positions [m] after `dt` [s] with its rows of V."""
+        return self.body._x + dt * V
+
+    def begin_step(self, dt: float) -> BodyStep:
+        """Begin a step of `dt` [s]."""
+        self.clear_contact()
+        return SoftStep(self.body, dt)
+
+    def clear_contact(self) -> None:
+        """Clear the accumulated contact forces."""
+        self._impulse = np.zeros((self.row_count, 3))
+        self._time, self._depth = 0.0, 0.0
+
+    def restore_momentum(self, system: VelocitySystem, impulse: NDArray[np.float64]) -> None:
+        """Translate a body without fixed nodes so that its momentum matches the impulses exactly."""
+        if system.fixed.any():
+            return
+        defect = (system.rhs + impulse - system.matrix.multiply(system.x)).sum(axis=0)
+        total = system.matrix.blocks.sum(axis=0).reshape(3, 3)
+        system.x += np.linalg.solve(total, defect)
+
+    def accumulate_contact(self, force: NDArray[np.float64], depth: float, time: float) -> None:
+        """Add contact forces on the nodes [N] over a substep of `time` [s], and its penetration depth [m]."""
+        self._impulse += time * force
+        self._time += time
+        self._depth = max(self._depth, depth)
+
+    def finish_report(self, report: StepReport) -> StepReport:
+        """Return the report of a step with its contact forces, and store these in the body."""
+        force = self._impulse / self._time if self._time > 0.0 else self._impulse
+        self.body.note_contact(force)
+        total = force.sum(axis=0)
+        return replace(
+            report, contact_force=(float(total[0]), float(total[1]), float(total[2])), overlap=self._depth
+        )

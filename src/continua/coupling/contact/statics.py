@@ -1,0 +1,224 @@
+"""Static equilibrium of soft bodies in contact with each other, without friction.
+
+All bodies minimise one potential, the sum of theirs, by Newton's method: every direction solves the bodies' systems
+together, with contacts as constraints gap + n.d >= 0 on the displacements d. Pairs that would cross become constraints,
+and the direction is found again; then a line search follows it (see `solids.statics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.collision import ColliderSet
+from continua.contact_solver import ConstraintRows, join_rows, solve_contacts
+from continua.coupling.contact.soft_adapter import SoftBodyAdapter
+from continua.coupling.contact.surface_contacts import SurfaceContacts
+from continua.errors import DivergedError
+from continua.linalg import PCG, SolveReport
+from continua.solids import SettleReport
+from continua.solids.newton import search_line
+from continua.solids.statics import Balance, balance_of
+from continua.timestepping import VelocitySystem
+
+__all__ = ["solve_static_contact"]
+
+_MAX_ROUNDS = 12  # rounds in which pairs are added to a direction
+_RTOL = 1e-9  # of the linear solver
+_GAP_TOLERANCE = 1e-6  # accepted error of a gap, as a fraction of the element size
+
+
+class _CombinedPotential:
+    """The sum of the potentials of several bodies."""
+
+    def __init__(self, terms: Sequence[Balance], starts: NDArray[np.int64]) -> None:
+        self.terms, self._starts = terms, starts
+        self.conservative = all(term.conservative for term in terms)
+        self.rhs = np.zeros((int(starts[-1]), 3))
+
+    def parts(self, u: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Return the rows of each body."""
+        return [u[a:b] for a, b in zip(self._starts[:-1], self._starts[1:], strict=True)]
+
+    def potential(self, u: NDArray[np.float64]) -> float:
+        """Evaluate the potential at u [J]."""
+        return sum(term.potential(own) for term, own in zip(self.terms, self.parts(u), strict=True))
+
+    def linearise(self, u: NDArray[np.float64]) -> None:
+        """Fill matrices and `rhs` at the u of the last `potential`."""
+        for term, own, rhs in zip(self.terms, self.parts(u), self.parts(self.rhs), strict=True):
+            term.linearise(own)
+            rhs[:] = term.rhs
+
+
+class _StaticContactSolve:
+    """Newton's method for bodies in contact with each other."""
+
+    def __init__(
+        self,
+        adapters: Sequence[SoftBodyAdapter],
+        surfaces: SurfaceContacts,
+        colliders_for: Callable[[int], ColliderSet | None],
+    ) -> None:
+        self.adapters, self._surfaces = adapters, surfaces
+        self.starts = np.cumsum([0] + [m.row_count for m in adapters])
+        self._time = adapters[0].body._surroundings.time
+        self.size = min(m.size for m in adapters)
+        made = [balance_of(m.body, colliders_for(m.number)) for m in adapters]
+        self._support_mass = [support for _, support, _ in made]
+        self.total = _CombinedPotential([term for term, _, _ in made], self.starts)
+        self.x = np.concatenate([x for _, _, x in made])
+        self._forces: dict[int, float] = {}
+        self.newton = self.iterations = self.contacts = 0
+        self.residual, self._last_step = np.inf, 0.0
+
+    def run(self, rtol: float, max_newton: int) -> bool:
+        """Iterate to the equilibrium; returns whether it was found."""
+        total, x = self.total, self.x
+        for one, support in zip(total.terms, self._support_mass, strict=True):
+            one.slack = support
+        potential = total.potential(x)
+        load = max(float(np.abs(one.force).max()) for one in total.terms)
+        for _ in range(max_newton):
+            total.linearise(x)
+            free = [
+                m.body._held.free_part(r) for m, r in zip(self.adapters, total.parts(total.rhs), strict=True)
+            ]
+            self.residual = max(float(np.abs(f).max()) for f in free) / max(load, 1e-300)
+            rows = self._close_contacts(x)
+            if self.residual <= rtol and self._is_closed(rows):
+                return True
+            self.newton += 1
+            before = [one.push.copy() for one in total.terms]
+            direction = self._direction(x, rows)
+            if direction is None:
+                return False
+            for one, old, own in zip(total.terms, before, total.parts(x), strict=True):
+                potential -= float(np.vdot(one.push - old, own))
+            self._last_step = float(np.abs(direction).max())
+            fall = float(np.vdot(total.rhs, direction))
+            if not (fall > 0.0 and np.isfinite(fall)):
+                return False
+            length, potential = search_line(total, x, direction, potential, fall)
+            if length == 0.0:
+                return False
+            for one, support in zip(total.terms, self._support_mass, strict=True):
+                one.slack = max(one.slack * (0.1 if length == 1.0 else 2.0), 0.02 * support)
+        return False
+
+    def _close_contacts(self, x: NDArray[np.float64]) -> ConstraintRows:
+        """Return the contacts of what is close at x."""
+        parts = []
+        positions = self.total.parts(x)
+        for one, own, start in zip(self.total.terms, positions, self.starts, strict=False):
+            rows = one.touching(own)
+            if rows is not None and len(rows):
+                rows.row += int(start)
+                rows.key += int(start) * 2**33
+                parts.append(rows)
+        found = self._surfaces.find_close(positions, positions, self._time, 1.0, self.starts[:-1])
+        return _without_friction(join_rows([*parts, found]))
+
+    def _direction(self, x: NDArray[np.float64], rows: ConstraintRows) -> NDArray[np.float64] | None:
+        """Return Newton's direction with contacts as constraints; the potentials get their forces."""
+        combined, positions = self.total, self.total.parts(x)
+        bare = [one.rhs - one.push for one in combined.terms]
+        tolerance = max(1e-3 * self._last_step, 1e-11 * self.size) if self._last_step else 1e-4 * self.size
+        for _ in range(_MAX_ROUNDS):
+            systems = [
+                VelocitySystem(
+                    one.matrix,
+                    rhs,
+                    np.zeros_like(rhs),
+                    rhs,
+                    m.body._held.fixed,
+                    m.body._held.projections,
+                    PCG(),
+                    _not_alone,
+                )
+                for one, rhs, m in zip(combined.terms, bare, self.adapters, strict=True)
+            ]
+            push = np.zeros((len(rows), 3))
+            push[:, 0] = [self._forces.get(key, 0.0) for key in rows.key.tolist()]
+            found = solve_contacts(systems, rows, rows.gap, push, tolerance, rtol=_RTOL)
+            self.iterations += found.report.iterations
+            if not found.report.residual >= 0.0:
+                return None
+            active = found.impulse[:, 0] > 0.0
+            self._forces = dict(
+                zip(rows.key[active].tolist(), found.impulse[active, 0].tolist(), strict=True)
+            )
+            ends = [own + s.x for own, s in zip(positions, systems, strict=True)]
+            crossed, _ = self._surfaces.find_crossings(positions, ends, self._time, 1.0, self.starts[:-1])
+            crossed = crossed.take(~np.isin(crossed.key, rows.key))
+            if not len(crossed):
+                break
+            rows = join_rows([rows, _without_friction(crossed)])
+        self.contacts = int(active.sum())
+        impulse = np.zeros_like(x)
+        rows.apply_transpose(found.impulse, impulse)
+        for one, rhs, own, out in zip(
+            combined.terms, bare, combined.parts(impulse), combined.parts(combined.rhs), strict=True
+        ):
+            one.push[:] = own
+            np.add(rhs, own, out=one.rhs)
+            out[:] = one.rhs
+        return np.concatenate([s.x for s in systems])
+
+    def _is_closed(self, rows: ConstraintRows) -> bool:
+        """Return whether the active contacts are closed and nothing is too close."""
+        if not len(rows):
+            return not self._forces
+        force = np.array([self._forces.get(key, 0.0) for key in rows.key.tolist()])
+        off = np.maximum(-rows.gap, np.where(force > 0.0, rows.gap, 0.0))
+        return (
+            len(self._forces) == int((force > 0.0).sum()) and float(off.max()) <= _GAP_TOLERANCE * self.size
+        )
+
+
+def solve_static_contact(
+    adapters: Sequence[SoftBodyAdapter],
+    surfaces: SurfaceContacts,
+    colliders_for: Callable[[int], ColliderSet | None],
+    rtol: float,
+    max_newton: int,
+) -> dict[int, SettleReport]:
+    """Move soft bodies that touch each other to their common equilibrium; returns reports by their numbers.
+
+    Args:
+        adapters: The bodies, in the order of `surfaces`.
+        surfaces: Detects contacts between their surfaces.
+        colliders_for: Returns the colliders that the body of a number can touch.
+        rtol: Unbalanced force to reach, relative to the largest load of a node.
+        max_newton: Most Newton iterations.
+    """
+    solve = _StaticContactSolve(adapters, surfaces, colliders_for)
+    if not solve.run(rtol, max_newton):
+        names = ", ".join(f"'{m.body.name}'" for m in adapters)
+        raise DivergedError(
+            f"bodies {names} found no common equilibrium in {solve.newton} Newton iterations (unbalanced force "
+            f"{solve.residual:.1e} of the load); let them come to rest in steps with damping instead",
+            step=adapters[0].body._surroundings.step,
+        )
+    reports = {}
+    for adapter, term, own in zip(adapters, solve.total.terms, solve.total.parts(solve.x), strict=True):
+        body = adapter.body
+        body._x[:] = own
+        body._v[:] = 0.0
+        body._stepper.restart(body._v)
+        body.note_contact(term.push.copy())
+        reports[adapter.number] = SettleReport(
+            True, solve.newton, solve.iterations, solve.residual, 1, solve.contacts
+        )
+    return reports
+
+
+def _without_friction(rows: ConstraintRows) -> ConstraintRows:
+    rows.friction = np.zeros(len(rows))
+    return rows
+
+
+def _not_alone() -> SolveReport:
+    raise AssertionError("contacts are solved for")

@@ -1,0 +1,88 @@
+"""The shape of a collider or a rigid body: a signed distance, at rest or on a prescribed rigid motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.geometry.surface_coefficients import check_coefficient
+from continua.motion import Motion
+
+__all__ = ["Pose", "Shape"]
+
+_CORNERS = np.vstack([np.zeros(3), np.eye(3)])
+
+
+class Pose(NamedTuple):
+    """Pose of a moving shape: x = rotation @ rest + translation."""
+
+    rotation: NDArray[np.float64]
+    translation: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """Base class of all shapes.
+
+    Attributes:
+        friction: Coulomb's friction coefficient; None uses the world's, see `Contact`.
+        restitution: Coefficient of restitution; None uses the world's.
+        name: Name by which the pairs of `Contact` refer to the shape.
+        motion: Prescribed rigid motion; None keeps the shape at rest.
+    """
+
+    kind: ClassVar[str]
+    friction: float | None = None
+    restitution: float | None = None
+    name: str = ""
+    motion: Motion | None = None
+
+    def check_options(self) -> None:
+        """Raise InputError if friction, restitution or motion are not valid."""
+        if self.motion is not None and not isinstance(self.motion, Motion):
+            raise InputError(f"a {self.kind}'s motion must be a Motion, not {type(self.motion).__name__}")
+        check_coefficient(self.friction, f"a {self.kind}'s friction")
+        check_coefficient(self.restitution, f"a {self.kind}'s restitution", 1.0)
+
+    def pose(self, time: float) -> Pose | None:
+        """Return the pose at `time` [s], or None if the shape never moves."""
+        if self.motion is None:
+            return None
+        corners = self.motion.at(time, _CORNERS)
+        rotation = (corners[1:] - corners[0]).T
+        if not np.allclose(rotation.T @ rotation, np.eye(3), atol=1e-6):
+            raise InputError(
+                f"the motion of a {self.kind} must be rigid; at t = {time:g} s it deforms the shape"
+            )
+        return Pose(rotation, corners[0])
+
+    def distances_at(
+        self, points: NDArray[np.float64], time: float, dt: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return distances and normals at points [n, 3] at `time` [s], and the shape's velocity there [m/s], [n, 3].
+
+        The velocity is the mean over the next `dt` [s]; it is zero if `dt` is 0.
+        """
+        now = self.pose(time)
+        if now is None:
+            return *self.distances(points), np.zeros_like(points)
+        local = (points - now.translation) @ now.rotation
+        gaps, normals = self.distances(local)
+        velocities = np.zeros_like(points)
+        then = self.pose(time + dt)
+        if then is not None and dt > 0.0:
+            velocities = (local @ then.rotation.T + then.translation - points) / dt
+        return gaps, normals @ now.rotation.T, velocities
+
+    def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return signed distances [n] (negative inside) and unit normals [n, 3] away from the shape at rest."""
+        raise TypeError(f"{type(self).__name__} has no distance")
+
+    def description(self) -> Mapping[str, object]:
+        """Return the shape at rest as plain data, for drawing."""
+        raise TypeError(f"{type(self).__name__} has no description")

@@ -1,0 +1,29 @@
+"""Time stepping shared by all kinds of bodies: what a step requests from the world, and substepping with retries."""
+
+from continua.timestepping.requests import (
+    ContactResult,
+    SolveResult,
+    StepCoroutine,
+    VelocityProjection,
+    VelocitySystem,
+)
+from continua.timestepping.substepping import (
+    NO_CONTACT,
+    BodyStep,
+    StepDriver,
+    SubstepError,
+    advance_with_retries,
+)
+
+__all__ = [
+    "NO_CONTACT",
+    "BodyStep",
+    "ContactResult",
+    "SolveResult",
+    "StepCoroutine",
+    "StepDriver",
+    "SubstepError",
+    "VelocityProjection",
+    "VelocitySystem",
+    "advance_with_retries",
+]

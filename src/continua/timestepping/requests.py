@@ -1,0 +1,101 @@
+"""What the step of a body requests from the world, and the results that it receives.
+
+A step is a coroutine: it yields the linear system of its velocities and continues when that is solved. So the world can
+solve the systems of all bodies in contact together; a body without contacts is solved by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+
+__all__ = ["ContactResult", "SolveResult", "StepCoroutine", "VelocityProjection", "VelocitySystem"]
+
+
+@dataclass(eq=False)
+class VelocitySystem:
+    """The linear system A x = rhs of one body, to which contacts add impulses. Nodes move by dt V, V = x_offset + x.
+
+    Attributes:
+        matrix: The matrix of a soft body; for a rigid body two rows with the mass and the inertia on the diagonal.
+        rhs: Right-hand side [N s], shape [n, 3].
+        x: The initial guess, and after the solve the solution [m/s], shape [n, 3].
+        tolerance_scale: Sets the scale of the linear solver's tolerance, like `rhs` [n, 3].
+        fixed: Which rows are prescribed, see `LinearSolver.update`.
+        projections: Free directions of partly fixed rows, or None.
+        solver: The body's own solver.
+        solve_alone: Solves the system without contacts.
+        x_offset: Added to x to get the velocity, shape [n, 3], where x is an increment; None is zero.
+        effective_dt: Time [s] over which a force acts in the equation.
+        has_contacts: Whether contacts take part in this solve.
+        contact_tolerance_scale: Scale of the tolerance in a solve with contacts, shape [n, 3]; None is
+            `tolerance_scale`.
+        deferred: Whether the system is solved again with every other request, and its result is returned only when
+            no other body requests a solve.
+    """
+
+    matrix: BlockMatrix
+    rhs: NDArray[np.float64]
+    x: NDArray[np.float64]
+    tolerance_scale: NDArray[np.float64]
+    fixed: NDArray[np.uint8]
+    projections: NDArray[np.float64] | None
+    solver: LinearSolver
+    solve_alone: Callable[[], SolveReport]
+    x_offset: NDArray[np.float64] | None = None
+    effective_dt: float = 1.0
+    has_contacts: bool = True
+    contact_tolerance_scale: NDArray[np.float64] | None = None
+    deferred: bool = False
+
+
+@dataclass(eq=False)
+class VelocityProjection:
+    """Velocities at the end of a step; contacts project these velocities last.
+
+    Attributes:
+        velocities: Velocities [m/s], changed in place, shape [n, 3].
+        inverse_mass: Inverse masses [1/kg], nine values per row; zero where a row is fixed; shape [n, 9].
+    """
+
+    velocities: NDArray[np.float64]
+    inverse_mass: NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class ContactResult:
+    """The effect of contacts on one body in a solve.
+
+    Attributes:
+        impulse: What they added to the right-hand side [N s], shape [n, 3].
+        count: Number of active contacts.
+        needs_projection: Whether contacts have to project the velocities at the end of the step.
+    """
+
+    impulse: NDArray[np.float64]
+    count: int
+    needs_projection: bool = False
+
+
+@dataclass(eq=False)
+class SolveResult:
+    """The result of a request.
+
+    Attributes:
+        report: The linear solves.
+        contact: The effect of contacts, or None if there were none.
+        failure: Why the step has failed, or empty.
+    """
+
+    report: SolveReport
+    contact: ContactResult | None = None
+    failure: str = ""
+
+
+StepCoroutine = Generator[VelocitySystem | VelocityProjection, SolveResult, None]
+"""One substep of a body."""
