@@ -2,12 +2,14 @@
 
 All bodies go down one potential, the sum of theirs, by Newton's method: every direction solves the bodies' systems
 together, with contacts as constraints gap + n.d >= 0 on the displacements d. Pairs that d would lead through each other
-become constraints, and the direction is found again; the line search then goes along it (see `solids.statics`).
+become constraints, and the direction is found again; the line search then goes along it (see `solids.statics`, also for
+where the search ends).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +20,14 @@ from continua.errors import DivergedError
 from continua.linalg import PCG, SolveReport
 from continua.solids import SettleReport
 from continua.solids.newton import search_line
+from continua.solids.rounding import Judge, Stand
 from continua.solids.statics import Balance, balance_of
 
 __all__ = ["settle_together"]
 
 _ROUNDS = 12  # times that pairs are added to a direction
-_RTOL = 1e-9  # of the linear solver
+_RTOL = 1e-9  # of the linear solver, relative to its right-hand side
+_SHARE = 1e-3  # part of the unbalanced force to reach that it may leave
 _CLOSED = 1e-6  # part of an element's size that a contact may be open or too close in the end
 
 
@@ -49,6 +53,24 @@ class _Lands:
             land.linearise(own)
             rhs[:] = land.rhs
 
+    def floor(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the unbalanced force [N] that rounding leaves at the u of the last `linearise`, shape [n]."""
+        return np.concatenate([land.floor(own) for land, own in zip(self.lands, self.parts(u), strict=True)])
+
+    def noise(self, u: NDArray[np.float64]) -> float:
+        """Return the change of the potential [J] that rounding hides at the u of the last `linearise`."""
+        return sum(land.noise(own) for land, own in zip(self.lands, self.parts(u), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A state in which no more than rounding is unbalanced."""
+
+    x: NDArray[np.float64]
+    pushes: list[NDArray[np.float64]]
+    forces: dict[int, float]
+    contacts: int
+
 
 class _Resting:
     """Newton's method for bodies that lean on each other."""
@@ -69,41 +91,70 @@ class _Resting:
         self.x = np.concatenate([x for _, _, x in made])
         self._forces: dict[int, float] = {}
         self.newton = self.iterations = self.contacts = 0
-        self.residual, self._move = np.inf, 0.0
+        self.judge, self.stand, self._move = Judge(), Stand.FAR, 0.0
+        self.load = max(float(np.abs(one.force).max()) for one in self.land.lands)
 
     def run(self, rtol: float, most: int) -> bool:
-        """Go to the equilibrium; returns whether it was found."""
-        land, x = self.land, self.x
+        """Go to the equilibrium; returns whether it was found, or what rounding allows of it (`stand`)."""
+        land, x, judge = self.land, self.x, self.judge
         for one, lean in zip(land.lands, self._lean, strict=True):
             one.slack = lean
         potential = land.potential(x)
-        load = max(float(np.abs(one.force).max()) for one in land.lands)
+        judge.start(rtol)
+        kept: _Kept | None = None
         for _ in range(most):
             land.linearise(x)
-            free = [
-                m.body._held.free_part(r) for m, r in zip(self.members, land.parts(land.rhs), strict=True)
-            ]
-            self.residual = max(float(np.abs(f).max()) for f in free) / max(load, 1e-300)
             rows = self._near(x)
-            if self.residual <= rtol and self._in_place(rows):
+            self.stand = self._look()
+            if self.stand is not Stand.FAR and not self._in_place(rows):
+                self.stand = Stand.FAR
+            if self.stand is Stand.FOUND:
                 return True
+            if self.stand is Stand.ROUNDED and judge.improves():
+                pushes = [one.push.copy() for one in land.lands]
+                kept = _Kept(x.copy(), pushes, self._forces, self.contacts)
+            elif kept is not None:
+                break
             self.newton += 1
             before = [one.push.copy() for one in land.lands]
             direction = self._direction(x, rows)
             if direction is None:
-                return False
+                break
             for one, old, own in zip(land.lands, before, land.parts(x), strict=True):
                 potential -= float(np.vdot(one.push - old, own))
             self._move = float(np.abs(direction).max())
             fall = float(np.vdot(land.rhs, direction))
             if not (fall > 0.0 and np.isfinite(fall)):
-                return False
+                break
             length, potential = search_line(land, x, direction, potential, fall)
             if length == 0.0:
-                return False
+                break
             for one, lean in zip(land.lands, self._lean, strict=True):
                 one.slack = max(one.slack * (0.1 if length == 1.0 else 2.0), 0.02 * lean)
-        return False
+        return kept is not None and self._take(kept)
+
+    def _look(self) -> Stand:
+        """Judge the unbalanced forces at the x of the last linearisation."""
+        land, helds = self.land, [m.body._held for m in self.members]
+        free = [held.free_part(r) for held, r in zip(helds, land.parts(land.rhs), strict=True)]
+        stand = self.judge.look(np.concatenate(free), self.load, lambda: land.floor(self.x))
+        falls = any(
+            not one.pulls and held.loose(one.force + one.push) is not None
+            for one, held in zip(land.lands, helds, strict=True)
+        )
+        return Stand.FAR if stand is Stand.ROUNDED and falls else stand  # see `statics.Search`
+
+    def _take(self, kept: _Kept) -> bool:
+        """Go back to the best state that rounding allows."""
+        self.x[:] = kept.x
+        for one, push in zip(self.land.lands, kept.pushes, strict=True):
+            one.push[:] = push
+        self._forces, self.contacts = kept.forces, kept.contacts
+        self.land.potential(self.x)
+        self.land.linearise(self.x)
+        self._look()
+        self.stand = Stand.ROUNDED
+        return True
 
     def _near(self, x: NDArray[np.float64]) -> ContactRows:
         """Return contacts of what is near at x."""
@@ -123,13 +174,16 @@ class _Resting:
         land, places = self.land, self.land.parts(x)
         bare = [one.rhs - one.push for one in land.lands]
         tolerance = max(1e-3 * self._move, 1e-11 * self.size) if self._move else 1e-4 * self.size
+        scale = min(
+            1.0, _SHARE * self.judge.rtol / _RTOL
+        )  # of the forces that solves may be relative to as well
         for _ in range(_ROUNDS):
             systems = [
                 BodySystem(
                     one.matrix,
                     rhs,
                     np.zeros_like(rhs),
-                    rhs,
+                    scale * rhs,
                     m.body._held.fixed,
                     m.body._held.projections,
                     PCG(),
@@ -191,11 +245,12 @@ def settle_together(
     if not rest.run(rtol, most):
         names = ", ".join(f"'{m.body.name}'" for m in members)
         raise DivergedError(
-            f"bodies {names} found no common equilibrium in {rest.newton} Newton iterations (unbalanced force "
-            f"{rest.residual:.1e} of the load); let them swing out with damping instead",
+            f"bodies {names} found no common equilibrium in {rest.newton} Newton iterations ({rest.judge}); "
+            "let them swing out with damping instead",
             step=members[0].body._surroundings.step,
         )
     reports = {}
+    said = rest.judge.remark(rest.load) if rest.stand is Stand.ROUNDED else ()
     for member, land, own in zip(members, rest.land.lands, rest.land.parts(rest.x), strict=True):
         body = member.body
         body._x[:] = own
@@ -203,7 +258,7 @@ def settle_together(
         body._stepper.restart(body._v)
         body.note_contact(land.push.copy())
         reports[member.number] = SettleReport(
-            True, rest.newton, rest.iterations, rest.residual, 1, rest.contacts
+            True, rest.newton, rest.iterations, rest.judge.residual, 1, rest.contacts, said
         )
     return reports
 
