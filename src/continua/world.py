@@ -111,7 +111,7 @@ class World:
         self._exchanges: list[Callable[[float], Any]] = []
         self._settled = settled
         if settled:
-            self.settle()
+            self._begin_settled()
 
     def _make_contact_stepper(self) -> ContactStepper:
         """Return the contact stepper of the bodies and colliders."""
@@ -318,6 +318,12 @@ class World:
             self.restore(before)
             raise
 
+    def _begin_settled(self) -> None:
+        """Settle where nobody gets the reports: what they say is warned of."""
+        for body, report in zip(self.soft_bodies, self.settle(), strict=True):
+            for text in report.warnings:
+                warnings.warn(f"body '{body.name}': {text}", stacklevel=3)
+
     def plan(self, seconds: float, fps: float = 60.0) -> tuple[int, int, float]:
         """Return (frames after the first, steps a frame, time step [s]) of a run.
 
@@ -417,7 +423,7 @@ class World:
             self._rigid.reset()
         if self._settled:
             self._happen()  # what holds from time 0 on holds for the equilibrium too
-            self.settle()
+            self._begin_settled()
 
     def state(self) -> dict[str, Any]:
         """Return everything that a bit-equal restart needs, as a flat mapping of arrays and numbers."""

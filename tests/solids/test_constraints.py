@@ -100,7 +100,7 @@ def test_uniaxial_patch_with_rollers_is_exact():
         share[face, 0] += stress * 0.5 / 3.0
     for node in np.flatnonzero(share[:, 0]):
         body.push([int(node)], share[node])
-    ct.World([body], gravity=(0, 0, 0)).settle(rtol=1e-13)
+    ct.World([body], gravity=(0, 0, 0)).settle(rtol=1e-11)
     exact = body.rest_positions * np.array([1.0, -nu, -nu]) * stress / young
     np.testing.assert_allclose(body.positions - body.rest_positions, exact, atol=1e-12)
 
@@ -112,7 +112,7 @@ def test_mixed_conditions_equal_the_reduced_solve_and_reactions_undo_them():
     pin = body.pin(LEFT)
     lock = body.lock(RIGHT, "y", -0.02)
     world = ct.World([body], gravity=(0, 0, 0))
-    world.settle(rtol=1e-12)
+    world.settle(rtol=1e-10)
     u = (body.positions - rest).ravel()
     K = stiffness(body)
     known = np.zeros((len(rest), 3), bool)
@@ -132,11 +132,11 @@ def test_mixed_conditions_equal_the_reduced_solve_and_reactions_undo_them():
     lock.remove()
     for node, force in zip(lock.nodes, forces, strict=True):
         body.push([int(node)], force)
-    world.settle(rtol=1e-12)
+    world.settle(rtol=1e-10)
     np.testing.assert_allclose((body.positions - rest).ravel(), u, atol=1e-8)
 
 
-@pytest.mark.parametrize(("order", "young"), [(1, 2e5), (2, 1e10)])
+@pytest.mark.parametrize(("order", "young"), [(1, 2e5), (2, 1e9)])
 def test_reactions_carry_the_weight_and_its_moment(order, young):
     """Quadratic elements with one rotation each exert a torque of second order in the strain: stiff ones none."""
     body = block(order, young=young)

@@ -143,6 +143,24 @@ def multiply(indptr, indices, blocks, x, y):
             y[i, 2] = s2
 
 
+@kernel_pair
+def magnitudes(indptr, indices, blocks, x, y):
+    """Set y = |A| |x|, with the absolute values of all numbers: nothing cancels."""
+    n = indptr.shape[0] - 1
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
+            s0, s1, s2 = 0.0, 0.0, 0.0
+            for k in range(uint32(indptr[i]), uint32(indptr[i + uint64(1)])):
+                j = uint32(indices[k])
+                x0, x1, x2 = abs(x[j, 0]), abs(x[j, 1]), abs(x[j, 2])
+                s0 += abs(blocks[k, 0]) * x0 + abs(blocks[k, 3]) * x1 + abs(blocks[k, 6]) * x2
+                s1 += abs(blocks[k, 1]) * x0 + abs(blocks[k, 4]) * x1 + abs(blocks[k, 7]) * x2
+                s2 += abs(blocks[k, 2]) * x0 + abs(blocks[k, 5]) * x1 + abs(blocks[k, 8]) * x2
+            y[i, 0] = s0
+            y[i, 1] = s1
+            y[i, 2] = s2
+
+
 @inline
 def _invert(a, b, d, e, f, g, factor):
     """Return whether a symmetric block is positive definite, and `factor` times its inverse as six values."""

@@ -114,6 +114,13 @@ class BlockMatrix:
         kernels.multiply.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
+    def magnitudes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return |A| |x|, shape [n, 3]: times the unit roundoff it bounds the rounding errors of A x."""
+        out = np.empty_like(x)
+        p = self.pattern
+        kernels.magnitudes.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
+        return out
+
     def __matmul__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.multiply(x)
 

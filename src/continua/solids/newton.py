@@ -3,7 +3,8 @@
 Newton's direction d solves A d = r with a positive definite A and r minus the gradient of a potential, so it leads
 downhill. The search halves it until the potential falls by a part of what the slope promises (Armijo). Where the force
 is not quite the gradient of an energy, and near the end, where the fall of the potential drowns in rounding, it halves
-until the unbalanced force along d has become smaller instead.
+until the unbalanced force along d has become smaller instead. `Landscape.noise` says what rounding hides of the fall:
+near a state without stress that is far more than a part of the potential, which vanishes there.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ class Landscape(Protocol):
     def linearise(self, u: NDArray[np.float64]) -> None:
         """Fill the matrix and `rhs`, minus the gradient, at the u of the last `potential`."""
 
+    def noise(self, u: NDArray[np.float64]) -> float:
+        """Return the change of the potential that rounding hides at the u of the last `linearise`."""
+
 
 def search_line(
     land: Landscape, u: NDArray[np.float64], direction: NDArray[np.float64], potential: float, fall: float
@@ -49,7 +53,7 @@ def search_line(
     Returns:
         The length of the step, 0 if there is none (u stays), and the potential there.
     """
-    by_potential = land.conservative and fall > _ROUNDING * abs(potential)
+    by_potential = land.conservative and fall > max(_ROUNDING * abs(potential), land.noise(u))
     length = 1.0
     while length >= _SHORTEST:
         trial = u + length * direction

@@ -348,7 +348,8 @@ class SoftBody(Attachments):
         equilibrium is found.
 
         Args:
-            rtol: Unbalanced force to reach, relative to the largest load of a node.
+            rtol: Unbalanced force to reach, relative to the largest load of a node. What rounding leaves is enough
+                where that is more (see `solids.convergence`); the report then has a warning.
             max_newton: Newton iterations after which to give up, in each load step.
             steps: Load steps to begin with; they are halved where one fails. None puts all loads on at once, and
                 turns to load steps if that fails.

@@ -8,6 +8,9 @@ under a heavy load (Georgii 2007 steps around it with dynamics); this cannot.
 Where that finds nothing, the way there is cut into load steps. At the start x_0 the unbalanced force is
 r_0 = f - f_int(x_0), so x_0 is at rest under f - r_0; the loads f - (1 - s) r_0 and the held nodes then go from there
 (s = 0) to where they belong (s = 1), by steps that are halved when one fails and grow when they succeed.
+
+A search ends when the unbalanced force is below `rtol` of the loads, or no more than rounding leaves (see
+`convergence`). Below that floor it goes on as long as every iteration halves the force, and takes the best state; the report says so.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, so
 from continua.errors import DivergedError, InputError
 from continua.linalg import PCG, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolverChoice, SolveReport
 from continua.mesh import TetMesh
+from continua.solids import mass_kernels
 from continua.solids.constraints import Held
+from continua.solids.convergence import Convergence, ConvergenceTest, energy_floor, force_floor
 from continua.solids.elements import Elements, LinearTets, System
 from continua.solids.green import GreenTets
 from continua.solids.handles import Pull
@@ -54,12 +59,14 @@ class SettleReport:
     """How the search for an equilibrium went.
 
     Attributes:
-        converged: Whether the unbalanced force fell below the tolerance.
+        converged: Whether the unbalanced force fell below the tolerance, or to what rounding leaves of it.
         newton: Newton iterations.
         iterations: Iterations of the linear solver, all together.
-        residual: Largest unbalanced force over the largest load (without loads, over the largest reaction).
+        residual: Largest unbalanced force over the largest load (without loads, over the largest reaction; where even
+            that is rounding, over the forces of a strain of 1).
         steps: Load steps; 1 if the loads were put on at once.
         contacts: Nodes that touch something in the end.
+        warnings: Sentences on what did not go as planned, such as a tolerance that rounding does not allow.
     """
 
     converged: bool
@@ -68,6 +75,7 @@ class SettleReport:
     residual: float
     steps: int = 1
     contacts: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 class Balance:
@@ -80,6 +88,7 @@ class Balance:
         force: Loads [N], shape [n, 3].
         pulls: Springs.
         touch: Finds the nodes that are near a shape at given positions, or None.
+        roughness: How many times larger rounding errors of the stress are than those of a formula; see `Law`.
 
     Attributes:
         rhs: The unbalanced force [N], shape [n, 3]: at the end the opposite of what holds the body.
@@ -93,8 +102,10 @@ class Balance:
         force: NDArray[np.float64],
         pulls: tuple[Pull, ...] = (),
         touch: Callable[[NDArray[np.float64]], ConstraintRows] | None = None,
+        roughness: float = 1.0,
     ) -> None:
         self.elements, self.matrix, self.mass = elements, matrix, mass
+        self._roughness = roughness
         self.force, self.pulls, self._touch = force, pulls, touch
         self.conservative = elements.conservative
         self.rhs = np.zeros_like(force)
@@ -117,9 +128,32 @@ class Balance:
         if self._touch is not None:
             self.rhs += self.push
 
+    def floor(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the unbalanced force [N] that rounding leaves at the u of the last `linearise`, shape [n]."""
+        leaning = None
+        if self.slack:  # grows without bound where directions have no stiffness, and is none
+            leaning, p = np.empty_like(u), self.matrix.pattern
+            mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, self.mass, np.abs(u), leaning)
+            leaning *= self.slack
+        return self._roughness * force_floor(self.matrix, u, np.abs(self.force) + np.abs(self.push), leaning)
+
+    def noise(self, u: NDArray[np.float64]) -> float:
+        """Return the change of the potential [J] that rounding hides at the u of the last `linearise`."""
+        return energy_floor(self.matrix, u, np.abs(self.force) + np.abs(self.push))
+
     def touching(self, u: NDArray[np.float64]) -> ConstraintRows | None:
         """Return the nodes near a shape at u, or None if there are no shapes."""
         return None if self._touch is None else self._touch(u)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A state in which no more than rounding is unbalanced."""
+
+    x: NDArray[np.float64]
+    push: NDArray[np.float64]
+    forces: dict[int, float]
+    contacts: int
 
 
 class Search:
@@ -140,31 +174,40 @@ class Search:
         self.size = size
         self.land, self.solver, self.held, self.slack, self.max_newton = land, solver, held, slack, max_newton
         self.newton = self.iterations = 0
-        self.residual = np.inf
+        self.test = ConvergenceTest()
+        self.convergence = Convergence.NOT_REACHED
         self.contacts = 0
+        self.load = float(np.abs(held.free_part(land.force)).max(initial=0.0))
         self._forces: dict[int, float] = {}
         self._move = 0.0
-        self._load = float(np.abs(held.free_part(land.force)).max(initial=0.0))
 
     def run(self, x: NDArray[np.float64], rtol: float) -> bool:
-        """Move x to the equilibrium; returns whether the unbalanced force fell below `rtol` of the largest load."""
-        land, held = self.land, self.held
+        """Move x to the equilibrium; returns whether the unbalanced force fell below `rtol` of the largest load.
+
+        Where rounding does not allow that, the least that it allows is enough: `convergence` then is ROUNDED.
+        """
+        land, test = self.land, self.test
         land.slack = self.slack
         potential = land.potential(x)
+        test.start(rtol)
+        kept: _Kept | None = None
         for _ in range(self.max_newton):
             land.linearise(x)
-            # where no load acts, the scale is what holds the held components: their part of the right-hand side
-            free = held.free_part(land.rhs)
-            scale = self._load or float(np.abs(land.rhs - free).max(initial=0.0))
-            self.residual = float(np.abs(free).max(initial=0.0)) / max(scale, 1e-300)
             rows = land.touching(x)
-            if self.residual <= rtol and self._in_place(rows):
+            self.convergence = self._look(x)
+            if self.convergence is not Convergence.NOT_REACHED and not self._in_place(rows):
+                self.convergence = Convergence.NOT_REACHED
+            if self.convergence is Convergence.REACHED:
                 return True
+            if self.convergence is Convergence.ROUNDING_FLOOR and test.improves():
+                kept = _Kept(x.copy(), land.push.copy(), self._forces, self.contacts)
+            elif kept is not None:
+                break
             self.newton += 1
             direction = np.zeros_like(x)
             land.matrix.positions = x
             if rows is None or not len(rows):
-                self.solver.update(land.matrix, held.fixed, held.projections)
+                self.solver.update(land.matrix, self.held.fixed, self.held.projections)
                 report = self.solver.solve(land.rhs, direction)
             else:
                 before = land.push.copy()
@@ -174,16 +217,42 @@ class Search:
             self._move = float(np.abs(direction).max(initial=0.0))
             fall = float(np.vdot(land.rhs, direction))  # the direction has no held components
             if not (report.residual >= 0.0 and fall > 0.0 and np.isfinite(fall)):
+                if kept is not None:
+                    break
                 # a collapsed element leaves a direction without stiffness: lean on the mass there
                 lean = 1e-6 * float(np.abs(land.matrix.blocks).max()) / float(land.mass.max())
                 land.slack = 10.0 * land.slack if land.slack else lean
                 continue
             length, potential = search_line(land, x, direction, potential, fall)
             if length == 0.0:
-                return False
+                break
             land.slack *= 0.1 if length == 1.0 else 2.0
             land.slack = max(land.slack, _LEAST_SLACK * self.slack)
-        return False
+        return kept is not None and self._take(kept, x)
+
+    def _look(self, x: NDArray[np.float64]) -> Convergence:
+        """ConvergenceTest the unbalanced force at the x of the last linearisation."""
+        land, held = self.land, self.held
+        # where no load acts, the scale is what holds the held components: their part of the right-hand side
+        free = held.free_part(land.rhs)
+        scale = self.load or float(np.abs(land.rhs - free).max(initial=0.0))
+        convergence = self.test.check(free, scale, lambda: land.floor(x))
+        # rounding hides no fall: along a direction in which nothing holds the body there is no stiffness
+        falls = not land.pulls and held.loose(land.force + land.push) is not None
+        if convergence is Convergence.ROUNDING_FLOOR and falls:
+            return Convergence.NOT_REACHED
+        return convergence
+
+    def _take(self, kept: _Kept, x: NDArray[np.float64]) -> bool:
+        """Go back to the best state that rounding allows."""
+        land = self.land
+        x[:], land.push[:] = kept.x, kept.push
+        self._forces, self.contacts = kept.forces, kept.contacts
+        land.potential(x)
+        land.linearise(x)
+        self._look(x)
+        self.convergence = Convergence.ROUNDING_FLOOR
+        return True
 
     def _in_place(self, rows: ConstraintRows | None) -> bool:
         """Return whether the contacts that press are closed and no node is inside a shape."""
@@ -241,6 +310,7 @@ def balance_of(body: SoftBody, obstacles: ColliderSet | None) -> tuple[Balance, 
         body._force,
         tuple(body._pulls),
         _leaning(body, obstacles),
+        body.material.roughness,
     )
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
     held_enough = held.any and held.loose(body._force) is None
@@ -292,6 +362,7 @@ def settle_body(
         body._force,
         tuple(body._pulls),
         _at_rest(body, obstacles),
+        body.material.roughness,
     )
     # a body that nothing holds yet falls by a part of its size in an iteration
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
@@ -309,15 +380,15 @@ def settle_body(
         found, done = _load_steps(search, x, way, rtol, 0.25 if steps is None else 1.0 / steps)
     for _ in range(_FOLLOWING):  # pressure and wind turn with the surface
         body._collect_forces(x, still, way)
-        change = float(np.abs(way - land.force).max())
-        if not found or change <= rtol * float(np.abs(way).max()):
+        change = np.abs(way - land.force).max(axis=1)
+        if not found or (change <= np.maximum(rtol * float(np.abs(way).max()), land.floor(x))).all():
             break
         land.force[:] = way
         found = search.run(x, rtol)
     if not found:
         raise DivergedError(
-            f"body '{body.name}' found no equilibrium in {search.newton} Newton iterations (unbalanced force "
-            f"{search.residual:.1e} of the load); let it swing out with damping instead",
+            f"body '{body.name}' found no equilibrium in {search.newton} Newton iterations ({search.test}); "
+            "let it swing out with damping instead",
             body=body.name,
             step=around.step,
         )
@@ -327,7 +398,13 @@ def settle_body(
     body._reactions = lambda: -land.rhs
     body.note_contact(land.push.copy())
     return SettleReport(
-        True, search.newton, search.iterations, search.residual, max(done, 1), search.contacts
+        True,
+        search.newton,
+        search.iterations,
+        search.test.residual,
+        max(done, 1),
+        search.contacts,
+        search.test.warnings(search.load) if search.convergence is Convergence.ROUNDING_FLOOR else (),
     )
 
 

@@ -373,6 +373,8 @@ class Session:
         self._settled = f"Settled with {newton} Newton iterations" + (
             f" in {steps} load steps." if steps > 1 else "."
         )
+        for body, report in zip(self._world.soft_bodies, reports, strict=True):
+            self._settled += "".join(f" Body '{body.name}': {text}." for text in report.warnings)
         self._error = None
         self._clock.restart(self._world.time)
         self.news.dirty = True

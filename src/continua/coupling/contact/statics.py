@@ -2,12 +2,13 @@
 
 All bodies minimise one potential, the sum of theirs, by Newton's method: every direction solves the bodies' systems
 together, with contacts as constraints gap + n.d >= 0 on the displacements d. Pairs that would cross become constraints,
-and the direction is found again; then a line search follows it (see `solids.statics`).
+and the direction is found again; then a line search follows it (see `solids.statics`, also for where the search ends).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from continua.coupling.contact.surface_contacts import SurfaceContacts
 from continua.errors import DivergedError
 from continua.linalg import PCG, SolveReport
 from continua.solids import SettleReport
+from continua.solids.convergence import Convergence, ConvergenceTest
 from continua.solids.newton import search_line
 from continua.solids.statics import Balance, balance_of
 from continua.timestepping import VelocitySystem
@@ -26,7 +28,8 @@ from continua.timestepping import VelocitySystem
 __all__ = ["solve_static_contact"]
 
 _MAX_ROUNDS = 12  # rounds in which pairs are added to a direction
-_RTOL = 1e-9  # of the linear solver
+_RTOL = 1e-9  # of the linear solver, relative to its right-hand side
+_SOLVER_SHARE = 1e-3  # part of the unbalanced force to reach that a linear solve may leave
 _GAP_TOLERANCE = 1e-6  # accepted error of a gap, as a fraction of the element size
 
 
@@ -52,6 +55,24 @@ class _CombinedPotential:
             term.linearise(own)
             rhs[:] = term.rhs
 
+    def floor(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the unbalanced force [N] that rounding leaves at the u of the last `linearise`, shape [n]."""
+        return np.concatenate([term.floor(own) for term, own in zip(self.terms, self.parts(u), strict=True)])
+
+    def noise(self, u: NDArray[np.float64]) -> float:
+        """Return the change of the potential [J] that rounding hides at the u of the last `linearise`."""
+        return sum(term.noise(own) for term, own in zip(self.terms, self.parts(u), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _RoundedState:
+    """A state in which no more than rounding is unbalanced."""
+
+    x: NDArray[np.float64]
+    contact_forces: list[NDArray[np.float64]]
+    forces_by_key: dict[int, float]
+    contacts: int
+
 
 class _StaticContactSolve:
     """Newton's method for bodies in contact with each other."""
@@ -72,41 +93,72 @@ class _StaticContactSolve:
         self.x = np.concatenate([x for _, _, x in made])
         self._forces: dict[int, float] = {}
         self.newton = self.iterations = self.contacts = 0
-        self.residual, self._last_step = np.inf, 0.0
+        self.test, self.convergence, self._last_step = ConvergenceTest(), Convergence.NOT_REACHED, 0.0
+        self.load = max(float(np.abs(one.force).max()) for one in self.total.terms)
 
     def run(self, rtol: float, max_newton: int) -> bool:
-        """Iterate to the equilibrium; returns whether it was found."""
-        total, x = self.total, self.x
+        """Iterate to the equilibrium; returns whether it was found, or what rounding allows of it (`convergence`)."""
+        total, x, test = self.total, self.x, self.test
         for one, support in zip(total.terms, self._support_mass, strict=True):
             one.slack = support
         potential = total.potential(x)
-        load = max(float(np.abs(one.force).max()) for one in total.terms)
+        test.start(rtol)
+        best: _RoundedState | None = None
         for _ in range(max_newton):
             total.linearise(x)
-            free = [
-                m.body._held.free_part(r) for m, r in zip(self.adapters, total.parts(total.rhs), strict=True)
-            ]
-            self.residual = max(float(np.abs(f).max()) for f in free) / max(load, 1e-300)
             rows = self._close_contacts(x)
-            if self.residual <= rtol and self._is_closed(rows):
+            self.convergence = self._check_convergence()
+            if self.convergence is not Convergence.NOT_REACHED and not self._is_closed(rows):
+                self.convergence = Convergence.NOT_REACHED
+            if self.convergence is Convergence.REACHED:
                 return True
+            if self.convergence is Convergence.ROUNDING_FLOOR and test.improves():
+                pushes = [one.push.copy() for one in total.terms]
+                best = _RoundedState(x.copy(), pushes, self._forces, self.contacts)
+            elif best is not None:
+                break
             self.newton += 1
             before = [one.push.copy() for one in total.terms]
             direction = self._direction(x, rows)
             if direction is None:
-                return False
+                break
             for one, old, own in zip(total.terms, before, total.parts(x), strict=True):
                 potential -= float(np.vdot(one.push - old, own))
             self._last_step = float(np.abs(direction).max())
             fall = float(np.vdot(total.rhs, direction))
             if not (fall > 0.0 and np.isfinite(fall)):
-                return False
+                break
             length, potential = search_line(total, x, direction, potential, fall)
             if length == 0.0:
-                return False
+                break
             for one, support in zip(total.terms, self._support_mass, strict=True):
                 one.slack = max(one.slack * (0.1 if length == 1.0 else 2.0), 0.02 * support)
-        return False
+        return best is not None and self._restore(best)
+
+    def _check_convergence(self) -> Convergence:
+        """ConvergenceTest the unbalanced forces at the x of the last linearisation."""
+        total, dirichlet = self.total, [m.body._held for m in self.adapters]
+        free = [d.free_part(r) for d, r in zip(dirichlet, total.parts(total.rhs), strict=True)]
+        convergence = self.test.check(np.concatenate(free), self.load, lambda: total.floor(self.x))
+        falls = any(
+            not one.pulls and d.loose(one.force + one.push) is not None
+            for one, d in zip(total.terms, dirichlet, strict=True)
+        )
+        return (
+            Convergence.NOT_REACHED if convergence is Convergence.ROUNDING_FLOOR and falls else convergence
+        )  # see `statics.Search`
+
+    def _restore(self, best: _RoundedState) -> bool:
+        """Return to the best state that rounding allows."""
+        self.x[:] = best.x
+        for one, force in zip(self.total.terms, best.contact_forces, strict=True):
+            one.push[:] = force
+        self._forces, self.contacts = best.forces_by_key, best.contacts
+        self.total.potential(self.x)
+        self.total.linearise(self.x)
+        self._check_convergence()
+        self.convergence = Convergence.ROUNDING_FLOOR
+        return True
 
     def _close_contacts(self, x: NDArray[np.float64]) -> ConstraintRows:
         """Return the contacts of what is close at x."""
@@ -126,13 +178,15 @@ class _StaticContactSolve:
         combined, positions = self.total, self.total.parts(x)
         bare = [one.rhs - one.push for one in combined.terms]
         tolerance = max(1e-3 * self._last_step, 1e-11 * self.size) if self._last_step else 1e-4 * self.size
+        # solves may be relative to smaller forces than their right-hand side
+        scale = min(1.0, _SOLVER_SHARE * self.test.rtol / _RTOL)
         for _ in range(_MAX_ROUNDS):
             systems = [
                 VelocitySystem(
                     one.matrix,
                     rhs,
                     np.zeros_like(rhs),
-                    rhs,
+                    scale * rhs,
                     m.body._held.fixed,
                     m.body._held.projections,
                     PCG(),
@@ -198,11 +252,12 @@ def solve_static_contact(
     if not solve.run(rtol, max_newton):
         names = ", ".join(f"'{m.body.name}'" for m in adapters)
         raise DivergedError(
-            f"bodies {names} found no common equilibrium in {solve.newton} Newton iterations (unbalanced force "
-            f"{solve.residual:.1e} of the load); let them come to rest in steps with damping instead",
+            f"bodies {names} found no common equilibrium in {solve.newton} Newton iterations ({solve.test}); "
+            "let them come to rest in steps with damping instead",
             step=adapters[0].body._surroundings.step,
         )
     reports = {}
+    warnings = solve.test.warnings(solve.load) if solve.convergence is Convergence.ROUNDING_FLOOR else ()
     for adapter, term, own in zip(adapters, solve.total.terms, solve.total.parts(solve.x), strict=True):
         body = adapter.body
         body._x[:] = own
@@ -210,7 +265,7 @@ def solve_static_contact(
         body._stepper.restart(body._v)
         body.note_contact(term.push.copy())
         reports[adapter.number] = SettleReport(
-            True, solve.newton, solve.iterations, solve.residual, 1, solve.contacts
+            True, solve.newton, solve.iterations, solve.test.residual, 1, solve.contacts, warnings
         )
     return reports
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.solids.laws.differences import (
+    STEP,
+    STRETCH,
     UserKernels,
     compiled,
     point_of_energy,
@@ -125,6 +127,13 @@ class CustomLaw(Law):
     def constants(self) -> tuple[float, ...]:
         """Lame's constants [Pa], then all fields but the density."""
         return (*self.lame, *(float(getattr(self, key)) for key in self._keys()))
+
+    @property
+    def roughness(self) -> float:
+        """How many times larger rounding errors of the stress are than those of a formula: differences have a step."""
+        if "stress" in self._functions:
+            return 1.0
+        return 1.0 / (STRETCH if "principal_energy" in self._functions else STEP)
 
     def _keys(self) -> list[str]:
         return [field.name for field in fields(self) if field.name != "density"]

@@ -19,10 +19,18 @@ from continua.solids.laws.definite import make_definite
 from continua.solids.laws.principal import principal_point
 from continua.solids.point_kernels import fill_points
 
-__all__ = ["UserKernels", "compiled", "point_of_energy", "point_of_principal", "point_of_stress"]
+__all__ = [
+    "STEP",
+    "STRETCH",
+    "UserKernels",
+    "compiled",
+    "point_of_energy",
+    "point_of_principal",
+    "point_of_stress",
+]
 
-_STEP = 2e-3  # of F
-_STRETCH = 1e-3  # of a principal stretch, which may be as small as 0.25
+STEP = 2e-3  # of F
+STRETCH = 1e-3  # of a principal stretch, which may be as small as 0.25
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 
 
@@ -83,7 +91,7 @@ def point_of_energy(energy: Any, named: Any) -> Any:
 
     @numba.njit(**_OPTIONS)
     def point(F, p, definite, T):
-        A, c, h = _matrix(F), named(p), _STEP
+        A, c, h = _matrix(F), named(p), STEP
         P = np.empty((3, 3))
         e = energy(A, c)
         for i in range(9):
@@ -113,7 +121,7 @@ def point_of_stress(energy: Any, stress: Any, tangent: Any | None, named: Any) -
 
     @numba.njit(**_OPTIONS)
     def differences(A, c, T):
-        h = 0.5 * _STEP
+        h = 0.5 * STEP
         for j in range(9):
             x = A[j // 3, j % 3]
             for s, w in ((h, 8.0), (-h, -8.0), (2.0 * h, -1.0), (-2.0 * h, 1.0)):
@@ -156,7 +164,7 @@ def point_of_principal(energy: Any, limit: float, named: Any) -> Any:
     @numba.njit(**_OPTIONS)
     def along(f0, f1, f2, c, d0, d1, d2, e):
         """First and second derivative along one axis."""
-        h = _STRETCH
+        h = STRETCH
         a = energy((f0 + h * d0, f1 + h * d1, f2 + h * d2), c)
         b = energy((f0 - h * d0, f1 - h * d1, f2 - h * d2), c)
         u = energy((f0 + 2.0 * h * d0, f1 + 2.0 * h * d1, f2 + 2.0 * h * d2), c)
