@@ -22,7 +22,7 @@ from continua.frames import Frame, Sink, StepReport, frozen
 from continua.numerics.stages import Stopwatch
 from continua.rigid import RigidGroup, RigidSystem
 from continua.rigid.joints import Joint, Motor
-from continua.solids import FIELDS, SettleReport, SoftBody
+from continua.solids import FIELDS, SoftBody, StaticReport
 from continua.sph import Fluid, FluidSystem
 from continua.surroundings import Surroundings, Wind, as_vector
 from continua.values import isfinite
@@ -299,7 +299,7 @@ class World:
 
     def settle(
         self, rtol: float = 1e-6, max_newton: int = 200, *, steps: int | None = None
-    ) -> tuple[SettleReport, ...]:
+    ) -> tuple[StaticReport, ...]:
         """Put every body at its static equilibrium, at rest; time does not move.
 
         Colliders and other soft bodies push without friction. Soft bodies that can touch rigid ones are refused; rigid

@@ -30,7 +30,7 @@ from continua.errors import InputError
 from continua.frames import StepReport
 from continua.numerics.stages import timed
 from continua.rigid import RigidSystem
-from continua.solids import SettleReport, SoftBody
+from continua.solids import SoftBody, StaticReport
 from continua.surroundings import Surroundings
 
 __all__ = ["Meeting"]
@@ -267,13 +267,13 @@ class Meeting:
 
     # --- rest ---------------------------------------------------------------------------------------------
 
-    def settle(self, rtol: float, max_newton: int, steps: int | None) -> tuple[SettleReport, ...]:
+    def settle(self, rtol: float, max_newton: int, steps: int | None) -> tuple[StaticReport, ...]:
         """Put every soft body at its equilibrium; those that come to touch each other at a common one."""
         self._refuse_rigid()
         start = [member.places.copy() for member in self.touchable]
         state = self.save()
         needy: InputError | None = None
-        reports: dict[int, SettleReport] = {}
+        reports: dict[int, StaticReport] = {}
         for member in self.members:
             obstacles = self.obstacles_of(member.number)
             try:
@@ -334,7 +334,7 @@ class Meeting:
     def save(self) -> dict[str, Any]:
         """Return all that a step changes, for `put_back`."""
         state: dict[str, Any] = {
-            "soft": [(m.body.state(), m.body._stepper.learnt()) for m in self.members],
+            "soft": [(m.body.state(), m.body._stepper.solver_memory()) for m in self.members],
             "memory": self.memory,
         }
         if self.rigid is not None:
@@ -346,7 +346,7 @@ class Meeting:
         """Go back to what `save` returned."""
         for member, (own, learnt) in zip(self.members, state["soft"], strict=True):
             member.body.restore(own)
-            member.body._stepper.unlearn(learnt)
+            member.body._stepper.restore_solver_memory(learnt)
         self.memory = state["memory"]
         if self.rigid is not None:
             p = self.rigid.pieces

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from continua.contact import BodyStep, BodySystem, TouchingBody
 from continua.frames import StepReport
 from continua.solids import SoftBody
-from continua.solids.stepping import SoftStep
+from continua.solids.step import SoftStep
 
 __all__ = ["SoftMember"]
 
@@ -36,7 +36,7 @@ class SoftMember:
     @property
     def touching(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Nodes that obstacles can touch, and where they are."""
-        nodes = self.body.touching_nodes
+        nodes = self.body.contact_nodes
         return nodes, self.body._x[nodes]
 
     @property
@@ -81,7 +81,7 @@ class SoftMember:
     def complete(self, report: StepReport) -> StepReport:
         """Add what contacts did to the report of a step."""
         force = self._force / self._time if self._time > 0.0 else self._force
-        self.body.note_contact(force)
+        self.body.set_contact_forces(force)
         total = force.sum(axis=0)
         return replace(
             report, contact_force=(float(total[0]), float(total[1]), float(total[2])), overlap=self._depth

@@ -16,9 +16,9 @@ from continua.contact import BodySystem, ContactRows, Obstacles, SurfaceContacts
 from continua.coupling.members import SoftMember
 from continua.errors import DivergedError
 from continua.linalg import PCG, SolveReport
-from continua.solids import SettleReport
-from continua.solids.newton import search_line
-from continua.solids.statics import Balance, balance_of
+from continua.solids import StaticReport
+from continua.solids.line_search import line_search
+from continua.solids.statics import StaticPotential, static_potential
 
 __all__ = ["settle_together"]
 
@@ -30,7 +30,7 @@ _CLOSED = 1e-6  # part of an element's size that a contact may be open or too cl
 class _Lands:
     """The landscapes of several bodies side by side."""
 
-    def __init__(self, lands: Sequence[Balance], starts: NDArray[np.int64]) -> None:
+    def __init__(self, lands: Sequence[StaticPotential], starts: NDArray[np.int64]) -> None:
         self.lands, self._starts = lands, starts
         self.conservative = all(land.conservative for land in lands)
         self.rhs = np.zeros((int(starts[-1]), 3))
@@ -63,7 +63,7 @@ class _Resting:
         self.starts = np.cumsum([0] + [m.row_count for m in members])
         self._time = members[0].body._surroundings.time
         self.size = min(m.size for m in members)
-        made = [balance_of(m.body, obstacles(m.number)) for m in members]
+        made = [static_potential(m.body, obstacles(m.number)) for m in members]
         self._lean = [lean for _, lean, _ in made]
         self.land = _Lands([land for land, _, _ in made], self.starts)
         self.x = np.concatenate([x for _, _, x in made])
@@ -81,7 +81,8 @@ class _Resting:
         for _ in range(most):
             land.linearise(x)
             free = [
-                m.body._held.free_part(r) for m, r in zip(self.members, land.parts(land.rhs), strict=True)
+                m.body._dirichlet.project_free(r)
+                for m, r in zip(self.members, land.parts(land.rhs), strict=True)
             ]
             self.residual = max(float(np.abs(f).max()) for f in free) / max(load, 1e-300)
             rows = self._near(x)
@@ -98,7 +99,7 @@ class _Resting:
             fall = float(np.vdot(land.rhs, direction))
             if not (fall > 0.0 and np.isfinite(fall)):
                 return False
-            length, potential = search_line(land, x, direction, potential, fall)
+            length, potential = line_search(land, x, direction, potential, fall)
             if length == 0.0:
                 return False
             for one, lean in zip(land.lands, self._lean, strict=True):
@@ -130,8 +131,8 @@ class _Resting:
                     rhs,
                     np.zeros_like(rhs),
                     rhs,
-                    m.body._held.fixed,
-                    m.body._held.projections,
+                    m.body._dirichlet.fixed,
+                    m.body._dirichlet.projections,
                     PCG(),
                     _none,
                 )
@@ -177,7 +178,7 @@ def settle_together(
     obstacles: Callable[[int], Obstacles | None],
     rtol: float,
     most: int,
-) -> dict[int, SettleReport]:
+) -> dict[int, StaticReport]:
     """Put soft bodies that touch each other at their common equilibrium; returns reports by their numbers.
 
     Args:
@@ -201,8 +202,8 @@ def settle_together(
         body._x[:] = own
         body._v[:] = 0.0
         body._stepper.restart(body._v)
-        body.note_contact(land.push.copy())
-        reports[member.number] = SettleReport(
+        body.set_contact_forces(land.push.copy())
+        reports[member.number] = StaticReport(
             True, rest.newton, rest.iterations, rest.residual, 1, rest.contacts
         )
     return reports

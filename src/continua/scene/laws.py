@@ -10,14 +10,14 @@ from continua.scene.types import Model, Number, Vector, by_type, option
 
 __all__ = [
     "Corotated",
-    "Fibrous",
+    "CorotatedExactTangent",
+    "EditingMaterial",
+    "FiberReinforced",
     "Linear",
     "Material",
-    "MooneyRivlin",
+    "Muscle",
     "NeoHookean",
-    "RotatedLinear",
-    "ShapeKeeping",
-    "Spline",
+    "SplineHyperelastic",
     "StVenantKirchhoff",
     "StableNeoHookean",
 ]
@@ -67,16 +67,16 @@ class StableNeoHookean(_Elastic):
     type: Literal["stable_neo_hookean"] = option("Stable neo-Hookean.")
 
 
-class RotatedLinear(_Elastic):
+class CorotatedExactTangent(_Elastic):
     """The corotated energy with its exact tangent: for Newton at large strains, and for collapse."""
 
-    type: Literal["rotated_linear"] = option("Rotated linear elasticity.")
+    type: Literal["corotated_exact_tangent"] = option("Rotated linear elasticity.")
 
 
-class Spline(_Elastic):
+class SplineHyperelastic(_Elastic):
     """Soft tissue: soft for small strains, stiffer beyond."""
 
-    type: Literal["spline"] = option("The spline law of soft tissue.")
+    type: Literal["spline_hyperelastic"] = option("The spline law of soft tissue.")
     hardening_strain: Number = option("Strain from which it has its full stiffness.", 0.5, gt=0, le=100)
     hardening: Number = option("How many times stiffer it is there than at rest.", 7.0, gt=0, le=1e6)
     compression_strain: Number | None = option(
@@ -87,40 +87,40 @@ class Spline(_Elastic):
     )
 
 
-class Fibrous(_Elastic):
+class FiberReinforced(_Elastic):
     """A stable neo-Hookean matrix with one or two families of fibres."""
 
-    type: Literal["fibrous"] = option("Fibre-reinforced.")
-    fibre: Vector = option("Direction of the fibres at rest.", (1.0, 0.0, 0.0))
-    fibre_stiffness: Number = option(
+    type: Literal["fiber_reinforced"] = option("Fibre-reinforced.")
+    fiber: Vector = option("Direction of the fibres at rest.", (1.0, 0.0, 0.0))
+    fiber_stiffness: Number = option(
         "What the fibres add to Young's modulus in their direction.", 1e6, unit="Pa", ge=0, le=1e13
     )
-    second_fibre: Vector | None = option("Direction of a second family.", None)
+    second_fiber: Vector | None = option("Direction of a second family.", None)
     second_stiffness: Number = option(
         "What the second family adds in its direction.", 0.0, unit="Pa", ge=0, le=1e13
     )
 
 
-class MooneyRivlin(_Elastic):
+class Muscle(_Elastic):
     """Muscle: a Mooney-Rivlin matrix that keeps its volume, with fibres that pull when they are activated."""
 
-    type: Literal["mooney_rivlin"] = option("Mooney-Rivlin muscle.")
+    type: Literal["muscle"] = option("Mooney-Rivlin muscle.")
     young: Number = option("Young's modulus of the matrix.", 6e4, unit="Pa", gt=0, le=1e13)
     poisson: Number = option("Poisson's ratio of the matrix.", 0.49, gt=-1, lt=0.5)
     density: Number = option("Mass per volume at rest.", 1060.0, unit="kg/m³", gt=0, le=1e6)
     second_invariant: Number = option(
         "Part of the shear stiffness that the second invariant bears; 0 is neo-Hookean.", 0.25, ge=0, le=1
     )
-    fibre: Vector = option("Direction of the fibres at rest.", (1.0, 0.0, 0.0))
+    fiber: Vector = option("Direction of the fibres at rest.", (1.0, 0.0, 0.0))
     activation: Number = option("How much of the active force is called.", 0.0, ge=0, le=1)
     strength: Number = option("Largest active stress of the fibres.", 3e5, unit="Pa", ge=0, le=1e13)
     optimum: Number = option("Stretch at which the active force is largest.", 1.4, ge=0.2, le=5)
 
 
-class ShapeKeeping(Model):
+class EditingMaterial(Model):
     """For editing shapes and images: no contraction across a pull; parts turn rather than shear, or the reverse."""
 
-    type: Literal["shape_keeping"] = option("Shape keeping.")
+    type: Literal["editing_material"] = option("Shape keeping.")
     young: Number = option("Young's modulus: how stiff it is.", 1e6, unit="Pa", gt=0, le=1e13)
     density: Number = option("Mass per volume at rest.", 1000.0, unit="kg/m³", gt=0, le=1e6)
     shear: Number = option(
@@ -131,24 +131,24 @@ class ShapeKeeping(Model):
 Material = Annotated[
     Annotated[Corotated, Tag("corotated")]
     | Annotated[Linear, Tag("linear")]
-    | Annotated[RotatedLinear, Tag("rotated_linear")]
+    | Annotated[CorotatedExactTangent, Tag("corotated_exact_tangent")]
     | Annotated[StVenantKirchhoff, Tag("st_venant_kirchhoff")]
     | Annotated[NeoHookean, Tag("neo_hookean")]
     | Annotated[StableNeoHookean, Tag("stable_neo_hookean")]
-    | Annotated[Spline, Tag("spline")]
-    | Annotated[Fibrous, Tag("fibrous")]
-    | Annotated[MooneyRivlin, Tag("mooney_rivlin")]
-    | Annotated[ShapeKeeping, Tag("shape_keeping")],
+    | Annotated[SplineHyperelastic, Tag("spline_hyperelastic")]
+    | Annotated[FiberReinforced, Tag("fiber_reinforced")]
+    | Annotated[Muscle, Tag("muscle")]
+    | Annotated[EditingMaterial, Tag("editing_material")],
     by_type(
         "corotated",
         "linear",
-        "rotated_linear",
+        "corotated_exact_tangent",
         "st_venant_kirchhoff",
         "neo_hookean",
         "stable_neo_hookean",
-        "spline",
-        "fibrous",
-        "mooney_rivlin",
-        "shape_keeping",
+        "spline_hyperelastic",
+        "fiber_reinforced",
+        "muscle",
+        "editing_material",
     ),
 ]

@@ -33,15 +33,13 @@ class Part(Model):
     young: Number | None = option("Young's modulus.", None, unit="Pa", ge=0, le=1e13)
     poisson: Number | None = option("Poisson's ratio.", None, gt=-1, lt=0.5)
     density: Number | None = option("Mass per volume at rest.", None, unit="kg/m³", gt=0, le=1e6)
-    fibre: Vector | None = option("Direction of the fibres, of a law that has them.", None)
-    fibre_stiffness: Number | None = option(
-        "Stiffness of `fibrous` along its fibres.", None, unit="Pa", ge=0, le=1e13
+    fiber: Vector | None = option("Direction of the fibres, of a law that has them.", None)
+    fiber_stiffness: Number | None = option(
+        "Stiffness of `fiber_reinforced` along its fibres.", None, unit="Pa", ge=0, le=1e13
     )
-    activation: Number | None = option("Activation of `mooney_rivlin`.", None, ge=0, le=1)
-    strength: Number | None = option(
-        "Largest active stress of `mooney_rivlin`.", None, unit="Pa", ge=0, le=1e13
-    )
-    shear: Number | None = option("Stiffness against shear of `shape_keeping`.", None, gt=0, le=1e6)
+    activation: Number | None = option("Activation of `muscle`.", None, ge=0, le=1)
+    strength: Number | None = option("Largest active stress of `muscle`.", None, unit="Pa", ge=0, le=1e13)
+    shear: Number | None = option("Stiffness against shear of `editing_material`.", None, gt=0, le=1e6)
 
 
 class Plasticity(Model):

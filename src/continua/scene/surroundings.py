@@ -169,4 +169,4 @@ class Change(Model):
     )
     poisson: Number | None = option("Poisson's ratio.", None, gt=-1, lt=0.5)
     density: Number | None = option("Mass per volume at rest.", None, unit="kg/m³", gt=0, le=1e6)
-    activation: Number | None = option("Activation of a muscle, `mooney_rivlin`.", None, ge=0, le=1)
+    activation: Number | None = option("Activation of a muscle, `muscle`.", None, ge=0, le=1)

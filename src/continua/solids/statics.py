@@ -23,20 +23,21 @@ from numpy.typing import NDArray
 from continua.contact import NO_ROWS, BodySystem, ContactRows, Obstacles, contact_rows, solve_contacts
 from continua.errors import DivergedError, InputError
 from continua.linalg import PCG, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolverChoice, SolveReport
+from continua.materials import Corotated, CorotatedExactTangent
 from continua.mesh import TetMesh
-from continua.solids.constraints import Held
-from continua.solids.elements import Elements, LinearTets, System
-from continua.solids.green import GreenTets
-from continua.solids.handles import Pull
-from continua.solids.hyperelastic import HyperelasticTets
-from continua.solids.integrators.supports import add_pulls, pull_energy
-from continua.solids.laws import Corotated, RotatedLinear
-from continua.solids.newton import search_line
+from continua.solids.boundary_conditions.constraints import Pull
+from continua.solids.boundary_conditions.dirichlet import DirichletSet
+from continua.solids.elements.base import AssembledSystem, Elements
+from continua.solids.elements.hyperelastic_tet import HyperelasticTets
+from continua.solids.elements.linear_tet import LinearTets
+from continua.solids.elements.stvk_tet import StVKTets
+from continua.solids.integrators.spring_terms import add_pulls, pull_energy
+from continua.solids.line_search import line_search
 
 if TYPE_CHECKING:
     from continua.solids.soft_body import SoftBody
 
-__all__ = ["SettleReport", "settle_body"]
+__all__ = ["StaticReport", "solve_static"]
 
 _SHORTEST = 2.0**-10  # part of the way below which a load step is given up
 _FOLLOWING = 50  # most times that loads are taken anew where the body has got to
@@ -48,7 +49,7 @@ _ON_THE_WAY = 1e-3  # unbalanced force that load steps before the last may leave
 
 
 @dataclass(frozen=True, slots=True)
-class SettleReport:
+class StaticReport:
     """How the search for an equilibrium went.
 
     Attributes:
@@ -68,7 +69,7 @@ class SettleReport:
     contacts: int = 0
 
 
-class Balance:
+class StaticPotential:
     """The forces on a body at rest, as a landscape of its coefficients.
 
     Args:
@@ -109,7 +110,7 @@ class Balance:
     def linearise(self, u: NDArray[np.float64]) -> None:
         """Fill the matrix and `rhs`, the unbalanced force, at the u of the last `potential`."""
         self.elements.assemble(
-            System(self.matrix, self.rhs, self.mass, self.slack, 1.0, 1.0, self._zero, self.force)
+            AssembledSystem(self.matrix, self.rhs, self.mass, self.slack, 1.0, 1.0, self._zero, self.force)
         )
         add_pulls(self.matrix, self.rhs, self.pulls, u, 1.0, 1.0)
         if self._touch is not None:
@@ -120,7 +121,7 @@ class Balance:
         return None if self._touch is None else self._touch(u)
 
 
-class Search:
+class StaticNewton:
     """Newton's method for one body at rest; counts what it does.
 
     Args:
@@ -133,7 +134,13 @@ class Search:
     """
 
     def __init__(
-        self, land: Balance, solver: LinearSolver, held: Held, slack: float, max_newton: int, size: float
+        self,
+        land: StaticPotential,
+        solver: LinearSolver,
+        held: DirichletSet,
+        slack: float,
+        max_newton: int,
+        size: float,
     ) -> None:
         self.size = size
         self.land, self.solver, self.held, self.slack, self.max_newton = land, solver, held, slack, max_newton
@@ -142,7 +149,7 @@ class Search:
         self.contacts = 0
         self._forces: dict[int, float] = {}
         self._move = 0.0
-        self._load = float(np.abs(held.free_part(land.force)).max(initial=0.0))
+        self._load = float(np.abs(held.project_free(land.force)).max(initial=0.0))
 
     def run(self, x: NDArray[np.float64], rtol: float) -> bool:
         """Move x to the equilibrium; returns whether the unbalanced force fell below `rtol` of the largest load."""
@@ -152,7 +159,7 @@ class Search:
         for _ in range(self.max_newton):
             land.linearise(x)
             # where no load acts, the scale is what holds the held components: their part of the right-hand side
-            free = held.free_part(land.rhs)
+            free = held.project_free(land.rhs)
             scale = self._load or float(np.abs(land.rhs - free).max(initial=0.0))
             self.residual = float(np.abs(free).max(initial=0.0)) / max(scale, 1e-300)
             rows = land.touching(x)
@@ -176,7 +183,7 @@ class Search:
                 lean = 1e-6 * float(np.abs(land.matrix.blocks).max()) / float(land.mass.max())
                 land.slack = 10.0 * land.slack if land.slack else lean
                 continue
-            length, potential = search_line(land, x, direction, potential, fall)
+            length, potential = line_search(land, x, direction, potential, fall)
             if length == 0.0:
                 return False
             land.slack *= 0.1 if length == 1.0 else 2.0
@@ -222,17 +229,19 @@ class Search:
         return found.report
 
 
-def balance_of(body: SoftBody, obstacles: Obstacles | None) -> tuple[Balance, float, NDArray[np.float64]]:
+def static_potential(
+    body: SoftBody, obstacles: Obstacles | None
+) -> tuple[StaticPotential, float, NDArray[np.float64]]:
     """Return the landscape of a body that may lean on others, the mass to lean on [1/s2], and where it starts."""
-    around, held = body._surroundings, body._held
+    around, held = body._surroundings, body._dirichlet
     _refuse_slack(body)
-    held.place(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
+    held.update(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
     way, still = np.zeros_like(body._x), np.zeros_like(body._x)
-    held.impose(way)
+    held.apply(way)
     x = body._x + way
     body._collect_forces(x, still, body._force)
-    body._stepper.system.forget_matrix()
-    land = Balance(
+    body._stepper.system.invalidate_matrix()
+    land = StaticPotential(
         _exact(body),
         body._stepper.matrix,
         body._mass,
@@ -241,7 +250,7 @@ def balance_of(body: SoftBody, obstacles: Obstacles | None) -> tuple[Balance, fl
         _leaning(body, obstacles),
     )
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
-    held_enough = held.any and held.loose(body._force) is None
+    held_enough = held.any and held.unconstrained_direction(body._force) is None
     return land, 0.0 if held_enough else 10.0 * weight / body._size, x
 
 
@@ -251,37 +260,37 @@ def _leaning(body: SoftBody, obstacles: Obstacles | None) -> Callable[[NDArray[n
 
 
 def _refuse_slack(body: SoftBody) -> None:
-    if body._materials.slack:
+    if body._materials.has_zero_stiffness:
         raise InputError(
             f"body '{body.name}' has no equilibrium, because some of it has no strength (young = 0); "
             "give it strength first"
         )
 
 
-def settle_body(
+def solve_static(
     body: SoftBody, rtol: float, max_newton: int, steps: int | None, obstacles: Obstacles | None
-) -> SettleReport:
+) -> StaticReport:
     """Put a body at its static equilibrium; see `SoftBody.settle`."""
     if steps is not None and steps < 1:
         raise InputError(f"steps must be at least 1, not {steps}")
-    around, held = body._surroundings, body._held
+    around, held = body._surroundings, body._dirichlet
     _refuse_slack(body)
-    held.place(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
+    held.update(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
     if not held.any and not body._pulls and obstacles is None:
         raise InputError(f"body '{body.name}' has no equilibrium, because nothing holds it; pin it somewhere")
     way, still = np.zeros_like(body._x), np.zeros_like(body._x)  # the wind presses on a body at rest
-    held.impose(way)
+    held.apply(way)
     x = body._x + way
     body._collect_forces(x, still, body._force)
-    loose = held.loose(body._force) if obstacles is None and not body._pulls else None
+    loose = held.unconstrained_direction(body._force) if obstacles is None and not body._pulls else None
     if loose is not None:
         along = ", ".join(f"{c:.3g}" for c in np.abs(loose))
         raise InputError(
             f"body '{body.name}' has no equilibrium, because nothing holds it along ({along}), "
             "where the loads move it; pin or lock it there"
         )
-    body._stepper.system.forget_matrix()
-    land = Balance(
+    body._stepper.system.invalidate_matrix()
+    land = StaticPotential(
         _exact(body),
         body._stepper.matrix,
         body._mass,
@@ -291,7 +300,7 @@ def settle_body(
     )
     # a body that nothing holds yet falls by a part of its size in an iteration
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
-    search = Search(
+    search = StaticNewton(
         land,
         body._stepper.solver,
         held,
@@ -321,21 +330,21 @@ def settle_body(
     body._v[:] = 0.0
     body._stepper.restart(body._v)
     body._reactions = lambda: -land.rhs
-    body.note_contact(land.push.copy())
-    return SettleReport(
+    body.set_contact_forces(land.push.copy())
+    return StaticReport(
         True, search.newton, search.iterations, search.residual, max(done, 1), search.contacts
     )
 
 
 def _load_steps(
-    search: Search, x: NDArray[np.float64], way: NDArray[np.float64], rtol: float, length: float
+    search: StaticNewton, x: NDArray[np.float64], way: NDArray[np.float64], rtol: float, length: float
 ) -> tuple[bool, int]:
     """Go to the equilibrium by load steps, the first of them `length` of the way; returns success and their number."""
     land = search.land
     full = land.force
     land.potential(x)
     land.linearise(x)
-    unbalanced = search.held.free_part(land.rhs)
+    unbalanced = search.held.project_free(land.rhs)
     at, steps = 0.0, 0
     while at < 1.0:
         to = 1.0 if at + length > 1.0 - 1e-9 else at + length
@@ -360,8 +369,8 @@ def _exact(body: SoftBody) -> Elements:
     """
     kind, law = type(body._elements), body.material
     if kind is LinearTets and type(law) is Corotated:
-        law = RotatedLinear(law.young, law.poisson)
-    elif kind is not GreenTets:
+        law = CorotatedExactTangent(law.young, law.poisson)
+    elif kind is not StVKTets:
         return body._elements
     assert isinstance(body.mesh, TetMesh)
     elements = HyperelasticTets(body.mesh)
@@ -393,7 +402,7 @@ def _at_rest(
     """Return a function that finds the nodes near a shape when the body is at x; they slide without friction."""
     if obstacles is None:
         return None
-    nodes = body.touching_nodes
+    nodes = body.contact_nodes
     time, margin = body._surroundings.time, _NEAR * body._size
 
     def find(x: NDArray[np.float64]) -> ContactRows:

@@ -23,7 +23,8 @@ from continua.studio.knobs import Knob, Limits, Scale, constants, models_of, tit
 from continua.surroundings import Wind
 
 if TYPE_CHECKING:
-    from continua.solids import Law, SoftBody
+    from continua.materials import Law
+    from continua.solids import SoftBody
     from continua.world import World
 
 __all__ = ["Board", "Live"]

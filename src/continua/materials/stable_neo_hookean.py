@@ -1,0 +1,80 @@
+"""Stable neo-Hookean: smooth for every deformation, including flat and inverted ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log
+
+from numba import prange
+
+from continua.materials.law import Hyperelastic
+from continua.materials.point_kernels import fill_points
+from continua.materials.principal_stretch import principal_point
+from continua.materials.tet_kernels import fill_records
+from continua.numerics import inline, kernel_pair
+
+__all__ = ["StableNeoHookean", "principal"]
+
+
+@inline
+def principal(f0, f1, f2, p):
+    """Return energy, gradient and Hessian (00, 11, 22, 01, 02, 12) in the principal stretches; defined for all."""
+    lam, mu = p[0], p[1]
+    # the constants for which small strains obey Hooke's law with the given ones
+    m = 4.0 / 3.0 * mu
+    k = lam + 5.0 / 6.0 * mu
+    rest = 1.0 + 0.75 * m / k if k > 0.0 else 1.0  # arbitrary where the stiffness is zero
+    i = f0 * f0 + f1 * f1 + f2 * f2
+    j = f0 * f1 * f2 - rest
+    w = 1.0 / (i + 1.0)
+    s = m * (1.0 - w)
+    t = 2.0 * m * w * w
+    j0, j1, j2 = f1 * f2, f0 * f2, f0 * f1
+    energy = 0.5 * m * (i - 3.0) + 0.5 * k * j * j - 0.5 * m * log(i + 1.0)
+    zero = 0.5 * k * (1.0 - rest) * (1.0 - rest) - 0.5 * m * log(4.0)  # no energy at rest
+    gradient = (s * f0 + k * j * j0, s * f1 + k * j * j1, s * f2 + k * j * j2)
+    hessian = (
+        s + t * f0 * f0 + k * j0 * j0,
+        s + t * f1 * f1 + k * j1 * j1,
+        s + t * f2 * f2 + k * j2 * j2,
+        t * f0 * f1 + k * (j0 * j1 + j * f2),
+        t * f0 * f2 + k * (j0 * j2 + j * f1),
+        t * f1 * f2 + k * (j1 * j2 + j * f0),
+    )
+    return energy - zero, gradient, hessian
+
+
+@inline
+def _point(F, p, definite, T):
+    return principal_point(principal, -inf, F, p, definite, T)
+
+
+@kernel_pair
+def _evaluate_points(
+    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
+):
+    for chunk in prange(inverted.shape[0]):
+        inverted[chunk] = fill_points(
+            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
+        )
+
+
+@kernel_pair
+def _evaluate_tets(positions, tets, rest_inverse, volumes, constants, records, inverted):
+    for chunk in prange(inverted.shape[0]):
+        inverted[chunk] = fill_records(
+            principal, positions, tets, rest_inverse, volumes, constants, -inf, records, chunk
+        )
+
+
+@dataclass(frozen=True)
+class StableNeoHookean(Hyperelastic):
+    """Stable neo-Hookean (Smith, de Goes and Kim 2018): m/2 (|F|^2 - 3) + k/2 (J - r)^2 - m/2 log(|F|^2 + 1).
+
+    m = 4/3 mu, k = lambda + 5/6 mu and r = 1 + 3/4 m/k, so that small strains obey Hooke's law with the given
+    constants. Nearly volume preserving and without extension: the robust choice for soft tissue.
+    """
+
+    name = "stable_neo_hookean"
+    evaluate_points = _evaluate_points
+    evaluate_tets = _evaluate_tets
