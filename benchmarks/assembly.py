@@ -85,10 +85,10 @@ def quadratic_rows(mesh: ct.TetMesh) -> tuple[list[dict[str, object]], float]:
     """Measure the assembly of quadratic tets with places known beforehand, and searching for every block."""
     elements = BernsteinTets(mesh, 2)
     system, x = _system(elements)
-    p, scatter = elements.pattern, elements._scatter
+    p, assembly = elements.pattern, elements._assembly
     rng = np.random.default_rng(1)
     given = rng.normal(size=(10, 10, 9)), rng.normal(size=(10, 3))
-    where = elements.elements, p.indptr, p.indices, *scatter.arguments, *system.arguments
+    where = elements.elements, p.indptr, p.indices, *assembly, *system.arrays
 
     elements.update(x)
     add_known(*given, *where)

@@ -12,13 +12,7 @@ from continua import materials
 from continua.errors import InputError
 from continua.studio.board import Board
 
-LAWS = [
-    law
-    for law in vars(materials).values()
-    if isinstance(law, type)
-    and issubclass(law, materials.Law)
-    and law not in (materials.Law, materials.CustomLaw)
-]
+LAWS = materials.LAWS.values()
 
 
 def make_body(law=None, **options):

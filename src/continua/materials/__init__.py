@@ -9,11 +9,13 @@ from continua.materials.law import Hyperelastic, Law
 from continua.materials.linear import Linear
 from continua.materials.muscle import Muscle
 from continua.materials.neo_hookean import NeoHookean
+from continua.materials.registry import LAWS
 from continua.materials.spline_hyperelastic import SplineHyperelastic
 from continua.materials.st_venant_kirchhoff import StVenantKirchhoff
 from continua.materials.stable_neo_hookean import StableNeoHookean
 
 __all__ = [
+    "LAWS",
     "Corotated",
     "CorotatedExactTangent",
     "CustomLaw",

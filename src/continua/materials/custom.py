@@ -6,22 +6,17 @@ import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.materials.finite_differences import (
-    UserKernels,
-    compiled,
-    point_of_energy,
-    point_of_principal,
-    point_of_stress,
-)
 from continua.materials.law import Law
 from continua.values import isfinite
+
+if TYPE_CHECKING:
+    from continua.materials.finite_differences import UserKernels
 
 __all__ = ["CustomLaw"]
 
@@ -91,6 +86,7 @@ class CustomLaw(Law):
     is_rotation_invariant = True
     least_stretch: ClassVar[float] = 0.25
     _functions: ClassVar[dict[str, Callable]] = {}
+    _user_kernels: ClassVar[UserKernels]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -116,10 +112,16 @@ class CustomLaw(Law):
                 raise InputError(
                     f"{field.name} of the law {type(self).__name__} must be a finite number, not {value!r}"
                 )
-        cls = type(self)
-        if "evaluate_points" not in cls.__dict__:
-            cls.evaluate_points = self._kernels()
+        _ = self.evaluate_points  # raises if functions are missing
         self._check()
+
+    @property
+    def evaluate_points(self) -> UserKernels:
+        """The kernels that evaluate the law at quadrature points; compiled once per class."""
+        cls = type(self)
+        if "_user_kernels" not in cls.__dict__:
+            cls._user_kernels = self._kernels()
+        return cls._user_kernels
 
     @property
     def constants(self) -> tuple[float, ...]:
@@ -130,6 +132,16 @@ class CustomLaw(Law):
         return [field.name for field in fields(self) if field.name != "density"]
 
     def _kernels(self) -> UserKernels:
+        import numba
+
+        from continua.materials.finite_differences import (
+            UserKernels,
+            compiled,
+            point_of_energy,
+            point_of_principal,
+            point_of_stress,
+        )
+
         functions = self._functions
         if not {"energy", "principal_energy"} & functions.keys():
             raise InputError(

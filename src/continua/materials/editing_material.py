@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
-from numba import prange
-
-from continua.errors import InputError
 from continua.materials.corotated import principal
 from continua.materials.law import Law
-from continua.materials.point_kernels import fill_points
-from continua.materials.principal_stretch import principal_point
+from continua.materials.registry import constant, law_function, register
 from continua.materials.spd_projection import project_spd
-from continua.numerics import inline, kernel_pair
-from continua.values import isfinite
 
 __all__ = ["EditingMaterial"]
 
 
-@inline
+@law_function
 def _add_shear(T, F, i, j, weight):
     """Add weight q to the energy, q = (a.b)^2 / (|a|^2 + |b|^2) of the columns a, b = i, j of F.
 
@@ -50,9 +43,8 @@ def _add_shear(T, F, i, j, weight):
     )
 
 
-@inline
-def _point(F, p, definite, T):
-    energy, P = principal_point(principal, -inf, F, p, definite, T)
+@law_function
+def _add_shears(energy, P, F, p, definite, T):
     weight = p[1] * (p[2] - 1.0)
     e01, a0, b0 = _add_shear(T, F, 0, 1, weight)
     e02, a1, b1 = _add_shear(T, F, 0, 2, weight)
@@ -67,16 +59,11 @@ def _point(F, p, definite, T):
     return energy + e01 + e02 + e12, P
 
 
-@kernel_pair
-def _evaluate_points(
-    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
-):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_points(
-            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
-        )
-
-
+@register(
+    "editing_material",
+    title="Editing material",
+    summary="For shape and image editing: no transverse contraction; parts rotate rather than shear, or the reverse.",
+)
 @dataclass(frozen=True)
 class EditingMaterial(Law):
     """The modified law of Georgii (2007) for shape and image editing: stress E e_ii on the axes, a E e_ij off them.
@@ -91,21 +78,28 @@ class EditingMaterial(Law):
         shear: Shear stiffness relative to Hooke's law, greater than 0.
     """
 
-    poisson: float = 0.0
-    shear: float = 3.0
+    young: float = constant(
+        1e6, "Young's modulus: its stiffness.", unit="Pa", ge=0.0, scene={"gt": 0.0, "le": 1e13}
+    )
+    poisson: float = constant(
+        0.0,
+        "Poisson's ratio, always 0.",
+        ge=0.0,
+        le=0.0,
+        hint="an EditingMaterial has no transverse contraction",
+        in_scene=False,
+    )
+    shear: float = constant(
+        3.0,
+        "Shear stiffness relative to Hooke's law; above 1 parts rotate rather than shear.",
+        gt=0.0,
+        scene={"le": 1e6},
+        in_parts=True,
+    )
 
-    name = "editing_material"
+    principal = principal
+    anisotropic = _add_shears
     is_rotation_invariant = True
-    evaluate_points = _evaluate_points
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.poisson != 0.0:
-            raise InputError(
-                f"poisson must be 0 for EditingMaterial, which has no contraction, not {self.poisson:g}"
-            )
-        if not (isfinite(self.shear) and self.shear > 0.0):
-            raise InputError(f"shear must be greater than 0, not {self.shear}")
 
     @property
     def constants(self) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.numerics import inline
+from continua.materials.registry import law_function
 from continua.values import numbers
 
 __all__ = ["FiberDirections", "add_fiber", "fiber_stretch"]
@@ -22,7 +22,7 @@ __all__ = ["FiberDirections", "add_fiber", "fiber_stretch"]
 _MIN_STRETCH = 1e-9  # below, a fibre has no direction
 
 
-@inline
+@law_function
 def fiber_stretch(F, a):
     """Return F a (3) and its length."""
     w = (
@@ -33,7 +33,7 @@ def fiber_stretch(F, a):
     return w, sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
 
 
-@inline
+@law_function
 def add_fiber(P, T, a, w, stretch, tension, slope, definite):
     """Return P with the stress of a fibre added, and add its derivative to T [9, 9].
 

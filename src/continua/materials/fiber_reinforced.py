@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
-from numba import prange
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.materials.fiber import FiberDirections, add_fiber, fiber_stretch
 from continua.materials.law import Law
-from continua.materials.point_kernels import fill_points
-from continua.materials.principal_stretch import principal_point
+from continua.materials.registry import constant, law_function, register
 from continua.materials.stable_neo_hookean import principal
-from continua.numerics import inline, kernel_pair
-from continua.values import isfinite
 
 __all__ = ["FiberReinforced"]
 
 
-@inline
+@law_function
 def _add_family(energy, P, T, F, p, k, definite):
     """Add the fibres with stiffness p[k] and direction p[k + 1 : k + 4]."""
     if p[k] == 0.0:
@@ -33,23 +28,17 @@ def _add_family(energy, P, T, F, p, k, definite):
     return energy, add_fiber(P, T, a, w, stretch, tension, p[k], definite)
 
 
-@inline
-def _point(F, p, definite, T):
-    energy, P = principal_point(principal, -inf, F, p, definite, T)
+@law_function
+def _add_fibers(energy, P, F, p, definite, T):
     energy, P = _add_family(energy, P, T, F, p, 2, definite)
     return _add_family(energy, P, T, F, p, 6, definite)
 
 
-@kernel_pair
-def _evaluate_points(
-    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
-):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_points(
-            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
-        )
-
-
+@register(
+    "fiber_reinforced",
+    title="Fibre-reinforced",
+    summary="A stable neo-Hookean matrix with one or two families of fibres.",
+)
 @dataclass(frozen=True)
 class FiberReinforced(Law):
     """A fibre-reinforced solid: stable neo-Hookean matrix plus k/2 (|F a| - 1)^2 of each family of fibres.
@@ -64,21 +53,34 @@ class FiberReinforced(Law):
         second_stiffness: What the second family adds in its direction [Pa].
     """
 
-    fiber: ArrayLike | FiberDirections = (1.0, 0.0, 0.0)
-    fiber_stiffness: float = 1e6
-    second_fiber: ArrayLike | FiberDirections | None = None
-    second_stiffness: float = 0.0
+    fiber: ArrayLike | FiberDirections = constant(
+        (1.0, 0.0, 0.0), "Direction of the fibres at rest.", vector=True, in_parts=True
+    )
+    fiber_stiffness: float = constant(
+        1e6,
+        "What the fibres add to Young's modulus in their direction.",
+        unit="Pa",
+        ge=0.0,
+        scene={"le": 1e13},
+        in_parts=True,
+    )
+    second_fiber: ArrayLike | FiberDirections | None = constant(
+        None, "Direction of a second family of fibres.", vector=True
+    )
+    second_stiffness: float = constant(
+        0.0,
+        "What the second family adds to Young's modulus in its direction.",
+        unit="Pa",
+        ge=0.0,
+        scene={"le": 1e13},
+    )
 
-    name = "fiber_reinforced"
+    principal = principal
+    anisotropic = _add_fibers
     is_rotation_invariant = True
-    evaluate_points = _evaluate_points
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for key in ("fiber_stiffness", "second_stiffness"):
-            value = getattr(self, key)
-            if not (isfinite(value) and value >= 0.0):
-                raise InputError(f"{key} must be at least 0 Pa, not {value}")
         if self.second_fiber is None and self.second_stiffness > 0.0:
             raise InputError("second_stiffness needs the direction second_fiber")
         object.__setattr__(self, "fiber", FiberDirections(self.fiber, "fiber"))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from math import inf
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.materials.point_kernels import CHUNK, POINT, upper_to_full
-from continua.numerics.kernel import KernelPair
-from continua.values import isfinite
+from continua.materials.registry import LawFunction, constant, constants_of
+
+if TYPE_CHECKING:
+    from continua.numerics.kernel import KernelPair
 
 __all__ = ["Hyperelastic", "Law", "lame"]
 
@@ -25,8 +27,14 @@ def lame(young: float, poisson: float) -> tuple[float, float]:
 class Law:
     """A material law with the constants an engineer measures.
 
-    A subclass supplies `evaluate_points`, a pair of kernels that evaluates energy, stress and tangent at many points at
-    once (see `materials.point_kernels`), and `constants`, the numbers that those kernels take.
+    A subclass is registered (see `materials.registry`) and supplies compiled functions of the deformation gradient F
+    and the `constants` p, either
+
+    * `point(F, p, definite, T)`: writes dP/dF into the first nine rows of T [27, 9] and returns the energy density and
+      P, with F and P as tuples of nine; or
+    * `principal(f0, f1, f2, p)`: returns energy density, gradient and Hessian (00, 11, 22, 01, 02, 12) in the principal
+      stretches. Below `least_stretch` the stress is extrapolated linearly. `anisotropic(energy, P, F, p, definite, T)`,
+      if there is one, adds to the result.
 
     `is_small_strain` marks laws for small strains only; `is_rotation_invariant` tells whether the strain is measured in
     the rotated frame of the element or in the rest frame. `constant_stiffness` marks laws whose force is linear in the
@@ -38,29 +46,48 @@ class Law:
         density: Mass density at rest [kg/m3].
     """
 
-    young: float = 1e6
-    poisson: float = 0.3
-    density: float = 1000.0
+    young: float = constant(
+        1e6,
+        "Young's modulus: its stiffness; 0 is a material without stiffness.",
+        unit="Pa",
+        ge=0.0,
+        scene={"le": 1e13},
+        in_parts=True,
+        in_events=True,
+    )
+    poisson: float = constant(
+        0.3,
+        "Poisson's ratio: how much it keeps its volume (0.5 would be incompressible).",
+        gt=-1.0,
+        lt=0.5,
+        hint="0.5 is incompressible; use 0.49 or less",
+        in_parts=True,
+        in_events=True,
+    )
+    density: float = constant(
+        1000.0,
+        "Mass per volume at rest.",
+        unit="kg/m³",
+        gt=0.0,
+        scene={"le": 1e6},
+        in_parts=True,
+        in_events=True,
+    )
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
     is_small_strain: ClassVar[bool] = False
     is_rotation_invariant: ClassVar[bool]
     constant_stiffness: ClassVar[bool] = False
-    evaluate_points: ClassVar[KernelPair]
+    point: ClassVar[LawFunction | None] = None
+    principal: ClassVar[LawFunction]
+    least_stretch: ClassVar[float] = -inf
+    anisotropic: ClassVar[LawFunction | None] = None
 
     def __post_init__(self) -> None:
-        for key in ("young", "poisson", "density"):
-            if not isfinite(getattr(self, key)):
-                raise InputError(f"{key} must be a finite number, not {getattr(self, key)}")
-        if self.young < 0.0:
-            raise InputError(f"young must be at least 0 Pa, not {self.young:g}")
-        if not -1.0 < self.poisson < 0.5:
-            raise InputError(
-                f"poisson must be greater than -1 and less than 0.5, not {self.poisson:g} "
-                "(0.5 is incompressible; use 0.49 or less)"
-            )
-        if self.density <= 0.0:
-            raise InputError(f"density must be greater than 0 kg/m3, not {self.density:g}")
+        for key, (_, description) in constants_of(self).items():
+            description.check(key, getattr(self, key))
 
     @property
     def lame(self) -> tuple[float, float]:
@@ -76,9 +103,16 @@ class Law:
         """Return the constants of the given elements, shape [len(elements), k]."""
         return np.tile(np.array(self.constants), (len(elements), 1))
 
+    @property
+    def evaluate_points(self) -> KernelPair:
+        """The kernels that evaluate the law at quadrature points, see `materials.point_kernels`."""
+        from continua.materials.law_kernels import points_kernel
+
+        return points_kernel(type(self))  # type: ignore[arg-type]
+
     def energy(self, F: ArrayLike) -> NDArray[np.float64]:
         """Return the energy density [J/m3] at deformation gradients F [..., 3, 3]."""
-        return self._evaluate(F, False)[..., POINT - 1]
+        return self._evaluate(F, False)[..., -1]
 
     def stress(self, F: ArrayLike) -> NDArray[np.float64]:
         """Return the first Piola-Kirchhoff stress P = d energy / d F [Pa], shape [..., 3, 3]."""
@@ -90,10 +124,14 @@ class Law:
 
         With `definite` it is projected to a positive semidefinite one, as in the assembly.
         """
+        from continua.materials.point_kernels import upper_to_full
+
         return upper_to_full(self._evaluate(F, definite)[..., 18:-1])
 
     def _evaluate(self, F: ArrayLike, definite: bool) -> NDArray[np.float64]:
         """Return the records of `materials.point_kernels` for deformation gradients F [..., 3, 3]."""
+        from continua.materials.point_kernels import CHUNK, POINT
+
         F = np.asarray(F, dtype=np.float64)
         if F.ndim < 2 or F.shape[-2:] != (3, 3):
             raise InputError(f"a deformation gradient has the shape [3, 3], not {F.shape}")
@@ -116,11 +154,16 @@ class Law:
 
 @dataclass(frozen=True)
 class Hyperelastic(Law):
-    """A law for large strains, given by an energy of the principal stretches.
+    """An isotropic law for large strains, given by an energy of the principal stretches.
 
-    Besides `evaluate_points` it supplies `evaluate_tets`, a pair of kernels for linear tetrahedra, whose single point
-    needs less (see `materials.tet_kernels`).
+    Linear tetrahedra of such a law are linearised in their principal frame, which needs less than a general point.
     """
 
     is_rotation_invariant = True
-    evaluate_tets: ClassVar[KernelPair]
+
+    @property
+    def evaluate_tets(self) -> KernelPair:
+        """The kernels that evaluate the law in linear tetrahedra, see `materials.tet_kernels`."""
+        from continua.materials.law_kernels import tets_kernel
+
+        return tets_kernel(type(self))  # type: ignore[arg-type]

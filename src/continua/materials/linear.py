@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numba import prange
-
 from continua.materials.law import Law
-from continua.materials.point_kernels import fill_points
-from continua.numerics import inline, kernel_pair
+from continua.materials.registry import law_function, register
 
 __all__ = ["Linear"]
 
 
-@inline
+@law_function
 def _point(F, p, definite, T):
     """Write dP/dF, which is constant and positive semidefinite, and return energy density and P."""
     lam, mu = p[0], p[1]
@@ -37,16 +34,11 @@ def _point(F, p, definite, T):
     )  # fmt: skip
 
 
-@kernel_pair
-def _evaluate_points(
-    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
-):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_points(
-            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
-        )
-
-
+@register(
+    "linear",
+    title="Linear elasticity",
+    summary="Linear elasticity, for small rotations only; the fastest.",
+)
 @dataclass(frozen=True)
 class Linear(Law):
     """Linear (Cauchy) strain with Hooke's law: energy mu |e|^2 + lambda/2 tr(e)^2, e = sym(F) - I.
@@ -55,8 +47,7 @@ class Linear(Law):
     swells and has spurious forces. Use `Corotated` for everything that moves.
     """
 
-    name = "linear"
+    point = _point
     is_small_strain = True
     is_rotation_invariant = False
     constant_stiffness = True
-    evaluate_points = _evaluate_points

@@ -6,25 +6,19 @@ from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
-from numba import prange
 from numpy.typing import ArrayLike, NDArray
 
-from continua.errors import InputError
 from continua.materials.fiber import FiberDirections, add_fiber, fiber_stretch
 from continua.materials.law import Law
-from continua.materials.point_kernels import fill_points
-from continua.materials.principal_stretch import principal_point
-from continua.numerics import inline, kernel_pair
-from continua.values import isfinite
+from continua.materials.registry import constant, law_function, register
 
 __all__ = ["Muscle"]
 
-LIMIT = 0.25  # least stretch of the formula of the matrix; below, the stress is extrapolated linearly
 ACTIVE_INTEGRAL = 0.508 / 0.75  # of the whole active bell
 PASSIVE_LINEAR = 1.4  # normalised length from which the passive force grows linearly
 
 
-@inline
+@law_function
 def _principal(f0, f1, f2, p):
     """c10 (I1 J^-2/3 - 3) + c01 (I2 J^-4/3 - 3) + K/2 (log J)^2, by the logarithms of the stretches.
 
@@ -65,7 +59,7 @@ def _principal(f0, f1, f2, p):
     )
 
 
-@inline
+@law_function
 def _active(l):
     """Return the integral, the value and the slope of the active force at the normalised length l."""
     if l <= 0.4 or l >= 1.6:
@@ -80,7 +74,7 @@ def _active(l):
     return ACTIVE_INTEGRAL + 3.0 * x * x * x, 9.0 * x * x, 18.0 * x
 
 
-@inline
+@law_function
 def _passive(l):
     """Return the integral, the value and the slope of the passive force at the normalised length l."""
     x = min(l, PASSIVE_LINEAR) - 1.0
@@ -92,9 +86,8 @@ def _passive(l):
     return integral + d * (value + 0.5 * slope * d), value + slope * d, slope
 
 
-@inline
-def _point(F, p, definite, T):
-    energy, P = principal_point(_principal, LIMIT, F, p, definite, T)
+@law_function
+def _add_fibers(energy, P, F, p, definite, T):
     strength, optimum, activation = p[3], p[4], p[5]
     a = (p[6], p[7], p[8])
     w, stretch = fiber_stretch(F, a)
@@ -107,16 +100,11 @@ def _point(F, p, definite, T):
     return energy, add_fiber(P, T, a, w, stretch, tension, slope, definite)
 
 
-@kernel_pair
-def _evaluate_points(
-    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
-):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_points(
-            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
-        )
-
-
+@register(
+    "muscle",
+    title="Muscle",
+    summary="Skeletal muscle: a nearly incompressible Mooney-Rivlin matrix with fibres that contract when activated.",
+)
 @dataclass(frozen=True)
 class Muscle(Law):
     """Muscle (Irving 2007): an isotropic Mooney-Rivlin matrix plus fibres with an active and a passive tension.
@@ -134,29 +122,47 @@ class Muscle(Law):
         optimum: Stretch at which the active force is largest.
     """
 
-    young: float = 6e4
-    poisson: float = 0.49
-    density: float = 1060.0
-    second_invariant: float = 0.25
-    fiber: ArrayLike | FiberDirections = (1.0, 0.0, 0.0)
-    activation: float = 0.0
-    strength: float = 3e5
-    optimum: float = 1.4
+    young: float = constant(
+        6e4,
+        "Young's modulus of the matrix.",
+        unit="Pa",
+        ge=0.0,
+        scene={"gt": 0.0, "le": 1e13},
+    )
+    poisson: float = constant(
+        0.49,
+        "Poisson's ratio of the matrix.",
+        gt=-1.0,
+        lt=0.5,
+        hint="0.5 is incompressible; use 0.49 or less",
+    )
+    density: float = constant(1060.0, "Mass per volume at rest.", unit="kg/m³", gt=0.0, scene={"le": 1e6})
+    second_invariant: float = constant(
+        0.25, "Share of the second invariant in the shear stiffness; 0 is neo-Hookean.", ge=0.0, le=1.0
+    )
+    fiber: ArrayLike | FiberDirections = constant(
+        (1.0, 0.0, 0.0), "Direction of the fibres at rest.", vector=True, in_parts=True
+    )
+    activation: float = constant(
+        0.0, "Fraction of the active force.", ge=0.0, le=1.0, in_parts=True, in_events=True
+    )
+    strength: float = constant(
+        3e5,
+        "Largest active stress of the fibres.",
+        unit="Pa",
+        ge=0.0,
+        scene={"le": 1e13},
+        in_parts=True,
+    )
+    optimum: float = constant(1.4, "Stretch at which the active force is largest.", ge=0.2, le=5.0)
 
-    name = "muscle"
+    principal = _principal
+    least_stretch = 0.25
+    anisotropic = _add_fibers
     is_rotation_invariant = True
-    evaluate_points = _evaluate_points
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for key in ("second_invariant", "activation"):
-            value = getattr(self, key)
-            if not (isfinite(value) and 0.0 <= value <= 1.0):
-                raise InputError(f"{key} must be from 0 to 1, not {value}")
-        if not (isfinite(self.strength) and self.strength >= 0.0):
-            raise InputError(f"strength must be at least 0 Pa, not {self.strength}")
-        if not (isfinite(self.optimum) and 0.2 <= self.optimum <= 5.0):
-            raise InputError(f"optimum must be a stretch from 0.2 to 5, not {self.optimum}")
         object.__setattr__(self, "fiber", FiberDirections(self.fiber, "fiber"))
 
     def element_constants(self, elements: NDArray[np.int32]) -> NDArray[np.float64]:

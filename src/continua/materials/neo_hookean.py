@@ -5,21 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log
 
-from numba import prange
-
 from continua.materials.law import Hyperelastic
-from continua.materials.point_kernels import fill_points
-from continua.materials.principal_stretch import principal_point
-from continua.materials.tet_kernels import fill_records
-from continua.numerics import inline, kernel_pair
+from continua.materials.registry import law_function, register
 
 __all__ = ["NeoHookean"]
 
-LIMIT = 0.25  # least stretch of the formula; below, the stress is extrapolated linearly
 
-
-@inline
+@law_function
 def _principal(f0, f1, f2, p):
+    """Return energy, gradient and Hessian (00, 11, 22, 01, 02, 12) in the principal stretches."""
     lam, mu = p[0], p[1]
     l = log(f0 * f1 * f2)
     i0, i1, i2 = 1.0 / f0, 1.0 / f1, 1.0 / f2
@@ -34,29 +28,11 @@ def _principal(f0, f1, f2, p):
     return energy, gradient, hessian
 
 
-@inline
-def _point(F, p, definite, T):
-    return principal_point(_principal, LIMIT, F, p, definite, T)
-
-
-@kernel_pair
-def _evaluate_points(
-    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
-):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_points(
-            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
-        )
-
-
-@kernel_pair
-def _evaluate_tets(positions, tets, rest_inverse, volumes, constants, records, inverted):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_records(
-            _principal, positions, tets, rest_inverse, volumes, constants, LIMIT, records, chunk
-        )
-
-
+@register(
+    "neo_hookean",
+    title="Neo-Hookean",
+    summary="Rubber and tissue at large strains; resists compression to zero volume without bound.",
+)
 @dataclass(frozen=True)
 class NeoHookean(Hyperelastic):
     """Neo-Hookean: energy mu/2 (|F|^2 - 3) - mu log J + lambda/2 (log J)^2, J = det F.
@@ -65,6 +41,5 @@ class NeoHookean(Hyperelastic):
     linearly, so collapsed and inverted elements push back with a finite force.
     """
 
-    name = "neo_hookean"
-    evaluate_points = _evaluate_points
-    evaluate_tets = _evaluate_tets
+    principal = _principal
+    least_stretch = 0.25

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numba
 import numpy as np
+from numba.extending import typeof_impl
 
+from continua.materials.registry import LawFunction
 from continua.numerics import inline
 from continua.numerics.mat3 import det3, matmul3
 
@@ -25,6 +27,12 @@ SCRATCH = 27  # rows of the work array: 9 for the tangent, the rest for laws to 
 specialised = numba.njit(
     fastmath={"nsz", "arcp", "contract", "afn"}, error_model="numpy", nogil=True, forceinline=True
 )
+
+
+@typeof_impl.register(LawFunction)
+def _typeof_law_function(function, _):
+    """Let compiled code call the functions of laws."""
+    return numba.types.Dispatcher(function.compiled)
 
 
 def upper_to_full(upper: np.ndarray) -> np.ndarray:

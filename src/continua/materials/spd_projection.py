@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from continua.numerics import inline
+from continua.materials.registry import law_function
 
 __all__ = ["project_spd"]
 
@@ -12,7 +12,7 @@ _SHIFT = 1e-13  # of the trace: eigenvalues above minus this count as not negati
 _MAX_SWEEPS = 30  # six are typical; the limit ends the loop if an entry is not a number
 
 
-@inline
+@law_function
 def _is_definite(T):
     """Return whether T [9, 9] has a Cholesky factorisation, up to rounding; rows 18-26 are work space."""
     trace = 0.0
@@ -34,7 +34,7 @@ def _is_definite(T):
     return True
 
 
-@inline
+@law_function
 def _jacobi_rotation(T, p, q):
     """Rotate axes p and q of the matrix in rows 18-26 and the eigenvectors in rows 9-17 so that entry pq vanishes."""
     zeta = (T[18 + q, q] - T[18 + p, p]) / (2.0 * T[18 + p, q])
@@ -58,7 +58,7 @@ def _jacobi_rotation(T, p, q):
     T[18 + q, p] = 0.0
 
 
-@inline
+@law_function
 def project_spd(T):
     """Clamp the negative eigenvalues of the symmetric matrix in T[:9] [27, 9] to zero; the other rows are work space.
 

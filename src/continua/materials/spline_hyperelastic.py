@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
-from numba import prange
-
-from continua.errors import InputError
 from continua.materials.law import Hyperelastic
-from continua.materials.point_kernels import fill_points
-from continua.materials.principal_stretch import principal_point
-from continua.materials.tet_kernels import fill_records
-from continua.numerics import inline, kernel_pair
-from continua.values import isfinite
+from continua.materials.registry import constant, law_function, register
 
 __all__ = ["SplineHyperelastic"]
 
 
-@inline
+@law_function
 def _hardening(s, p):
     """Return the integral of D, D and its slope at the strain s; D is odd if both sides are equal.
 
@@ -38,7 +30,7 @@ def _hardening(s, p):
     return integral, (value if s > 0.0 else -value), slope
 
 
-@inline
+@law_function
 def _principal(f0, f1, f2, p):
     lam, mu = p[0], p[1]
     e0, g0, h0 = _hardening(f0 - 1.0, p)
@@ -51,29 +43,11 @@ def _principal(f0, f1, f2, p):
     return energy, gradient, (2.0 * mu * h0 + lam, 2.0 * mu * h1 + lam, 2.0 * mu * h2 + lam, lam, lam, lam)
 
 
-@inline
-def _point(F, p, definite, T):
-    return principal_point(_principal, -inf, F, p, definite, T)
-
-
-@kernel_pair
-def _evaluate_points(
-    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
-):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_points(
-            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
-        )
-
-
-@kernel_pair
-def _evaluate_tets(positions, tets, rest_inverse, volumes, constants, records, inverted):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_records(
-            _principal, positions, tets, rest_inverse, volumes, constants, -inf, records, chunk
-        )
-
-
+@register(
+    "spline_hyperelastic",
+    title="Spline-based tissue",
+    summary="Soft tissue: soft at small strains, stiffer beyond.",
+)
 @dataclass(frozen=True)
 class SplineHyperelastic(Hyperelastic):
     """Biphasic tissue (Irving 2007): principal stress 2 mu D(f - 1) + lambda sum (f - 1), with D a cubic and a line.
@@ -88,21 +62,20 @@ class SplineHyperelastic(Hyperelastic):
         compression_hardening: The same ratio in compression; None takes `hardening`.
     """
 
-    hardening_strain: float = 0.5
-    hardening: float = 7.0
-    compression_strain: float | None = None
-    compression_hardening: float | None = None
+    hardening_strain: float = constant(
+        0.5, "Strain at which the stiffness has reached its final value.", gt=0.0, scene={"le": 100.0}
+    )
+    hardening: float = constant(
+        7.0, "Ratio of the final stiffness to that at rest.", gt=0.0, scene={"le": 1e6}
+    )
+    compression_strain: float | None = constant(
+        None, "The same strain in compression; by default as in tension.", gt=0.0, scene={"le": 100.0}
+    )
+    compression_hardening: float | None = constant(
+        None, "The same ratio in compression; by default as in tension.", gt=0.0, scene={"le": 1e6}
+    )
 
-    name = "spline_hyperelastic"
-    evaluate_points = _evaluate_points
-    evaluate_tets = _evaluate_tets
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for key in ("hardening_strain", "hardening", "compression_strain", "compression_hardening"):
-            value = getattr(self, key)
-            if value is not None and not (isfinite(value) and value > 0.0):
-                raise InputError(f"{key} must be greater than 0, not {value}")
+    principal = _principal
 
     @property
     def constants(self) -> tuple[float, ...]:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numba import prange
-
 from continua.materials.law import Hyperelastic
-from continua.materials.point_kernels import fill_points
-from continua.materials.principal_stretch import principal_point
-from continua.materials.tet_kernels import fill_records
-from continua.numerics import inline, kernel_pair
+from continua.materials.registry import law_function, register
 
-__all__ = ["StVenantKirchhoff"]
+__all__ = ["LEAST_STRETCH", "StVenantKirchhoff", "principal"]
 
-LIMIT = 0.7  # above 1/sqrt(3), where the law itself begins to soften
+LEAST_STRETCH = 0.7  # above 1/sqrt(3), where the law itself begins to soften
 
 
-@inline
+@law_function
 def principal(f0, f1, f2, p):
+    """Return energy, gradient and Hessian (00, 11, 22, 01, 02, 12) in the principal stretches."""
     lam, mu = p[0], p[1]
     e0, e1, e2 = 0.5 * (f0 * f0 - 1.0), 0.5 * (f1 * f1 - 1.0), 0.5 * (f2 * f2 - 1.0)
     t = lam * (e0 + e1 + e2)
@@ -33,29 +29,11 @@ def principal(f0, f1, f2, p):
     return energy, gradient, hessian
 
 
-@inline
-def _point(F, p, definite, T):
-    return principal_point(principal, LIMIT, F, p, definite, T)
-
-
-@kernel_pair
-def _evaluate_points(
-    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
-):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_points(
-            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
-        )
-
-
-@kernel_pair
-def _evaluate_tets(positions, tets, rest_inverse, volumes, constants, records, inverted):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_records(
-            principal, positions, tets, rest_inverse, volumes, constants, LIMIT, records, chunk
-        )
-
-
+@register(
+    "st_venant_kirchhoff",
+    title="St. Venant-Kirchhoff",
+    summary="Hooke's law on Green's strain, for large rotations and moderate strains.",
+)
 @dataclass(frozen=True)
 class StVenantKirchhoff(Hyperelastic):
     """St. Venant-Kirchhoff: energy mu |E|^2 + lambda/2 tr(E)^2 with Green's strain E = (F^T F - I)/2.
@@ -64,6 +42,5 @@ class StVenantKirchhoff(Hyperelastic):
     the stress is extrapolated linearly instead.
     """
 
-    name = "st_venant_kirchhoff"
-    evaluate_points = _evaluate_points
-    evaluate_tets = _evaluate_tets
+    principal = principal
+    least_stretch = LEAST_STRETCH

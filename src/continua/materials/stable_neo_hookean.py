@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, log
-
-from numba import prange
+from math import log
 
 from continua.materials.law import Hyperelastic
-from continua.materials.point_kernels import fill_points
-from continua.materials.principal_stretch import principal_point
-from continua.materials.tet_kernels import fill_records
-from continua.numerics import inline, kernel_pair
+from continua.materials.registry import law_function, register
 
 __all__ = ["StableNeoHookean", "principal"]
 
 
-@inline
+@law_function
 def principal(f0, f1, f2, p):
-    """Return energy, gradient and Hessian (00, 11, 22, 01, 02, 12) in the principal stretches; defined for all."""
+    """Return energy, gradient and Hessian (00, 11, 22, 01, 02, 12) in the principal stretches."""
     lam, mu = p[0], p[1]
     # the constants for which small strains obey Hooke's law with the given ones
     m = 4.0 / 3.0 * mu
@@ -44,29 +39,11 @@ def principal(f0, f1, f2, p):
     return energy - zero, gradient, hessian
 
 
-@inline
-def _point(F, p, definite, T):
-    return principal_point(principal, -inf, F, p, definite, T)
-
-
-@kernel_pair
-def _evaluate_points(
-    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
-):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_points(
-            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
-        )
-
-
-@kernel_pair
-def _evaluate_tets(positions, tets, rest_inverse, volumes, constants, records, inverted):
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_records(
-            principal, positions, tets, rest_inverse, volumes, constants, -inf, records, chunk
-        )
-
-
+@register(
+    "stable_neo_hookean",
+    title="Stable neo-Hookean",
+    summary="Soft tissue: nearly volume preserving, and smooth through collapse and inversion.",
+)
 @dataclass(frozen=True)
 class StableNeoHookean(Hyperelastic):
     """Stable neo-Hookean (Smith, de Goes and Kim 2018): m/2 (|F|^2 - 3) + k/2 (J - r)^2 - m/2 log(|F|^2 + 1).
@@ -75,6 +52,4 @@ class StableNeoHookean(Hyperelastic):
     constants. Nearly volume preserving and without extension: the robust choice for soft tissue.
     """
 
-    name = "stable_neo_hookean"
-    evaluate_points = _evaluate_points
-    evaluate_tets = _evaluate_tets
+    principal = principal

@@ -49,25 +49,8 @@ def placed(scene: Scene, number: int, spec: Any) -> meshes.VolumeMesh:
         )
 
 
-_LAWS: dict[str, type[materials.Law]] = {
-    law.name: law
-    for law in (
-        materials.Corotated,
-        materials.FiberReinforced,
-        materials.Linear,
-        materials.Muscle,
-        materials.NeoHookean,
-        materials.CorotatedExactTangent,
-        materials.EditingMaterial,
-        materials.SplineHyperelastic,
-        materials.StVenantKirchhoff,
-        materials.StableNeoHookean,
-    )
-}
-
-
 def _law(spec: Any) -> materials.Law:
-    return _LAWS[spec.type](**spec.model_dump(exclude={"type"}))
+    return materials.LAWS[spec.type](**spec.model_dump(exclude={"type"}))
 
 
 def _integrator(spec: Any) -> solids.Integrator | str:

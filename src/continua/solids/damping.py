@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import prange
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.linalg import BlockMatrix
 from continua.materials import Corotated, Law
-from continua.materials.point_kernels import fill_points
+from continua.materials.registry import law_function
 from continua.mesh import HexMesh, PlaneMesh, TetMesh
-from continua.numerics import inline, kernel_pair
 from continua.numerics.mat3 import rotation
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.elements.linear_tet import LinearTets
@@ -28,7 +26,7 @@ from continua.values import isfinite, numbers
 __all__ = ["Damper", "RotatedDamping", "split_damping"]
 
 
-@inline
+@law_function
 def _point(F, p, definite, T):  # type: ignore[no-untyped-def]
     """Write b (1 + R . R) + a R R into T; there is no elastic energy or stress."""
     R = rotation(F)
@@ -41,21 +39,11 @@ def _point(F, p, definite, T):  # type: ignore[no-untyped-def]
     return 0.0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@kernel_pair
-def _evaluate_points(  # type: ignore[no-untyped-def]
-    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
-):  # fmt: skip
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_points(
-            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
-        )
-
-
 @dataclass(frozen=True)
 class _Viscous(Law):
     name = "viscous"
     is_rotation_invariant = True
-    evaluate_points = _evaluate_points
+    point = _point
 
 
 @dataclass(frozen=True)

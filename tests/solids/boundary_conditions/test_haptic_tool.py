@@ -27,12 +27,12 @@ def bar(**options):
 def test_a_tool_held_still_feels_the_static_reaction(grip):
     body, world = bar()
     if grip == "point":
-        handle = body.haptic_tool(point=START, stiffness=500.0)
+        tool = body.haptic_tool(point=START, stiffness=500.0)
     else:
-        handle = body.haptic_tool(lambda x: x[:, 0] > 1 - 1e-9, stiffness=500.0)
-    np.testing.assert_allclose(handle.position, START, atol=1e-12)
+        tool = body.haptic_tool(lambda x: x[:, 0] > 1 - 1e-9, stiffness=500.0)
+    np.testing.assert_allclose(tool.position, START, atol=1e-12)
     for _ in range(400):
-        felt = handle.move(START + [0.0, 0.05, 0.0])
+        felt = tool.move(START + [0.0, 0.05, 0.0])
         world.step()
     pin = body._constraints[0].reaction
     other, still = bar()
@@ -44,29 +44,29 @@ def test_a_tool_held_still_feels_the_static_reaction(grip):
     still.settle(rtol=1e-8)
     expected = other._constraints[0].reaction
     assert np.linalg.norm(expected) > 0.5
-    np.testing.assert_allclose(handle.force, expected, atol=0.01 * np.linalg.norm(expected))
-    np.testing.assert_allclose(pin, handle.force, atol=0.01 * np.linalg.norm(expected))
-    np.testing.assert_allclose(felt, handle.force, atol=0.01 * np.linalg.norm(expected))
+    np.testing.assert_allclose(tool.force, expected, atol=0.01 * np.linalg.norm(expected))
+    np.testing.assert_allclose(pin, tool.force, atol=0.01 * np.linalg.norm(expected))
+    np.testing.assert_allclose(felt, tool.force, atol=0.01 * np.linalg.norm(expected))
 
 
 def test_between_steps_the_force_is_what_the_next_step_will_find():
     """From rest exactly; on the way, where the body has a speed of its own, closer than the springs alone."""
     body, world = bar()
-    handle = body.haptic_tool(point=START, stiffness=2000.0)
+    tool = body.haptic_tool(point=START, stiffness=2000.0)
     world.step()
     errors, stiff = [], []
     for k in range(1, 40):
         position = START + [0.0, 0.0005 * k, 0.0]
-        record = handle._record
-        handle.move(position)
+        record = tool._record
+        tool.move(position)
         predicted = np.array(record.force) - np.array(record.stiffness) * (position - record.position)
-        springs = np.array(record.force) - handle.stiffness * (position - record.position)
+        springs = np.array(record.force) - tool.stiffness * (position - record.position)
         world.step()
-        errors.append(abs(predicted[1] - handle.force[1]))
-        stiff.append(abs(springs[1] - handle.force[1]))
+        errors.append(abs(predicted[1] - tool.force[1]))
+        stiff.append(abs(springs[1] - tool.force[1]))
     assert errors[0] < 1e-6
     assert np.mean(errors) < 0.7 * np.mean(stiff)
-    assert 0.0 < record.stiffness[1] < handle.stiffness
+    assert 0.0 < record.stiffness[1] < tool.stiffness
 
 
 def test_stiffness_is_the_derivative_of_the_steps_force():
@@ -74,11 +74,11 @@ def test_stiffness_is_the_derivative_of_the_steps_force():
     forces, records = [], []
     for offset in (0.0, 1e-3):
         body, world = bar(solver=ct.PCG(rtol=1e-10))
-        handle = body.haptic_tool(point=START, stiffness=2000.0)
-        handle.move(START + [0.0, 0.01 + offset, 0.0])
+        tool = body.haptic_tool(point=START, stiffness=2000.0)
+        tool.move(START + [0.0, 0.01 + offset, 0.0])
         world.step()
-        forces.append(handle.force[1])
-        records.append(handle._record)
+        forces.append(tool.force[1])
+        records.append(tool._record)
     slope = -(forces[1] - forces[0]) / 1e-3
     assert records[0].stiffness[1] == pytest.approx(slope, rel=1e-6)
 
@@ -86,14 +86,14 @@ def test_stiffness_is_the_derivative_of_the_steps_force():
 def test_line_through_the_last_two_forces():
     """G14: f + (s/dt)(f - f_before) at 0, dt/2 and dt, and no further."""
     body, world = bar()
-    handle = body.haptic_tool(point=START)
-    handle.move(START + [0, 0.02, 0])
+    tool = body.haptic_tool(point=START)
+    tool.move(START + [0, 0.02, 0])
     world.step()
-    first = handle.force
+    first = tool.force
     world.step()
-    second = handle.force
+    second = tool.force
     for part, expected in ((0.0, 0.0), (0.5, 0.5), (1.0, 1.0), (2.0, 1.0)):
-        np.testing.assert_allclose(handle.force_after(0.02 * part), second + expected * (second - first))
+        np.testing.assert_allclose(tool.force_after(0.02 * part), second + expected * (second - first))
 
 
 def test_an_impulse_gives_its_momentum():
@@ -107,7 +107,7 @@ def test_an_impulse_gives_its_momentum():
     assert body._stepper.matrix.blocks is blocks
 
 
-def run_tool(handle, path, rate, stop):
+def run_tool(tool, path, rate, stop):
     """Move a tool along a path at a rate [1/s] from a thread of its own; returns times, positions and forces."""
     log = []
 
@@ -117,7 +117,7 @@ def run_tool(handle, path, rate, stop):
         while not stop.is_set():
             now = time.perf_counter() - start
             position = path(now)
-            log.append((now, *position, *handle.move(position)))
+            log.append((now, *position, *tool.move(position)))
             k += 1
             time.sleep(max(0.0, start + k / rate - time.perf_counter()))
 
@@ -129,7 +129,7 @@ def run_tool(handle, path, rate, stop):
 def test_a_thread_moves_the_tool_a_thousand_times_a_second_while_the_body_steps_slowly():
     """A press and release against a body that steps 30 times a second: no jumps, and no energy comes out of it."""
     body, world = bar()
-    handle = body.haptic_tool(point=START, stiffness=500.0)
+    tool = body.haptic_tool(point=START, stiffness=500.0)
     world.step()
     stop = threading.Event()
     depth, period = 0.05, 1.0
@@ -139,7 +139,7 @@ def test_a_thread_moves_the_tool_a_thousand_times_a_second_while_the_body_steps_
             [0.0, -0.5 * depth * (1.0 - np.cos(2 * np.pi * min(now, period) / period)), 0.0]
         )
 
-    thread, log = run_tool(handle, path, 1000.0, stop)
+    thread, log = run_tool(tool, path, 1000.0, stop)
     try:
         for _ in range(45):
             begin = time.perf_counter()
@@ -156,7 +156,7 @@ def test_a_thread_moves_the_tool_a_thousand_times_a_second_while_the_body_steps_
     # between two calls the force changes with the tool's way, and by a small part of what a step corrects
     pauses = np.diff(data[:, 0])
     smooth = pauses < 0.005
-    jump = np.abs(np.diff(force)) - handle.stiffness * np.abs(np.diff(y))
+    jump = np.abs(np.diff(force)) - tool.stiffness * np.abs(np.diff(y))
     assert jump[smooth].max() < 0.2 * largest
     work = -np.trapezoid(force, y)  # done by the hand on the tool
     assert work > -0.05 * largest * depth
@@ -165,8 +165,8 @@ def test_a_thread_moves_the_tool_a_thousand_times_a_second_while_the_body_steps_
 
 def test_a_removed_handle_lets_go_and_bad_ones_are_refused():
     body, world = bar()
-    handle = body.haptic_tool(point=START)
-    handle.remove()
+    tool = body.haptic_tool(point=START)
+    tool.remove()
     assert not body._pulls
     assert not body._haptic_tools
     world.step()

@@ -27,14 +27,14 @@ def add_all(order, elements, indptr, slots, K, f, blocks, rhs):
 def test_chunks_of_a_colour_share_no_node(name, order):
     geometry = BernsteinGeometry(MESHES[name], order)
     pattern = BlockPattern.from_elements(geometry.elements, geometry.node_count)
-    scatter = ColoredAssembly.make(geometry.elements, geometry.rest_positions, pattern)
-    np.testing.assert_array_equal(np.sort(scatter.order), np.arange(geometry.element_count))
-    assert scatter.chunks[-1] == geometry.element_count
-    assert scatter.colors[-1] == len(scatter.chunks) - 1
-    for color in range(len(scatter.colors) - 1):
+    assembly = ColoredAssembly.make(geometry.elements, geometry.rest_positions, pattern)
+    np.testing.assert_array_equal(np.sort(assembly.order), np.arange(geometry.element_count))
+    assert assembly.chunks[-1] == geometry.element_count
+    assert assembly.colors[-1] == len(assembly.chunks) - 1
+    for color in range(len(assembly.colors) - 1):
         touched = np.zeros(geometry.node_count, int)
-        for chunk in range(scatter.colors[color], scatter.colors[color + 1]):
-            members = scatter.order[scatter.chunks[chunk] : scatter.chunks[chunk + 1]]
+        for chunk in range(assembly.colors[color], assembly.colors[color + 1]):
+            members = assembly.order[assembly.chunks[chunk] : assembly.chunks[chunk + 1]]
             touched[np.unique(geometry.elements[members])] += 1
         assert touched.max() <= 1
 
@@ -49,9 +49,9 @@ def test_a_node_of_very_many_elements_needs_more_than_64_colours():
         [[0, 1, 2 + i, 2 + (i + 1) % n] for i in range(n)],
     )
     pattern = BlockPattern.from_elements(mesh.tets, mesh.node_count)
-    scatter = ColoredAssembly.make(mesh.tets, mesh.points, pattern)
-    assert len(scatter.colors) == len(scatter.chunks)
-    assert (np.diff(scatter.colors) == 1).all()
+    assembly = ColoredAssembly.make(mesh.tets, mesh.points, pattern)
+    assert len(assembly.colors) == len(assembly.chunks)
+    assert (np.diff(assembly.colors) == 1).all()
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -60,7 +60,7 @@ def test_sums_equal_a_plain_loop(order):
     geometry = BernsteinGeometry(MESHES["bridge"], order)
     elements, n, k = geometry.elements[:60], geometry.node_count, geometry.elements.shape[1]
     pattern = BlockPattern.from_elements(elements, n)
-    scatter = ColoredAssembly.make(elements, geometry.rest_positions, pattern)
+    assembly = ColoredAssembly.make(elements, geometry.rest_positions, pattern)
     rng = np.random.default_rng(2)
     full = rng.normal(size=(len(elements), 3 * k, 3 * k))
     full += full.swapaxes(1, 2)
@@ -68,7 +68,7 @@ def test_sums_equal_a_plain_loop(order):
     by_columns = full.reshape(-1, k, 3, k, 3).transpose(0, 1, 3, 4, 2).reshape(-1, k, k, 9)
     K = np.where(np.triu(np.ones((k, k)))[None, :, :, None] > 0, by_columns, np.nan)  # the rest is not read
     matrix, rhs = BlockMatrix(pattern), np.zeros((n, 3))
-    add_all(scatter.order, elements, pattern.indptr, scatter.slots, K, force, matrix.blocks, rhs)
+    add_all(assembly.order, elements, pattern.indptr, assembly.slots, K, force, matrix.blocks, rhs)
     dense, expected = np.zeros((3 * n, 3 * n)), np.zeros((n, 3))
     for e, nodes in enumerate(elements):
         rows = (3 * nodes[:, None] + np.arange(3)).ravel()
@@ -84,9 +84,9 @@ def test_a_block_gets_as_many_contributions_as_its_simplex_has_tets(order):
     geometry = BernsteinGeometry(MESHES["bridge"], order)
     n = geometry.node_count
     pattern = BlockPattern.from_elements(geometry.elements, n)
-    scatter = ColoredAssembly.make(geometry.elements, geometry.rest_positions, pattern)
+    assembly = ColoredAssembly.make(geometry.elements, geometry.rest_positions, pattern)
     counts = np.zeros(pattern.block_count, int)
-    np.add.at(counts, pattern.indptr[geometry.elements][:, :, None] + scatter.slots, 1)
+    np.add.at(counts, pattern.indptr[geometry.elements][:, :, None] + assembly.slots, 1)
     corners: list[set[int]] = [set() for _ in range(n)]  # of the simplex in whose inside each node lies
     around: dict[frozenset[int], int] = {}
     for tet, nodes in zip(geometry.mesh.tets.tolist(), geometry.elements.tolist(), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,19 @@ def rest_geometry(mesh: TetMesh) -> tuple[NDArray[np.float64], NDArray[np.float6
     edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
     inverse, _ = inverse_batch(edges)
     return np.ascontiguousarray(inverse.reshape(-1, 9).T), np.sqrt(mesh.volumes)
+
+
+class SystemArrays(NamedTuple):
+    """An `AssembledSystem` as the last argument of assembly kernels."""
+
+    mass: NDArray[np.float64]
+    c_mass: float
+    c_stiffness: float
+    dt: float
+    velocities: NDArray[np.float64]
+    load: NDArray[np.float64]
+    blocks: NDArray[np.float64]
+    rhs: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +64,18 @@ class AssembledSystem:
     load: NDArray[np.float64]
 
     @property
-    def arguments(self) -> tuple:
-        """The last arguments of every assembly kernel."""
-        factors = (self.c_mass, self.c_stiffness, self.dt)
-        return (self.mass, *factors, self.velocities, self.load, self.matrix.blocks, self.rhs)
+    def arrays(self) -> SystemArrays:
+        """The system as assembly kernels take it."""
+        return SystemArrays(
+            self.mass,
+            self.c_mass,
+            self.c_stiffness,
+            self.dt,
+            self.velocities,
+            self.load,
+            self.matrix.blocks,
+            self.rhs,
+        )
 
 
 class Elements(Protocol):

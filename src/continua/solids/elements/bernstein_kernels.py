@@ -234,11 +234,23 @@ def element_force(records, offsets, e, parts, inner_mass, S, f):
 
 
 @kernel_pair
-def assemble(
-    records, offsets, groups, places, terms, weights, parts, inner_mass, elements, indptr, indices, order, chunks,
-    colors, first, slots, mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
-):  # fmt: skip
-    """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f (see `elements.colored_assembly`)."""
+def assemble(records, offsets, block_terms, inner, elements, indptr, indices, assembly, system):
+    """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f (see `elements.colored_assembly`).
+
+    Args:
+        records: Rotated gradients and constants of the elements [m, 14].
+        offsets: w = x - R x0 [m, k, 3].
+        block_terms: Tables of the stiffness, see `numerics.bernstein`.
+        inner: `parts` and `inner_mass` of the tables.
+        elements: Nodes of the elements [m, k].
+        indptr, indices: Of the pattern.
+        assembly: The `ColoredAssembly`.
+        system: The arrays of the `AssembledSystem`.
+    """
+    groups, places, terms, weights = block_terms
+    parts, inner_mass = inner
+    order, chunks, colors, first, slots = assembly
+    mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs = system
     k = elements.shape[1]
     for color in range(colors.shape[0] - 1):
         for chunk in prange(colors[color], colors[color + 1]):

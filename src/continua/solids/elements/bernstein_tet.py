@@ -69,13 +69,13 @@ class BernsteinTets(BernsteinGeometry, TetElements):
         bernstein_kernels.assemble.pick(self.parallel)(
             self._records,
             self._offsets,
-            *self.tables.block_terms,
-            *self._inner,
+            self.tables.block_terms,
+            self._inner,
             self.elements,
             p.indptr,
             p.indices,
-            *self._assembly.arguments,
-            *system.arguments,
+            self._assembly,
+            system.arrays,
         )
 
     def von_mises(self) -> NDArray[np.float64]:

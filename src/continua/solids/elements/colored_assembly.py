@@ -20,7 +20,7 @@ cache once. A kernel that assembles is, with the arrays of a `ColoredAssembly`:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import uint32, uint64
@@ -38,8 +38,7 @@ CHUNK_SIZES = 16, 256
 """Minimum and maximum number of elements per chunk; larger chunks reuse more blocks in the cache."""
 
 
-@dataclass(frozen=True, eq=False)
-class ColoredAssembly:
+class ColoredAssembly(NamedTuple):
     """Order and destination of the elements in an assembly.
 
     Attributes:
@@ -79,11 +78,6 @@ class ColoredAssembly:
             _first_uses(elements, order, pattern.node_count),
             slots.reshape(count, k, k),
         )
-
-    @property
-    def arguments(self) -> tuple[NDArray, ...]:
-        """The arrays in the order in which kernels take them."""
-        return self.order, self.chunks, self.colors, self.first, self.slots
 
 
 def _morton_order(points: NDArray[np.float64]) -> NDArray[np.int32]:

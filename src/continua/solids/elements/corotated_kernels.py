@@ -156,39 +156,6 @@ def element_records(positions, tets, rest_inverse, root, ratio, rotate, records,
         inverted[task] = count
 
 
-@kernel
-def edge_lists(indptr, indices, diagonal, inc_indptr, inc_codes, slots):
-    """Return the elements around every block above the diagonal: (list_indptr [nnz + 1], codes, mirror [nnz]).
-
-    Block k = (i, j), i < j, belongs to a mesh edge; `codes[list_indptr[k]:list_indptr[k + 1]]` are the elements
-    around it as 16 e + 4 a + b, with a and b the corners at i and j. `mirror[k]` is the block (j, i).
-    """
-    n = indptr.shape[0] - 1
-    list_indptr = np.zeros(indptr[n] + 1, np.int32)
-    mirror = np.full(indptr[n], -1, np.int32)
-    for i in range(n):
-        for k in range(diagonal[i] + 1, indptr[i + 1]):
-            j = indices[k]
-            mirror[k] = indptr[j] + np.searchsorted(indices[indptr[j] : indptr[j + 1]], i)
-        for q in range(inc_indptr[i], inc_indptr[i + 1]):
-            for b in range(4):
-                k = indptr[i] + slots[q, b]
-                if k > diagonal[i]:
-                    list_indptr[k + 1] += 1
-    for k in range(indptr[n]):
-        list_indptr[k + 1] += list_indptr[k]
-    cursor = list_indptr[:-1].copy()
-    codes = np.empty(list_indptr[indptr[n]], np.int32)
-    for i in range(n):
-        for q in range(inc_indptr[i], inc_indptr[i + 1]):
-            for b in range(4):
-                k = indptr[i] + slots[q, b]
-                if k > diagonal[i]:
-                    codes[cursor[k]] = 4 * inc_codes[q] + b
-                    cursor[k] += 1
-    return list_indptr, codes, mirror
-
-
 @inline
 def _corner_sums(records, inc_codes, first, last):
     """Return the elastic force of a node and the sum of G_a G_a^T over the elements around it."""
@@ -281,10 +248,7 @@ def _weighted_corner_sums(records, ratios, inc_codes, first, last):
 
 
 @kernel_pair
-def assemble(
-    records, indptr, indices, diagonal, inc_indptr, inc_codes, list_indptr, codes, mirror,
-    ratio, ratios, mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
-):  # fmt: skip
+def assemble(records, pattern, ratio, ratios, system):
     """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, f the elastic force.
 
     Each node sums its diagonal block and those above it, and writes the latter twice, the second time
@@ -292,19 +256,13 @@ def assemble(
 
     Args:
         records: Element records [m, 18].
-        indptr, indices, diagonal, inc_indptr, inc_codes: The block pattern.
-        list_indptr, codes, mirror: The elements around every edge, from `edge_lists`.
+        pattern: The `EdgePattern`.
         ratio: Lame constants lambda/mu if they are the same in all elements, which halves the work.
         ratios: Their array [m] if they differ, else None; each case has its own compiled kernel.
-        mass: Scalar mass of every block [nnz].
-        c_mass: Factor of the mass matrix.
-        c_stiffness: Factor of the stiffness matrix.
-        dt: Time step [s].
-        velocities: Current velocities [n, 3].
-        load: External impulse, dt times the force [n, 3].
-        blocks: Result [nnz, 9].
-        rhs: Result [n, 3].
+        system: The arrays of the `AssembledSystem`.
     """
+    indptr, indices, diagonal, inc_indptr, inc_codes, list_indptr, codes, mirror = pattern
+    mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs = system
     n = indptr.shape[0] - 1
     flat = records.reshape(-1)
     s = c_stiffness

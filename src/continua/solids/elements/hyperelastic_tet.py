@@ -54,7 +54,7 @@ class HyperelasticTets(LinearTets):
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         hyperelastic_tet_kernels.assemble.pick(self.parallel)(
-            self._records, *self._edge_pattern, *system.arguments
+            (self._records,), self._edge_pattern, system.arrays
         )
 
     def von_mises(self) -> NDArray[np.float64]:

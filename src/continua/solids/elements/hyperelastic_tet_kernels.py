@@ -8,11 +8,12 @@ K_ij = H_ij p_i q_j + b_ij p_j q_i, where p and q are the corners' gradients.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange, uint32, uint64
+from numba import prange, uint32
 
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.mat3 import matmul3
-from continua.solids.elements.corotated_kernels import CHUNK, von_mises_norm
+from continua.solids.elements.corotated_kernels import von_mises_norm
+from continua.solids.elements.edge_assembly import assembly_kernel
 
 
 @inline
@@ -46,63 +47,26 @@ def element_block(records, e, a, b):
     )  # fmt: skip
 
 
-@kernel_pair
-def assemble(
-    records, indptr, indices, diagonal, inc_indptr, inc_codes, list_indptr, codes, mirror,
-    mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
-):  # fmt: skip
-    """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f; every block has one writer."""
-    n = indptr.shape[0] - 1
-    for chunk in prange((n + CHUNK - 1) // CHUNK):
-        block = np.empty(9)
-        for i in range(uint64(chunk * CHUNK), uint64(min(n, (chunk + 1) * CHUNK))):
-            r0, r1, r2 = load[i, 0], load[i, 1], load[i, 2]
-            end = uint32(indptr[i + uint64(1)])
-            for k in range(uint32(indptr[i]), end):
-                j = uint32(indices[k])
-                r0 += mass[k] * velocities[j, 0]
-                r1 += mass[k] * velocities[j, 1]
-                r2 += mass[k] * velocities[j, 2]
-            block[:] = 0.0
-            for q in range(uint32(inc_indptr[i]), uint32(inc_indptr[i + uint64(1)])):
-                code = uint32(inc_codes[q])
-                e = code >> uint32(2)
-                a = uint32(3) * (code & uint32(3))
-                B = element_block(records, e, a, a)
-                for c in range(9):
-                    block[c] += B[c]
-                s0 = dt * records[e, 33] * records[e, a]
-                s1 = dt * records[e, 34] * records[e, a + uint32(1)]
-                s2 = dt * records[e, 35] * records[e, a + uint32(2)]
-                r0 -= records[e, 12] * s0 + records[e, 13] * s1 + records[e, 14] * s2
-                r1 -= records[e, 15] * s0 + records[e, 16] * s1 + records[e, 17] * s2
-                r2 -= records[e, 18] * s0 + records[e, 19] * s1 + records[e, 20] * s2
-            rhs[i, 0] = r0
-            rhs[i, 1] = r1
-            rhs[i, 2] = r2
-            k = uint32(diagonal[i])
-            w = c_mass * mass[k]
-            for c in range(9):
-                blocks[k, c] = c_stiffness * block[c] + (w if c % 4 == 0 else 0.0)
-            for k in range(uint32(diagonal[i]) + uint32(1), end):
-                block[:] = 0.0
-                for q in range(uint32(list_indptr[k]), uint32(list_indptr[k + uint32(1)])):
-                    code = uint32(codes[q])
-                    B = element_block(
-                        records,
-                        code >> uint32(4),
-                        uint32(3) * ((code >> uint32(2)) & uint32(3)),
-                        uint32(3) * (code & uint32(3)),
-                    )
-                    for c in range(9):
-                        block[c] += B[c]
-                w = c_mass * mass[k]
-                o = uint32(mirror[k])
-                for r in range(3):
-                    for c in range(3):
-                        value = c_stiffness * block[3 * r + c] + (w if r == c else 0.0)
-                        blocks[k, 3 * c + r] = value
-                        blocks[o, 3 * r + c] = value
+@inline
+def _block(data, e, a, b):
+    return element_block(data[0], e, uint32(3) * a, uint32(3) * b)
+
+
+@inline
+def _force(data, e, a, dt):
+    records = data[0]
+    p = uint32(3) * a
+    s0 = dt * records[e, 33] * records[e, p]
+    s1 = dt * records[e, 34] * records[e, p + uint32(1)]
+    s2 = dt * records[e, 35] * records[e, p + uint32(2)]
+    return (
+        records[e, 12] * s0 + records[e, 13] * s1 + records[e, 14] * s2,
+        records[e, 15] * s0 + records[e, 16] * s1 + records[e, 17] * s2,
+        records[e, 18] * s0 + records[e, 19] * s1 + records[e, 20] * s2,
+    )
+
+
+assemble = assembly_kernel(__file__, _block, _force)
 
 
 @kernel

@@ -10,6 +10,7 @@ from continua.mesh import TetMesh
 from continua.solids import constant_stiffness_kernels
 from continua.solids.elements import corotated_kernels
 from continua.solids.elements.base import AssembledSystem, TetElements, rest_geometry
+from continua.solids.elements.edge_assembly import EdgePattern
 
 __all__ = ["LinearTets"]
 
@@ -27,11 +28,7 @@ class LinearTets(TetElements):
         super().__init__(mesh, mesh.tets, mesh.points)
         self.parallel = self.element_count >= PARALLEL_FROM
         self._rest_inverse, _ = rest_geometry(mesh)
-        p = self.pattern
-        lists = corotated_kernels.edge_lists(
-            p.indptr, p.indices, p.diagonal, p.inc_indptr, p.inc_codes, p.slots
-        )
-        self._edge_pattern = (p.indptr, p.indices, p.diagonal, p.inc_indptr, p.inc_codes, *lists)
+        self._edge_pattern = EdgePattern.of(self.pattern)
         tasks = -(-self.element_count // (corotated_kernels.LANES * corotated_kernels.TASK))
         self._inverted = np.zeros(tasks, np.int64)
         self._records = np.zeros((self.element_count, self.record_size))
@@ -74,7 +71,7 @@ class LinearTets(TetElements):
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         corotated_kernels.assemble.pick(self.parallel)(
-            self._records, *self._edge_pattern, self._ratio[0], self._mixed, *system.arguments
+            self._records, self._edge_pattern, self._ratio[0], self._mixed, system.arrays
         )
 
     def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:

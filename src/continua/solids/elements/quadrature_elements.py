@@ -98,8 +98,8 @@ class QuadratureElements:
             self.elements,
             p.indptr,
             p.indices,
-            *self._assembly.arguments,
-            *system.arguments,
+            self._assembly,
+            system.arrays,
         )
 
     def stress(self) -> NDArray[np.float64]:

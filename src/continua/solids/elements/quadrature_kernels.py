@@ -61,10 +61,7 @@ def _element_system(records, gradients, weights, e, T, half, block, force):
 
 
 @kernel_pair
-def assemble(
-    records, gradients, weights, elements, indptr, indices, order, chunks, colors, first, slots,
-    mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
-):  # fmt: skip
+def assemble(records, gradients, weights, elements, indptr, indices, assembly, system):
     """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f (see `elements.colored_assembly`).
 
     Args:
@@ -73,9 +70,11 @@ def assemble(
         weights: Quadrature weights, volumes [m, q].
         elements: Nodes of the elements [m, k].
         indptr, indices: Of the pattern.
-        order, chunks, colors, first, slots: Of the `ColoredAssembly`.
-        mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs: See `AssembledSystem`.
+        assembly: The `ColoredAssembly`.
+        system: The arrays of the `AssembledSystem`.
     """
+    order, chunks, colors, first, slots = assembly
+    mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs = system
     nodes = elements.shape[1]
     for color in range(colors.shape[0] - 1):
         for chunk in prange(colors[color], colors[color + 1]):

@@ -59,7 +59,7 @@ class StVKTets(HyperelasticTets):
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         stvk_tet_kernels.assemble.pick(self.parallel)(
-            self._records, self._principals, self._ratio, *self._edge_pattern, *system.arguments
+            (self._records, self._principals, self._ratio), self._edge_pattern, system.arrays
         )
 
     def von_mises(self) -> NDArray[np.float64]:

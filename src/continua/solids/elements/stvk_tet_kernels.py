@@ -19,13 +19,14 @@ whether the law is extrapolated.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange, uint32, uint64
+from numba import prange, uint32
 
-from continua.materials.st_venant_kirchhoff import LIMIT, principal
+from continua.materials.st_venant_kirchhoff import LEAST_STRETCH, principal
 from continua.materials.tet_kernels import fill_record
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.mat3 import det3, matmul3
 from continua.solids.elements.corotated_kernels import CHUNK
+from continua.solids.elements.edge_assembly import assembly_kernel
 from continua.solids.elements.hyperelastic_tet_kernels import element_block
 
 RECORD = 52
@@ -142,7 +143,7 @@ def _fill_pairs(k11, k12, k13, k22, k23, k33, records, e, at):
 @inline
 def _above_limit(F, det):
     """Return whether all stretches are above the limit: F^T F - limit^2 is positive definite, and det F too."""
-    least = LIMIT * LIMIT
+    least = LEAST_STRETCH * LEAST_STRETCH
     c00 = F[0] * F[0] + F[3] * F[3] + F[6] * F[6] - least
     c11 = F[1] * F[1] + F[4] * F[4] + F[7] * F[7] - least
     c22 = F[2] * F[2] + F[5] * F[5] + F[8] * F[8] - least
@@ -195,7 +196,15 @@ def fill_records(
                 _fill(F, D, root[e], ratio[e], records, e)
             else:
                 fill_record(
-                    principal, positions, tets, rest_inverse, volumes[e], constants[e], LIMIT, principals, e
+                    principal,
+                    positions,
+                    tets,
+                    rest_inverse,
+                    volumes[e],
+                    constants[e],
+                    LEAST_STRETCH,
+                    principals,
+                    e,
                 )
                 records[e, 50] = principals[e, 39]
                 records[e, 51] = 1.0
@@ -203,8 +212,9 @@ def fill_records(
 
 
 @inline
-def _block(records, principals, ratio, e, a, b):
+def _block(data, e, a, b):
     """Return block (a, b) of an element's stiffness, row by row."""
+    records, principals, ratio = data
     if records[e, 51] != 0.0:
         return element_block(principals, e, uint32(3) * a, uint32(3) * b)
     p = uint32(3) * a
@@ -227,81 +237,24 @@ def _block(records, principals, ratio, e, a, b):
 
 
 @inline
-def _force(records, principals, e, a):
-    """Return the elastic force of corner a."""
+def _force(data, e, a, dt):
+    """Return dt times the elastic force of corner a."""
+    records, principals, _ = data
     if records[e, 51] == 0.0:
         at = uint32(38) + uint32(3) * a
-        return records[e, at], records[e, at + uint32(1)], records[e, at + uint32(2)]
+        return dt * records[e, at], dt * records[e, at + uint32(1)], dt * records[e, at + uint32(2)]
     p = uint32(3) * a
     s0 = principals[e, 33] * principals[e, p]
     s1 = principals[e, 34] * principals[e, p + uint32(1)]
     s2 = principals[e, 35] * principals[e, p + uint32(2)]
     return (
-        principals[e, 12] * s0 + principals[e, 13] * s1 + principals[e, 14] * s2,
-        principals[e, 15] * s0 + principals[e, 16] * s1 + principals[e, 17] * s2,
-        principals[e, 18] * s0 + principals[e, 19] * s1 + principals[e, 20] * s2,
+        dt * (principals[e, 12] * s0 + principals[e, 13] * s1 + principals[e, 14] * s2),
+        dt * (principals[e, 15] * s0 + principals[e, 16] * s1 + principals[e, 17] * s2),
+        dt * (principals[e, 18] * s0 + principals[e, 19] * s1 + principals[e, 20] * s2),
     )
 
 
-@inline
-def _sum9(s, B):
-    return (
-        s[0] + B[0], s[1] + B[1], s[2] + B[2], s[3] + B[3], s[4] + B[4],
-        s[5] + B[5], s[6] + B[6], s[7] + B[7], s[8] + B[8],
-    )  # fmt: skip
-
-
-@kernel_pair
-def assemble(
-    records, principals, ratio, indptr, indices, diagonal, inc_indptr, inc_codes, list_indptr, codes, mirror,
-    mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
-):  # fmt: skip
-    """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f; every block has one writer."""
-    n = indptr.shape[0] - 1
-    for chunk in prange((n + CHUNK - 1) // CHUNK):
-        for i in range(uint64(chunk * CHUNK), uint64(min(n, (chunk + 1) * CHUNK))):
-            r0, r1, r2 = load[i, 0], load[i, 1], load[i, 2]
-            end = uint32(indptr[i + uint64(1)])
-            for k in range(uint32(indptr[i]), end):
-                j = uint32(indices[k])
-                r0 += mass[k] * velocities[j, 0]
-                r1 += mass[k] * velocities[j, 1]
-                r2 += mass[k] * velocities[j, 2]
-            S = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-            for q in range(uint32(inc_indptr[i]), uint32(inc_indptr[i + uint64(1)])):
-                code = uint32(inc_codes[q])
-                e = code >> uint32(2)
-                a = code & uint32(3)
-                S = _sum9(S, _block(records, principals, ratio, e, a, a))
-                f0, f1, f2 = _force(records, principals, e, a)
-                r0 -= dt * f0
-                r1 -= dt * f1
-                r2 -= dt * f2
-            rhs[i, 0] = r0
-            rhs[i, 1] = r1
-            rhs[i, 2] = r2
-            k = uint32(diagonal[i])
-            w = c_mass * mass[k]
-            for c in range(9):
-                blocks[k, c] = c_stiffness * S[c] + (w if c % 4 == 0 else 0.0)
-            for k in range(uint32(diagonal[i]) + uint32(1), end):
-                S = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-                for q in range(uint32(list_indptr[k]), uint32(list_indptr[k + uint32(1)])):
-                    code = uint32(codes[q])
-                    e = code >> uint32(4)
-                    S = _sum9(
-                        S,
-                        _block(
-                            records, principals, ratio, e, (code >> uint32(2)) & uint32(3), code & uint32(3)
-                        ),
-                    )
-                w = c_mass * mass[k]
-                o = uint32(mirror[k])
-                for r in range(3):
-                    for c in range(3):
-                        value = c_stiffness * S[3 * r + c] + (w if r == c else 0.0)
-                        blocks[k, 3 * c + r] = value
-                        blocks[o, 3 * r + c] = value
+assemble = assembly_kernel(__file__, _block, _force)
 
 
 @kernel

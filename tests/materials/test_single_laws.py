@@ -1,78 +1,13 @@
-"""The further laws: derivatives against differences, formulas against SymPy, and what each law is made for."""
+"""What single laws are made for, and their formulas against SymPy; for all laws see `test_registered_laws`."""
 
 import numpy as np
 import pytest
 import sympy
 from scipy.optimize import brentq, root
-from scipy.spatial.transform import Rotation
 
 import continua as ct
-from continua.materials import Hyperelastic
 from continua.numerics.mat3 import signed_svd_batch
-
-LAWS = {
-    "corotated_exact_tangent": ct.CorotatedExactTangent(2.0, 0.3),
-    "spline_hyperelastic": ct.SplineHyperelastic(
-        2.0, 0.3, hardening_strain=0.4, hardening=5.0, compression_strain=0.2
-    ),
-    "fiber_reinforced": ct.FiberReinforced(2.0, 0.3, 1.0, (1, 2, 3), 3.0, (1, -1, 0), 2.0),
-    "muscle": ct.Muscle(2.0, 0.45, fiber=(1, 0.5, 0), activation=0.7, strength=3.0),
-    "turning": ct.EditingMaterial(2.0, shear=3.0),
-    "shearing": ct.EditingMaterial(2.0, shear=0.3),
-}
-each_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
-UNITS = np.eye(9).reshape(9, 3, 3)
-
-
-def states():
-    """Moderate, wild and inverted deformations."""
-    rng = np.random.default_rng(0)
-    turns = Rotation.random(20, random_state=1).as_matrix()
-    return np.concatenate(
-        [
-            np.eye(3) + 0.3 * rng.normal(size=(60, 3, 3)),
-            rng.normal(size=(60, 3, 3)),
-            turns @ np.diag([1.2, 0.9, -0.4]) @ turns[::-1],
-        ]
-    )
-
-
-@each_law
-def test_stress_and_tangent_are_derivatives_of_the_energy(law):
-    F, h = states(), 1e-6
-    P, T = law.stress(F), law.tangent(F)
-    by_energy = np.stack([(law.energy(F + h * u) - law.energy(F - h * u)) / (2 * h) for u in UNITS], -1)
-    by_stress = np.stack([(law.stress(F + h * u) - law.stress(F - h * u)) / (2 * h) for u in UNITS], -1)
-    scale = np.abs(T).max(axis=(1, 2))
-    assert (np.abs(P.reshape(-1, 9) - by_energy).max(axis=1) < 1e-6 * scale).all()
-    assert (np.abs(T - by_stress.reshape(-1, 9, 9)).max(axis=(1, 2)) < 1e-6 * scale).all()
-    np.testing.assert_allclose(T, T.swapaxes(1, 2), atol=1e-12 * scale.max())
-
-
-@each_law
-def test_energy_does_not_see_rotations_and_the_stress_keeps_angular_momentum(law):
-    F = states()
-    R = Rotation.random(len(F), random_state=3).as_matrix()
-    np.testing.assert_allclose(law.energy(R @ F), law.energy(F), rtol=1e-12, atol=1e-14)
-    tau = law.stress(F) @ F.swapaxes(1, 2)
-    np.testing.assert_allclose(tau, tau.swapaxes(1, 2), atol=1e-12 * np.abs(tau).max())
-
-
-@each_law
-def test_definite_tangent_has_no_negative_eigenvalue_and_is_exact_where_it_can_be(law):
-    F = np.concatenate(
-        [states(), np.zeros((1, 3, 3)), np.diag([1.0, 0.0, 0.0])[None], np.diag([1.0, 1.0, 0.0])[None]]
-    )
-    definite = law.tangent(F, definite=True)
-    assert np.isfinite(definite).all()
-    values = np.linalg.eigvalsh(definite)
-    assert (values[:, 0] >= -1e-12 * values[:, -1]).all()
-    if not isinstance(law, Hyperelastic):
-        return  # its parts are made definite each on its own
-    exact = law.tangent(F)
-    fine = np.linalg.eigvalsh(exact)[:, 0] > 1e-9
-    assert fine.any()
-    np.testing.assert_allclose(definite[fine], exact[fine], rtol=1e-9, atol=1e-9)
+from tests.materials.test_registered_laws import states
 
 
 @pytest.mark.parametrize(
@@ -272,18 +207,14 @@ def test_fibres_of_their_own_for_every_element():
 @pytest.mark.parametrize(
     ("make", "word"),
     [
-        (lambda: ct.SplineHyperelastic(hardening=0.0), "hardening"),
-        (lambda: ct.SplineHyperelastic(compression_strain=-1.0), "compression_strain"),
-        (lambda: ct.Muscle(activation=1.5), "activation"),
-        (lambda: ct.Muscle(strength=float("nan")), "strength"),
-        (lambda: ct.Muscle(optimum=0.0), "optimum"),
         (lambda: ct.Muscle(fiber=(0, 0, 0)), "fiber"),
         (lambda: ct.FiberReinforced(fiber=(1, 0)), "fiber"),
         (lambda: ct.FiberReinforced(second_stiffness=1.0), "second_fiber"),
-        (lambda: ct.EditingMaterial(shear=-1.0), "shear"),
-        (lambda: ct.EditingMaterial(poisson=0.3), "poisson"),
+        (lambda: ct.EditingMaterial(poisson=0.3), "no transverse contraction"),
+        (lambda: ct.Corotated(poisson=0.5), "use 0.49 or less"),
+        (lambda: ct.Corotated(rotation="edge"), "'mean' or 'corner'"),
     ],
 )
-def test_constants_out_of_range_are_refused(make, word):
+def test_what_a_law_cannot_be_made_of_is_refused(make, word):
     with pytest.raises(ct.InputError, match=word):
         make()
