@@ -9,9 +9,10 @@ import continua as ct
 from benchmarks.report import Result, best_of
 from continua.linalg import BlockMatrix
 from continua.numerics import inline, kernel
-from continua.solids.bezier import BezierTets
-from continua.solids.elements import LinearTets, System
-from continua.solids.scatter import add_element, begin_rows
+from continua.solids.elements.base import AssembledSystem
+from continua.solids.elements.bernstein_tet import BernsteinTets
+from continua.solids.elements.colored_assembly import add_element, begin_rows
+from continua.solids.elements.linear_tet import LinearTets
 
 
 def main(threads: int | None = None) -> Result:
@@ -35,7 +36,7 @@ def main(threads: int | None = None) -> Result:
     )
 
 
-def _system(elements: LinearTets | BezierTets) -> tuple[System, np.ndarray]:
+def _system(elements: LinearTets | BernsteinTets) -> tuple[AssembledSystem, np.ndarray]:
     law = ct.Corotated(young=1e6, poisson=0.3)
     elements.set_law(law, law.element_constants(np.arange(elements.element_count, dtype=np.int32)))
     rng = np.random.default_rng(0)
@@ -45,7 +46,7 @@ def _system(elements: LinearTets | BezierTets) -> tuple[System, np.ndarray]:
     mass = elements.mass(np.full(elements.element_count, 1000.0), lumped=False)
     v = rng.normal(size=x.shape)
     matrix = BlockMatrix(elements.pattern)
-    return System(matrix, np.zeros_like(x), mass, 1.0, 1e-4, 0.01, v, np.zeros_like(x)), x
+    return AssembledSystem(matrix, np.zeros_like(x), mass, 1.0, 1e-4, 0.01, v, np.zeros_like(x)), x
 
 
 def linear_rows(mesh: ct.TetMesh) -> tuple[list[dict[str, object]], str]:
@@ -82,12 +83,12 @@ def linear_rows(mesh: ct.TetMesh) -> tuple[list[dict[str, object]], str]:
 
 def quadratic_rows(mesh: ct.TetMesh) -> tuple[list[dict[str, object]], float]:
     """Measure the assembly of quadratic tets with places known beforehand, and searching for every block."""
-    elements = BezierTets(mesh, 2)
+    elements = BernsteinTets(mesh, 2)
     system, x = _system(elements)
-    p, scatter = elements.pattern, elements._scatter
+    p, assembly = elements.pattern, elements._assembly
     rng = np.random.default_rng(1)
     given = rng.normal(size=(10, 10, 9)), rng.normal(size=(10, 3))
-    where = elements.elements, p.indptr, p.indices, *scatter.arguments, *system.arguments
+    where = elements.elements, p.indptr, p.indices, *assembly, *system.arrays
 
     elements.update(x)
     add_known(*given, *where)

@@ -10,9 +10,10 @@ import numpy as np
 
 import continua as ct
 from continua.linalg import BlockMatrix, LinearSolver
-from continua.solids.bezier import BezierTets
-from continua.solids.elements import LinearTets, System
-from continua.solids.unknowns import give_geometry
+from continua.solids.elements.base import AssembledSystem
+from continua.solids.elements.bernstein_tet import BernsteinTets
+from continua.solids.elements.linear_tet import LinearTets
+from continua.solids.solver_setup import attach_multigrid_geometry
 
 YOUNG, DT = 2e6, 0.02
 
@@ -122,8 +123,8 @@ def system(
     mesh: ct.TetMesh, *, order: int = 1, young: float = YOUNG, poisson: float = 0.3, contrast: float = 1.0
 ) -> tuple[BlockMatrix, np.ndarray, np.ndarray]:
     """Return the matrix of one step, gravity as right-hand side, and the clamped nodes."""
-    elements = LinearTets(mesh) if order == 1 else BezierTets(mesh, order)
-    give_geometry(elements)
+    elements = LinearTets(mesh) if order == 1 else BernsteinTets(mesh, order)
+    attach_multigrid_geometry(elements)
     law = ct.Corotated(young=young, poisson=poisson)
     constants = np.array(law.element_constants(np.arange(mesh.element_count)))
     centers = mesh.points[mesh.tets].mean(axis=1)[:, 0]
@@ -134,7 +135,7 @@ def system(
     mass = elements.mass(np.full(mesh.element_count, 1000.0), False)
     rhs, zero = np.zeros_like(elements.rest_positions), np.zeros_like(elements.rest_positions)
     load = DT * np.add.reduceat(mass, elements.pattern.indptr[:-1])[:, None] * np.array([0.0, -9.81, 0.0])
-    elements.assemble(System(matrix, rhs, mass, 1.0, DT * DT, DT, zero, load))
+    elements.assemble(AssembledSystem(matrix, rhs, mass, 1.0, DT * DT, DT, zero, load))
     return matrix, rhs, left_end(elements.rest_positions)
 
 

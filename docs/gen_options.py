@@ -1,7 +1,8 @@
 """Tables of scene options, made from the models.
 
-As a hook of MkDocs it replaces `<!-- options: NAME -->` in a page by the table of the model called NAME.
-`python docs/gen_options.py NAME` prints one.
+As a hook of MkDocs it replaces `<!-- options: NAME -->` in a page by the table of the model called NAME,
+`<!-- laws: options -->` by the tables of all registered material laws, and `<!-- laws: api -->` by their API entries.
+`python docs/gen_options.py NAME` prints one table.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import sys
 from typing import Any
 
+from continua.materials import LAWS
 from continua.scene import Scene
 
 MARK = re.compile(r"<!-- options: (\w+) -->")
@@ -18,6 +20,9 @@ LIMITS = {"exclusiveMinimum": "> {}", "minimum": "≥ {}", "exclusiveMaximum": "
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
+    tables = "\n\n".join(f"#### {law.__name__}\n\n{options_table(law.__name__)}" for law in LAWS.values())
+    entries = "\n\n".join(f"::: continua.{law.__name__}" for law in LAWS.values())
+    markdown = markdown.replace("<!-- laws: options -->", tables).replace("<!-- laws: api -->", entries)
     return MARK.sub(lambda match: options_table(match[1]), markdown)
 
 

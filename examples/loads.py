@@ -12,7 +12,7 @@ beam = ct.SoftBody(
 )
 clamp = beam.pin(where=lambda x: x[:, 0] < 1e-6)
 prop = beam.lock(lambda x: (x[:, 0] > LENGTH - 1e-6) & (x[:, 1] < 1e-6), "y")  # rollers under the tip
-press = beam.press(lambda x, n: n[:, 1] > 0.9, PRESSURE)  # faces chosen by their normals
+press = beam.apply_pressure(lambda x, n: n[:, 1] > 0.9, PRESSURE)  # faces chosen by their normals
 world = ct.World([beam], gravity=(0.0, 0.0, 0.0), dt=0.01)
 
 world.settle()

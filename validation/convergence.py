@@ -17,8 +17,8 @@ import sympy as sp
 import continua as ct
 from continua.linalg import BlockMatrix
 from continua.numerics.bernstein import bernstein_slopes
-from continua.solids.bezier import BezierTets
-from continua.solids.elements import System
+from continua.solids.elements.base import AssembledSystem
+from continua.solids.elements.bernstein_tet import BernsteinTets
 
 LAW = ct.Linear(young=3.0, poisson=0.3, density=1.0)
 
@@ -63,7 +63,7 @@ def solve(order: int, cells: int) -> Error:
     bump = np.prod(np.sin(np.pi * mesh.points), axis=1)
     points = mesh.points + 0.08 * bump[:, None] * [1.0, -0.7, 0.4]
     mesh = ct.TetMesh(points, mesh.tets)
-    elements = BezierTets(mesh, order)
+    elements = BernsteinTets(mesh, order)
     elements.set_law(LAW, LAW.element_constants(np.arange(mesh.element_count, dtype=np.int32)))
     rest = elements.rest_positions
     displacement, gradient, force = exact()
@@ -71,7 +71,7 @@ def solve(order: int, cells: int) -> Error:
     matrix, zero = BlockMatrix(elements.pattern), np.zeros_like(rest)
     elements.update(rest)
     massless = np.zeros(elements.pattern.block_count)
-    elements.assemble(System(matrix, np.zeros_like(rest), massless, 0.0, 1.0, 1.0, zero, zero))
+    elements.assemble(AssembledSystem(matrix, np.zeros_like(rest), massless, 0.0, 1.0, 1.0, zero, zero))
     K = matrix.to_scipy().tocsr()
 
     b, weights = _rule(order + 4)

@@ -55,7 +55,7 @@ def simulate(mesh: ct.TetMesh, law: type[ct.Linear] | type[ct.Corotated] = ct.Li
     middle = (a + b + c) / 3.0
     under = (np.linalg.norm(middle[:, [0, 2]] - CENTER, axis=1) < RADIUS) & (normal[:, 1] > 0.0)
     area = np.linalg.norm(normal[under], axis=1).sum()
-    body.load_faces(under, (0.0, -LOAD / area, 0.0))
+    body.apply_traction(under, (0.0, -LOAD / area, 0.0))
     ct.World([body], gravity=(0.0, 0.0, 0.0)).settle(rtol=1e-5)
     return body
 

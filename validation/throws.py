@@ -83,7 +83,7 @@ def throw(batch: int) -> Outcome:
         touched += sum(report.contacts > 0 for report in reports)
         parts = max(parts, max(report.substeps for report in reports))
         for k, body in enumerate(bodies):
-            nodes = body.positions[body.touching_nodes]
+            nodes = body.positions[body.contact_nodes]
             depth = max(-float(shape.distances_at(nodes, world.time, 0.0)[0].min()) for shape in shapes)
             worst = max(worst, depth / thickness[k])
             through += int((nodes[:, 1] < -0.5).sum())

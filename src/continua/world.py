@@ -23,7 +23,7 @@ from continua.grid_fluids import GridFluid
 from continua.numerics.stages import Stopwatch
 from continua.rigid import RigidInstances, RigidSystem
 from continua.rigid.joints import Joint, Motor
-from continua.solids import FIELDS, SettleReport, SoftBody
+from continua.solids import FIELDS, SoftBody, StaticReport
 from continua.sph import Fluid, FluidSystem
 from continua.surroundings import Surroundings, Wind, as_vector
 from continua.values import isfinite
@@ -305,7 +305,7 @@ class World:
 
     def settle(
         self, rtol: float = 1e-6, max_newton: int = 200, *, steps: int | None = None
-    ) -> tuple[SettleReport, ...]:
+    ) -> tuple[StaticReport, ...]:
         """Put every body at its static equilibrium, at rest; time does not move.
 
         Colliders and other soft bodies push without friction. Soft bodies that can touch rigid ones are refused; rigid

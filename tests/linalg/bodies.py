@@ -4,10 +4,11 @@ import numpy as np
 
 from continua import Corotated, Multigrid, PMultigrid, mesh
 from continua.linalg import BlockMatrix
-from continua.solids.bezier import BezierTets
-from continua.solids.elements import LinearTets, System
-from continua.solids.quadrature import NodalElements
-from continua.solids.unknowns import give_geometry
+from continua.solids.elements.base import AssembledSystem
+from continua.solids.elements.bernstein_tet import BernsteinTets
+from continua.solids.elements.linear_tet import LinearTets
+from continua.solids.elements.quadrature_elements import NodalElements
+from continua.solids.solver_setup import attach_multigrid_geometry
 
 
 def jittered(cells, seed=0, size=(1.0, 1.0, 1.0)):
@@ -26,10 +27,10 @@ def jittered(cells, seed=0, size=(1.0, 1.0, 1.0)):
 def elements_of(shape, order=1):
     """Elements with geometry."""
     if isinstance(shape, mesh.TetMesh):
-        elements = LinearTets(shape) if order == 1 else BezierTets(shape, order)
+        elements = LinearTets(shape) if order == 1 else BernsteinTets(shape, order)
     else:
         elements = NodalElements(shape)
-    give_geometry(elements)
+    attach_multigrid_geometry(elements)
     return elements
 
 
@@ -68,7 +69,7 @@ def system(
     mass = elements.mass(np.full(elements.element_count, 1000.0), False)
     load = rng.normal(size=x.shape)
     rhs = np.zeros_like(x)
-    elements.assemble(System(matrix, rhs, mass, masses, dt * dt, dt, np.zeros_like(x), load))
+    elements.assemble(AssembledSystem(matrix, rhs, mass, masses, dt * dt, dt, np.zeros_like(x), load))
     rhs[:] = load
     return matrix, rhs, elements
 

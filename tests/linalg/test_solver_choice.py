@@ -77,9 +77,9 @@ def test_a_state_without_a_choice_is_a_fresh_start():
     body = make_beam((8, 2, 2), 1e6)
     state = body.state()
     del state["solver"]
-    body._stepper.memory["solver"][:] = 1.0
+    body._stepper.history["solver"][:] = 1.0
     body.restore(state)
-    assert not body._stepper.memory["solver"].any()
+    assert not body._stepper.history["solver"].any()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -104,15 +104,15 @@ def test_multigrid_takes_over_where_conjugate_gradients_end_without_a_solution()
     pcg, multigrid = ct.PCG(rtol=1e-8, max_iterations=5), ct.Multigrid(rtol=1e-8)
     choice = SolverChoice(pcg, multigrid, pcg)
     choice.setup(matrix)
-    choice.update(matrix, body._held.fixed)
+    choice.update(matrix, body._dirichlet.fixed)
     rhs = np.random.default_rng(0).normal(size=(body.node_count, 3))
-    rhs[body._held.fixed == 1] = 0.0
+    rhs[body._dirichlet.fixed == 1] = 0.0
     x = np.zeros_like(rhs)
     report = choice.solve(rhs, x)
     assert report.converged
     assert report.warnings[0] == "PCG did not converge in 5 iterations; Multigrid took over"
     left = rhs - matrix.multiply(x)
-    assert np.linalg.norm(left[body._held.fixed == 0]) < 1e-6 * np.linalg.norm(rhs)
+    assert np.linalg.norm(left[body._dirichlet.fixed == 0]) < 1e-6 * np.linalg.norm(rhs)
 
 
 def test_it_solves_what_scipy_solves():

@@ -3,7 +3,7 @@
 import numpy as np
 
 from continua.linalg import BlockMatrix
-from continua.solids.elements import System
+from continua.solids.elements.base import AssembledSystem
 
 
 def give(elements, law):
@@ -21,5 +21,5 @@ def linearised(elements, coefficients):
         np.zeros_like(coefficients),
     )
     massless = np.zeros(elements.pattern.block_count)
-    elements.assemble(System(matrix, rhs, massless, 0.0, 1.0, 1.0, zero, zero))
+    elements.assemble(AssembledSystem(matrix, rhs, massless, 0.0, 1.0, 1.0, zero, zero))
     return matrix.to_scipy().tocsr(), -rhs

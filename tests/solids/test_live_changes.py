@@ -46,7 +46,7 @@ def test_a_change_of_integrator_leaves_the_state_as_it_is():
 def test_what_is_attached_is_listed_and_loads_tell_their_forces():
     beam = make_beam()
     pin = beam.attached[0]
-    press = beam.press(lambda x, n: n[:, 1] > 0.5, 1000.0, until=1.0)
+    press = beam.apply_pressure(lambda x, n: n[:, 1] > 0.5, 1000.0, until=1.0)
     pull = beam.pull(point=(1.0, 0.1, 0.1))
     assert beam.attached == (pin, press, pull)
     np.testing.assert_allclose(press.forces.sum(axis=0), [0.0, -1000.0 * 1.0 * 0.2, 0.0], atol=1e-9)

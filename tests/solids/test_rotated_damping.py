@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import continua as ct
 from continua.solids.damping import Damper
-from continua.solids.quadrature import NodalElements, QuadratureTets
+from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 
 LAME = (3.0, 2.0)
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import skfem
-from linearise import linearised
 from scipy.sparse.linalg import spsolve
 from skfem.helpers import ddot, det, grad, identity, inv, mul, transpose
 
 import continua as ct
+from tests.solids.linearise import linearised
 
 
 def cantilever(law, young, cells=(8, 2, 2), order=1, **options):

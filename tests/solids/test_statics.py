@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse.linalg as spla
 import skfem
-from linearise import give, linearised
 from scipy.spatial.transform import Rotation
 from skfem.models.elasticity import lame_parameters, linear_elasticity
 
 import continua as ct
 from continua.linalg import BlockMatrix
-from continua.solids.bezier import BezierTets
-from continua.solids.elements import LinearTets
+from continua.solids.elements.bernstein_tet import BernsteinTets
+from continua.solids.elements.linear_tet import LinearTets
+from tests.solids.linearise import give, linearised
 
 
 def jittered(cells=(3, 2, 2), seed=0):
@@ -24,7 +24,7 @@ def jittered(cells=(3, 2, 2), seed=0):
 
 
 def tets(mesh, order):
-    return LinearTets(mesh) if order == 1 else BezierTets(mesh, order)
+    return LinearTets(mesh) if order == 1 else BernsteinTets(mesh, order)
 
 
 def made(order, law, mesh=None):

@@ -129,7 +129,7 @@ def test_a_motion_that_fails_in_a_later_part_leaves_the_body_as_it_was():
 @pytest.mark.parametrize("integrator", [ct.ImplicitEuler(newton=60), ct.Newmark(newton=60)])
 def test_newton_converges_at_large_steps(law, integrator):
     """Half a second in five steps, under ten times gravity: the step's equation holds at the end of each."""
-    from linearise import linearised
+    from tests.solids.linearise import linearised
 
     body = beam(law, integrator=integrator, solver=ct.PCG(rtol=1e-6))
     world = ct.World([body], gravity=(0, -98.1, 0), dt=0.1)

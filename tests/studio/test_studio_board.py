@@ -8,15 +8,11 @@ import pytest
 from studio_world import make_world
 
 import continua as ct
-from continua import solids
+from continua import materials
 from continua.errors import InputError
 from continua.studio.board import Board
 
-LAWS = [
-    law
-    for law in vars(solids).values()
-    if isinstance(law, type) and issubclass(law, solids.Law) and law not in (solids.Law, solids.CustomLaw)
-]
+LAWS = materials.LAWS.values()
 
 
 def make_body(law=None, **options):
@@ -40,7 +36,7 @@ def test_every_number_of_every_law_can_be_changed(law):
     json.dumps([board.describe(), board.values()], allow_nan=False)
     for field in fields(law):
         value = getattr(body.material, field.name)
-        if not isinstance(value, float) or (law.name, field.name) == ("shape_keeping", "poisson"):
+        if not isinstance(value, float) or (law.name, field.name) == ("editing_material", "poisson"):
             continue
         knob = knobs[f"body/material/{field.name}"]
         assert knob["help"]
@@ -174,9 +170,9 @@ def test_loads_are_listed_changed_and_tell_their_force():
     body = make_body(ct.Corotated())
     top = np.flatnonzero(np.isclose(body.rest_positions[:, 1], 0.2))
     body.push(top, (0.0, -3.0, 0.0), until=0.5)
-    body.press(lambda x, n: n[:, 0] > 0.5, 200.0)
-    body.load_faces(lambda x, n: n[:, 1] > 0.5, lambda time: (0.0, 0.0, 10.0))
-    body.load_volume("all", (0.0, 0.0, 2.0))
+    body.apply_pressure(lambda x, n: n[:, 0] > 0.5, 200.0)
+    body.apply_traction(lambda x, n: n[:, 1] > 0.5, lambda time: (0.0, 0.0, 10.0))
+    body.apply_body_force("all", (0.0, 0.0, 2.0))
     body.lock(top, "y")
     body.pull(point=(1.0, 0.1, 0.1), target=(1.0, 0.3, 0.1), stiffness=40.0)
     world = ct.World([body], dt=0.01)
@@ -217,7 +213,7 @@ def test_loads_are_listed_changed_and_tell_their_force():
 
 def test_a_tool_is_listed_with_its_force_but_belongs_to_the_device():
     body = make_body(ct.Corotated())
-    tool = body.handle(point=(1.0, 0.1, 0.1), stiffness=100.0)
+    tool = body.haptic_tool(point=(1.0, 0.1, 0.1), stiffness=100.0)
     board = Board(world := ct.World([body], dt=0.01, gravity=(0, 0, 0)))
     (hold,) = board.describe()["bodies"][0]["holds"]
     assert hold["knobs"] == []

@@ -113,7 +113,7 @@ def _describe_scene(scene: Scene) -> None:
     from continua.scene.grid_fluids import Smoke, WindTunnel
     from continua.scene.liquids import Liquid
     from continua.scene.rigid import RigidBody
-    from continua.solids.bezier_geometry import bezier_node_count
+    from continua.solids.elements.bernstein_geometry import bernstein_node_count
     from continua.sph import BYTES_PER_PARTICLE
 
     rows = []
@@ -143,7 +143,7 @@ def _describe_scene(scene: Scene) -> None:
             )
             continue
         mesh = build_mesh(scene, number)
-        nodes = bezier_node_count(mesh, body.order) if isinstance(mesh, TetMesh) else mesh.node_count
+        nodes = bernstein_node_count(mesh, body.order) if isinstance(mesh, TetMesh) else mesh.node_count
         dofs += 3 * nodes
         memory += _memory(nodes, mesh.element_count, body.order)
         stuff = body.material

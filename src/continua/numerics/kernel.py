@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -37,6 +38,7 @@ __all__ = [
     "compile_stats",
     "get_threads",
     "inline",
+    "instantiate",
     "kernel",
     "kernel_pair",
     "on_compile",
@@ -142,7 +144,8 @@ def _report_unsaved(reason: str) -> None:
 
 
 def _compile(function: Callable, **options: Any) -> Any:
-    folder = _cache_folder(Path(function.__code__.co_filename).resolve())
+    source = getattr(function, "cache_source", None) or function.__code__.co_filename
+    folder = _cache_folder(Path(source).resolve())
     if folder is None:  # no place to write: compile anew in each process
         return numba.njit(**_OPTIONS, **options)(function)
     if options.get("parallel"):  # Numba's cache does not tell the two variants of a pair apart
@@ -156,6 +159,30 @@ def _compile(function: Callable, **options: Any) -> Any:
 def inline(function: Callable) -> Any:
     """Compile a small helper that LLVM must inline into its callers, so that their loops vectorise."""
     return _compile(function, forceinline=True)
+
+
+def instantiate(template: Callable, source: str, name: str, **values: Any) -> Callable:
+    """Return a copy of a function in which some global names have other values, to be compiled like any other.
+
+    This is how one loop is compiled for several inner functions. Numba can cache such copies, but not kernels that get
+    a function as an argument or from a closure.
+
+    Args:
+        template: The function.
+        source: The file that the values come from; the copy is cached with its kernels.
+        name: Name of the copy, unique among those of the template and the file.
+        **values: Values of global names, which the module of the template must define.
+    """
+    unknown = values.keys() - template.__globals__.keys()
+    if unknown:
+        raise TypeError(f"{template.__name__} has no global names {', '.join(sorted(unknown))}")
+    copy: Any = FunctionType(
+        template.__code__, {**template.__globals__, **values}, name, template.__defaults__
+    )
+    copy.__qualname__ = name
+    copy.__doc__ = template.__doc__
+    copy.cache_source = source
+    return copy
 
 
 def kernel(function: Callable | None = None, *, parallel: bool = False) -> Any:

@@ -16,7 +16,7 @@ from continua.scene.build_rigid import build_joints, build_rigid
 from continua.scene.build_soft import build_soft, placed
 from continua.scene.build_surroundings import build_collider, build_contact, build_wind
 from continua.scene.models import Scene
-from continua.solids.materials import changed
+from continua.solids.element_materials import with_constants
 from continua.sph import Fluid
 from continua.world import World
 
@@ -84,7 +84,7 @@ def _schedule(scene: Scene, world: World) -> None:
                 )
         constants = change.model_dump(exclude={"time", "body", "part"}, exclude_none=True)
         with scene.at("changes", index):
-            changed(body.material, constants)
+            with_constants(body.material, constants)
         made = {key: getattr(body.material, key) for key in constants}
         if change.part is not None:
             own = spec.parts[change.part]

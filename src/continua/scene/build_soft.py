@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import continua.mesh as meshes
-from continua import solids
+from continua import materials, solids
 from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.scene import loads, matter, motions
@@ -17,7 +17,7 @@ from continua.scene.build_mesh import build_shape, turn_vector
 from continua.scene.build_selection import select_nodes, select_parts
 from continua.scene.build_surroundings import build_motion, or_never, rgb
 from continua.scene.models import Scene
-from continua.solids.materials import changed
+from continua.solids.element_materials import with_constants
 from continua.voxels import Voxels, read_voxels
 
 __all__ = ["build_mesh", "build_soft", "placed"]
@@ -49,25 +49,8 @@ def placed(scene: Scene, number: int, spec: Any) -> meshes.VolumeMesh:
         )
 
 
-_LAWS: dict[str, type[solids.Law]] = {
-    law.name: law
-    for law in (
-        solids.Corotated,
-        solids.Fibrous,
-        solids.Linear,
-        solids.MooneyRivlin,
-        solids.NeoHookean,
-        solids.RotatedLinear,
-        solids.ShapeKeeping,
-        solids.Spline,
-        solids.StVenantKirchhoff,
-        solids.StableNeoHookean,
-    )
-}
-
-
-def _law(spec: Any) -> solids.Law:
-    return _LAWS[spec.type](**spec.model_dump(exclude={"type"}))
+def _law(spec: Any) -> materials.Law:
+    return materials.LAWS[spec.type](**spec.model_dump(exclude={"type"}))
 
 
 def _integrator(spec: Any) -> solids.Integrator | str:
@@ -173,14 +156,14 @@ def _plasticity(spec: matter.Plasticity | None) -> solids.Plasticity | None:
 
 
 def _part(
-    scene: Scene, number: int, index: int, mesh: meshes.VolumeMesh, material: solids.Law
-) -> tuple[NDArray[np.intp] | str, solids.Law]:
+    scene: Scene, number: int, index: int, mesh: meshes.VolumeMesh, material: materials.Law
+) -> tuple[NDArray[np.intp] | str, materials.Law]:
     spec = _soft_spec(scene, number).parts[index]
     key = ("bodies", number, "parts", index, "where")
     chosen = select_parts(scene, key, spec.where, mesh, mesh.points[mesh.cells].mean(axis=1), "element")
     changes = spec.model_dump(exclude={"where"}, exclude_none=True)
     with scene.at("bodies", number, "parts", index):
-        return chosen, changed(material, changes)
+        return chosen, with_constants(material, changes)
 
 
 def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:
@@ -222,11 +205,11 @@ def _area_and_volume_loads(scene: Scene, number: int, mesh: meshes.VolumeMesh, b
             with scene.at(*key):
                 match load:
                     case loads.Press():
-                        body.press(where, _timed(load.pressure, load.course), until=until)
+                        body.apply_pressure(where, _timed(load.pressure, load.course), until=until)
                     case loads.LoadFaces():
-                        body.load_faces(where, _timed(load.traction, load.course), until=until)
+                        body.apply_traction(where, _timed(load.traction, load.course), until=until)
                     case loads.LoadVolume():
-                        body.load_volume(where, _force(load), until=until)
+                        body.apply_body_force(where, _force(load), until=until)
 
 
 def _timed(value: Any, course: loads.Course | None) -> Any:

@@ -1,154 +1,73 @@
-"""The laws that bodies of a scene can be made of, with their constants."""
+"""Scene models of the material laws, made from the registry of laws: see `materials.registry`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import Tag
+from pydantic import Tag, create_model
 
+from continua.materials import LAWS, Law
+from continua.materials.registry import Constant, constants_of
 from continua.scene.types import Model, Number, Vector, by_type, option
 
-__all__ = [
-    "Corotated",
-    "Fibrous",
-    "Linear",
-    "Material",
-    "MooneyRivlin",
-    "NeoHookean",
-    "RotatedLinear",
-    "ShapeKeeping",
-    "Spline",
-    "StVenantKirchhoff",
-    "StableNeoHookean",
-]
+__all__ = ["MODELS", "Material", "event_constants", "part_constants"]
 
 
-class _Elastic(Model):
-    young: Number = option(
-        "Young's modulus: how stiff it is; 0 is matter without strength.", 1e6, unit="Pa", ge=0, le=1e13
-    )
-    poisson: Number = option(
-        "Poisson's ratio: how much it keeps its volume (0.5 would be all of it).", 0.3, gt=-1, lt=0.5
-    )
-    density: Number = option("Mass per volume at rest.", 1000.0, unit="kg/m³", gt=0, le=1e6)
+def _field(default: Any, constant: Constant, remark: str = "") -> tuple[Any, Any]:
+    """Return the pydantic field of a constant."""
+    kind: Any = Number
+    if constant.vector:
+        kind = Vector
+    elif constant.choices:
+        kind = Literal[constant.choices]
+    if default is None:
+        kind = kind | None
+    limits = constant.scene_limits
+    return kind, option(constant.description + remark, default, unit=constant.unit, **limits)
 
 
-class Corotated(_Elastic):
-    """Linear elasticity in the rotated frame of each element: right for large turns and bends."""
-
-    type: Literal["corotated"] = option("Corotated linear elasticity.")
-    rotation: Literal["mean", "corner"] = option(
-        "What a tetrahedron of order 2 or 3 takes its rotation from: its mean deformation, or its corners.",
-        "mean",
-    )
-
-
-class Linear(_Elastic):
-    """Linear elasticity: right for small turns only, and the fastest."""
-
-    type: Literal["linear"] = option("Linear elasticity.")
+def _model(law: type[Law]) -> type[Model]:
+    """Return the model of a law: its name as `type`, and its constants."""
+    fields: dict[str, Any] = {"type": (Literal[law.name], option(f"{law.title}."))}
+    for name, (default, constant) in constants_of(law).items():
+        if constant.in_scene:
+            fields[name] = _field(default, constant)
+    return create_model(law.__name__, __base__=Model, __module__=__name__, __doc__=law.summary, **fields)
 
 
-class StVenantKirchhoff(_Elastic):
-    """Hooke's law on Green's strain: large turns, moderate stretches."""
-
-    type: Literal["st_venant_kirchhoff"] = option("St. Venant-Kirchhoff.")
-
-
-class NeoHookean(_Elastic):
-    """Rubber and tissue at large strains; resists being pressed flat ever more."""
-
-    type: Literal["neo_hookean"] = option("Neo-Hookean.")
-
-
-class StableNeoHookean(_Elastic):
-    """Flesh: keeps its volume, and stays smooth when pressed flat or inside out."""
-
-    type: Literal["stable_neo_hookean"] = option("Stable neo-Hookean.")
+def _changes(which: str) -> dict[str, Any]:
+    """Return optional fields for the constants of all laws that are marked `which`."""
+    found: dict[str, tuple[Constant, list[str]]] = {}
+    for name in ("corotated", *LAWS):  # the constants that all laws share come first
+        for key, (_, constant) in constants_of(LAWS[name]).items():
+            if getattr(constant, which):
+                found.setdefault(key, (constant, []))[1].append(name)
+    fields = {}
+    for key, (constant, laws) in found.items():
+        whose = "" if "corotated" in laws else f" Of {' and '.join(f'`{name}`' for name in laws)}."
+        fields[key] = _field(None, constant, whose)
+    return fields
 
 
-class RotatedLinear(_Elastic):
-    """The corotated energy with its exact tangent: for Newton at large strains, and for collapse."""
-
-    type: Literal["rotated_linear"] = option("Rotated linear elasticity.")
+MODELS: Mapping[str, type[Model]] = {name: _model(law) for name, law in LAWS.items()}
+"""The models of all laws by `type`."""
 
 
-class Spline(_Elastic):
-    """Soft tissue: soft for small strains, stiffer beyond."""
-
-    type: Literal["spline"] = option("The spline law of soft tissue.")
-    hardening_strain: Number = option("Strain from which it has its full stiffness.", 0.5, gt=0, le=100)
-    hardening: Number = option("How many times stiffer it is there than at rest.", 7.0, gt=0, le=1e6)
-    compression_strain: Number | None = option(
-        "The same strain when pressed; as when pulled by default.", None, gt=0, le=100
-    )
-    compression_hardening: Number | None = option(
-        "How many times stiffer when pressed; as when pulled by default.", None, gt=0, le=1e6
-    )
+def part_constants() -> dict[str, Any]:
+    """Return optional fields for the constants that parts of a body may change."""
+    return _changes("in_parts")
 
 
-class Fibrous(_Elastic):
-    """A stable neo-Hookean matrix with one or two families of fibres."""
-
-    type: Literal["fibrous"] = option("Fibre-reinforced.")
-    fibre: Vector = option("Direction of the fibres at rest.", (1.0, 0.0, 0.0))
-    fibre_stiffness: Number = option(
-        "What the fibres add to Young's modulus in their direction.", 1e6, unit="Pa", ge=0, le=1e13
-    )
-    second_fibre: Vector | None = option("Direction of a second family.", None)
-    second_stiffness: Number = option(
-        "What the second family adds in its direction.", 0.0, unit="Pa", ge=0, le=1e13
-    )
+def event_constants() -> dict[str, Any]:
+    """Return optional fields for the constants that events may change."""
+    return _changes("in_events")
 
 
-class MooneyRivlin(_Elastic):
-    """Muscle: a Mooney-Rivlin matrix that keeps its volume, with fibres that pull when they are activated."""
-
-    type: Literal["mooney_rivlin"] = option("Mooney-Rivlin muscle.")
-    young: Number = option("Young's modulus of the matrix.", 6e4, unit="Pa", gt=0, le=1e13)
-    poisson: Number = option("Poisson's ratio of the matrix.", 0.49, gt=-1, lt=0.5)
-    density: Number = option("Mass per volume at rest.", 1060.0, unit="kg/m³", gt=0, le=1e6)
-    second_invariant: Number = option(
-        "Part of the shear stiffness that the second invariant bears; 0 is neo-Hookean.", 0.25, ge=0, le=1
-    )
-    fibre: Vector = option("Direction of the fibres at rest.", (1.0, 0.0, 0.0))
-    activation: Number = option("How much of the active force is called.", 0.0, ge=0, le=1)
-    strength: Number = option("Largest active stress of the fibres.", 3e5, unit="Pa", ge=0, le=1e13)
-    optimum: Number = option("Stretch at which the active force is largest.", 1.4, ge=0.2, le=5)
-
-
-class ShapeKeeping(Model):
-    """For editing shapes and images: no contraction across a pull; parts turn rather than shear, or the reverse."""
-
-    type: Literal["shape_keeping"] = option("Shape keeping.")
-    young: Number = option("Young's modulus: how stiff it is.", 1e6, unit="Pa", gt=0, le=1e13)
-    density: Number = option("Mass per volume at rest.", 1000.0, unit="kg/m³", gt=0, le=1e6)
-    shear: Number = option(
-        "Stiffness against shear over that of Hooke's law; above 1 parts rather turn.", 3.0, gt=0, le=1e6
-    )
-
-
-Material = Annotated[
-    Annotated[Corotated, Tag("corotated")]
-    | Annotated[Linear, Tag("linear")]
-    | Annotated[RotatedLinear, Tag("rotated_linear")]
-    | Annotated[StVenantKirchhoff, Tag("st_venant_kirchhoff")]
-    | Annotated[NeoHookean, Tag("neo_hookean")]
-    | Annotated[StableNeoHookean, Tag("stable_neo_hookean")]
-    | Annotated[Spline, Tag("spline")]
-    | Annotated[Fibrous, Tag("fibrous")]
-    | Annotated[MooneyRivlin, Tag("mooney_rivlin")]
-    | Annotated[ShapeKeeping, Tag("shape_keeping")],
-    by_type(
-        "corotated",
-        "linear",
-        "rotated_linear",
-        "st_venant_kirchhoff",
-        "neo_hookean",
-        "stable_neo_hookean",
-        "spline",
-        "fibrous",
-        "mooney_rivlin",
-        "shape_keeping",
-    ),
-]
+if TYPE_CHECKING:
+    Material = Any
+else:
+    Material = Annotated[
+        Union[tuple(Annotated[model, Tag(name)] for name, model in MODELS.items())],  # noqa: UP007
+        by_type(*MODELS),
+    ]

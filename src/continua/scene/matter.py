@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Tag
+from pydantic import Tag, create_model
 
 from continua.scene.integrators import Integrator
-from continua.scene.laws import Corotated, Material
+from continua.scene.laws import MODELS, Material, part_constants
 from continua.scene.loads import LoadFaces, LoadVolume, Press, Push
 from continua.scene.motions import Drive, Lock, Pin, Pull
 from continua.scene.selectors import Where
@@ -26,22 +26,20 @@ __all__ = [
 ]
 
 
-class Part(Model):
-    """A part of a body with constants of its own; the law is that of the body, and so is what is not given."""
-
+class _PartElements(Model):
     where: Where = option("Elements whose centres are chosen; node numbers cannot choose elements.")
-    young: Number | None = option("Young's modulus.", None, unit="Pa", ge=0, le=1e13)
-    poisson: Number | None = option("Poisson's ratio.", None, gt=-1, lt=0.5)
-    density: Number | None = option("Mass per volume at rest.", None, unit="kg/m³", gt=0, le=1e6)
-    fibre: Vector | None = option("Direction of the fibres, of a law that has them.", None)
-    fibre_stiffness: Number | None = option(
-        "Stiffness of `fibrous` along its fibres.", None, unit="Pa", ge=0, le=1e13
+
+
+if TYPE_CHECKING:
+    Part = _PartElements
+else:
+    Part = create_model(
+        "Part",
+        __base__=_PartElements,
+        __module__=__name__,
+        __doc__="A part of a body with other constants; the law and the remaining constants are those of the body.",
+        **part_constants(),
     )
-    activation: Number | None = option("Activation of `mooney_rivlin`.", None, ge=0, le=1)
-    strength: Number | None = option(
-        "Largest active stress of `mooney_rivlin`.", None, unit="Pa", ge=0, le=1e13
-    )
-    shear: Number | None = option("Stiffness against shear of `shape_keeping`.", None, gt=0, le=1e6)
 
 
 class Plasticity(Model):
@@ -136,7 +134,9 @@ class SoftBody(Model):
     name: Name = option("Name of the body, different from all others.")
     mesh: Mesh = option("The shape.")
     transform: Transform | None = option("Where the shape is put.", None)
-    material: Material = option("What it is made of.", Corotated(type="corotated"))
+    material: Material = option(
+        "What it is made of.", MODELS["corotated"].model_validate({"type": "corotated"})
+    )
     parts: list[Part] = option("Parts of other constants; later ones win where they overlap.", [])
     order: Literal[1, 2, 3] = option("Polynomial degree of the elements.", 1)
     mass: Literal["consistent", "lumped"] = option("How mass is spread over the nodes.", "consistent")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Len
-from pydantic import Tag
+from pydantic import Tag, create_model
 
+from continua.scene.laws import event_constants
 from continua.scene.motions import Motion
 from continua.scene.shapes import Fitted, Mesh, Rotation, Transform
 from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
@@ -158,15 +159,19 @@ class Wind(Model):
     density: Number = option("Density of the air.", 1.2, unit="kg/m³", gt=0, le=1e6)
 
 
-class Change(Model):
-    """Give a body other constants while it runs; what is not given stays as it is."""
-
+class _ChangeTime(Model):
     time: Moment = option("When.", unit="s")
     body: Name = option("Name of the body.")
     part: Count | None = option("Number of the part, from 0; by default all that is no part.", None, ge=0)
-    young: Number | None = option(
-        "Young's modulus; with 0 the body loses its strength.", None, unit="Pa", ge=0, le=1e13
+
+
+if TYPE_CHECKING:
+    Change = _ChangeTime
+else:
+    Change = create_model(
+        "Change",
+        __base__=_ChangeTime,
+        __module__=__name__,
+        __doc__="Give a body other constants while it runs; what is not given stays as it is.",
+        **event_constants(),
     )
-    poisson: Number | None = option("Poisson's ratio.", None, gt=-1, lt=0.5)
-    density: Number | None = option("Mass per volume at rest.", None, unit="kg/m³", gt=0, le=1e6)
-    activation: Number | None = option("Activation of a muscle, `mooney_rivlin`.", None, ge=0, le=1)

@@ -1,10 +1,17 @@
-"""Elastic solids: elements, material laws, time integration, and the soft body that joins them."""
+"""Elastic solids: elements, time integration, boundary conditions, and the soft body that joins them."""
 
+from continua.solids.boundary_conditions import (
+    BodyForce,
+    Constraint,
+    ForceField,
+    HapticTool,
+    Pressure,
+    Pull,
+    Push,
+    Traction,
+)
 from continua.solids.damping import RotatedDamping
-from continua.solids.fields import FIELDS
-from continua.solids.force_field import ForceField
-from continua.solids.handles import Constraint, Pull
-from continua.solids.haptics import Handle
+from continua.solids.derived_fields import FIELDS
 from continua.solids.integrators import (
     INTEGRATORS,
     Explicit,
@@ -13,55 +20,28 @@ from continua.solids.integrators import (
     Newmark,
     SemiImplicit,
 )
-from continua.solids.laws import (
-    Corotated,
-    CustomLaw,
-    Fibrous,
-    Law,
-    Linear,
-    MooneyRivlin,
-    NeoHookean,
-    RotatedLinear,
-    ShapeKeeping,
-    Spline,
-    StableNeoHookean,
-    StVenantKirchhoff,
-)
-from continua.solids.loads import FaceLoad, Press, Push, VolumeLoad
 from continua.solids.plasticity import Plasticity
 from continua.solids.soft_body import SoftBody
-from continua.solids.statics import SettleReport
+from continua.solids.statics import StaticReport
 
 __all__ = [
     "FIELDS",
     "INTEGRATORS",
+    "BodyForce",
     "Constraint",
-    "Corotated",
-    "CustomLaw",
     "Explicit",
-    "FaceLoad",
-    "Fibrous",
     "ForceField",
-    "Handle",
+    "HapticTool",
     "ImplicitEuler",
     "Integrator",
-    "Law",
-    "Linear",
-    "MooneyRivlin",
-    "NeoHookean",
     "Newmark",
     "Plasticity",
-    "Press",
+    "Pressure",
     "Pull",
     "Push",
     "RotatedDamping",
-    "RotatedLinear",
     "SemiImplicit",
-    "SettleReport",
-    "ShapeKeeping",
     "SoftBody",
-    "Spline",
-    "StVenantKirchhoff",
-    "StableNeoHookean",
-    "VolumeLoad",
+    "StaticReport",
+    "Traction",
 ]

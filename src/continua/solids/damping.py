@@ -1,8 +1,8 @@
-"""Damping that turns with the matter (Irving 2007): a viscous stress in the frame of each element's rotation.
+"""Corotated damping (Irving 2007): a viscous stress in the frame of each element's rotation.
 
 With R the rotation of F, the damping stress is P = b (F' + R F'^T R) + a tr(R^T F') R, F' the rate of F. It is linear
 in the velocities, symmetric and dissipative, and does not vanish for flat elements. As a matrix it is the stiffness of
-corotated elements with the rotations of the moment and the constants a, b in place of Lame's.
+corotated elements at the current rotations with the constants a, b instead of Lame's.
 """
 
 from __future__ import annotations
@@ -10,26 +10,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import prange
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.linalg import BlockMatrix
+from continua.materials import Corotated, Law
+from continua.materials.registry import law_function
 from continua.mesh import HexMesh, PlaneMesh, TetMesh
-from continua.numerics import inline, kernel_pair
 from continua.numerics.mat3 import rotation
-from continua.solids.elements import Elements, LinearTets, System
-from continua.solids.laws import Corotated, Law
-from continua.solids.point_kernels import fill_points
-from continua.solids.quadrature import NodalElements, QuadratureTets
+from continua.solids.elements.base import AssembledSystem, Elements
+from continua.solids.elements.linear_tet import LinearTets
+from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 from continua.values import isfinite, numbers
 
 __all__ = ["Damper", "RotatedDamping", "split_damping"]
 
 
-@inline
+@law_function
 def _point(F, p, definite, T):  # type: ignore[no-untyped-def]
-    """Write b (1 + R . R) + a R R into T; there is no energy, and no stress without motion."""
+    """Write b (1 + R . R) + a R R into T; there is no elastic energy or stress."""
     R = rotation(F)
     for i in range(3):
         for j in range(3):
@@ -40,35 +39,25 @@ def _point(F, p, definite, T):  # type: ignore[no-untyped-def]
     return 0.0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@kernel_pair
-def _points(  # type: ignore[no-untyped-def]
-    coefficients, elements, gradients, plane, constants, plastic, definite, records, inverted
-):  # fmt: skip
-    for chunk in prange(inverted.shape[0]):
-        inverted[chunk] = fill_points(
-            _point, coefficients, elements, gradients, plane, constants, plastic, definite, records, chunk
-        )
-
-
 @dataclass(frozen=True)
 class _Viscous(Law):
     name = "viscous"
-    follows_rotation = True
-    points = _points
+    is_rotation_invariant = True
+    point = _point
 
 
 @dataclass(frozen=True)
 class RotatedDamping:
-    """Damping of deformation in the frame that turns with each element.
+    """Damping of deformation in the corotated frame of each element.
 
-    Unlike damping by stiffness it does not depend on the law: it is the same for flat and inverted elements, and does
-    not grow where a law stiffens. A rigid rotation of a body that is deformed is braked a little; a body that nothing
-    holds keeps its angular momentum all the same.
+    Unlike stiffness damping it does not depend on the law: it is the same for flat and inverted elements, and does
+    not grow where a law stiffens. A rigid rotation of a deformed body is damped a little; an unconstrained body keeps
+    its angular momentum all the same.
 
     Attributes:
-        time: c [s]: the constants of the damping are c times Lame's; 0.01 to 0.05 calms a soft body.
-        mass: Damping of all motion [1/s], as in Rayleigh damping.
-        stiffness: Damping by the law's own stiffness [s], as in Rayleigh damping.
+        time: c [s]: the constants of the damping are c times Lame's; 0.01 to 0.05 suits a soft body.
+        mass: Rayleigh mass damping [1/s].
+        stiffness: Rayleigh stiffness damping [s].
     """
 
     time: float = 0.02
@@ -119,7 +108,7 @@ class Damper:
         self._work = np.zeros((elements.node_count, 3))
 
     def set_constants(self, constants: NDArray[np.float64], time: float) -> None:
-        """Take over the constants of the body's law, whose first two are Lame's [Pa], and the damping time [s]."""
+        """Set the constants of the body's law, whose first two are Lame's [Pa], and the damping time [s]."""
         self.time = time
         self._elements.set_law(self._law, time * constants[:, :2])
 
@@ -127,6 +116,6 @@ class Damper:
         """Return the damping matrix [kg/s] at the given coefficients; it is valid until the next call."""
         self._elements.update(coefficients)
         self._elements.assemble(
-            System(self._matrix, self._work, self._none, 0.0, 1.0, 0.0, self._zero, self._zero)
+            AssembledSystem(self._matrix, self._work, self._none, 0.0, 1.0, 0.0, self._zero, self._zero)
         )
         return self._matrix

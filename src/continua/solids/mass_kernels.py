@@ -1,4 +1,4 @@
-"""Compiled functions of mass and momentum: the mass matrix, the move of a step, and what momentum asks for."""
+"""Compiled functions of mass and momentum: the mass matrix, the update of a step, and its momentum balance."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 from numba import prange, uint32, uint64
 
 from continua.numerics import kernel, kernel_pair
-from continua.solids.kernels import CHUNK
 
-_LONG = 4096  # rows a chunk of passes that only add and copy
+CHUNK = 128  # rows per chunk of products
+_LONG_CHUNK = 4096  # rows per chunk of passes that only add and copy
 
 
 @kernel_pair
@@ -59,38 +59,40 @@ def gather_tables(inc_indptr, inc_codes, slots, corners, tables, indptr, lumped,
 
 
 @kernel_pair
-def weigh(node_mass, gravity, force):
+def set_gravity(node_mass, gravity, force):
     """Set force = mass times gravity."""
     n = node_mass.shape[0]
-    for c in prange((n + _LONG - 1) // _LONG):
-        for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
+    for c in prange((n + _LONG_CHUNK - 1) // _LONG_CHUNK):
+        for i in range(c * _LONG_CHUNK, min(n, (c + 1) * _LONG_CHUNK)):
             for a in range(3):
                 force[i, a] = node_mass[i] * gravity[a]
 
 
 @kernel_pair
-def extrapolate(now, before, curved, guess, ways):
-    """Set guess to the line through `now` [n, 3] and the state `before` it, plus `curved` times what bends it.
+def extrapolate(now, before, curved, guess, guess_directions):
+    """Extrapolate `now` [n, 3] and the states `before` it [3, n, 3]: linearly, plus `curved` second differences.
 
-    `before` [3, n, 3] are three states. `ways` [2, n, 3] become the second and the third difference of all four.
+    `guess_directions` [2, n, 3] become the second and the third difference of all four states.
     """
     n = now.shape[0]
-    for c in prange((n + _LONG - 1) // _LONG):
-        for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
+    for c in prange((n + _LONG_CHUNK - 1) // _LONG_CHUNK):
+        for i in range(c * _LONG_CHUNK, min(n, (c + 1) * _LONG_CHUNK)):
             for a in range(3):
                 first = now[i, a] - before[0, i, a]
                 second = first - (before[0, i, a] - before[1, i, a])
                 guess[i, a] = now[i, a] + first + curved * second
-                ways[0, i, a] = second
-                ways[1, i, a] = second - (before[0, i, a] - 2.0 * before[1, i, a] + before[2, i, a])
+                guess_directions[0, i, a] = second
+                guess_directions[1, i, a] = second - (
+                    before[0, i, a] - 2.0 * before[1, i, a] + before[2, i, a]
+                )
 
 
 @kernel_pair
-def take_over(positions, velocities, before, x, v):
-    """Set x and v to what a step has found, and move v and what was before it back by one."""
+def commit_step(positions, velocities, before, x, v):
+    """Set x and v to the result of a step, and shift the history `before` by one."""
     n = x.shape[0]
-    for c in prange((n + _LONG - 1) // _LONG):
-        for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
+    for c in prange((n + _LONG_CHUNK - 1) // _LONG_CHUNK):
+        for i in range(c * _LONG_CHUNK, min(n, (c + 1) * _LONG_CHUNK)):
             for a in range(3):
                 before[2, i, a] = before[1, i, a]
                 before[1, i, a] = before[0, i, a]
@@ -100,28 +102,28 @@ def take_over(positions, velocities, before, x, v):
 
 
 @kernel_pair
-def move(positions, velocities, dt, moved):
+def advance_positions(positions, velocities, dt, moved):
     """Set moved = positions + dt velocities."""
     n = positions.shape[0]
-    for c in prange((n + _LONG - 1) // _LONG):
-        for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
+    for c in prange((n + _LONG_CHUNK - 1) // _LONG_CHUNK):
+        for i in range(c * _LONG_CHUNK, min(n, (c + 1) * _LONG_CHUNK)):
             for a in range(3):
                 moved[i, a] = positions[i, a] + dt * velocities[i, a]
 
 
 @kernel_pair
-def departure(positions, moved, velocities):
-    """Return the longest way that any node goes as seen from the first one; infinite if anything is not finite."""
+def max_relative_displacement(positions, moved, velocities):
+    """Return the largest displacement of a node relative to the first node; infinite if anything is not finite."""
     n = positions.shape[0]
-    chunks = (n + _LONG - 1) // _LONG
+    chunks = (n + _LONG_CHUNK - 1) // _LONG_CHUNK
     longest = np.zeros(chunks)
     for c in prange(chunks):
         most = 0.0
-        for i in range(c * _LONG, min(n, (c + 1) * _LONG)):
+        for i in range(c * _LONG_CHUNK, min(n, (c + 1) * _LONG_CHUNK)):
             square = 0.0
             for a in range(3):
-                way = (moved[i, a] - positions[i, a]) - (moved[0, a] - positions[0, a])
-                square += way * way
+                d = (moved[i, a] - positions[i, a]) - (moved[0, a] - positions[0, a])
+                square += d * d
                 if not np.isfinite(moved[i, a]) or not np.isfinite(velocities[i, a]):
                     square = np.inf
             if not square <= most:
@@ -135,14 +137,14 @@ def departure(positions, moved, velocities):
 
 
 @kernel
-def rigid_balance(positions, node_mass, mass_positions, impulse):
+def rigid_residual(positions, node_mass, mass_positions, impulse):
     """Return net impulse, its moment about the centre of mass, mass, moments of inertia [3, 3] and that centre.
 
     Args:
         positions: Node positions x [n, 3].
         node_mass: Row sums of the mass matrix [n].
         mass_positions: M x [n, 3].
-        impulse: What the elastic forces did to the momentum in this step [n, 3].
+        impulse: Impulse of the elastic forces in this step [n, 3].
     """
     n = positions.shape[0]
     center = np.zeros(3)

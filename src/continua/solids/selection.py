@@ -1,4 +1,4 @@
-"""Choosing nodes: by a function of their rest positions, a mask, indices, or a region's name."""
+"""Selection of nodes, elements and faces: by a function of rest positions, a mask, indices, or a region's name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Where = Callable[[NDArray[np.float64]], NDArray[np.bool_]] | NDArray | list[int]
 def select_nodes(
     where: Any, rest: NDArray[np.float64], elements: NDArray[np.int32], mesh: VolumeMesh, what: str
 ) -> NDArray[np.int32]:
-    """Return the sorted indices of the chosen nodes; choosing none is an error that names `what`.
+    """Return the sorted indices of the selected nodes; an empty selection is an error that names `what`.
 
     Args:
         where: Function of rest positions [n, 3] that returns a mask, or a mask [n], or node indices, or the
@@ -27,7 +27,7 @@ def select_nodes(
         rest: Rest positions of the nodes [n, 3].
         elements: Nodes of the elements, for regions.
         mesh: The mesh, for regions.
-        what: What is being chosen for, such as "pin".
+        what: What the selection is for, such as "pin".
     """
     if isinstance(where, str):
         return np.unique(elements[region_elements(where, mesh, what)]).astype(np.int32)
@@ -35,14 +35,14 @@ def select_nodes(
 
 
 def select_elements(where: Any, mesh: VolumeMesh, what: str) -> NDArray[np.int32]:
-    """Return the sorted numbers of the chosen elements; functions are asked about their centres [m, 3]."""
+    """Return the sorted numbers of the selected elements; functions get the element centres [m, 3]."""
     if isinstance(where, str):
         return region_elements(where, mesh, what)
     return choose(where, mesh.points[mesh.cells].mean(axis=1), what, "element")
 
 
 def region_elements(name: str, mesh: VolumeMesh, what: str) -> NDArray[np.int32]:
-    """Return the elements of a region; "all" are all of them, unless a region has that name."""
+    """Return the elements of a region; "all" selects every element, unless a region has that name."""
     if name == "all" and name not in mesh.regions:
         return np.arange(mesh.element_count, dtype=np.int32)
     if name not in mesh.regions:
@@ -52,7 +52,7 @@ def region_elements(name: str, mesh: VolumeMesh, what: str) -> NDArray[np.int32]
 
 
 def choose(where: Any, rest: NDArray[np.float64], what: str, kind: str) -> NDArray[np.int32]:
-    """Return the numbers that a function, a mask or indices choose among things of a `kind` at `rest`."""
+    """Return the numbers of nodes, elements or faces (`kind`) at `rest` that a function, mask or indices select."""
     n = len(rest)
     chosen = np.asarray(where(rest.copy()) if callable(where) else where)
     if chosen.dtype == bool:

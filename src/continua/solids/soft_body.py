@@ -1,4 +1,4 @@
-"""A body of elastic matter: the mesh, the material, what holds it and what pulls it."""
+"""The soft body: mesh, material, elements, time integrator and boundary conditions."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, StepReport, frozen
 from continua.geometry.surface_coefficients import check_coefficient
 from continua.linalg import LinearSolver, SolverChoice
+from continua.materials import Corotated, Law
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.solids import mass_kernels
-from continua.solids.attachments import Attachments
-from continua.solids.choose_elements import make_elements
+from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
+from continua.solids.boundary_surface import BoundarySurface, embed_surface
 from continua.solids.damping import Damper, RotatedDamping, split_damping
-from continua.solids.elements import Elements
-from continua.solids.fields import FieldProbe, State
-from continua.solids.integrators import Integrator, Matter, choose_integrator
-from continua.solids.laws import Corotated, Law
-from continua.solids.materials import Materials
-from continua.solids.plasticity import PlasticFlow, Plasticity
-from continua.solids.quadrature import NodalElements, QuadratureTets
+from continua.solids.derived_fields import DerivedFields, State
+from continua.solids.element_materials import ElementMaterials
+from continua.solids.elements.base import Elements
+from continua.solids.elements.factory import make_elements
+from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
+from continua.solids.integrators import BodyState, Integrator, choose_integrator
+from continua.solids.plasticity.plasticity import Plasticity, PlasticState
 from continua.solids.selection import Where
-from continua.solids.statics import SettleReport, settle_body
-from continua.solids.stepping import step_alone
-from continua.solids.surface import BodySurface, bind_skin
-from continua.solids.unknowns import choose_solver, give_geometry
+from continua.solids.solver_setup import attach_multigrid_geometry, choose_solver
+from continua.solids.statics import StaticReport, solve_static
+from continua.solids.step import step_alone
 from continua.surroundings import Surroundings, as_vector
 from continua.voxels import Voxels
 
@@ -46,47 +46,48 @@ def _checked_paint(paint: Any, rest: NDArray[np.float64]) -> NDArray[np.float64]
     return frozen(values)
 
 
-def _make_flow(plasticity: Plasticity | None, elements: Elements, law: Law, name: str) -> PlasticFlow | None:
+def _make_plastic_state(
+    plasticity: Plasticity | None, elements: Elements, law: Law, name: str
+) -> PlasticState | None:
     """Return the plastic state of a body, if it has one."""
     if plasticity is None:
         return None
-    if not law.follows_rotation:
+    if not law.is_rotation_invariant:
         raise InputError(
-            f"the law {type(law).__name__} sees rotations as strain and cannot be plastic; take Corotated"
+            f"the law {type(law).__name__} is not rotation invariant and cannot be plastic; use Corotated"
         )
     assert isinstance(elements, QuadratureTets | NodalElements)
-    return PlasticFlow(plasticity, elements, f"body '{name}'" if name else "a body")
+    return PlasticState(plasticity, elements, f"body '{name}'" if name else "a body")
 
 
-class SoftBody(Attachments):
+class SoftBody(BoundaryConditions):
     """An elastic body.
 
     Args:
         mesh: The body at rest: tetrahedra, hexahedra, or plane triangles or quads (plane strain).
         material: The law and its constants.
-        parts: Parts of other constants, as pairs of a selection of elements (a function of their centres, a mask,
-            numbers, or the name of a region) and a material of the same law; later ones win where they overlap.
+        parts: Parts with other constants, as pairs of a selection of elements (a function of their centres, a mask,
+            numbers, or the name of a region) and a material of the same law; later ones take precedence.
         order: Polynomial degree of the elements: 1, and for tetrahedra 2 or 3.
         name: Name in the world; without one a world takes the name of the caller's variable.
-        mass: "consistent" (exact integrals, the default) or "lumped" (all mass at the nodes, as explicit
-            integrators need it).
-        damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha brakes all motion like
-            a medium around the body, beta brakes deformation only. Or a `RotatedDamping`.
-        friction: Coulomb's coefficient where something touches the body; None takes the world's, see `Contact`.
-        restitution: Part of the normal speed that a hit gives back; None takes the world's.
-        plasticity: When and how the body keeps a deformation; None is purely elastic.
-        integrator: How the body is advanced in time: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
-            `SemiImplicit()`, or its name with its usual constants.
-        newton: Most Newton iterations a step of an integrator given by name.
-        solver: The linear solver; None takes one that suits the number and order of the nodes, and another if that does
+        mass: "consistent" (exact integrals, the default) or "lumped" (diagonal, as explicit integrators need it).
+        damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha damps all motion,
+            beta damps deformation only. Or a `RotatedDamping`.
+        friction: Coulomb's coefficient of the body's contacts; None takes the world's, see `Contact`.
+        restitution: Coefficient of restitution; None takes the world's.
+        plasticity: Constants of plasticity; None is purely elastic.
+        integrator: The time integrator: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
+            `SemiImplicit()`, or its name with its default constants.
+        newton: Maximum number of Newton iterations per step of an integrator given by name.
+        solver: The linear solver; None chooses one by the number and order of the nodes, and switches if another does
             less work (`print(body.solver)`).
         color: RGB in 0..1 for plain pictures.
-        paint: A pattern that the body carries, to see how it deforms: a number a node, or a function of the rest
-            positions [n, 3] that returns them. It is the field "paint" of frames.
-        skin: A detailed surface at rest that the body carries along in pictures, films and the studio; its
-            tetrahedra may be coarse.
-        voxels: A 3-D image in the undeformed body that it carries, such as a scan; may be set at any time. It is the
-            field "voxels" of frames, and pictures of the inside show all of its detail.
+        paint: A scalar field that moves with the body, to show how it deforms: one number per node, or a function of
+            the rest positions [n, 3] that returns them. It is the field "paint" of frames.
+        skin: A detailed surface at rest, embedded in the tetrahedra, which is drawn in pictures, films and the studio;
+            the tetrahedra may be coarse.
+        voxels: A 3-D image of the undeformed body, such as a scan, that moves with it; may be set at any time. It is
+            the field "voxels" of frames, and pictures of the inside show all of its detail.
     """
 
     def __init__(
@@ -122,31 +123,31 @@ class SoftBody(Attachments):
         self._mass_lumped = mass == "lumped"
         law = material if material is not None else Corotated()
         self._elements = make_elements(mesh, order, law, plasticity is not None)
-        give_geometry(self._elements)
+        attach_multigrid_geometry(self._elements)
         self._damper: Damper | None = None
-        self._flow = _make_flow(plasticity, self._elements, law, self.name)
+        self._plastic_state = _make_plastic_state(plasticity, self._elements, law, self.name)
         self._x = self._elements.rest_positions.copy()
         self._v = np.zeros_like(self._x)
         self._initial_v = np.zeros_like(self._x)
         self._force = np.zeros_like(self._x)
         self._contact_force = np.zeros_like(self._x)
         self._paint = _checked_paint(paint, self._elements.rest_positions)
-        self._skin = None if skin is None else bind_skin(skin, mesh)
+        self._skin = None if skin is None else embed_surface(skin, mesh)
         self.voxels = voxels
         self._surroundings = Surroundings()
-        self._surface = BodySurface(self._elements)
-        self._probe = FieldProbe(self._elements)
+        self._surface = BoundarySurface(self._elements)
+        self._derived_fields = DerivedFields(self._elements)
         self._size = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
-        self._attach_nothing(self._size)
+        self._clear_boundary_conditions(self._size)
         mean_volume = mesh.volume / mesh.element_count
         self._element_size = (6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order
-        self._materials = Materials(mesh, law, parts, self.name)
+        self._materials = ElementMaterials(mesh, law, parts, self.name)
         self._density: NDArray[np.float64] | None = None
         self._stepper = self.integrator.stepper(self._elements, choose_solver(self._elements, solver))
         self._set_damping(damping)
-        self._take_materials()
+        self._update_materials()
 
-    # --- what it is -------------------------------------------------------------------------------------
+    # --- properties -------------------------------------------------------------------------------------
 
     @property
     def material(self) -> Law:
@@ -155,7 +156,7 @@ class SoftBody(Attachments):
 
     @property
     def parts(self) -> tuple[tuple[NDArray[np.int32], Law], ...]:
-        """Parts of other constants: the numbers of their elements, and their material."""
+        """Parts with other constants: the numbers of their elements, and their material."""
         return tuple(self._materials.parts)
 
     @property
@@ -165,8 +166,8 @@ class SoftBody(Attachments):
 
     @property
     def plasticity(self) -> Plasticity | None:
-        """When and how the body keeps a deformation, if it does."""
-        return None if self._flow is None else self._flow.plasticity
+        """Constants of plasticity, or None."""
+        return None if self._plastic_state is None else self._plastic_state.plasticity
 
     @property
     def order(self) -> int:
@@ -175,13 +176,13 @@ class SoftBody(Attachments):
 
     @property
     def solver(self) -> LinearSolver:
-        """The linear solver; `print(body.solver)` tells how it does."""
+        """The linear solver; `print(body.solver)` describes it."""
         solver = self._stepper.solver
         return solver.current if isinstance(solver, SolverChoice) else solver
 
     @property
     def voxels(self) -> Voxels | None:
-        """The 3-D image that the body carries; may be set at any time."""
+        """The 3-D image that moves with the body; may be set at any time."""
         return self._voxels
 
     @voxels.setter
@@ -197,7 +198,7 @@ class SoftBody(Attachments):
     @property
     def stable_dt(self) -> float:
         """Longest stable time step [s] of an explicit integrator now; infinite for an implicit one."""
-        return self._stepper.stable_dt(self._matter(), self._damping, self._pulls)
+        return self._stepper.stable_dt(self._body_state(), self._damping, self._pulls)
 
     @property
     def node_count(self) -> int:
@@ -244,18 +245,18 @@ class SoftBody(Attachments):
         return {"elements": self.element_count, "order": self.order}
 
     def shape_bytes(self) -> bytes:
-        """Return the mesh as bytes; a run may only go on with the same."""
+        """Return the mesh as bytes; a run may only be resumed with the same."""
         return self.mesh.points.tobytes() + self.mesh.cells.tobytes()
 
     def set_material(
         self, *, damping: ArrayLike | RotatedDamping | None = None, part: int | None = None, **constants: Any
     ) -> None:
-        """Change constants of the law while the simulation runs; what is not given stays as it is.
+        """Change constants of the law while the simulation runs; the others keep their values.
 
         Args:
             damping: Rayleigh damping (alpha [1/s], beta [s]), or a `RotatedDamping`.
-            part: The part whose constants change (0 is the first); None means the rest of the body.
-            **constants: What the law has: `young` [Pa], `poisson`, `density` [kg/m3], and for a muscle `activation`.
+            part: The part whose constants change (0 is the first); None means the elements in no part.
+            **constants: Constants of the law: `young` [Pa], `poisson`, `density` [kg/m3], of a muscle `activation`.
         """
         if damping is not None:
             self._set_damping(damping)
@@ -263,38 +264,38 @@ class SoftBody(Attachments):
         if changes or part is not None:
             self._materials.change(changes, part)
         if changes or part is not None or damping is not None:
-            self._take_materials()
+            self._update_materials()
 
     def set_plasticity(self, plasticity: Plasticity) -> None:
-        """Let the body keep deformations by other constants from now on; what has flown stays.
+        """Change the constants of plasticity; the plastic deformation stays.
 
-        A body that was made elastic stays so.
+        A body made without plasticity cannot get it later.
         """
-        if self._flow is None:
+        if self._plastic_state is None:
             raise InputError(f"body '{self.name}' was made without plasticity and cannot get one later")
-        self._flow.change(plasticity)
+        self._plastic_state.change(plasticity)
 
-    def keep_shape(self) -> None:
-        """Take the present shape as the one without stress: the body stays like this when its loads go.
+    def set_rest_to_current(self) -> None:
+        """Make the present configuration stress-free: the body keeps this shape when it is unloaded.
 
-        It needs plasticity, which holds the shape; `reset` forgets it.
+        It needs plasticity, which stores the shape; `reset` clears it.
         """
-        if self._flow is None:
-            raise InputError(f"body '{self.name}' is elastic; give it a plasticity to make it keep a shape")
-        self._flow.keep(self._x)
+        if self._plastic_state is None:
+            raise InputError(f"body '{self.name}' is elastic; give it a plasticity to change its rest shape")
+        self._plastic_state.set_rest(self._x)
         self._stepper.material_changed()
 
     def set_integrator(self, integrator: Integrator | str, newton: int | None = None) -> None:
-        """Advance the body by another method from now on; see `SoftBody` for the arguments."""
+        """Change the time integrator; see `SoftBody` for the arguments."""
         self.integrator = choose_integrator(integrator, newton)
         self._stepper = self.integrator.stepper(self._elements, self._stepper.solver)
         self._stepper.restart(self._v)
         self._reactions = None
-        self._density = None  # explicit methods have another mass
-        self._take_materials()
+        self._density = None  # explicit methods use lumped mass
+        self._update_materials()
 
     def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
-        """Start as a rigid motion: velocity [m/s] of the centre of mass and angular velocity [rad/s] about it."""
+        """Set a rigid motion: velocity [m/s] of the centre of mass and angular velocity [rad/s] about it."""
         v = as_vector(velocity, "velocity")
         w = as_vector(angular_velocity, "angular_velocity")
         center = self._node_mass @ self._x / self._node_mass.sum()
@@ -309,26 +310,26 @@ class SoftBody(Attachments):
         self._surroundings = surroundings
 
     @property
-    def touching_nodes(self) -> NDArray[np.int32]:
-        """The nodes that obstacles can touch, shape [k]: those on the surface, or all of a body without strength."""
-        if self._materials.slack:  # the inside would fall through the skin
+    def contact_nodes(self) -> NDArray[np.int32]:
+        """The nodes that colliders can touch, shape [k]: those on the surface, or all if some stiffness is zero."""
+        if self._materials.has_zero_stiffness:  # interior nodes would fall through the surface
             return np.arange(self.node_count, dtype=np.int32)
         return self._surface.nodes
 
-    def note_contact(self, force: NDArray[np.float64]) -> None:
-        """Hear of the contact forces on the nodes in the last step [N], shape [n, 3]."""
+    def set_contact_forces(self, force: NDArray[np.float64]) -> None:
+        """Set the contact forces on the nodes in the last step [N], shape [n, 3]."""
         self._contact_force = force
 
     @property
     def contact_forces(self) -> NDArray[np.float64]:
-        """The forces of contact on the nodes in the last step [N], shape [n, 3]; a copy."""
+        """The contact forces on the nodes in the last step [N], shape [n, 3]; a copy."""
         return self._contact_force.copy()
 
     def step(self, dt: float) -> StepReport:
-        """Advance by `dt` [s], touching nothing; `World.step` lets bodies touch.
+        """Advance by `dt` [s] without contact; `World.step` includes contact.
 
-        A step that fails is done again in 2, 4, ... up to 64 parts, and the report says so. If that fails too,
-        DivergedError is raised and the body stays at its last good state.
+        A step that fails is repeated in 2, 4, ... up to 64 substeps, and the report says so. If that fails too,
+        DivergedError is raised and the body keeps its last good state.
         """
         self._contact_force = np.zeros_like(self._x)
         return step_alone(self, dt)
@@ -340,30 +341,30 @@ class SoftBody(Attachments):
         *,
         steps: int | None = None,
         obstacles: ColliderSet | None = None,
-    ) -> SettleReport:
-        """Go to the static equilibrium under gravity, wind, pushes and pulls, and rest there.
+    ) -> StaticReport:
+        """Move to the static equilibrium under gravity, wind, loads and springs, with zero velocities.
 
-        Where it leads from a far-off state may not be where the moving body would come to rest; for a body that
-        hangs from rest it is. Contacts push without friction. Raises DivergedError, and changes nothing, if no
-        equilibrium is found.
+        From a distant state it may find another equilibrium than the one the moving body would come to rest at; for
+        a body that hangs from rest it is the same. Contacts are frictionless. Raises DivergedError, and changes
+        nothing, if no equilibrium is found.
 
         Args:
             rtol: Unbalanced force to reach, relative to the largest load of a node. What rounding leaves is enough
                 where that is more (see `solids.convergence`); the report then has a warning.
-            max_newton: Newton iterations after which to give up, in each load step.
-            steps: Load steps to begin with; they are halved where one fails. None puts all loads on at once, and
-                turns to load steps if that fails.
-            obstacles: What the body can touch, without friction.
+            max_newton: Maximum number of Newton iterations per load step.
+            steps: Initial number of load steps; a step is halved if it fails. None applies all loads at once, and
+                uses load steps if that fails.
+            obstacles: Colliders, without friction.
         """
-        for handle in self._handles:
-            handle.take()
-        learnt = self._stepper.learnt()
+        for tool in self._haptic_tools:
+            tool.read_target()
+        solver_memory = self._stepper.solver_memory()
         try:
-            report = settle_body(self, rtol, max_newton, steps, obstacles)
+            report = solve_static(self, rtol, max_newton, steps, obstacles)
         finally:
-            self._stepper.unlearn(learnt)  # steps are other systems
-        for handle in self._handles:
-            handle.publish(self._stepper, 0.0)
+            self._stepper.restore_solver_memory(solver_memory)  # the systems of steps are different
+        for tool in self._haptic_tools:
+            tool.publish_force(self._stepper, 0.0)
         return report
 
     def energy(self) -> dict[str, float]:
@@ -377,11 +378,11 @@ class SoftBody(Attachments):
         return self._elements.von_mises()
 
     def field(self, name: str) -> Field:
-        """Return what goes on inside the elements now: one of `solids.FIELDS`, such as "stress" or "stretch"."""
-        return self._probe.field(name, self._probe_state())
+        """Return a derived field of the elements: one of `solids.FIELDS`, such as "stress" or "stretch"."""
+        return self._derived_fields.field(name, self._field_state())
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
-        """Return an immutable snapshot; `fields` are those of `solids.FIELDS` that files shall have as well."""
+        """Return an immutable snapshot; `fields` are those of `solids.FIELDS` that files include as well."""
         self._elements.update(self._x)
         rest = self._elements.rest_positions
         positions = frozen(self._elements.values(self._x))
@@ -402,7 +403,7 @@ class SoftBody(Attachments):
             rest_positions=rest,
             cells=MappingProxyType(self._elements.cells()),
             triangles=self._surface.triangles,
-            fields=BodyFields(at_hand, self._probe.askable(self._probe_state()), fields),
+            fields=BodyFields(at_hand, self._derived_fields.available(self._field_state()), fields),
             color=self.color,
             skin=self._skin,
             voxels=self.voxels,
@@ -411,12 +412,12 @@ class SoftBody(Attachments):
         )
 
     def state(self) -> dict[str, NDArray[np.float64]]:
-        """Return everything that a bit-equal restart needs."""
-        return {key: array.copy() for key, array in self._carried().items()}
+        """Return everything that a bitwise identical restart needs."""
+        return {key: array.copy() for key, array in self._state_arrays().items()}
 
     def restore(self, state: Mapping[str, NDArray]) -> None:
-        """Take over a state from `state()`."""
-        targets = self._carried()
+        """Restore a state from `state()`."""
+        targets = self._state_arrays()
         for key, target in targets.items():
             if key not in state and key != "solver":
                 raise InputError(f"the state of body '{self.name}' lacks '{key}'")
@@ -430,13 +431,13 @@ class SoftBody(Attachments):
         self._reactions = None
 
     def reset(self) -> None:
-        """Go back to rest, with the velocity given by `set_velocity`; pulls by hand are let go."""
+        """Return to the rest state, with the velocity given by `set_velocity`."""
         self._x[:] = self._elements.rest_positions
         self._v[:] = self._initial_v
-        if self._flow is not None:
-            self._flow.reset()
+        if self._plastic_state is not None:
+            self._plastic_state.reset()
         self._stepper.restart(self._v)
-        self._stepper.unlearn()
+        self._stepper.restore_solver_memory()
         self._reactions = None
         self._contact_force = np.zeros_like(self._x)
 
@@ -446,27 +447,27 @@ class SoftBody(Attachments):
             f"{self.node_count} nodes, {self.material!r})"
         )
 
-    # --- inside -------------------------------------------------------------------------------------------
+    # --- internals -------------------------------------------------------------------------------------------
 
-    def _carried(self) -> dict[str, NDArray]:
-        """Return what goes from step to step, by name."""
-        carried = {"positions": self._x, "velocities": self._v, **self._stepper.memory}
-        if self._flow is not None:
-            carried |= {"plastic": self._flow.inverse, "plastic_strain": self._flow.strain}
-        return carried
+    def _state_arrays(self) -> dict[str, NDArray]:
+        """Return the arrays carried from step to step, by name."""
+        arrays = {"positions": self._x, "velocities": self._v, **self._stepper.history}
+        if self._plastic_state is not None:
+            arrays |= {"plastic": self._plastic_state.inverse, "plastic_strain": self._plastic_state.strain}
+        return arrays
 
-    def _probe_state(self) -> State:
+    def _field_state(self) -> State:
         plastic = getattr(self._elements, "plastic", None)
         constants, law = self._materials.constants, self._materials.law
         return State(self._x.copy(), law, constants, None if plastic is None else plastic.copy())
 
-    def _matter(self) -> Matter:
-        if self._burden is None:
-            return Matter(self._x, self._v, self._mass, self._node_mass)
+    def _body_state(self) -> BodyState:
+        if self._added_mass is None:
+            return BodyState(self._x, self._v, self._mass, self._node_mass)
         mass = self._mass.copy()
-        mass[self._elements.pattern.diagonal] += self._burden
-        self._stepper.system.forget_matrix()
-        return Matter(self._x, self._v, mass, self._node_mass + self._burden)
+        mass[self._elements.pattern.diagonal] += self._added_mass
+        self._stepper.system.invalidate_matrix()
+        return BodyState(self._x, self._v, mass, self._node_mass + self._added_mass)
 
     def _set_damping(self, damping: ArrayLike | RotatedDamping) -> None:
         self._damping, self._damping_time = split_damping(damping)
@@ -474,8 +475,8 @@ class SoftBody(Attachments):
             self._damper = Damper(self._elements)
         self._stepper.damper = self._damper if self._damping_time > 0.0 else None
 
-    def _take_materials(self) -> None:
-        """Give the elements their constants; a change of density makes the mass anew."""
+    def _update_materials(self) -> None:
+        """Pass the constants to the elements; recompute the mass if the density has changed."""
         materials = self._materials
         self._elements.set_law(materials.law, materials.constants)
         if self._stepper.damper is not None:
@@ -491,9 +492,9 @@ class SoftBody(Attachments):
         p = self._elements.pattern
         momentum = np.empty_like(self._v)
         mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, self._mass, self._v, momentum)
-        fall = self._x - self._elements.rest_positions
+        displacement = self._x - self._elements.rest_positions
         return {
             "kinetic": 0.5 * float(np.vdot(self._v, momentum)),
             "elastic": self._elements.energy(),
-            "gravity": -float(self._node_mass @ (fall @ self._surroundings.gravity)),
+            "gravity": -float(self._node_mass @ (displacement @ self._surroundings.gravity)),
         }

@@ -10,7 +10,8 @@ r_0 = f - f_int(x_0), so x_0 is at rest under f - r_0; the loads f - (1 - s) r_0
 (s = 0) to where they belong (s = 1), by steps that are halved when one fails and grow when they succeed.
 
 A search ends when the unbalanced force is below `rtol` of the loads, or no more than rounding leaves (see
-`convergence`). Below that floor it goes on as long as every iteration halves the force, and takes the best state; the report says so.
+`convergence`). Below that floor it goes on while every iteration halves the force, and takes the best state; the
+report says so.
 """
 
 from __future__ import annotations
@@ -27,23 +28,24 @@ from continua.collision import ColliderSet
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, solve_contacts
 from continua.errors import DivergedError, InputError
 from continua.linalg import PCG, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolverChoice, SolveReport
+from continua.materials import Corotated, CorotatedExactTangent
 from continua.mesh import TetMesh
 from continua.solids import mass_kernels
-from continua.solids.constraints import Held
+from continua.solids.boundary_conditions.constraints import Pull
+from continua.solids.boundary_conditions.dirichlet import DirichletSet
 from continua.solids.convergence import Convergence, ConvergenceTest, energy_floor, force_floor
-from continua.solids.elements import Elements, LinearTets, System
-from continua.solids.green import GreenTets
-from continua.solids.handles import Pull
-from continua.solids.hyperelastic import HyperelasticTets
-from continua.solids.integrators.supports import add_pulls, pull_energy
-from continua.solids.laws import Corotated, RotatedLinear
-from continua.solids.newton import search_line
+from continua.solids.elements.base import AssembledSystem, Elements
+from continua.solids.elements.hyperelastic_tet import HyperelasticTets
+from continua.solids.elements.linear_tet import LinearTets
+from continua.solids.elements.stvk_tet import StVKTets
+from continua.solids.integrators.spring_terms import add_pulls, pull_energy
+from continua.solids.line_search import line_search
 from continua.timestepping import VelocitySystem
 
 if TYPE_CHECKING:
     from continua.solids.soft_body import SoftBody
 
-__all__ = ["SettleReport", "settle_body"]
+__all__ = ["StaticReport", "solve_static"]
 
 _SHORTEST = 2.0**-10  # part of the way below which a load step is given up
 _FOLLOWING = 50  # most times that loads are taken anew where the body has got to
@@ -55,7 +57,7 @@ _ON_THE_WAY = 1e-3  # unbalanced force that load steps before the last may leave
 
 
 @dataclass(frozen=True, slots=True)
-class SettleReport:
+class StaticReport:
     """How the search for an equilibrium went.
 
     Attributes:
@@ -78,7 +80,7 @@ class SettleReport:
     warnings: tuple[str, ...] = ()
 
 
-class Balance:
+class StaticPotential:
     """The forces on a body at rest, as a landscape of its coefficients.
 
     Args:
@@ -88,7 +90,7 @@ class Balance:
         force: Loads [N], shape [n, 3].
         pulls: Springs.
         touch: Finds the nodes that are near a shape at given positions, or None.
-        roughness: How many times larger rounding errors of the stress are than those of a formula; see `Law`.
+        rounding_amplification: See `Law.rounding_amplification`.
 
     Attributes:
         rhs: The unbalanced force [N], shape [n, 3]: at the end the opposite of what holds the body.
@@ -102,10 +104,10 @@ class Balance:
         force: NDArray[np.float64],
         pulls: tuple[Pull, ...] = (),
         touch: Callable[[NDArray[np.float64]], ConstraintRows] | None = None,
-        roughness: float = 1.0,
+        rounding_amplification: float = 1.0,
     ) -> None:
         self.elements, self.matrix, self.mass = elements, matrix, mass
-        self._roughness = roughness
+        self._rounding_amplification = rounding_amplification
         self.force, self.pulls, self._touch = force, pulls, touch
         self.conservative = elements.conservative
         self.rhs = np.zeros_like(force)
@@ -122,7 +124,7 @@ class Balance:
     def linearise(self, u: NDArray[np.float64]) -> None:
         """Fill the matrix and `rhs`, the unbalanced force, at the u of the last `potential`."""
         self.elements.assemble(
-            System(self.matrix, self.rhs, self.mass, self.slack, 1.0, 1.0, self._zero, self.force)
+            AssembledSystem(self.matrix, self.rhs, self.mass, self.slack, 1.0, 1.0, self._zero, self.force)
         )
         add_pulls(self.matrix, self.rhs, self.pulls, u, 1.0, 1.0)
         if self._touch is not None:
@@ -135,7 +137,9 @@ class Balance:
             leaning, p = np.empty_like(u), self.matrix.pattern
             mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, self.mass, np.abs(u), leaning)
             leaning *= self.slack
-        return self._roughness * force_floor(self.matrix, u, np.abs(self.force) + np.abs(self.push), leaning)
+        return self._rounding_amplification * force_floor(
+            self.matrix, u, np.abs(self.force) + np.abs(self.push), leaning
+        )
 
     def noise(self, u: NDArray[np.float64]) -> float:
         """Return the change of the potential [J] that rounding hides at the u of the last `linearise`."""
@@ -147,7 +151,7 @@ class Balance:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _RoundedState:
     """A state in which no more than rounding is unbalanced."""
 
     x: NDArray[np.float64]
@@ -156,7 +160,7 @@ class _Kept:
     contacts: int
 
 
-class Search:
+class StaticNewton:
     """Newton's method for one body at rest; counts what it does.
 
     Args:
@@ -169,7 +173,13 @@ class Search:
     """
 
     def __init__(
-        self, land: Balance, solver: LinearSolver, held: Held, slack: float, max_newton: int, size: float
+        self,
+        land: StaticPotential,
+        solver: LinearSolver,
+        held: DirichletSet,
+        slack: float,
+        max_newton: int,
+        size: float,
     ) -> None:
         self.size = size
         self.land, self.solver, self.held, self.slack, self.max_newton = land, solver, held, slack, max_newton
@@ -177,7 +187,7 @@ class Search:
         self.test = ConvergenceTest()
         self.convergence = Convergence.NOT_REACHED
         self.contacts = 0
-        self.load = float(np.abs(held.free_part(land.force)).max(initial=0.0))
+        self.load = float(np.abs(held.project_free(land.force)).max(initial=0.0))
         self._forces: dict[int, float] = {}
         self._move = 0.0
 
@@ -190,7 +200,7 @@ class Search:
         land.slack = self.slack
         potential = land.potential(x)
         test.start(rtol)
-        kept: _Kept | None = None
+        kept: _RoundedState | None = None
         for _ in range(self.max_newton):
             land.linearise(x)
             rows = land.touching(x)
@@ -200,7 +210,7 @@ class Search:
             if self.convergence is Convergence.REACHED:
                 return True
             if self.convergence is Convergence.ROUNDING_FLOOR and test.improves():
-                kept = _Kept(x.copy(), land.push.copy(), self._forces, self.contacts)
+                kept = _RoundedState(x.copy(), land.push.copy(), self._forces, self.contacts)
             elif kept is not None:
                 break
             self.newton += 1
@@ -223,7 +233,7 @@ class Search:
                 lean = 1e-6 * float(np.abs(land.matrix.blocks).max()) / float(land.mass.max())
                 land.slack = 10.0 * land.slack if land.slack else lean
                 continue
-            length, potential = search_line(land, x, direction, potential, fall)
+            length, potential = line_search(land, x, direction, potential, fall)
             if length == 0.0:
                 break
             land.slack *= 0.1 if length == 1.0 else 2.0
@@ -234,16 +244,16 @@ class Search:
         """ConvergenceTest the unbalanced force at the x of the last linearisation."""
         land, held = self.land, self.held
         # where no load acts, the scale is what holds the held components: their part of the right-hand side
-        free = held.free_part(land.rhs)
+        free = held.project_free(land.rhs)
         scale = self.load or float(np.abs(land.rhs - free).max(initial=0.0))
         convergence = self.test.check(free, scale, lambda: land.floor(x))
         # rounding hides no fall: along a direction in which nothing holds the body there is no stiffness
-        falls = not land.pulls and held.loose(land.force + land.push) is not None
+        falls = not land.pulls and held.unconstrained_direction(land.force + land.push) is not None
         if convergence is Convergence.ROUNDING_FLOOR and falls:
             return Convergence.NOT_REACHED
         return convergence
 
-    def _take(self, kept: _Kept, x: NDArray[np.float64]) -> bool:
+    def _take(self, kept: _RoundedState, x: NDArray[np.float64]) -> bool:
         """Go back to the best state that rounding allows."""
         land = self.land
         x[:], land.push[:] = kept.x, kept.push
@@ -293,27 +303,29 @@ class Search:
         return found.report
 
 
-def balance_of(body: SoftBody, obstacles: ColliderSet | None) -> tuple[Balance, float, NDArray[np.float64]]:
+def static_potential(
+    body: SoftBody, obstacles: ColliderSet | None
+) -> tuple[StaticPotential, float, NDArray[np.float64]]:
     """Return the landscape of a body that may lean on others, the mass to lean on [1/s2], and where it starts."""
-    around, held = body._surroundings, body._held
+    around, held = body._surroundings, body._dirichlet
     _refuse_slack(body)
-    held.place(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
+    held.update(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
     way, still = np.zeros_like(body._x), np.zeros_like(body._x)
-    held.impose(way)
+    held.apply(way)
     x = body._x + way
     body._collect_forces(x, still, body._force)
-    body._stepper.system.forget_matrix()
-    land = Balance(
+    body._stepper.system.invalidate_matrix()
+    land = StaticPotential(
         _exact(body),
         body._stepper.matrix,
         body._mass,
         body._force,
         tuple(body._pulls),
         _leaning(body, obstacles),
-        body.material.roughness,
+        body.material.rounding_amplification,
     )
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
-    held_enough = held.any and held.loose(body._force) is None
+    held_enough = held.any and held.unconstrained_direction(body._force) is None
     return land, 0.0 if held_enough else 10.0 * weight / body._size, x
 
 
@@ -325,48 +337,48 @@ def _leaning(
 
 
 def _refuse_slack(body: SoftBody) -> None:
-    if body._materials.slack:
+    if body._materials.has_zero_stiffness:
         raise InputError(
             f"body '{body.name}' has no equilibrium, because some of it has no strength (young = 0); "
             "give it strength first"
         )
 
 
-def settle_body(
+def solve_static(
     body: SoftBody, rtol: float, max_newton: int, steps: int | None, obstacles: ColliderSet | None
-) -> SettleReport:
+) -> StaticReport:
     """Put a body at its static equilibrium; see `SoftBody.settle`."""
     if steps is not None and steps < 1:
         raise InputError(f"steps must be at least 1, not {steps}")
-    around, held = body._surroundings, body._held
+    around, held = body._surroundings, body._dirichlet
     _refuse_slack(body)
-    held.place(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
+    held.update(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
     if not held.any and not body._pulls and obstacles is None:
         raise InputError(f"body '{body.name}' has no equilibrium, because nothing holds it; pin it somewhere")
     way, still = np.zeros_like(body._x), np.zeros_like(body._x)  # the wind presses on a body at rest
-    held.impose(way)
+    held.apply(way)
     x = body._x + way
     body._collect_forces(x, still, body._force)
-    loose = held.loose(body._force) if obstacles is None and not body._pulls else None
+    loose = held.unconstrained_direction(body._force) if obstacles is None and not body._pulls else None
     if loose is not None:
         along = ", ".join(f"{c:.3g}" for c in np.abs(loose))
         raise InputError(
             f"body '{body.name}' has no equilibrium, because nothing holds it along ({along}), "
             "where the loads move it; pin or lock it there"
         )
-    body._stepper.system.forget_matrix()
-    land = Balance(
+    body._stepper.system.invalidate_matrix()
+    land = StaticPotential(
         _exact(body),
         body._stepper.matrix,
         body._mass,
         body._force,
         tuple(body._pulls),
         _at_rest(body, obstacles),
-        body.material.roughness,
+        body.material.rounding_amplification,
     )
     # a body that nothing holds yet falls by a part of its size in an iteration
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
-    search = Search(
+    search = StaticNewton(
         land,
         body._stepper.solver,
         held,
@@ -396,8 +408,8 @@ def settle_body(
     body._v[:] = 0.0
     body._stepper.restart(body._v)
     body._reactions = lambda: -land.rhs
-    body.note_contact(land.push.copy())
-    return SettleReport(
+    body.set_contact_forces(land.push.copy())
+    return StaticReport(
         True,
         search.newton,
         search.iterations,
@@ -409,14 +421,14 @@ def settle_body(
 
 
 def _load_steps(
-    search: Search, x: NDArray[np.float64], way: NDArray[np.float64], rtol: float, length: float
+    search: StaticNewton, x: NDArray[np.float64], way: NDArray[np.float64], rtol: float, length: float
 ) -> tuple[bool, int]:
     """Go to the equilibrium by load steps, the first of them `length` of the way; returns success and their number."""
     land = search.land
     full = land.force
     land.potential(x)
     land.linearise(x)
-    unbalanced = search.held.free_part(land.rhs)
+    unbalanced = search.held.project_free(land.rhs)
     at, steps = 0.0, 0
     while at < 1.0:
         to = 1.0 if at + length > 1.0 - 1e-9 else at + length
@@ -441,8 +453,8 @@ def _exact(body: SoftBody) -> Elements:
     """
     kind, law = type(body._elements), body.material
     if kind is LinearTets and type(law) is Corotated:
-        law = RotatedLinear(law.young, law.poisson)
-    elif kind is not GreenTets:
+        law = CorotatedExactTangent(law.young, law.poisson)
+    elif kind is not StVKTets:
         return body._elements
     assert isinstance(body.mesh, TetMesh)
     elements = HyperelasticTets(body.mesh)
@@ -474,7 +486,7 @@ def _at_rest(
     """Return a function that finds the nodes near a shape when the body is at x; they slide without friction."""
     if obstacles is None:
         return None
-    nodes = body.touching_nodes
+    nodes = body.contact_nodes
     time, margin = body._surroundings.time, _NEAR * body._size
 
     def find(x: NDArray[np.float64]) -> ConstraintRows:

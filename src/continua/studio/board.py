@@ -23,7 +23,8 @@ from continua.studio.knobs import Knob, Limits, Scale, constants, models_of, tit
 from continua.surroundings import Wind
 
 if TYPE_CHECKING:
-    from continua.solids import Law, SoftBody
+    from continua.materials import Law
+    from continua.solids import SoftBody
     from continua.world import World
 
 __all__ = ["Board", "Live"]
@@ -223,7 +224,7 @@ class Board:
             return [copies, f"{body.mass_each:.4g} kg each" if body.count > 1 else f"{body.mass_each:.4g} kg"]
         kind = _CELLS.get(body.mesh.NAME, body.mesh.NAME)
         return [
-            title_of(models_of(law_models), body.material),
+            title_of(law_models.MODELS, body.material),
             f"{body.element_count:,} {kind} of order {body.order}",
             f"{body.node_count:,} nodes",
         ]
@@ -313,7 +314,7 @@ def _law_knobs(body: SoftBody, part: int | None) -> list[Knob]:
         body.set_material(part=part, **changes)
 
     key = f"{body.name}/material" if part is None else f"{body.name}/part/{part}"
-    knobs = constants(key, law, change, models_of(law_models).get(body.material.name))
+    knobs = constants(key, law, change, law_models.MODELS.get(body.material.name))
     # only the corotated law of higher order asks where its rotations come from
     return [knob for knob in knobs if body.order > 1 or not knob.key.endswith("/rotation")]
 

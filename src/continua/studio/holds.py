@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.motion import Motion
-from continua.solids import Constraint, FaceLoad, ForceField, Handle, Press, Pull, Push, VolumeLoad
-from continua.solids.handles import Attachment
-from continua.solids.loads import Load
+from continua.solids import BodyForce, Constraint, ForceField, HapticTool, Pressure, Pull, Push, Traction
+from continua.solids.boundary_conditions.constraints import BoundaryCondition
+from continua.solids.boundary_conditions.loads import Load
 from continua.studio.knobs import Kind, Knob, Limits, Scale
 from continua.studio.spread import spread
 
@@ -25,14 +25,20 @@ __all__ = ["Hold", "holds_of"]
 _MOST_MARKS = {"pin": 150, "drive": 150, "lock": 60, "load": 24}
 _BACK = 0.5  # s in which nodes that are held again go back to their places
 
-_VALUES: dict[type[Attachment], tuple[str, str, str]] = {
+_VALUES: dict[type[BoundaryCondition], tuple[str, str, str]] = {
     Push: ("force", "Force", "N"),
-    Press: ("pressure", "Pressure", "Pa"),
-    FaceLoad: ("traction", "Traction", "Pa"),
-    VolumeLoad: ("force", "Force", "N/m³"),
+    Pressure: ("pressure", "Pressure", "Pa"),
+    Traction: ("traction", "Traction", "Pa"),
+    BodyForce: ("force", "Force", "N/m³"),
     Pull: ("stiffness", "Stiffness", "N/m"),
 }
-_TITLES = {Push: "Push", Press: "Pressure", FaceLoad: "Traction", VolumeLoad: "Volume force", Pull: "Spring"}
+_TITLES = {
+    Push: "Push",
+    Pressure: "Pressure",
+    Traction: "Traction",
+    BodyForce: "Volume force",
+    Pull: "Spring",
+}
 
 
 class Hold:
@@ -47,7 +53,7 @@ class Hold:
         knobs: The switch, and then the values that can be changed; nothing for what a device moves.
     """
 
-    def __init__(self, world: World, body: SoftBody, handle: Attachment, key: str) -> None:
+    def __init__(self, world: World, body: SoftBody, handle: BoundaryCondition, key: str) -> None:
         self.key = key
         self.body = body
         self._world = world
@@ -64,7 +70,7 @@ class Hold:
         shown = np.intersect1d(nodes, np.unique(body.triangles))
         self.marks = shown[spread(body.rest_positions[shown], _MOST_MARKS.get(self.kind, 0))]
         self.knobs: list[Knob] = []
-        if not isinstance(handle, Handle):  # that one belongs to whoever moves it
+        if not isinstance(handle, HapticTool):  # that one belongs to whoever moves it
             self.knobs = [Knob(f"{key}/on", self.title, lambda: self._on, self.switch, "switch")]
             self.knobs += self._value_knobs()
 
@@ -101,7 +107,7 @@ class Hold:
                 return self.handle.forces
             case Pull():
                 return self.handle.force[None]
-            case Handle():
+            case HapticTool():
                 return -self.handle.force[None]
             case Constraint(nodes=nodes, direction=direction):
                 forces = np.zeros_like(reactions)
@@ -116,7 +122,7 @@ class Hold:
         match self.handle:
             case Pull(point=point, target=target):
                 return np.stack([point, target])
-            case Handle(springs=springs, position=position):
+            case HapticTool(springs=springs, position=position):
                 return np.stack([np.mean([spring.point for spring in springs], axis=0), position])
         return None
 
@@ -145,14 +151,14 @@ class Hold:
         """Return the nodes it acts on, and what it acts on in words."""
         body, handle = self.body, self.handle
         match handle:
-            case Press() | FaceLoad():
+            case Pressure() | Traction():
                 return np.unique(body.mesh.boundary_faces[handle.faces]), _count(len(handle.faces), "face")
-            case VolumeLoad():
+            case BodyForce():
                 nodes = np.unique(body.mesh.cells[handle.elements])
                 return nodes.astype(np.int32), _count(len(handle.elements), "element")
             case Pull():
                 return handle.nodes, "a point"
-            case Handle():
+            case HapticTool():
                 return np.concatenate([spring.nodes for spring in handle.springs]), "moved by a device"
         nodes = handle.nodes  # type: ignore[attr-defined]
         return nodes, _count(len(nodes), "node")
@@ -207,7 +213,7 @@ class Hold:
         assert course is not None
         self._factor = factor
         name = _VALUES[type(self.handle)][0]
-        if isinstance(self.handle, VolumeLoad):
+        if isinstance(self.handle, BodyForce):
             setattr(self.handle, name, lambda time, places: factor * np.asarray(course(time, places)))
         else:
             setattr(self.handle, name, lambda time: factor * np.asarray(course(time)))
@@ -220,7 +226,7 @@ def holds_of(world: World, body: SoftBody) -> list[Hold]:
     ]
 
 
-def _what(handle: Attachment) -> tuple[str, str]:
+def _what(handle: BoundaryCondition) -> tuple[str, str]:
     """Return how a handle is drawn and what people call it."""
     if not isinstance(handle, Constraint):
         return "load" if isinstance(handle, Load) else "pull", _TITLES.get(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from continua.scene.laws import Corotated
+from continua.scene.laws import MODELS
 from continua.studio.document import Edit, Key
 from continua.surroundings import Wind
 
@@ -75,7 +75,9 @@ def edits_of(key: str, value: Any, data: Mapping[str, Any], wind: Wind | None) -
             return [Edit("set", (*at, name), value)]
         case [group, name] if group in _GROUPS:
             start = body.get(group) or (
-                Corotated(type="corotated").model_dump() if group == "material" else {}
+                MODELS["corotated"].model_validate({"type": "corotated"}).model_dump()
+                if group == "material"
+                else {}
             )
             return [Edit("set", (*at, group), {**start, name: value})]
         case ["part", part, name] if int(part) < len(body.get("parts", [])):

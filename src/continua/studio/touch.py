@@ -106,7 +106,7 @@ class Touch:
         """Load a face in the next step."""
         body = world.body(command.body)
         face = face_under(body, command.triangle)
-        self._pushes.append(body.load_faces(np.array([face]), command.traction))
+        self._pushes.append(body.apply_traction(np.array([face]), command.traction))
 
     # A tool on the cursor.
 

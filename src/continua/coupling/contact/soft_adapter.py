@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from continua.coupling.contact.surface_contacts import SurfaceBody
 from continua.frames import StepReport
 from continua.solids import SoftBody
-from continua.solids.stepping import SoftStep
+from continua.solids.step import SoftStep
 from continua.timestepping import BodyStep, VelocitySystem
 
 __all__ = ["SoftBodyAdapter"]
@@ -37,7 +37,7 @@ class SoftBodyAdapter:
     @property
     def candidate_nodes(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Nodes that can touch colliders, and their positions."""
-        nodes = self.body.touching_nodes
+        nodes = self.body.contact_nodes
         return nodes, self.body._x[nodes]
 
     @property
@@ -82,7 +82,7 @@ class SoftBodyAdapter:
     def finish_report(self, report: StepReport) -> StepReport:
         """Return the report of a step with its contact forces, and store these in the body."""
         force = self._impulse / self._time if self._time > 0.0 else self._impulse
-        self.body.note_contact(force)
+        self.body.set_contact_forces(force)
         total = force.sum(axis=0)
         return replace(
             report, contact_force=(float(total[0]), float(total[1]), float(total[2])), overlap=self._depth

@@ -19,10 +19,10 @@ from continua.coupling.contact.soft_adapter import SoftBodyAdapter
 from continua.coupling.contact.surface_contacts import SurfaceContacts
 from continua.errors import DivergedError
 from continua.linalg import PCG, SolveReport
-from continua.solids import SettleReport
+from continua.solids import StaticReport
 from continua.solids.convergence import Convergence, ConvergenceTest
-from continua.solids.newton import search_line
-from continua.solids.statics import Balance, balance_of
+from continua.solids.line_search import line_search
+from continua.solids.statics import StaticPotential, static_potential
 from continua.timestepping import VelocitySystem
 
 __all__ = ["solve_static_contact"]
@@ -36,7 +36,7 @@ _GAP_TOLERANCE = 1e-6  # accepted error of a gap, as a fraction of the element s
 class _CombinedPotential:
     """The sum of the potentials of several bodies."""
 
-    def __init__(self, terms: Sequence[Balance], starts: NDArray[np.int64]) -> None:
+    def __init__(self, terms: Sequence[StaticPotential], starts: NDArray[np.int64]) -> None:
         self.terms, self._starts = terms, starts
         self.conservative = all(term.conservative for term in terms)
         self.rhs = np.zeros((int(starts[-1]), 3))
@@ -87,7 +87,7 @@ class _StaticContactSolve:
         self.starts = np.cumsum([0] + [m.row_count for m in adapters])
         self._time = adapters[0].body._surroundings.time
         self.size = min(m.size for m in adapters)
-        made = [balance_of(m.body, colliders_for(m.number)) for m in adapters]
+        made = [static_potential(m.body, colliders_for(m.number)) for m in adapters]
         self._support_mass = [support for _, support, _ in made]
         self.total = _CombinedPotential([term for term, _, _ in made], self.starts)
         self.x = np.concatenate([x for _, _, x in made])
@@ -128,7 +128,7 @@ class _StaticContactSolve:
             fall = float(np.vdot(total.rhs, direction))
             if not (fall > 0.0 and np.isfinite(fall)):
                 break
-            length, potential = search_line(total, x, direction, potential, fall)
+            length, potential = line_search(total, x, direction, potential, fall)
             if length == 0.0:
                 break
             for one, support in zip(total.terms, self._support_mass, strict=True):
@@ -137,11 +137,11 @@ class _StaticContactSolve:
 
     def _check_convergence(self) -> Convergence:
         """ConvergenceTest the unbalanced forces at the x of the last linearisation."""
-        total, dirichlet = self.total, [m.body._held for m in self.adapters]
-        free = [d.free_part(r) for d, r in zip(dirichlet, total.parts(total.rhs), strict=True)]
+        total, dirichlet = self.total, [m.body._dirichlet for m in self.adapters]
+        free = [d.project_free(r) for d, r in zip(dirichlet, total.parts(total.rhs), strict=True)]
         convergence = self.test.check(np.concatenate(free), self.load, lambda: total.floor(self.x))
         falls = any(
-            not one.pulls and d.loose(one.force + one.push) is not None
+            not one.pulls and d.unconstrained_direction(one.force + one.push) is not None
             for one, d in zip(total.terms, dirichlet, strict=True)
         )
         return (
@@ -187,8 +187,8 @@ class _StaticContactSolve:
                     rhs,
                     np.zeros_like(rhs),
                     scale * rhs,
-                    m.body._held.fixed,
-                    m.body._held.projections,
+                    m.body._dirichlet.fixed,
+                    m.body._dirichlet.projections,
                     PCG(),
                     _not_alone,
                 )
@@ -238,7 +238,7 @@ def solve_static_contact(
     colliders_for: Callable[[int], ColliderSet | None],
     rtol: float,
     max_newton: int,
-) -> dict[int, SettleReport]:
+) -> dict[int, StaticReport]:
     """Move soft bodies that touch each other to their common equilibrium; returns reports by their numbers.
 
     Args:
@@ -263,8 +263,8 @@ def solve_static_contact(
         body._x[:] = own
         body._v[:] = 0.0
         body._stepper.restart(body._v)
-        body.note_contact(term.push.copy())
-        reports[adapter.number] = SettleReport(
+        body.set_contact_forces(term.push.copy())
+        reports[adapter.number] = StaticReport(
             True, solve.newton, solve.iterations, solve.test.residual, 1, solve.contacts, warnings
         )
     return reports

@@ -29,7 +29,7 @@ from continua.frames import StepReport
 from continua.geometry import Shape
 from continua.numerics.stages import timed
 from continua.rigid import RigidSystem
-from continua.solids import SettleReport, SoftBody
+from continua.solids import SoftBody, StaticReport
 from continua.surroundings import Surroundings
 from continua.timestepping import NO_CONTACT, advance_with_retries
 
@@ -290,13 +290,13 @@ class ContactStepper:
 
     # --- static equilibrium -------------------------------------------------------------------------------
 
-    def settle(self, rtol: float, max_newton: int, steps: int | None) -> tuple[SettleReport, ...]:
+    def settle(self, rtol: float, max_newton: int, steps: int | None) -> tuple[StaticReport, ...]:
         """Move every soft body to its static equilibrium; bodies that touch each other to a common one."""
         self._check_no_rigid()
         start = [adapter.positions.copy() for adapter in self.contact_bodies]
         state = self.snapshot()
         unsupported: InputError | None = None
-        reports: dict[int, SettleReport] = {}
+        reports: dict[int, StaticReport] = {}
         for adapter in self.soft:
             obstacles = self.colliders_for(adapter.number)
             try:
@@ -359,7 +359,7 @@ class ContactStepper:
     def snapshot(self) -> dict[str, Any]:
         """Return everything that a step changes, for `restore`."""
         state: dict[str, Any] = {
-            "soft": [(m.body.state(), m.body._stepper.learnt()) for m in self.soft],
+            "soft": [(m.body.state(), m.body._stepper.solver_memory()) for m in self.soft],
             "warm_start": self.warm_start,
         }
         if self.rigid is not None:
@@ -371,7 +371,7 @@ class ContactStepper:
         """Restore a state from `snapshot`."""
         for adapter, (own, learnt) in zip(self.soft, state["soft"], strict=True):
             adapter.body.restore(own)
-            adapter.body._stepper.unlearn(learnt)
+            adapter.body._stepper.restore_solver_memory(learnt)
         self.warm_start = state["warm_start"]
         if self.rigid is not None:
             p = self.rigid.rigid_state

@@ -1,18 +1,18 @@
-"""Time integrators: implicit Euler, Newmark, explicit, and Irving's of 2007. One a file, one shape."""
+"""Time integrators: implicit Euler, Newmark, explicit, and semi-implicit (Irving 2007). One per file."""
 
 from continua.errors import InputError
 from continua.solids.integrators.explicit import Explicit
 from continua.solids.integrators.implicit_euler import ImplicitEuler
-from continua.solids.integrators.integrator import Integrator, Matter, StepInput, Stepper
+from continua.solids.integrators.integrator import BodyState, Integrator, StepInput, Stepper
 from continua.solids.integrators.newmark import Newmark
 from continua.solids.integrators.semi_implicit import SemiImplicit
 
 __all__ = [
     "INTEGRATORS",
+    "BodyState",
     "Explicit",
     "ImplicitEuler",
     "Integrator",
-    "Matter",
     "Newmark",
     "SemiImplicit",
     "StepInput",
@@ -27,7 +27,7 @@ INTEGRATORS: dict[str, type[Integrator]] = {
 
 
 def choose_integrator(integrator: "Integrator | str", newton: int | None = None) -> Integrator:
-    """Return an integrator given by itself or by its name; `newton` sets the iterations of an implicit one."""
+    """Return an integrator, given as an object or by name; `newton` sets the iterations of an implicit one."""
     if isinstance(integrator, Integrator):
         if newton is not None:
             raise InputError(f"give newton to the integrator: {type(integrator).__name__}(newton={newton})")

@@ -1,10 +1,10 @@
-"""Explicit central differences: the cheapest step, symplectic, of second order, stable for short steps only.
+"""Explicit central differences: the cheapest step, symplectic, second order, conditionally stable.
 
     v' = v + dt/2 M^-1 F(x, v),     x+ = x + dt v',     v+ = v' + dt/2 M^-1 F(x+, v+),     F = f_ext - f(x) - C v
 
 with lumped mass. Damping by mass is centred as in central differences (G11 in Georgii 2007); damping by stiffness is
-explicit, with v+ in the last force predicted by an explicit half step. Contacts hold v' where it leads into a shape,
-and v+ after the second half.
+explicit, with v+ in the last force predicted by an explicit half step. Contacts project v', and v+ after the second
+half.
 
 With a = alpha dt/2 and d = beta omega^2 dt/2 a mode of frequency omega is stable as long as
 
@@ -26,31 +26,38 @@ from continua.errors import InputError
 from continua.linalg import PCG, BlockMatrix, BlockPattern, LinearSolver, SolveReport
 from continua.numerics.stages import timed
 from continua.solids import mass_kernels
-from continua.solids.elements import Elements, System
-from continua.solids.handles import Pull
-from continua.solids.integrators.integrator import Integrator, Matter, Outcome, Solving, StepInput, Stepper
+from continua.solids.boundary_conditions.constraints import Pull
+from continua.solids.elements.base import AssembledSystem, Elements
+from continua.solids.integrators.integrator import (
+    BodyState,
+    Integrator,
+    SolveCoroutine,
+    StepInput,
+    StepOutcome,
+    Stepper,
+)
+from continua.solids.integrators.spring_terms import add_pull_forces
 from continua.solids.integrators.stability import highest_frequency
-from continua.solids.integrators.supports import add_pull_forces
 from continua.timestepping import VelocityProjection, VelocitySystem
 
-__all__ = ["Explicit", "LimitedIntegrator", "LimitedStepper"]
+__all__ = ["ConditionallyStableIntegrator", "ConditionallyStableStepper", "Explicit"]
 
-SAFETY = 0.9
-"""Part of the stability limit that steps keep to, since the stiffness may grow until it is estimated again."""
+STABILITY_FACTOR = 0.9
+"""Fraction of the stability limit that steps use, since the stiffness may grow until the next estimate."""
 
-OFTEN = 16
-"""Parts of steps after which the highest frequency is estimated again."""
+FREQUENCY_INTERVAL = 16
+"""Substeps between estimates of the highest frequency."""
 
-MOST = 10_000
-"""Parts a step may be cut into for stability."""
+MAX_SUBSTEPS = 10_000
+"""Maximum number of substeps per step."""
 
 
 @dataclass(frozen=True)
-class LimitedIntegrator(Integrator):
-    """What integrators share whose elastic forces are explicit: steps have a stability limit.
+class ConditionallyStableIntegrator(Integrator):
+    """Base of integrators with explicit elastic forces, whose step has a stability limit.
 
     Attributes:
-        substeps: Whether a step above the limit is cut into parts below it; otherwise it is done as it is, and
+        substeps: Whether a step above the limit is divided into stable substeps; otherwise it is done as it is, and
             most likely fails.
     """
 
@@ -58,89 +65,91 @@ class LimitedIntegrator(Integrator):
     substeps: bool = True
 
 
-class LimitedStepper(Stepper):
-    """Keeps the highest frequency of the body, and cuts steps into parts."""
+class ConditionallyStableStepper(Stepper):
+    """Estimates the highest frequency of the body and divides steps into substeps."""
 
-    when = 0.5
+    load_time_fraction = 0.5
 
     def __init__(self, elements: Elements, solver: LinearSolver, substeps: bool) -> None:
         super().__init__(elements, solver)
         self.retries = substeps
-        # the highest frequency [rad/s] (0: not known), the parts of steps since, the springs [N/m] it was found with
-        self._known = np.zeros(3)
-        self.memory["stability"] = self._known
+        # highest frequency [rad/s] (0: unknown), substeps since the estimate, total spring stiffness [N/m]
+        self._estimate = np.zeros(3)
+        self.history["stability"] = self._estimate
         self._zero = np.zeros_like(self.positions)
 
     def restart(self, velocities: NDArray[np.float64]) -> None:
-        """Look for the highest frequency anew."""
-        self._known[:] = 0.0
+        """Discard the estimate of the highest frequency."""
+        self._estimate[:] = 0.0
 
     def material_changed(self) -> None:
-        """Look for the highest frequency anew."""
+        """Discard the estimate of the highest frequency."""
         super().material_changed()
-        self._known[:] = 0.0
+        self._estimate[:] = 0.0
 
     def limit(self, frequency: float, alpha: float, beta: float) -> float:
         """Return the longest stable step [s] of a body with this highest frequency [rad/s]."""
         raise TypeError(f"{type(self).__name__} has no limit")
 
-    def stable_dt(self, matter: Matter, damping: tuple[float, float], pulls: Sequence[Pull]) -> float:
+    def stable_dt(self, state: BodyState, damping: tuple[float, float], pulls: Sequence[Pull]) -> float:
         """Return the longest stable step [s]."""
         springs = sum(pull.stiffness for pull in pulls)
-        known = self._known
-        if known[0] == 0.0 or known[1] >= OFTEN or known[2] != springs:
-            known[0] = highest_frequency(self.elements, matter.x, matter.mass, matter.node_mass, pulls)
-            known[1:] = 0.0, springs
+        estimate = self._estimate
+        if estimate[0] == 0.0 or estimate[1] >= FREQUENCY_INTERVAL or estimate[2] != springs:
+            estimate[0] = highest_frequency(self.elements, state.x, state.mass, state.node_mass, pulls)
+            estimate[1:] = 0.0, springs
         alpha, beta = damping
         if self.damper is not None:
-            beta += self.damper.time  # near rest it is like damping by stiffness
-        return self.limit(known[0], alpha, beta) if known[0] > 0.0 else np.inf
+            beta += self.damper.time  # near rest it equals stiffness damping
+        return self.limit(estimate[0], alpha, beta) if estimate[0] > 0.0 else np.inf
 
-    def parts(self, matter: Matter, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]) -> int:
-        """Return into how many parts stability cuts a step of dt [s]."""
+    def substep_count(
+        self, state: BodyState, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]
+    ) -> int:
+        """Return the number of substeps that stability requires in a step of dt [s]."""
         if not self.retries:
             return 1
-        limit = self.stable_dt(matter, damping, pulls)
-        parts = max(1, ceil(dt / (SAFETY * limit)))
-        if parts > MOST:
+        limit = self.stable_dt(state, damping, pulls)
+        count = max(1, ceil(dt / (STABILITY_FACTOR * limit)))
+        if count > MAX_SUBSTEPS:
             raise InputError(
-                f"dt = {dt:g} s is {parts} times the longest stable step of an explicit integrator, "
+                f"dt = {dt:g} s is {count} times the longest stable step of an explicit integrator, "
                 f"{limit:.3g} s; take a shorter dt or an implicit integrator"
             )
-        return parts
+        return count
 
-    def accept(self, matter: Matter) -> None:
-        """Take the step over."""
-        super().accept(matter)
-        self._known[1] += 1.0
+    def accept(self, state: BodyState) -> None:
+        """Commit the step."""
+        super().accept(state)
+        self._estimate[1] += 1.0
 
 
 @dataclass(frozen=True)
-class Explicit(LimitedIntegrator):
-    """Central differences with lumped mass: cheap, symplectic, of second order, stable for short steps only.
+class Explicit(ConditionallyStableIntegrator):
+    """Central differences with lumped mass: cheap, symplectic, second order, conditionally stable.
 
     Attributes:
-        substeps: Whether a step above the stability limit is cut into parts below it; otherwise it is done as it
+        substeps: Whether a step above the stability limit is divided into stable substeps; otherwise it is done as it
             is, and most likely fails.
     """
 
     name = "explicit"
 
     def stepper(self, elements: Elements, solver: LinearSolver) -> ExplicitStepper:
-        """Return what steps a body with these elements."""
+        """Return the stepper of a body with these elements."""
         return ExplicitStepper(elements, solver, self.substeps)
 
 
-class ExplicitStepper(LimitedStepper):
-    """One body's explicit steps."""
+class ExplicitStepper(ConditionallyStableStepper):
+    """Explicit steps of one body."""
 
     def __init__(self, elements: Elements, solver: LinearSolver, substeps: bool) -> None:
         super().__init__(elements, solver, substeps)
         self._inner = np.zeros_like(
             self.positions
-        )  # all but the external forces, at the end of the last part
-        self._turning: BlockMatrix | None = None
-        self._at_start = False
+        )  # elastic and spring forces at the end of the last substep
+        self._drag_matrix: BlockMatrix | None = None
+        self._inner_is_current = False
         self._half = np.zeros_like(self.positions)
         self._reaction = np.zeros_like(self.positions)
         self._lumped = BlockMatrix(BlockPattern.of_diagonal(len(self.positions)))
@@ -165,79 +174,81 @@ class ExplicitStepper(LimitedStepper):
             good, bad = (middle, bad) if stable(middle) else (good, middle)
         return good
 
-    def parts(self, matter: Matter, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]) -> int:
-        """Return into how many parts stability cuts a step of dt [s]."""
-        self._at_start = False
-        return super().parts(matter, dt, damping, pulls)
+    def substep_count(
+        self, state: BodyState, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]
+    ) -> int:
+        """Return the number of substeps that stability requires in a step of dt [s]."""
+        self._inner_is_current = False
+        return super().substep_count(state, dt, damping, pulls)
 
-    def solve(self, matter: Matter, step: StepInput) -> Solving:
+    def solve(self, state: BodyState, step: StepInput) -> SolveCoroutine:
         """Fill `positions` and `velocities`."""
-        dt, mass = step.dt, matter.node_mass[:, None]
+        dt, mass = step.dt, state.node_mass[:, None]
         part, keep = 0.5 * dt, 1.0 - 0.5 * dt * step.alpha
         gain = 1.0 + 0.5 * dt * step.alpha
-        if not self._at_start:
-            self._inner_forces(matter, step, matter.x)
-        self._at_start = False
+        if not self._inner_is_current:
+            self._inner_forces(state, step, state.x)
+        self._inner_is_current = False
         half = self._half
-        force = self._inner + step.force - self._drag(step, matter.v)
-        np.add(matter.v, part * force / mass, out=half)
+        force = self._inner + step.force - self._drag(step, state.v)
+        np.add(state.v, part * force / mass, out=half)
         half /= gain
-        step.held.impose(half)
-        answer = yield self._ask(matter, step, half)
+        step.dirichlet.apply(half)
+        answer = yield self._ask(state, step, half)
         contact = answer.contact
-        self._reaction = mass * (gain * half - matter.v) / part - force
+        self._reaction = mass * (gain * half - state.v) / part - force
         if contact is not None:
             self._reaction -= contact.impulse / part
-        mass_kernels.move.pick(self.matrix.pattern.parallel)(matter.x, half, dt, self.positions)
-        self._inner_forces(matter, step, self.positions)
+        mass_kernels.advance_positions.pick(self.matrix.pattern.parallel)(state.x, half, dt, self.positions)
+        self._inner_forces(state, step, self.positions)
         force = self._inner + step.force
-        v = half  # what damping by stiffness acts on: first the half step's velocities, then the predicted ones
-        for _ in range(2 if step.beta > 0.0 or self._turning is not None else 1):
+        v = half  # stiffness damping acts on the half-step velocities first, then on the predicted ones
+        for _ in range(2 if step.beta > 0.0 or self._drag_matrix is not None else 1):
             v = keep * half + part * (force - self._drag(step, v)) / mass
-            step.held.impose(v)
+            step.dirichlet.apply(v)
         self.velocities[:] = v
         if contact is not None:
-            yield VelocityProjection(self.velocities, self.inverse_masses(matter, step))
+            yield VelocityProjection(self.velocities, self.inverse_masses(state, step))
         count = 0 if contact is None else contact.count
-        return Outcome(SolveReport(0, min(answer.report.residual, 0.0), True), 1, count, answer.failure)
+        return StepOutcome(SolveReport(0, min(answer.report.residual, 0.0), True), 1, count, answer.failure)
 
-    def _ask(self, matter: Matter, step: StepInput, half: NDArray[np.float64]) -> VelocitySystem:
-        """Return the system of the half step, whose solution without contacts is known."""
+    def _ask(self, state: BodyState, step: StepInput, half: NDArray[np.float64]) -> VelocitySystem:
+        """Return the system of the half step; its solution without contacts is `half`."""
         gain = 1.0 + 0.5 * step.dt * step.alpha
-        self._lumped.blocks[:, ::4] = (gain * matter.node_mass)[:, None]
-        rhs = gain * matter.node_mass[:, None] * half
+        self._lumped.blocks[:, ::4] = (gain * state.node_mass)[:, None]
+        rhs = gain * state.node_mass[:, None] * half
         return VelocitySystem(
             self._lumped,
             rhs,
             half,
             rhs,
-            step.held.fixed,
-            step.held.projections,
+            step.dirichlet.fixed,
+            step.dirichlet.projections,
             self._lumped_solver,
             lambda: SolveReport(0, 0.0, True),
             None,
             0.5 * step.dt,
         )
 
-    def accept(self, matter: Matter) -> None:
-        """Take the step over; its last forces are the first ones of the next part."""
-        super().accept(matter)
-        self._at_start = True
+    def accept(self, state: BodyState) -> None:
+        """Commit the step; its last forces are the first ones of the next substep."""
+        super().accept(state)
+        self._inner_is_current = True
 
     def reactions(self) -> NDArray[np.float64]:
-        """Return the force [N] that held the nodes in the first half of the last step, shape [n, 3]."""
+        """Return the reaction forces [N] in the first half of the last step, shape [n, 3]."""
         return self._reaction
 
     @timed("forces")
-    def _inner_forces(self, matter: Matter, step: StepInput, x: NDArray[np.float64]) -> None:
-        """Fill `_inner` with the forces of elements and springs at x, and the matrices of damping."""
-        self._turning = None if self.damper is None else self.damper.at(x)
-        system = System(self.matrix, self._inner, matter.mass, 0.0, 1.0, 1.0, self._zero, self._zero)
+    def _inner_forces(self, state: BodyState, step: StepInput, x: NDArray[np.float64]) -> None:
+        """Fill `_inner` with the forces of elements and springs at x, and update the damping matrix."""
+        self._drag_matrix = None if self.damper is None else self.damper.at(x)
+        system = AssembledSystem(self.matrix, self._inner, state.mass, 0.0, 1.0, 1.0, self._zero, self._zero)
         self.system.fill(system, x, step.constant_stiffness, ())
         add_pull_forces(step.pulls, x, 1.0, self._inner)
 
     def _drag(self, step: StepInput, v: NDArray[np.float64]) -> NDArray[np.float64] | float:
-        """Return the force of damping at velocities v: beta K v, and of the damping that turns along."""
+        """Return the damping force at velocities v: beta K v plus corotated damping."""
         v = np.ascontiguousarray(v)
         force = step.beta * self.matrix.multiply(v) if step.beta > 0.0 else 0.0
-        return force if self._turning is None else force + self._turning.multiply(v)
+        return force if self._drag_matrix is None else force + self._drag_matrix.multiply(v)

@@ -1,4 +1,4 @@
-"""The one shape of time integrators: constants that a user chooses, and a stepper that each body gets of its own."""
+"""The interface of time integrators: the constants that a user chooses, and the stepper that each body owns."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 
 from continua.linalg import BlockMatrix, LinearSolver, SolverChoice, SolveReport
 from continua.solids import mass_kernels
-from continua.solids.constraints import Held
+from continua.solids.boundary_conditions.constraints import Pull
+from continua.solids.boundary_conditions.dirichlet import DirichletSet
 from continua.solids.damping import Damper
-from continua.solids.elements import Elements
-from continua.solids.handles import Pull
+from continua.solids.elements.base import Elements
 from continua.solids.integrators.linear_system import LinearSystem
 from continua.timestepping import SolveResult, VelocityProjection, VelocitySystem
 
-__all__ = ["Integrator", "Matter", "Outcome", "Solving", "StepInput", "Stepper"]
+__all__ = ["BodyState", "Integrator", "SolveCoroutine", "StepInput", "StepOutcome", "Stepper"]
 
-Solving = Generator[VelocitySystem | VelocityProjection, SolveResult, "Outcome"]
-"""The solution of a step: asks for what has to be solved, and returns how it went."""
+SolveCoroutine = Generator[VelocitySystem | VelocityProjection, SolveResult, "StepOutcome"]
+"""The solution of a step: yields the systems to be solved, and returns how it went."""
 
 
 @dataclass(frozen=True, eq=False)
-class Matter:
-    """A body's state and mass as an integrator sees them; a solve changes none of it.
+class BodyState:
+    """State and mass of a body; a solve does not change them.
 
     Attributes:
         x: Coefficients [m], shape [n, 3].
@@ -44,19 +44,19 @@ class Matter:
 
 @dataclass(frozen=True, eq=False)
 class StepInput:
-    """What one step acts on: time step [s], damping, external force [N], what is held, pulls.
+    """Input of one step: time step, damping, external force, Dirichlet conditions, springs.
 
     Attributes:
         dt: Time step [s].
         alpha: Damping by mass [1/s].
         beta: Damping by stiffness [s].
         force: External force [N], shape [n, 3].
-        held: What is held, with the mean velocities over the step that held components have to have.
-        follows_rotation: Whether the law does not see rotations; a linear one does, and its forces do not depend
-            on where the body is linearised.
-        constant_stiffness: Whether the stiffness is the same everywhere and for ever.
+        dirichlet: Dirichlet conditions, with the prescribed mean velocities over the step.
+        is_rotation_invariant: Whether the law is invariant under rotations; the linear law is not, and its force is
+            linear in the displacement.
+        constant_stiffness: Whether the stiffness does not depend on the state.
         pulls: Springs.
-        settled: Change of positions [m] at which Newton's iteration has arrived.
+        position_tolerance: Change of positions [m] at which Newton's iteration has converged.
         size: Size of the elements [m].
     """
 
@@ -64,17 +64,17 @@ class StepInput:
     alpha: float
     beta: float
     force: NDArray[np.float64]
-    held: Held
-    follows_rotation: bool
+    dirichlet: DirichletSet
+    is_rotation_invariant: bool
     constant_stiffness: bool
     pulls: tuple[Pull, ...]
-    settled: float = 0.0
+    position_tolerance: float = 0.0
     size: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a step was solved: the linear solves together, linearisations, contacts, and why it failed (or nothing)."""
+class StepOutcome:
+    """How a step was solved: sum of the linear solves, linearisations, contacts, and why it failed (or "")."""
 
     solve: SolveReport
     newton: int = 1
@@ -88,14 +88,14 @@ class Stepper:
     Attributes:
         positions: Coefficients after the solved step [n, 3].
         velocities: Velocities after the solved step [n, 3].
-        memory: What is carried from step to step besides positions and velocities; part of a body's state.
-        retries: Whether a step that fails is done again in parts.
-        damper: Damping that turns with the elements, or None.
-        system: Fills the matrix and tells the solver.
+        history: Arrays carried from step to step besides positions and velocities; part of a body's state.
+        retries: Whether a step that fails is repeated in substeps.
+        damper: Corotated damping, or None.
+        system: Fills the matrix and updates the solver.
     """
 
-    when: ClassVar[float] = 0.0
-    """Moment of a step at which loads that change with time are taken: 0 is its start, 1/2 its middle."""
+    load_time_fraction: ClassVar[float] = 0.0
+    """Fraction of the step at which time-dependent loads are evaluated: 0 is its start, 1/2 its middle."""
 
     def __init__(self, elements: Elements, solver: LinearSolver) -> None:
         n = elements.node_count
@@ -104,86 +104,88 @@ class Stepper:
         self.matrix = BlockMatrix(elements.pattern)
         self.positions = np.zeros((n, 3))
         self.velocities = np.zeros((n, 3))
-        self.memory: dict[str, NDArray] = {}
+        self.history: dict[str, NDArray] = {}
         if isinstance(solver, SolverChoice):
-            self.memory["solver"] = solver.memory
+            self.history["solver"] = solver.memory
         self.retries = True
         self.damper: Damper | None = None
         solver.setup(self.matrix)
         self.system = LinearSystem(elements, self.matrix, solver)
 
     def restart(self, velocities: NDArray[np.float64]) -> None:
-        """Forget the past: the body moves with `velocities` now, for another reason than its steps."""
+        """Clear the history: the velocities were set from outside."""
 
-    def learnt(self) -> NDArray[np.float64] | None:
-        """Return what an automatic choice of the solver has learnt, to give to `unlearn`."""
+    def solver_memory(self) -> NDArray[np.float64] | None:
+        """Return the statistics of an automatic solver choice, for `restore_solver_memory`."""
         return self.solver.memory.copy() if isinstance(self.solver, SolverChoice) else None
 
-    def unlearn(self, learnt: NDArray[np.float64] | float | None = 0.0) -> None:
-        """Let an automatic choice of the solver know no more than this; without it, start anew."""
-        if isinstance(self.solver, SolverChoice) and learnt is not None:
-            self.solver.memory[:] = learnt
+    def restore_solver_memory(self, solver_memory: NDArray[np.float64] | float | None = 0.0) -> None:
+        """Reset the statistics of an automatic solver choice; by default clear them."""
+        if isinstance(self.solver, SolverChoice) and solver_memory is not None:
+            self.solver.memory[:] = solver_memory
 
     def material_changed(self) -> None:
-        """Forget what follows from the material."""
-        self.system.forget()
+        """Invalidate everything that depends on the material."""
+        self.system.invalidate()
 
-    def stable_dt(self, matter: Matter, damping: tuple[float, float], pulls: Sequence[Pull]) -> float:
+    def stable_dt(self, state: BodyState, damping: tuple[float, float], pulls: Sequence[Pull]) -> float:
         """Return the longest stable step [s]."""
         return inf
 
-    def parts(self, matter: Matter, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]) -> int:
-        """Return into how many parts stability cuts a step of dt [s]."""
+    def substep_count(
+        self, state: BodyState, dt: float, damping: tuple[float, float], pulls: Sequence[Pull]
+    ) -> int:
+        """Return the number of substeps that stability requires in a step of dt [s]."""
         return 1
 
-    def solve(self, matter: Matter, step: StepInput) -> Solving:
-        """Fill `positions` and `velocities`; nothing else that counts changes before `accept`."""
+    def solve(self, state: BodyState, step: StepInput) -> SolveCoroutine:
+        """Fill `positions` and `velocities`; the state changes in `accept` only."""
         raise TypeError(f"{type(self).__name__} has no step")
 
-    def accept(self, matter: Matter) -> None:
-        """Take the solved step over."""
-        matter.x[:] = self.positions
-        matter.v[:] = self.velocities
+    def accept(self, state: BodyState) -> None:
+        """Commit the solved step to the state."""
+        state.x[:] = self.positions
+        state.v[:] = self.velocities
 
     def reactions(self) -> NDArray[np.float64]:
-        """Return the force [N] that held the nodes in the last step, shape [n, 3]."""
+        """Return the reaction forces [N] of the last step, shape [n, 3]."""
         raise TypeError(f"{type(self).__name__} has no reactions")
 
-    def give(self, load: NDArray[np.float64], dt: float) -> NDArray[np.float64] | None:
-        """Return how far a small extra load [N], shape [n, 3], moves the nodes [m] in a step of dt [s] like the last.
+    def compliance_response(self, load: NDArray[np.float64], dt: float) -> NDArray[np.float64] | None:
+        """Return the displacement [m] that a small extra load [N] [n, 3] adds in a step of dt [s] like the last.
 
-        None if the method does not know.
+        None if the method cannot tell.
         """
         return None
 
-    def inverse_masses(self, matter: Matter, step: StepInput) -> NDArray[np.float64]:
-        """Return the inverse lumped masses [1/kg] of what is free, shape [n, 9]."""
-        inverse = np.zeros((len(matter.x), 9))
-        inverse[:, ::4] = (1.0 / matter.node_mass)[:, None]
-        inverse[step.held.fixed == 1] = 0.0
-        partly = np.flatnonzero(step.held.fixed == 2)
-        if len(partly) and step.held.projections is not None:
-            free = step.held.projections[partly][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]]
-            inverse[partly] = free / matter.node_mass[partly, None]
+    def inverse_masses(self, state: BodyState, step: StepInput) -> NDArray[np.float64]:
+        """Return the inverse lumped masses [1/kg] of the free components, shape [n, 9]."""
+        inverse = np.zeros((len(state.x), 9))
+        inverse[:, ::4] = (1.0 / state.node_mass)[:, None]
+        inverse[step.dirichlet.fixed == 1] = 0.0
+        partly = np.flatnonzero(step.dirichlet.fixed == 2)
+        if len(partly) and step.dirichlet.projections is not None:
+            free = step.dirichlet.projections[partly][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]]
+            inverse[partly] = free / state.node_mass[partly, None]
         return inverse
 
     def mass_times(
-        self, matter: Matter, x: NDArray[np.float64], out: NDArray[np.float64]
+        self, state: BodyState, x: NDArray[np.float64], out: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Set `out` to M x and return it."""
         p = self.elements.pattern
-        mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, matter.mass, x, out)
+        mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, state.mass, x, out)
         return out
 
 
 @dataclass(frozen=True)
 class Integrator:
-    """How a body is advanced in time: the constants of a method. Each body makes its own `stepper` of it."""
+    """A time integration method and its constants. Each body makes its own `stepper` from it."""
 
     name: ClassVar[str]
     lumped: ClassVar[bool] = False
-    """Whether the method needs all mass at the nodes."""
+    """Whether the method needs lumped mass."""
 
     def stepper(self, elements: Elements, solver: LinearSolver) -> Stepper:
-        """Return what steps a body with these elements."""
+        """Return the stepper of a body with these elements."""
         raise TypeError(f"{type(self).__name__} has no stepper")

@@ -1,8 +1,8 @@
-"""The linear system of a body's steps: filled at every step, or kept where the stiffness is constant.
+"""The linear system of a body's steps: assembled at every step, or reused where the stiffness is constant.
 
-Under the linear law the elastic force is K (x - X) with the same K for ever. The matrix of a step then changes only
-when its factors do (the time step, damping), the material, or what springs, contacts and turning damping add to it. As
-long as nothing does, the solver keeps its levels or its factor, and a step costs one product for the right-hand side.
+Under the linear law the elastic force is K (x - X) with constant K. The matrix of a step then changes only with its
+coefficients (time step, damping), the material, and the terms of springs, contacts and corotated damping. While none of
+these change, the solver keeps its hierarchy or factorisation, and a step costs one product for the right-hand side.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from continua.linalg import BlockMatrix, LinearSolver
 from continua.numerics.stages import timed
-from continua.solids import linear_kernels
-from continua.solids.elements import Elements, System
+from continua.solids import constant_stiffness_kernels
+from continua.solids.elements.base import AssembledSystem, Elements
 
 __all__ = ["LinearSystem"]
 
 
 class LinearSystem:
-    """Fills the matrix and the right-hand side of steps and tells the solver, neither more often than it has to.
+    """Fills the matrix and the right-hand side of steps and updates the solver, only as often as needed.
 
     Args:
         elements: The body's elements.
@@ -32,8 +32,8 @@ class LinearSystem:
     def __init__(self, elements: Elements, matrix: BlockMatrix, solver: LinearSolver) -> None:
         self._elements, self._matrix, self._solver = elements, matrix, solver
         self._stiffness: BlockMatrix | None = None
-        self._filled: Hashable | None = None  # what the matrix holds; None where that may change at any time
-        self._told: tuple[NDArray[np.uint8], NDArray[np.float64] | None] | None = None
+        self._contents: Hashable | None = None  # key of the matrix contents; None if unknown
+        self._solver_input: tuple[NDArray[np.uint8], NDArray[np.float64] | None] | None = None
         self._both = np.zeros((0, 8))
 
     @property
@@ -41,32 +41,34 @@ class LinearSystem:
         """The stiffness matrix [N/m] where it is constant and known."""
         return self._stiffness
 
-    def forget(self) -> None:
-        """The material has changed: take nothing as known."""
+    def invalidate(self) -> None:
+        """Discard everything: the material has changed."""
         self._stiffness = None
-        self.forget_matrix()
+        self.invalidate_matrix()
 
-    def forget_matrix(self) -> None:
-        """Somebody else has filled the matrix or told the solver something."""
-        self._filled = self._told = None
+    def invalidate_matrix(self) -> None:
+        """Assume nothing about the matrix and the solver: other code has changed them."""
+        self._contents = self._solver_input = None
 
-    def forget_solver(self) -> None:
-        """Somebody else has told the solver something; the matrix is as it was."""
-        self._told = None
+    def invalidate_solver(self) -> None:
+        """Assume nothing about the solver: other code has updated it. The matrix is unchanged."""
+        self._solver_input = None
 
     @timed("assembly")
-    def fill(self, system: System, x: NDArray[np.float64], constant: bool, addition: Hashable | None) -> bool:
-        """Fill the system of elements at x; returns whether its matrix is new and lacks the addition.
+    def fill(
+        self, system: AssembledSystem, x: NDArray[np.float64], constant: bool, addition: Hashable | None
+    ) -> bool:
+        """Fill the system of elements at x; return whether its matrix is new and lacks the addition.
 
         Args:
             system: The system; its matrix is the one of all steps.
             x: Coefficients [m], shape [n, 3].
             constant: Whether the stiffness does not depend on x.
-            addition: What the caller adds to a new matrix: equal for equal additions, None for one of its own kind.
+            addition: Key of what the caller adds to a new matrix: equal for equal additions, None if it always changes.
         """
         elements = self._elements
         if not constant:
-            self.forget()
+            self.invalidate()
             elements.update(x)
             elements.assemble(system)
             system.matrix.positions = x
@@ -76,38 +78,40 @@ class LinearSystem:
         else:
             elements.count_inverted(x)
         p = elements.pattern
-        linear_kernels.momentum.pick(p.parallel)(
+        constant_stiffness_kernels.momentum.pick(p.parallel)(
             p.indptr, p.indices, self._stiffness.blocks, system.mass, x, elements.rest_positions, self._both,
             system.velocities, system.load, system.dt, system.rhs,
         )  # fmt: skip
         contents = None if addition is None else (system.c_mass, system.c_stiffness, addition)
-        if contents is not None and contents == self._filled:
+        if contents is not None and contents == self._contents:
             return False
-        linear_kernels.combine.pick(p.parallel)(
+        constant_stiffness_kernels.combine.pick(p.parallel)(
             self._stiffness.blocks, system.mass, system.c_mass, system.c_stiffness, self._matrix.blocks
         )
-        self._filled, self._told = contents, None
+        self._contents, self._solver_input = contents, None
         return True
 
     @timed("preconditioner")
-    def tell_solver(self, fixed: NDArray[np.uint8], projections: NDArray[np.float64] | None) -> None:
-        """Let the solver take over the matrix and what is held, if any of it is new; see `LinearSolver.update`."""
-        if self._told is not None:
-            before, directions = self._told
+    def update_solver(self, fixed: NDArray[np.uint8], projections: NDArray[np.float64] | None) -> None:
+        """Update the solver if the matrix or the Dirichlet conditions are new; see `LinearSolver.update`."""
+        if self._solver_input is not None:
+            before, directions = self._solver_input
             same = projections is directions is None or (
                 projections is not None and directions is not None and np.array_equal(projections, directions)
             )
             if same and np.array_equal(fixed, before):
                 return
         self._solver.update(self._matrix, fixed, projections)
-        self._told = None
-        if self._filled is not None:
-            self._told = (fixed.copy(), None if projections is None else projections.copy())
+        self._solver_input = None
+        if self._contents is not None:
+            self._solver_input = (fixed.copy(), None if projections is None else projections.copy())
 
-    def _constant_stiffness(self, system: System, x: NDArray[np.float64]) -> BlockMatrix:
+    def _constant_stiffness(self, system: AssembledSystem, x: NDArray[np.float64]) -> BlockMatrix:
         stiffness = BlockMatrix(self._elements.pattern)
         self._both = np.zeros((len(x), 8))
         zero = np.zeros_like(x)
         self._elements.update(x)
-        self._elements.assemble(System(stiffness, zero.copy(), system.mass, 0.0, 1.0, 0.0, zero, zero))
+        self._elements.assemble(
+            AssembledSystem(stiffness, zero.copy(), system.mass, 0.0, 1.0, 0.0, zero, zero)
+        )
         return stiffness

@@ -1,10 +1,10 @@
-"""Newmark's method: second order, and with its usual constants no damping of its own (Georgii 2007, G10).
+"""Newmark's method: second order, and with its usual constants free of numerical damping (Georgii 2007, G10).
 
     x+ = x + dt v + dt^2 ((1/2 - beta) a + beta a+),     v+ = v + dt ((1 - gamma) a + gamma a+),
     M a+ + C v+ + f(x+) = f_ext,
 
-with a from the same balance at the start of the step, so that loads, pins and constants may change between steps. With
-w = (x+ - x)/dt as the unknown this is
+with a from the equation of motion at the start of the step, so that loads, pins and constants may change between
+steps. With w = (x+ - x)/dt as the unknown this is
 
     (M + gamma dt C) w + beta dt f(x + dt w)
         = M v + dt (1/2 - beta) M a + beta dt f_ext + dt (gamma - beta) C v - dt^2 (beta - gamma/2) C a,
@@ -22,28 +22,28 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.linalg import PCG, BlockMatrix, LinearSolver
 from continua.solids import mass_kernels
-from continua.solids.elements import Elements
+from continua.solids.elements.base import Elements
 from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, ImplicitStepper
-from continua.solids.integrators.integrator import Matter, Solving, StepInput
-from continua.solids.integrators.rigid import rigid_motion
-from continua.solids.integrators.supports import add_pull_forces
+from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput
+from continua.solids.integrators.momentum_correction import rigid_motion
+from continua.solids.integrators.spring_terms import add_pull_forces
 from continua.timestepping import VelocityProjection
 from continua.values import isfinite
 
 __all__ = ["Newmark"]
 
-_INVERSE_MASS = 1e-10  # how exactly accelerations are solved for
+_ACCELERATION_RTOL = 1e-10
 
 
 @dataclass(frozen=True)
 class Newmark(ImplicitIntegrator):
-    """Newmark's implicit method, by default with average acceleration: second order, keeps energy.
+    """Newmark's implicit method, by default with average acceleration: second order, conserves energy.
 
     Attributes:
-        newton: Most Newton iterations a step; a body of the law `Linear` needs one only.
+        newton: Maximum number of Newton iterations per step; the law `Linear` needs one.
         beta: Weight of the new acceleration in the positions.
-        gamma: Weight of the new acceleration in the velocities. Above 1/2 fast motion is damped, the method is of
-            first order then, and beta = (gamma + 1/2)^2 / 4 damps it most.
+        gamma: Weight of the new acceleration in the velocities. Above 1/2 fast motion is damped and the method is of
+            first order; beta = (gamma + 1/2)^2 / 4 damps it most.
     """
 
     name = "newmark"
@@ -60,37 +60,37 @@ class Newmark(ImplicitIntegrator):
             )
 
     def stepper(self, elements: Elements, solver: LinearSolver) -> NewmarkStepper:
-        """Return what steps a body with these elements."""
+        """Return the stepper of a body with these elements."""
         return NewmarkStepper(elements, solver, self)
 
 
 class NewmarkStepper(ImplicitStepper):
-    """One body's Newmark steps; remembers the mean velocities of the last two steps to start solves from."""
+    """Newmark steps of one body; keeps the mean velocities of the last two steps for the initial guess."""
 
-    when = 0.5
+    load_time_fraction = 0.5
 
     def __init__(self, elements: Elements, solver: LinearSolver, method: Newmark) -> None:
         super().__init__(elements, solver, method.newton)
         n = elements.node_count
         self.beta, self.gamma = method.beta, method.gamma
         self._before = np.zeros((2, n, 3))
-        self.memory["velocities_before"] = self._before
+        self.history["velocities_before"] = self._before
         self._v = np.zeros((n, 3))
         self._acceleration = np.zeros((n, 3))
         self._mass_v = np.zeros((n, 3))
         self._needs_acceleration = 2.0 * self.beta != self.gamma
         self._mass_matrix: BlockMatrix | None = None
-        self._mass_solver = PCG(rtol=_INVERSE_MASS)
+        self._mass_solver = PCG(rtol=_ACCELERATION_RTOL)
 
     def restart(self, velocities: NDArray[np.float64]) -> None:
         """Start solves from these velocities."""
         self._before[:] = velocities
 
-    def solve(self, matter: Matter, step: StepInput) -> Solving:
+    def solve(self, state: BodyState, step: StepInput) -> SolveCoroutine:
         """Fill `positions` and `velocities`."""
         dt, beta, gamma = step.dt, self.beta, self.gamma
-        self._v[:] = matter.v
-        if step.held.any:
+        self._v[:] = state.v
+        if step.dirichlet.any:
             self._start_driven(step)
         np.multiply(step.force, beta * dt, out=self.load)
         np.subtract(self._before[0], self._before[1], out=self.solved)
@@ -100,41 +100,43 @@ class NewmarkStepper(ImplicitStepper):
         equation = Equation(
             1.0 + gamma * dt * step.alpha, beta * dt * dt + damping, beta * dt, damping, gamma * dt
         )
-        outcome = yield from self.solve_motion(matter, self._v, step, equation, 0.5 * dt)
+        outcome = yield from self.solve_motion(state, self._v, step, equation, 0.5 * dt)
         self._finish(step)
         if self.contact is not None:
-            yield self._meet_again(matter, step)
-        elif not step.held.any and not step.pulls:
-            for _ in range(2):  # the correction moves the middle of the step, about which it counts torque
-                self._keep_momentum(matter, step)
-        mass_kernels.move.pick(self.matrix.pattern.parallel)(matter.x, self.solved, dt, self.positions)
+            yield self._correct_contact_velocities(state, step)
+        elif not step.dirichlet.any and not step.pulls:
+            for _ in range(2):  # the correction moves the midpoint of the step, about which torque is taken
+                self._correct_momentum(state, step)
+        mass_kernels.advance_positions.pick(self.matrix.pattern.parallel)(
+            state.x, self.solved, dt, self.positions
+        )
         return outcome
 
     def _start_driven(self, step: StepInput) -> None:
-        """Give held components the velocities at the start that say how their inertia acts on their neighbours.
+        """Set the initial velocities of driven components so that their inertia is second order accurate.
 
-        The equation takes dt/4 (a + a+) from w - v. A driven node's acceleration in the middle of the step follows from
-        its mean velocities in this step and the two before, and that makes v second order too.
+        The equation takes dt/4 (a + a+) from w - v. A driven node's acceleration at the midpoint follows from its mean
+        velocities in this step and the two before.
         """
         driven = self._v.copy()
-        step.held.impose(driven)
+        step.dirichlet.apply(driven)
         driven *= 0.25
         driven += self._before[0] - 0.25 * self._before[1]
         driven -= self._v
-        self._v += driven - step.held.free_part(driven)
+        self._v += driven - step.dirichlet.project_free(driven)
 
-    def accept(self, matter: Matter) -> None:
-        """Take the step over, and remember its mean velocities."""
+    def accept(self, state: BodyState) -> None:
+        """Commit the step and keep its mean velocities."""
         self._before[1] = self._before[0]
         self._before[0] = self.solved
-        super().accept(matter)
+        super().accept(state)
 
     def complete(
-        self, matter: Matter, velocities: NDArray[np.float64], step: StepInput, equation: Equation
+        self, state: BodyState, velocities: NDArray[np.float64], step: StepInput, equation: Equation
     ) -> None:
-        """Add the part of the old acceleration."""
+        """Add the terms of the old acceleration."""
         dt, beta, gamma = step.dt, self.beta, self.gamma
-        mass_v = self.mass_times(matter, velocities, self._mass_v)
+        mass_v = self.mass_times(state, velocities, self._mass_v)
         drag = step.alpha * mass_v  # C v
         if step.beta > 0.0:
             drag += step.beta * self.stiffness_times(velocities, mass_v, equation)
@@ -145,11 +147,11 @@ class NewmarkStepper(ImplicitStepper):
         balance *= -1.0 / equation.c_force
         balance += step.force
         balance -= drag
-        add_pull_forces(step.pulls, matter.x, 1.0, balance)
+        add_pull_forces(step.pulls, state.x, 1.0, balance)
         self.rhs += dt * (0.5 - beta) * balance + dt * (gamma - beta) * drag
         if self._needs_acceleration:
-            a = self._solve_acceleration(matter, step, balance)
-            drag = step.alpha * self.mass_times(matter, a, self.work)
+            a = self._solve_acceleration(state, step, balance)
+            drag = step.alpha * self.mass_times(state, a, self.work)
             if step.beta > 0.0:
                 drag += step.beta * self.stiffness_times(a, self.work, equation)
             if self.drag is not None:
@@ -157,18 +159,18 @@ class NewmarkStepper(ImplicitStepper):
             self.rhs -= dt * dt * (beta - 0.5 * gamma) * drag
 
     def _solve_acceleration(
-        self, matter: Matter, step: StepInput, balance: NDArray[np.float64]
+        self, state: BodyState, step: StepInput, balance: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return a with M a = `balance` where the body is free; held components change as they have to."""
+        """Return a with M a = `balance` for free components; fixed ones follow from the prescribed velocities."""
         if self._mass_matrix is None:
             self._mass_matrix = BlockMatrix(self.matrix.pattern)
             self._mass_solver.setup(self._mass_matrix)
-        self._mass_matrix.blocks[:, ::4] = matter.mass[:, None]
+        self._mass_matrix.blocks[:, ::4] = state.mass[:, None]
         a = self._acceleration
-        np.subtract(step.held.prescribed, self._v, out=a)
+        np.subtract(step.dirichlet.prescribed, self._v, out=a)
         a *= 2.0 / step.dt
-        a -= step.held.free_part(a)
-        self._mass_solver.update(self._mass_matrix, step.held.fixed, step.held.projections)
+        a -= step.dirichlet.project_free(a)
+        self._mass_solver.update(self._mass_matrix, step.dirichlet.fixed, step.dirichlet.projections)
         self._mass_solver.solve(balance, a)
         return a
 
@@ -180,34 +182,34 @@ class NewmarkStepper(ImplicitStepper):
         v += self._v
         if self._needs_acceleration:
             v += step.dt * (1.0 - 0.5 * ratio) * self._acceleration
-        step.held.impose(v)
+        step.dirichlet.apply(v)
 
-    def _meet_again(self, matter: Matter, step: StepInput) -> VelocityProjection:
-        """Ask contacts about the velocities: what they did to w acts in the second half only as far as it has to.
+    def _correct_contact_velocities(self, state: BodyState, step: StepInput) -> VelocityProjection:
+        """Request contact velocities: remove the second half of the contact impulse and project again.
 
-        A node that hits stays there instead of bouncing with all its speed.
+        Without it a node that hits would bounce back with its full speed.
         """
         assert self.contact is not None
-        inverse = self.inverse_masses(matter, step)
+        inverse = self.inverse_masses(state, step)
         factor = self.gamma / self.beta - 1.0
         self.velocities -= factor * np.einsum("nij,nj->ni", inverse.reshape(-1, 3, 3), self.contact.impulse)
         return VelocityProjection(self.velocities, inverse)
 
-    def _keep_momentum(self, matter: Matter, step: StepInput) -> None:
-        """Add the rigid motion that leaves the elastic forces without net force and torque over the step.
+    def _correct_momentum(self, state: BodyState, step: StepInput) -> None:
+        """Add the rigid motion that restores momentum and angular momentum over the step.
 
-        The angular momentum changes by the torque about the positions in the middle of the step.
+        Torques are taken about the positions at the midpoint of the step.
         """
         dt, gain = step.dt, 1.0 + step.dt * step.alpha * self.gamma
         np.multiply(self.velocities, gain, out=self.work)
-        self.work -= (1.0 - dt * step.alpha * (1.0 - self.gamma)) * matter.v
-        impulse = self.mass_times(matter, self.work, self._mass_v)
+        self.work -= (1.0 - dt * step.alpha * (1.0 - self.gamma)) * state.v
+        impulse = self.mass_times(state, self.work, self._mass_v)
         impulse -= dt * step.force
-        if step.held.projections is not None:
-            impulse = step.held.free_part(impulse)
-        middle = matter.x + (0.5 * dt) * self.solved
-        self.mass_times(matter, middle, self.work)
+        if step.dirichlet.projections is not None:
+            impulse = step.dirichlet.project_free(impulse)
+        middle = state.x + (0.5 * dt) * self.solved
+        self.mass_times(state, middle, self.work)
         none = np.zeros((0, 3)), np.zeros((0, 3, 3))
-        change = rigid_motion(matter, middle, self.work, impulse, gain, step.follows_rotation, *none)
+        change = rigid_motion(state, middle, self.work, impulse, gain, step.is_rotation_invariant, *none)
         self.velocities += change
         self.solved += (self.beta / self.gamma) * change

@@ -2,14 +2,14 @@
 
     v' = v + dt/2 a(x, v')                   a half step of implicit Euler, with contact
     x+ = x + dt v'
-    v'' = v + dt/2 a((x + x+)/2, v'')        another one, pushed by the same contacts
+    v'' = v + dt/2 a((x + x+)/2, v'')        another one, with the same contact impulses
     v+ = 2 v'' - v                           both together are the trapezoidal rule
-    contacts hold v+ where it leads into a shape, with friction
+    contacts project v+, with friction
 
-In the thesis contact acts between the two solves, node by node; here the first solve has it as a constraint, so that
-nodes that touch feel each other through the body. Constant acceleration is exact, and without damping it is the scheme
-of central differences: energy is kept on average up to omega dt = 2, with omega the highest frequency. Damping c =
-alpha + beta omega^2 only makes that limit longer: dt = (c + sqrt(c^2 + 4 omega^2))/omega^2. Mass is lumped, as in the
+In the thesis contact acts between the two solves, node by node; here it is a constraint of the first solve, so that
+contacts are coupled through the body. Constant acceleration is exact, and without damping it is the scheme of central
+differences: energy is conserved on average up to omega dt = 2, with omega the highest frequency. Damping c =
+alpha + beta omega^2 raises that limit: dt = (c + sqrt(c^2 + 4 omega^2))/omega^2. Mass is lumped, as in the
 thesis.
 """
 
@@ -23,35 +23,35 @@ from numpy.typing import NDArray
 
 from continua.linalg import LinearSolver, SolveReport
 from continua.solids import mass_kernels
-from continua.solids.elements import Elements, System
-from continua.solids.integrators.explicit import LimitedIntegrator, LimitedStepper
-from continua.solids.integrators.integrator import Matter, Outcome, Solving, StepInput
-from continua.solids.integrators.supports import add_pull_forces
+from continua.solids.elements.base import AssembledSystem, Elements
+from continua.solids.integrators.explicit import ConditionallyStableIntegrator, ConditionallyStableStepper
+from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput, StepOutcome
+from continua.solids.integrators.spring_terms import add_pull_forces
 from continua.timestepping import SolveResult, VelocityProjection, VelocitySystem
 
 __all__ = ["SemiImplicit"]
 
 
 @dataclass(frozen=True)
-class SemiImplicit(LimitedIntegrator):
+class SemiImplicit(ConditionallyStableIntegrator):
     """The integrator of Irving (2007): elastic forces explicit, damping implicit, exact friction on fixed shapes.
 
-    For bodies that are strongly damped and slide or stick on obstacles.
+    For strongly damped bodies that slide or stick on obstacles.
 
     Attributes:
-        substeps: Whether a step above the stability limit is cut into parts below it; otherwise it is done as it
+        substeps: Whether a step above the stability limit is divided into stable substeps; otherwise it is done as it
             is, and most likely fails.
     """
 
     name = "semi_implicit"
 
     def stepper(self, elements: Elements, solver: LinearSolver) -> SemiImplicitStepper:
-        """Return what steps a body with these elements."""
+        """Return the stepper of a body with these elements."""
         return SemiImplicitStepper(elements, solver, self.substeps)
 
 
-class SemiImplicitStepper(LimitedStepper):
-    """One body's steps by Irving's integrator."""
+class SemiImplicitStepper(ConditionallyStableStepper):
+    """Semi-implicit steps of one body."""
 
     def __init__(self, elements: Elements, solver: LinearSolver, substeps: bool) -> None:
         super().__init__(elements, solver, substeps)
@@ -68,29 +68,29 @@ class SemiImplicitStepper(LimitedStepper):
         damping = alpha + beta * square
         return (damping + sqrt(damping * damping + 4.0 * square)) / square
 
-    def solve(self, matter: Matter, step: StepInput) -> Solving:
+    def solve(self, state: BodyState, step: StepInput) -> SolveCoroutine:
         """Fill `positions` and `velocities`."""
-        dt, held = step.dt, step.held
+        dt, dirichlet = step.dt, step.dirichlet
         self._dt = dt
         np.multiply(step.force, 0.5 * dt, out=self._load)
         start = self._start
-        start[:] = matter.v
-        held.impose(start)
-        start += matter.v
-        start *= 0.5  # the velocity of a driven node at the start: the mean of those before and after
+        start[:] = state.v
+        dirichlet.apply(start)
+        start += state.v
+        start *= 0.5  # initial velocity of a driven node: the mean of those before and after
         half = self._half
         half[:] = start
-        first = yield self._half_step(matter, step, matter.x, start, None)
-        mass_kernels.move.pick(self.matrix.pattern.parallel)(matter.x, half, dt, self.positions)
+        first = yield self._half_step(state, step, state.x, start, None)
+        mass_kernels.advance_positions.pick(self.matrix.pattern.parallel)(state.x, half, dt, self.positions)
         contact = first.contact
-        middle = 0.5 * (matter.x + self.positions)
+        middle = 0.5 * (state.x + self.positions)
         half[:] = start
-        second = yield self._half_step(matter, step, middle, start, first)
+        second = yield self._half_step(state, step, middle, start, first)
         np.multiply(half, 2.0, out=self.velocities)
         self.velocities -= start
-        held.impose(self.velocities)
+        dirichlet.apply(self.velocities)
         if contact is not None:
-            inverse = self.inverse_masses(matter, step)
+            inverse = self.inverse_masses(state, step)
             self.velocities -= np.einsum("nij,nj->ni", inverse.reshape(-1, 3, 3), contact.impulse)
             yield VelocityProjection(self.velocities, inverse)
         one, other = first.report, second.report
@@ -100,29 +100,29 @@ class SemiImplicitStepper(LimitedStepper):
             one.converged and other.converged,
             warnings=one.warnings + other.warnings,
         )
-        return Outcome(solve, 2, 0 if contact is None else contact.count, first.failure)
+        return StepOutcome(solve, 2, 0 if contact is None else contact.count, first.failure)
 
     def reactions(self) -> NDArray[np.float64]:
-        """Return the force [N] that held the nodes in the last step, shape [n, 3]."""
+        """Return the reaction forces [N] of the last step, shape [n, 3]."""
         return (self.matrix.multiply(self._half) - self._rhs) / (0.5 * self._dt)
 
     def _half_step(
         self,
-        matter: Matter,
+        state: BodyState,
         step: StepInput,
         x: NDArray[np.float64],
         v: NDArray[np.float64],
-        met: SolveResult | None,
+        previous: SolveResult | None,
     ) -> VelocitySystem:
-        """Ask for `_half` = v + dt/2 a(x, half): elastic forces at x, damping by the velocities looked for.
+        """Return the system of `_half` = v + dt/2 a(x, half): elastic forces at x, implicit damping.
 
-        Contacts that were `met` in the first half push the same in the second.
+        The second half gets the contact impulses of the `previous` one.
         """
         part = 0.5 * step.dt
-        system = System(
+        system = AssembledSystem(
             matrix=self.matrix,
             rhs=self._rhs,
-            mass=matter.mass,
+            mass=state.mass,
             c_mass=1.0 + part * step.alpha,
             c_stiffness=part * step.beta,
             dt=part,
@@ -133,14 +133,14 @@ class SemiImplicitStepper(LimitedStepper):
         if self.damper is not None:
             self.matrix.blocks += part * self.damper.at(x).blocks
         add_pull_forces(step.pulls, x, part, self._rhs)
-        step.held.impose(self._half)
-        held = step.held
-        if met is not None and met.contact is not None:
-            self._rhs += met.contact.impulse
-            self.system.forget_solver()
+        step.dirichlet.apply(self._half)
+        dirichlet = step.dirichlet
+        if previous is not None and previous.contact is not None:
+            self._rhs += previous.contact.impulse
+            self.system.invalidate_solver()
 
         def alone() -> SolveReport:
-            self.system.tell_solver(held.fixed, held.projections)
+            self.system.update_solver(dirichlet.fixed, dirichlet.projections)
             return self.solver.solve(self._rhs, self._half, self._load)
 
         return VelocitySystem(
@@ -148,11 +148,11 @@ class SemiImplicitStepper(LimitedStepper):
             self._rhs,
             self._half,
             self._load,
-            held.fixed,
-            held.projections,
+            dirichlet.fixed,
+            dirichlet.projections,
             self.solver,
             alone,
             None,
             part,
-            met is None,
+            previous is None,
         )

@@ -1,4 +1,4 @@
-"""How long an explicit step may be: the highest frequency of a body, by Lanczos' iteration.
+"""Stability limit of explicit steps: the highest frequency of a body, by Lanczos' iteration.
 
 Explicit steps are stable up to dt = 2/omega, where omega^2 is the largest eigenvalue of M^-1 K. The bound that is often
 printed, the shortest edge over the speed of sound, is too optimistic: on a regular lattice with lumped mass the true
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal
 
 from continua.linalg import BlockMatrix
-from continua.solids.elements import Elements, System
-from continua.solids.handles import Pull
-from continua.solids.integrators.supports import stiffen_pulls
+from continua.solids.boundary_conditions.constraints import Pull
+from continua.solids.elements.base import AssembledSystem, Elements
+from continua.solids.integrators.spring_terms import stiffen_pulls
 
 __all__ = ["highest_frequency"]
 
-_EXACT = 1e-4  # relative error of omega^2 at which the iteration ends
-_MOST = 300
+_RTOL = 1e-4  # relative error of omega^2 at which the iteration ends
+_MAX_ITERATIONS = 300
 
 
 def highest_frequency(
@@ -32,9 +32,9 @@ def highest_frequency(
     node_mass: NDArray[np.float64],
     pulls: Sequence[Pull],
 ) -> float:
-    """Return the highest angular frequency [rad/s] of a body with lumped mass at x, if nothing were held.
+    """Return the highest angular frequency [rad/s] of a body with lumped mass at x, without constraints.
 
-    Pins can only lower it. The value is one that no frequency exceeds by more than the iteration's tolerance.
+    Pins can only lower it. The value is an upper bound up to the tolerance of the iteration.
 
     Args:
         elements: The body's elements, moved to x.
@@ -46,7 +46,7 @@ def highest_frequency(
     rhs, zero = np.zeros_like(x), np.zeros_like(x)
     matrix = BlockMatrix(elements.pattern)
     elements.update(x)
-    elements.assemble(System(matrix, rhs, mass, 0.0, 1.0, 0.0, zero, zero))
+    elements.assemble(AssembledSystem(matrix, rhs, mass, 0.0, 1.0, 0.0, zero, zero))
     stiffen_pulls(matrix, pulls, 1.0)
     root = 1.0 / np.sqrt(node_mass)[:, None]
     q = np.random.default_rng(0).normal(size=x.shape)
@@ -55,7 +55,7 @@ def highest_frequency(
     diagonal: list[float] = []
     off: list[float] = []
     value = bound = 0.0
-    for iteration in range(min(_MOST, x.size)):
+    for iteration in range(min(_MAX_ITERATIONS, x.size)):
         z = root * matrix.multiply(np.ascontiguousarray(root * q))
         alpha = float(np.vdot(q, z))
         z -= alpha * q + beta * before
@@ -65,7 +65,7 @@ def highest_frequency(
             last = len(diagonal) - 1
             values, vectors = eigh_tridiagonal(diagonal, off, select="i", select_range=(last, last))
             value, bound = float(values[0]), beta * abs(float(vectors[-1, 0]))
-            if not bound > _EXACT * value:
+            if not bound > _RTOL * value:
                 break
         off.append(beta)
         before, q = q, z / beta

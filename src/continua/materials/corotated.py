@@ -1,0 +1,51 @@
+"""Corotated elasticity: small strain in the rotated frame, robust through inversion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from continua.materials.law import Law
+from continua.materials.registry import constant, law_function, register
+
+__all__ = ["Corotated", "principal"]
+
+
+@law_function
+def principal(f0, f1, f2, p):
+    """Return energy, gradient and Hessian (00, 11, 22, 01, 02, 12) in the principal stretches."""
+    lam, mu = p[0], p[1]
+    d0, d1, d2 = f0 - 1.0, f1 - 1.0, f2 - 1.0
+    t = lam * (d0 + d1 + d2)
+    k = 2.0 * mu + lam
+    energy = mu * (d0 * d0 + d1 * d1 + d2 * d2) + 0.5 * t * (d0 + d1 + d2)
+    return energy, (2.0 * mu * d0 + t, 2.0 * mu * d1 + t, 2.0 * mu * d2 + t), (k, k, k, lam, lam, lam)
+
+
+@register(
+    "corotated",
+    title="Corotated linear elasticity",
+    summary="Linear elasticity in the rotated frame of each element, for large rotations and bending.",
+)
+@dataclass(frozen=True)
+class Corotated(Law):
+    """Corotated strain with Hooke's law: energy mu |S - I|^2 + lambda/2 tr(S - I)^2, F = R S.
+
+    R is the proper rotation closest to F, also for an inverted element (then the smallest stretch is
+    negative, and the stress pushes the element back through its nearest face). For large rotations and moderate
+    strains: the default law of a soft body.
+
+    Attributes:
+        rotation: Deformation gradient that defines the rotation of a tetrahedron of order 2 or 3: "mean", its volume
+            mean, or "corner", that of its corners (Weber 2015). The mean leaves less spurious torque. Other elements
+            ignore it.
+    """
+
+    rotation: str = constant(
+        "mean",
+        "Deformation that defines the rotation of a tetrahedron of order 2 or 3: its mean, or that of its corners.",
+        choices=("mean", "corner"),
+    )
+
+    principal = principal
+    is_small_strain = True
+    is_rotation_invariant = True

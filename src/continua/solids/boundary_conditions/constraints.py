@@ -1,0 +1,142 @@
+"""Constraints and springs of a soft body (loads are in `solids.boundary_conditions.loads`).
+
+Each is an object in a list of the body; `remove()` takes it off again.
+"""
+
+from __future__ import annotations
+
+from math import inf, isnan
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.motion import Motion
+from continua.surroundings import as_vector
+from continua.values import isfinite
+
+if TYPE_CHECKING:
+    from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
+
+__all__ = ["BoundaryCondition", "Constraint", "Pull"]
+
+
+class BoundaryCondition:
+    """A constraint, load or spring of a body; it acts in the steps that start before `until` [s]."""
+
+    def __init__(self, body: BoundaryConditions, until: float = inf) -> None:
+        if isnan(until):
+            raise InputError("the time until which a boundary condition acts must be a number, not nan")
+        self._body: BoundaryConditions | None = body
+        self.until = float(until)
+
+    @property
+    def active(self) -> bool:
+        """Whether it is still attached to its body."""
+        return self._body is not None
+
+    def _attached(self) -> BoundaryConditions:
+        if self._body is None:
+            raise InputError(f"this {type(self).__name__.lower()} has been removed from its body")
+        return self._body
+
+    def remove(self) -> None:
+        """Detach it from the body; removing it twice is no error."""
+        if self._body is not None:
+            self._body._detach(self)
+            self._body = None
+
+
+class Constraint(BoundaryCondition):
+    """Nodes held at their rest positions or driven along a motion, in all directions or along one only.
+
+    Attributes:
+        nodes: The nodes, as indices.
+        motion: The motion, or None for fixed nodes.
+        direction: The only direction in which they are held or driven, a unit vector; None stands for all.
+    """
+
+    def __init__(
+        self,
+        body: BoundaryConditions,
+        nodes: NDArray[np.int32],
+        motion: Motion | None,
+        until: float = inf,
+        direction: NDArray[np.float64] | None = None,
+    ) -> None:
+        super().__init__(body, until)
+        self.nodes = nodes
+        self.motion = motion
+        self.direction = direction
+
+    def targets(self, time: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return where the nodes have to be at `time` [s]; with a direction, only that component counts."""
+        points = rest[self.nodes]
+        return points if self.motion is None else self.motion.at(time, points)
+
+    @property
+    def reactions(self) -> NDArray[np.float64]:
+        """The force [N] that holds each of the nodes, shape [k, 3], as of the last step or `settle`.
+
+        What other constraints exert on nodes that they share is in it. Zero before the first step.
+        """
+        forces = self._attached().reaction_forces()[self.nodes]
+        return forces if self.direction is None else np.outer(forces @ self.direction, self.direction)
+
+    @property
+    def reaction(self) -> NDArray[np.float64]:
+        """The total force [N] that this constraint exerts on the body, shape [3]."""
+        return self.reactions.sum(axis=0)
+
+    def moment(self, about: ArrayLike = (0.0, 0.0, 0.0)) -> NDArray[np.float64]:
+        """Return the total moment [N m] that this constraint exerts on the body about a point [m], shape [3]."""
+        arms = self._attached()._x[self.nodes] - as_vector(about, "the point of a moment")
+        return np.cross(arms, self.reactions).sum(axis=0)
+
+
+class Pull(BoundaryCondition):
+    """A spring from a point of the body to a target; set `target` to drag the body.
+
+    The point is a weighted mean of up to a few nodes. The spring acts implicitly, so it may be stiff.
+
+    Attributes:
+        nodes: The nodes that carry the point.
+        weights: Their weights, which sum to 1.
+        stiffness: Spring constant [N/m].
+    """
+
+    def __init__(
+        self,
+        body: BoundaryConditions,
+        nodes: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        target: ArrayLike,
+        stiffness: float,
+    ) -> None:
+        super().__init__(body)
+        if not (isfinite(stiffness) and stiffness > 0.0):
+            raise InputError(f"a pull's stiffness must be greater than 0 N/m, not {stiffness}")
+        self.nodes = nodes
+        self.weights = weights
+        self.stiffness = float(stiffness)
+        self.target = target
+
+    @property
+    def target(self) -> NDArray[np.float64]:
+        """Where the spring pulls to [m]."""
+        return self._target
+
+    @target.setter
+    def target(self, value: ArrayLike) -> None:
+        self._target = as_vector(value, "a pull's target")
+
+    @property
+    def point(self) -> NDArray[np.float64]:
+        """Where the held point of the body is now [m]."""
+        return self.weights @ self._attached()._x[self.nodes]
+
+    @property
+    def force(self) -> NDArray[np.float64]:
+        """The force on the body now [N]."""
+        return self.stiffness * (self.target - self.point)

@@ -1,0 +1,81 @@
+"""The materials of a body: one law, its constants, and parts with constants of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.materials import Law
+from continua.mesh import VolumeMesh
+from continua.solids.selection import Where, select_elements
+
+__all__ = ["ElementMaterials", "with_constants"]
+
+
+def with_constants(law: Law, changes: Mapping[str, Any]) -> Law:
+    """Return a law with some of its constants replaced; unknown constants are refused."""
+    names = [field.name for field in fields(law)]
+    for key in changes:
+        if key not in names:
+            raise InputError(
+                f"the law {type(law).__name__} has no constant '{key}'; it has {', '.join(names)}"
+            )
+    return replace(law, **changes)
+
+
+class ElementMaterials:
+    """The law of a body and the constants of its elements.
+
+    Args:
+        mesh: The body's mesh.
+        law: The law, with the constants of elements that are in no part.
+        parts: Pairs of a selection of elements and a material of the same law; later ones win.
+        body: Name of the body, for messages.
+    """
+
+    def __init__(self, mesh: VolumeMesh, law: Law, parts: Sequence[tuple[Where, Law]], body: str) -> None:
+        self.law = law
+        self._body = body
+        self._mesh = mesh
+        self.parts: list[tuple[NDArray[np.int32], Law]] = []
+        label = f"part of body '{body}'" if body else "part"
+        for where, part in parts:
+            if type(part) is not type(law):
+                raise InputError(
+                    f"a part must have the law of its body, {type(law).__name__}, not {type(part).__name__}"
+                )
+            self.parts.append((select_elements(where, mesh, label), part))
+        self._fill_element_constants()
+
+    def change(self, changes: dict[str, Any], part: int | None) -> None:
+        """Change constants by name, of one part or of the elements in no part."""
+        if part is None:
+            self.law = with_constants(self.law, changes)
+        elif 0 <= part < len(self.parts):
+            elements, law = self.parts[part]
+            self.parts[part] = (elements, with_constants(law, changes))
+        else:
+            raise InputError(f"body '{self._body}' has {len(self.parts)} parts, so no part {part}")
+        self._fill_element_constants()
+
+    def _fill_element_constants(self) -> None:
+        """Set `constants` [m, k] and `density` [kg/m3] of every element, and the mean `young` [Pa].
+
+        `has_zero_stiffness` is true if `young` is 0 in any element.
+        """
+        count = self._mesh.element_count
+        everywhere: NDArray[np.int32] = np.arange(count, dtype=np.int32)
+        self.constants = self.law.element_constants(everywhere)
+        self.density = np.full(count, self.law.density)
+        young = np.full(count, self.law.young)
+        for elements, law in self.parts:
+            self.constants[elements] = law.element_constants(elements)
+            self.density[elements] = law.density
+            young[elements] = law.young
+        self.young = float(np.average(young, weights=self._mesh.volumes))
+        self.has_zero_stiffness = bool((young == 0.0).any())

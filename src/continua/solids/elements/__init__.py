@@ -1,0 +1,21 @@
+"""Finite elements: shape functions, stiffness, forces and their assembly."""
+
+from continua.solids.elements.base import AssembledSystem, Elements
+from continua.solids.elements.bernstein_tet import BernsteinTets
+from continua.solids.elements.factory import make_elements
+from continua.solids.elements.hyperelastic_tet import HyperelasticTets
+from continua.solids.elements.linear_tet import LinearTets
+from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
+from continua.solids.elements.stvk_tet import StVKTets
+
+__all__ = [
+    "AssembledSystem",
+    "BernsteinTets",
+    "Elements",
+    "HyperelasticTets",
+    "LinearTets",
+    "NodalElements",
+    "QuadratureTets",
+    "StVKTets",
+    "make_elements",
+]

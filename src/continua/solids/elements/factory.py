@@ -1,0 +1,37 @@
+"""Selection of the elements for a mesh, an order and a law."""
+
+from __future__ import annotations
+
+from continua.errors import InputError
+from continua.materials import Corotated, Hyperelastic, Law, Linear, StVenantKirchhoff
+from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
+from continua.solids.elements.base import Elements
+from continua.solids.elements.bernstein_tet import BernsteinTets
+from continua.solids.elements.hyperelastic_tet import HyperelasticTets
+from continua.solids.elements.linear_tet import LinearTets
+from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
+from continua.solids.elements.stvk_tet import StVKTets
+
+__all__ = ["make_elements"]
+
+
+def make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elements:
+    """Return the elements for the mesh, the order and the law."""
+    if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
+        raise InputError(
+            f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {type(mesh).__name__}; "
+            "continua.mesh.tetrahedralize turns a closed surface into tetrahedra"
+        )
+    orders = (1, 2, 3) if isinstance(mesh, TetMesh) else (1,)
+    if not isinstance(order, int) or order not in orders:
+        has = "the orders 1, 2 and 3" if len(orders) > 1 else "order 1 only"
+        raise InputError(f"a mesh of {mesh.NAME} has {has}, not {order!r}")
+    if not isinstance(mesh, TetMesh):
+        return NodalElements(mesh)
+    if plastic:
+        return QuadratureTets(mesh, order)
+    if isinstance(law, Linear | Corotated):
+        return LinearTets(mesh) if order == 1 else BernsteinTets(mesh, order)
+    if isinstance(law, Hyperelastic) and order == 1:
+        return StVKTets(mesh) if type(law) is StVenantKirchhoff else HyperelasticTets(mesh)
+    return QuadratureTets(mesh, order)

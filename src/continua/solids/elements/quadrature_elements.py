@@ -1,0 +1,248 @@
+"""Elements of any shape under any law, by numerical quadrature (Irving 2007, ch. 2).
+
+The deformation gradient is F = sum_a x_a grad N_a at a point; the force on node a is the sum of w P grad N_a over
+the points, the stiffness that of w grad N_a dP/dF grad N_b. Linear tetrahedra, and the linear laws in
+Bernstein-Bezier form, have faster implementations; everything else uses these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.linalg import BlockPattern
+from continua.materials import Law, point_kernels
+from continua.mesh import HexMesh, PlaneMesh, TetMesh
+from continua.mesh.volume_mesh import VolumeMesh
+from continua.numerics.bernstein import bernstein_slopes
+from continua.numerics.quadrature import gauss_cube, tet_rule
+from continua.solids import mass_kernels
+from continua.solids.elements import quadrature_kernels
+from continua.solids.elements.base import AssembledSystem, TetElements, rest_geometry
+from continua.solids.elements.bernstein_geometry import BernsteinGeometry
+from continua.solids.elements.colored_assembly import ColoredAssembly
+
+__all__ = ["NodalElements", "QuadratureElements", "QuadratureTets"]
+
+PARALLEL_FROM = 3000
+"""Elements from which a pass over all of them is worth a parallel region."""
+
+
+class QuadratureElements:
+    """Base of elements with quadrature points: evaluation of the law and assembly.
+
+    Attributes:
+        gradients: Gradients of the shape functions at the points [1/m], shape [m, q, k, 3].
+        weights: Quadrature weights, volumes [m3], shape [m, q].
+        plastic: Inverse of the plastic deformation at the points, shape [m, q, 9], or None.
+        plane: 1 for plane bodies, else 0.
+    """
+
+    conservative = True
+    elements: NDArray[np.int32]
+    rest_positions: NDArray[np.float64]
+    node_count: int
+    element_count: int
+    pattern: BlockPattern
+
+    def _integrate_at(
+        self,
+        mesh: VolumeMesh,
+        gradients: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        plane: bool = False,
+    ) -> None:
+        """Set the quadrature points."""
+        self._volumes = mesh.volumes
+        self.gradients = np.ascontiguousarray(gradients)
+        self.weights = np.ascontiguousarray(weights)
+        self.plastic: NDArray[np.float64] | None = None
+        self.inverted = 0
+        self.parallel = self.element_count >= PARALLEL_FROM
+        self.plane = 1.0 if plane else 0.0
+        self._records = np.zeros((*weights.shape, point_kernels.POINT))
+        self._inverted = np.zeros(-(-self.element_count // point_kernels.CHUNK), np.int64)
+        self._assembly = ColoredAssembly.make(self.elements, self.rest_positions, self.pattern)
+
+    def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
+        """Set the law and the constants of every element, shape [m, k]."""
+        self._law = law
+        self._constants = np.ascontiguousarray(constants)
+
+    def update(self, coefficients: NDArray[np.float64]) -> None:
+        """Evaluate the law at every point for the given coefficients."""
+        self._law.evaluate_points.pick(self.parallel)(
+            coefficients,
+            self.elements,
+            self.gradients,
+            self.plane,
+            self._constants,
+            self.plastic,
+            True,
+            self._records,
+            self._inverted,
+        )
+        self.inverted = int(self._inverted.sum())
+
+    def count_inverted(self, coefficients: NDArray[np.float64]) -> None:
+        """Set `inverted` for the given coefficients."""
+        self.update(coefficients)
+
+    def assemble(self, system: AssembledSystem) -> None:
+        """Fill the system's matrix and right-hand side, as of the last update."""
+        p = self.pattern
+        quadrature_kernels.assemble.pick(self.parallel)(
+            self._records,
+            self.gradients,
+            self.weights,
+            self.elements,
+            p.indptr,
+            p.indices,
+            self._assembly,
+            system.arrays,
+        )
+
+    def stress(self) -> NDArray[np.float64]:
+        """Return the mean Cauchy stress [Pa] of every element (xx, yy, zz, xy, xz, yz), as of the last update."""
+        result = np.empty((self.element_count, 6))
+        law = self._law
+        quadrature_kernels.element_stress.pick(self.parallel)(
+            self._records, self.weights, law.is_small_strain, law.is_rotation_invariant, result
+        )
+        return result
+
+    def von_mises(self) -> NDArray[np.float64]:
+        """Return the von Mises norm of the Cauchy stress [Pa] at the nodes, averaged over the adjacent elements."""
+        result = np.empty(self.node_count)
+        p = self.pattern
+        quadrature_kernels.node_stress.pick(self.parallel)(
+            self.stress(), self._volumes, p.inc_indptr, p.inc_codes, p.corners, result
+        )
+        return result
+
+    def energy(self) -> float:
+        """Return the elastic energy [J]."""
+        return float(np.vdot(self.energy_density(), self.weights))
+
+    def energy_density(self) -> NDArray[np.float64]:
+        """Return the elastic energy per volume at rest [J/m3] at the points, shape [m, q], as of the last update."""
+        return self._records[..., -1]
+
+    def deformation(self) -> NDArray[np.float64]:
+        """Return the deformation gradients at the points, shape [m, q, 3, 3], as of the last update."""
+        return self._records[..., :9].reshape(*self.weights.shape, 3, 3)
+
+
+class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
+    """Tetrahedra of order 1, 2 or 3 under any law. The unknowns are Bernstein coefficients."""
+
+    def __init__(self, mesh: TetMesh, order: int) -> None:
+        BernsteinGeometry.__init__(self, mesh, order)
+        TetElements.__init__(self, mesh, self.elements, self.rest_positions)
+        points, weights = tet_rule(order)
+        inverse, _ = rest_geometry(mesh)
+        corners = inverse.T.reshape(-1, 3, 3)
+        corners = np.concatenate([-corners.sum(axis=1, keepdims=True), corners], axis=1)
+        gradients = np.einsum("qkc,mcj->mqkj", bernstein_slopes(order, points), corners)
+        self._integrate_at(mesh, gradients, mesh.volumes[:, None] * weights)
+
+
+class NodalElements(QuadratureElements):
+    """Isoparametric elements of order 1: hexahedra, and plane triangles and quadrilaterals in plane strain.
+
+    The unknowns are the node positions themselves. The displacement of a plane body has no part along z and does
+    not depend on z.
+    """
+
+    order = 1
+
+    def __init__(self, mesh: HexMesh | PlaneMesh) -> None:
+        self.mesh = mesh
+        self.elements = np.ascontiguousarray(mesh.cells)
+        self.rest_positions = np.ascontiguousarray(mesh.points)
+        self.node_count = mesh.node_count
+        self.element_count = mesh.element_count
+        self.pattern = BlockPattern.from_elements(self.elements, self.node_count)
+        plane = isinstance(mesh, PlaneMesh)
+        self._depth = mesh.thickness if isinstance(mesh, PlaneMesh) else 1.0
+        self._integrate_at(mesh, *self._points(2), plane=plane)
+
+    def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:
+        """Return the scalar mass [kg] of every block: consistent, or its row sums on the diagonal."""
+        p = self.pattern
+        mass = np.zeros(p.block_count)
+        values = _shape_values(self.elements.shape[1], 3)
+        _, weights = self._points(3)
+        tables = np.einsum(
+            "mq,qa,qb->mab", weights * np.reshape(density, (-1, 1)), values, values, optimize=True
+        )
+        pattern = (p.inc_indptr, p.inc_codes, p.slots, p.corners)
+        mass_kernels.gather_tables(*pattern, tables, p.indptr, lumped, p.diagonal, mass)
+        return mass
+
+    def _points(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return gradients [m, q, k, 3] and weights [m, q] at Gauss points, `count` along each axis."""
+        slopes, weights = _shape_slopes(self.elements.shape[1], count)
+        dimension = slopes.shape[2]
+        corners = self.rest_positions[self.elements][:, :, :dimension]
+        jacobians = np.einsum("mki,qkj->mqij", corners, slopes)
+        gradients = np.zeros((self.element_count, *slopes.shape[:2], 3))
+        gradients[..., :dimension] = np.einsum("qki,mqij->mqkj", slopes, np.linalg.inv(jacobians))
+        return gradients, self._depth * np.linalg.det(jacobians) * weights
+
+    def values(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coefficients: they are the values at the nodes."""
+        return coefficients
+
+    def coefficients(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values: they are the coefficients."""
+        return values
+
+    def point_weights(
+        self, nodes: NDArray[np.int32], weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the arguments: values and coefficients are the same."""
+        return nodes, weights
+
+    def cells(self) -> dict[str, NDArray[np.int32]]:
+        """Return the elements."""
+        return {{8: "hexahedron", 4: "quad", 3: "triangle"}[self.elements.shape[1]]: self.elements}
+
+    def surface_triangles(self) -> NDArray[np.int32]:
+        """Return the outer surface; of a plane body its front."""
+        return self.mesh.boundary_triangles
+
+
+_CORNERS = {
+    4: np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], np.float64),
+    8: np.array([[*c, z] for z in (-1, 1) for c in ((-1, -1), (1, -1), (1, 1), (-1, 1))], np.float64),
+}
+_TRIANGLE_POINTS = {  # degree 1 and degree 2, in barycentric coordinates
+    2: np.full((1, 3), 1.0 / 3.0),
+    3: np.array([[4.0, 1.0, 1.0], [1.0, 4.0, 1.0], [1.0, 1.0, 4.0]]) / 6.0,
+}
+
+
+def _shape_values(nodes: int, count: int) -> NDArray[np.float64]:
+    """Return the shape functions of triangle, quad or hexahedron at the points of a rule, shape [q, k]."""
+    if nodes == 3:
+        return _TRIANGLE_POINTS[count]
+    corners = _CORNERS[nodes]
+    points, _ = gauss_cube(count, corners.shape[1])
+    return np.prod(0.5 * (1.0 + points[:, None] * corners), axis=2)
+
+
+def _shape_slopes(nodes: int, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the slopes of the shape functions in the reference cell [q, k, d], and the weights [q]."""
+    if nodes == 3:
+        points = _TRIANGLE_POINTS[count]
+        slopes = np.array([[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]])
+        return np.tile(slopes, (len(points), 1, 1)), np.full(len(points), 0.5 / len(points))
+    corners = _CORNERS[nodes]
+    points, weights = gauss_cube(count, corners.shape[1])
+    factors = 0.5 * (1.0 + points[:, None] * corners)
+    slopes = np.empty_like(factors)
+    for axis in range(corners.shape[1]):
+        others = np.delete(factors, axis, axis=2)
+        slopes[..., axis] = 0.5 * corners[:, axis] * np.prod(others, axis=2)
+    return slopes, weights

@@ -1,0 +1,148 @@
+"""Multiplicative plasticity (Irving 2007; Georgii 2007 for creep and setting the rest shape)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.errors import InputError
+from continua.numerics import inverse_batch, signed_svd_batch
+from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
+from continua.solids.plasticity.return_mapping_kernels import deformations, return_mapping
+from continua.values import isfinite
+
+__all__ = ["PlasticState", "Plasticity"]
+
+
+@dataclass(frozen=True)
+class Plasticity:
+    """Constants of plasticity.
+
+    The deformation gradient is split into an elastic part, which the law is evaluated at, and a plastic one. Where the
+    norm of the logarithmic elastic stretches exceeds the yield strain, the excess flows into the plastic part, once per
+    step, after the positions are final.
+
+    Attributes:
+        yield_strain: Logarithmic elastic strain without flow; log 1.2 = 0.18 is like clay.
+        hardening: Increase of the yield strain per unit of plastic strain; 0 is perfect plasticity.
+        creep: Rate at which the elastic strain above the yield strain decays [1/s]; None flows at once.
+        preserve_volume: Whether only isochoric strain yields and flows, as in metal and clay.
+        limit: Largest plastic stretch, as a ratio above 1; the smallest is its inverse.
+        limit_by_norm: Whether the limit bounds the norm of the logarithmic stretches and keeps the volume, instead of
+            each stretch. With `preserve_volume` it always does.
+        goal: Node positions [n, 3] of a shape to go towards, or a function of rest positions [n, 3] that returns
+            them, or None. Material then flows only where that brings it nearer to the goal.
+    """
+
+    yield_strain: float = 0.1
+    hardening: float = 0.0
+    creep: float | None = None
+    preserve_volume: bool = False
+    limit: float = 3.0
+    limit_by_norm: bool = False
+    goal: ArrayLike | Callable[[NDArray[np.float64]], ArrayLike] | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("yield_strain", "hardening", "creep"):
+            value = getattr(self, key)
+            if value is not None and not (isfinite(value) and value >= 0.0):
+                raise InputError(f"{key} must be at least 0, not {value}")
+        if not (isfinite(self.limit) and self.limit > 1.0):
+            raise InputError(f"limit must be a stretch greater than 1, not {self.limit}")
+        if self.goal is not None and self.preserve_volume:
+            raise InputError(
+                "preserve_volume cannot go with a goal, which seldom has the same volume everywhere"
+            )
+
+
+class PlasticState:
+    """The plastic state of one body.
+
+    Attributes:
+        plasticity: Its constants; see `change`.
+        strain: Accumulated plastic strain at the points, shape [m, q].
+        inverse: Inverse plastic deformation at the points, shape [m, q, 9]; the elements see the same array.
+    """
+
+    def __init__(self, plasticity: Plasticity, elements: QuadratureTets | NodalElements, label: str) -> None:
+        self._elements = elements
+        self._label = label
+        self.inverse = np.empty((*elements.weights.shape, 9))
+        self.strain = np.zeros(elements.weights.shape)
+        self.reset()
+        elements.plastic = self.inverse
+        self.change(plasticity)
+
+    def change(self, plasticity: Plasticity) -> None:
+        """Use other constants from now on."""
+        self._goal = None if plasticity.goal is None else self._logarithms(plasticity.goal)
+        self.plasticity = plasticity
+
+    def reset(self) -> None:
+        """Clear the plastic deformation."""
+        self.inverse[:] = np.eye(3).reshape(9)
+        self.strain[:] = 0.0
+
+    def advance(self, coefficients: NDArray[np.float64], dt: float) -> None:
+        """Return-map the plastic deformation at the end of a step of `dt` [s], at the given coefficients."""
+        p, elements = self.plasticity, self._elements
+        return_mapping.pick(elements.parallel)(
+            coefficients,
+            elements.elements,
+            elements.gradients,
+            elements.plane,
+            p.yield_strain,
+            p.hardening,
+            0.0 if p.creep is None else exp(-p.creep * dt),
+            p.preserve_volume,
+            p.limit,
+            p.limit_by_norm or p.preserve_volume,
+            self._goal,
+            self.inverse,
+            self.strain,
+        )
+
+    def set_rest(self, coefficients: NDArray[np.float64]) -> None:
+        """Make the given configuration stress-free; where it is inverted nothing changes."""
+        F = self._deformations(coefficients)
+        inverse, det = inverse_batch(F.reshape(-1, 3, 3))
+        good = det > 1e-9
+        old = inverse_batch(self.inverse.reshape(-1, 3, 3))[0]
+        self.inverse.reshape(-1, 9)[good] = inverse[good].reshape(-1, 9)
+        _, f, _ = signed_svd_batch(old @ np.where(good[:, None, None], inverse, 0.0))
+        gain = np.linalg.norm(np.log(np.maximum(f, 1e-5)), axis=1)
+        self.strain.reshape(-1)[good] += gain[good]
+
+    def _deformations(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        elements = self._elements
+        F = np.empty((*elements.weights.shape, 9))
+        deformations.pick(elements.parallel)(
+            np.ascontiguousarray(coefficients), elements.elements, elements.gradients, elements.plane, F
+        )
+        return F
+
+    def _logarithms(self, goal: Any) -> NDArray[np.float64]:
+        """Return the logarithmic right stretches of a goal shape [m, q, 6]."""
+        elements, label = self._elements, self._label
+        goal = goal(elements.rest_positions) if callable(goal) else goal
+        positions = np.asarray(goal, dtype=np.float64)
+        if positions.shape != elements.rest_positions.shape or not np.isfinite(positions).all():
+            raise InputError(
+                f"the goal of {label} must be finite positions of shape {elements.rest_positions.shape}, "
+                f"not {positions.shape}"
+            )
+        _, f, V = signed_svd_batch(self._deformations(elements.coefficients(positions)).reshape(-1, 3, 3))
+        inverted = np.flatnonzero((f[:, 2] <= 1e-6).reshape(elements.weights.shape).any(axis=1))
+        if len(inverted):
+            raise InputError(
+                f"the goal of {label} inverts {len(inverted)} elements, the first is {inverted[0]}; "
+                "material cannot flow there"
+            )
+        L = (V * np.log(f)[:, None, :]) @ V.swapaxes(1, 2)
+        six = np.stack([L[:, 0, 0], L[:, 1, 1], L[:, 2, 2], L[:, 0, 1], L[:, 0, 2], L[:, 1, 2]], axis=1)
+        return np.ascontiguousarray(six.reshape(*elements.weights.shape, 6))

@@ -1,0 +1,106 @@
+"""Setup of a body's linear solver: geometry and prolongations for multigrid, and the default solver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from math import comb
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.linalg import PCG, Geometry, LinearSolver, Multigrid, PMultigrid, SolverChoice
+from continua.mesh import TetMesh, VolumeMesh
+from continua.numerics.bernstein import bernstein_tables
+from continua.solids.elements.base import Elements
+from continua.solids.elements.bernstein_geometry import BernsteinGeometry
+
+__all__ = ["attach_multigrid_geometry", "choose_solver", "degree_elevation"]
+
+MULTIGRID_FROM = 4_000
+"""Nodes of order 1 from which multigrid is faster than conjugate gradients (`python -m benchmarks solvers`)."""
+
+PMULTIGRID_FROM = 3_000
+"""The same for orders 2 and 3."""
+
+
+def attach_multigrid_geometry(elements: Elements) -> None:
+    """Attach positions and prolongations to the pattern of the elements."""
+    mesh, order = elements.mesh, elements.order
+    if order == 1:
+        geometry = _of_mesh(mesh)
+    else:
+        assert isinstance(mesh, TetMesh)
+        geometry = _of_order(mesh, order, elements.elements, elements.rest_positions)
+    elements.pattern = replace(elements.pattern, geometry=geometry)
+
+
+def _of_mesh(mesh: VolumeMesh) -> Geometry:
+    refinement = getattr(mesh, "refinement", None)
+    if refinement is None:
+        return Geometry(mesh.points)
+    return Geometry(mesh.points, lambda: (refinement.interpolation(), _of_mesh(refinement.coarse)))
+
+
+def _of_order(
+    mesh: TetMesh, order: int, elements: NDArray[np.int32], points: NDArray[np.float64]
+) -> Geometry:
+    def lower() -> tuple[sparse.csr_array, Geometry]:
+        if order == 2:
+            return degree_elevation(mesh.tets, elements, 1, mesh.node_count), _of_mesh(mesh)
+        below = BernsteinGeometry(mesh, order - 1)
+        P = degree_elevation(below.elements, elements, order - 1, below.node_count)
+        return P, _of_order(mesh, order - 1, below.elements, below.rest_positions)
+
+    return Geometry(points, lower, order)
+
+
+def degree_elevation(
+    low: NDArray[np.int32], high: NDArray[np.int32], order: int, node_count: int
+) -> sparse.csr_array:
+    """Return the matrix that raises the degree of a field from `order` by one, shape [nodes of high, node_count].
+
+    A Bernstein polynomial of degree p with coefficients b_J has at degree p + 1 the coefficients
+    b_I = sum over J of prod(I over J) / (p + 1) b_J, with I - J a unit vector (Farin 2002).
+
+    Args:
+        low: Nodes of the elements of the lower degree, shape [m, k].
+        high: Nodes of the same elements of the higher degree.
+        order: The lower degree p.
+        node_count: Number of nodes of the lower degree.
+    """
+    upper, lower = bernstein_tables(order + 1).indices, bernstein_tables(order).indices
+    local = np.zeros((len(upper), len(lower)))
+    for (a, I), (b, J) in product(enumerate(upper), enumerate(lower)):
+        if (I >= J).all():
+            local[a, b] = np.prod([comb(int(i), int(j)) for i, j in zip(I, J, strict=True)]) / (order + 1)
+    count = int(high.max()) + 1
+    owner = np.empty(count, np.int64)
+    owner[high.ravel()] = np.arange(high.size)
+    element, corner = np.divmod(owner, high.shape[1])
+    rows = local[corner]
+    used = rows != 0.0
+    starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+    matrix = sparse.csr_array((rows[used], low[element][used], starts), shape=(count, node_count))
+    matrix.sort_indices()
+    return matrix
+
+
+def choose_solver(elements: Elements, requested: LinearSolver | None = None) -> LinearSolver:
+    """Return the requested solver if it suits the elements.
+
+    By default it is an automatic choice that starts from the number and order of the nodes; its `reason` says why.
+    """
+    n, order = elements.node_count, elements.order
+    if isinstance(requested, PMultigrid) and order < 2:
+        raise InputError("PMultigrid is for elements of order 2 or 3; take Multigrid for order 1")
+    if requested is not None:
+        return requested
+    threshold = PMULTIGRID_FROM if order > 1 else MULTIGRID_FROM
+    pcg, multigrid = PCG(), PMultigrid() if order > 1 else Multigrid()
+    solver: PCG | Multigrid = pcg if n < threshold else multigrid
+    how = f"are fewer than {threshold}" if n < threshold else f"are {threshold} or more"
+    solver.reason = f"chosen because {n} nodes of order {order} {how}"
+    return SolverChoice(pcg, multigrid, solver)
