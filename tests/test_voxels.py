@@ -131,13 +131,13 @@ def test_a_picture_shows_detail_that_the_mesh_does_not_have():
     values = np.zeros((40, 40, 40))
     values[30:34, :, :] = 1.0  # a thin bright sheet inside of single elements, at x = 0.8
     body = ct.SoftBody(ct.mesh.box(cells=(1, 1, 1)), material=ct.Linear(young=1e5), name="cube")
-    from continua.render import inside_picture
+    from continua.render import interior_picture
 
     shots = []
     for given in (values, 0.0 * values):
         body.voxels = ct.Voxels.around(given, body.mesh.bounds)
         shots.append(
-            inside_picture(
+            interior_picture(
                 ct.World([body]).frame(),
                 inside="volume",
                 color="voxels",

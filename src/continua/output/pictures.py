@@ -16,7 +16,7 @@ from continua.files import atomic_path
 from continua.frames import RunInfo
 from continua.output.files import numbered, prepare_folder, remove_leftovers
 from continua.output.whole import WholeRunSink
-from continua.render import InsidePainter, Painter, make_look, save_png
+from continua.render import InteriorPainter, Painter, make_view, save_png
 from continua.render.pyvista_view import import_pyvista
 
 __all__ = ["GifSink", "Mp4Sink", "PngSink", "WebpSink"]
@@ -46,8 +46,8 @@ class _PictureSink(WholeRunSink):
         view = {**self.info.view, **self._view, "color": self.color}
         backend = str(view.pop("backend", "auto"))
         inside, levels = str(view.pop("inside", "none")), int(view.pop("levels", 5))
-        look = make_look(self.spool.frames(), **view)
-        painter = Painter(look, backend) if inside == "none" else InsidePainter(look, inside, levels)
+        look = make_view(self.spool.frames(), **view)
+        painter = Painter(look, backend) if inside == "none" else InteriorPainter(look, inside, levels)
         for index, frame in enumerate(self.spool.frames()):
             yield painter.paint(frame)
             self.tell(index + 1)

@@ -23,7 +23,7 @@ from continua.files import atomic_write
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, Volume
 from continua.output.files import numbered, prepare_folder, remove_leftovers
 from continua.output.sequence import check_next
-from continua.render.composition import field_values, shown_fog
+from continua.render.composition import field_values, visible_smoke
 from continua.voxels import Voxels
 
 __all__ = ["Spool"]
@@ -90,7 +90,7 @@ class Spool:
                 unit = body.fields[self.color].unit if self.color in body.fields else ""
                 if self.color in body.fields or body.kind not in ("fluid", "grid", "liquid"):
                     arrays[f"values{i}"] = field_values(body, self.color)[nodes].astype(np.float32)
-            fog = shown_fog(body, self.color)
+            fog = visible_smoke(body, self.color)
             if fog is not None:
                 arrays[f"fog{i}"] = np.asarray(fog.fields["smoke"].values, np.float16)
             if body.contacts is not None and len(body.contacts):

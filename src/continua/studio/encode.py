@@ -21,7 +21,7 @@ from continua.output.packets import (
     starts_at,
 )
 from continua.render.colors import color_map
-from continua.render.fluid_surface import surfaced
+from continua.render.fluid_surface import with_fluid_surface
 from continua.render.iso import iso_surface, tets_of
 from continua.sph.surface import check_surfaces
 from continua.studio.cut import Cut
@@ -203,7 +203,7 @@ class Encoder:
 
     def _fluid(self, number: int, body: BodyFrame) -> dict[str, NDArray]:
         """Return the particles of a fluid, which come and go, or the surface around them."""
-        shown = surfaced(body) if self.fluid == "surface" else body
+        shown = with_fluid_surface(body) if self.fluid == "surface" else body
         wanted: dict[str, NDArray] = {
             f"{number}/positions": shown.positions.astype(np.float32),
             f"{number}/triangles": shown.triangles.astype(np.uint32),

@@ -1,11 +1,11 @@
-"""Surfaces of equal value, points in the matter, pictures of the inside, and skins that bodies carry."""
+"""Isosurfaces, point location, pictures of the interior, and embedded surfaces."""
 
 import numpy as np
 import pytest
 
 import continua as ct
 from continua.errors import InputError
-from continua.render import inside_picture, iso_surface, picture
+from continua.render import interior_picture, iso_surface, picture
 from continua.render.iso import tets_of
 
 
@@ -19,7 +19,7 @@ def normals(points, triangles):
     return np.cross(b - a, c - a)
 
 
-def test_a_linear_field_has_the_exact_plane():
+def test_isosurface_of_a_linear_field_is_the_exact_plane():
     mesh = ct.mesh.box((1.0, 1.0, 1.0), (4, 3, 5))
     way = np.array([1.0, 0.4, -0.3])
     values = mesh.points @ way
@@ -33,7 +33,7 @@ def test_a_linear_field_has_the_exact_plane():
     assert len(iso_surface(mesh.points, mesh.tets, values, 9.0)[0]) == 0
 
 
-def test_the_distance_from_the_middle_has_spheres_that_converge():
+def test_isosurfaces_of_the_distance_converge_to_spheres():
     errors = []
     for cells in (6, 12):
         mesh = ct.mesh.box((2.0, 2.0, 2.0), (cells,) * 3, origin=(-1, -1, -1))
@@ -48,7 +48,7 @@ def test_the_distance_from_the_middle_has_spheres_that_converge():
     assert errors[1] < 0.02
 
 
-def test_the_surface_does_not_depend_on_order_and_bears_strong_deformation():
+def test_isosurface_is_independent_of_element_order_and_stays_valid_under_large_deformation():
     mesh = ct.mesh.box((1.0, 1.0, 1.0), (3, 3, 3))
     values = np.sin(5 * mesh.points[:, 0]) + mesh.points[:, 1]
     bent = mesh.points + 0.4 * np.sin(3.0 * mesh.points[:, [1, 2, 0]])
@@ -70,9 +70,9 @@ def frame():
 
 
 @pytest.mark.parametrize("inside", ["surfaces", "volume"])
-def test_pictures_of_the_inside_have_the_colours_of_the_field(frame, inside, tmp_path):
+def test_interior_pictures_have_the_colours_of_the_field(frame, inside, tmp_path):
     pytest.importorskip("pyvista")
-    pixels = inside_picture(frame, tmp_path / "inside.png", inside=inside, size=(320, 180)).astype(int)
+    pixels = interior_picture(frame, tmp_path / "inside.png", inside=inside, size=(320, 180)).astype(int)
     left = pixels[:, :260]  # without the legend
     strong = (left.max(axis=2) - left.min(axis=2)) > 40
     assert strong.mean() > 0.005
@@ -82,11 +82,13 @@ def test_pictures_of_the_inside_have_the_colours_of_the_field(frame, inside, tmp
     assert (tmp_path / "inside.png").exists()
 
 
-def test_the_volume_has_the_colours_of_the_range(frame):
+def test_volume_uses_the_colours_of_the_range(frame):
     pytest.importorskip("pyvista")
     top = float(frame["beam"].scalars("von_mises").max())
     shots = {
-        end: inside_picture(frame, inside="volume", size=(320, 180), value_range=(0.0, end * top)).astype(int)
+        end: interior_picture(frame, inside="volume", size=(320, 180), value_range=(0.0, end * top)).astype(
+            int
+        )
         for end in (0.02, 20.0)
     }
     red, green, blue = np.moveaxis(shots[0.02][:, :250], 2, 0)
@@ -96,12 +98,12 @@ def test_the_volume_has_the_colours_of_the_range(frame):
     assert (blue - red).max() > 25
 
 
-def test_what_cannot_be_shown_inside_is_refused(frame):
+def test_invalid_interior_options_are_rejected(frame):
     pytest.importorskip("pyvista")
     with pytest.raises(InputError, match="choose from surfaces, volume"):
-        inside_picture(frame, inside="smoke")
+        interior_picture(frame, inside="smoke")
     with pytest.raises(InputError, match="needs a field"):
-        inside_picture(frame, color="plain")
+        interior_picture(frame, color="plain")
     assert len(tets_of(frame["beam"])) == 144
 
 
@@ -125,7 +127,7 @@ def wavy(rows=20, columns=30):
     return ct.SurfaceMesh(np.concatenate([points.reshape(-1, 3), ends]), np.concatenate([quads, top, bottom]))
 
 
-def test_a_skin_follows_affine_motion_exactly_and_is_what_pictures_show():
+def test_embedded_surface_follows_affine_motion_exactly_and_is_drawn():
     skin = wavy()
     body = ct.SoftBody(ct.mesh.sphere(0.55, 3), skin=skin, name="ball", color=(0.2, 0.5, 0.8))
     world = ct.World([body], gravity=(0.0, 0.0, 0.0))
@@ -145,7 +147,7 @@ def test_a_skin_follows_affine_motion_exactly_and_is_what_pictures_show():
         ct.SoftBody(ct.mesh.hex_box((1, 1, 1), (1, 1, 1)), skin=skin)
 
 
-def test_a_scene_dresses_a_body(tmp_path):
+def test_scene_with_an_embedded_surface(tmp_path):
     skin = wavy().transformed(translate=(0.0, 1.0, 0.0))
     lines = [f"v {x} {y} {z}" for x, y, z in skin.points]
     lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in skin.triangles]

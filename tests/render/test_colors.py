@@ -13,14 +13,14 @@ def lightness(srgb):
     return np.where(y > (6 / 29) ** 3, 116 * np.cbrt(y) - 16, y * (29 / 3) ** 3)
 
 
-def test_map_climbs_evenly_from_dark_to_light():
+def test_lightness_increases_evenly_over_the_map():
     steps = np.diff(lightness(color_map()))
     assert steps.min() > 0
     assert steps.max() / steps.mean() < 1.7
     assert lightness(color_map())[[0, -1]] == pytest.approx([28, 91], abs=6)
 
 
-def test_map_never_leaves_the_screen_colours_far():
+def test_map_stays_close_to_the_srgb_gamut():
     table = color_map()
     assert table.shape == (256, 3)
     assert table.min() >= 0
@@ -29,7 +29,7 @@ def test_map_never_leaves_the_screen_colours_far():
     assert np.abs(np.diff(table, axis=0)).max() < 3 / 255
 
 
-def test_values_outside_the_range_take_the_ends():
+def test_values_outside_the_range_are_clipped():
     table = color_map()
     got = map_colors(np.array([-5.0, 0.0, 1.0, 2.0, 9.0]), 0.0, 2.0)
     np.testing.assert_array_equal(got[[0, 1]], table[[0, 0]])
@@ -43,7 +43,7 @@ def test_srgb_round_trip_and_known_values():
     assert srgb_to_linear(0.5) == pytest.approx(0.2140411, abs=1e-6)
 
 
-def test_the_map_for_values_with_a_sign_is_pale_in_the_middle_and_as_dark_on_both_sides():
+def test_diverging_map_is_pale_at_zero_and_equally_dark_at_both_ends():
     light = lightness(color_map(signed=True))
     assert light[127:129].min() > 90
     assert (np.diff(light[:128]) > 0).all()

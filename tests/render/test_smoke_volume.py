@@ -1,4 +1,4 @@
-"""Smoke in pictures: nothing where none is, as dark as its thickness says, hidden behind what is nearer."""
+"""Smoke in pictures: transparent without density, opaque by optical depth, hidden behind nearer surfaces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def drawn(smoke: np.ndarray, colliders=()) -> np.ndarray:
     return picture(frame_with(smoke, colliders), size=(96, 96), color="smoke", camera=camera).astype(int)
 
 
-def test_thicker_smoke_hides_more_and_clear_air_nothing():
+def test_opacity_grows_with_density_and_clear_air_is_transparent():
     smoke = np.zeros((16, 16, 16))
     clear = drawn(smoke)
     smoke[6:10, 6:10, 6:10] = 0.2
@@ -41,14 +41,14 @@ def test_thicker_smoke_hides_more_and_clear_air_nothing():
     assert not changed[:20, :20].any()
 
 
-def test_smoke_behind_a_ball_is_hidden():
+def test_smoke_behind_a_sphere_is_hidden():
     smoke = np.zeros((16, 16, 16))
     smoke[6:10, 6:10, 1:3] = 3.0
     ball = [{"kind": "sphere", "center": (0.0, 0.0, 0.3), "radius": 0.25}]
     np.testing.assert_array_equal(drawn(smoke, ball)[44:52, 44:52], drawn(0.0 * smoke, ball)[44:52, 44:52])
 
 
-def test_a_plane_tunnel_is_drawn_as_a_sheet():
+def test_a_2d_wind_tunnel_is_drawn_as_a_surface():
     tunnel = ct.WindTunnel((2.0, 1.0), (32, 16), name="tunnel")
     frame = ct.World([tunnel]).frame()
     camera = {"azimuth": 0.0, "elevation": 0.0}

@@ -1,4 +1,4 @@
-"""Compiled drawing of smoke: light through a grid, and rays of sight through it."""
+"""Compiled volume rendering of smoke: light transmittance on the grid, and ray marching."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from numba import prange
 
 from continua.numerics import inline, kernel
 
-__all__ = ["lamp_light", "look_through"]
+__all__ = ["light_transmittance", "raymarch"]
 
 
 @inline
-def _amount(q, x, y, z):
-    """Interpolate q at (x, y, z), counted in cells from the corner of the grid; 0 outside."""
+def _density(q, x, y, z):
+    """Interpolate q at (x, y, z), in cells from the corner of the grid; 0 outside."""
     n0, n1, n2 = q.shape
     x, y, z = x - 0.5, y - 0.5, z - 0.5
     if x <= -1.0 or y <= -1.0 or z <= -1.0 or x >= n0 or y >= n1 or z >= n2:
@@ -30,8 +30,8 @@ def _amount(q, x, y, z):
 
 
 @kernel(parallel=True)
-def lamp_light(q, lamp, dim, light):
-    """Part of the lamp's light that comes through the smoke to every second cell; `dim` is the loss a cell."""
+def light_transmittance(q, lamp, extinction, light):
+    """Compute the transmittance from the lamp to every second cell; `extinction` is per cell."""
     m0, m1, m2 = light.shape
     for r in prange(m0 * m1):
         i, j = r // m1, r % m1
@@ -39,26 +39,26 @@ def lamp_light(q, lamp, dim, light):
             x, y, z = 2.0 * i + 1.0, 2.0 * j + 1.0, 2.0 * k + 1.0
             total = 0.0
             while 0.0 < x < q.shape[0] and 0.0 < y < q.shape[1] and 0.0 < z < q.shape[2]:
-                total += _amount(q, x, y, z)
+                total += _density(q, x, y, z)
                 x, y, z = x + 1.5 * lamp[0], y + 1.5 * lamp[1], z + 1.5 * lamp[2]
-            light[i, j, k] = exp(-1.5 * dim * total)
+            light[i, j, k] = exp(-1.5 * extinction * total)
 
 
 @kernel(parallel=True)
-def look_through(q, light, origin, spacing, dim, view, inverse, color, picture):
-    """Lay smoke over a picture in linear light, in front of what is at one over `inverse` from the camera."""
+def raymarch(q, light, origin, spacing, extinction, camera, inverse, color, picture):
+    """Composite smoke over a picture in linear light, in front of surfaces at inverse depth `inverse`."""
     height, width = inverse.shape
     n0, n1, n2 = q.shape
     for y in prange(height):
         for x in range(width):
-            right = (x + 0.5 - 0.5 * width) / view[12]
-            up = (0.5 * height - y - 0.5) / view[12]
-            dx = view[9] + right * view[3] + up * view[6]
-            dy = view[10] + right * view[4] + up * view[7]
-            dz = view[11] + right * view[5] + up * view[8]
-            px = (view[0] - origin[0]) / spacing
-            py = (view[1] - origin[1]) / spacing
-            pz = (view[2] - origin[2]) / spacing
+            right = (x + 0.5 - 0.5 * width) / camera[12]
+            up = (0.5 * height - y - 0.5) / camera[12]
+            dx = camera[9] + right * camera[3] + up * camera[6]
+            dy = camera[10] + right * camera[4] + up * camera[7]
+            dz = camera[11] + right * camera[5] + up * camera[8]
+            px = (camera[0] - origin[0]) / spacing
+            py = (camera[1] - origin[1]) / spacing
+            pz = (camera[2] - origin[2]) / spacing
             near, far = 0.0, (1.0 / inverse[y, x] if inverse[y, x] > 0.0 else 1e9)
             for axis in range(3):
                 p = px if axis == 0 else (py if axis == 1 else pz)
@@ -73,7 +73,7 @@ def look_through(q, light, origin, spacing, dim, view, inverse, color, picture):
             if far <= near:
                 continue
             length = (dx * dx + dy * dy + dz * dz) ** 0.5
-            # whole steps up to what ends the view, or rings would show on it
+            # a whole number of steps up to the end of the ray, which avoids ring artefacts
             step = (far - near) / (1 + int((far - near) * length / (0.7 * spacing)))
             along = step * length / spacing
             clear = 1.0
@@ -83,12 +83,12 @@ def look_through(q, light, origin, spacing, dim, view, inverse, color, picture):
                 a = px + t * dx / spacing
                 b = py + t * dy / spacing
                 c = pz + t * dz / spacing
-                amount = _amount(q, a, b, c)
-                if amount > 1e-4:
-                    keep = exp(-along * dim * amount)
-                    shine = 0.38 + 0.75 * _amount(light, 0.5 * a, 0.5 * b, 0.5 * c)
-                    lit += clear * (1.0 - keep) * shine
-                    clear *= keep
+                density = _density(q, a, b, c)
+                if density > 1e-4:
+                    transmitted = exp(-along * extinction * density)
+                    shine = 0.38 + 0.75 * _density(light, 0.5 * a, 0.5 * b, 0.5 * c)
+                    lit += clear * (1.0 - transmitted) * shine
+                    clear *= transmitted
                 t += step
             for ch in range(3):
                 picture[y, x, ch] = picture[y, x, ch] * clear + lit * color[ch]

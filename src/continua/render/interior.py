@@ -1,8 +1,8 @@
-"""Pictures of what goes on inside of soft bodies: surfaces of equal value, or the matter as a glowing volume.
+"""Pictures of the interior of soft bodies: isosurfaces of a field, or a volume rendering.
 
-Drawn off screen through PyVista and VTK (the "render" extra). Bodies become glass; inside, a field that is linear in
-each deformed tetrahedron is shown by its surfaces of equal value, or sampled on a regular grid along whose rays it is
-blended from front to back.
+Drawn off screen with PyVista and VTK (the "render" extra). Bodies become transparent; a field that is linear in each
+deformed tetrahedron is shown by its isosurfaces, or sampled on a regular grid and composited along rays from front to
+back.
 """
 
 from __future__ import annotations
@@ -19,77 +19,75 @@ from continua.errors import InputError
 from continua.frames import BodyFrame, Frame
 from continua.render.camera import Camera
 from continua.render.colors import color_map
-from continua.render.composition import Look, compose, field_values, make_look
+from continua.render.composition import View, compose, field_values, make_view
 from continua.render.iso import iso_surface, tets_of
 from continua.render.overlay import annotate
 from continua.render.picture import save_png
-from continua.render.pyvista_view import aim, bytes_rgba, import_pyvista, quiet_vtk
+from continua.render.pyvista_view import import_pyvista, quiet_vtk, rgba_bytes, set_camera
 
-__all__ = ["INSIDE", "InsidePainter", "inside_picture"]
+__all__ = ["INTERIOR_MODES", "InteriorPainter", "interior_picture"]
 
-INSIDE = ("surfaces", "volume")
-"""What can be shown inside of bodies."""
+INTERIOR_MODES = ("surfaces", "volume")
+"""Ways to show the interior of bodies."""
 
-_GLASS = 0.1
-_DENSITY = 0.3  # opacity of the highest values over two cells of the grid
-_FINE = 160  # the same for an image that a body carries
+_SURFACE_OPACITY = 0.1
+_MAX_OPACITY = 0.3  # of the highest values over two cells of the grid
 _SAMPLES = 96  # cells of the grid along the longest side of a body
+_IMAGE_SAMPLES = 160  # the same for the voxel image of a body
 
 
-class InsidePainter:
-    """Draws the frames of one sequence with one look, seeing into soft bodies.
+class InteriorPainter:
+    """Draws the interior of soft bodies for the frames of one sequence.
 
     Args:
-        look: Camera, field and range of the colours.
-        inside: One of `INSIDE`.
-        levels: How many surfaces of equal value, evenly over the range.
+        view: Camera, field and range of the colours.
+        inside: One of `INTERIOR_MODES`.
+        levels: Number of isosurfaces, evenly over the range.
     """
 
-    def __init__(self, look: Look, inside: str = "surfaces", levels: int = 5) -> None:
-        if inside not in INSIDE:
-            raise InputError(f'there is no look inside called "{inside}"; choose from {", ".join(INSIDE)}')
+    def __init__(self, view: View, inside: str = "surfaces", levels: int = 5) -> None:
+        if inside not in INTERIOR_MODES:
+            raise InputError(f'there is no interior mode "{inside}"; choose from {", ".join(INTERIOR_MODES)}')
         if not 1 <= levels <= 50:
-            raise InputError(f"surfaces of equal value are 1 to 50, not {levels}")
-        if look.legend is None:
-            raise InputError("a picture of the inside needs a field to show; choose a colour")
-        self.look, self._inside = look, inside
-        low, high = look.legend.low, look.legend.high
+            raise InputError(f"the number of isosurfaces must be 1 to 50, not {levels}")
+        if view.legend is None:
+            raise InputError("a picture of the interior needs a field; choose a colour other than plain")
+        self.view, self._inside = view, inside
+        low, high = view.legend.low, view.legend.high
         self._range = (low, high)
         self._levels = low + (np.arange(levels) + 0.5) / levels * (high - low)
         self._pyvista = import_pyvista()
 
     def paint(self, frame: Frame) -> NDArray[np.uint8]:
         """Return the picture of `frame`, sRGB bytes, shape [height, width, 3]."""
-        pyvista, look = self._pyvista, self.look
+        pyvista, view = self._pyvista, self.view
         with quiet_vtk():
-            plotter = pyvista.Plotter(off_screen=True, window_size=look.size)
+            plotter = pyvista.Plotter(off_screen=True, window_size=view.size)
             try:
                 plotter.set_background("#e9ecf2", top="#fbfcfe")
                 for body in frame:
                     self._add(plotter, body)
-                aim(plotter, look.camera)
+                set_camera(plotter, view.camera)
                 plotter.enable_anti_aliasing("ssaa")
                 pixels = np.ascontiguousarray(plotter.screenshot(return_img=True)[:, :, :3])
             finally:
                 plotter.close()
         bare = replace(frame, bodies={}, colliders=())
-        return annotate(pixels, compose(bare, look))
+        return annotate(pixels, compose(bare, view))
 
     def _add(self, plotter: Any, body: BodyFrame) -> None:
         tets = tets_of(body)
         if not len(body.triangles):
             return
-        soft = bool(len(tets)) and self.look.color in body.fields
+        soft = bool(len(tets)) and self.view.color in body.fields
         hull = self._surface(body.positions, body.triangles)
-        if (
-            soft and self._inside == "volume"
-        ):  # VTK does not blend glass with volumes: its outline stands for it
+        if soft and self._inside == "volume":  # VTK does not blend translucent surfaces with volumes
             plotter.add_silhouette(hull, color="#5b6b82", line_width=1.5)
         else:
-            plotter.add_mesh(hull, color="#8fa0b8", opacity=_GLASS if soft else 1.0)
+            plotter.add_mesh(hull, color="#8fa0b8", opacity=_SURFACE_OPACITY if soft else 1.0)
         if not soft:
             return
-        values = field_values(body, self.look.color)
+        values = field_values(body, self.view.color)
         if self._inside == "volume":
             self._add_volume(plotter, body, tets, values)
             return
@@ -104,16 +102,16 @@ class InsidePainter:
                 )  # fmt: skip
 
     def _add_volume(self, plotter: Any, body: BodyFrame, tets: NDArray, values: NDArray) -> None:
-        """Sample the field on a grid around the body as it is now, and blend it along rays.
+        """Sample the field on a grid around the deformed body, and composite it along rays.
 
-        An image that the body carries is looked up at the rest place of each sample, so its own detail shows.
+        A voxel image is sampled at the rest position of each grid point, which keeps its own resolution.
         """
         positions = body.positions
-        image = body.voxels if self.look.color == "voxels" else None
+        image = body.voxels if self.view.color == "voxels" else None
         grid = self._pyvista.UnstructuredGrid({self._pyvista.CellType.TETRA: tets}, positions)
         grid["value"] = values if image is None else body.rest_positions
         low, high = positions.min(axis=0), positions.max(axis=0)
-        spacing = float((high - low).max()) / (_SAMPLES if image is None else _FINE)
+        spacing = float((high - low).max()) / (_SAMPLES if image is None else _IMAGE_SAMPLES)
         shape = np.maximum(np.ceil((high - low) / spacing).astype(int) + 3, 2)
         box = self._pyvista.ImageData(dimensions=shape, spacing=(spacing,) * 3, origin=low - spacing)
         seen = box.sample(grid)
@@ -122,8 +120,8 @@ class InsidePainter:
         found = np.asarray(seen["value"]) if image is None else image.sample(np.asarray(seen["value"]))
         part = np.clip((found - start) / (end - start), 0.0, 1.0)
         box["part"] = np.where(inside, 1 + np.rint(254 * part), 0).astype(np.uint8)
-        table = bytes_rgba(color_map())
-        table[:, 3] = np.rint(255 * _DENSITY * (0.05 + np.linspace(0.0, 1.0, len(table)) ** 2) / 1.05)
+        table = rgba_bytes(color_map())
+        table[:, 3] = np.rint(255 * _MAX_OPACITY * (0.05 + np.linspace(0.0, 1.0, len(table)) ** 2) / 1.05)
         table[0, 3] = 0
         volume = plotter.add_volume(
             box, scalars="part", clim=(0.0, 255.0), opacity_unit_distance=2.0 * spacing, show_scalar_bar=False,
@@ -137,10 +135,10 @@ class InsidePainter:
         return self._pyvista.PolyData(points, faces)
 
     def _table(self) -> Any:
-        return self._pyvista.LookupTable(values=bytes_rgba(color_map()), scalar_range=self._range)
+        return self._pyvista.LookupTable(values=rgba_bytes(color_map()), scalar_range=self._range)
 
 
-def inside_picture(
+def interior_picture(
     frame: Frame,
     path: str | os.PathLike[str] | None = None,
     *,
@@ -151,13 +149,13 @@ def inside_picture(
     camera: Camera | Mapping[str, Any] | None = None,
     value_range: tuple[float, float] | None = None,
 ) -> NDArray[np.uint8]:
-    """Draw what goes on inside of the soft bodies of a frame; needs the "render" extra.
+    """Draw the interior of the soft bodies of a frame; needs the "render" extra.
 
     Args:
         frame: What to draw.
         path: PNG file to write; None to only return the picture.
-        inside: "surfaces" of equal value, or the "volume" itself, more opaque where values are high.
-        levels: How many surfaces, evenly over the range of the colours.
+        inside: "surfaces" (isosurfaces) or "volume", more opaque where values are high.
+        levels: Number of isosurfaces, evenly over the range of the colours.
         size: Width and height in pixels.
         color: The field.
         camera: As for `picture`.
@@ -166,8 +164,8 @@ def inside_picture(
     Returns:
         sRGB bytes, shape [height, width, 3].
     """
-    look = make_look([frame], size=size, color=color, camera=camera, value_range=value_range)
-    pixels = InsidePainter(look, inside, levels).paint(frame)
+    view = make_view([frame], size=size, color=color, camera=camera, value_range=value_range)
+    pixels = InteriorPainter(view, inside, levels).paint(frame)
     if path is not None:
         save_png(pixels, path)
     return pixels

@@ -6,7 +6,7 @@ import pytest
 import continua as ct
 from continua.frames import BodyFrame, ContactForces, Frame, RunInfo
 from continua.output import make_sink
-from continua.render import Camera, make_look, picture
+from continua.render import Camera, make_view, picture
 from continua.render.composition import compose
 from continua.render.overlay import annotate, force_key
 
@@ -28,14 +28,14 @@ def _red(pixels):
     return (r > 150) & (g < 150) & (b < 180)
 
 
-def test_arrows_begin_where_forces_act_and_are_as_long_as_their_key_says():
+def test_arrows_start_at_contact_points_and_match_the_force_key():
     shown = _frame([[0, -0.5, 0], [1, 0, 0]], [[0, 40, 0], [0, 80, 0]])
-    look = make_look([shown], size=SIZE, color="plain", camera=CAMERA, contact_forces=True)
-    composition = compose(shown, look)
+    view = make_view([shown], size=SIZE, color="plain", camera=CAMERA, contact_forces=True)
+    composition = compose(shown, view)
     np.testing.assert_allclose(composition.arrows[:, 0], [[0, -0.5, 0], [1, 0, 0]])
     lengths = np.linalg.norm(np.diff(composition.arrows, axis=1), axis=2)[:, 0]
     assert lengths[1] == pytest.approx(2 * lengths[0])
-    force, pixels = force_key(look)
+    force, pixels = force_key(view)
     ends = CAMERA.project(composition.arrows[0], SIZE)
     assert np.linalg.norm(np.diff(ends[:, :2], axis=0)) == pytest.approx(40 / force * pixels)
     seen = _red(annotate(np.full((SIZE[1], SIZE[0], 3), 255, np.uint8), composition))
@@ -43,27 +43,27 @@ def test_arrows_begin_where_forces_act_and_are_as_long_as_their_key_says():
     assert seen[round(y), round(x) - 2 : round(x) + 3].any()
 
 
-def test_without_being_asked_for_nothing_is_drawn():
+def test_annotations_are_off_by_default():
     pressed, free = _frame([[0, -0.5, 0]], [[0, 40, 0]]), _frame(np.zeros((0, 3)), np.zeros((0, 3)))
     plain = {"size": SIZE, "color": "plain", "camera": CAMERA}
     assert np.array_equal(picture(pressed, **plain), picture(free, **plain))
     assert np.array_equal(picture(free, contact_forces=True, joints=True, **plain), picture(free, **plain))
 
 
-def test_one_scale_for_a_film_and_arrows_of_an_impact_are_cut():
+def test_one_arrow_scale_per_sequence_and_impact_arrows_are_limited():
     frames = [_frame([[0, -0.5, 0]], [[0, 10, 0]], index=k) for k in range(9)]
     frames.append(_frame([[0, -0.5, 0]], [[0, 1e5, 0]], index=9))
-    look = make_look(frames, size=SIZE, color="plain", contact_forces=True)
-    calm, hit = (compose(frames[k], look).arrows[0] for k in (0, 9))
-    assert 0.2 * look.radius < np.linalg.norm(calm[1] - calm[0]) < look.radius
-    assert np.linalg.norm(hit[1] - hit[0]) < look.radius
+    view = make_view(frames, size=SIZE, color="plain", contact_forces=True)
+    calm, hit = (compose(frames[k], view).arrows[0] for k in (0, 9))
+    assert 0.2 * view.radius < np.linalg.norm(calm[1] - calm[0]) < view.radius
+    assert np.linalg.norm(hit[1] - hit[0]) < view.radius
 
 
-def test_joints_are_rods_that_the_camera_sees():
+def test_joints_are_drawn_as_rods_inside_the_view():
     hung = _frame(np.zeros((0, 3)), np.zeros((0, 3)), joints=[[[0, 3, 0], [0, 0, 0]]])
-    look = make_look([hung], size=SIZE, color="plain", joints=True)
-    assert look.high[1] == pytest.approx(3.0)
-    (rods,) = (shape for shape in compose(hung, look).shapes if shape.name == "joints")
+    view = make_view([hung], size=SIZE, color="plain", joints=True)
+    assert view.high[1] == pytest.approx(3.0)
+    (rods,) = (shape for shape in compose(hung, view).shapes if shape.name == "joints")
     away = np.hypot(rods.positions[:, 0], rods.positions[:, 2])
     assert away.max() < 0.05
     assert rods.positions[:, 1].min() == pytest.approx(0.0)
@@ -73,7 +73,7 @@ def test_joints_are_rods_that_the_camera_sees():
     assert (facing.sum(axis=1) > -1e-12).all()  # rings that meet have no area
 
 
-def test_films_have_the_arrows(tmp_path):
+def test_films_show_the_arrows(tmp_path):
     frames = [
         _frame([[0, -0.5, 0]], [[0, 40, 0]], joints=[[[0, 2, 0], [0, 0, 0]]], index=k) for k in range(2)
     ]
