@@ -19,12 +19,12 @@ import numpy as np
 
 import continua as ct
 from benchmarks.report import Result
-from continua.studio import herald
-from continua.studio.encode import Encoder
-from continua.studio.guard import Policy
-from continua.studio.server import Background, create_app
-from continua.studio.session import Session
-from continua.studio.snapshot import Opening
+from continua.studio.encoding.frame_encoder import Encoder
+from continua.studio.server.app import Background, create_app
+from continua.studio.server.guard import Policy
+from continua.studio.session import publisher as herald
+from continua.studio.session.session import Session
+from continua.studio.session.snapshot import Opening
 
 SECONDS = 6.0
 BAR = 30.0  # updates a second

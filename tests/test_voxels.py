@@ -7,7 +7,7 @@ import continua as ct
 from continua.errors import InputError
 from continua.render.iso import tets_of
 from continua.scene import parse_scene
-from continua.studio.matter import coarsened, matter_of
+from continua.studio.encoding.volume_encoder import coarsened, matter_of
 
 
 def line(points):

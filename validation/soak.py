@@ -23,10 +23,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from continua.studio.catalog import open_session
-from continua.studio.guard import Policy
-from continua.studio.server import Background, create_app
-from continua.studio.session import Session
+from continua.studio.server.app import Background, create_app
+from continua.studio.server.guard import Policy
+from continua.studio.session.catalog import open_session
+from continua.studio.session.session import Session
 
 SCENES = ("beam", "jelly", "newton-cradle", "bridge")
 ALLOWED = 50.0  # MB that memory may grow

@@ -4,7 +4,7 @@ import { BodyPanel, SteppingPanel } from "./panel/BodyPanel";
 import { ColorPanel, Legend } from "./panel/ColorPanel";
 import { EditPanel } from "./panel/EditPanel";
 import { FlowPanel } from "./panel/FlowPanel";
-import { Overlays } from "./panel/Overlays";
+import { Overlays } from "./panel/Notifications";
 import { Plots } from "./panel/Plots";
 import { Notes, StatusLine } from "./panel/StatusLine";
 import { SolvePanel } from "./panel/SolvePanel";

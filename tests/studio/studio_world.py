@@ -4,8 +4,8 @@ import numpy as np
 
 import continua as ct
 from continua.errors import DivergedError, InputError
-from continua.studio.session import Session
-from continua.studio.snapshot import Listener, Opening
+from continua.studio.session.session import Session
+from continua.studio.session.snapshot import Listener, Opening
 
 
 def make_world():

@@ -1,9 +1,8 @@
-"""What an editor of soft bodies has to hold, by real events in the page.
+"""Acceptance tests of the editor of soft bodies, with real events in the page.
 
-Elsewhere: the whole way by mouse, pause, step, limit and build in `test_studio_editor`; refused values there too; nodes
-in a box, new meshes and both solvers in `test_studio_looks`; pressed faces and layers in `test_studio_editor`; bars of
-time in `test_studio_timers`. A body has one shape here, never none or two, so what cannot be opened is what has no
-nodes to choose. Constants of matter count at once, not only after a build; all else waits for *Rebuild needed*.
+Covered elsewhere: a whole session by mouse, pause, step, time limit, build, rejected values, loaded faces and view
+options in `test_studio_editor`; box selection, new meshes and solvers in `test_studio_view_options`; stage times in
+`test_studio_timers`. Material constants apply immediately; other changes wait for *Rebuild needed*.
 """
 
 import numpy as np

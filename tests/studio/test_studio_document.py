@@ -9,14 +9,14 @@ from studio_world import Ear
 
 from continua.errors import InputError
 from continua.scene import load_scene, parse_scene, shipped_scenes
-from continua.studio.catalog import open_session
-from continua.studio.desk import Desk
-from continua.studio.document import Document, Edit, RefusedError, empty_scene, yaml_text
-from continua.studio.guard import Policy
-from continua.studio.palette import KINDS, MATTER, SHAPES, new_object, palette
+from continua.studio.editor.document import Document, Edit, RefusedError, empty_scene, yaml_text
+from continua.studio.editor.document_store import Desk
+from continua.studio.editor.templates import KINDS, MATTER, SHAPES, new_object, palette
+from continua.studio.editor.uploads import take_upload
 from continua.studio.protocol import parse_command
-from continua.studio.server import create_app
-from continua.studio.uploads import take_upload
+from continua.studio.server.app import create_app
+from continua.studio.server.guard import Policy
+from continua.studio.session.catalog import open_session
 
 BEAM = {
     "name": "beam",

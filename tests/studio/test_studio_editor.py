@@ -11,7 +11,7 @@ from PIL import Image
 from test_studio_page import browser, opened, pause, serving, settle, sharp, until  # noqa: F401
 
 from continua.scene import load_scene
-from continua.studio.catalog import open_session
+from continua.studio.session.catalog import open_session
 
 pytestmark = pytest.mark.browser
 
@@ -269,7 +269,7 @@ def test_what_a_killed_studio_left_is_recovered(browser, tmp_path):  # noqa: F81
     """Kill the process a while after an edit: the next one offers what was lost."""
     script = (
         "import json, pathlib, sys, time\n"
-        "from continua.studio.catalog import open_session\n"
+        "from continua.studio.session.catalog import open_session\n"
         "from continua.studio.protocol import parse_command\n"
         "session, _ = open_session(None, pathlib.Path(sys.argv[1]))\n"
         "session.start()\n"

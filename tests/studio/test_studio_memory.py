@@ -8,15 +8,15 @@ import pytest
 from studio_world import Ear, make_session, make_world
 
 from continua.scene import parse_scene
-from continua.studio.catalog import open_session
-from continua.studio.document import Document, Edit, empty_scene
-from continua.studio.encode import Encoder
-from continua.studio.exports import Exports
-from continua.studio.leftovers import Leftovers
+from continua.studio.editor.document import Document, Edit, empty_scene
+from continua.studio.encoding.frame_encoder import Encoder
+from continua.studio.export.manager import Exports
 from continua.studio.protocol import parse_command
-from continua.studio.server import _wish
-from continua.studio.session import Session
-from continua.studio.snapshot import Opening
+from continua.studio.server.app import _wish
+from continua.studio.session.catalog import open_session
+from continua.studio.session.session import Session
+from continua.studio.session.snapshot import Opening
+from continua.studio.session.world_gc import Leftovers
 
 
 def wait_for(condition, seconds=60.0):
@@ -87,7 +87,7 @@ def test_worlds_do_not_pile_up_while_scenes_follow_each_other_quickly(session):
 
 def test_sweeping_waits_for_a_quiet_moment_and_happens_once(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("continua.studio.leftovers.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("continua.studio.session.world_gc.time.monotonic", lambda: now[0])
     leftovers = Leftovers()
     assert not leftovers.sweep()
     leftovers.add()

@@ -6,8 +6,8 @@ from test_studio_page import browser, pause  # noqa: F401
 
 from continua import mesh
 from continua.scene import parse_scene
-from continua.studio.catalog import open_session
-from continua.studio.document import yaml_text
+from continua.studio.editor.document import yaml_text
+from continua.studio.session.catalog import open_session
 
 pytestmark = pytest.mark.browser
 

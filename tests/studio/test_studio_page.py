@@ -13,8 +13,8 @@ import uvicorn
 from PIL import Image
 from studio_world import FragileWorld, make_session
 
-from continua.studio.guard import Policy
-from continua.studio.server import create_app
+from continua.studio.server.app import create_app
+from continua.studio.server.guard import Policy
 
 pytestmark = pytest.mark.browser
 

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 from studio_world import make_session
 from test_studio_editor import add, built, editor, fill, running  # noqa: F401
+from test_studio_flow_sketch import tunnel_world
 from test_studio_page import browser, opened, pause, serving, until  # noqa: F401
-from test_studio_tunnel import tunnel_world
 
 import continua as ct
 
@@ -87,7 +87,7 @@ def section(page, title):
 
 
 def test_the_pages_of_the_editor(browser, tmp_path):  # noqa: F811
-    from continua.studio.catalog import open_session
+    from continua.studio.session.catalog import open_session
 
     session, _ = open_session(None, tmp_path)
     with serving(session) as port, opened(browser, port, **TALL) as page:
@@ -146,7 +146,7 @@ def the_live_panels(page):
     page.get_by_label("Highest value").wait_for()
     colour.look(section(page, "Colour"), "colour")
     page.get_by_label("Automatic range").check()
-    colour.seen.add("Draw fluids as")  # test_studio_fluid chooses it
+    colour.seen.add("Draw fluids as")  # test_studio_fluid_encoding chooses it
     colour.check()
     body.look(section(page, "Body"), "body")
     body.look(section(page, "Holds and loads"), "holds")
@@ -210,5 +210,5 @@ def test_the_pages_of_view_and_flow(browser):  # noqa: F811
         "Slice across",
         "Place of the slice",
         "Opacity",
-    }  # test_studio_tunnel, test_studio_volume
+    }  # test_studio_flow_sketch, test_studio_volume
     flow.check()

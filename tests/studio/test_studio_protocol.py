@@ -7,10 +7,10 @@ import pytest
 from studio_world import make_session
 
 from continua.errors import InputError
-from continua.output.packets import Kind, pack
-from continua.studio.encode import Encoder
+from continua.output.wire_format import Kind, pack
+from continua.studio.encoding.frame_encoder import Encoder
 from continua.studio.protocol import MAX_MESSAGE, PullBegin, Set, parse_command
-from continua.studio.snapshot import Snapshot, Stats
+from continua.studio.session.snapshot import Snapshot, Stats
 
 
 def unpack(message):

@@ -15,8 +15,8 @@ from studio_world import make_session, make_world
 
 from continua import studio
 from continua.errors import InputError
-from continua.studio.guard import Policy
-from continua.studio.server import create_app
+from continua.studio.server.app import create_app
+from continua.studio.server.guard import Policy
 
 HOST = "127.0.0.1:8787"
 TOKEN = "a-secret-of-nobody"

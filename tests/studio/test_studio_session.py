@@ -8,8 +8,8 @@ import pytest
 from studio_world import Ear, FragileWorld, make_session, make_world, tip
 
 from continua.numerics.kernel import _listener
-from continua.studio.clock import Clock
 from continua.studio.protocol import parse_command
+from continua.studio.session.clock import Clock
 
 
 def wait_for(condition, seconds=30.0):
@@ -64,7 +64,7 @@ def test_five_seconds_have_the_steps_of_the_time_step_or_those_that_the_machine_
     monkeypatch, cost, steps
 ):
     now = [100.0]
-    monkeypatch.setattr("continua.studio.clock.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr("continua.studio.session.clock.time", SimpleNamespace(perf_counter=lambda: now[0]))
     clock, done = Clock(), 0
     clock.restart(0.0)
     while now[0] < 105.0:

@@ -7,7 +7,7 @@ from test_studio_editor import browser, opened, running, serving  # noqa: F401
 from test_studio_page import pause
 
 from continua.scene import parse_scene
-from continua.studio.catalog import open_session
+from continua.studio.session.catalog import open_session
 
 pytestmark = pytest.mark.browser
 

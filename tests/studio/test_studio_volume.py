@@ -9,8 +9,8 @@ from test_studio_page import browser, opened, serving, sharp, until  # noqa: F40
 
 import continua as ct
 from continua.render.colors import color_map
-from continua.studio.session import Session
-from continua.studio.snapshot import Opening
+from continua.studio.session.session import Session
+from continua.studio.session.snapshot import Opening
 
 pytestmark = pytest.mark.browser
 

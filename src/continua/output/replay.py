@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.files import atomic_write
 from continua.frames import BodyFrame, Frame
-from continua.output.packets import Kind, body_facts, collider_facts, field_list, pack, poses_of
 from continua.output.whole import WholeRunSink
+from continua.output.wire_format import Kind, body_facts, collider_facts, field_list, pack, poses_of
 from continua.render.colors import color_map
 
 __all__ = ["HtmlSink", "folded", "squeezed"]

@@ -41,7 +41,7 @@ def serve(
         MissingExtraError: The `studio` extra is not installed.
     """
     check_extra()
-    from continua.studio.server import run
+    from continua.studio.server.app import run
 
     run(scene, host=host, port=port, token=token, open_browser=open_browser)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from continua.errors import InputError
-from continua.studio.catalog import open_session
-from continua.studio.guard import Policy
-from continua.studio.server import Background, create_app
+from continua.studio.server.app import Background, create_app
+from continua.studio.server.guard import Policy
+from continua.studio.session.catalog import open_session
 
 if TYPE_CHECKING:
     from continua.scene import Scene

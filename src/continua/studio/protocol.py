@@ -1,4 +1,4 @@
-"""The commands that a page sends to the server, as JSON text. Meshes and frames go back packed (`output.packets`)."""
+"""The commands that a page sends to the server, as JSON text. Frames go back packed (`output.wire_format`)."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ from continua.errors import InputError
 from continua.files import atomic_path
 from continua.render import picture
 from continua.scene import Scene
-from continua.studio.catalog import open_session
-from continua.studio.guard import Policy
-from continua.studio.server import Background, create_app
-from continua.studio.session import Session
+from continua.studio.server.app import Background, create_app
+from continua.studio.server.guard import Policy
+from continua.studio.session.catalog import open_session
+from continua.studio.session.session import Session
 
 __all__ = ["find_browser", "screenshot"]
 

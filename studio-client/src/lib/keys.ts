@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { save, send, togglePlay } from "../state/studio";
 import { edit, selectedEntry } from "../state/document";
 import { remember, replaying, useStudio, type ViewTool } from "../state/store";
-import { frameAll, lookFrom, type Side } from "../view/events";
+import { frameAll, lookFrom, type Side } from "../view/cameraEvents";
 
 export const KEYS: { key: string; label: string; help: string }[] = [
   { key: " ", label: "Space", help: "Play or pause" },

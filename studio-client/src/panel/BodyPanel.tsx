@@ -1,7 +1,7 @@
 import type { BodyPanel as Body, PanelMessage } from "../net/messages";
 import { useStudio } from "../state/store";
-import { Holds } from "./Holds";
-import { Knobs } from "./Knob";
+import { Holds } from "./BoundaryConditions";
+import { Knobs } from "./ParameterInput";
 import { Section, Tabs } from "./Section";
 
 /** What is shown of a body, above what is shown of the world. */

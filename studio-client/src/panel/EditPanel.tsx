@@ -2,7 +2,7 @@ import { fieldOf, spoken } from "../lib/schema";
 import type { Entry, Json, Path, Schema } from "../net/messages";
 import { edit, entries, pathText, valueAt } from "../state/document";
 import { useStudio } from "../state/store";
-import { MeshFactsView } from "./MeshFacts";
+import { MeshFactsView } from "./MeshSummary";
 import { EntryForm, useSchema } from "./SchemaForm";
 import { Section } from "./Section";
 

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { formatValue } from "../lib/format";
 import type { FrameHeader } from "../net/messages";
 import { useStudio } from "../state/store";
-import { stageOf } from "../view/stage";
+import { stageOf } from "../view/sceneExtent";
 import { Icon } from "./Icon";
 
 interface ItemProps {

@@ -1,7 +1,7 @@
 import { rebuildNeeded } from "../state/document";
 import { send, togglePlay } from "../state/studio";
 import { remember, type Theme, useStudio } from "../state/store";
-import { frameAll } from "../view/events";
+import { frameAll } from "../view/cameraEvents";
 import { ExportMenu } from "./ExportMenu";
 import { FileMenu } from "./FileMenu";
 import { Icon, type IconName } from "./Icon";

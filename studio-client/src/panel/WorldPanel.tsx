@@ -1,7 +1,7 @@
 import type { PanelMessage } from "../net/messages";
 import { send } from "../state/studio";
 import { useStudio } from "../state/store";
-import { Knobs } from "./Knob";
+import { Knobs } from "./ParameterInput";
 import { Section } from "./Section";
 
 export function WorldPanel({ panel }: { panel: PanelMessage }) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { History } from "./history";
 import { type LiveScene, scalarExtent } from "./live";
-import { Notes } from "./notes";
+import { Notes } from "./warnings";
 import { AutoRange } from "./range";
 
 const scene = (scalars: Float32Array | null) => ({ bodies: [{ scalars }] }) as unknown as LiveScene;

@@ -6,7 +6,7 @@ import { type Command, type ExportsMessage, type Extras, type FluidLook, type Fr
 import type { Packet } from "../net/decode";
 import { History } from "./history";
 import { applyFrame, makeScene, scalarExtent } from "./live";
-import { Notes } from "./notes";
+import { Notes } from "./warnings";
 import { AutoRange } from "./range";
 import { setSender, takeDocument } from "./document";
 import { type Cut, setProblem, toast, useStudio, WHOLE } from "./store";

@@ -6,11 +6,11 @@ import { editing, entries } from "../state/document";
 import { useStudio } from "../state/store";
 import { carryAlong, hasSign, type LiveScene } from "../state/live";
 import { Fluid } from "./Fluid";
-import { Inside } from "./Inside";
+import { Inside } from "./Interior";
 import { bodyMaterial, tableTexture } from "./material";
-import { SOLID } from "./Obstructions";
-import { Surface } from "./surface";
-import { setBodyGroup, setSurfaces } from "./surfaces";
+import { SOLID } from "./DepthOccluders";
+import { Surface } from "./bodySurface";
+import { setBodyGroup, setSurfaces } from "./surfaceRegistry";
 
 interface Props {
   scene: LiveScene;

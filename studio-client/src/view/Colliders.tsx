@@ -5,10 +5,10 @@ import type { Vector } from "../net/messages";
 import type { ColliderMesh, LiveScene } from "../state/live";
 import { gather, splitCreases, vertexNormals } from "./geometry";
 import { useStudio } from "../state/store";
-import { setCollider } from "./colliders";
+import { setCollider } from "./colliderRegistry";
 import { Grid, PlainGrid } from "./Grid";
-import { SOLID } from "./Obstructions";
-import { setPose, type Stage } from "./stage";
+import { SOLID } from "./DepthOccluders";
+import { setPose, type Stage } from "./sceneExtent";
 
 interface Props {
   scene: LiveScene;

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "react";
 import { Color, type DataTexture, Vector2 } from "three";
 import { useStudio } from "../state/store";
 import type { LiveBody } from "../state/live";
-import { Cloud, cloudMaterial } from "./cloud";
+import { Cloud, cloudMaterial } from "./particleCloud";
 import { bodyMaterial } from "./material";
 
 /** A fluid: balls, or the surface around them if the server sends one. */

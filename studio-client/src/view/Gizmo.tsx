@@ -2,14 +2,14 @@ import { TransformControls } from "@react-three/drei";
 import { useThree } from "@react-three/fiber";
 import { type ComponentRef, useEffect, useMemo, useRef, useState } from "react";
 import { Box3, Group, Matrix4, Quaternion, Vector3 } from "three";
-import { about, placed, type Similarity } from "../lib/place";
+import { about, placed, type Similarity } from "../lib/transform";
 import type { Entry } from "../net/messages";
 import type { LiveScene } from "../state/live";
 import { edit, editing, pathText, selectedEntry } from "../state/document";
 import { redraw } from "../state/studio";
 import { useStudio } from "../state/store";
-import { bodyGroup } from "./surfaces";
-import { colliderGroup } from "./colliders";
+import { bodyGroup } from "./surfaceRegistry";
+import { colliderGroup } from "./colliderRegistry";
 
 type Controls = ComponentRef<typeof TransformControls>;
 

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { Color, DoubleSide, Quaternion, ShaderMaterial, Vector3 } from "three";
 import { graphics } from "./graphics";
-import type { Stage } from "./stage";
+import type { Stage } from "./sceneExtent";
 
 const VERTEX = `
 varying vec2 place;

@@ -10,7 +10,7 @@ import {
   Scene,
   SphereGeometry,
 } from "three";
-import type { Stage } from "./stage";
+import type { Stage } from "./sceneExtent";
 
 /** A small photo studio: a bright sky, a large lamp above, a fill at each side. */
 function studioScene(dark: boolean): Scene {

@@ -4,8 +4,8 @@ import { type Camera, type InstancedMesh, Matrix4, Raycaster, Vector2, Vector3 }
 import { latestHeader, redraw, send } from "../state/studio";
 import { useStudio } from "../state/store";
 import { sizeAt } from "./PullTool";
-import { pick } from "./surfaces";
-import { hearFirst } from "./hands";
+import { pick } from "./surfaceRegistry";
+import { hearFirst } from "./pointerCapture";
 
 const MOST = 200;
 

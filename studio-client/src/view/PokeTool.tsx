@@ -7,9 +7,9 @@ import { latestHeader, redraw, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
 import type { LiveScene } from "../state/live";
 import { nearestNode } from "./picking";
-import { stageOf } from "./stage";
-import { pick } from "./surfaces";
-import { hearFirst } from "./hands";
+import { stageOf } from "./sceneExtent";
+import { pick } from "./surfaceRegistry";
+import { hearFirst } from "./pointerCapture";
 
 /** Whether a tool is in the hand that pokes or pins. */
 export const holding = () => ["poke", "pin"].includes(useStudio.getState().viewTool);

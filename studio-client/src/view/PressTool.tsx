@@ -4,8 +4,8 @@ import { type Camera, Raycaster, Vector2, Vector3 } from "three";
 import { formatValue } from "../lib/format";
 import { send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
-import { pick, surfaceOf } from "./surfaces";
-import { hearFirst } from "./hands";
+import { pick, surfaceOf } from "./surfaceRegistry";
+import { hearFirst } from "./pointerCapture";
 
 /** Whether the tool that presses on faces is in the hand. */
 export const pressing = () => {

@@ -9,9 +9,9 @@ import { toast, useStudio } from "../state/store";
 import { replaying } from "../state/store";
 import { holding } from "./PokeTool";
 import { pressing } from "./PressTool";
-import { type Grip, useHands } from "./pulls";
-import { pick, surfaceOf } from "./surfaces";
-import { hearFirst } from "./hands";
+import { type Grip, useHands } from "./pullStore";
+import { pick, surfaceOf } from "./surfaceRegistry";
+import { hearFirst } from "./pointerCapture";
 
 const MOVE_INTERVAL = 16; // ms between messages while dragging
 

@@ -4,13 +4,13 @@ import { BufferAttribute, BufferGeometry, type Camera, Raycaster, Sphere, Vector
 import { editing, entries, isEditing, select } from "../state/document";
 import { redraw } from "../state/studio";
 import { useStudio } from "../state/store";
-import { colliderAt } from "./colliders";
+import { colliderAt } from "./colliderRegistry";
 import { gizmoHolds } from "./Gizmo";
 import { holding } from "./PokeTool";
 import { pressing } from "./PressTool";
 import { choose, nodeAt, nodesInside, rectOf } from "./picking";
-import { pick } from "./surfaces";
-import { hearFirst } from "./hands";
+import { pick } from "./surfaceRegistry";
+import { hearFirst } from "./pointerCapture";
 
 const CLICK = 4; // px that the mouse may move in a click
 

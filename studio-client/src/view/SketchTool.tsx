@@ -5,8 +5,8 @@ import { useFlow } from "../state/flow";
 import { latestHeader, redraw, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
 import { resample, sketchAt } from "./sketch";
-import type { Stage } from "./stage";
-import { hearFirst } from "./hands";
+import type { Stage } from "./sceneExtent";
+import { hearFirst } from "./pointerCapture";
 
 const CORNERS = 20; // control points of a drawn curve
 const MOVE_INTERVAL = 60; // ms between messages

@@ -1,0 +1,1 @@
+"""The control panel: parameters of a world that can be changed while it runs."""

@@ -1,0 +1,1 @@
+"""The scene editor: the document, its files, and templates."""

@@ -1,0 +1,1 @@
+"""Encoding of snapshots as messages for pages."""

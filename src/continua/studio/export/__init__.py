@@ -1,0 +1,1 @@
+"""Exports: runs in a separate process, and recordings."""

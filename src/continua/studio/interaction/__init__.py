@@ -1,0 +1,1 @@
+"""Interaction with a running world by mouse."""

@@ -1,0 +1,1 @@
+"""Sessions: the thread that owns the world, its commands, and what it publishes."""
