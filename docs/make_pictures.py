@@ -321,7 +321,7 @@ def studio_volume() -> None:
         page.get_by_role("button", name="Play", exact=True).wait_for()
         page.get_by_role("tab", name="Live").click()
         page.get_by_label("Colour by").select_option(label="Von Mises stress")
-        page.get_by_role("radiogroup", name="Inside").get_by_role("radio", name="Volume").click()
+        page.get_by_role("radiogroup", name="Interior").get_by_role("radio", name="Volume").click()
         page.mouse.move(640, 60)
         page.wait_for_timeout(10_000)  # until the message that it was paused is gone
         save_page(page, "studio-volume")

@@ -1,4 +1,4 @@
-"""What the panel of the page says and does, without a page."""
+"""The control panel, without a page."""
 
 import json
 from dataclasses import dataclass, fields
@@ -10,7 +10,7 @@ from studio_world import make_world
 import continua as ct
 from continua import solids
 from continua.errors import InputError
-from continua.studio.controls.control_panel import Board
+from continua.studio.controls.control_panel import ControlPanel
 
 LAWS = [
     law
@@ -24,36 +24,38 @@ def make_body(law=None, **options):
     return ct.SoftBody(mesh, material=law, name="body", **options)
 
 
-def knobs_of(board):
-    """Return the descriptions of all knobs by key."""
-    panel = board.describe()
-    groups = [*panel["world"]]
-    for body in panel["bodies"]:
-        groups += [*body["materials"], *body["others"], body["stepping"], *body["holds"]]
-    return {knob["key"]: knob for group in groups for knob in group["knobs"]}
+def parameters_of(panel):
+    """Return the descriptions of all parameters by key."""
+    message = panel.describe()
+    groups = [*message["world"]]
+    for body in message["bodies"]:
+        groups += [*body["materials"], *body["others"], body["integration"], *body["boundaryConditions"]]
+    return {parameter["key"]: parameter for group in groups for parameter in group["parameters"]}
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-def test_every_number_of_every_law_can_be_changed(law):
-    board = Board(ct.World([body := make_body(law())]))
-    knobs = knobs_of(board)
-    json.dumps([board.describe(), board.values()], allow_nan=False)
+def test_every_constant_of_every_law_can_be_changed(law):
+    panel = ControlPanel(ct.World([body := make_body(law())]))
+    parameters = parameters_of(panel)
+    json.dumps([panel.describe(), panel.values()], allow_nan=False)
     for field in fields(law):
         value = getattr(body.material, field.name)
         if not isinstance(value, float) or (law.name, field.name) == ("shape_keeping", "poisson"):
             continue
-        knob = knobs[f"body/material/{field.name}"]
-        assert knob["help"]
-        assert (knob["unit"] == "Pa") == (field.name in ("young", "strength") or "stiffness" in field.name)
+        parameter = parameters[f"body/material/{field.name}"]
+        assert parameter["help"]
+        assert (parameter["unit"] == "Pa") == (
+            field.name in ("young", "strength") or "stiffness" in field.name
+        )
         new = 0.9 * value if value else 0.1
         if field.name != "second_stiffness":  # which needs a direction too
-            board.turn(knob["key"], new)
+            panel.set_value(parameter["key"], new)
             assert getattr(body.material, field.name) == pytest.approx(new)
-            assert board.values()[knob["key"]] == pytest.approx(new)
-        assert board.describe()["initial"][knob["key"]] == value
+            assert panel.values()[parameter["key"]] == pytest.approx(new)
+        assert panel.describe()["initial"][parameter["key"]] == value
 
 
-def test_a_law_of_ones_own_tells_its_constants_in_its_docstring():
+def test_constants_of_a_custom_law_are_described_by_its_docstring():
     @dataclass(frozen=True)
     class Bell(ct.CustomLaw):
         """A law.
@@ -69,24 +71,24 @@ def test_a_law_of_ones_own_tells_its_constants_in_its_docstring():
             strain = F.T @ F - np.eye(3)
             return 0.25 * p.mu * np.sum(strain * strain)
 
-    board = Board(ct.World([body := make_body(Bell())]))
-    knob = knobs_of(board)["body/material/softening"]
-    assert (knob["unit"], knob["help"]) == ("Pa", "Something that softens it [Pa].")
-    board.turn("body/material/softening", 0.25)
+    panel = ControlPanel(ct.World([body := make_body(Bell())]))
+    parameter = parameters_of(panel)["body/material/softening"]
+    assert (parameter["unit"], parameter["help"]) == ("Pa", "Something that softens it [Pa].")
+    panel.set_value("body/material/softening", 0.25)
     assert body.material.softening == 0.25
-    assert board.describe()["bodies"][0]["facts"][0] == "Bell"
+    assert panel.describe()["bodies"][0]["summary"][0] == "Bell"
 
 
-def test_parts_have_knobs_of_their_own_and_the_names_of_regions():
+def test_parts_have_their_own_parameters_and_region_names():
     body = ct.SoftBody(
         ct.mesh.TetMesh(*box_with_region()),
         parts=[("tip", ct.Corotated(young=5e6)), (lambda x: x[:, 0] < 0.3, ct.Corotated(young=2e5))],
         name="body",
     )
-    board = Board(ct.World([body]))
-    titles = [group["title"] for group in board.describe()["bodies"][0]["materials"]]
+    panel = ControlPanel(ct.World([body]))
+    titles = [group["title"] for group in panel.describe()["bodies"][0]["materials"]]
     assert titles == ["Body", "tip", "Part 2"]
-    board.turn("body/part/0/young", 7e6)
+    panel.set_value("body/part/0/young", 7e6)
     assert [law.young for _, law in body.parts] == [7e6, 2e5]
     assert body.material.young == 1e6
 
@@ -104,65 +106,65 @@ def box_with_region():
         ("beam/material/poisson", 0.5, "less than 0.5"),
         ("beam/material/density", True, "number"),
         ("beam/integrator", "magic", "one of"),
-        ("beam/integrator/implicit_euler/newton", 2.5, "whole"),
+        ("beam/integrator/implicit_euler/newton", 2.5, "integer"),
         ("world/gravity", 9.81, "vector"),
         ("world/dt", 0.0, "greater than 0 s"),
         ("no/such/key", 1.0, "no/such/key"),
     ],
 )
-def test_a_bad_value_gets_one_sentence_and_changes_nothing(key, value, words):
-    board = Board(make_world())
-    before = board.values()
+def test_invalid_value_is_reported_in_one_sentence_and_changes_nothing(key, value, words):
+    panel = ControlPanel(make_world())
+    before = panel.values()
     with pytest.raises(InputError, match=words) as caught:
-        board.turn(key, value)
+        panel.set_value(key, value)
     assert "\n" not in str(caught.value)
-    assert board.values() == before
+    assert panel.values() == before
 
 
-def test_another_integrator_brings_its_own_constants():
-    board = Board(make_world())
-    version = board.version
-    board.turn("beam/integrator", "newmark")
-    assert board.version > version
-    board.turn("beam/integrator/newmark/gamma", 0.5)
-    board.turn("beam/integrator/newmark/newton", 2.0)
-    assert board._world.bodies[0].integrator == ct.Newmark(newton=2)
-    assert "beam/integrator/implicit_euler/newton" not in board.values()
-    board.turn("beam/integrator", "explicit")
-    assert board.values()["beam/integrator/explicit/substeps"] is True
+def test_integrator_change_replaces_its_parameters():
+    panel = ControlPanel(make_world())
+    version = panel.version
+    panel.set_value("beam/integrator", "newmark")
+    assert panel.version > version
+    panel.set_value("beam/integrator/newmark/gamma", 0.5)
+    panel.set_value("beam/integrator/newmark/newton", 2.0)
+    assert panel._world.bodies[0].integrator == ct.Newmark(newton=2)
+    assert "beam/integrator/implicit_euler/newton" not in panel.values()
+    panel.set_value("beam/integrator", "explicit")
+    assert panel.values()["beam/integrator/explicit/substeps"] is True
 
 
-def test_plasticity_is_changed_while_it_runs():
+def test_plasticity_can_be_changed_while_running():
     body = make_body(ct.Corotated(), plasticity=ct.Plasticity(yield_strain=0.2))
-    board = Board(ct.World([body]))
-    board.turn("body/plasticity/yield_strain", 0.05)
-    board.turn("body/plasticity/preserve_volume", True)
+    panel = ControlPanel(ct.World([body]))
+    panel.set_value("body/plasticity/yield_strain", 0.05)
+    panel.set_value("body/plasticity/preserve_volume", True)
     assert body.plasticity == ct.Plasticity(yield_strain=0.05, preserve_volume=True)
     with pytest.raises(InputError, match="greater than 1"):
-        board.turn("body/plasticity/limit", 0.5)
+        panel.set_value("body/plasticity/limit", 0.5)
 
 
-def test_wind_is_switched_on_and_blows():
-    board = Board(make_world())
-    assert board._world.wind is None
-    board.turn("world/wind", True)
-    board.turn("world/wind/velocity", (0.0, 0.0, 3.0))
-    assert tuple(board._world.wind.velocity) == (0.0, 0.0, 3.0)
-    board.turn("world/wind", False)
-    assert board._world.wind is None
+def test_wind_can_be_switched_on():
+    panel = ControlPanel(make_world())
+    assert panel._world.wind is None
+    panel.set_value("world/wind", True)
+    panel.set_value("world/wind/velocity", (0.0, 0.0, 3.0))
+    assert tuple(panel._world.wind.velocity) == (0.0, 0.0, 3.0)
+    panel.set_value("world/wind", False)
+    assert panel._world.wind is None
 
 
-def test_a_pin_lets_go_and_leads_its_nodes_back():
+def test_disabled_pin_releases_and_reenabled_pin_returns_its_nodes_smoothly():
     world = make_world()
-    board = Board(world)
+    panel = ControlPanel(world)
     beam, nodes = world.bodies[0], world.bodies[0].attached[0].nodes
-    board.turn("beam/hold/0/on", False)
+    panel.set_value("beam/boundary/0/on", False)
     for _ in range(20):
         world.step()
     fallen = beam.positions[nodes]
     assert np.abs(fallen - beam.rest_positions[nodes]).max() > 0.1
-    assert board.live().forces == {}
-    board.turn("beam/hold/0/on", True)
+    assert panel.boundary_forces().forces == {}
+    panel.set_value("beam/boundary/0/on", True)
     world.step()
     assert np.linalg.norm(beam.positions[nodes] - fallen, axis=1).max() < 0.02  # not at once
     for _ in range(60):
@@ -170,7 +172,7 @@ def test_a_pin_lets_go_and_leads_its_nodes_back():
     np.testing.assert_allclose(beam.positions[nodes], beam.rest_positions[nodes], atol=1e-9)
 
 
-def test_loads_are_listed_changed_and_tell_their_force():
+def test_loads_are_listed_and_changed_and_report_their_force():
     body = make_body(ct.Corotated())
     top = np.flatnonzero(np.isclose(body.rest_positions[:, 1], 0.2))
     body.push(top, (0.0, -3.0, 0.0), until=0.5)
@@ -180,21 +182,25 @@ def test_loads_are_listed_changed_and_tell_their_force():
     body.lock(top, "y")
     body.pull(point=(1.0, 0.1, 0.1), target=(1.0, 0.3, 0.1), stiffness=40.0)
     world = ct.World([body], dt=0.01)
-    board = Board(world)
-    holds = {hold["title"]: hold for hold in board.describe()["bodies"][0]["holds"]}
-    assert {title: hold["note"] for title, hold in holds.items()} == {
+    panel = ControlPanel(world)
+    conditions = {
+        condition["title"]: condition for condition in panel.describe()["bodies"][0]["boundaryConditions"]
+    }
+    assert {title: condition["note"] for title, condition in conditions.items()} == {
         "Lock along y": "8 nodes",
         "Push": "8 nodes, until 0.5 s",
         "Pressure": "2 faces",
         "Traction": "6 faces",
-        "Volume force": "18 elements" if body.element_count == 18 else f"{body.element_count} elements",
+        "Body force": "18 elements" if body.element_count == 18 else f"{body.element_count} elements",
         "Spring": "a point",
     }
-    forces = {title: board.live().forces[hold["key"]] for title, hold in holds.items()}
+    forces = {
+        title: panel.boundary_forces().forces[condition["key"]] for title, condition in conditions.items()
+    }
     np.testing.assert_allclose(forces["Push"], [0.0, -3.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(forces["Pressure"], [-200.0 * 0.2 * 0.2, 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(forces["Traction"], [0.0, 0.0, 10.0 * 0.2], atol=1e-12)
-    np.testing.assert_allclose(forces["Volume force"], [0.0, 0.0, 2.0 * 0.2 * 0.2], atol=1e-12)
+    np.testing.assert_allclose(forces["Body force"], [0.0, 0.0, 2.0 * 0.2 * 0.2], atol=1e-12)
     np.testing.assert_allclose(forces["Spring"], [0.0, 40.0 * 0.2, 0.0], atol=1e-12)
     changes = {
         "Pressure": ("pressure", 500.0),
@@ -202,26 +208,28 @@ def test_loads_are_listed_changed_and_tell_their_force():
         "Traction": ("factor", 2.0),
     }
     for title, (name, value) in changes.items():
-        board.turn(f"{holds[title]['key']}/{name}", value)
-    forces = {title: board.live().forces[holds[title]["key"]] for title in changes}
+        panel.set_value(f"{conditions[title]['key']}/{name}", value)
+    forces = {title: panel.boundary_forces().forces[conditions[title]["key"]] for title in changes}
     np.testing.assert_allclose(forces["Pressure"], [-500.0 * 0.2 * 0.2, 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(forces["Push"], [1.0, 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(forces["Traction"], [0.0, 0.0, 2.0 * 10.0 * 0.2], atol=1e-12)
-    for hold in holds.values():
-        board.turn(f"{hold['key']}/on", False)
-    assert board.live().forces == {}
-    board.turn(f"{holds['Spring']['key']}/stiffness", 80.0)
-    board.turn(f"{holds['Spring']['key']}/on", True)
-    np.testing.assert_allclose(board.live().forces[holds["Spring"]["key"]], [0.0, 16.0, 0.0], atol=1e-12)
+    for condition in conditions.values():
+        panel.set_value(f"{condition['key']}/on", False)
+    assert panel.boundary_forces().forces == {}
+    panel.set_value(f"{conditions['Spring']['key']}/stiffness", 80.0)
+    panel.set_value(f"{conditions['Spring']['key']}/on", True)
+    np.testing.assert_allclose(
+        panel.boundary_forces().forces[conditions["Spring"]["key"]], [0.0, 16.0, 0.0], atol=1e-12
+    )
 
 
-def test_a_tool_is_listed_with_its_force_but_belongs_to_the_device():
+def test_haptic_handle_is_listed_with_its_force_and_has_no_parameters():
     body = make_body(ct.Corotated())
     tool = body.handle(point=(1.0, 0.1, 0.1), stiffness=100.0)
-    board = Board(world := ct.World([body], dt=0.01, gravity=(0, 0, 0)))
-    (hold,) = board.describe()["bodies"][0]["holds"]
-    assert hold["knobs"] == []
+    panel = ControlPanel(world := ct.World([body], dt=0.01, gravity=(0, 0, 0)))
+    (condition,) = panel.describe()["bodies"][0]["boundaryConditions"]
+    assert condition["parameters"] == []
     tool.move((1.0, 0.2, 0.1))
     world.step()
-    np.testing.assert_allclose(board.live().forces[hold["key"]], -tool.force)
-    assert board.live().forces[hold["key"]][1] > 0.0
+    np.testing.assert_allclose(panel.boundary_forces().forces[condition["key"]], -tool.force)
+    assert panel.boundary_forces().forces[condition["key"]][1] > 0.0

@@ -1,4 +1,4 @@
-"""What the studio keeps: exports of runs and recordings, replays, screenshots, and views in notebooks."""
+"""Exports and recordings, replays, screenshots, and notebook views."""
 
 import json
 import struct
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from starlette.testclient import TestClient
-from studio_world import Ear, make_session, make_world
+from studio_world import ListenerLog, make_session, make_world
 
 import continua as ct
 from continua.errors import InputError
@@ -22,9 +22,9 @@ from continua.frames import RunInfo
 from continua.output import make_sink
 from continua.output.replay import squeezed
 from continua.scene import load_scene
-from continua.studio.export.manager import FORMATS, Exports
+from continua.studio.export.manager import FORMATS, ExportManager
 from continua.studio.protocol import Export, ExportCancel, Record
-from continua.studio.server.app import create_app
+from continua.studio.server import create_app
 from continua.studio.server.guard import Policy
 from continua.studio.session.catalog import open_session
 
@@ -51,13 +51,13 @@ def wait_for(condition, seconds=120):
         time.sleep(0.02)
 
 
-def unfold(data, counts, width):
-    """Read squeezed frames by the words of their description, not by the code that made them."""
+def decode_deltas(data, counts, width):
+    """Decode delta-encoded frames by their specification, independently of the code that wrote them."""
     half = len(data) // 2
-    folded = data[:half].astype(int) + 256 * data[half:].astype(int)
+    codes = data[:half].astype(int) + 256 * data[half:].astype(int)
     frames, start = [], 0
     for number, count in enumerate(counts):
-        piece = folded[start : start + count * width].reshape(count, width)
+        piece = codes[start : start + count * width].reshape(count, width)
         change = np.where(piece % 2 == 1, -(piece + 1) // 2, piece // 2)
         same = number > 0 and counts[number - 1] == count
         frames.append((change + (frames[-1] if same else 0)) % 65536)
@@ -65,13 +65,13 @@ def unfold(data, counts, width):
     return frames
 
 
-def test_squeezed_frames_are_within_half_a_step_of_the_box():
+def test_quantized_frames_are_within_half_a_step():
     generator = np.random.default_rng(3)
     frames = [generator.uniform(-2.0, 5.0, (40, 3)).cumsum(axis=0) for _ in range(4)]
     frames.append(generator.normal(size=(7, 3)))
     every = np.concatenate(frames)
     low, high = every.min(axis=0), every.max(axis=0)
-    back = unfold(squeezed(frames, low, high), [len(f) for f in frames], 3)
+    back = decode_deltas(squeezed(frames, low, high), [len(f) for f in frames], 3)
     for before, after in zip(frames, back, strict=True):
         error = np.abs(low + after * (high - low) / 65535 - before)
         assert (error <= 0.5001 * (high - low) / 65535).all()
@@ -85,15 +85,15 @@ def replay_of(text):
     assert kind == 3
     header = json.loads(data[8 : 8 + length])
     arrays = {}
-    for name, place in header["arrays"].items():
-        dtype = {"f4": "<f4", "u4": "<u4", "u1": "u1"}[place["type"]]
-        count = int(np.prod(place["shape"]))
-        flat = np.frombuffer(data, dtype, count, 8 + length + place["offset"])
-        arrays[name] = flat.reshape(place["shape"])
+    for name, entry in header["arrays"].items():
+        dtype = {"f4": "<f4", "u4": "<u4", "u1": "u1"}[entry["type"]]
+        count = int(np.prod(entry["shape"]))
+        flat = np.frombuffer(data, dtype, count, 8 + length + entry["offset"])
+        arrays[name] = flat.reshape(entry["shape"])
     return header, arrays
 
 
-def test_a_replay_is_one_file_with_the_positions_of_the_run(tmp_path):
+def test_replay_is_one_file_with_the_positions_of_the_run(tmp_path):
     world = make_world()
     sink = make_sink("html", tmp_path)
     sink.open(RunInfo(name="swing", fps=20.0, view={"color": "displacement"}))
@@ -104,22 +104,22 @@ def test_a_replay_is_one_file_with_the_positions_of_the_run(tmp_path):
     (path,) = sink.close()
     text = path.read_text(encoding="utf-8")
     assert path.name == "swing.html"
-    assert "default-src 'none'" in text  # the browser itself refuses anything from elsewhere
+    assert "default-src 'none'" in text  # the browser itself blocks external resources
     assert 'src="' not in text.split('<script id="continua-replay"')[0]
     header, arrays = replay_of(text)
     assert header["times"] == pytest.approx([0.0, 0.05, 0.1, 0.15, 0.2])
     nodes = np.unique(kept[0].triangles)
-    moves = header["moves"][0]
-    low, high = (np.array(moves["positions"][side]) for side in ("low", "high"))
-    found = unfold(arrays["0/positions"], moves["counts"], 3)
+    motion = header["motions"][0]
+    low, high = (np.array(motion["positions"][side]) for side in ("low", "high"))
+    found = decode_deltas(arrays["0/positions"], motion["counts"], 3)
     for body, whole in zip(kept, found, strict=True):
-        places = low + whole * (high - low) / 65535
-        assert np.abs(places - body.positions[nodes]).max() < 1e-4 * (high - low).max()
+        positions = low + whole * (high - low) / 65535
+        assert np.abs(positions - body.positions[nodes]).max() < 1e-4 * (high - low).max()
     assert np.array_equal(arrays["0/triangles"], np.searchsorted(nodes, kept[0].triangles))
 
 
 @pytest.mark.parametrize("kind", ["webp", "gif"])
-def test_animated_pictures_have_every_frame_at_the_right_rate(tmp_path, kind):
+def test_animated_images_have_every_frame_at_the_right_rate(tmp_path, kind):
     world = make_world()
     sink = make_sink(kind, tmp_path)
     sink.open(RunInfo(name="swing", fps=10.0, view={"size": (96, 54)}))
@@ -138,15 +138,15 @@ def test_animated_pictures_have_every_frame_at_the_right_rate(tmp_path, kind):
 def studio(tmp_path):
     scene = ct.Scene.from_data(SCENE)
     session, scenes = open_session(scene, tmp_path)
-    ear = Ear()
-    session.listen(1, ear.listener)
+    log = ListenerLog()
+    session.add_listener(1, log.listener)
     session.start()
-    yield session, scenes, ear, tmp_path
+    yield session, scenes, log, tmp_path
     session.stop()
 
 
-def test_a_run_is_exported_beside_the_session_and_can_be_downloaded(studio):
-    session, scenes, ear, folder = studio
+def test_run_is_exported_in_the_background_and_can_be_downloaded(studio):
+    session, scenes, log, folder = studio
     session.submit(1, Export(type="export", format="html"))
     wait_for(lambda: session.exports.status["files"])
     (file,) = session.exports.status["files"]
@@ -160,22 +160,22 @@ def test_a_run_is_exported_beside_the_session_and_can_be_downloaded(studio):
     assert answer.headers["content-disposition"].startswith("attachment")
     for other in ("exported/../x", "exported/secret.txt", "exported/%2e%2e/etc/passwd"):
         assert client.get(f"/{other}").status_code == 404
-    assert ear.failures == []
+    assert log.failures == []
 
 
-def test_an_export_can_be_cancelled_and_leaves_nothing(studio):
+def test_cancelled_export_leaves_no_files(studio):
     session, _, _, folder = studio
     session.submit(1, Export(type="export", format="mp4"))
     wait_for(lambda: session.exports.status["job"] is not None)
     session.submit(1, ExportCancel(type="export_cancel"))
     wait_for(lambda: session.exports.status["job"] is None)
-    assert session.exports.status["problem"] == "the export was cancelled"
+    assert session.exports.status["error"] == "the export was cancelled"
     assert session.exports.status["files"] == []
     assert not (folder / "exports" / "cube-mp4").exists()
 
 
-def test_what_happens_is_recorded(studio):
-    session, _, ear, folder = studio
+def test_recording(studio):
+    session, _, log, folder = studio
     session.submit(1, Record(type="record", on=True, format="html"))
     wait_for(lambda: (session.exports.status["recording"] or {"frames": 0})["frames"] > 5)
     session.submit(1, Record(type="record", on=False, format="html"))
@@ -183,23 +183,22 @@ def test_what_happens_is_recorded(studio):
     (file,) = session.exports.status["files"]
     header, _ = replay_of((folder / file["name"]).read_text(encoding="utf-8"))
     assert len(header["times"]) > 5
-    assert np.diff(header["times"]) == pytest.approx(0.02, abs=1e-6)  # 50 frames a second
+    assert np.diff(header["times"]) == pytest.approx(0.02, abs=1e-6)  # 50 frames per second
     session.submit(1, Record(type="record", on=True, format="nonsense"))
-    wait_for(lambda: ear.failures)
-    assert "no format 'nonsense'" in ear.failures[0][0]
+    wait_for(lambda: log.failures)
+    assert "no export format 'nonsense'" in log.failures[0][0]
 
 
-def test_a_scene_that_cannot_run_says_why(tmp_path):
-    told = []
-    exports = Exports(lambda: told.append(1))
+def test_invalid_scene_cannot_be_exported(tmp_path):
+    exports = ExportManager(lambda: None)
     session, _ = open_session(None, tmp_path)
     with pytest.raises(InputError, match="no bodies yet"):
-        exports.start(session.workshop.document, "html")
+        exports.start(session.editor.document, "html")
     assert exports.status["job"] is None
     assert set(FORMATS) >= {"html", "mp4", "webp", "gif", "glb", "usd", "vtu"}
 
 
-def test_a_view_is_a_frame_with_the_page_behind_a_secret(tmp_path, monkeypatch):
+def test_notebook_view_is_a_frame_protected_by_a_secret(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cell = {}
     exec("import continua as ct\nshown = ct.view(world, height=480)\n", {"world": make_world()} | cell, cell)
@@ -230,7 +229,7 @@ def test_a_view_is_a_frame_with_the_page_behind_a_secret(tmp_path, monkeypatch):
         ct.view(make_world(), height=3)
 
 
-def test_a_screenshot_without_a_browser_is_drawn_by_the_renderer(tmp_path):
+def test_screenshot_without_a_browser_is_drawn_by_the_renderer(tmp_path):
     scene = tmp_path / "cube.yaml"
     scene.write_text(json.dumps(SCENE))
     assert load_scene(scene).name == "cube"
@@ -250,20 +249,20 @@ def test_a_screenshot_without_a_browser_is_drawn_by_the_renderer(tmp_path):
         assert len(np.unique(np.asarray(picture.convert("RGB")).reshape(-1, 3), axis=0)) > 100
 
 
-def test_a_python_world_is_recorded_not_exported():
+def test_python_world_cannot_be_exported():
     session = make_session()
-    ear = Ear()
-    session.listen(1, ear.listener)
+    log = ListenerLog()
+    session.add_listener(1, log.listener)
     session.start()
     try:
         session.submit(1, Export(type="export", format="html"))
-        wait_for(lambda: ear.failures)
-        assert "record it instead" in ear.failures[0][0]
+        wait_for(lambda: log.failures)
+        assert "record it instead" in log.failures[0][0]
     finally:
         session.stop()
 
 
-def test_motions_that_depend_on_time_give_the_bits_of_a_run(tmp_path):
+def test_time_dependent_motions_are_bitwise_identical_to_a_run(tmp_path):
     turned = {
         "where": {"type": "box", "min": [-1, 0.99, -1], "max": [2, 2, 2]},
         "motion": {
@@ -276,8 +275,8 @@ def test_motions_that_depend_on_time_give_the_bits_of_a_run(tmp_path):
     data = {**SCENE, "fps": 24, "dt": 0.006, "seconds": 1.0}
     data["bodies"] = [{**SCENE["bodies"][0], "drive": [turned]}]
     session, _ = open_session(ct.Scene.from_data(data), tmp_path)
-    session.workshop.desk.save("turned.yaml")
-    session.go_to(1.0)
+    session.editor.store.save("turned.yaml")
+    session.run_to(1.0)
     scene = load_scene(tmp_path / "turned.yaml")
     *_, last = scene.build().run(scene.seconds, scene.fps)
     shown = session.snapshot.frame
@@ -287,7 +286,7 @@ def test_motions_that_depend_on_time_give_the_bits_of_a_run(tmp_path):
     assert np.array_equal(shown["cube"]["velocity"], last["cube"]["velocity"])
 
 
-def test_a_screenshot_that_cannot_be_made_gets_a_sentence_before_anything_runs(tmp_path):
+def test_invalid_screenshot_options_are_rejected_before_anything_runs(tmp_path):
     from continua.studio.screenshot import screenshot
 
     for target, at, said in (

@@ -1,4 +1,4 @@
-"""Fluids in the studio: what the page receives of them."""
+"""Encoding of fluids for the page."""
 
 import json
 import struct
@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.studio.encoding.frame_encoder import Encoder
-from continua.studio.session.snapshot import Opening, Snapshot, Stats
+from continua.studio.encoding.frame_encoder import FrameEncoder
+from continua.studio.session.snapshot import SessionScene, Snapshot, Stats
 
 
 def unpack(message):
-    """Return the header and the arrays of a message, read as the page reads them."""
+    """Return the header and the arrays of a message, decoded as in the page."""
     _, size = struct.unpack("<II", message[:8])
     header = json.loads(message[8 : 8 + size])
     arrays = {}
@@ -30,22 +30,22 @@ def encoder_and_world():
     jet = ct.Emitter((0, 0.5, 0), (1, 0, 0), radius=0.1, speed=4.0)
     water = ct.Fluid(((0, 0, 0), (0.2, 0.2, 0.2)), particle_radius=0.02, emitters=[jet], name="water")
     world = ct.World([water], colliders=[ct.Plane((0, 0, 0), (0, 1, 0))], dt=0.01)
-    return Encoder(), world
+    return FrameEncoder(), world
 
 
 def snapshot(world, seq):
-    return Snapshot(seq, 1, world.frame(), Stats(), Opening(world, color="velocity"))
+    return Snapshot(seq, 1, world.frame(), Stats(), SessionScene(world, color="velocity"))
 
 
-def test_particles_come_and_are_coloured(encoder_and_world):
+def test_particles_are_sent_with_their_field(encoder_and_world):
     encoder, world = encoder_and_world
-    header, arrays = unpack(encoder.topology(snapshot(world, 0)))
-    assert header["bodies"][0]["radius"] == 0.02
+    header, arrays = unpack(encoder.encode_topology(snapshot(world, 0)))
+    assert header["bodies"][0]["pointRadius"] == 0.02
     assert len(arrays["0/rest"]) == 125
     assert [entry["name"] for entry in header["fields"]] == ["velocity", "pressure", "density_error"]
     world.step()
     world.step()
-    header, arrays = unpack(encoder.frame(snapshot(world, 1)))
+    header, arrays = unpack(encoder.encode_frame(snapshot(world, 1)))
     water = world.bodies[0]
     assert len(arrays["0/positions"]) == water.node_count > 125
     assert len(arrays["0/triangles"]) == 0
@@ -53,25 +53,25 @@ def test_particles_come_and_are_coloured(encoder_and_world):
         np.linalg.norm(water.velocities, axis=1).max(), rel=1e-6
     )
     assert header["warnings"] == []
-    encoder.choose("density_error")
-    _, arrays = unpack(encoder.frame(snapshot(world, 2)))
+    encoder.set_field("density_error")
+    _, arrays = unpack(encoder.encode_frame(snapshot(world, 2)))
     np.testing.assert_allclose(arrays["0/density_error"], np.maximum(water.density_error, 0.0), rtol=1e-6)
 
 
-def test_a_surface_on_demand(encoder_and_world):
+def test_surface_is_reconstructed_on_request(encoder_and_world):
     pytest.importorskip("pysplashsurf")
     encoder, world = encoder_and_world
-    encoder.topology(snapshot(world, 0))
-    encoder.draw_fluids("surface")
-    header, arrays = unpack(encoder.frame(snapshot(world, 1)))
-    assert header["fluid"] == "surface"
+    encoder.encode_topology(snapshot(world, 0))
+    encoder.set_fluid_style("surface")
+    header, arrays = unpack(encoder.encode_frame(snapshot(world, 1)))
+    assert header["fluidStyle"] == "surface"
     points, triangles = arrays["0/positions"].astype(float), arrays["0/triangles"]
     assert triangles.max() == len(points) - 1 == len(arrays["0/velocity"]) - 1
     a, b, c = (points[triangles[:, k]] for k in range(3))
     volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
-    # closed and turned outward, around the centres of the particles, and within the block, whose corners it rounds
+    # closed and oriented outward, around the particle centres, and within the block, whose corners it rounds
     assert 0.16**3 < volume < 0.2**3
-    encoder.draw_fluids("points")
-    _, arrays = unpack(encoder.frame(snapshot(world, 2)))
+    encoder.set_fluid_style("points")
+    _, arrays = unpack(encoder.encode_frame(snapshot(world, 2)))
     assert len(arrays["0/positions"]) == 125
     assert len(arrays["0/triangles"]) == 0

@@ -1,4 +1,4 @@
-"""Every look of the view and every way to choose, with a real mouse; and two pages of which one drops out of a drag."""
+"""View options and node selection with a real mouse, and two pages of which one disconnects during a drag."""
 
 import re
 
@@ -10,8 +10,8 @@ from test_studio_editor import (  # noqa: F401
     box_around,
     built,
     changed,
-    choose,
     data,
+    drag_box,
     editor,
     fill,
     front,
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.browser
 
 
 def lying_world():
-    """Return a ball that wears a finer surface and lies on the floor."""
+    """Return a ball with an embedded fine surface that rests on the ground."""
     ball = ct.SoftBody(
         ct.mesh.sphere(0.5, 2),
         material=ct.Corotated(young=2e4),
@@ -39,7 +39,7 @@ def lying_world():
     return ct.World([ball], dt=0.01, colliders=[ct.Plane((0, -0.49, 0), (0, 1, 0))])
 
 
-def test_skin_inside_and_contact_forces_each_change_their_layer_only(browser):  # noqa: F811
+def test_embedded_surface_interior_and_contact_forces_change_only_their_layer(browser):  # noqa: F811
     session = make_session(lying_world())
     with serving(session) as port, opened(browser, port) as page:
         page.wait_for_function("() => __continua.frame().step > 20 && __continua.frame().contacts > 0")
@@ -56,21 +56,21 @@ def test_skin_inside_and_contact_forces_each_change_their_layer_only(browser):  
             until(page, lambda: changed(dressed, picture(page)) > 0.001)
             page.get_by_label(label, exact=True).click()
             until(page, lambda: changed(dressed, picture(page)) < 1e-4)
-        inside = page.get_by_role("radiogroup", name="Inside")
+        inside = page.get_by_role("radiogroup", name="Interior")
         looks = {}
-        for name in ("Surfaces", "Volume"):
+        for name in ("Isosurfaces", "Volume"):
             inside.get_by_role("radio", name=name).click()
             until(page, lambda: changed(dressed, picture(page)) > 0.01)
             looks[name] = picture(page)
-        assert changed(looks["Surfaces"], looks["Volume"]) > 0.01
-        inside.get_by_role("radio", name="Surfaces").click()
-        page.get_by_role("slider", name="Surfaces").press("Home")  # one surface instead of four
-        until(page, lambda: changed(looks["Surfaces"], picture(page)) > 0.002)
+        assert changed(looks["Isosurfaces"], looks["Volume"]) > 0.01
+        inside.get_by_role("radio", name="Isosurfaces").click()
+        page.get_by_role("slider", name="Isosurfaces").press("Home")  # one surface instead of four
+        until(page, lambda: changed(looks["Isosurfaces"], picture(page)) > 0.002)
         inside.get_by_role("radio", name="Nothing").click()
         until(page, lambda: changed(dressed, picture(page)) < 1e-4)
 
 
-def test_a_page_that_drops_out_of_a_drag_lets_go_and_the_other_page_goes_on(browser):  # noqa: F811
+def test_disconnected_page_ends_its_pull_and_the_other_page_continues(browser):  # noqa: F811
     session = make_session()
     with serving(session) as port, opened(browser, port) as watching:
         with opened(browser, port) as pulling:
@@ -86,7 +86,7 @@ def test_a_page_that_drops_out_of_a_drag_lets_go_and_the_other_page_goes_on(brow
             until(watching, lambda: tip_height(watching) > hanging + 0.1)
             lifted = tip_height(watching)
         # its connection is gone, with the button still down
-        until(watching, lambda: not session.touch.pulls)
+        until(watching, lambda: not session.interaction.pulls)
         until(watching, lambda: tip_height(watching) < lifted - 0.1)
         step = watching.evaluate("() => __continua.frame().step")
         watching.wait_for_function("n => __continua.frame().step > n + 10", arg=step)
@@ -95,43 +95,46 @@ def test_a_page_that_drops_out_of_a_drag_lets_go_and_the_other_page_goes_on(brow
         watching.mouse.move(x, y)
         watching.mouse.down()
         watching.mouse.move(x, y - 60, steps=4)
-        watching.wait_for_function("() => __continua.grips().length === 1")
+        watching.wait_for_function("() => __continua.pulls().length === 1")
         watching.mouse.up()
         assert session.state["error"] is None
 
 
-def test_a_box_chooses_the_same_from_each_corner_and_a_new_mesh_forgets_it(editor):  # noqa: F811
+def test_box_selection_is_independent_of_its_start_corner_and_cleared_by_a_new_mesh(editor):  # noqa: F811
     page, _, _ = editor
     add(page, "Box")
-    page.get_by_role("button", name="Choose nodes").click()
+    page.get_by_role("button", name="Select nodes").click()
     front(page)
     places = rest(page)
     left = np.flatnonzero(places[:, 0] < places[:, 0].min() + 1e-6)
     (x0, y0), (x1, y1) = box_around(page, places[left])
     corners = [((x0, y0), (x1, y1)), ((x1, y1), (x0, y0)), ((x0, y1), (x1, y0)), ((x1, y0), (x0, y1))]
     for start, end in corners:
-        choose(page, start, end)
-        until(page, lambda: sorted(page.evaluate("() => __continua.chosen()?.nodes ?? []")) == left.tolist())
+        drag_box(page, start, end)
+        until(
+            page,
+            lambda: sorted(page.evaluate("() => __continua.nodeSelection()?.nodes ?? []")) == left.tolist(),
+        )
         page.keyboard.press("Escape")
-        page.wait_for_function("() => !__continua.chosen()")
+        page.wait_for_function("() => !__continua.nodeSelection()")
     low = np.flatnonzero(places[:, 1] < places[:, 1].min() + 1e-6)
-    choose(page, *corners[0])
-    choose(page, *box_around(page, places[low]), shift=True)  # each of them the other way round
+    drag_box(page, *corners[0])
+    drag_box(page, *box_around(page, places[low]), shift=True)  # each of them the other way round
     both = sorted(set(left) ^ set(low))
-    until(page, lambda: sorted(page.evaluate("() => __continua.chosen()?.nodes ?? []")) == both)
-    page.get_by_role("group", name="Chosen nodes").get_by_role("button", name="Pin").click()
-    page.wait_for_function("() => __continua.paper().data.bodies[0].pin?.length === 1")
+    until(page, lambda: sorted(page.evaluate("() => __continua.nodeSelection()?.nodes ?? []")) == both)
+    page.get_by_role("group", name="Selected nodes").get_by_role("button", name="Pin").click()
+    page.wait_for_function("() => __continua.document().data.bodies[0].pin?.length === 1")
     count = page.get_by_text(re.compile(r"\d+ nodes ·"))
     before = count.inner_text()
     fill(page, "Cells x", "3")
-    page.wait_for_function("() => !__continua.paper().data.bodies[0].pin?.length")  # its nodes are no more
+    page.wait_for_function("() => !__continua.document().data.bodies[0].pin?.length")  # its nodes are no more
     until(page, lambda: count.inner_text() != before)
 
 
-def test_a_drag_from_outside_of_the_view_chooses_nothing(editor):  # noqa: F811
+def test_drag_from_outside_of_the_view_selects_nothing(editor):  # noqa: F811
     page, _, _ = editor
     add(page, "Box")
-    page.get_by_role("button", name="Choose nodes").click()
+    page.get_by_role("button", name="Select nodes").click()
     front(page)
     places = rest(page)
     start, end = box_around(page, places)
@@ -144,17 +147,17 @@ def test_a_drag_from_outside_of_the_view_chooses_nothing(editor):  # noqa: F811
     ]
     for corner in outside:
         for way in ((corner, start), (corner, end)):
-            choose(page, *way)
-            assert page.evaluate("() => __continua.chosen()") is None
-    choose(page, start, end)
-    until(page, lambda: len(page.evaluate("() => __continua.chosen()?.nodes ?? []")) == len(places))
+            drag_box(page, *way)
+            assert page.evaluate("() => __continua.nodeSelection()") is None
+    drag_box(page, start, end)
+    until(page, lambda: len(page.evaluate("() => __continua.nodeSelection()?.nodes ?? []")) == len(places))
 
 
-def test_both_solvers_show_the_same_and_the_shares_of_time_are_all_of_it(editor):  # noqa: F811
+def test_solvers_agree_and_stage_times_add_up(editor):  # noqa: F811
     page, _, _ = editor
     add(page, "Box")
     page.get_by_role("button", name="Add pin").click()
-    page.wait_for_function("() => __continua.paper().data.bodies[0].pin?.length === 1")
+    page.wait_for_function("() => __continua.document().data.bodies[0].pin?.length === 1")
     built(page)
     page.get_by_role("tab", name="Solve").click()
     seen = []

@@ -1,24 +1,24 @@
-"""A few points that stand for many."""
+"""Farthest point sampling: a few well spread points of many."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["spread"]
+__all__ = ["farthest_points"]
 
 
-def spread(
-    points: NDArray[np.float64], count: int, gaps: NDArray[np.float64] | None = None
+def farthest_points(
+    points: NDArray[np.float64], count: int, distances: NDArray[np.float64] | None = None
 ) -> NDArray[np.intp]:
-    """Return the numbers of at most `count` of the points [n, 3], each the farthest from those chosen before.
+    """Return the indices of at most `count` of the points [n, 3], each the farthest from those selected before.
 
-    `gaps` [n] are the distances from what is chosen already; without them the first one is chosen first.
+    `distances` [n] are the distances to points selected already; without them the first point is selected first.
     """
-    chosen: list[int] = []
-    gaps = np.full(len(points), np.inf) if gaps is None else gaps
-    while len(chosen) < min(count, len(points)):
-        pick = int(np.argmax(gaps))
-        chosen.append(pick)
-        gaps = np.minimum(gaps, np.linalg.norm(points - points[pick], axis=1))
-    return np.array(chosen, dtype=np.intp)
+    selected: list[int] = []
+    distances = np.full(len(points), np.inf) if distances is None else distances
+    while len(selected) < min(count, len(points)):
+        farthest = int(np.argmax(distances))
+        selected.append(farthest)
+        distances = np.minimum(distances, np.linalg.norm(points - points[farthest], axis=1))
+    return np.array(selected, dtype=np.intp)

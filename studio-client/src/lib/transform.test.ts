@@ -1,7 +1,7 @@
 import { Quaternion, Vector3 } from "three";
 import { describe, expect, it } from "vitest";
 import type { Entry, Vector } from "../net/messages";
-import { about, carry, placed, type Similarity } from "./transform";
+import { similarityAbout, applySimilarity, transformedEntry, type Similarity } from "./transform";
 
 const STILL = new Quaternion();
 const quarter = new Quaternion().setFromAxisAngle(new Vector3(0, 1, 0), Math.PI / 2);
@@ -18,38 +18,38 @@ function put(transform: Entry, point: Vector3): Vector3 {
   return point.clone().multiplyScalar(scale).applyQuaternion(turn).add(new Vector3(...translate));
 }
 
-describe("placed", () => {
+describe("transformedEntry", () => {
   const start: Entry = { translate: [1, 2, 3], rotate: { axis: [0, 0, 1], degrees: 30 }, scale: 2 };
   const cases: [string, Similarity][] = [
-    ["a move", about(new Vector3(1, 2, 3), new Vector3(0.5, -1, 0), STILL, 1)],
-    ["a turn", about(new Vector3(1, 0, 2), new Vector3(), quarter, 1)],
-    ["growth", about(new Vector3(0, 1, 0), new Vector3(), STILL, 1.5)],
-    ["all of them", about(new Vector3(3, 1, -2), new Vector3(0, 0, 4), quarter, 0.5)],
+    ["a move", similarityAbout(new Vector3(1, 2, 3), new Vector3(0.5, -1, 0), STILL, 1)],
+    ["a turn", similarityAbout(new Vector3(1, 0, 2), new Vector3(), quarter, 1)],
+    ["growth", similarityAbout(new Vector3(0, 1, 0), new Vector3(), STILL, 1.5)],
+    ["all of them", similarityAbout(new Vector3(3, 1, -2), new Vector3(0, 0, 4), quarter, 0.5)],
   ];
   it.each(cases)("carries every point of a body through %s", (_, map) => {
-    const made = placed({ type: "soft", transform: start }, "bodies", map).transform as Entry;
+    const made = transformedEntry({ type: "soft", transform: start }, "bodies", map).transform as Entry;
     for (const point of [new Vector3(), new Vector3(1, 0, 0), new Vector3(0.3, -2, 1)]) {
-      const wanted = carry(map, put(start, point));
+      const wanted = applySimilarity(map, put(start, point));
       expect(put(made, point).distanceTo(wanted)).toBeLessThan(1e-4);
     }
   });
 
-  it("keeps the centre that something turns and grows about", () => {
+  it("keeps the centre of rotation and scaling fixed", () => {
     const center = new Vector3(1, 2, 3);
-    expect(carry(about(center, new Vector3(), quarter, 3), center.clone()).distanceTo(center)).toBeLessThan(1e-12);
+    expect(applySimilarity(similarityAbout(center, new Vector3(), quarter, 3), center.clone()).distanceTo(center)).toBeLessThan(1e-12);
   });
 
-  it("moves obstacles by their own words, also where they leave them out", () => {
-    const map = about(new Vector3(), new Vector3(1, 0, 0), STILL, 2);
-    expect(placed({ type: "sphere", center: [1, 0, 0], radius: 0.5 }, "colliders", map)).toEqual({ center: [3, 0, 0], radius: 1 });
-    expect(placed({ type: "box" }, "colliders", map)).toEqual({ center: [1, 0, 0], size: [2, 2, 2] });
-    const turned = placed({ type: "plane" }, "colliders", about(new Vector3(), new Vector3(), new Quaternion().setFromAxisAngle(new Vector3(0, 0, 1), Math.PI / 2), 1));
+  it("moves colliders by their own keys, including defaults", () => {
+    const map = similarityAbout(new Vector3(), new Vector3(1, 0, 0), STILL, 2);
+    expect(transformedEntry({ type: "sphere", center: [1, 0, 0], radius: 0.5 }, "colliders", map)).toEqual({ center: [3, 0, 0], radius: 1 });
+    expect(transformedEntry({ type: "box" }, "colliders", map)).toEqual({ center: [1, 0, 0], size: [2, 2, 2] });
+    const turned = transformedEntry({ type: "plane" }, "colliders", similarityAbout(new Vector3(), new Vector3(), new Quaternion().setFromAxisAngle(new Vector3(0, 0, 1), Math.PI / 2), 1));
     expect(turned).toEqual({ point: [0, 0, 0], normal: [-1, 0, 0] });
   });
 
-  it("moves a block of fluid and leaves it along the axes", () => {
+  it("moves a block of fluid and keeps it axis-aligned", () => {
     const block: Entry = { type: "fluid", block: { min: [0, 0, 0], max: [2, 1, 1] } };
-    const made = placed(block, "bodies", about(new Vector3(1, 0.5, 0.5), new Vector3(0, 1, 0), STILL, 1));
+    const made = transformedEntry(block, "bodies", similarityAbout(new Vector3(1, 0.5, 0.5), new Vector3(0, 1, 0), STILL, 1));
     expect(made).toEqual({ block: { min: [0, 1, 0], max: [2, 2, 1] } });
   });
 });

@@ -1,43 +1,43 @@
 import { formatValue, formatVector } from "../lib/format";
-import type { BodyPanel, HoldInfo } from "../net/messages";
+import type { BodyPanel, BoundaryConditionInfo } from "../net/messages";
 import { remember, useStudio } from "../state/store";
-import { markColors } from "../view/colors";
-import { Knob, Switch, useValue } from "./ParameterInput";
+import { boundaryConditionColors } from "../view/colors";
+import { ParameterInput, Switch, useValue } from "./ParameterInput";
 
-/** What holds and loads a body, with the force that each exerts on it. */
-export function Holds({ body, dark }: { body: BodyPanel; dark: boolean }) {
-  const marks = useStudio((s) => s.marks);
-  if (body.holds.length === 0) return <p className="note">Nothing is attached to this body.</p>;
+/** The boundary conditions of a body, with their current forces. */
+export function BoundaryConditions({ body, dark }: { body: BodyPanel; dark: boolean }) {
+  const markers = useStudio((s) => s.markers);
+  if (body.boundaryConditions.length === 0) return <p className="note">This body has no boundary conditions.</p>;
   return (
     <>
-      <ul className="holds">
-        {body.holds.map((hold) => (
-          <Hold key={hold.key} hold={hold} color={markColors(dark)[hold.kind]} />
+      <ul className="boundary-conditions">
+        {body.boundaryConditions.map((condition) => (
+          <BoundaryCondition key={condition.key} condition={condition} color={boundaryConditionColors(dark)[condition.kind]} />
         ))}
       </ul>
       <label className="check">
-        <input type="checkbox" checked={marks} onChange={(event) => remember({ marks: event.target.checked })} />
-        Draw them in the view
+        <input type="checkbox" checked={markers} onChange={(event) => remember({ markers: event.target.checked })} />
+        Show in the view
       </label>
     </>
   );
 }
 
-function Hold({ hold, color }: { hold: HoldInfo; color: string }) {
-  const [toggle, ...values] = hold.knobs;
+function BoundaryCondition({ condition, color }: { condition: BoundaryConditionInfo; color: string }) {
+  const [toggle, ...values] = condition.parameters;
   const on = useValue(toggle?.key ?? "") !== false;
-  const force = useStudio((s) => s.header?.forces[hold.key]);
+  const force = useStudio((s) => s.header?.forces[condition.key]);
   return (
-    <li className="hold" style={{ borderLeftColor: color }}>
-      <div className="hold-title">
-        {toggle ? <Switch knob={toggle} /> : <span>{hold.title}</span>}
+    <li className="boundary-condition" style={{ borderLeftColor: color }}>
+      <div className="boundary-condition-title">
+        {toggle ? <Switch parameter={toggle} /> : <span>{condition.title}</span>}
         <output title="Force on the body">{force ? formatValue(Math.hypot(...force), "N") : "–"}</output>
       </div>
-      <div className="hold-note">
-        <span>{hold.note}</span>
+      <div className="boundary-condition-note">
+        <span>{condition.note}</span>
         {force && <span className="components">{formatVector(force, "N")}</span>}
       </div>
-      {on && values.map((knob) => <Knob key={knob.key} knob={knob} />)}
+      {on && values.map((parameter) => <ParameterInput key={parameter.key} parameter={parameter} />)}
     </li>
   );
 }

@@ -1,19 +1,19 @@
 import { useEffect, useRef, useState } from "react";
-import { stepsOf } from "../lib/format";
+import { splitProgressText } from "../lib/format";
 import { KEYS } from "../lib/keys";
 import { entries } from "../state/document";
 import { send } from "../state/studio";
 import { dismiss, useStudio } from "../state/store";
 import { Icon } from "./Icon";
 
-/** Everything that lies over the view: trouble, waiting, short messages, help. */
-export function Overlays() {
+/** Everything over the view: errors, progress, short messages, help. */
+export function Notifications() {
   const link = useStudio((s) => s.link);
   const world = useStudio((s) => s.world);
   const toasts = useStudio((s) => s.toasts);
   const helpOpen = useStudio((s) => s.helpOpen);
-  const view = useStudio((s) => s.scene?.view);
-  const recoverable = useStudio((s) => Boolean(s.paper?.recoverable && s.paper.version === 0));
+  const sceneId = useStudio((s) => s.scene?.sceneId);
+  const recoverable = useStudio((s) => Boolean(s.sceneDocument?.recoverable && s.sceneDocument.version === 0));
   return (
     <>
       <div className="messages">
@@ -26,18 +26,18 @@ export function Overlays() {
             </button>
           </div>
         )}
-        {world?.problem && !world.error && link === "open" && (
+        {world?.buildError && !world.error && link === "open" && (
           <div className="banner" role="alert">
             <Icon name="warn" size={22} />
-            <p>{world.problem}</p>
+            <p>{world.buildError}</p>
             <button type="button" className="action" onClick={() => send({ type: "build" })}>
               Try again
             </button>
           </div>
         )}
-        {recoverable && link === "open" && <Left key={view} />}
+        {recoverable && link === "open" && <UnsavedEdits key={sceneId} />}
         {world?.busy && link === "open" && (
-          <Busy text={world.busy} part={world.part} stoppable={world.stoppable} />
+          <Busy text={world.busy} progress={world.progress} cancellable={world.cancellable} />
         )}
       </div>
       <div className="toasts" aria-live="polite">
@@ -55,7 +55,7 @@ export function Overlays() {
           <div className="card">
             <i className="spinner" />
             <h2>Connection lost</h2>
-            <p>The studio does not answer. If it was stopped, start it again; this page comes back by itself.</p>
+            <p>The studio does not respond. If it was stopped, start it again; this page reconnects automatically.</p>
           </div>
         </div>
       )}
@@ -64,16 +64,16 @@ export function Overlays() {
   );
 }
 
-/** What was edited before and never saved: by a studio that was killed, or before another scene was opened. */
-function Left() {
+/** Offers unsaved edits of an earlier session. */
+function UnsavedEdits() {
   const [open, setOpen] = useState(true);
-  const fresh = useStudio((s) => s.paper?.file === null && entries(s.paper.data, "bodies").length === 0);
+  const fresh = useStudio((s) => s.sceneDocument?.file === null && entries(s.sceneDocument.data, "bodies").length === 0);
   if (!open) return null;
   return (
-    <div className="banner calm" role="alert">
-      <p>{fresh ? "An earlier scene without a name was not saved." : "Earlier edits of this scene were not saved."}</p>
+    <div className="banner info" role="alert">
+      <p>{fresh ? "An earlier untitled scene was not saved." : "Earlier edits of this scene were not saved."}</p>
       <button type="button" className="action" onClick={() => send({ type: "recover" })}>
-        {fresh ? "Bring it back" : "Recover them"}
+        Recover
       </button>
       <button type="button" className="plain" onClick={() => setOpen(false)}>
         Not now
@@ -82,18 +82,18 @@ function Left() {
   );
 }
 
-/** What the simulation's thread is busy with, how far it is, and a way to end it. */
-function Busy({ text, part, stoppable }: { text: string; part: number | null; stoppable: boolean }) {
-  const { body, step } = stepsOf(text);
+/** Long work of the simulation's thread, its progress, and a button to cancel it. */
+function Busy({ text, progress, cancellable }: { text: string; progress: number | null; cancellable: boolean }) {
+  const { body, step } = splitProgressText(text);
   return (
-    <div className="busy" role="status" aria-label="Work">
+    <div className="busy" role="status" aria-label="Progress">
       <i className="spinner" />
       <div className="busy-text">
         <b>{body}</b>
         {step && <span>{step}</span>}
-        {part !== null && part > 0 && <progress aria-label="Part of the work that is done" max={1} value={part} />}
+        {progress !== null && progress > 0 && <progress aria-label="Completed fraction" max={1} value={progress} />}
       </div>
-      {stoppable && (
+      {cancellable && (
         <button type="button" className="plain" onClick={() => send({ type: "cancel" })}>
           Cancel
         </button>
@@ -104,10 +104,10 @@ function Busy({ text, part, stoppable }: { text: string; part: number | null; st
 
 const MOUSE: [string, string][] = [
   ["Drag a body", "pull it; let go and it swings back"],
-  ["Click a body", "select it, while nothing runs"],
-  ["Drag beside it", "turn the view"],
+  ["Click a body", "select it, while paused at the start"],
+  ["Drag beside it", "rotate the view"],
   ["Right drag", "move the view (also Shift + drag)"],
-  ["Wheel", "nearer or farther"],
+  ["Wheel", "zoom"],
 ];
 
 function Help() {

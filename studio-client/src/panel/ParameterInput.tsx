@@ -1,67 +1,67 @@
 import { useId } from "react";
 import { formatValue, formatVector } from "../lib/format";
 import { makeScale, roundTo } from "../lib/scale";
-import type { Group, KnobInfo, Value, Vector } from "../net/messages";
-import { change } from "../state/studio";
+import type { Group, ParameterInfo, Value, Vector } from "../net/messages";
+import { setParameter } from "../state/studio";
 import { useStudio } from "../state/store";
-import { differs, Restore, Slider, Track, useOwn } from "./Slider";
-import { Problem, TypedValue } from "./TypedValue";
+import { differs, Restore, Slider, Track, useLocalValue } from "./Slider";
+import { FieldError, TypedValue } from "./TypedValue";
 
 export const useValue = (key: string) => useStudio((s) => s.world?.values[key]);
 
-/** One value that can be changed, whatever its kind. */
-export function Knob({ knob }: { knob: KnobInfo }) {
-  const value = useValue(knob.key);
-  const initial = useStudio((s) => s.panel?.initial[knob.key]) ?? value;
+/** The input of a parameter of any kind. */
+export function ParameterInput({ parameter }: { parameter: ParameterInfo }) {
+  const value = useValue(parameter.key);
+  const initial = useStudio((s) => s.panel?.initial[parameter.key]) ?? value;
   if (value === undefined || initial === undefined) return null;
-  const put = (next: Value) => change(knob.key, next);
-  switch (knob.kind) {
+  const put = (next: Value) => setParameter(parameter.key, next);
+  switch (parameter.kind) {
     case "number":
     case "count": {
-      const scale = makeScale(knob.scale ?? { kind: "linear", low: 0, high: 1, zero: false });
-      return <Slider knob={knob} value={value as number} initial={initial as number} scale={scale} onChange={put} />;
+      const scale = makeScale(parameter.scale ?? { kind: "linear", low: 0, high: 1, includesZero: false });
+      return <Slider parameter={parameter} value={value as number} initial={initial as number} scale={scale} onChange={put} />;
     }
     case "vector":
-      return <VectorKnob knob={knob} value={value as Vector} initial={initial as Vector} onChange={put} />;
+      return <VectorInput parameter={parameter} value={value as Vector} initial={initial as Vector} onChange={put} />;
     case "choice":
-      return <Choice knob={knob} value={value as string} onChange={put} />;
+      return <Choice parameter={parameter} value={value as string} onChange={put} />;
     case "switch":
       return (
         <div className="row">
-          <Switch knob={knob} />
-          <Problem id={knob.key} />
+          <Switch parameter={parameter} />
+          <FieldError id={parameter.key} />
         </div>
       );
   }
 }
 
-export function Switch({ knob }: { knob: KnobInfo }) {
-  const on = useValue(knob.key) === true;
-  const { shown, change: put } = useOwn(on, (next) => change(knob.key, next));
+export function Switch({ parameter }: { parameter: ParameterInfo }) {
+  const on = useValue(parameter.key) === true;
+  const { shown, change: put } = useLocalValue(on, (next) => setParameter(parameter.key, next));
   return (
-    <label className="check" title={knob.help}>
+    <label className="check" title={parameter.help}>
       <input type="checkbox" checked={shown} onChange={(event) => put(event.target.checked)} />
-      {knob.label}
+      {parameter.label}
     </label>
   );
 }
 
-function Choice({ knob, value, onChange }: { knob: KnobInfo; value: string; onChange(value: string): void }) {
+function Choice({ parameter, value, onChange }: { parameter: ParameterInfo; value: string; onChange(value: string): void }) {
   const id = useId();
-  const { shown, change: put } = useOwn(value, onChange);
+  const { shown, change: put } = useLocalValue(value, onChange);
   return (
     <div className="row choice">
-      <label htmlFor={id} title={knob.help}>
-        {knob.label}
+      <label htmlFor={id} title={parameter.help}>
+        {parameter.label}
       </label>
       <select id={id} value={shown} onChange={(event) => put(event.target.value)}>
-        {Object.entries(knob.options).map(([word, label]) => (
+        {Object.entries(parameter.options).map(([word, label]) => (
           <option key={word} value={word}>
             {label}
           </option>
         ))}
       </select>
-      <Problem id={knob.key} />
+      <FieldError id={parameter.key} />
     </div>
   );
 }
@@ -69,26 +69,26 @@ function Choice({ knob, value, onChange }: { knob: KnobInfo; value: string; onCh
 const AXES = ["x", "y", "z"];
 
 interface VectorProps {
-  knob: KnobInfo;
+  parameter: ParameterInfo;
   value: Vector;
   initial: Vector;
   onChange(value: Vector): void;
 }
 
-/** Three typed components, and a slider for the length. */
-function VectorKnob({ knob, value, initial, onChange }: VectorProps) {
-  const { key, label, unit, help } = knob;
-  const { shown, change: put } = useOwn(value, onChange);
+/** Three typed components, and a slider for the magnitude. */
+function VectorInput({ parameter, value, initial, onChange }: VectorProps) {
+  const { key, label, unit, help } = parameter;
+  const { shown, change: put } = useLocalValue(value, onChange);
   const length = Math.hypot(...shown);
-  const way = length > 0 ? shown : Math.hypot(...initial) > 0 ? initial : null;
-  const scale = knob.scale && way && makeScale(knob.scale);
+  const direction = length > 0 ? shown : Math.hypot(...initial) > 0 ? initial : null;
+  const scale = parameter.scale && direction && makeScale(parameter.scale);
   const resize = (next: number) => {
-    const factor = next / Math.hypot(...(way ?? [1, 0, 0]));
-    put((way ?? [1, 0, 0]).map((part) => roundTo(part * factor, 4)) as Vector);
+    const factor = next / Math.hypot(...(direction ?? [1, 0, 0]));
+    put((direction ?? [1, 0, 0]).map((part) => roundTo(part * factor, 4)) as Vector);
   };
   return (
     <div className="slider vector" role="group" aria-label={label}>
-      <span className="knob-label" title={help}>
+      <span className="parameter-label" title={help}>
         {label}
       </span>
       {shown.some((part, i) => differs(part, initial[i])) ? (
@@ -99,7 +99,7 @@ function VectorKnob({ knob, value, initial, onChange }: VectorProps) {
       <span className="length">{unit ? formatValue(length, unit) : ""}</span>
       {scale && (
         <Track
-          label={`${label}, size`}
+          label={`${label} magnitude`}
           position={scale.toPosition(length)}
           text={formatValue(length, unit)}
           onSlide={(p) => resize(scale.toValue(p))}
@@ -120,18 +120,18 @@ function VectorKnob({ knob, value, initial, onChange }: VectorProps) {
           </span>
         ))}
       </span>
-      <Problem id={key} />
+      <FieldError id={key} />
     </div>
   );
 }
 
-/** The knobs of a group, below its title if it has one. */
-export function Knobs({ group, titled = false }: { group: Group; titled?: boolean }) {
+/** The parameters of a group, with its title if it has one. */
+export function ParameterInputs({ group, titled = false }: { group: Group; titled?: boolean }) {
   return (
     <>
       {titled && group.title && <h3>{group.title}</h3>}
-      {group.knobs.map((knob) => (
-        <Knob key={knob.key} knob={knob} />
+      {group.parameters.map((parameter) => (
+        <ParameterInput key={parameter.key} parameter={parameter} />
       ))}
     </>
   );

@@ -1,22 +1,22 @@
-// Fewer pixels while drawing cannot keep up with the simulation; all of them again once the picture rests.
+// Reduces the resolution while drawing cannot keep up with the simulation, and restores it when the view rests.
 
 import { addAfterEffect, useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useRef } from "react";
 import { onRedraw } from "../state/studio";
 import { graphics } from "./graphics";
 
-const SLOW = 33; // ms of drawing that are too long, in the mean
-const USUAL = 4; // pictures that count
-const REST = 350; // ms without anything new
-const COARSE = 0.5;
+const SLOW_FRAME = 33; // ms of mean drawing time above which the resolution is reduced
+const SAMPLES = 4; // frames in the mean
+const REST_DELAY = 350; // ms without changes
+const REDUCED_DPR = 0.5;
 
-let coarse = false;
+let reduced = false;
 
-/** Whether the picture has all of its pixels. */
-export const isSharp = () => !coarse;
+/** Whether the view is drawn at full resolution. */
+export const isFullResolution = () => !reduced;
 
-/** For machines without a graphics card. */
-export function Pace() {
+/** For machines without a GPU. */
+export function AdaptiveResolution() {
   const { gl, setDpr, invalidate } = useThree();
   const wanted = useRef(false);
 
@@ -36,8 +36,8 @@ export function Pace() {
       }
       context.deleteSync(fence);
       fence = null;
-      times = [...times.slice(1 - USUAL), performance.now() - begin];
-      if (times.length === USUAL && times.reduce((sum, time) => sum + time) > USUAL * SLOW) wanted.current = true;
+      times = [...times.slice(1 - SAMPLES), performance.now() - begin];
+      if (times.length === SAMPLES && times.reduce((sum, time) => sum + time) > SAMPLES * SLOW_FRAME) wanted.current = true;
     };
     const endDrawing = addAfterEffect(() => {
       if (fence || !moved) return;
@@ -53,7 +53,7 @@ export function Pace() {
         times = [];
         wanted.current = false;
         invalidate();
-      }, REST);
+      }, REST_DELAY);
     });
     return () => {
       endDrawing();
@@ -64,11 +64,11 @@ export function Pace() {
     };
   }, [gl, invalidate]);
 
-  // Just before the picture is drawn: a canvas of another size is empty.
+  // just before drawing, because a resized canvas is empty
   useFrame(() => {
-    if (wanted.current === coarse) return;
-    coarse = wanted.current;
-    setDpr(coarse ? COARSE : 1);
+    if (wanted.current === reduced) return;
+    reduced = wanted.current;
+    setDpr(reduced ? REDUCED_DPR : 1);
   });
   return null;
 }

@@ -11,11 +11,11 @@ import {
   Vector3,
 } from "three";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
-import type { HoldInfo } from "../net/messages";
+import type { BoundaryConditionInfo } from "../net/messages";
 import { type LiveScene, shownPositions } from "../state/live";
 import { latestHeader } from "../state/studio";
 import { useStudio } from "../state/store";
-import { markColors } from "./colors";
+import { boundaryConditionColors } from "./colors";
 import { surfaceOf } from "./surfaceRegistry";
 
 interface Props {
@@ -26,8 +26,8 @@ interface Props {
 }
 
 /** Pins and driven nodes as dots, locks as bars along their direction, loads as arrows, springs as lines. */
-export function Marks({ scene, size, dark }: Props) {
-  const shown = useStudio((s) => s.marks);
+export function BoundaryConditionMarkers({ scene, size, dark }: Props) {
+  const shown = useStudio((s) => s.markers);
   const panel = useStudio((s) => s.panel);
   const invalidate = useThree((s) => s.invalidate);
   const shapes = useMemo(() => ({ dot: new OctahedronGeometry(1), bar: new CylinderGeometry(1, 1, 1, 8), arrow: arrow() }), []);
@@ -35,16 +35,16 @@ export function Marks({ scene, size, dark }: Props) {
   if (!shown || !panel) return null;
   return (
     <>
-      {panel.bodies.flatMap(({ holds }, body) =>
-        holds.map((hold) => (
-          <Mark
-            key={`${scene.epoch}/${hold.key}`}
+      {panel.bodies.flatMap(({ boundaryConditions }, body) =>
+        boundaryConditions.map((condition) => (
+          <Marker
+            key={`${scene.epoch}/${condition.key}`}
             scene={scene}
             body={body}
-            hold={hold}
+            condition={condition}
             size={size}
-            color={markColors(dark)[hold.kind]}
-            geometry={hold.kind === "load" ? shapes.arrow : hold.kind === "pin" || hold.kind === "drive" ? shapes.dot : shapes.bar}
+            color={boundaryConditionColors(dark)[condition.kind]}
+            geometry={condition.kind === "load" ? shapes.arrow : condition.kind === "pin" || condition.kind === "drive" ? shapes.dot : shapes.bar}
           />
         )),
       )}
@@ -62,7 +62,7 @@ export function arrow(): BufferGeometry {
 interface MarkProps {
   scene: LiveScene;
   body: number;
-  hold: HoldInfo;
+  condition: BoundaryConditionInfo;
   size: number;
   color: string;
   geometry: BufferGeometry;
@@ -70,73 +70,73 @@ interface MarkProps {
 
 const NO_NODES = new Uint32Array();
 const UP = new Vector3(0, 1, 0);
-const place = new Vector3();
-const way = new Vector3();
+const position = new Vector3();
+const direction = new Vector3();
 const scale = new Vector3();
-const turn = new Quaternion();
+const rotation = new Quaternion();
 const matrix = new Matrix4();
 
-function Mark({ scene, body, hold, size, color, geometry }: MarkProps) {
+function Marker({ scene, body, condition, size, color, geometry }: MarkProps) {
   const mesh = useRef<InstancedMesh>(null);
   const largest = useRef(0);
-  const nodes = scene.marks.get(hold.key) ?? NO_NODES;
-  const count = hold.kind === "pull" ? 1 : nodes.length;
+  const nodes = scene.markers.get(condition.key) ?? NO_NODES;
+  const count = condition.kind === "pull" ? 1 : nodes.length;
   const drawn = useMemo(() => new Set(scene.bodies[body]?.triangles), [scene, body]);
 
   useFrame(() => {
     const target = mesh.current;
     const header = latestHeader();
     if (!target) return;
-    target.visible = header !== null && (hold.key in header.forces || header.step === 0);
+    target.visible = header !== null && (condition.key in header.forces || header.step === 0);
     if (!target.visible || !header) return;
-    largest.current = Math.max(largest.current, header.sizes[hold.key] ?? 0);
-    const share = (header.sizes[hold.key] ?? 0) / (largest.current || 1);
+    largest.current = Math.max(largest.current, header.magnitudes[condition.key] ?? 0);
+    const share = (header.magnitudes[condition.key] ?? 0) / (largest.current || 1);
     const { exaggeration } = useStudio.getState();
     for (let i = 0; i < count; i++) {
-      place.fromArray(shownPositions(scene.bodies[body], exaggeration), 3 * nodes[i]);
-      switch (hold.kind) {
+      position.fromArray(shownPositions(scene.bodies[body], exaggeration), 3 * nodes[i]);
+      switch (condition.kind) {
         case "load":
-          pointArrow(i, share);
+          setArrow(i, share);
           break;
         case "lock":
-          setWay(...(hold.direction ?? [0, 1, 0]), 0.07 * size, 0.006 * size);
+          setDirection(...(condition.direction ?? [0, 1, 0]), 0.07 * size, 0.006 * size);
           break;
         case "pull":
-          stretchSpring();
+          setSpring();
           break;
         default:
-          turn.identity();
+          rotation.identity();
           scale.setScalar(0.012 * size);
       }
-      if (hold.kind !== "pull" && !drawn.has(nodes[i])) scale.setScalar(0); // cut away
-      target.setMatrixAt(i, matrix.compose(place, turn, scale));
+      if (condition.kind !== "pull" && !drawn.has(nodes[i])) scale.setScalar(0); // hidden by the clip plane
+      target.setMatrixAt(i, matrix.compose(position, rotation, scale));
     }
     target.instanceMatrix.needsUpdate = true;
   });
 
-  /** Turn y to a direction, and set length and width. */
-  const setWay = (x: number, y: number, z: number, length: number, width: number) => {
-    way.set(x, y, z).normalize();
-    turn.setFromUnitVectors(UP, way);
+  /** Rotate y to a direction, and set length and width. */
+  const setDirection = (x: number, y: number, z: number, length: number, width: number) => {
+    direction.set(x, y, z).normalize();
+    rotation.setFromUnitVectors(UP, direction);
     scale.set(width, length, width);
   };
 
-  /** What pushes into the body ends at its node, what pulls starts there, so that both are seen. */
-  const pointArrow = (i: number, share: number) => {
-    const forces = scene.arrows.get(hold.key);
+  /** An arrow into the body ends at its node, one out of it starts there, so that both are visible. */
+  const setArrow = (i: number, share: number) => {
+    const forces = scene.arrows.get(condition.key);
     const length = 0.16 * size * Math.sqrt(share);
     const [x, y, z] = forces ? forces.subarray(3 * i, 3 * i + 3) : [0, 0, 0];
     const width = x || y || z ? 0.16 * size * Math.max(Math.sqrt(share), 0.3) : 0;
-    setWay(x, y, z, width && length, width);
+    setDirection(x, y, z, width && length, width);
     const normal = surfaceOf(body)?.normal(nodes[i]);
-    if (normal && normal.dot(way) < 0) place.addScaledVector(way, -length);
+    if (normal && normal.dot(direction) < 0) position.addScaledVector(direction, -length);
   };
 
-  const stretchSpring = () => {
-    const [ax, ay, az, bx, by, bz] = scene.springs.get(hold.key) ?? [0, 0, 0, 0, 0, 0];
-    place.set((ax + bx) / 2, (ay + by) / 2, (az + bz) / 2);
+  const setSpring = () => {
+    const [ax, ay, az, bx, by, bz] = scene.springs.get(condition.key) ?? [0, 0, 0, 0, 0, 0];
+    position.set((ax + bx) / 2, (ay + by) / 2, (az + bz) / 2);
     const [x, y, z] = [bx - ax, by - ay, bz - az];
-    setWay(x, y, z, Math.hypot(x, y, z), 0.006 * size);
+    setDirection(x, y, z, Math.hypot(x, y, z), 0.006 * size);
   };
 
   return count > 0 ? (

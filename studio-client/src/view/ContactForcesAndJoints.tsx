@@ -11,62 +11,62 @@ interface Props {
   dark: boolean;
 }
 
-const LONG = 0.4; // arrow of a large force, as a part of the scene's size
-const CALM = 0.98; // the scale of arrows comes back by this factor a frame after a hit
+const ARROW_LENGTH = 0.4; // of the largest force, relative to the scene's size
+const SCALE_DECAY = 0.98; // the arrow scale decays by this factor per frame after an impact
 const UP = new Vector3(0, 1, 0);
-const place = new Vector3();
-const way = new Vector3();
+const position = new Vector3();
+const vector = new Vector3();
 const scale = new Vector3();
-const turn = new Quaternion();
+const rotation = new Quaternion();
 const matrix = new Matrix4();
 
-/** A mesh with an instance for each six numbers of a list; `put` sets `turn` and `scale` from `place` and `way`. */
-function useInstances(list: () => Float32Array, put: () => void) {
+/** An instanced mesh with one instance per six numbers; `setInstance` sets `rotation` and `scale` from `position` and `vector`. */
+function useInstances(list: () => Float32Array, setInstance: () => void) {
   const mesh = useRef<InstancedMesh>(null);
-  const [room, setRoom] = useState(256);
+  const [capacity, setCapacity] = useState(256);
   useFrame(() => {
     const target = mesh.current;
     const numbers = list();
     const count = numbers.length / 6;
-    if (count > room) setRoom(2 * count);
+    if (count > capacity) setCapacity(2 * count);
     if (!target) return;
-    target.count = Math.min(count, room);
+    target.count = Math.min(count, capacity);
     for (let i = 0; i < target.count; i++) {
-      place.fromArray(numbers, 6 * i);
-      way.fromArray(numbers, 6 * i + 3);
-      put();
-      target.setMatrixAt(i, matrix.compose(place, turn, scale));
+      position.fromArray(numbers, 6 * i);
+      vector.fromArray(numbers, 6 * i + 3);
+      setInstance();
+      target.setMatrixAt(i, matrix.compose(position, rotation, scale));
     }
     target.instanceMatrix.needsUpdate = true;
   });
-  return { mesh, room };
+  return { mesh, capacity };
 }
 
-/** Turn y to `way`, and return how long it is. */
-function turnAlong(): number {
-  const length = way.length();
-  if (length > 0) turn.setFromUnitVectors(UP, way.divideScalar(length));
+/** Rotate y to `vector`, and return its length. */
+function rotateAlong(): number {
+  const length = vector.length();
+  if (length > 0) rotation.setFromUnitVectors(UP, vector.divideScalar(length));
   return length;
 }
 
-/** Arrows of the contact forces on all bodies, drawn over everything: most of them point into a body. */
+/** Arrows of the contact forces on all bodies, drawn over everything, because most of them point into a body. */
 export function ContactForces({ scene, size, dark }: Props) {
   const largest = useRef(0);
   const geometry = useMemo(arrow, []);
   const list = () => {
-    const { pressed } = scene;
-    let top = CALM * largest.current;
-    for (let i = 3; i < pressed.length; i += 6) top = Math.max(top, Math.hypot(pressed[i], pressed[i + 1], pressed[i + 2]));
-    largest.current = top;
-    return pressed;
+    const { contactForces } = scene;
+    let maximum = SCALE_DECAY * largest.current;
+    for (let i = 3; i < contactForces.length; i += 6) maximum = Math.max(maximum, Math.hypot(contactForces[i], contactForces[i + 1], contactForces[i + 2]));
+    largest.current = maximum;
+    return contactForces;
   };
-  const { mesh, room } = useInstances(list, () => {
-    const length = (LONG * size * turnAlong()) / (largest.current || 1);
+  const { mesh, capacity } = useInstances(list, () => {
+    const length = (ARROW_LENGTH * size * rotateAlong()) / (largest.current || 1);
     const width = Math.min(length, 0.16 * size);
     scale.set(width, length, width);
   });
   return (
-    <instancedMesh key={room} ref={mesh} args={[geometry, undefined, room]} count={0} frustumCulled={false} renderOrder={10}>
+    <instancedMesh key={capacity} ref={mesh} args={[geometry, undefined, capacity]} count={0} frustumCulled={false} renderOrder={10}>
       <meshBasicMaterial color={dark ? "#ff6f91" : "#be1642"} depthTest={false} transparent opacity={0.85} />
     </instancedMesh>
   );
@@ -75,15 +75,15 @@ export function ContactForces({ scene, size, dark }: Props) {
 /** A thin rod from each joint to the centre of each of its bodies. */
 export function JointLines({ scene, size, dark }: Props) {
   const geometry = useMemo(() => new CylinderGeometry(1, 1, 1, 10).translate(0, 0.5, 0), []);
-  const { mesh, room } = useInstances(
+  const { mesh, capacity } = useInstances(
     () => scene.joints,
     () => {
-      way.sub(place);
-      scale.set(0.005 * size, turnAlong(), 0.005 * size);
+      vector.sub(position);
+      scale.set(0.005 * size, rotateAlong(), 0.005 * size);
     },
   );
   return (
-    <instancedMesh key={room} ref={mesh} args={[geometry, undefined, room]} count={0} frustumCulled={false} castShadow>
+    <instancedMesh key={capacity} ref={mesh} args={[geometry, undefined, capacity]} count={0} frustumCulled={false} castShadow>
       <meshStandardMaterial color={dark ? "#aab4c4" : "#4c545f"} roughness={0.5} />
     </instancedMesh>
   );

@@ -1,37 +1,37 @@
-// How far one can see: the depths of solid things, for rays through volumes among them.
+// The depth of opaque objects, which ends the rays of volume renderings.
 
 import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useMemo } from "react";
 import { type Camera, DepthTexture, DoubleSide, Matrix4, MeshBasicMaterial, type Object3D, UnsignedIntType, Vector2, type WebGLRenderer, WebGLRenderTarget } from "three";
-import type { March } from "./raymarch";
+import type { Raymarch } from "./raymarch";
 
 const LAYER = 1;
 
-/** Layers of a solid thing: it is drawn, and it stands in the way of rays. */
-export const SOLID = 1 | (1 << LAYER);
+/** Layers of an opaque object: it is drawn, and it occludes rays. */
+export const OCCLUDER_LAYERS = 1 | (1 << LAYER);
 
-class Depths {
+class DepthPass {
   readonly target = new WebGLRenderTarget(1, 1, { depthTexture: new DepthTexture(1, 1, UnsignedIntType) });
   readonly unproject = new Matrix4();
   readonly pixels = new Vector2();
-  blocked = false;
-  private readonly paint = new MeshBasicMaterial({ colorWrite: false, side: DoubleSide });
+  hasOccluders = false;
+  private readonly depthMaterial = new MeshBasicMaterial({ colorWrite: false, side: DoubleSide });
 
-  /** Draw the depths of what is solid, as large as the picture. */
+  /** Render the depth of opaque objects at the size of the drawing buffer. */
   draw(gl: WebGLRenderer, scene: Object3D & { overrideMaterial?: unknown }, camera: Camera): void {
-    this.blocked = false;
+    this.hasOccluders = false;
     scene.traverseVisible((object) => {
-      if (object.layers.mask === SOLID) this.blocked = true;
+      if (object.layers.mask === OCCLUDER_LAYERS) this.hasOccluders = true;
     });
     camera.updateMatrixWorld();
     this.unproject.multiplyMatrices(camera.matrixWorld, camera.projectionMatrixInverse);
     gl.getDrawingBufferSize(this.pixels);
-    if (!this.blocked) return;
+    if (!this.hasOccluders) return;
     this.target.setSize(this.pixels.x, this.pixels.y);
     const { mask } = camera.layers;
     const shadows = gl.shadowMap.autoUpdate;
     camera.layers.set(LAYER);
-    scene.overrideMaterial = this.paint;
+    scene.overrideMaterial = this.depthMaterial;
     gl.shadowMap.autoUpdate = false;
     gl.setRenderTarget(this.target);
     gl.clear();
@@ -45,33 +45,33 @@ class Depths {
   dispose(): void {
     this.target.depthTexture?.dispose();
     this.target.dispose();
-    this.paint.dispose();
+    this.depthMaterial.dispose();
   }
 }
 
-const marches = new Set<March>();
+const raymarches = new Set<Raymarch>();
 
-/** Have rays end at solid things. */
-export function useObstructed(march: March): void {
+/** End rays at opaque objects. */
+export function useDepthOcclusion(raymarch: Raymarch): void {
   useEffect(() => {
-    marches.add(march);
-    return () => void marches.delete(march);
-  }, [march]);
+    raymarches.add(raymarch);
+    return () => void raymarches.delete(raymarch);
+  }, [raymarch]);
 }
 
-/** Finds what stands in the way before each picture, if there are any rays. */
-export function Obstructions() {
+/** Renders the depth of occluders before each frame, if there are volumes. */
+export function DepthOccluders() {
   const scene = useThree((s) => s.scene);
-  const depths = useMemo(() => new Depths(), []);
-  useEffect(() => () => depths.dispose(), [depths]);
+  const depthPass = useMemo(() => new DepthPass(), []);
+  useEffect(() => () => depthPass.dispose(), [depthPass]);
   useFrame(({ gl, camera }) => {
-    if (marches.size === 0) return;
-    depths.draw(gl, scene, camera);
-    for (const { uniforms } of marches) {
-      uniforms.hidden.value = depths.target.depthTexture;
-      uniforms.blocked.value = depths.blocked;
-      uniforms.pixels.value.copy(depths.pixels);
-      uniforms.unproject.value.copy(depths.unproject);
+    if (raymarches.size === 0) return;
+    depthPass.draw(gl, scene, camera);
+    for (const { uniforms } of raymarches) {
+      uniforms.sceneDepth.value = depthPass.target.depthTexture;
+      uniforms.hasOccluders.value = depthPass.hasOccluders;
+      uniforms.pixels.value.copy(depthPass.pixels);
+      uniforms.unproject.value.copy(depthPass.unproject);
     }
   });
   return null;

@@ -6,19 +6,19 @@ import { useFlow } from "../state/flow";
 import { latestHeader } from "../state/studio";
 import { useStudio } from "../state/store";
 import type { LiveScene } from "../state/live";
-import { marchMaterial, THICKNESS } from "./raymarch";
+import { raymarchMaterial, OPTICAL_DEPTH } from "./raymarch";
 import { tableTexture } from "./material";
-import { useObstructed } from "./DepthOccluders";
+import { useDepthOcclusion } from "./DepthOccluders";
 
-const COLORED = ["velocity", "pressure", "vorticity", "temperature"]; // what is no smoke
+const COLORED = ["velocity", "pressure", "vorticity", "temperature"]; // drawn in colours instead of as smoke
 
-/** Fluids on grids in space, as slices or as volumes. */
-export function Volumes({ scene, dark }: { scene: LiveScene; dark: boolean }) {
-  const look = useFlow((s) => s.look);
+/** 3D grid fluids, as slices or as volumes. */
+export function GridVolumes({ scene, dark }: { scene: LiveScene; dark: boolean }) {
+  const style = useFlow((s) => s.style);
   const volumes = useStudio((s) => s.header?.volumes);
   const table = useMemo(() => tableTexture(scene.colormap), [scene]);
   useEffect(() => () => table.dispose(), [table]);
-  if (look === "sheet" || !volumes) return null;
+  if (style === "midplane" || !volumes) return null;
   return Object.entries(volumes).map(([number, info]) => (
     <Volume key={`${scene.epoch}/${number}`} scene={scene} number={Number(number)} info={info} table={table} dark={dark} />
   ));
@@ -33,7 +33,7 @@ interface Props {
 }
 
 function Volume({ scene, number, info, table, dark }: Props) {
-  const { look, axis, place } = useFlow();
+  const { style, axis, position } = useFlow();
   const field = useStudio((s) => s.field);
   const invalidate = useThree((s) => s.invalidate);
   const size = useMemo(() => new Vector3(...info.cells).multiplyScalar(info.spacing), [info.cells.join(), info.spacing]);
@@ -46,31 +46,31 @@ function Volume({ scene, number, info, table, dark }: Props) {
   const box = useMemo(() => new BoxGeometry(size.x, size.y, size.z).translate(low.x + size.x / 2, low.y + size.y / 2, low.z + size.z / 2), [size, low]);
   const opacity = useStudio((s) => s.opacity);
   const range = useStudio((s) => s.range);
-  const march = useMemo(() => marchMaterial("grid", table), [table]);
-  useObstructed(march);
-  useEffect(() => () => march.material.dispose(), [march]);
+  const raymarch = useMemo(() => raymarchMaterial("grid", table), [table]);
+  useDepthOcclusion(raymarch);
+  useEffect(() => () => raymarch.material.dispose(), [raymarch]);
   useEffect(() => () => [texture, box].forEach((one) => one.dispose()), [texture, box]);
-  useEffect(() => invalidate(), [look, axis, place, field, opacity, range, invalidate]);
+  useEffect(() => invalidate(), [style, axis, position, field, opacity, range, invalidate]);
   useFrame(() => {
     const bytes = scene.volumes.get(number);
     if (bytes && texture.image.data !== bytes) {
       texture.image.data = bytes as Uint8Array<ArrayBuffer>;
       texture.needsUpdate = true;
     }
-    const { uniforms } = march;
+    const { uniforms } = raymarch;
     const header = latestHeader();
     uniforms.data.value = texture;
     uniforms.low.value.copy(low);
     uniforms.size.value.copy(size);
     uniforms.cells.value.fromArray(info.cells);
-    uniforms.thickness.value = (opacity * THICKNESS.grid) / Math.max(...size.toArray());
-    uniforms.ends.value.set(0, header?.volumes?.[number]?.top ?? 1);
-    uniforms.plain.value = !COLORED.includes(header?.field ?? "");
-    if (uniforms.plain.value && header?.field !== "smoke") uniforms.range.value.set(0, 1);
+    uniforms.extinction.value = (opacity * OPTICAL_DEPTH.grid) / Math.max(...size.toArray());
+    uniforms.valueRange.value.set(0, header?.volumes?.[number]?.maxValue ?? 1);
+    uniforms.isSmoke.value = !COLORED.includes(header?.field ?? "");
+    if (uniforms.isSmoke.value && header?.field !== "smoke") uniforms.range.value.set(0, 1);
     else uniforms.range.value.set(range[0], range[1]);
-    uniforms.smoke.value.set(dark ? "#e6e9ef" : "#5b6472");
-    uniforms.axis.value = look === "slice" ? axis : -1;
-    uniforms.height.value = place;
+    uniforms.smokeColor.value.set(dark ? "#e6e9ef" : "#5b6472");
+    uniforms.axis.value = style === "slice" ? axis : -1;
+    uniforms.slicePosition.value = position;
   });
-  return <mesh geometry={box} material={march.material} renderOrder={5} frustumCulled={false} />;
+  return <mesh geometry={box} material={raymarch.material} renderOrder={5} frustumCulled={false} />;
 }

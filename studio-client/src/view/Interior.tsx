@@ -1,23 +1,23 @@
 import { useFrame } from "@react-three/fiber";
 import { useEffect, useMemo } from "react";
 import { BufferAttribute, BufferGeometry, type DataTexture, DoubleSide, Sphere } from "three";
-import type { InsideLook } from "../net/messages";
+import type { InteriorMode } from "../net/messages";
 import type { LiveBody } from "../state/live";
 import { vertexNormals } from "./geometry";
 import { bodyMaterial } from "./material";
-import { Matter } from "./VolumeRaycast";
+import { VolumeRaycast } from "./VolumeRaycast";
 
 interface Props {
   body: LiveBody;
   table: DataTexture;
   range: [number, number];
-  look: InsideLook;
+  mode: InteriorMode;
 }
 
-/** What goes on inside of a soft body: surfaces of equal value, or its matter as a volume. */
-export function Inside({ body, table, range, look }: Props) {
-  if (look === "surfaces") return <Levels body={body} table={table} range={range} />;
-  return body.matter ? <Matter body={body} matter={body.matter} table={table} range={range} /> : null;
+/** The interior of a soft body: isosurfaces, or a volume rendering. */
+export function Interior({ body, table, range, mode }: Props) {
+  if (mode === "surfaces") return <Isosurfaces body={body} table={table} range={range} />;
+  return body.interior ? <VolumeRaycast body={body} interior={body.interior} table={table} range={range} /> : null;
 }
 
 interface LevelProps {
@@ -26,9 +26,9 @@ interface LevelProps {
   range: [number, number];
 }
 
-function Levels({ body, table, range }: LevelProps) {
+function Isosurfaces({ body, table, range }: LevelProps) {
   const geometry = useMemo(() => new BufferGeometry(), [body]);
-  const paint = useMemo(() => {
+  const coloring = useMemo(() => {
     const made = bodyMaterial(table);
     made.material.side = DoubleSide;
     made.material.transparent = true;
@@ -38,27 +38,27 @@ function Levels({ body, table, range }: LevelProps) {
   useEffect(
     () => () => {
       geometry.dispose();
-      paint.material.dispose();
+      coloring.material.dispose();
     },
-    [geometry, paint],
+    [geometry, coloring],
   );
   useFrame(() => {
-    paint.setColoring(range, paint.material.color);
-    const { levels } = body;
-    if (geometry.userData.shown === levels) return;
-    geometry.userData.shown = levels;
-    if (!levels) {
+    coloring.setColoring(range, coloring.material.color);
+    const { isosurfaces } = body;
+    if (geometry.userData.shown === isosurfaces) return;
+    geometry.userData.shown = isosurfaces;
+    if (!isosurfaces) {
       geometry.setDrawRange(0, 0);
       return;
     }
-    const normals = new Float32Array(levels.points.length);
-    vertexNormals(normals, levels.points, levels.triangles);
-    geometry.setAttribute("position", new BufferAttribute(levels.points, 3));
+    const normals = new Float32Array(isosurfaces.points.length);
+    vertexNormals(normals, isosurfaces.points, isosurfaces.triangles);
+    geometry.setAttribute("position", new BufferAttribute(isosurfaces.points, 3));
     geometry.setAttribute("normal", new BufferAttribute(normals, 3));
-    geometry.setAttribute("scalar", new BufferAttribute(levels.values, 1));
-    geometry.setIndex(new BufferAttribute(levels.triangles, 1));
+    geometry.setAttribute("scalar", new BufferAttribute(isosurfaces.values, 1));
+    geometry.setIndex(new BufferAttribute(isosurfaces.triangles, 1));
     geometry.setDrawRange(0, Infinity);
     geometry.boundingSphere = new Sphere(undefined, Infinity);
   });
-  return <mesh geometry={geometry} material={paint.material} frustumCulled={false} renderOrder={2} />;
+  return <mesh geometry={geometry} material={coloring.material} frustumCulled={false} renderOrder={2} />;
 }

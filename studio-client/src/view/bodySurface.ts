@@ -1,4 +1,4 @@
-// One body on the graphics card, and its search tree for the mouse.
+// The surface of a body on the GPU, and its BVH for picking.
 
 import {
   BufferAttribute,
@@ -25,15 +25,15 @@ const a = new Vector3();
 const b = new Vector3();
 const c = new Vector3();
 
-export class Surface {
+export class BodySurface {
   /** Drawn triangles, with vertices split along creases. */
   readonly drawn = new BufferGeometry();
-  /** Triangles of nodes, as the simulation knows them: for picking and for the wireframe. */
+  /** Triangles of nodes in the simulation's numbering: for picking and for the wireframe. */
   readonly nodes = new BufferGeometry();
   readonly wire = new BufferGeometry();
-  /** The nodes alone. */
-  readonly dots = new BufferGeometry();
-  private ghostMade: BufferGeometry | null = null;
+  /** The nodes as points. */
+  readonly points = new BufferGeometry();
+  private restGeometry: BufferGeometry | null = null;
   private readonly vertexNodes: Uint32Array;
   private readonly index: Uint32Array;
   private readonly tree: MeshBVH;
@@ -64,15 +64,15 @@ export class Surface {
     (nodePositions.array as Float32Array).set(body.rest);
     this.wire.setAttribute("position", nodePositions);
     this.wire.setIndex(new BufferAttribute(uniqueEdges(body.triangles, body.rest.length / 3), 1));
-    // Bodies leave any sphere that was fitted to them; they are few, so all of them are always drawn.
-    this.dots.setAttribute("position", nodePositions);
-    for (const geometry of [this.drawn, this.wire, this.dots]) geometry.boundingSphere = new Sphere(undefined, Infinity);
-    // An indirect tree leaves the triangles in the simulation's order.
+    // bodies deform out of any bounding sphere; they are few, so all are always drawn
+    this.points.setAttribute("position", nodePositions);
+    for (const geometry of [this.drawn, this.wire, this.points]) geometry.boundingSphere = new Sphere(undefined, Infinity);
+    // an indirect tree keeps the triangles in the simulation's order
     this.tree = new MeshBVH(this.nodes, { indirect: true });
     this.update();
   }
 
-  /** Bring the newest positions and values to the graphics card. */
+  /** Upload the newest positions and values to the GPU. */
   update(): void {
     const { body } = this;
     const factor = useStudio.getState().exaggeration;
@@ -80,13 +80,13 @@ export class Surface {
     if (this.factor !== factor) this.treeVersion = -1;
     this.version = body.version;
     this.factor = factor;
-    const places = shownPositions(body, factor);
+    const positions = shownPositions(body, factor);
     const nodePositions = this.nodes.getAttribute("position") as BufferAttribute;
-    (nodePositions.array as Float32Array).set(places);
+    (nodePositions.array as Float32Array).set(positions);
     nodePositions.needsUpdate = true;
     const position = this.drawn.getAttribute("position") as BufferAttribute;
     const normal = this.drawn.getAttribute("normal") as BufferAttribute;
-    gather(position.array as Float32Array, this.vertexNodes, places, 3);
+    gather(position.array as Float32Array, this.vertexNodes, positions, 3);
     vertexNormals(normal.array as Float32Array, position.array as Float32Array, this.index);
     position.needsUpdate = true;
     normal.needsUpdate = true;
@@ -97,20 +97,20 @@ export class Surface {
     }
   }
 
-  /** The body at rest. */
-  get ghost(): BufferGeometry {
-    if (this.ghostMade) return this.ghostMade;
+  /** The rest shape. */
+  get rest(): BufferGeometry {
+    if (this.restGeometry) return this.restGeometry;
     const positions = new Float32Array(3 * this.vertexNodes.length);
     const normals = new Float32Array(positions.length);
     gather(positions, this.vertexNodes, this.body.rest, 3);
     vertexNormals(normals, positions, this.index);
-    this.ghostMade = new BufferGeometry().setIndex(new BufferAttribute(this.index, 1));
-    this.ghostMade.setAttribute("position", new BufferAttribute(positions, 3));
-    this.ghostMade.setAttribute("normal", new BufferAttribute(normals, 3));
-    return this.ghostMade;
+    this.restGeometry = new BufferGeometry().setIndex(new BufferAttribute(this.index, 1));
+    this.restGeometry.setAttribute("position", new BufferAttribute(positions, 3));
+    this.restGeometry.setAttribute("normal", new BufferAttribute(normals, 3));
+    return this.restGeometry;
   }
 
-  /** Where a ray meets the body first. */
+  /** The first intersection of a ray with the body. */
   hit(ray: Ray): SurfaceHit | null {
     this.update();
     if (this.treeVersion !== this.version) {
@@ -124,12 +124,12 @@ export class Surface {
     return { triangle: hit.faceIndex, barycentric: weights, point: hit.point, distance: hit.distance };
   }
 
-  /** The outward direction at a node. */
+  /** The outward normal at a node. */
   normal(node: number): Vector3 {
     return a.fromBufferAttribute(this.drawn.getAttribute("normal"), this.vertexOf[node]);
   }
 
-  /** Where a point of the surface is now. */
+  /** The current position of a surface point. */
   point(triangle: number, weights: Vector, out: Vector3): Vector3 {
     this.corners(triangle);
     return out
@@ -143,8 +143,8 @@ export class Surface {
     this.drawn.dispose();
     this.nodes.dispose();
     this.wire.dispose();
-    this.dots.dispose();
-    this.ghostMade?.dispose();
+    this.points.dispose();
+    this.restGeometry?.dispose();
   }
 
   private corners(triangle: number): void {

@@ -1,4 +1,4 @@
-// Requests from the panels to the view.
+// Requests from the panels to the camera.
 
 const frameAllListeners = new Set<() => void>();
 
@@ -9,14 +9,14 @@ export function onFrameAll(listener: () => void): () => void {
 
 export const frameAll = () => frameAllListeners.forEach((listener) => listener());
 
-/** Sides to look from: the front, the right, the top, or the usual corner. */
-export type Side = "front" | "right" | "top" | "corner";
+/** View directions: the front, the right, the top, or the default corner. */
+export type ViewDirection = "front" | "right" | "top" | "corner";
 
-const lookListeners = new Set<(side: Side) => void>();
+const viewListeners = new Set<(direction: ViewDirection) => void>();
 
-export function onLook(listener: (side: Side) => void): () => void {
-  lookListeners.add(listener);
-  return () => lookListeners.delete(listener);
+export function onViewFrom(listener: (direction: ViewDirection) => void): () => void {
+  viewListeners.add(listener);
+  return () => viewListeners.delete(listener);
 }
 
-export const lookFrom = (side: Side) => lookListeners.forEach((listener) => listener(side));
+export const viewFrom = (direction: ViewDirection) => viewListeners.forEach((listener) => listener(direction));

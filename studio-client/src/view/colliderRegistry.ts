@@ -15,7 +15,7 @@ export const colliderGroup = (number: number): Object3D | undefined => groups.ge
 export function colliderAt(raycaster: Raycaster): { number: number; distance: number } | null {
   let best: { number: number; distance: number } | null = null;
   groups.forEach((group, number) => {
-    if (!group.visible || group.userData.endless) return;
+    if (!group.visible || group.userData.infinite) return;
     const [hit] = raycaster.intersectObject(group, true);
     if (hit && (!best || hit.distance < best.distance)) best = { number, distance: hit.distance };
   });

@@ -1,4 +1,4 @@
-// A fluid on the graphics card: its particles as shaded balls, or the surface around them.
+// A fluid on the GPU: its particles as shaded spheres, or its surface.
 
 import {
   BufferAttribute,
@@ -14,7 +14,7 @@ import {
 import type { LiveBody } from "../state/live";
 import { vertexNormals } from "./geometry";
 
-const ROOM = 1.25; // how much more than needed is set aside when a fluid grows
+const GROWTH = 1.25; // of buffers when a fluid grows
 
 const VERTEX = `
 attribute float scalar;
@@ -23,9 +23,9 @@ uniform float radius;
 uniform float height;
 void main() {
   vScalar = scalar;
-  vec4 place = modelViewMatrix * vec4(position, 1.0);
-  gl_Position = projectionMatrix * place;
-  gl_PointSize = max(1.0, radius * height * projectionMatrix[1][1] / -place.z);
+  vec4 viewPosition = modelViewMatrix * vec4(position, 1.0);
+  gl_Position = projectionMatrix * viewPosition;
+  gl_PointSize = max(1.0, radius * height * projectionMatrix[1][1] / -viewPosition.z);
 }`;
 
 const FRAGMENT = `
@@ -42,8 +42,8 @@ void main() {
   vec3 color = plain;
   if (colored > 0.5) {
     float span = max(scalarRange.y - scalarRange.x, 1e-30);
-    float place = clamp((vScalar - scalarRange.x) / span, 0.0, 1.0);
-    color = texture2D(colorTable, vec2(mix(0.5, 255.5, place) / 256.0, 0.5)).rgb;
+    float t = clamp((vScalar - scalarRange.x) / span, 0.0, 1.0);
+    color = texture2D(colorTable, vec2(mix(0.5, 255.5, t) / 256.0, 0.5)).rgb;
   }
   float light = 0.5 + 0.5 * max(dot(normal, normalize(vec3(0.35, 0.8, 0.5))), 0.0);
   gl_FragColor = vec4(color * light, 1.0);
@@ -51,13 +51,13 @@ void main() {
   #include <colorspace_fragment>
 }`;
 
-export interface CloudMaterial {
+export interface ParticleMaterial {
   material: ShaderMaterial;
   /** Colour by the table over this range, or plainly. */
   setColoring(range: [number, number] | null, plain: Color): void;
 }
 
-export function cloudMaterial(table: DataTexture, radius: number): CloudMaterial {
+export function particleMaterial(table: DataTexture, radius: number): ParticleMaterial {
   const uniforms = {
     colorTable: { value: table },
     scalarRange: { value: new Vector2(0, 1) },
@@ -77,12 +77,12 @@ export function cloudMaterial(table: DataTexture, radius: number): CloudMaterial
   };
 }
 
-/** One list of numbers on the card, with room to grow. */
+/** Fill a vertex attribute, growing its buffer if needed. */
 function fill(geometry: BufferGeometry, name: string, values: Float32Array, size: number): BufferAttribute {
   let attribute = geometry.getAttribute(name) as BufferAttribute | undefined;
   if (!attribute || attribute.array.length < values.length) {
-    const room = size * Math.ceil((ROOM * values.length) / size);
-    attribute = new BufferAttribute(new Float32Array(room), size).setUsage(DynamicDrawUsage);
+    const capacity = size * Math.ceil((GROWTH * values.length) / size);
+    attribute = new BufferAttribute(new Float32Array(capacity), size).setUsage(DynamicDrawUsage);
     geometry.setAttribute(name, attribute);
   }
   (attribute.array as Float32Array).set(values);
@@ -90,10 +90,10 @@ function fill(geometry: BufferGeometry, name: string, values: Float32Array, size
   return attribute;
 }
 
-export class Cloud {
+export class ParticleCloud {
   /** The particles. */
   readonly points = new BufferGeometry();
-  /** The surface around them, empty unless it was asked for. */
+  /** Their surface, empty unless requested. */
   readonly surface = new BufferGeometry();
   private version = -1;
 
@@ -102,7 +102,7 @@ export class Cloud {
     this.update();
   }
 
-  /** Bring the newest particles, or the newest surface, to the graphics card. */
+  /** Upload the newest particles, or the newest surface, to the GPU. */
   update(): void {
     const { body } = this;
     if (this.version === body.version) return;
@@ -124,7 +124,7 @@ export class Cloud {
     fill(shown, "normal", normals, 3);
     let index = shown.getIndex();
     if (!index || index.array.length < triangles.length) {
-      index = new BufferAttribute(new Uint32Array(Math.ceil(ROOM * triangles.length)), 1).setUsage(DynamicDrawUsage);
+      index = new BufferAttribute(new Uint32Array(Math.ceil(GROWTH * triangles.length)), 1).setUsage(DynamicDrawUsage);
       shown.setIndex(index);
     }
     (index.array as Uint32Array).set(triangles);

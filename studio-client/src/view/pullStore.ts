@@ -1,10 +1,10 @@
-// What the hands on this page hold: one pull for each pressed pointer.
+// The pulls of this page: one for each pressed pointer.
 
 import { create } from "zustand";
 import { Vector3 } from "three";
 import type { Vector } from "../net/messages";
 
-export interface Grip {
+export interface Pull {
   id: number;
   body: number;
   bodyName: string;
@@ -13,10 +13,10 @@ export interface Grip {
   target: Vector3;
 }
 
-interface Hands {
-  grips: Map<number, Grip>;
-  /** The surface point under an idle mouse. */
+interface PullState {
+  pulls: Map<number, Pull>;
+  /** The surface point under the mouse without a pull. */
   hover: { body: number; triangle: number; barycentric: Vector } | null;
 }
 
-export const useHands = create<Hands>(() => ({ grips: new Map(), hover: null }));
+export const usePullStore = create<PullState>(() => ({ pulls: new Map(), hover: null }));

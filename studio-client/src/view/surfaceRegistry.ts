@@ -1,12 +1,12 @@
-// The surfaces on the screen, for the tools that pick them.
+// The drawn surfaces, for picking.
 
 import type { Group, Ray } from "three";
-import type { Surface, SurfaceHit } from "./bodySurface";
+import type { BodySurface, SurfaceHit } from "./bodySurface";
 
-let surfaces: (Surface | null)[] = [];
+let surfaces: (BodySurface | null)[] = [];
 
-/** Set the surfaces in the order of the bodies; a fluid has none that could be held. */
-export function setSurfaces(next: (Surface | null)[]): void {
+/** Set the surfaces in the order of the bodies; null for fluids, which cannot be picked. */
+export function setSurfaces(next: (BodySurface | null)[]): void {
   surfaces = next;
 }
 
@@ -17,12 +17,12 @@ export function setBodyGroup(body: number, group: Group | null): void {
   else groups.delete(body);
 }
 
-/** What a body is drawn in; it can be moved about before the body itself is. */
+/** The group of a body; it can be moved before the body itself is. */
 export const bodyGroup = (body: number): Group | undefined => groups.get(body);
 
-export const surfaceOf = (body: number): Surface | undefined => surfaces[body] ?? undefined;
+export const surfaceOf = (body: number): BodySurface | undefined => surfaces[body] ?? undefined;
 
-/** The nearest point of any body along a ray. */
+/** The nearest intersection of a ray with any body. */
 export function pick(ray: Ray): (SurfaceHit & { body: number }) | null {
   let best: (SurfaceHit & { body: number }) | null = null;
   surfaces.forEach((surface, body) => {

@@ -1,7 +1,7 @@
-"""Knobs: values that a page shows and changes, each with its unit, its meaning and its limits.
+"""Parameters: values that a page shows and changes, each with unit, description and limits.
 
-The constants of laws, integrators and winds are dataclass fields. What a scene file says about them (description,
-unit, limits) is what the page says; a law of one's own, which no scene file knows, says it in its docstring.
+The constants of laws, integrators and winds are dataclass fields. Description, unit and limits come from the scene
+models; those of a custom law, which has no scene model, come from its docstring.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ import numpy as np
 from continua.errors import InputError
 from continua.scene.types import Model
 
-__all__ = ["Kind", "Knob", "Limits", "Scale", "constants", "models_of", "spoken", "title_of"]
+__all__ = ["Kind", "Limits", "Parameter", "Scale", "label_of", "models_by_type", "parameters_of", "title_of"]
 
 Kind = Literal["number", "count", "vector", "choice", "switch"]
 
-_LABELS = {"young": "Young’s modulus", "poisson": "Poisson’s ratio", "newton": "Newton iterations, most"}
-_WIDE = 10.0  # upper limit from which a slider does not reach from one limit to the other
+_LABELS = {"young": "Young’s modulus", "poisson": "Poisson’s ratio", "newton": "Max. Newton iterations"}
+_MAX_LINEAR = 10.0  # largest upper limit for which a slider spans the whole range
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The smallest and the largest value, each included unless it is marked as open."""
+    """The smallest and the largest value, each included unless marked as open."""
 
     low: float = -inf
     high: float = inf
     open_low: bool = False
     open_high: bool = False
 
-    def refuse(self, value: float, unit: str) -> str | None:
-        """Return what is wrong with a value, or None."""
+    def violation(self, value: float, unit: str) -> str | None:
+        """Return which limit a value violates, or None."""
         if not isfinite(value):
             return "must be a finite number"
         if value < self.low or (self.open_low and value == self.low):
@@ -50,30 +50,34 @@ class Limits:
 
 @dataclass(frozen=True)
 class Scale:
-    """How the way of a slider maps to values: "linear", "log" (from 0 on where `zero`), or "power" from 0 on."""
+    """Mapping from slider position to value: "linear", "log" (starting at 0 if `includes_zero`), or "power" from 0."""
 
     kind: Literal["linear", "log", "power"]
     low: float
     high: float
-    zero: bool = False
+    includes_zero: bool = False
+
+    def describe(self) -> dict[str, Any]:
+        """Return the scale, ready for JSON."""
+        return {"kind": self.kind, "low": self.low, "high": self.high, "includesZero": self.includes_zero}
 
 
 @dataclass(frozen=True)
-class Knob:
-    """One value of a world that can be changed while it runs.
+class Parameter:
+    """A value of a world that can be changed while it runs.
 
     Attributes:
-        key: Its name among all knobs, such as "beam/material/young".
-        label: What a person calls it.
-        get: Returns its value.
-        set: Takes a new value that has the right kind and lies within the limits.
-        kind: Number, whole number, vector of 3, one of some words, or on and off.
+        key: Unique name, such as "beam/material/young".
+        label: Name shown to the user.
+        get: Returns the value.
+        set: Sets a validated value.
+        kind: Number, integer ("count"), vector of 3, choice of options, or switch.
         unit: SI unit.
-        help: What it means.
+        help: Description.
         limits: Of a number.
-        scale: Of the slider of a number, or of a vector's length; None for no slider.
-        options: Words to choose from, and what people call them.
-        reshapes: Whether other knobs come and go with its value.
+        scale: Of the slider of a number, or of a vector's magnitude; None for no slider.
+        options: Values of a choice and their labels.
+        changes_layout: Whether its value adds or removes other parameters.
     """
 
     key: str
@@ -86,11 +90,11 @@ class Knob:
     limits: Limits = field(default_factory=Limits)
     scale: Scale | None = None
     options: Mapping[str, str] = field(default_factory=dict)
-    reshapes: bool = False
+    changes_layout: bool = False
 
-    def turn(self, value: Any) -> None:
-        """Set the value, or raise `InputError` with one sentence."""
-        self.set(self._checked(value))
+    def assign(self, value: Any) -> None:
+        """Validate and set the value, or raise `InputError` with one sentence."""
+        self.set(self._validate(value))
 
     def describe(self) -> dict[str, Any]:
         """Return everything but the value, ready for JSON."""
@@ -105,21 +109,21 @@ class Knob:
             "max": high if isfinite(high) else None,
             "openMin": self.limits.open_low,
             "openMax": self.limits.open_high,
-            "scale": None if self.scale is None else vars(self.scale),
+            "scale": None if self.scale is None else self.scale.describe(),
             "options": dict(self.options),
         }
 
-    def _checked(self, value: Any) -> Any:
+    def _validate(self, value: Any) -> Any:
         numbers = isinstance(value, (int, float)) and not isinstance(value, bool)
         match self.kind:
             case "number" | "count" if numbers:
-                if problem := self.limits.refuse(value, self.unit):
+                if problem := self.limits.violation(value, self.unit):
                     raise InputError(f"{self.label} {problem}, not {value:g}")
                 if self.kind == "number":
                     return float(value)
                 if value == int(value):
                     return int(value)
-                raise InputError(f"{self.label} must be a whole number, not {value:g}")
+                raise InputError(f"{self.label} must be an integer, not {value:g}")
             case "vector" if isinstance(value, tuple) and len(value) == 3:
                 return tuple(float(part) for part in value)
             case "switch" if isinstance(value, bool):
@@ -131,43 +135,43 @@ class Knob:
         raise InputError(f"{self.label} is a {self.kind}, not {value!r}")
 
 
-def constants(
+def parameters_of(
     key: str,
     get: Callable[[], Any],
     change: Callable[[dict[str, Any]], None],
     model: type[Model] | None = None,
     scales: Mapping[str, Scale] | None = None,
-) -> list[Knob]:
-    """Return a knob for every constant of a dataclass object.
+) -> list[Parameter]:
+    """Return a parameter for every constant of a dataclass object.
 
     Args:
-        key: Start of the knobs' keys.
-        get: Returns the object as it is now.
-        change: Takes the constants to be changed, by name.
-        model: What a scene file says about the object; constants that it does not have are fixed.
-        scales: Sliders of some constants, instead of what suits their values.
+        key: Prefix of the keys.
+        get: Returns the current object.
+        change: Receives the constants to change, by name.
+        model: The scene model of the object; constants that it does not have are fixed.
+        scales: Sliders of some constants, instead of the default ones.
     """
-    return list(_constants(key, get, change, model, scales or {}))
+    return list(_parameters_of(key, get, change, model, scales or {}))
 
 
-def _constants(
+def _parameters_of(
     key: str,
     get: Callable[[], Any],
     change: Callable[[dict[str, Any]], None],
     model: type[Model] | None,
     scales: Mapping[str, Scale],
-) -> Iterator[Knob]:
-    thing = get()
-    said = _docstring(type(thing))
-    for one in fields(thing):
+) -> Iterator[Parameter]:
+    owner = get()
+    documented = _attribute_docs(type(owner))
+    for one in fields(owner):
         name = one.name
-        value = _plain(getattr(thing, name))
+        value = _plain(getattr(owner, name))
         info = None if model is None else model.model_fields.get(name)
         if model is not None and info is None:
             continue
-        limits, options, unit, meaning = Limits(), {}, *said.get(name, ("", ""))
+        limits, options, unit, meaning = Limits(), {}, *documented.get(name, ("", ""))
         if info is not None:
-            limits, options = _limits(info.metadata), _words(info.annotation)
+            limits, options = _limits(info.metadata), _options(info.annotation)
             extra = info.json_schema_extra
             unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
             meaning = info.description or ""
@@ -176,10 +180,10 @@ def _constants(
             continue
         scale = scales.get(name)
         if scale is None and kind in ("number", "count"):
-            scale = _scale(value, limits, unit, getattr(thing, "young", 0.0))
-        yield Knob(
+            scale = _scale(value, limits, unit, getattr(owner, "young", 0.0))
+        yield Parameter(
             f"{key}/{name}",
-            _LABELS.get(name, spoken(name)),
+            _LABELS.get(name, label_of(name)),
             partial(_read, get, name),
             partial(_write, change, name),
             kind,
@@ -200,7 +204,7 @@ def _write(change: Callable[[dict[str, Any]], None], name: str, value: Any) -> N
 
 
 def _plain(value: Any) -> Any:
-    """Return a constant as JSON has it; a direction that is the same for all elements is a vector."""
+    """Return a constant as JSON data; a direction that is the same for all elements is a vector."""
     vectors = getattr(value, "vectors", None)
     if vectors is not None and np.ndim(vectors) == 1:
         return [float(part) for part in vectors]
@@ -236,16 +240,18 @@ def _limits(metadata: list[Any]) -> Limits:
     )
 
 
-def _words(annotation: Any) -> dict[str, str]:
-    return {word: spoken(word) for word in get_args(annotation)} if get_origin(annotation) is Literal else {}
+def _options(annotation: Any) -> dict[str, str]:
+    return (
+        {word: label_of(word) for word in get_args(annotation)} if get_origin(annotation) is Literal else {}
+    )
 
 
 def _scale(value: float, limits: Limits, unit: str, young: float) -> Scale:
-    """Return a slider that suits a value: the whole range where that is short, else some powers of ten about it."""
+    """Return the slider of a value: the whole range if that is short, else some powers of ten around the value."""
     low, high = limits.low, limits.high
     if isinstance(value, int):
         return Scale("linear", max(low, 0.0), min(high, max(10.0, 2.0 * value)))
-    if isfinite(low) and high <= _WIDE:
+    if isfinite(low) and high <= _MAX_LINEAR:
         return Scale(
             "linear", max(low, 0.0) if value >= 0.0 else low, 0.98 * high if limits.open_high else high
         )
@@ -255,7 +261,7 @@ def _scale(value: float, limits: Limits, unit: str, young: float) -> Scale:
             "log",
             max(value / factor, low),
             min(value * factor, high),
-            zero=low == 0.0 and not limits.open_low,
+            includes_zero=low == 0.0 and not limits.open_low,
         )
     if low >= 0.0:
         return Scale("power", 0.0, 10.0 * young if unit == "Pa" else 1.0)
@@ -263,13 +269,13 @@ def _scale(value: float, limits: Limits, unit: str, young: float) -> Scale:
     return Scale("linear", max(low, -reach), min(high, reach))
 
 
-def spoken(name: str) -> str:
-    """Return a name of the code as a person writes it."""
+def label_of(name: str) -> str:
+    """Return an identifier as a label for people."""
     return name.replace("_", " ").capitalize()
 
 
 @cache
-def models_of(module: ModuleType) -> Mapping[str, type[Model]]:
+def models_by_type(module: ModuleType) -> Mapping[str, type[Model]]:
     """Return the scene models of a module by their `type`."""
     found = {}
     for model in vars(module).values():
@@ -278,16 +284,16 @@ def models_of(module: ModuleType) -> Mapping[str, type[Model]]:
     return found
 
 
-def title_of(models: Mapping[str, type[Model]], thing: Any) -> str:
-    """Return what a person calls a law or an integrator."""
-    model = models.get(thing.name)
+def title_of(models: Mapping[str, type[Model]], owner: Any) -> str:
+    """Return the title of a law or an integrator."""
+    model = models.get(owner.name)
     if model is None:
-        return type(thing).__name__
-    return (model.model_fields["type"].description or thing.name).split(",")[0].rstrip(".")
+        return type(owner).__name__
+    return (model.model_fields["type"].description or owner.name).split(",")[0].rstrip(".")
 
 
-def _docstring(cls: type) -> Mapping[str, tuple[str, str]]:
-    """Return unit and meaning of the attributes that the docstrings of a class and its bases describe."""
+def _attribute_docs(cls: type) -> Mapping[str, tuple[str, str]]:
+    """Return unit and description of attributes from the docstrings of a class and its bases."""
     found: dict[str, tuple[str, str]] = {}
     for base in cls.__mro__:
         text = inspect.cleandoc(base.__doc__ or "")

@@ -1,7 +1,7 @@
-"""The document that the studio edits: the data of a scene, as a file has it, with undo and redo.
+"""The document that the studio edits: the plain data of a scene file, with undo and redo.
 
-A document is always a scene that could be written and run, but for one thing: it may still have no bodies. Edits
-are checked by the scene models before they count, so what is wrong is said at once, at the key that is wrong.
+A document is always a valid scene, with one exception: it may still have no bodies. Edits are validated by the scene
+models before they are applied, and errors are reported at the key that is wrong.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from continua.errors import InputError
 from continua.scene import Scene, SceneError, parse_scene
 from continua.scene.problems import Source, key_text
 
-__all__ = ["Document", "Edit", "Key", "RefusedError", "empty_scene", "yaml_text"]
+__all__ = ["Document", "Edit", "InvalidEditError", "Key", "empty_scene", "yaml_text"]
 
 Key = tuple[str | int, ...]
 
-_MOST_UNDO = 200
-_STAND_IN = {"type": "soft", "name": "stand-in", "mesh": {"type": "box"}}
-_LISTS_OF_ACTIONS = ("pin", "drive", "lock", "push", "press", "load_faces", "load_volume")
+_MAX_UNDO = 200
+_PLACEHOLDER_BODY = {"type": "soft", "name": "placeholder", "mesh": {"type": "box"}}
+_BOUNDARY_CONDITION_KEYS = ("pin", "drive", "lock", "push", "press", "load_faces", "load_volume")
 
 
-class RefusedError(InputError):
-    """An edit that cannot be made.
+class InvalidEditError(InputError):
+    """An edit that would make the scene invalid.
 
     Attributes:
-        key: The key of the document that is wrong, as `bodies[0].material.young`.
+        key: The invalid key of the document, such as `bodies[0].material.young`.
     """
 
     def __init__(self, message: str, key: str) -> None:
@@ -47,7 +47,7 @@ class Edit:
 
     Attributes:
         op: "set" a value, "add" an entry to a list, or "remove" a key or an entry.
-        path: Where: keys and numbers from the root on; for "add", the list.
+        path: Keys and indices from the root; for "add", the list.
         value: The new value.
     """
 
@@ -57,7 +57,7 @@ class Edit:
 
 
 def empty_scene() -> dict[str, Any]:
-    """Return the data of a scene that has a floor and nothing else."""
+    """Return the data of a scene that has only a ground plane."""
     return {"name": "scene", "bodies": [], "colliders": [{"type": "plane", "name": "floor"}]}
 
 
@@ -65,14 +65,14 @@ class Document:
     """The data of a scene and its history.
 
     Args:
-        data: Plain data, as a YAML file has it.
-        folder: Where files of the scene are; it is read and written nowhere else.
+        data: Plain data, as in a YAML file.
+        folder: Folder of the scene's files; nothing outside of it is read or written.
         file: Name of the scene's file in that folder, or None if it has none yet.
 
     Attributes:
-        version: Counts changes; undo and redo count too.
+        version: Counts changes, including undo and redo.
         saved: The version that is in the file.
-        notice: What an edit did besides, in a sentence, or "".
+        notice: Side effect of the last edit, in a sentence, or "".
     """
 
     def __init__(self, data: dict[str, Any], folder: Path, file: str | None = None) -> None:
@@ -85,12 +85,14 @@ class Document:
         self._past: list[tuple[dict[str, Any], str]] = []
         self._future: list[tuple[dict[str, Any], str]] = []
         self._merge = ""
-        self._trusted = _paths(data)  # the user started the studio with these
+        self._initial_paths = _file_paths(
+            data
+        )  # files outside of the folder that the scene had from the start
         _check(data, self._source())
 
     @classmethod
     def of(cls, scene: Scene, folder: Path | None = None) -> Document:
-        """Return the document of a scene; one that is shipped has no file yet."""
+        """Return the document of a scene; a shipped scene has no file yet."""
         data = scene.model_dump(mode="json", exclude_unset=True)
         path = scene.path
         if folder is None:
@@ -98,7 +100,7 @@ class Document:
         own = path is not None and path.parent.resolve() == folder.resolve()
         return cls({"name": scene.name, **data}, folder, path.name if own and path is not None else None)
 
-    # What can be asked.
+    # Queries.
 
     @property
     def name(self) -> str:
@@ -107,17 +109,17 @@ class Document:
 
     @property
     def stem(self) -> str:
-        """What files of the scene are called: as its own file, or as the scene if it has none yet."""
+        """Base name of the scene's files: that of its own file, or of the scene if it has none yet."""
         return Path(self.file).stem if self.file else self.name
 
     @property
     def undo_text(self) -> str | None:
-        """What `undo` takes back, or None."""
+        """Label of the edit that `undo` reverts, or None."""
         return self._past[-1][1] if self._past else None
 
     @property
     def redo_text(self) -> str | None:
-        """What `redo` does again, or None."""
+        """Label of the edit that `redo` applies again, or None."""
         return self._future[-1][1] if self._future else None
 
     def scene(self) -> Scene:
@@ -126,10 +128,10 @@ class Document:
             raise InputError("the scene has no bodies yet; add one")
         return Scene.from_data(copy.deepcopy(self.data), self._source())
 
-    def surroundings(self) -> Scene:
-        """Return the scene with a stand-in for its bodies, to build what is around them."""
+    def environment(self) -> Scene:
+        """Return the scene with a placeholder body, to build its environment."""
         others = {key: value for key, value in self.data.items() if key not in ("joints", "changes")}
-        data = {**others, "bodies": [_STAND_IN], "settled": False}
+        data = {**others, "bodies": [_PLACEHOLDER_BODY], "settled": False}
         return Scene.from_data(copy.deepcopy(data), self._source())
 
     def yaml(self) -> str:
@@ -147,55 +149,57 @@ class Document:
             '    print(f"{frame.time:.3f} s")\n'
         )
 
-    # What changes it.
+    # Edits.
 
     def edit(self, edits: Sequence[Edit], label: str = "edit", merge: str = "") -> None:
-        """Do all edits, or none and raise `RefusedError`.
+        """Apply all edits, or none and raise `InvalidEditError`.
 
         Args:
-            edits: What to change, in this order.
-            label: What a person calls it, for undo.
-            merge: Edits in a row with the same word here are taken back together, as the moves of a slider.
+            edits: The edits in order.
+            label: Name of the edit, for undo.
+            merge: Consecutive edits with the same non-empty key are undone together, such as moves of a slider.
         """
         data = copy.deepcopy(self.data)
         for edit in edits:
             _apply(data, edit)
-        self.notice = _forget_numbers(self.data, data, edits)
+        self.notice = _drop_index_selections(self.data, data, edits)
         self._check_paths(data)
         _check(data, self._source())
         if data == self.data:
             return
         if not (merge and merge == self._merge and self._past):
-            self._remember(label)
+            self._push_undo(label)
         self._merge = merge
         self._future.clear()
         self.data = data
         self.version += 1
 
     def undo(self) -> None:
-        """Take the last edit back."""
-        self._go(self._past, self._future)
+        """Undo the last edit."""
+        self._swap(self._past, self._future)
 
     def redo(self) -> None:
-        """Do again what was taken back."""
-        self._go(self._future, self._past)
+        """Redo the edit that was undone last."""
+        self._swap(self._future, self._past)
 
     def replace(self, text: str, label: str) -> None:
-        """Take over the text of a scene file, as an edit that can be taken back."""
+        """Replace the document by the text of a scene file; the edit can be undone."""
         scene = parse_scene(text, label="the scene")
         data = scene.model_dump(mode="json", exclude_unset=True)
         self._check_paths(data)
-        self._remember(label)
+        self._push_undo(label)
         self._future.clear()
         self._merge = ""
         self.data = {"name": scene.name, **data}
         self.version += 1
 
-    def _remember(self, label: str) -> None:
+    def _push_undo(self, label: str) -> None:
         self._past.append((self.data, label))
-        del self._past[:-_MOST_UNDO]
+        del self._past[:-_MAX_UNDO]
 
-    def _go(self, source: list[tuple[dict[str, Any], str]], target: list[tuple[dict[str, Any], str]]) -> None:
+    def _swap(
+        self, source: list[tuple[dict[str, Any], str]], target: list[tuple[dict[str, Any], str]]
+    ) -> None:
         if not source:
             return
         data, label = source.pop()
@@ -206,24 +210,24 @@ class Document:
         self.version += 1
 
     def _check_paths(self, data: dict[str, Any]) -> None:
-        """Refuse files outside of the folder, unless the scene had them from the start."""
+        """Reject files outside of the folder, unless the scene had them from the start."""
         root = self.folder.resolve()
-        for key, path in _paths(data).items():
-            if path in self._trusted.values():
+        for key, path in _file_paths(data).items():
+            if path in self._initial_paths.values():
                 continue
             kinds = (PurePosixPath(path), PureWindowsPath(path))
             outside = any(
                 p.is_absolute() or p.drive or ".." in p.parts or path.startswith("~") for p in kinds
             )
             if outside or not (root / path).resolve().is_relative_to(root):
-                raise RefusedError("must be a file inside the folder of the scene", key)
+                raise InvalidEditError("must be a file inside the folder of the scene", key)
 
     def _source(self) -> Source:
         return Source(path=self.folder / (self.file or f"{self.name}.yaml"))
 
 
 def _apply(data: dict[str, Any], edit: Edit) -> None:
-    """Do one edit in place."""
+    """Apply one edit in place."""
     where = key_text(edit.path)
     value = copy.deepcopy(edit.value)
     if edit.op == "add":
@@ -233,11 +237,11 @@ def _apply(data: dict[str, Any], edit: Edit) -> None:
         else:
             target = _at(data, edit.path)
         if not isinstance(target, list):
-            raise RefusedError("is no list", where)
+            raise InvalidEditError("is not a list", where)
         target.append(value)
         return
     if not edit.path:
-        raise RefusedError("an edit needs a key", "")
+        raise InvalidEditError("an edit needs a key", "")
     parent, last = _at(data, edit.path[:-1]), edit.path[-1]
     if isinstance(parent, dict) and isinstance(last, str):
         if edit.op == "set":
@@ -250,55 +254,55 @@ def _apply(data: dict[str, Any], edit: Edit) -> None:
         else:
             del parent[last]
     else:
-        raise RefusedError("there is no such place in the scene", where)
+        raise InvalidEditError("there is no such key in the scene", where)
 
 
 def _at(data: Any, path: Key) -> Any:
     for number, part in enumerate(path):
         listed = isinstance(data, list) and isinstance(part, int) and 0 <= part < len(data)
         if not listed and not (isinstance(data, dict) and part in data):
-            raise RefusedError("there is no such place in the scene", key_text(path[: number + 1]))
+            raise InvalidEditError("there is no such key in the scene", key_text(path[: number + 1]))
         data = data[part]
     return data
 
 
 def _check(data: dict[str, Any], source: Source) -> None:
-    """Raise `RefusedError` with the first problem of the data."""
-    bare = {**data, "bodies": [_STAND_IN]} if data.get("bodies") == [] else data
+    """Raise `InvalidEditError` with the first error in the data."""
+    bare = {**data, "bodies": [_PLACEHOLDER_BODY]} if data.get("bodies") == [] else data
     try:
         Scene.from_data(copy.deepcopy(bare), source)
     except SceneError as error:
         key, _, text = error.problems[0].partition(": ")
-        raise RefusedError(text or key, key if text else "") from None
+        raise InvalidEditError(text or key, key if text else "") from None
 
 
-def _forget_numbers(old: dict[str, Any], new: dict[str, Any], edits: Sequence[Edit]) -> str:
-    """Remove what was chosen by number from bodies whose mesh has changed: the numbers mean other nodes now."""
-    lost = 0
+def _drop_index_selections(old: dict[str, Any], new: dict[str, Any], edits: Sequence[Edit]) -> str:
+    """Remove boundary conditions selected by node or face index from bodies whose mesh has changed."""
+    removed = 0
     for number, body in enumerate(new.get("bodies", [])):
         meshed = any(e.path[:3] == ("bodies", number, "mesh") or e.path == ("bodies", number) for e in edits)
         if not (meshed and isinstance(body, dict) and number < len(old.get("bodies", []))):
             continue
         if body.get("mesh") == old["bodies"][number].get("mesh"):
             continue
-        for kind in _LISTS_OF_ACTIONS:
-            kept = [item for item in body.get(kind, []) if not _by_number(item)]
-            lost += len(body.get(kind, [])) - len(kept)
+        for kind in _BOUNDARY_CONDITION_KEYS:
+            kept = [item for item in body.get(kind, []) if not _selects_by_index(item)]
+            removed += len(body.get(kind, [])) - len(kept)
             if kind in body:
                 body[kind] = kept
-    if not lost:
+    if not removed:
         return ""
-    what = "hold or load was" if lost == 1 else "holds or loads were"
-    return f"{lost} {what} removed: node numbers mean other nodes in a new mesh"
+    what = "boundary condition was" if removed == 1 else "boundary conditions were"
+    return f"{removed} {what} removed, because node and face indices change with the mesh"
 
 
-def _by_number(item: Any) -> bool:
+def _selects_by_index(item: Any) -> bool:
     where = item.get("where") if isinstance(item, dict) else None
     return isinstance(where, dict) and where.get("type") in ("nodes", "faces")
 
 
-def _paths(data: Any, key: str = "") -> dict[str, str]:
-    """Return the files that a scene names, by key."""
+def _file_paths(data: Any, key: str = "") -> dict[str, str]:
+    """Return the files that a scene refers to, by key."""
     found: dict[str, str] = {}
     if isinstance(data, dict):
         for name, value in data.items():
@@ -306,10 +310,10 @@ def _paths(data: Any, key: str = "") -> dict[str, str]:
             if name == "path" and isinstance(value, str):
                 found[inner] = value
             else:
-                found |= _paths(value, inner)
+                found |= _file_paths(value, inner)
     elif isinstance(data, list):
         for number, value in enumerate(data):
-            found |= _paths(value, f"{key}[{number}]")
+            found |= _file_paths(value, f"{key}[{number}]")
     return found
 
 
@@ -318,12 +322,12 @@ def _indented(text: str) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes scenes as people do: short lists in one line, and text that looks like a number in quotes."""
+    """Writes readable scenes: short lists on one line, and strings that look like numbers in quotes."""
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    looks = re.fullmatch(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", value)
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"' if looks else None)
+    numeric = re.fullmatch(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", value)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"' if numeric else None)
 
 
 def _list(dumper: yaml.SafeDumper, value: list[Any]) -> yaml.Node:

@@ -1,4 +1,4 @@
-"""Keeps a document: saves it, saves it by itself while it is edited, and finds what a killed studio left behind."""
+"""Saves a document, autosaves it while it is edited, and recovers unsaved edits of an earlier session."""
 
 from __future__ import annotations
 
@@ -12,98 +12,99 @@ from continua.errors import InputError
 from continua.files import atomic_write
 from continua.studio.editor.document import Document
 
-__all__ = ["Desk"]
+__all__ = ["DocumentStore"]
 
-_PAUSE = 3.0  # s between the first edit that is not kept and the moment it is
-_KEPT = ".continua"
-_MOST_FILES = 200
+_AUTOSAVE_DELAY = 3.0  # s from the first edit that is not autosaved
+_AUTOSAVE_FOLDER = ".continua"
+_MAX_FILES = 200
 
 
-class Desk:
-    """A document, and its files in one folder.
+class DocumentStore:
+    """A document and its files in one folder.
 
     Attributes:
-        document: What is edited.
-        recoverable: Whether an earlier studio left edits of this scene that were not saved.
+        document: The document.
+        recoverable: Whether an earlier session left unsaved edits of this scene.
+        autosave_error: Why the last autosave failed, in a sentence, or "".
     """
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self._kept = document.version
-        self._since: float | None = None
+        self._autosaved = document.version
+        self._edited_at: float | None = None
         self._files: list[str] = []
-        self.trouble = ""
-        self.recoverable = self._left_behind() is not None
+        self.autosave_error = ""
+        self.recoverable = self._unsaved_text() is not None
         self.list_files()
 
     @property
-    def _aside(self) -> Path:
-        return self.document.folder / _KEPT / f"{self.document.stem}.autosave.yaml"
+    def _autosave_path(self) -> Path:
+        return self.document.folder / _AUTOSAVE_FOLDER / f"{self.document.stem}.autosave.yaml"
 
-    def _left_behind(self) -> str | None:
+    def _unsaved_text(self) -> str | None:
         with suppress(OSError, UnicodeDecodeError):
-            text = self._aside.read_text(encoding="utf-8")
+            text = self._autosave_path.read_text(encoding="utf-8")
             return text if text != self.document.yaml() else None
         return None
 
     def recover(self) -> None:
-        """Take over what an earlier studio left behind, as an edit that can be taken back."""
-        text = self._left_behind()
+        """Restore the unsaved edits of an earlier session; the edit can be undone."""
+        text = self._unsaved_text()
         self.recoverable = False
         if text is None:
             raise InputError("there is nothing to recover")
         self.document.replace(text, "recovering")
 
     def save(self, file: str | None) -> str:
-        """Write the document into its file or a new one in the folder, and return the file's name."""
+        """Write the document to its file or to a new one in the folder, and return the file's name."""
         name = file or self.document.file or f"{self.document.name}.yaml"
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,100}", name):
-            raise InputError("a file name has letters, digits, '-', '_', '.' and spaces, and no folders")
+            raise InputError("a file name may have letters, digits, '-', '_', '.' and spaces, and no folders")
         if not name.endswith((".yaml", ".yml")):
             name += ".yaml"
-        old = self._aside
+        old = self._autosave_path
         self._write(self.document.folder / name)
         self.document.file = name
-        self.document.saved = self._kept = self.document.version
-        self._since = None
+        self.document.saved = self._autosaved = self.document.version
+        self._edited_at = None
         self.recoverable = False
         with suppress(OSError):
             old.unlink()
         self.list_files()
         return name
 
-    def keep(self, now: float | None = None, *, at_once: bool = False) -> None:
-        """Save aside what was edited, if it is time to."""
-        if self.document.version == self._kept:
-            self._since = None
+    def autosave(self, now: float | None = None, *, force: bool = False) -> None:
+        """Autosave edits if it is time to."""
+        if self.document.version == self._autosaved:
+            self._edited_at = None
             return
         now = time.monotonic() if now is None else now
-        if self._since is None:
-            self._since = now
-        if not at_once and now - self._since < _PAUSE:
+        if self._edited_at is None:
+            self._edited_at = now
+        if not force and now - self._edited_at < _AUTOSAVE_DELAY:
             return
-        self._since, self._kept = None, self.document.version
+        self._edited_at, self._autosaved = None, self.document.version
         if self.document.version == self.document.saved:
             with suppress(OSError):
-                self._aside.unlink()
+                self._autosave_path.unlink()
             return
         try:
-            self._aside.parent.mkdir(exist_ok=True)
-            self._write(self._aside)
-            self.trouble = ""
+            self._autosave_path.parent.mkdir(exist_ok=True)
+            self._write(self._autosave_path)
+            self.autosave_error = ""
         except InputError as error:
-            self.trouble = f"edits are not kept aside: {error}"
+            self.autosave_error = f"edits are not autosaved: {error}"
         except OSError as error:
-            self.trouble = f"edits are not kept aside: {error.strerror}"
+            self.autosave_error = f"edits are not autosaved: {error.strerror}"
 
     def list_files(self) -> None:
-        """Look which scene files the folder has."""
+        """Update the list of scene files in the folder."""
         with suppress(OSError):
             found = [path.name for path in self.document.folder.glob("*.y*ml") if path.is_file()]
-            self._files = sorted(name for name in found if not name.startswith("."))[:_MOST_FILES]
+            self._files = sorted(name for name in found if not name.startswith("."))[:_MAX_FILES]
 
     def describe(self) -> dict[str, Any]:
-        """Return all that the page needs to know, ready for JSON."""
+        """Return the document and the state of its files, ready for JSON."""
         document = self.document
         return {
             "type": "document",
@@ -115,7 +116,7 @@ class Desk:
             "undo": document.undo_text,
             "redo": document.redo_text,
             "recoverable": self.recoverable,
-            "trouble": self.trouble,
+            "autosaveError": self.autosave_error,
         }
 
     def _write(self, path: Path) -> None:

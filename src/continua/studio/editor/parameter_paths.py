@@ -1,4 +1,4 @@
-"""Which knob of a running world belongs to which key of its document, so that both always say the same."""
+"""Maps parameters of a running world to keys of its document, so that both stay consistent."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from continua.scene.laws import Corotated
 from continua.studio.editor.document import Edit, Key
 from continua.surroundings import Wind
 
-__all__ = ["edits_of", "knob_of"]
+__all__ = ["edits_for_parameter", "parameter_at"]
 
-_ORDER = ("pin", "drive", "lock", "push", "press", "load_faces", "load_volume", "pull")
-"""The order in which a scene attaches things to a body; the board numbers them so."""
+_ATTACHMENT_ORDER = ("pin", "drive", "lock", "push", "press", "load_faces", "load_volume", "pull")
+"""The order in which a scene adds boundary conditions to a body; the control panel numbers them so."""
 
 _VALUES = {
     "push": "force",
@@ -25,12 +25,12 @@ _VALUES = {
 _GROUPS = ("material", "damping", "plasticity")
 
 
-def _counts(body: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return [(kind, number) for kind in _ORDER for number in range(len(body.get(kind, [])))]
+def _attachments(body: Mapping[str, Any]) -> list[tuple[str, int]]:
+    return [(kind, number) for kind in _ATTACHMENT_ORDER for number in range(len(body.get(kind, [])))]
 
 
-def knob_of(path: Key, data: Mapping[str, Any]) -> str | None:
-    """Return the key of the knob that shows the value at `path` of the document, or None."""
+def parameter_at(path: Key, data: Mapping[str, Any]) -> str | None:
+    """Return the key of the parameter that corresponds to `path` of the document, or None."""
     if path == ("gravity",):
         return "world/gravity"
     if len(path) < 3 or path[0] != "bodies" or not isinstance(path[1], int):
@@ -44,19 +44,19 @@ def knob_of(path: Key, data: Mapping[str, Any]) -> str | None:
         case ("parts", int() as part, str() as name):
             return f"{body['name']}/part/{part}/{name}"
         case (str() as kind, int() as number, str() as name) if _VALUES.get(kind) == name:
-            if body[kind][number].get("course") is None and (kind, number) in _counts(body):
-                return f"{body['name']}/hold/{_counts(body).index((kind, number))}/{name}"
+            if body[kind][number].get("course") is None and (kind, number) in _attachments(body):
+                return f"{body['name']}/boundary/{_attachments(body).index((kind, number))}/{name}"
     return None
 
 
-def edits_of(key: str, value: Any, data: Mapping[str, Any], wind: Wind | None) -> list[Edit]:
-    """Return what to change in the document when a knob was turned; nothing for what a scene cannot say.
+def edits_for_parameter(key: str, value: Any, data: Mapping[str, Any], wind: Wind | None) -> list[Edit]:
+    """Return the edits of the document for a changed parameter; empty for parameters without a key in scenes.
 
     Args:
-        key: The knob.
+        key: The parameter.
         value: Its new value.
         data: The document.
-        wind: The wind of the world now.
+        wind: The current wind of the world.
     """
     value = list(value) if isinstance(value, tuple) else value
     owner, _, rest = key.partition("/")
@@ -86,8 +86,8 @@ def edits_of(key: str, value: Any, data: Mapping[str, Any], wind: Wind | None) -
             now = body.get("integrator")
             start = now if isinstance(now, dict) and now.get("type") == kind else {"type": kind}
             return [Edit("set", (*at, "integrator"), {**start, name: value})]
-        case ["hold", hold, name] if int(hold) < len(_counts(body)):
-            kind, index = _counts(body)[int(hold)]
+        case ["boundary", condition, name] if int(condition) < len(_attachments(body)):
+            kind, index = _attachments(body)[int(condition)]
             if _VALUES.get(kind) == name and body[kind][index].get("course") is None:
                 return [Edit("set", (*at, kind, index, name), value)]
     return []

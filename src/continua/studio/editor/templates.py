@@ -1,4 +1,4 @@
-"""What can be added to a scene with a click: primitive shapes as bodies of every kind, and matter to choose from."""
+"""Templates of the editor: primitive shapes as bodies of every kind, and material presets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from continua.errors import InputError
 
-__all__ = ["FORMULAS", "KINDS", "MATTER", "SHAPES", "new_object", "palette"]
+__all__ = ["FORMULAS", "KINDS", "MATERIALS", "SHAPES", "new_object", "templates"]
 
 SHAPES = {
     "box": "Box",
@@ -17,9 +17,9 @@ SHAPES = {
     "cone": "Cone",
     "parametric": "Formula",
 }
-KINDS = {"soft": "Soft body", "rigid": "Rigid body", "fluid": "Fluid", "collider": "Obstacle"}
+KINDS = {"soft": "Soft body", "rigid": "Rigid body", "fluid": "Fluid", "collider": "Collider"}
 
-MATTER: dict[str, dict[str, Any]] = {
+MATERIALS: dict[str, dict[str, Any]] = {
     "Rubber": {"type": "stable_neo_hookean", "young": 2e6, "poisson": 0.49, "density": 1100.0},
     "Liver": {"type": "corotated", "young": 6e3, "poisson": 0.45, "density": 1060.0},
     "Jelly": {"type": "corotated", "young": 2e4, "poisson": 0.4, "density": 1000.0},
@@ -66,7 +66,7 @@ FORMULAS: dict[str, dict[str, Any]] = {
         "cells": [16, 60],
     },
 }
-"""Surfaces to begin with, for u and v from 0 to 1."""
+"""Example surfaces, for u and v from 0 to 1."""
 
 _MESHES: dict[str, dict[str, Any]] = {
     "box": {"type": "box", "size": [1.0, 1.0, 1.0], "cells": [4, 4, 4], "origin": [-0.5, -0.5, -0.5]},
@@ -90,40 +90,40 @@ _RIGID: dict[str, dict[str, Any]] = {
 _HALF_HEIGHTS = {"torus": 0.2, "cone": 0.6}
 
 
-def palette() -> dict[str, Any]:
-    """Return what the page offers, ready for JSON."""
+def templates() -> dict[str, Any]:
+    """Return all templates, ready for JSON."""
     return {
         "shapes": SHAPES,
         "kinds": KINDS,
-        "matter": MATTER,
+        "materials": MATERIALS,
         "formulas": FORMULAS,
-        "offers": {kind: [shape for shape in SHAPES if _offered(kind, shape)] for kind in KINDS},
+        "shapesByKind": {kind: [shape for shape in SHAPES if _is_available(kind, shape)] for kind in KINDS},
     }
 
 
-def _offered(kind: str, shape: str) -> bool:
+def _is_available(kind: str, shape: str) -> bool:
     return shape in (_RIGID if kind == "rigid" else _MESHES)
 
 
 def new_object(
     kind: str, shape: str, data: Mapping[str, Any], low: Any, high: Any
 ) -> tuple[str, dict[str, Any]]:
-    """Return the list of the scene and the entry for a new object, standing beside all others.
+    """Return the list of the scene and the entry for a new object, placed beside all others.
 
     Args:
         kind: One of `KINDS`.
         shape: One of `SHAPES`.
         data: The scene.
-        low: Smallest corner of what is there already [m], or None.
-        high: Largest corner.
+        low: Lower corner of the bounding box of the scene [m], or None.
+        high: Upper corner.
     """
-    if kind not in KINDS or shape not in SHAPES or not _offered(kind, shape):
-        raise InputError(f"there is no {shape} to add as {KINDS.get(kind, kind).lower()}")
+    if kind not in KINDS or shape not in SHAPES or not _is_available(kind, shape):
+        raise InputError(f"a {shape} cannot be added as {KINDS.get(kind, kind).lower()}")
     name = _free_name(shape, data)
     beside = 0.0 if low is None else round(float(high[0]) + 0.75, 3)
     bottom = 0.0 if low is None else round(float(low[1]), 3)
-    place = [beside, bottom + _HALF_HEIGHTS.get(shape, 0.5), 0.0]
-    transform = {"translate": place}
+    position = [beside, bottom + _HALF_HEIGHTS.get(shape, 0.5), 0.0]
+    transform = {"translate": position}
     match kind:
         case "soft":
             body: dict[str, Any] = {
@@ -132,7 +132,7 @@ def new_object(
                 "mesh": _MESHES[shape],
                 "transform": transform,
             }
-            body["material"] = MATTER["Jelly"]
+            body["material"] = MATERIALS["Jelly"]
             body["damping"] = {"mass": 0.5, "stiffness": 0.01}
             return "bodies", body
         case "rigid":
@@ -140,10 +140,10 @@ def new_object(
         case "fluid":
             fluid: dict[str, Any] = {"type": "fluid", "name": name}
             if shape == "box":
-                low_corner = [place[0] - 0.5, bottom, -0.5]
+                low_corner = [position[0] - 0.5, bottom, -0.5]
                 return "bodies", {
                     **fluid,
-                    "block": {"min": low_corner, "max": [place[0] + 0.5, bottom + 1.0, 0.5]},
+                    "block": {"min": low_corner, "max": [position[0] + 0.5, bottom + 1.0, 0.5]},
                     "particle_radius": 0.05,
                 }
             return "bodies", {
@@ -155,9 +155,9 @@ def new_object(
     obstacle: dict[str, Any] = {"type": shape, "name": name}
     match shape:
         case "sphere":
-            return "colliders", {**obstacle, "center": place, "radius": 0.5}
+            return "colliders", {**obstacle, "center": position, "radius": 0.5}
         case "box" | "cylinder":
-            return "colliders", {**obstacle, "center": place}
+            return "colliders", {**obstacle, "center": position}
     return "colliders", {"type": "mesh", "name": name, "mesh": _MESHES[shape], "transform": transform}
 
 

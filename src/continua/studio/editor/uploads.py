@@ -1,4 +1,4 @@
-"""Mesh files that a page sends: checked before they are kept in the folder of the scene."""
+"""Uploads of mesh files: validated, then stored in the folder of the scene."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from continua import mesh as meshes
 from continua.errors import InputError
 from continua.files import atomic_write
 
-__all__ = ["MAX_UPLOAD", "take_upload"]
+__all__ = ["MAX_UPLOAD", "store_upload"]
 
 MAX_UPLOAD = 64 * 2**20
-"""Largest file that is taken [bytes]."""
+"""Maximum size of an upload [bytes]."""
 
-_MOST_TRIANGLES = 2_000_000
+_MAX_TRIANGLES = 2_000_000
 
 
-def take_upload(
+def store_upload(
     content: bytes, name: str, kind: str, folder: Path, data: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Keep a mesh file in the folder and return what to add to the scene: `list` and `value`.
+    """Store a mesh file in the folder and return the entry to add to the scene: `list` and `value`.
 
     Args:
         content: The file.
-        name: Its name; folders in it do not count.
+        name: File name; folders in it are ignored.
         kind: "soft", "rigid" or "collider".
-        folder: Where it is kept. A file of the same name and other content is never touched.
-        data: The scene, for names that are taken.
+        folder: Target folder. A file of the same name with other content is never overwritten.
+        data: The scene, to avoid duplicate names.
 
     Raises:
-        InputError: It is no mesh, or one that cannot be used, with the reason.
+        InputError: It is not a usable mesh, with the reason.
     """
     clean = re.sub(r"[^A-Za-z0-9_.-]", "-", Path(name.replace("\\", "/")).name).lstrip("-_.")[:80]
     suffix = Path(clean).suffix.lower()
@@ -50,19 +50,19 @@ def take_upload(
             mesh = meshes.read(path)
         except InputError as error:
             raise InputError(error.message, where=clean) from None
-        except Exception as error:  # readers of others fail in many ways on broken files
+        except Exception as error:  # mesh readers fail in many ways on broken files
             raise InputError(f"cannot be read as a mesh ({type(error).__name__})", where=clean) from None
     surface = isinstance(mesh, meshes.SurfaceMesh)
-    if surface and len(mesh.triangles) > _MOST_TRIANGLES:  # type: ignore[union-attr]
-        raise InputError(f"has more than {_MOST_TRIANGLES:,} triangles; simplify it first", where=clean)
-    file = _keep(content, clean, folder)
+    if surface and len(mesh.triangles) > _MAX_TRIANGLES:  # type: ignore[union-attr]
+        raise InputError(f"has more than {_MAX_TRIANGLES:,} triangles; simplify it first", where=clean)
+    file = _store(content, clean, folder)
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
     size = float(np.linalg.norm(high - low))
     return _entry(file, kind, surface, size, data)
 
 
-def _keep(content: bytes, name: str, folder: Path) -> str:
-    """Write the file under its name, or the next one that is free."""
+def _store(content: bytes, name: str, folder: Path) -> str:
+    """Write the file under its name, or under the next free one."""
     stem, suffix = Path(name).stem, Path(name).suffix
     for candidate in [name, *(f"{stem}-{number}{suffix}" for number in range(2, 1000))]:
         path = folder / candidate
@@ -73,7 +73,7 @@ def _keep(content: bytes, name: str, folder: Path) -> str:
                 with atomic_write(path) as file:
                     file.write(content)
             except OSError as error:
-                raise InputError(f"cannot be kept in the folder ({error.strerror})", where=name) from None
+                raise InputError(f"cannot be written to the folder ({error.strerror})", where=name) from None
             return candidate
     raise InputError("there are too many files of this name", where=name)
 

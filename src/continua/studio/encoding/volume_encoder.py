@@ -1,6 +1,6 @@
-"""What is inside of a body, for a page that sends rays through it: elements, what bounds them, and the carried image.
+"""The interior of a body for volume rendering in the page: elements, their boundary, and the voxel image.
 
-The page has all of it once and then only the places of nodes: it samples the deformed elements on a grid of its own.
+It is sent once; frames then have only nodal positions. The page samples the deformed elements on its own grid.
 """
 
 from __future__ import annotations
@@ -12,56 +12,56 @@ from numpy.typing import NDArray
 
 from continua.frames import BodyFrame
 from continua.render.iso import tets_of
-from continua.studio.encoding.clip_plane import Cut, outside_of
+from continua.studio.encoding.clip_plane import ClipPlane, boundary_triangles
 from continua.voxels import Voxels
 
-__all__ = ["coarsened", "matter_of"]
+__all__ = ["downsample", "encode_volume"]
 
-_SIDE = 256  # texels along a side that every browser has room for
-_MOST = 8_000_000  # voxels that are sent
+_MAX_SIDE = 256  # texels along a side that every browser supports
+_MAX_VOXELS = 8_000_000  # of an image that is sent
 
 
-def matter_of(
-    number: int, body: BodyFrame, nodes: NDArray[np.integer], cut: Cut | None, height: float
+def encode_volume(
+    number: int, body: BodyFrame, nodes: NDArray[np.integer], clip: ClipPlane | None, coordinate: float
 ) -> tuple[dict[str, NDArray], dict[str, Any] | None]:
-    """Return arrays of a body's elements for the page, and facts about the image that it carries, or None.
+    """Return arrays of a body's elements for the page, and the header of its voxel image, or None.
 
     Args:
         number: Number of the body.
         body: The body.
-        nodes: Numbers of the nodes that the page has, in order.
-        cut: A plane that hides what lies beyond it.
-        height: Where that is [m].
+        nodes: Sorted node numbers that the page has.
+        clip: The clip plane, or None.
+        coordinate: Coordinate of that plane [m].
     """
     tets: NDArray[np.integer] = tets_of(body)
     if body.kind != "soft" or not len(tets):
         return {}, None
-    if cut is not None:
-        tets = cut.kept(body, tets, height)
+    if clip is not None:
+        tets = clip.select_cells(body, tets, coordinate)
     arrays: dict[str, NDArray] = {
-        f"{number}/matter/tets": np.searchsorted(nodes, tets).astype(np.uint32),
-        f"{number}/matter/faces": np.searchsorted(nodes, outside_of(tets)).astype(np.uint32),
+        f"{number}/interior/tets": np.searchsorted(nodes, tets).astype(np.uint32),
+        f"{number}/interior/faces": np.searchsorted(nodes, boundary_triangles(tets)).astype(np.uint32),
     }
     if body.voxels is None:
         return arrays, None
-    image = coarsened(body.voxels)
+    image = downsample(body.voxels)
     low, high = float(image.values.min()), float(image.values.max())
     part = (image.values - low) / max(high - low, 1e-30)
-    arrays[f"{number}/matter/image"] = part.astype(np.float16).transpose(2, 1, 0).ravel().view(np.uint16)
-    facts = {
+    arrays[f"{number}/interior/image"] = part.astype(np.float16).transpose(2, 1, 0).ravel().view(np.uint16)
+    image_header = {
         "cells": image.values.shape,
         "origin": image.origin,
         "spacing": image.spacing,
-        "ends": (low, high),
+        "valueRange": (low, high),
     }
-    return arrays, facts
+    return arrays, image_header
 
 
-def coarsened(image: Voxels) -> Voxels:
-    """Return an image with means over blocks of voxels, if it has more than a page takes."""
+def downsample(image: Voxels) -> Voxels:
+    """Return an image averaged over blocks of voxels, if it is too large for a page."""
     shape = np.array(image.values.shape)
-    block = np.maximum(-(-shape // _SIDE), 1)
-    while np.prod(-(-shape // block)) > _MOST:
+    block = np.maximum(-(-shape // _MAX_SIDE), 1)
+    while np.prod(-(-shape // block)) > _MAX_VOXELS:
         block[np.argmax(shape / block)] += 1
     if block.max() == 1:
         return image

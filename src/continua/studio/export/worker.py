@@ -1,8 +1,8 @@
-"""Runs a scene from its start into files, in a process of its own, and tells how far it is in lines of JSON.
+"""Runs a scene from its start, writes files, and reports its progress as lines of JSON.
 
 The studio starts it as `python -m continua.studio.export.worker` and writes one JSON object to its input: `data` of the
-scene, `path` of its file, `folder` for the results, `format`, and the `name` of the run. A process of its own keeps the
-page's simulation undisturbed, and can be ended at any moment.
+scene, `path` of its file, `folder` for the results, `format`, and the `name` of the run. A separate process does not
+disturb the page's simulation, and can be killed at any time.
 """
 
 from __future__ import annotations
@@ -24,54 +24,54 @@ from continua.scene.run_info import run_info
 
 __all__ = ["main"]
 
-_PAUSE = 0.1  # s between two lines
+_REPORT_INTERVAL = 0.1  # s between two lines
 
 
 def main() -> None:
-    """Read what is wanted, do it, and say how it went."""
-    asked = json.loads(sys.stdin.read())
-    told = _Teller()
+    """Read the request, execute it, and report the result."""
+    request = json.loads(sys.stdin.read())
+    reporter = _Reporter()
     warnings.simplefilter("ignore")
     try:
-        files = _export(asked, told)
+        files = _export(request, reporter)
     except ContinuaError as error:
-        told.say({"error": str(error)})
-    except Exception as error:  # whatever it is, the page says it
-        told.say({"error": f"the export failed: {error}"})
+        reporter.send({"error": str(error)})
+    except Exception as error:  # the page shows any error
+        reporter.send({"error": f"the export failed: {error}"})
     else:
-        told.say({"files": [str(path) for path in files]})
+        reporter.send({"files": [str(path) for path in files]})
 
 
-class _Teller:
-    """Writes lines; not more than a few a second while something goes on."""
+class _Reporter:
+    """Writes lines of JSON; progress at most a few times per second."""
 
     def __init__(self) -> None:
         self._last = 0.0
 
-    def say(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         print(json.dumps(message), flush=True)
 
     def progress(self, phase: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if now - self._last > _PAUSE:
+        if now - self._last > _REPORT_INTERVAL:
             self._last = now
-            self.say({"phase": phase, "done": done, "total": total})
+            self.send({"phase": phase, "done": done, "total": total})
 
 
-def _export(asked: dict[str, Any], told: _Teller) -> list[Path]:
-    folder, kind = Path(asked["folder"]), asked["format"]
-    told.say({"phase": "building", "done": 0, "total": 0})
-    scene = Scene.from_data(asked["data"], Source(path=Path(asked["path"])))
+def _export(request: dict[str, Any], reporter: _Reporter) -> list[Path]:
+    folder, kind = Path(request["folder"]), request["format"]
+    reporter.send({"phase": "building", "done": 0, "total": 0})
+    scene = Scene.from_data(request["data"], Source(path=Path(request["path"])))
     world = scene.build()
     sink = make_sink(kind, folder)
-    info = run_info(scene, lambda _what, done, total: told.progress("writing", done, total))
-    sink.open(replace(info, name=asked["name"]))
+    info = run_info(scene, lambda _what, done, total: reporter.progress("writing", done, total))
+    sink.open(replace(info, name=request["name"]))
     frames = world.plan(scene.seconds, scene.fps)[0] + 1
-    told.say({"phase": "simulating", "done": 0, "total": frames})
+    reporter.send({"phase": "simulating", "done": 0, "total": frames})
     for frame in world.run(scene.seconds, scene.fps):
         sink.write(frame)
-        told.progress("simulating", frame.index + 1, frames)
-    told.say({"phase": "writing", "done": 0, "total": frames})
+        reporter.progress("simulating", frame.index + 1, frames)
+    reporter.send({"phase": "writing", "done": 0, "total": frames})
     files = sink.close()
     shutil.rmtree(folder / ".spool", ignore_errors=True)
     return files

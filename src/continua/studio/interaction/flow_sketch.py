@@ -1,9 +1,8 @@
-"""Obstacles that are drawn and dragged in a plane flow while it runs, and lines along the flow."""
+"""Obstacles drawn and dragged in a 2D flow while it runs, and its streamlines."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,181 +13,145 @@ from scipy.ndimage import map_coordinates
 from continua.contact import Box, Cylinder, Shape, Sphere
 from continua.errors import InputError
 from continua.eulerian import GridFluid, Polygon
-from continua.studio.editor.document import Edit
-from continua.studio.protocol import Sketch, SketchMove, SketchRemove, Streamlines
+from continua.studio.protocol import AddObstacle, MoveObstacle, RemoveObstacle, ShowStreamlines
 
 if TYPE_CHECKING:
     from continua.world import World
 
-__all__ = ["Drawing", "Easel", "drawn_edits"]
+__all__ = ["FlowSketch", "SketchCommand", "plane_flow", "polygon_points"]
 
-_RAYS = 48  # corners of the outline of a shape that is no polygon
-_LINES = 24  # streamlines
-_STEP = 1.5  # cells between their points
-_MOST = 100  # obstacles
+_OUTLINE_RAYS = 48  # corners of the outline of a shape other than a polygon
+_STREAMLINES = 24
+_STEP = 1.5  # cells between points of a streamline
+_MAX_OBSTACLES = 100
 
-Drawing = Sketch | SketchMove | SketchRemove | Streamlines
+SketchCommand = AddObstacle | MoveObstacle | RemoveObstacle | ShowStreamlines
 
 
-class Easel:
-    """What pages draw into the first plane flow of a world. Only the simulation's thread calls it."""
+class FlowSketch:
+    """Obstacles that pages draw in the first 2D flow of a world. Only the simulation's thread calls it."""
 
     def __init__(self) -> None:
-        self._lines = False
+        self._show_streamlines = False
         self._outlines: dict[int, tuple[Shape, list[float]]] = {}
 
-    def do(self, world: World, command: Drawing) -> None:
-        """Add, move or remove an obstacle, or begin and end to follow the flow."""
-        if isinstance(command, Streamlines):
-            self._lines = command.on
+    def apply(self, world: World, command: SketchCommand) -> None:
+        """Add, move or remove an obstacle, or show or hide streamlines."""
+        if isinstance(command, ShowStreamlines):
+            self._show_streamlines = command.on
             return
-        tunnel = _flow_of(world)
-        if tunnel is None:
-            raise InputError("only a fluid on a plane grid can be drawn into")
-        shapes = list(tunnel.obstacles)
-        if isinstance(command, Sketch):
-            if len(shapes) >= _MOST:
-                raise InputError(f"at most {_MOST} obstacles can be drawn")
-            corners = _corners(command)
+        flow = plane_flow(world)
+        if flow is None:
+            raise InputError("obstacles can be drawn only in a fluid on a 2D grid")
+        shapes = list(flow.obstacles)
+        if isinstance(command, AddObstacle):
+            if len(shapes) >= _MAX_OBSTACLES:
+                raise InputError(f"at most {_MAX_OBSTACLES} obstacles can be drawn")
+            corners = polygon_points(command)
             drawn = Polygon.spline(corners) if command.smooth else Polygon(corners)
-            _check_inside(drawn, tunnel)
+            _check_inside(drawn, flow)
             shapes.append(drawn)
         elif command.number >= len(shapes):
             raise InputError(f"there is no obstacle number {command.number}")
-        elif isinstance(command, SketchMove):
+        elif isinstance(command, MoveObstacle):
             moved = _moved(
-                shapes[command.number], command.shift, self._outline(shapes[command.number], tunnel)
+                shapes[command.number], command.offset, self._outline(shapes[command.number], flow)
             )
-            _check_inside(moved, tunnel)
+            _check_inside(moved, flow)
             shapes[command.number] = moved
         else:
             del shapes[command.number]
-        with warnings.catch_warnings():  # a thin wall is made thicker, and drawn as it was meant
+        with warnings.catch_warnings():  # a thin wall is made thicker, but drawn as sketched
             warnings.simplefilter("ignore", UserWarning)
-            tunnel.obstacles = shapes
+            flow.obstacles = shapes
 
     def describe(self, world: World) -> dict[str, Any] | None:
-        """Return the outlines of the obstacles and the force on all of them, ready for JSON."""
-        tunnel = _flow_of(world)
-        if tunnel is None:
+        """Return the outlines of the obstacles and the total force on them, ready for JSON; None without a 2D flow."""
+        flow = plane_flow(world)
+        if flow is None:
             self._outlines.clear()
             return None
-        shapes = tunnel.obstacles
+        shapes = flow.obstacles
         known = {id(shape) for shape in shapes}
         self._outlines = {key: value for key, value in self._outlines.items() if key in known}
         return {
-            "body": tunnel.name,
-            "colliders": len(world.colliders),
-            "sketches": [self._outline(shape, tunnel) for shape in shapes],
-            "force": [float(part) for part in tunnel.force()[:2]],
-            "lines": _LINES if self._lines else 0,
+            "body": flow.name,
+            "colliderCount": len(world.colliders),
+            "obstacles": [self._outline(shape, flow) for shape in shapes],
+            "force": [float(part) for part in flow.force()[:2]],
+            "streamlineCount": _STREAMLINES if self._show_streamlines else 0,
         }
 
-    def _outline(self, shape: Shape, tunnel: GridFluid) -> list[float]:
+    def _outline(self, shape: Shape, flow: GridFluid) -> list[float]:
         if id(shape) not in self._outlines:
-            self._outlines[id(shape)] = (shape, np.round(_outline(shape, tunnel), 6).ravel().tolist())
+            self._outlines[id(shape)] = (shape, np.round(_outline(shape, flow), 6).ravel().tolist())
         return self._outlines[id(shape)][1]
 
     def streamlines(self, world: World) -> NDArray[np.float32] | None:
-        """Return lines along the flow from the left side, shape [lines, points, 2] [m], or None."""
-        tunnel = _flow_of(world)
-        if tunnel is None or not self._lines:
+        """Return streamlines from the left side [m], shape [lines, points, 2], or None."""
+        flow = plane_flow(world)
+        if flow is None or not self._show_streamlines:
             return None
-        grid, flow = tunnel.grid, tunnel.flow
-        v = flow.center_velocity()[0, :, :, :2].astype(np.float64)
+        grid = flow.grid
+        v = flow.flow.center_velocity()[0, :, :, :2].astype(np.float64)
         speed = np.maximum(np.linalg.norm(v, axis=-1), 1e-12)
-        ways = np.moveaxis(v / speed[..., None], -1, 0)
+        directions = np.moveaxis(v / speed[..., None], -1, 0)
         nx, ny = grid.cells
-        at = np.stack([np.zeros(_LINES), (np.arange(_LINES) + 0.5) / _LINES * ny - 0.5])
+        at = np.stack([np.zeros(_STREAMLINES), (np.arange(_STREAMLINES) + 0.5) / _STREAMLINES * ny - 0.5])
 
-        def way(place: NDArray) -> NDArray:
-            return np.stack([map_coordinates(w, place, order=1, mode="nearest") for w in ways])
+        def direction(position: NDArray) -> NDArray:
+            return np.stack([map_coordinates(d, position, order=1, mode="nearest") for d in directions])
 
         points = [at]
         for _ in range(int(1.3 * nx / _STEP)):
-            middle = at + 0.5 * _STEP * way(at)
+            midpoint = at + 0.5 * _STEP * direction(at)
             inside = (at[0] >= 0.0) & (at[0] <= nx - 1.0) & (at[1] >= 0.0) & (at[1] <= ny - 1.0)
-            at = np.where(inside, at + _STEP * way(middle), at)
+            at = np.where(inside, at + _STEP * direction(midpoint), at)
             points.append(at)
-        places = np.stack(points).transpose(2, 0, 1)
-        return (np.array(grid.origin) + grid.spacing * (places + 0.5)).astype(np.float32)
+        cells = np.stack(points).transpose(2, 0, 1)
+        return (np.array(grid.origin) + grid.spacing * (cells + 0.5)).astype(np.float32)
 
 
-def drawn_edits(world: World, command: Drawing, data: Mapping[str, Any]) -> list[Edit]:
-    """Return how the data of the scene changes by a drawing that was just carried out in its world."""
-    tunnel = _flow_of(world)
-    if tunnel is None or isinstance(command, Streamlines):
-        return []
-    bodies = data.get("bodies", [])
-    number = next((n for n, body in enumerate(bodies) if body.get("name") == tunnel.name), None)
-    if number is None:
-        return []
-    path = ("bodies", number, "obstacles")
-    if isinstance(command, Sketch):
-        entry = {"type": "polygon", "points": [list(point) for point in _corners(command)]}
-        return [Edit("add", path, entry | ({"smooth": True} if command.smooth else {}))]
-    entries = bodies[number].get("obstacles", [])
-    if len(entries) != len(tunnel.obstacles) + isinstance(command, SketchRemove):
-        return []  # the scene was edited, and the world is still the old one
-    if isinstance(command, SketchRemove):
-        return [Edit("remove", (*path, command.number))]
-    return [Edit("set", (*path, command.number), _moved_entry(world, command, entries[command.number]))]
-
-
-def _moved_entry(world: World, command: SketchMove, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the scene says of an obstacle after it was moved in the world."""
-    tunnel = _flow_of(world)
-    assert tunnel is not None
-    shape = tunnel.obstacles[command.number]
-    if entry.get("type") == "polygon":
-        dx, dy = command.shift
-        return {**entry, "points": [[x + dx, y + dy] for x, y in entry["points"]]}
-    if isinstance(shape, Polygon):
-        kept = {"name": entry["name"]} if "name" in entry else {}
-        return {"type": "polygon", **kept, "points": np.asarray(shape.points).tolist()}
-    return {**entry, "center": [float(part) for part in shape.center]}  # type: ignore[attr-defined]
-
-
-def _corners(command: Sketch) -> list[tuple[float, float]]:
-    """Return the corners of a drawing, none of them twice in a row."""
+def polygon_points(command: AddObstacle) -> list[tuple[float, float]]:
+    """Return the corners of a sketched obstacle without consecutive duplicates."""
     points = command.points
     return [point for n, point in enumerate(points) if n == 0 or point != points[n - 1]]
 
 
-def _flow_of(world: World) -> GridFluid | None:
-    """Return the first fluid on a plane grid."""
+def plane_flow(world: World) -> GridFluid | None:
+    """Return the first fluid on a 2D grid, or None."""
     return next((fluid for fluid in world.grid_fluids if fluid.grid.dim == 2), None)
 
 
-def _check_inside(shape: Shape, tunnel: GridFluid) -> None:
-    points = tunnel.grid.centers()
+def _check_inside(shape: Shape, flow: GridFluid) -> None:
+    points = flow.grid.centers()
     if not (shape.distances(points)[0] < 0.0).any():
-        raise InputError("an obstacle must lie inside of the flow and be larger than its cells")
+        raise InputError("an obstacle must lie inside the flow and be larger than a cell")
 
 
-def _moved(shape: Shape, shift: tuple[float, float], outline: list[float]) -> Shape:
-    """Return a shape somewhere else; one that has no centre becomes the polygon it looks like."""
+def _moved(shape: Shape, offset: tuple[float, float], outline: list[float]) -> Shape:
+    """Return a translated shape; one without a centre becomes the polygon of its outline."""
     if isinstance(shape, Polygon):
-        return replace(shape, points=np.asarray(shape.points) + np.array(shift))
+        return replace(shape, points=np.asarray(shape.points) + np.array(offset))
     if isinstance(shape, Sphere | Cylinder | Box) and shape.motion is None:
         x, y, z = shape.center
-        return replace(shape, center=(x + shift[0], y + shift[1], z))
-    return Polygon(np.array(outline).reshape(-1, 2) + np.array(shift), name=shape.name)
+        return replace(shape, center=(x + offset[0], y + offset[1], z))
+    return Polygon(np.array(outline).reshape(-1, 2) + np.array(offset), name=shape.name)
 
 
-def _outline(shape: Shape, tunnel: GridFluid) -> NDArray[np.float64]:
-    """Return corners around a shape in the plane, shape [n, 2]: its own, or where rays from its inside end."""
+def _outline(shape: Shape, flow: GridFluid) -> NDArray[np.float64]:
+    """Return the outline of a shape in the plane, shape [n, 2]: its corners, or end points of rays from its inside."""
     if isinstance(shape, Polygon):
         return np.asarray(shape.points)
-    points = tunnel.grid.centers()
+    points = flow.grid.centers()
     gaps = shape.distances(points)[0]
     start = points[int(np.argmin(gaps))]
-    angles = 2.0 * np.pi * np.arange(_RAYS) / _RAYS
-    ways = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(_RAYS)])
-    reach = np.zeros(_RAYS)
-    for _ in range(60):  # what is left inside is a safe step
-        left = -shape.distances(start + reach[:, None] * ways)[0]
-        reach = reach + np.maximum(left, 0.0)
-        if left.max() < 1e-3 * tunnel.grid.spacing:
+    angles = 2.0 * np.pi * np.arange(_OUTLINE_RAYS) / _OUTLINE_RAYS
+    directions = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(_OUTLINE_RAYS)])
+    lengths = np.zeros(_OUTLINE_RAYS)
+    for _ in range(60):  # sphere tracing: the depth inside is a safe step
+        depth = -shape.distances(start + lengths[:, None] * directions)[0]
+        lengths = lengths + np.maximum(depth, 0.0)
+        if depth.max() < 1e-3 * flow.grid.spacing:
             break
-    return (start + reach[:, None] * ways)[:, :2]
+    return (start + lengths[:, None] * directions)[:, :2]

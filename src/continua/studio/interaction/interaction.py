@@ -1,4 +1,4 @@
-"""What hands do to a running world: pull bodies, push faces, poke with a tool, and hold nodes where they are."""
+"""Interaction with a running world by mouse: pull bodies, load faces, push with a probe, pin nodes."""
 
 from __future__ import annotations
 
@@ -11,169 +11,179 @@ from numpy.typing import ArrayLike
 from continua.errors import InputError
 from continua.frames import Frame
 from continua.motion import Motion
-from continua.studio import protocol as ask
-from continua.studio.interaction.drag_spring import Hand, face_under
-from continua.studio.interaction.flow_sketch import Easel
+from continua.studio import protocol as commands
+from continua.studio.interaction.drag_spring import DragSpring, face_of_triangle
+from continua.studio.interaction.flow_sketch import FlowSketch
 from continua.studio.interaction.probe import Probe
 
 if TYPE_CHECKING:
     from continua.solids import SoftBody
     from continua.world import World
 
-__all__ = ["Held", "Touch"]
+__all__ = ["Interaction", "PinnedNode"]
 
-_PULLS_PER_CLIENT = 10
-_MOST_HELD = 200
+_MAX_PULLS_PER_CLIENT = 10
+_MAX_PINNED = 200
 
 
 @dataclass(frozen=True)
-class Held:
-    """A node that was pinned while the world ran."""
+class PinnedNode:
+    """A node that was pinned with the mouse."""
 
     body: str
     node: int
     constraint: Any
 
 
-class Touch:
+class Interaction:
     """All that pages do to a world with the mouse. Only the simulation's thread calls it.
 
     Attributes:
-        easel: What is drawn into a plane flow.
+        flow_sketch: Obstacles drawn in a 2D flow.
+        pulls: Active pulls, by client and pull.
+        pinned: Nodes pinned with the mouse.
+        probe: The probe, or None.
     """
 
     def __init__(self) -> None:
-        self.easel = Easel()
-        self.pulls: dict[tuple[int, int], Hand] = {}
-        self.held: list[Held] = []
+        self.flow_sketch = FlowSketch()
+        self.pulls: dict[tuple[int, int], DragSpring] = {}
+        self.pinned: list[PinnedNode] = []
         self.probe: Probe | None = None
-        self._pushes: list[Any] = []
+        self._face_loads: list[Any] = []
 
-    def obey(self, client: int, command: ask.Command, world: World, frame: Frame) -> bool:
-        """Do what the mouse does; return whether there is something new to see at once."""
+    def handle(self, client: int, command: commands.Command, world: World, frame: Frame) -> bool:
+        """Execute a command; return whether it has a visible effect before the next step."""
         match command:
-            case ask.PullBegin():
+            case commands.PullBegin():
                 self.begin_pull(client, command, world, frame)
-            case ask.PullMove(id=number, target=target):
+            case commands.PullMove(id=number, target=target):
                 self.move_pull((client, number), target)
-            case ask.PullEnd(id=number):
+            case commands.PullEnd(id=number):
                 self.end_pull((client, number))
-            case ask.ProbeMove(place=place):
-                self.move_probe(client, place)
-            case ask.ProbeBegin():
+            case commands.ProbeMove(position=position):
+                self.move_probe(client, position)
+            case commands.ProbeBegin():
                 self.begin_probe(client, command, world)
                 return True
-            case ask.ProbeEnd():
+            case commands.ProbeEnd():
                 self.end_probe(client)
                 return True
-            case ask.Sketch() | ask.SketchMove() | ask.SketchRemove() | ask.Streamlines():
-                self.easel.do(world, command)
+            case (
+                commands.AddObstacle()
+                | commands.MoveObstacle()
+                | commands.RemoveObstacle()
+                | commands.ShowStreamlines()
+            ):
+                self.flow_sketch.apply(world, command)
                 return True
-            case ask.PinNode():
+            case commands.PinNode():
                 self.pin(command, world)
                 return True
         return False
 
-    # Springs.
+    # Pulls.
 
-    def begin_pull(self, client: int, command: ask.PullBegin, world: World, frame: Frame) -> None:
-        """Tie a point of a body to a target."""
+    def begin_pull(self, client: int, command: commands.PullBegin, world: World, frame: Frame) -> None:
+        """Attach springs from a point of a body to a target."""
         key = (client, command.id)
         if key in self.pulls:
             self.pulls.pop(key).remove()
-        if sum(owner == client for owner, _ in self.pulls) >= _PULLS_PER_CLIENT:
-            raise InputError(f"at most {_PULLS_PER_CLIENT} points can be pulled at a time")
+        if sum(owner == client for owner, _ in self.pulls) >= _MAX_PULLS_PER_CLIENT:
+            raise InputError(f"at most {_MAX_PULLS_PER_CLIENT} points can be pulled at a time")
         body = world.body(command.body)
-        self.pulls[key] = Hand(body, frame[body.name], command.triangle, command.barycentric, command.target)
+        self.pulls[key] = DragSpring(
+            body, frame[body.name], command.triangle, command.barycentric, command.target
+        )
 
     def move_pull(self, key: tuple[int, int], target: ArrayLike) -> None:
-        """Move the target of a pull, if there still is one."""
+        """Move the target of a pull, if it still exists."""
         if (pull := self.pulls.get(key)) is not None:
             pull.target = target
 
     def end_pull(self, key: tuple[int, int]) -> None:
-        """Let go."""
+        """End a pull."""
         if (pull := self.pulls.pop(key, None)) is not None:
             pull.remove()
 
-    def forces(self) -> dict[tuple[int, int], list[float]]:
-        """Return the force [N] of each hand on what it holds, by client and pull."""
-        return {key: [float(part) for part in hand.force] for key, hand in self.pulls.items()}
+    def pull_forces(self) -> dict[tuple[int, int], list[float]]:
+        """Return the force [N] of each pull, by client and pull."""
+        return {key: [float(part) for part in pull.force] for key, pull in self.pulls.items()}
 
     # Faces.
 
-    def push_face(self, command: ask.PressFace, world: World) -> None:
-        """Load a face in the next step."""
+    def load_face(self, command: commands.PressFace, world: World) -> None:
+        """Apply a traction to a face in the next step."""
         body = world.body(command.body)
-        face = face_under(body, command.triangle)
-        self._pushes.append(body.load_faces(np.array([face]), command.traction))
+        face = face_of_triangle(body, command.triangle)
+        self._face_loads.append(body.load_faces(np.array([face]), command.traction))
 
-    # A tool on the cursor.
+    # The probe.
 
-    def begin_probe(self, client: int, command: ask.ProbeBegin, world: World) -> None:
-        """Put a ball into the world that follows the mouse."""
+    def begin_probe(self, client: int, command: commands.ProbeBegin, world: World) -> None:
+        """Add a ball that follows the mouse to the world."""
         if self.probe is not None and self.probe.client != client:
-            raise InputError("another page has the tool in its hand")
+            raise InputError("another page is using the probe")
         self.end_probe(client)
-        self.probe = Probe(world, client, command.place, command.radius, command.back)
+        self.probe = Probe(world, client, command.position, command.radius, command.retreat)
 
-    def move_probe(self, client: int, place: ArrayLike) -> None:
-        """Move the ball, if the client has it."""
+    def move_probe(self, client: int, position: ArrayLike) -> None:
+        """Move the probe, if the client controls it."""
         if self.probe is not None and self.probe.client == client:
-            self.probe.target = np.asarray(place, dtype=np.float64)
+            self.probe.target = np.asarray(position, dtype=np.float64)
 
     def end_probe(self, client: int | None) -> None:
-        """Take the ball away, if the client has it, or anybody for None."""
+        """Remove the probe, if the client controls it or is None."""
         if self.probe is not None and client in (None, self.probe.client):
             self.probe.remove()
             self.probe = None
 
-    # Nodes that are held.
+    # Pinned nodes.
 
-    def pin(self, command: ask.PinNode, world: World) -> None:
-        """Hold a node where it is now, or let it go if a hand holds it already."""
+    def pin(self, command: commands.PinNode, world: World) -> None:
+        """Pin a node where it is now, or release it if it was pinned so before."""
         body = world.body(command.body)
         if not hasattr(body, "drive"):
-            raise InputError(f"only nodes of soft bodies can be held, and '{command.body}' is none")
-        known = next((h for h in self.held if (h.body, h.node) == (command.body, command.node)), None)
-        if known is not None:
-            known.constraint.remove()
-            self.held.remove(known)
+            raise InputError(f"only nodes of soft bodies can be pinned, and '{command.body}' is not one")
+        existing = next((h for h in self.pinned if (h.body, h.node) == (command.body, command.node)), None)
+        if existing is not None:
+            existing.constraint.remove()
+            self.pinned.remove(existing)
             return
         if command.node >= body.node_count:
             raise InputError(f"'{command.body}' has nodes 0 to {body.node_count - 1}, not {command.node}")
-        if len(self.held) >= _MOST_HELD:
-            raise InputError(f"at most {_MOST_HELD} nodes can be held by hand")
-        self.held.append(Held(command.body, command.node, _hold(body, command.node)))
+        if len(self.pinned) >= _MAX_PINNED:
+            raise InputError(f"at most {_MAX_PINNED} nodes can be pinned with the mouse")
+        self.pinned.append(PinnedNode(command.body, command.node, _pin_here(body, command.node)))
 
-    # All of it.
+    # The time loop.
 
     def before_step(self, world: World) -> None:
-        """Let what follows the mouse move on in the next step."""
+        """Plan the motion of the probe in the next step."""
         if self.probe is not None:
-            self.probe.aim(world)
+            self.probe.plan_step(world)
 
     def after_step(self) -> None:
-        """Take away what acts for one step."""
-        pushes, self._pushes = self._pushes, []
-        for push in pushes:
-            push.remove()
+        """Remove loads that act for one step only."""
+        loads, self._face_loads = self._face_loads, []
+        for load in loads:
+            load.remove()
 
     def release(self, client: int | None) -> None:
-        """Let go of all that a client holds, or everybody for None."""
+        """End pulls and probe of a client, or of all clients for None."""
         for key in [key for key in self.pulls if client is None or key[0] == client]:
             self.pulls.pop(key).remove()
         self.end_probe(client)
 
-    def forget(self) -> None:
-        """Let go of everything, nodes that are held too."""
+    def clear(self) -> None:
+        """End all interaction and release pinned nodes."""
         self.release(None)
         self.after_step()
-        for held in self.held:
-            held.constraint.remove()
-        self.held.clear()
+        for node in self.pinned:
+            node.constraint.remove()
+        self.pinned.clear()
 
 
-def _hold(body: SoftBody, node: int) -> Any:
-    place = body.positions[node].copy()
-    return body.drive(np.array([node]), Motion(lambda _time, rest: np.broadcast_to(place, rest.shape)))
+def _pin_here(body: SoftBody, node: int) -> Any:
+    position = body.positions[node].copy()
+    return body.drive(np.array([node]), Motion(lambda _time, rest: np.broadcast_to(position, rest.shape)))

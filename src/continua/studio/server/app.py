@@ -1,4 +1,4 @@
-"""The web server of the studio: the page, and one WebSocket for everything that moves."""
+"""The web server of the studio: the static page, and one WebSocket per page."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 import continua
 from continua.errors import InputError, MissingExtraError
 from continua.scene import Scene
-from continua.studio.editor.templates import palette
-from continua.studio.editor.uploads import MAX_UPLOAD, take_upload
-from continua.studio.encoding.frame_encoder import Encoder
+from continua.studio.editor.templates import templates
+from continua.studio.editor.uploads import MAX_UPLOAD, store_upload
+from continua.studio.encoding.frame_encoder import FrameEncoder
 from continua.studio.protocol import (
     PROTOCOL,
     Ack,
-    Color,
+    ColorBy,
     Command,
-    CutAt,
-    Extras,
-    Fluid,
-    Inside,
+    SetClipPlane,
+    SetFluidStyle,
+    SetInterior,
+    SetOverlays,
     parse_command,
 )
 from continua.studio.server.guard import Guard, Policy, is_loopback
@@ -53,33 +53,32 @@ from continua.studio.session.snapshot import Listener
 if TYPE_CHECKING:
     from continua.world import World
 
-__all__ = ["Background", "create_app", "run"]
+__all__ = ["BackgroundServer", "create_app", "run"]
 
 PAGE = Path(__file__).parents[1] / "page"
 
-_IN_FLIGHT = 2  # frames a page may have received but not shown
-_CLIENT_LIMIT = 16
-_HARD_LIMIT = 1 << 20  # bytes of a message at which the connection is closed unread
+_MAX_UNACKED = 2  # frames sent but not yet drawn by the page
+_MAX_CLIENTS = 16
+_MAX_MESSAGE_BYTES = 1 << 20  # larger messages close the connection
 
 
 class _Connection:
-    """One page: reads its commands, and sends it the newest frame whenever it is ready for one."""
+    """One page: reads its commands, and sends the newest frame whenever the page is ready."""
 
     def __init__(self, socket: WebSocket, session: Session, number: int, hello: dict[str, Any]) -> None:
         self._socket = socket
         self._session = session
         self._number = number
         self._hello = hello
-        self._encoder = Encoder(number)
-        self._news = asyncio.Event()
+        self._encoder = FrameEncoder(number)
+        self._wake = asyncio.Event()
         self._failures: list[tuple[str, str]] = []
         self._state_version = -1
         self._panel_version = -1
         self._exports_version = -1
-        self._paper: tuple[Any, int] = (None, -1)
-        self._changes: dict[
-            type, Callable[[], None]
-        ] = {}  # of what the page wants to see; the last wish counts
+        self._document_version: tuple[Any, int] = (None, -1)
+        # pending changes of what the page shows; the last command of a type wins
+        self._view_changes: dict[type, Callable[[], None]] = {}
         self._sent_seq = -1
         self._unacked: list[int] = []
 
@@ -91,21 +90,21 @@ class _Connection:
                 loop.call_soon_threadsafe(action)
 
         listener = Listener(
-            changed=lambda: soon(self._news.set),
+            changed=lambda: soon(self._wake.set),
             failed=lambda message, key: soon(lambda: self._fail(message, key)),
         )
-        self._session.listen(self._number, listener)
+        self._session.add_listener(self._number, listener)
         writer = asyncio.create_task(self._write_until_gone())
         try:
             await self._read()
         finally:
             writer.cancel()
-            self._session.leave(self._number)
+            self._session.remove_listener(self._number)
 
     def _fail(self, message: str, key: str = "") -> None:
         if len(self._failures) < 20:
             self._failures.append((message, key))
-        self._news.set()
+        self._wake.set()
 
     async def _read(self) -> None:
         while True:
@@ -116,18 +115,18 @@ class _Connection:
             try:
                 if text is None:
                     raise InputError("commands are text, not binary")
-                self._obey(text)
+                self._handle(text)
             except InputError as error:
                 self._fail(str(error))
 
-    def _obey(self, text: str) -> None:
+    def _handle(self, text: str) -> None:
         command = parse_command(text)
         if isinstance(command, Ack):
             self._unacked = [seq for seq in self._unacked if seq > command.seq]
-            self._news.set()
-        elif (wish := _wish(self._encoder, command)) is not None:
-            self._changes[type(command)] = wish
-            self._news.set()
+            self._wake.set()
+        elif (change := _view_change(self._encoder, command)) is not None:
+            self._view_changes[type(command)] = change
+            self._wake.set()
         else:
             self._session.submit(self._number, command)
 
@@ -135,72 +134,77 @@ class _Connection:
         try:
             await self._write()
         except (WebSocketDisconnect, OSError):
-            pass  # the page went away in the middle of a message
-        except Exception:  # the page reconnects, and the fault is in the log
+            pass  # the page disconnected in the middle of a message
+        except Exception:  # the page reconnects, and the error is in the log
             traceback.print_exc()
             with suppress(Exception):
                 await self._socket.close(1011)
 
     async def _write(self) -> None:
         await self._send_json(self._hello)
-        news = self._session.news
+        publisher = self._session.publisher
         while True:
-            self._news.clear()
+            self._wake.clear()
             while self._failures:
                 message, key = self._failures.pop(0)
                 await self._send_json({"type": "error", "message": message, "key": key})
-            if news.panel_version != self._panel_version:
-                self._panel_version = news.panel_version
-                await self._send_json(news.panel)
-            shop = self._session.workshop
-            paper = (shop, shop.version if shop is not None else 0)
-            if news.state_version != self._state_version:
-                self._state_version = news.state_version
-                await self._send_json(news.state)
-            if paper != self._paper:  # after the state, which says what the world fits
-                self._paper = paper
-                await self._send_json(shop.paper if shop is not None else {"type": "document", "data": None})
+            if publisher.panel_version != self._panel_version:
+                self._panel_version = publisher.panel_version
+                await self._send_json(publisher.panel_message)
+            editor = self._session.editor
+            document_version = (editor, editor.version if editor is not None else 0)
+            if publisher.state_version != self._state_version:
+                self._state_version = publisher.state_version
+                await self._send_json(publisher.state)
+            # after the state, which has the version of the world
+            if document_version != self._document_version:
+                self._document_version = document_version
+                await self._send_json(
+                    editor.message if editor is not None else {"type": "document", "data": None}
+                )
             if self._session.exports.version != self._exports_version:
                 self._exports_version = self._session.exports.version
                 await self._send_json(self._session.exports.status)
             snapshot = self._session.snapshot
-            if not self._encoder.fits(snapshot):
+            if not self._encoder.is_current(snapshot):
                 self._unacked.clear()
                 self._sent_seq = -1
-                await self._socket.send_bytes(await asyncio.to_thread(self._encoder.topology, snapshot))
-            fresh = snapshot.seq != self._sent_seq or self._changes
-            if fresh and len(self._unacked) < _IN_FLIGHT:
-                changes, self._changes = list(self._changes.values()), {}
+                await self._socket.send_bytes(
+                    await asyncio.to_thread(self._encoder.encode_topology, snapshot)
+                )
+            fresh = snapshot.seq != self._sent_seq or self._view_changes
+            if fresh and len(self._unacked) < _MAX_UNACKED:
+                changes, self._view_changes = list(self._view_changes.values()), {}
                 for change in changes:
                     try:
                         change()
                     except MissingExtraError as error:
                         self._fail(str(error))
-                if not self._encoder.fits(snapshot):  # another cut: its meshes come first
+                if not self._encoder.is_current(snapshot):  # another clip plane: its topology is sent first
                     continue
                 self._sent_seq = snapshot.seq
                 self._unacked.append(snapshot.seq)
-                # some fields are worked out only now, and may take a while
-                await self._socket.send_bytes(await asyncio.to_thread(self._encoder.frame, snapshot))
-            await self._news.wait()
+                # some fields are computed only now, which may take a while
+                await self._socket.send_bytes(await asyncio.to_thread(self._encoder.encode_frame, snapshot))
+            await self._wake.wait()
 
     async def _send_json(self, message: dict[str, Any]) -> None:
         await self._socket.send_text(json.dumps(message, allow_nan=False))
 
 
-def _wish(encoder: Encoder, command: Command) -> Callable[[], None] | None:
-    """Return what a command changes in what its page sees, or None if it is for the simulation."""
+def _view_change(encoder: FrameEncoder, command: Command) -> Callable[[], None] | None:
+    """Return the change of a page's encoder for a view command, or None for commands of the simulation."""
     match command:
-        case Color(field=field):
-            return partial(encoder.choose, field)
-        case CutAt(axis=axis, place=place, flip=flip):
-            return partial(encoder.slice, axis, place, flip)
-        case Inside(look=look, levels=levels):
-            return partial(encoder.look_inside, look, tuple(levels))
-        case Fluid(look=kind):
-            return partial(encoder.draw_fluids, kind)
-        case Extras(forces=forces, joints=joints):
-            return partial(encoder.draw_extras, forces, joints)
+        case ColorBy(field=field):
+            return partial(encoder.set_field, field)
+        case SetClipPlane(axis=axis, position=position, flip=flip):
+            return partial(encoder.set_clip_plane, axis, position, flip)
+        case SetInterior(mode=mode, levels=levels):
+            return partial(encoder.set_interior, mode, tuple(levels))
+        case SetFluidStyle(style=style):
+            return partial(encoder.set_fluid_style, style)
+        case SetOverlays(forces=forces, joints=joints):
+            return partial(encoder.set_overlays, forces, joints)
     return None
 
 
@@ -209,8 +213,8 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
 
     Args:
         session: The simulation to show.
-        scenes: What the scene picker lists: `name` and `title` of each.
-        policy: Who may connect.
+        scenes: Entries of the scene picker: `name` and `description` of each.
+        policy: Access rules.
     """
     numbers = itertools.count(1)
     connected: set[int] = set()
@@ -220,12 +224,12 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
         "version": continua.__version__,
         "scenes": scenes,
         "schema": Scene.model_json_schema(),
-        "palette": palette(),
+        "templates": templates(),
     }
 
     async def endpoint(websocket: WebSocket) -> None:
         await websocket.accept()
-        if len(connected) >= _CLIENT_LIMIT:
+        if len(connected) >= _MAX_CLIENTS:
             await websocket.close(1013, "too many pages are open")
             return
         number = next(numbers)
@@ -236,38 +240,37 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
             connected.discard(number)
 
     async def text(request: Request) -> Response:
-        shop = session.workshop
-        if shop is None:
+        editor = session.editor
+        if editor is None:
             return PlainTextResponse("this world was made in Python", status_code=404)
         as_yaml = request.url.path.endswith(".yaml")
-        return PlainTextResponse(shop.document.yaml() if as_yaml else shop.document.python())
+        return PlainTextResponse(editor.document.yaml() if as_yaml else editor.document.python())
 
     async def download(request: Request) -> Response:
         path = session.exports.path(request.path_params["name"])
         if path is None or not path.is_file():
             return PlainTextResponse("there is no such export", status_code=404)
-        kind = "application/octet-stream"  # a replay is a page of its own and must not run with the studio's rights
+        kind = "application/octet-stream"  # a replay must not run as a page with the studio's origin
         return FileResponse(path, media_type=kind, filename=path.name)
 
     async def upload(request: Request) -> Response:
-        shop = session.workshop
+        editor = session.editor
         try:
-            if shop is None:
+            if editor is None:
                 raise InputError("this world was made in Python; only scenes can be edited")
             content = bytearray()
             async for chunk in request.stream():
                 content += chunk
                 if len(content) > MAX_UPLOAD:
-                    raise InputError(f"the file is too large; at most {MAX_UPLOAD // 2**20} MB are taken")
+                    raise InputError(f"the file is too large; at most {MAX_UPLOAD // 2**20} MB are allowed")
             name, kind = request.query_params.get("name", ""), request.query_params.get("kind", "soft")
-            document = shop.document
+            document = editor.document
             entry = await asyncio.to_thread(
-                take_upload, bytes(content), name, kind, document.folder, document.data
+                store_upload, bytes(content), name, kind, document.folder, document.data
             )
         except InputError as error:
-            return JSONResponse(
-                {"message": str(error)}
-            )  # a status of 400 would be logged as a fault of the page
+            # browsers would log a status of 400 as an error of the page
+            return JSONResponse({"message": str(error)})
         return JSONResponse(entry)
 
     @asynccontextmanager
@@ -289,14 +292,14 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
     return Starlette(routes=routes, middleware=[Middleware(Guard, policy=policy)], lifespan=lifespan)
 
 
-class Background:
-    """A server on this machine only, in a thread of its own.
+class BackgroundServer:
+    """A server on the loopback address, in its own thread.
 
     Args:
-        app: What it serves.
+        app: The application.
 
     Attributes:
-        port: A free port that it took.
+        port: The port, chosen automatically.
     """
 
     def __init__(self, app: Starlette) -> None:
@@ -309,7 +312,7 @@ class Background:
         self._thread.start()
 
     def stop(self) -> None:
-        """End it, and the session that it shows."""
+        """Stop it and its session."""
         self._server.should_exit = True
         self._thread.join(timeout=20.0)
         self._listener.close()
@@ -320,7 +323,7 @@ def _config(app: Starlette) -> uvicorn.Config:
         app,
         log_level="warning",
         access_log=False,
-        ws_max_size=_HARD_LIMIT,
+        ws_max_size=_MAX_MESSAGE_BYTES,
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=2,
     )
@@ -329,7 +332,7 @@ def _config(app: Starlette) -> uvicorn.Config:
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
-    if os.name == "posix":  # elsewhere the option would let two servers share the port
+    if os.name == "posix":  # elsewhere the option allows two servers to share a port
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

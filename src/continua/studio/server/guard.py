@@ -1,4 +1,4 @@
-"""Who may talk to the studio: the rules for Host, Origin and token, and the middleware that applies them."""
+"""Access control of the studio: rules for Host, Origin and token, and the middleware that enforces them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEADERS = {
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether `host` names this machine only."""
+    """Return whether `host` is a loopback address."""
     return host.strip("[]").lower() in _LOOPBACK
 
 
@@ -41,24 +41,24 @@ def _host_name(netloc: str) -> str:
 
 @dataclass(frozen=True)
 class Policy:
-    """The rules of one server.
+    """The access rules of a server.
 
     Attributes:
         token: Secret that every request must carry (query `token` or the cookie set by the first page),
             or None on the loopback.
-        cookie: Name of that cookie; it holds the port, because cookies do not tell ports apart.
-        frames: Pages that may have the studio in a frame; a notebook is a page of another site.
+        cookie: Name of that cookie; it includes the port, because cookies are shared between ports.
+        frame_ancestors: Pages that may embed the studio in a frame; a notebook is a page of another site.
     """
 
     token: str | None = None
     cookie: str = "continua_token"
-    frames: str = "'self'"
+    frame_ancestors: str = "'self'"
 
-    def within(self, scope: Scope) -> Scope:
-        """Return the request without the token that its path may begin with, `/TOKEN/...`.
+    def strip_token(self, scope: Scope) -> Scope:
+        """Return the request without the token that its path may start with, `/TOKEN/...`.
 
-        In a frame on another site browsers send no cookies; with the token in the path, all that the page asks for by
-        relative addresses carries it.
+        Browsers send no cookies in a frame of another site; with the token in the path, all requests of the page with
+        relative addresses carry it.
         """
         path = str(scope.get("path", ""))
         start, _, rest = path[1:].partition("/")
@@ -67,15 +67,15 @@ class Policy:
         return {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode(), "continua_token": start}
 
     def refusal(self, scope: Scope) -> str | None:
-        """Return why the request is refused, in one sentence, or None if it may pass."""
+        """Return why the request is refused, in one sentence, or None if it is allowed."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        # Without a token, the name in Host is what stands between the studio and a foreign page whose
-        # name was made to point at this machine (DNS rebinding): its Origin and Host would agree.
+        # Without a token, only the name in Host protects the studio from a foreign page whose name resolves to
+        # this machine (DNS rebinding): its Origin and Host would agree.
         if self.token is None and not is_loopback(_host_name(host)):
-            return "the studio answers only to localhost; use --host with --token to open it to others"
-        talks = scope["type"] == "websocket" or scope.get("method") not in ("GET", "HEAD")
-        if talks and (origin := headers.get("origin")) is not None:
+            return "the studio accepts only localhost; use --host with --token to open it to others"
+        has_origin = scope["type"] == "websocket" or scope.get("method") not in ("GET", "HEAD")
+        if has_origin and (origin := headers.get("origin")) is not None:
             try:
                 same = urlsplit(origin).netloc.lower() == host.lower()
             except ValueError:
@@ -100,7 +100,7 @@ class Policy:
 
 
 class Guard:
-    """ASGI middleware: refuses what the policy refuses, and adds security headers to every answer."""
+    """ASGI middleware: refuses requests by the policy, and adds security headers to every response."""
 
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
         self.app = app
@@ -111,7 +111,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        scope = self.policy.within(scope)
+        scope = self.policy.strip_token(scope)
         reason = self.policy.refusal(scope)
         if scope["type"] == "websocket":
             if reason is None:
@@ -133,7 +133,7 @@ class Guard:
         headers = MutableHeaders(scope=message)
         for name, value in _HEADERS.items():
             headers[name] = value
-        headers["content-security-policy"] += self.policy.frames
+        headers["content-security-policy"] += self.policy.frame_ancestors
         if self.policy.token is not None and message["status"] == 200:
             headers.append(
                 "set-cookie", f"{self.policy.cookie}={self.policy.token}; HttpOnly; SameSite=Strict; Path=/"

@@ -1,4 +1,4 @@
-"""What keeps the simulation's thread busy for long, as pages are told, and a way to stop it."""
+"""Long work of the simulation's thread: its progress as shown by pages, and its cancellation."""
 
 from __future__ import annotations
 
@@ -11,67 +11,67 @@ from typing import Any
 from continua.errors import StoppedError
 from continua.numerics.progress import watching
 
-__all__ = ["Work"]
+__all__ = ["BusyState"]
 
-_PAUSE = 0.1  # s between two messages about the same work
+_REPORT_INTERVAL = 0.1  # s between two messages about the same work
 
 
-class Work:
-    """The long work at hand. Only `cancel` may be called by other threads.
+class BusyState:
+    """The current long work. Only `cancel` may be called by other threads.
 
     Args:
-        changed: Called when there is something new to tell.
+        changed: Called when the state has changed.
 
     Attributes:
-        text: What is done, or None.
+        text: Description of the work, or None.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._cancelled = threading.Event()
-        self._stoppable = False
-        self._part: float | None = None
-        self._told = 0.0
+        self._cancellable = False
+        self._progress: float | None = None
+        self._reported = 0.0
         self.text: str | None = None
 
     def describe(self) -> dict[str, Any]:
-        """Return what pages are told: what is done, which part of it is, and whether it can be stopped."""
-        return {"busy": self.text, "part": self._part, "stoppable": self._stoppable}
+        """Return the work, its progress from 0 to 1 if known, and whether it can be cancelled, ready for JSON."""
+        return {"busy": self.text, "progress": self._progress, "cancellable": self._cancellable}
 
     def cancel(self) -> None:
-        """Stop the work at hand as soon as that is possible."""
+        """Stop the current work as soon as possible."""
         self._cancelled.set()
 
-    def say(self, text: str | None, part: float | None = None) -> None:
-        """Tell what is done now, or that nothing is."""
-        self.text, self._part = text, part
-        self._told = time.monotonic()
+    def report(self, text: str | None, progress: float | None = None) -> None:
+        """Set the description of the current work, or None if there is none."""
+        self.text, self._progress = text, progress
+        self._reported = time.monotonic()
         self._changed()
 
     @contextmanager
-    def watched(self, text: str, stopped: str) -> Iterator[None]:
-        """Tell of all long work in the block; `StoppedError` ends it, with the sentence `stopped`."""
+    def track(self, text: str, cancelled: str) -> Iterator[None]:
+        """Report the progress of long work in the block; `cancel` ends it with `StoppedError(cancelled)`."""
         self._cancelled.clear()
-        self._stoppable = True
-        self.say(text)
+        self._cancellable = True
+        self.report(text)
 
-        def hear(part: float | None, news: str) -> None:
-            self.check(stopped)
-            if time.monotonic() - self._told > _PAUSE:
-                self.say(news, part)
+        def on_progress(progress: float | None, text: str) -> None:
+            self.check_cancelled(cancelled)
+            if time.monotonic() - self._reported > _REPORT_INTERVAL:
+                self.report(text, progress)
 
         try:
-            with watching(hear):
+            with watching(on_progress):
                 yield
         finally:
-            self._stoppable = False
-            self.text = self._part = None
+            self._cancellable = False
+            self.text = self._progress = None
 
-    def check(self, stopped: str) -> None:
-        """Raise `StoppedError` if the work is to stop."""
+    def check_cancelled(self, message: str) -> None:
+        """Raise `StoppedError` if the work was cancelled."""
         if self._cancelled.is_set():
-            raise StoppedError(stopped)
+            raise StoppedError(message)
 
-    def begin(self) -> None:
-        """Forget that earlier work was stopped."""
+    def clear_cancel(self) -> None:
+        """Discard an earlier cancellation."""
         self._cancelled.clear()

@@ -1,4 +1,4 @@
-"""Where commands of pages wait until the simulation carries them out."""
+"""The queue of commands that wait for the simulation's thread."""
 
 from __future__ import annotations
 
@@ -7,47 +7,49 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from continua.errors import InputError
-from continua.studio import protocol as ask
+from continua.studio import protocol as commands
 
-__all__ = ["Letter", "Mailbox"]
+__all__ = ["CommandQueue", "QueuedCommand"]
 
-Letter = tuple[int, ask.Command]
-"""A client and what it wants."""
+QueuedCommand = tuple[int, commands.Command]
+"""A client and its command."""
 
-_LIMIT = 2000
-_OF_THEIR_WORLD = ask.Set | ask.Settle | ask.PullBegin | ask.EditScene  # these mean bodies that may be gone
+_MAX_COMMANDS = 2000
+_BOUND_TO_WORLD = (  # they refer to bodies that may be gone
+    commands.SetParameter | commands.Settle | commands.PullBegin | commands.EditScene
+)
 
 
-class Mailbox:
-    """Commands in the order in which they came; any thread may put some in."""
+class CommandQueue:
+    """Commands in the order of arrival; any thread may add some."""
 
     def __init__(self) -> None:
-        self._waiting: queue.Queue[Letter | None] = queue.Queue(_LIMIT)
+        self._waiting: queue.Queue[QueuedCommand | None] = queue.Queue(_MAX_COMMANDS)
 
-    def put(self, client: int, command: ask.Command) -> None:
-        """Add a command; raise `InputError` if far too many are waiting."""
+    def put(self, client: int, command: commands.Command) -> None:
+        """Add a command; raise `InputError` if the queue is full."""
         try:
             self._waiting.put_nowait((client, command))
         except queue.Full:
             raise InputError("too many commands are waiting; the last one was dropped") from None
 
     def wake(self) -> None:
-        """Let whoever waits for a command go on without one."""
+        """Let a thread that waits for a command continue without one."""
         with suppress(queue.Full):  # then it is awake
             self._waiting.put_nowait(None)
 
-    def take(self, wait: float) -> Iterator[Letter]:
-        """Yield the waiting commands; if there is none, wait so long [s] for the first."""
+    def take(self, timeout: float) -> Iterator[QueuedCommand]:
+        """Yield the waiting commands; if there is none, wait up to `timeout` [s] for the first."""
         with suppress(queue.Empty):
-            letter = self._waiting.get(timeout=wait) if wait > 0.0 else self._waiting.get_nowait()
+            item = self._waiting.get(timeout=timeout) if timeout > 0.0 else self._waiting.get_nowait()
             while True:
-                if letter is not None:
-                    yield letter
-                letter = self._waiting.get_nowait()
+                if item is not None:
+                    yield item
+                item = self._waiting.get_nowait()
 
-    def forget_old(self) -> None:
-        """Drop what was sent while a scene was loading and was meant for the bodies before."""
-        kept = [letter for letter in self.take(0.0) if not isinstance(letter[1], _OF_THEIR_WORLD)]
-        for letter in kept:
+    def drop_stale(self) -> None:
+        """Drop commands that were sent while a scene was loading and refer to the previous world."""
+        kept = [item for item in self.take(0.0) if not isinstance(item[1], _BOUND_TO_WORLD)]
+        for item in kept:
             with suppress(queue.Full):
-                self._waiting.put_nowait(letter)
+                self._waiting.put_nowait(item)

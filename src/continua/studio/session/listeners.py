@@ -1,4 +1,4 @@
-"""Who listens to a session: pages come and go, and each hears what concerns it."""
+"""The pages that listen to a session."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ import threading
 
 from continua.studio.session.snapshot import Listener
 
-__all__ = ["Audience"]
+__all__ = ["ListenerRegistry"]
 
 
-class Audience:
-    """The pages that listen, by their numbers; any thread may call it.
+class ListenerRegistry:
+    """Listeners by client number; any thread may call it.
 
     Attributes:
-        watched: Set while somebody listens.
+        has_listeners: Set while there is at least one listener.
     """
 
     def __init__(self) -> None:
         self._listeners: dict[int, Listener] = {}
-        self._gone: set[int] = set()
+        self._removed: set[int] = set()
         self._lock = threading.Lock()
-        self.watched = threading.Event()
+        self.has_listeners = threading.Event()
 
-    def join(self, client: int, listener: Listener) -> None:
-        """Tell a client what happens from now on."""
+    def add(self, client: int, listener: Listener) -> None:
+        """Notify a client from now on."""
         with self._lock:
             self._listeners[client] = listener
-        self.watched.set()
+        self.has_listeners.set()
 
-    def leave(self, client: int) -> None:
-        """Forget a client."""
+    def remove(self, client: int) -> None:
+        """Stop notifying a client."""
         with self._lock:
             self._listeners.pop(client, None)
             if not self._listeners:
-                self.watched.clear()
-            self._gone.add(client)
+                self.has_listeners.clear()
+            self._removed.add(client)
 
-    def take_gone(self) -> set[int]:
-        """Return the clients that have left since the last call."""
+    def take_removed(self) -> set[int]:
+        """Return the clients that were removed since the last call."""
         with self._lock:
-            gone, self._gone = self._gone, set()
-        return gone
+            removed, self._removed = self._removed, set()
+        return removed
 
-    def tell_change(self) -> None:
-        """Tell everybody that there is something new."""
+    def notify_change(self) -> None:
+        """Notify all clients that there is a new snapshot or state."""
         with self._lock:
             listeners = list(self._listeners.values())
         for listener in listeners:
             listener.changed()
 
-    def tell_failure(self, client: int, message: str, key: str) -> None:
-        """Tell one client why its command failed, and the key of the value that was to be set, or ""."""
+    def notify_failure(self, client: int, message: str, key: str) -> None:
+        """Notify one client that its command failed: the reason, and the key of the parameter to set, or ""."""
         with self._lock:
             listener = self._listeners.get(client)
         if listener is not None:

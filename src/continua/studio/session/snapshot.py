@@ -1,4 +1,4 @@
-"""What a session publishes and who hears of it: worlds to show, snapshots, listeners."""
+"""What a session publishes: scenes, snapshots of the world, and listeners."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.frames import Frame
-from continua.studio.controls.control_panel import Live
+from continua.studio.controls.control_panel import BoundaryForces
 
 if TYPE_CHECKING:
-    from continua.studio.editor.scene_editor import Workshop
+    from continua.studio.editor.scene_editor import SceneEditor
     from continua.world import World
 
-__all__ = ["Listener", "Opening", "Sample", "Snapshot", "Stats", "energy_of"]
+__all__ = ["Listener", "Sample", "SessionScene", "Snapshot", "Stats", "energy_of"]
 
 
 Sample = tuple[int, float, float, Mapping[str, float]]
@@ -24,91 +24,91 @@ Sample = tuple[int, float, float, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """How the simulation keeps up.
+    """Speed of the simulation.
 
     Attributes:
-        step_ms: Mean time of a step since the last snapshot [ms].
-        steps_per_second: Steps done in a second of real time, over the last second.
-        rate: Simulated seconds in a second of real time, over the last second; 1 is real time.
-        shares: Milliseconds of the stages of an update, by name.
+        step_ms: Mean wall time per step since the last snapshot [ms].
+        steps_per_second: Steps per second of real time, over the last second.
+        rate: Simulated seconds per second of real time, over the last second; 1 is real time.
+        stage_ms: Milliseconds per step by stage.
     """
 
     step_ms: float = 0.0
     steps_per_second: float = 0.0
     rate: float = 0.0
-    shares: Mapping[str, float] = field(default_factory=dict)
+    stage_ms: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """A world to show, and how the scene wants to be looked at.
+class SessionScene:
+    """A world to show, with the display settings of its scene.
 
     Attributes:
         world: The world, at its start.
-        color: The field that colours the bodies at first, or None for plain.
-        camera: Angles or places of the camera, where the scene gives any.
-        workshop: Where the scene is edited; None for a world that was made in Python.
-        play: Whether it starts to run at once.
-        rhythm: Steps of a frame and frames a second, if a run of the scene has the world's time step: then both land
-            on the same times.
+        color: The field that colours the bodies initially, or None for plain.
+        camera: Angles or positions of the camera, if the scene gives any.
+        editor: The editor of the scene; None for a world made in Python.
+        play: Whether the simulation starts running.
+        frame_schedule: Steps per frame and frames per second, if a run of the scene uses the world's time step: then
+            both reach exactly the same times.
     """
 
     world: World
     color: str | None = "displacement"
     camera: Mapping[str, Any] = field(default_factory=dict)
-    workshop: Workshop | None = None
+    editor: SceneEditor | None = None
     play: bool = True
-    rhythm: tuple[int, float] | None = None
+    frame_schedule: tuple[int, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a page can show: a frame, and how the simulation keeps up.
+    """What a page can show: a frame, and the speed of the simulation.
 
     Attributes:
-        seq: Counts snapshots.
-        epoch: Counts worlds; it changes whenever meshes may have changed.
-        view: Counts scenes; a world that is built anew from the same scene is looked at as before.
-        frame: The world.
-        stats: How the simulation keeps up.
-        opening: How the scene was opened.
-        samples: For plots, `(seq, time [s], milliseconds a step, energies [J] by name)` of this and of
-            earlier snapshots since the start, so that a page that skips frames still draws whole curves.
-        marks: For each hold and load the number of its body and the nodes at which it is drawn.
-        live: What holds and loads do.
-        hands: The force [N] of each hand on what it holds, by client and pull.
-        solvers: How the linear solver of each body does, by the body's name.
-        probe: Place, radius and force of the tool on a cursor, or None.
-        held: Body and node of what hands have pinned.
-        tunnel: Obstacles of a plane flow and the force on them, or None.
-        lines: Lines along that flow [m], shape [lines, points, 2], or None.
+        seq: Number of the snapshot.
+        epoch: Number of the world; it changes whenever meshes may have changed.
+        scene_id: Number of the scene; a rebuilt world of the same scene keeps the camera.
+        frame: The frame of the world.
+        stats: Speed of the simulation.
+        scene: The scene of the world.
+        samples: For plots, `(seq, time [s], milliseconds per step, energies [J] by name)` of this and
+            earlier snapshots since the start, so that a page that skips frames still draws complete curves.
+        markers: For each boundary condition the number of its body and the nodes at which it is drawn.
+        boundary_forces: Forces of the boundary conditions.
+        pull_forces: The force [N] of each pull, by client and pull.
+        solvers: Summary of the linear solver of each body, by the body's name.
+        probe: Position, radius and force of the probe, or None.
+        pinned: Body and node of each node pinned with the mouse.
+        plane_flow: Obstacles of a 2D flow and the force on them, or None.
+        streamlines: Streamlines of that flow [m], shape [lines, points, 2], or None.
     """
 
     seq: int
     epoch: int
     frame: Frame
     stats: Stats
-    opening: Opening
+    scene: SessionScene
     samples: tuple[Sample, ...] = ()
-    marks: Mapping[str, tuple[int, NDArray[np.int32]]] = field(default_factory=dict)
-    live: Live = field(default_factory=Live)
-    hands: Mapping[tuple[int, int], list[float]] = field(default_factory=dict)
+    markers: Mapping[str, tuple[int, NDArray[np.int32]]] = field(default_factory=dict)
+    boundary_forces: BoundaryForces = field(default_factory=BoundaryForces)
+    pull_forces: Mapping[tuple[int, int], list[float]] = field(default_factory=dict)
     solvers: Mapping[str, str] = field(default_factory=dict)
-    view: int = 1
+    scene_id: int = 1
     probe: Mapping[str, Any] | None = None
-    held: tuple[tuple[str, int], ...] = ()
-    tunnel: Mapping[str, Any] | None = None
-    lines: NDArray[np.float32] | None = None
+    pinned: tuple[tuple[str, int], ...] = ()
+    plane_flow: Mapping[str, Any] | None = None
+    streamlines: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """What a client wants to hear; both are called in the simulation's thread and must not wait.
+    """Callbacks of a client; both are called in the simulation's thread and must not block.
 
     Attributes:
         changed: Called when there is a new snapshot or state.
-        failed: Called when a command of this client could not be carried out, with one sentence and the key of
-            the value that was to be set, or "" for other commands.
+        failed: Called when a command of this client failed, with one sentence and the key of the parameter to
+            set, or "" for other commands.
     """
 
     changed: Callable[[], None]

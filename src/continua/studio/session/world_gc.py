@@ -1,4 +1,4 @@
-"""Sweeps up after worlds that were replaced, and gives their memory back to the machine."""
+"""Collects worlds that were replaced, and returns their memory to the system."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-__all__ = ["Leftovers"]
+__all__ = ["WorldCollector"]
 
-_PAUSE = 1.0  # s without another world before it is swept, so that a slider at the start does not wait for it
-_MOST = 8  # worlds that may lie about
+_QUIET_TIME = 1.0  # s without another world before collecting, so that edits at the start do not wait for it
+_MAX_WORLDS = 8  # replaced worlds before collecting anyway
 
 
-class Leftovers:
-    """Counts worlds that nobody shows any more. Only the simulation's thread calls it.
+class WorldCollector:
+    """Counts replaced worlds. Only the simulation's thread calls it.
 
-    A world and its bodies know each other, so only the garbage collector finds that they are dead, and it counts
-    objects, not the megabytes that they hold: dozens of worlds would pile up before it looked.
+    A world and its bodies refer to each other, so only the garbage collector can free them, and it counts
+    objects, not the megabytes that they hold: dozens of worlds would pile up before it ran.
     """
 
     def __init__(self) -> None:
@@ -27,14 +27,14 @@ class Leftovers:
         self._last = 0.0
 
     def add(self) -> None:
-        """Say that a world was replaced."""
+        """Count a world that was replaced."""
         self._count += 1
         self._last = time.monotonic()
 
-    def sweep(self) -> bool:
-        """Free what was replaced if it is time to; return whether it was."""
-        quiet = time.monotonic() - self._last >= _PAUSE
-        if not self._count or not (quiet or self._count >= _MOST):
+    def collect(self) -> bool:
+        """Free replaced worlds if it is time to; return whether it was."""
+        quiet = time.monotonic() - self._last >= _QUIET_TIME
+        if not self._count or not (quiet or self._count >= _MAX_WORLDS):
             return False
         self._count = 0
         gc.collect()
@@ -43,7 +43,7 @@ class Leftovers:
 
 
 def _find_trim() -> Callable[[int], object]:
-    """Return glibc's `malloc_trim`, which gives free pages of all threads back; elsewhere what does nothing."""
+    """Return glibc's `malloc_trim`, which returns free pages of all threads; elsewhere a function that does nothing."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):  # another C library has no such function
             trim = ctypes.CDLL(None).malloc_trim
