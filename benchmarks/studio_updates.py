@@ -19,12 +19,12 @@ import numpy as np
 
 import continua as ct
 from benchmarks.report import Result
-from continua.studio import herald
-from continua.studio.encode import Encoder
-from continua.studio.guard import Policy
-from continua.studio.server import Background, create_app
-from continua.studio.session import Session
-from continua.studio.snapshot import Opening
+from continua.studio.encoding.frame_encoder import FrameEncoder
+from continua.studio.server import BackgroundServer, create_app
+from continua.studio.server.guard import Policy
+from continua.studio.session import publisher
+from continua.studio.session.session import Session
+from continua.studio.session.snapshot import SessionScene
 
 SECONDS = 6.0
 BAR = 30.0  # updates a second
@@ -95,8 +95,8 @@ def main(threads: int | None = None) -> Result:
 
 def _measure(world: ct.World) -> dict[str, object]:
     frame_ms, size = _packing(world)
-    session = Session(world.name, lambda _: Opening(world))
-    server = Background(create_app(session, [], Policy()))
+    session = Session(world.name, lambda _: SessionScene(world))
+    server = BackgroundServer(create_app(session, [], Policy()))
     try:
         return {
             "server updates/s": round(_receive(server.port), 1),
@@ -111,15 +111,15 @@ def _measure(world: ct.World) -> dict[str, object]:
 
 def _packing(world: ct.World) -> tuple[float, float]:
     """Return milliseconds and bytes of a frame's message."""
-    session = Session(world.name, lambda _: Opening(world))
-    encoder = Encoder()
-    encoder.topology(session.snapshot)
+    session = Session(world.name, lambda _: SessionScene(world))
+    encoder = FrameEncoder()
+    encoder.encode_topology(session.snapshot)
     times, size = [], 0
     for _ in range(20):
         session._step()
         session._publish(force=True)
         begin = time.perf_counter()
-        size = len(encoder.frame(session.snapshot))
+        size = len(encoder.encode_frame(session.snapshot))
         times.append(time.perf_counter() - begin)
     return 1e3 * float(np.median(times)), float(size)
 
@@ -147,11 +147,11 @@ def _receive(port: int) -> float:
 
 def _small(port: int) -> dict[str, object]:
     """Return the updates a second of a page that has next to nothing to fill with colour."""
-    usual, herald.MAX_RATE = herald.MAX_RATE, 60.0
+    usual, publisher.MAX_RATE = publisher.MAX_RATE, 60.0
     try:
         return _look(port, 330, 120, SMALL)
     finally:
-        herald.MAX_RATE = usual
+        publisher.MAX_RATE = usual
 
 
 def _look(port: int, width: int, height: int, name: str) -> dict[str, object]:
@@ -175,5 +175,5 @@ def _look(port: int, width: int, height: int, name: str) -> dict[str, object]:
     count = after["count"] - before["count"]
     return {
         name: round(count / (after["now"] - before["now"]) * 1e3, 1),
-        "page work ms": round((after["work"] - before["work"]) / max(count, 1), 2),
+        "page work ms": round((after["workMs"] - before["workMs"]) / max(count, 1), 2),
     }

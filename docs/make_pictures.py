@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 
 import continua as ct
-from continua.render import Painter, inside_picture, make_look, picture
+from continua.render import Painter, interior_picture, make_view, picture
 
 IMAGES = Path(__file__).parent / "images"
 SIZE = (960, 400)
@@ -77,7 +77,7 @@ def scene_painter(name: str, frames: list[ct.Frame]) -> Painter:
     camera = None if wish.camera is None else wish.camera.model_dump(exclude_none=True)
     asked = wish.color if "color" in wish.model_fields_set else None
     marks = {"contact_forces": wish.contact_forces, "joints": wish.joints}
-    look = make_look(frames, size=(560, 315), color=asked, camera=camera, fluid="surface", **marks)
+    look = make_view(frames, size=(560, 315), color=asked, camera=camera, fluid="surface", **marks)
     return Painter(look)
 
 
@@ -183,7 +183,7 @@ def voxels() -> None:
     look = {"inside": "volume", "color": "voxels", "size": (480, 400), "value_range": (0.0, 1.0)}
     view = {"position": (0.25, 0.06, 0.68), "target": (0.03, -0.02, 0.0)}
     frames = world.frame(), frame_at(world, 0.6)
-    save(np.hstack([inside_picture(frame, camera=view, **look) for frame in frames]), "voxels")
+    save(np.hstack([interior_picture(frame, camera=view, **look) for frame in frames]), "voxels")
 
 
 def contact_forces() -> None:
@@ -322,7 +322,7 @@ def studio_volume() -> None:
         page.get_by_role("button", name="Play", exact=True).wait_for()
         page.get_by_role("tab", name="Live").click()
         page.get_by_label("Colour by").select_option(label="Von Mises stress")
-        page.get_by_role("radiogroup", name="Inside").get_by_role("radio", name="Volume").click()
+        page.get_by_role("radiogroup", name="Interior").get_by_role("radio", name="Volume").click()
         page.mouse.move(640, 60)
         page.wait_for_timeout(10_000)  # until the message that it was paused is gone
         save_page(page, "studio-volume")

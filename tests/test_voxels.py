@@ -7,7 +7,7 @@ import continua as ct
 from continua.errors import InputError
 from continua.render.iso import tets_of
 from continua.scene import parse_scene
-from continua.studio.matter import coarsened, matter_of
+from continua.studio.encoding.volume_encoder import downsample, encode_volume
 
 
 def line(points):
@@ -48,15 +48,15 @@ def test_a_value_follows_its_material_point_through_a_deformation():
 
 def test_the_page_gets_elements_their_outside_and_the_image():
     frame, _, _ = deformed()
-    arrays, about = matter_of(0, frame, np.arange(len(frame.positions)), None, 0.0)
-    tets, faces = arrays["0/matter/tets"], arrays["0/matter/faces"]
+    arrays, about = encode_volume(0, frame, np.arange(len(frame.positions)), None, 0.0)
+    tets, faces = arrays["0/interior/tets"], arrays["0/interior/faces"]
     a, b, c = (frame.rest_positions[faces[:, i]] for i in range(3))
     assert np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0 == pytest.approx(
         1.0
     )  # outward: the volume of the cube
     assert len(tets) == frame.cells["tetra"].shape[0]
-    low, high = about["ends"]
-    sent = arrays["0/matter/image"].view(np.float16).astype(float).reshape(about["cells"], order="F")
+    low, high = about["valueRange"]
+    sent = arrays["0/interior/image"].view(np.float16).astype(float).reshape(about["cells"], order="F")
     np.testing.assert_allclose(low + (high - low) * sent, frame.voxels.values, atol=(high - low) / 2048)
 
 
@@ -64,13 +64,13 @@ def test_an_image_that_is_too_large_for_the_page_is_sent_as_means():
     n = 600
     values = np.zeros((n, 2, 3), np.float32)
     values[7] = 1.0
-    small = coarsened(ct.Voxels(values, (1.0, 2.0, 3.0), (0.5, 1.0, 1.0)))
+    small = downsample(ct.Voxels(values, (1.0, 2.0, 3.0), (0.5, 1.0, 1.0)))
     assert small.values.shape == (200, 2, 3)
     assert small.spacing == (1.5, 1.0, 1.0)
     assert small.origin == (1.0, 2.0, 3.0)
     np.testing.assert_allclose(small.values[2], 1 / 3, rtol=1e-6)  # voxels 6, 7 and 8
     assert small.values.sum() == pytest.approx(values.sum() / 3)
-    assert coarsened(image()).values.shape == (16, 16, 16)
+    assert downsample(image()).values.shape == (16, 16, 16)
 
 
 def test_between_voxels_it_is_linear_and_outside_there_is_nothing():
@@ -131,13 +131,13 @@ def test_a_picture_shows_detail_that_the_mesh_does_not_have():
     values = np.zeros((40, 40, 40))
     values[30:34, :, :] = 1.0  # a thin bright sheet inside of single elements, at x = 0.8
     body = ct.SoftBody(ct.mesh.box(cells=(1, 1, 1)), material=ct.Linear(young=1e5), name="cube")
-    from continua.render import inside_picture
+    from continua.render import interior_picture
 
     shots = []
     for given in (values, 0.0 * values):
         body.voxels = ct.Voxels.around(given, body.mesh.bounds)
         shots.append(
-            inside_picture(
+            interior_picture(
                 ct.World([body]).frame(),
                 inside="volume",
                 color="voxels",

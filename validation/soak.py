@@ -23,10 +23,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from continua.studio.catalog import open_session
-from continua.studio.guard import Policy
-from continua.studio.server import Background, create_app
-from continua.studio.session import Session
+from continua.studio.server import BackgroundServer, create_app
+from continua.studio.server.guard import Policy
+from continua.studio.session.catalog import open_session
+from continua.studio.session.session import Session
 
 SCENES = ("beam", "jelly", "newton-cradle", "bridge")
 ALLOWED = 50.0  # MB that memory may grow
@@ -176,7 +176,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
         session, scenes = open_session("beam", Path(folder))
-        server = Background(create_app(session, scenes, Policy()))
+        server = BackgroundServer(create_app(session, scenes, Policy()))
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.goto(f"http://127.0.0.1:{server.port}/")
         page.wait_for_function("() => window.__continua?.frame() && __continua.drawn() > 0")

@@ -1,12 +1,12 @@
 import { useDark, useMedia } from "./lib/hooks";
 import { useKeys } from "./lib/keys";
-import { BodyPanel, SteppingPanel } from "./panel/BodyPanel";
+import { BodyPanel, IntegrationPanel } from "./panel/BodyPanel";
 import { ColorPanel, Legend } from "./panel/ColorPanel";
 import { EditPanel } from "./panel/EditPanel";
 import { FlowPanel } from "./panel/FlowPanel";
-import { Overlays } from "./panel/Overlays";
+import { Notifications } from "./panel/Notifications";
 import { Plots } from "./panel/Plots";
-import { Notes, StatusLine } from "./panel/StatusLine";
+import { Warnings, StatusLine } from "./panel/StatusLine";
 import { SolvePanel } from "./panel/SolvePanel";
 import { TopBar } from "./panel/TopBar";
 import { TimeBar } from "./panel/TimeBar";
@@ -24,7 +24,7 @@ export function App() {
   const panel = useStudio((s) => s.panel);
   const panelOpen = useStudio((s) => s.panelOpen);
   const plotsOpen = useStudio((s) => s.plotsOpen);
-  const editable = useStudio((s) => Boolean(s.paper?.data));
+  const editable = useStudio((s) => Boolean(s.sceneDocument?.data));
   const tab = useStudio((s) => s.tab);
   const replay = useStudio((s) => Boolean(s.hello?.frames));
   const live = !editable || tab === "live";
@@ -39,11 +39,11 @@ export function App() {
         {scene && !replay && <ViewTools />}
         <div className="corner">
           {scene && <Legend scene={scene} />}
-          <Notes />
+          <Warnings />
         </div>
         {!narrow && plots}
         <TimeBar />
-        <Overlays />
+        <Notifications />
       </main>
       {panelOpen && (
         <aside className="panel" aria-label="Settings">
@@ -55,7 +55,7 @@ export function App() {
           {live && scene && <ViewPanel />}
           {live && panel && <BodyPanel panel={panel} dark={dark} />}
           {live && panel && <WorldPanel panel={panel} />}
-          {live && panel && <SteppingPanel panel={panel} />}
+          {live && panel && <IntegrationPanel panel={panel} />}
           {narrow && plots}
         </aside>
       )}
@@ -66,7 +66,7 @@ export function App() {
 
 const TABS = [
   ["edit", "Edit", "The selected part of the scene"],
-  ["solve", "Solve", "Time, solvers, and how it goes"],
+  ["solve", "Solve", "Time, solvers and statistics"],
   ["live", "Live", "Colours, sliders and forces while it runs"],
 ] as const;
 

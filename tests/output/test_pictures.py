@@ -8,7 +8,7 @@ from PIL import Image
 from continua.errors import InputError
 from continua.frames import Frame, RunInfo
 from continua.output import make_sink
-from continua.render import Painter, make_look
+from continua.render import Painter, make_view
 
 SIZE = (192, 108)
 
@@ -40,7 +40,7 @@ def test_png_sequence_uses_one_camera_and_one_range(tmp_path, frames):
     paths, told = run("png", tmp_path, frames)
     assert paths[0].name == "swing_000005.png"
     assert told[-1] == ("png", 6, 6)
-    painter = Painter(make_look(frames, size=SIZE))
+    painter = Painter(make_view(frames, size=SIZE))
     for path in sorted(paths):
         index = int(path.stem.split("_")[1])
         seen = pixels(path).astype(int)

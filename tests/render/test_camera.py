@@ -40,7 +40,7 @@ def test_projection_agrees_with_the_textbook_matrix():
 
 @pytest.mark.parametrize("shape", [(8, 1, 1), (1, 8, 1), (1, 1, 8), (1, 1, 1), (3, 0.01, 3)])
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
-def test_fitted_camera_shows_everything_and_fills_the_picture(shape, scale):
+def test_fitted_camera_shows_all_points_and_fills_the_picture(shape, scale):
     rng = np.random.default_rng(1)
     points = scale * (rng.uniform(-0.5, 0.5, (200, 3)) * shape + [3.0, -2.0, 7.0])
     seen = fit_camera(points, SIZE).project(points, SIZE)
@@ -52,7 +52,7 @@ def test_fitted_camera_shows_everything_and_fills_the_picture(shape, scale):
     assert seen[:, 2].min() > 0
 
 
-def test_long_side_is_seen_from_its_side():
+def test_default_azimuth_faces_the_longer_side():
     long_x = np.array([[-4, 0, 0], [4, 1, 1.0]])
     long_z = long_x[:, [2, 1, 0]]
     back = np.subtract(fit_camera(long_x, SIZE).position, fit_camera(long_x, SIZE).target)
@@ -61,7 +61,7 @@ def test_long_side_is_seen_from_its_side():
     assert back[0] > abs(back[2])
 
 
-def test_options_for_a_camera():
+def test_camera_from_options():
     points = np.array([[0, 0, 0], [1, 2, 3.0]])
     placed = Camera.of({"position": (5, 5, 5)}, points, SIZE)
     assert placed.target == (0.5, 1.0, 1.5)
@@ -83,6 +83,6 @@ def test_options_for_a_camera():
         {"elevation": 90.0},
     ],
 )
-def test_impossible_cameras_are_refused(options):
+def test_invalid_cameras_are_rejected(options):
     with pytest.raises(InputError):
         Camera.of(options, np.array([[0, 0, 0], [1, 2, 3.0]]), SIZE)

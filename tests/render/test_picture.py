@@ -10,7 +10,7 @@ from PIL import Image
 from continua.errors import InputError
 from continua.frames import BodyFrame, Field, Frame
 from continua.numerics import get_threads, set_threads
-from continua.render import Camera, Painter, make_look, picture, renderer_report
+from continua.render import Camera, Painter, make_view, picture, renderer_report
 from continua.render.composition import compose
 from continua.render.overlay import format_length, scale_bar
 from continua.render.raster import draw
@@ -49,8 +49,8 @@ def frame(*bodies, colliders=(), time=0.5):
 
 def bare(what, **options):
     """Draw without legend and text."""
-    look = make_look([what], size=SIZE, **options)
-    return draw(compose(what, look)).astype(float), look
+    view = make_view([what], size=SIZE, **options)
+    return draw(compose(what, view)).astype(float), view
 
 
 def background(**options):
@@ -65,17 +65,17 @@ def inside_hull(points, pixels):
     return (pixels @ hull.equations[:, :2].T + hull.equations[:, 2]).max(axis=1)
 
 
-def test_body_covers_exactly_the_pixels_that_the_camera_says():
-    drawn, look = bare(frame(body(color=(0.1, 0.3, 0.2))), color="plain")
+def test_body_covers_exactly_its_projected_pixels():
+    drawn, view = bare(frame(body(color=(0.1, 0.3, 0.2))), color="plain")
     changed = np.abs(drawn - background()).max(axis=2) > 2
     y, x = np.mgrid[: SIZE[1], : SIZE[0]]
     centers = np.stack([x.ravel() + 0.5, y.ravel() + 0.5], axis=1)
-    outside = inside_hull(look.camera.project(CUBE, SIZE)[:, :2], centers).reshape(SIZE[1], SIZE[0])
+    outside = inside_hull(view.camera.project(CUBE, SIZE)[:, :2], centers).reshape(SIZE[1], SIZE[0])
     assert changed[outside < -0.8].all()
     assert not changed[outside > 0.8].any()
 
 
-def test_nearer_things_hide_farther_ones():
+def test_nearer_surfaces_hide_farther_ones():
     red = body(CUBE + np.array([0, 0, 2.0]), color=(0.8, 0.1, 0.1), name="near")
     green = body(CUBE * 2 - [0, 0.5, 0], color=(0.1, 0.7, 0.1), name="far")
     camera = Camera((0, 0.5, 12), (0, 0.5, 0))
@@ -85,26 +85,26 @@ def test_nearer_things_hide_farther_ones():
         assert middle[0] > 2 * middle[1]
 
 
-def test_interpolation_is_right_in_perspective():
+def test_interpolation_is_perspective_correct():
     wide = (1280, 720)
     # A long strip seen at a low angle; the colour changes linearly along it in space, not on screen.
     strip = np.array([[-1, 0, 0], [1, 0, 0], [1, 0, -20], [-1, 0, -20.0]])
     faces = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
     item = body(strip, faces, values=np.array([0, 0, 1, 1.0]))
     camera = Camera((0, 1.5, 6), (0, 0, -3), fov=50)
-    look = make_look([frame(item)], size=wide, camera=camera, value_range=(0.0, 1.0))
-    drawn = draw(compose(frame(item), look)).astype(float)
+    view = make_view([frame(item)], size=wide, camera=camera, value_range=(0.0, 1.0))
+    drawn = draw(compose(frame(item), view)).astype(float)
     spots = np.array([[0, 0, -4.0], [0, 0, -10.0], [0, 0, -16.0]])
     fixed = []
     for part in (0.2, 0.5, 0.8):  # the same strip in one colour: the same light, so the same pixel
         plain = body(strip, faces, values=np.full(4, part))
-        fixed.append(draw(compose(frame(plain), look)).astype(float))
-    for spot, want in zip(look.camera.project(spots, wide), fixed):
+        fixed.append(draw(compose(frame(plain), view)).astype(float))
+    for spot, want in zip(view.camera.project(spots, wide), fixed):
         x, y = spot[:2].astype(int)
         np.testing.assert_allclose(drawn[y, x], want[y, x], atol=6)
 
 
-def test_single_triangle_is_seen_from_both_sides():
+def test_single_triangle_is_visible_from_both_sides():
     corner = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0.0]])
     item = body(corner, np.array([[0, 1, 2]], np.int32), values=np.zeros(3), color=(0.1, 0.1, 0.1))
     for z in (4.0, -4.0):
@@ -113,46 +113,46 @@ def test_single_triangle_is_seen_from_both_sides():
         assert drawn[SIZE[1] // 2, SIZE[0] // 2].max() < 140
 
 
-def test_camera_inside_a_body_sees_its_walls():
+def test_camera_inside_a_body_sees_its_surface():
     camera = Camera((0.1, 0.5, 0.2), (0.0, 0.4, -0.5), fov=80)
     drawn, _ = bare(frame(body(color=(0.1, 0.1, 0.1))), color="plain", camera=camera)
     assert drawn.max() < 200  # no hole shows the bright background
 
 
-def test_empty_world_is_the_background_and_the_ground_has_a_shadow():
+def test_empty_world_shows_the_background_and_the_ground_receives_shadows():
     assert picture(frame(), size=SIZE).shape == (SIZE[1], SIZE[0], 3)
     empty = background()
     assert np.ptp(empty, axis=1).max() == 0
     camera = {"position": (3, 4, 5), "target": (0, 0, 0)}
-    ground, look = bare(frame(body(), colliders=[FLOOR]), camera=camera, color="plain")
+    ground, view = bare(frame(body(), colliders=[FLOOR]), camera=camera, color="plain")
     lonely, _ = bare(frame(body(CUBE), colliders=[]), camera=camera, color="plain")
     spots = {"near": [0.75, 0.0, -0.3], "far": [-1.8, 0.0, 1.2]}
     levels = {}
     for name, spot in spots.items():
-        x, y = look.camera.project([spot], SIZE)[0, :2].astype(int)
+        x, y = view.camera.project([spot], SIZE)[0, :2].astype(int)
         levels[name] = ground[y, x].mean() / lonely[y, x].mean()
     assert levels["far"] < 1.0
     assert levels["near"] < levels["far"] - 0.05
 
 
-def test_ground_hides_what_is_below_it_but_not_from_below():
+def test_ground_is_opaque_from_above_only():
     sunk = body(CUBE - [0, 0.5, 0], color=(0.05, 0.05, 0.05))
     camera = {"position": (0, 2, 6), "target": (0, 0, 0)}
-    drawn, look = bare(frame(sunk, colliders=[FLOOR]), color="plain", camera=camera)
-    x, y = look.camera.project([[0.0, -0.3, 0.5]], SIZE)[0, :2].astype(int)
+    drawn, view = bare(frame(sunk, colliders=[FLOOR]), color="plain", camera=camera)
+    x, y = view.camera.project([[0.0, -0.3, 0.5]], SIZE)[0, :2].astype(int)
     assert drawn[y, x].mean() > 100
     below = {"position": (0, -2, 6), "target": (0, 0, 0)}
-    drawn, look = bare(frame(sunk, colliders=[FLOOR]), color="plain", camera=below)
-    x, y = look.camera.project([[0.0, -0.3, 0.5]], SIZE)[0, :2].astype(int)
+    drawn, view = bare(frame(sunk, colliders=[FLOOR]), color="plain", camera=below)
+    x, y = view.camera.project([[0.0, -0.3, 0.5]], SIZE)[0, :2].astype(int)
     assert drawn[y, x].mean() < 100
 
 
-def test_sphere_collider_has_its_radius():
+def test_sphere_collider_is_drawn_with_its_radius():
     ball = {"kind": "sphere", "center": (0.0, 1.0, 0.0), "radius": 1.0}
     camera = Camera((0, 1, 20), (0, 1, 0), fov=10)
-    drawn, look = bare(frame(colliders=[ball]), camera=camera)
+    drawn, view = bare(frame(colliders=[ball]), camera=camera)
     changed = np.abs(drawn - background()).max(axis=2) > 2
-    focal = look.camera.focal(SIZE[1])
+    focal = view.camera.focal(SIZE[1])
     radius = focal * np.tan(np.arcsin(1.0 / 20.0))  # the outline of a ball in perspective
     assert changed.sum() == pytest.approx(np.pi * radius**2, rel=0.02)
     around = {"kind": "sphere", "center": (0.0, 0.5, 0.0), "radius": 30.0, "inside": True}
@@ -160,7 +160,7 @@ def test_sphere_collider_has_its_radius():
     assert within[SIZE[1] // 2, SIZE[0] // 2].mean() < 140  # the near side of the hollow ball is left out
 
 
-def test_same_bits_for_any_number_of_threads():
+def test_picture_is_bitwise_identical_for_any_number_of_threads():
     what = frame(body(), colliders=[FLOOR])
     before = get_threads()
     pictures = []
@@ -173,25 +173,25 @@ def test_same_bits_for_any_number_of_threads():
     assert all((item == pictures[0]).all() for item in pictures)
 
 
-def test_range_is_round_and_spared_from_peaks():
+def test_range_is_round_and_ignores_peaks():
     values = np.concatenate([np.linspace(0, 9.1e4, 2000), [5e6]])
     points = np.random.default_rng(0).uniform(0, 1, (2001, 3))
     triangles = np.arange(2001, dtype=np.int32).reshape(-1, 3)
-    look = make_look([frame(body(points, triangles, values=values))])
-    assert (look.legend.low, look.legend.high) == (0.0, 1e5)
-    assert look.legend.exceeded
-    assert look.legend.unit == "Pa"
+    view = make_view([frame(body(points, triangles, values=values))])
+    assert (view.legend.low, view.legend.high) == (0.0, 1e5)
+    assert view.legend.exceeded
+    assert view.legend.unit == "Pa"
 
 
-def test_rest_shows_no_round_off_as_colour():
-    look = make_look([frame(body(values=np.full(8, 1e-7)))])
-    assert look.legend.high == 1.0
+def test_round_off_at_rest_is_not_coloured():
+    view = make_view([frame(body(values=np.full(8, 1e-7)))])
+    assert view.legend.high == 1.0
 
 
-def test_scale_bar_is_as_long_as_it_says():
-    look = make_look([frame(body())], size=SIZE)
-    length, pixels = scale_bar(look)
-    camera = look.camera
+def test_scale_bar_has_the_stated_length():
+    view = make_view([frame(body())], size=SIZE)
+    length, pixels = scale_bar(view)
+    camera = view.camera
     ends = np.array(camera.target) + np.array([[-0.5], [0.5]]) * length * camera.axes[0]
     seen = camera.project(ends, SIZE)
     assert np.linalg.norm(seen[1, :2] - seen[0, :2]) == pytest.approx(pixels)
@@ -214,10 +214,10 @@ def test_picture_file_and_array_agree(tmp_path):
 
 def test_sequence_keeps_its_camera():
     moved = [frame(body(CUBE + np.array([i, 0, 0]))) for i in range(4)]
-    painter = Painter(make_look(moved, size=SIZE))
+    painter = Painter(make_view(moved, size=SIZE))
     for i, what in enumerate(moved):
         changed = np.abs(painter.paint(what).astype(int) - painter.paint(frame()).astype(int)).max(axis=2) > 8
-        x, y = painter.look.camera.project([[i, 0.5, 0.0]], SIZE)[0, :2].astype(int)
+        x, y = painter.view.camera.project([[i, 0.5, 0.0]], SIZE)[0, :2].astype(int)
         assert changed[y, x]
 
 
@@ -233,7 +233,7 @@ def test_sequence_keeps_its_camera():
         {"camera": {"zoom": 2}},
     ],
 )
-def test_bad_options_are_refused(options):
+def test_invalid_options_are_rejected(options):
     with pytest.raises(InputError):
         picture(frame(body()), **{"size": SIZE, **options})
 
@@ -243,20 +243,20 @@ def test_bodies_without_the_field_keep_their_own_colour():
     hard = BodyFrame("hard", "rigid", CUBE, CUBE, {}, SIDES, fields, (1.0, 0.0, 0.0))
     mixed, plain = frame(body(), hard), frame(hard)
     for color in (None, "von_mises"):
-        soft, other = compose(mixed, make_look([mixed], color=color)).shapes
+        soft, other = compose(mixed, make_view([mixed], color=color)).shapes
         assert soft.values is not None
         assert other.values is None
         assert other.color == pytest.approx([1.0, 0.0, 0.0])
-    assert make_look([mixed]).legend is not None
-    assert make_look([plain]).legend is None  # nothing was asked for
+    assert make_view([mixed]).legend is not None
+    assert make_view([plain]).legend is None  # nothing was asked for
     with pytest.raises(
         InputError, match=r'no body can be coloured by "von_mises"; choose from plain, displacement$'
     ):
-        make_look([plain], color="von_mises")
-    assert make_look([frame()], color="von_mises").legend is None  # an empty world
+        make_view([plain], color="von_mises")
+    assert make_view([frame()], color="von_mises").legend is None  # an empty world
 
 
-def test_values_that_are_not_finite_are_refused():
+def test_non_finite_values_are_rejected():
     broken = CUBE.copy()
     broken[3, 1] = np.nan
     with pytest.raises(InputError, match="not finite"):
@@ -265,7 +265,7 @@ def test_values_that_are_not_finite_are_refused():
         picture(frame(body(values=np.full(8, np.inf))), size=SIZE)
 
 
-def test_both_renderers_put_the_body_in_the_same_place():
+def test_both_renderers_agree_on_the_position_of_a_body():
     report = renderer_report()
     assert report["raster"].startswith("ok")
     if not report["pyvista"].startswith("ok"):
@@ -277,7 +277,7 @@ def test_both_renderers_put_the_body_in_the_same_place():
     assert both / either > 0.97
 
 
-def test_base_install_draws_without_heavy_packages():
+def test_base_install_draws_without_optional_packages():
     code = (
         "import sys, continua.render, continua.output;"
         "print([m for m in ('vtk', 'vtkmodules', 'pyvista', 'pxr', 'imageio_ffmpeg') if m in sys.modules])"

@@ -37,7 +37,7 @@ def globe(rows=24, columns=48):
     return points, np.array(faces)
 
 
-def test_cube_keeps_its_twelve_edges():
+def test_cube_keeps_its_twelve_creases():
     surface = SmoothSurface(CUBE, SIDES)
     assert len(surface.nodes) == 24  # each of 8 corners belongs to 3 sides
     np.testing.assert_array_equal(surface.nodes[surface.triangles], SIDES)
@@ -47,7 +47,7 @@ def test_cube_keeps_its_twelve_edges():
     np.testing.assert_allclose(outward, 0.5, atol=1e-12)
 
 
-def test_globe_is_smooth_with_radial_normals():
+def test_sphere_is_smooth_with_radial_normals():
     points, faces = globe()
     surface = SmoothSurface(points, faces)
     assert len(surface.nodes) == len(points)
@@ -56,7 +56,7 @@ def test_globe_is_smooth_with_radial_normals():
     assert (normals * direction).sum(axis=1).min() > np.cos(np.radians(1.5))
 
 
-def test_creases_belong_to_the_undeformed_body():
+def test_creases_are_those_of_the_undeformed_body():
     surface = SmoothSurface(CUBE, SIDES)
     flat = CUBE * [1.0, 0.02, 1.0]
     sheared = CUBE + np.outer(CUBE[:, 1], [5.0, 0, 0])
@@ -69,7 +69,7 @@ def test_creases_belong_to_the_undeformed_body():
     assert len(SmoothSurface(points, faces).normals(folded)) == len(points)
 
 
-def test_open_turned_and_branching_surfaces():
+def test_open_inconsistently_oriented_and_non_manifold_surfaces():
     square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]])
     turned = SmoothSurface(square, np.array([[0, 1, 2], [0, 3, 2]]))  # the second face is the wrong way round
     assert len(turned.nodes) == 6

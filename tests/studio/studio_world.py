@@ -4,12 +4,12 @@ import numpy as np
 
 import continua as ct
 from continua.errors import DivergedError, InputError
-from continua.studio.session import Session
-from continua.studio.snapshot import Listener, Opening
+from continua.studio.session.session import Session
+from continua.studio.session.snapshot import Listener, SessionScene
 
 
 def make_world():
-    """Return a beam held at its left end that starts to sag."""
+    """Return a beam pinned at its left end that starts to sag."""
     beam = ct.SoftBody(
         ct.mesh.box(size=(1.0, 0.2, 0.2), cells=(6, 2, 2)),
         material=ct.Corotated(young=2e5, poisson=0.3, density=1000.0),
@@ -24,13 +24,13 @@ def make_session(world=None):
     def load(name):
         if name != "test":
             raise InputError(f'there is no scene called "{name}" in the list')
-        return Opening(make_world() if world is None else world)
+        return SessionScene(make_world() if world is None else world)
 
     return Session("test", load)
 
 
-class Ear:
-    """A listener that remembers what it heard."""
+class ListenerLog:
+    """A listener that records its notifications."""
 
     def __init__(self):
         self.changes = 0
@@ -42,17 +42,17 @@ class Ear:
 
 
 class FragileWorld:
-    """A world that diverges at its fifth step, like one whose time step is far too long."""
+    """A world that diverges at its fifth step, as with a time step that is far too long."""
 
     def __init__(self):
         self._world = make_world()
-        self.sick = True
+        self.diverges = True
 
     def __getattr__(self, name):
         return getattr(self._world, name)
 
     def step(self):
-        if self.sick and self._world.step_index == 4:
+        if self.diverges and self._world.step_index == 4:
             raise DivergedError("body 'beam' diverged in step 5", body="beam", step=5)
         return self._world.step()
 

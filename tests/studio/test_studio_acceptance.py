@@ -1,20 +1,19 @@
-"""What an editor of soft bodies has to hold, by real events in the page.
+"""Acceptance tests of the editor of soft bodies, with real events in the page.
 
-Elsewhere: the whole way by mouse, pause, step, limit and build in `test_studio_editor`; refused values there too; nodes
-in a box, new meshes and both solvers in `test_studio_looks`; pressed faces and layers in `test_studio_editor`; bars of
-time in `test_studio_timers`. A body has one shape here, never none or two, so what cannot be opened is what has no
-nodes to choose. Constants of matter count at once, not only after a build; all else waits for *Rebuild needed*.
+Covered elsewhere: a whole session by mouse, pause, step, time limit, build, rejected values, loaded faces and view
+options in `test_studio_editor`; box selection, new meshes and solvers in `test_studio_view_options`; stage times in
+`test_studio_timers`. Material constants apply immediately; other changes wait for *Rebuild needed*.
 """
 
 import numpy as np
 import pytest
-from test_studio_editor import add, box_around, built, choose, editor, fill, front, rest  # noqa: F401
+from test_studio_editor import add, box_around, built, drag_box, editor, fill, front, rest  # noqa: F401
 from test_studio_page import browser, pause, settle, until  # noqa: F401
 
 pytestmark = pytest.mark.browser
 
 
-def test_the_page_has_the_displaced_outside_of_the_body(editor):  # noqa: F811
+def test_page_shows_the_deformed_boundary_of_the_body(editor):  # noqa: F811
     page, session, _ = editor
     add(page, "Box")
     page.get_by_role("button", name="Play", exact=True).click()
@@ -37,38 +36,38 @@ def test_the_page_has_the_displaced_outside_of_the_body(editor):  # noqa: F811
     assert on.any(axis=1).all()  # all of it on the sides of the cube
 
 
-def test_a_tool_says_what_it_needs(editor):  # noqa: F811
+def test_tools_say_what_they_need(editor):  # noqa: F811
     page, _, _ = editor
-    add(page, "Box", "Obstacle")
-    page.get_by_role("button", name="Choose nodes").click()
-    page.get_by_text("Select a soft body to choose its nodes.").wait_for()
+    add(page, "Box", "Collider")
+    page.get_by_role("button", name="Select nodes").click()
+    page.get_by_text("Select a soft body to select its nodes.").wait_for()
     add(page, "Sphere", "Rigid body")
-    page.get_by_text("Select a soft body to choose its nodes.").wait_for()
+    page.get_by_text("Select a soft body to select its nodes.").wait_for()
     front(page)
     ball = rest(page)
-    choose(page, *box_around(page, ball))
-    assert page.evaluate("() => __continua.chosen()") is None
+    drag_box(page, *box_around(page, ball))
+    assert page.evaluate("() => __continua.nodeSelection()") is None
     add(page, "Box")
     page.get_by_text("Draw a box around nodes").wait_for()
     front(page)
-    choose(page, *box_around(page, rest(page, 1)))
-    page.wait_for_function("() => __continua.chosen()?.nodes.length > 0")
+    drag_box(page, *box_around(page, rest(page, 1)))
+    page.wait_for_function("() => __continua.nodeSelection()?.nodes.length > 0")
 
 
-def test_names_of_files_are_taken_over_and_notices_are_no_alarm(editor):  # noqa: F811
+def test_file_names_are_kept_and_saved_scenes_show_no_alert(editor):  # noqa: F811
     page, session, _ = editor
     add(page, "Box")
     page.get_by_role("button", name="File").click()
     page.get_by_role("menuitem", name="New scene").click()
-    page.get_by_text("An earlier scene without a name was not saved.").wait_for()
-    page.get_by_role("button", name="Bring it back").click()
+    page.get_by_text("An earlier untitled scene was not saved.").wait_for()
+    page.get_by_role("button", name="Recover").click()
     page.wait_for_function("() => __continua.bodies()[0] === 'box'")
     built(page)
     page.get_by_role("button", name="File").click()
     page.get_by_role("menuitem", name="Save as …").click()
     page.get_by_label("File name").fill("cube.yaml")
     page.get_by_label("File name").press("Enter")
-    page.wait_for_function("() => __continua.paper().file === 'cube.yaml'")
+    page.wait_for_function("() => __continua.document().file === 'cube.yaml'")
     until(page, lambda: page.locator("select.scene-picker").input_value() == "cube.yaml")
     page.get_by_role("button", name="File").click()
     page.get_by_role("menuitem", name="Save as …").click()
@@ -78,24 +77,26 @@ def test_names_of_files_are_taken_over_and_notices_are_no_alarm(editor):  # noqa
     assert page.get_by_role("alert").count() == 0  # everything was saved
     page.locator("select.scene-picker").select_option("cube.yaml")
     page.wait_for_function("() => __continua.bodies()[0] === 'box'")
-    assert session.workshop.document.stem == "cube"
+    assert session.editor.document.stem == "cube"
 
 
-def test_a_hold_that_is_removed_holds_no_longer(editor):  # noqa: F811
+def test_removed_pin_no_longer_acts(editor):  # noqa: F811
     page, _, _ = editor
     add(page, "Box")
     for axis in "xyz":
         fill(page, f"Cells {axis}", "2")
     fill(page, "Origin y in m", "1")  # in the air
     built(page)
-    page.get_by_role("button", name="Choose nodes").click()
+    page.get_by_role("button", name="Select nodes").click()
     front(page)
     places = rest(page)
     top = np.flatnonzero(places[:, 1] > places[:, 1].max() - 1e-6)
-    choose(page, *box_around(page, places[top]))
-    until(page, lambda: sorted(page.evaluate("() => __continua.chosen()?.nodes ?? []")) == top.tolist())
-    page.get_by_role("group", name="Chosen nodes").get_by_role("button", name="Pin").click()
-    page.wait_for_function("() => __continua.paper().data.bodies[0].pin?.length === 1")
+    drag_box(page, *box_around(page, places[top]))
+    until(
+        page, lambda: sorted(page.evaluate("() => __continua.nodeSelection()?.nodes ?? []")) == top.tolist()
+    )
+    page.get_by_role("group", name="Selected nodes").get_by_role("button", name="Pin").click()
+    page.wait_for_function("() => __continua.document().data.bodies[0].pin?.length === 1")
     built(page)
     page.get_by_role("button", name="Play", exact=True).click()
     page.wait_for_function("() => __continua.frame()?.step > 5", timeout=300_000)
@@ -106,7 +107,7 @@ def test_a_hold_that_is_removed_holds_no_longer(editor):  # noqa: F811
     assert np.abs(held).max() > 1e-4
     page.get_by_role("treeitem", name="Pin: 9 nodes").hover()
     page.get_by_role("button", name="Remove Pin: 9 nodes").click()
-    page.wait_for_function("() => __continua.paper().data.bodies[0].pin.length === 0")
+    page.wait_for_function("() => __continua.document().data.bodies[0].pin.length === 0")
     page.get_by_role("button", name="Rebuild needed").click()
     built(page)
     page.get_by_role("button", name="Play", exact=True).click()

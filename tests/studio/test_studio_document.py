@@ -5,18 +5,18 @@ import time
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
-from studio_world import Ear
+from studio_world import ListenerLog
 
 from continua.errors import InputError
 from continua.scene import load_scene, parse_scene, shipped_scenes
-from continua.studio.catalog import open_session
-from continua.studio.desk import Desk
-from continua.studio.document import Document, Edit, RefusedError, empty_scene, yaml_text
-from continua.studio.guard import Policy
-from continua.studio.palette import KINDS, MATTER, SHAPES, new_object, palette
+from continua.studio.editor.document import Document, Edit, InvalidEditError, empty_scene, yaml_text
+from continua.studio.editor.document_store import DocumentStore
+from continua.studio.editor.templates import KINDS, MATERIALS, SHAPES, new_object, templates
+from continua.studio.editor.uploads import store_upload
 from continua.studio.protocol import parse_command
 from continua.studio.server import create_app
-from continua.studio.uploads import take_upload
+from continua.studio.server.guard import Policy
+from continua.studio.session.catalog import open_session
 
 BEAM = {
     "name": "beam",
@@ -46,7 +46,7 @@ def put(document, *path, value, **options):
     document.edit([Edit("set", path, value)], **options)
 
 
-def test_edits_are_undone_and_done_again(document):
+def test_undo_and_redo(document):
     first = json.dumps(document.data)
     put(document, "bodies", 0, "material", "young", value=300)
     document.edit([Edit("add", ("colliders",), {"type": "plane"})], "adding a floor")
@@ -65,7 +65,7 @@ def test_edits_are_undone_and_done_again(document):
     assert document.redo_text is None
 
 
-def test_the_moves_of_a_slider_are_one_edit(document):
+def test_moves_of_a_slider_are_one_edit(document):
     for value in (2e5, 3e5, 4e5):
         put(document, "bodies", 0, "material", "young", value=value, merge="young")
     document.undo()
@@ -79,31 +79,31 @@ def test_the_moves_of_a_slider_are_one_edit(document):
         (("bodies", 0, "material", "young"), "soft", "must be a number"),
         (("bodies", 0, "material", "colour"), 1, "unknown key"),
         (("bodies", 0, "mesh", "cells"), [0, 1, 1], "at least 1"),
-        (("bodies", 7, "name"), "x", "no such place"),
+        (("bodies", 7, "name"), "x", "no such key"),
         (("bodies", 0, "mesh"), {"type": "file", "path": "/etc/passwd"}, "inside the folder"),
         (("bodies", 0, "mesh"), {"type": "file", "path": "../x.obj"}, "inside the folder"),
         (("bodies", 0, "mesh"), {"type": "file", "path": "~/x.obj"}, "inside the folder"),
         (("bodies", 0, "mesh"), {"type": "file", "path": "C:\\x.obj"}, "inside the folder"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_changes(document, path, value, words):
+def test_invalid_edit_is_rejected_and_changes_nothing(document, path, value, words):
     before = json.dumps(document.data)
-    with pytest.raises(RefusedError, match=words):
+    with pytest.raises(InvalidEditError, match=words):
         document.edit([Edit("set", ("dt",), 0.5), Edit("set", path, value)])
     assert json.dumps(document.data) == before
     assert document.version == 0
 
 
-def test_a_new_mesh_forgets_nodes_that_were_chosen_by_number(document):
+def test_new_mesh_drops_selections_by_node_index(document):
     put(document, "bodies", 0, "mesh", "cells", value=[8, 2, 2])
     assert document.data["bodies"][0]["pin"] == [{"where": "left"}]
-    assert "1 hold or load was removed" in document.notice
+    assert "1 boundary condition was removed" in document.notice
     document.undo()
     assert len(document.data["bodies"][0]["pin"]) == 2
 
 
 @pytest.mark.parametrize("name", list(shipped_scenes()))
-def test_every_shipped_scene_survives_being_written_and_read(name, tmp_path):
+def test_shipped_scenes_round_trip_through_yaml(name, tmp_path):
     scene = load_scene(name)
     document = Document.of(scene, tmp_path)
     again = parse_scene(document.yaml())
@@ -111,14 +111,14 @@ def test_every_shipped_scene_survives_being_written_and_read(name, tmp_path):
     assert yaml_text(document.data) == yaml_text(again.model_dump(mode="json", exclude_unset=True))
 
 
-def test_text_that_looks_like_a_number_stays_text():
+def test_numeric_strings_stay_strings():
     data = {**empty_scene(), "name": "1e6", "description": "no"}
     data["bodies"] = [{"type": "soft", "name": "007", "mesh": {"type": "box"}}]
     scene = parse_scene(yaml_text(data))
     assert (scene.name, scene.description, scene.bodies[0].name) == ("1e6", "no", "007")
 
 
-def test_the_script_builds_the_same_scene(document):
+def test_python_script_builds_the_same_scene(document):
     names = {}
     text = document.python().replace("for frame in world.run", "for frame in ()and world.run")
     exec(text, names)
@@ -126,29 +126,29 @@ def test_the_script_builds_the_same_scene(document):
     assert len(names["world"].bodies) == 1
 
 
-def test_saving_keeping_and_recovering(document, tmp_path):
-    desk = Desk(document)
+def test_save_autosave_and_recover(document, tmp_path):
+    store = DocumentStore(document)
     put(document, "dt", value=0.02)
-    desk.keep(0.0)
-    desk.keep(1.0)
-    assert not (tmp_path / ".continua").exists()  # a pause first
-    desk.keep(9.0)  # less than ten seconds after the edit
-    kept = Desk(Document(json.loads(json.dumps(BEAM)), tmp_path))
+    store.autosave(0.0)
+    store.autosave(1.0)
+    assert not (tmp_path / ".continua").exists()  # only after a delay
+    store.autosave(9.0)  # less than ten seconds after the edit
+    kept = DocumentStore(Document(json.loads(json.dumps(BEAM)), tmp_path))
     assert kept.recoverable
     kept.recover()
     assert kept.document.data["dt"] == 0.02
-    assert desk.save("my beam") == "my beam.yaml"
+    assert store.save("my beam") == "my beam.yaml"
     assert load_scene(tmp_path / "my beam.yaml").dt == 0.02
-    assert not Desk(document).recoverable
-    assert desk.describe()["files"] == ["my beam.yaml"]
+    assert not DocumentStore(document).recoverable
+    assert store.describe()["files"] == ["my beam.yaml"]
     for name in ("../x", "/tmp/x", "a/b", ".hidden", ""):
         if name:
             with pytest.raises(InputError, match="file name"):
-                desk.save(name)
+                store.save(name)
 
 
-def test_every_offer_of_the_palette_can_be_built():
-    for kind, shapes in palette()["offers"].items():
+def test_every_template_is_a_valid_scene():
+    for kind, shapes in templates()["shapesByKind"].items():
         assert kind in KINDS
         for shape in shapes:
             assert shape in SHAPES
@@ -158,7 +158,7 @@ def test_every_offer_of_the_palette_can_be_built():
             if kind == "collider":
                 data["bodies"] = BEAM["bodies"]
             parse_scene(yaml_text(data))
-    for material in MATTER.values():
+    for material in MATERIALS.values():
         body = {**BEAM["bodies"][0], "material": material}
         parse_scene(yaml_text({**BEAM, "bodies": [body]}))
 
@@ -169,11 +169,11 @@ CUBE = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n
 )
 
 
-def test_a_mesh_file_is_kept_under_a_name_of_its_own(tmp_path):
-    entry = take_upload(CUBE.encode(), "../../cube one.obj", "soft", tmp_path, BEAM)
+def test_uploaded_mesh_gets_a_unique_name(tmp_path):
+    entry = store_upload(CUBE.encode(), "../../cube one.obj", "soft", tmp_path, BEAM)
     assert entry["value"]["mesh"]["path"] == "cube-one.obj"
     assert entry["value"]["mesh"]["tetrahedralize"]["size"] > 0
-    again = take_upload(CUBE.replace("v 1 1 1", "v 1 1 2").encode(), "cube-one.obj", "rigid", tmp_path, BEAM)
+    again = store_upload(CUBE.replace("v 1 1 1", "v 1 1 2").encode(), "cube-one.obj", "rigid", tmp_path, BEAM)
     assert again["value"]["shape"]["path"] == "cube-one-2.obj"
     assert (tmp_path / "cube-one.obj").read_text() == CUBE
 
@@ -205,9 +205,9 @@ def test_a_mesh_file_is_kept_under_a_name_of_its_own(tmp_path):
         ("", b"x"),
     ],
 )
-def test_a_malformed_file_is_a_sentence_and_leaves_nothing(tmp_path, name, content):
+def test_malformed_upload_is_rejected_and_leaves_no_file(tmp_path, name, content):
     with pytest.raises(InputError):
-        take_upload(content, name, "soft", tmp_path, BEAM)
+        store_upload(content, name, "soft", tmp_path, BEAM)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -215,19 +215,19 @@ def test_a_malformed_file_is_a_sentence_and_leaves_nothing(tmp_path, name, conte
 def session(tmp_path):
     session, _ = open_session(parse_scene(yaml_text(BEAM)), tmp_path)
     session.start()
-    ear = Ear()
-    session.listen(1, ear.listener)
-    yield session, ear
+    log = ListenerLog()
+    session.add_listener(1, log.listener)
+    yield session, log
     session.stop()
     assert not session._thread.is_alive()
 
 
-def say(session, **command):
+def send_command(session, **command):
     session.submit(1, parse_command(json.dumps(command)))
 
 
 def edit(session, *path, value, op="set", field=""):
-    say(session, type="edit", changes=[{"op": op, "path": list(path), "value": value}], field=field)
+    send_command(session, type="edit", changes=[{"op": op, "path": list(path), "value": value}], field=field)
 
 
 def wait_for(condition, seconds=60.0):
@@ -237,50 +237,50 @@ def wait_for(condition, seconds=60.0):
         time.sleep(0.005)
 
 
-def test_a_running_world_takes_what_it_can_and_asks_for_a_build_for_the_rest(session):
-    session, ear = session
+def test_running_world_applies_parameters_and_needs_a_rebuild_for_other_edits(session):
+    session, log = session
     wait_for(lambda: session.snapshot.frame.step > 2)
     edit(session, "bodies", 0, "material", "young", value=5e5)
     wait_for(lambda: session.state["values"]["bar/material/young"] == 5e5)
-    wait_for(lambda: session.state["fits"] == session.workshop.document.version == 1)
+    wait_for(lambda: session.state["worldVersion"] == session.editor.document.version == 1)
     edit(session, "bodies", 0, "load_volume", 0, "force", value=[0, -9, 0])
-    wait_for(lambda: session.state["values"]["bar/hold/2/force"] == [0, -9, 0])
+    wait_for(lambda: session.state["values"]["bar/boundary/2/force"] == [0, -9, 0])
     edit(session, "bodies", 0, "mesh", "cells", value=[6, 1, 1])
-    wait_for(lambda: session.state["fits"] < session.workshop.document.version == 3)
+    wait_for(lambda: session.state["worldVersion"] < session.editor.document.version == 3)
     assert len(session.snapshot.frame["bar"].positions) == 20
-    wait_for(lambda: ear.failures)  # the nodes that were pinned by number are gone, and that is said
-    say(session, type="build")
-    wait_for(lambda: session.state["fits"] == 3)
+    wait_for(lambda: log.failures)  # the removal of index selections is reported
+    send_command(session, type="build")
+    wait_for(lambda: session.state["worldVersion"] == 3)
     assert session.snapshot.frame.step == 0
     assert len(session.snapshot.frame["bar"].positions) == 28
 
 
-def test_a_slider_writes_into_the_document(session):
+def test_changed_parameter_is_written_to_the_document(session):
     session, _ = session
     for key, value in (("bar/material/young", 7e5), ("bar/damping/mass", 2.0), ("world/gravity", [0, -1, 0])):
-        say(session, type="set", key=key, value=value)
-    document = session.workshop.document
+        send_command(session, type="set_parameter", key=key, value=value)
+    document = session.editor.document
     wait_for(lambda: document.data.get("gravity") == [0, -1, 0])
     assert document.data["bodies"][0]["material"]["young"] == 7e5
     assert document.data["bodies"][0]["damping"] == {"mass": 2.0}
 
 
-def test_the_studio_gives_the_bits_of_a_run(session):
+def test_studio_is_bitwise_identical_to_a_run(session):
     session, _ = session
-    say(session, type="reset")
+    send_command(session, type="reset")
     edit(session, "seconds", value=0.3)
-    say(session, type="limit", on=True)
-    say(session, type="pace", fast=True)
-    say(session, type="play")
+    send_command(session, type="time_limit", on=True)
+    send_command(session, type="fast", on=True)
+    send_command(session, type="play")
     wait_for(lambda: session.snapshot.frame.time > 0.29 and not session.state["playing"])
-    scene = parse_scene(session.workshop.document.yaml())
+    scene = parse_scene(session.editor.document.yaml())
     *_, last = scene.build().run(scene.seconds, scene.fps)
     np.testing.assert_array_equal(session.snapshot.frame["bar"].positions, last["bar"].positions)
 
 
-def test_a_build_that_fails_or_is_cancelled_keeps_the_world(session):
+def test_failed_build_keeps_the_world(session):
     session, _ = session
-    say(session, type="reset")
+    send_command(session, type="reset")
     edit(
         session,
         "bodies",
@@ -289,22 +289,23 @@ def test_a_build_that_fails_or_is_cancelled_keeps_the_world(session):
         value={"where": {"type": "sphere", "center": [9, 9, 9], "radius": 0.1}},
         op="add",
     )
-    wait_for(lambda: session.state["problem"])
-    assert "selects no node" in session.state["problem"]
+    wait_for(lambda: session.state["buildError"])
+    assert "selects no node" in session.state["buildError"]
     assert len(session.snapshot.frame["bar"].positions) == 20
-    say(session, type="undo")
+    send_command(session, type="undo")
     wait_for(
         lambda: (
-            session.state["problem"] is None and session.state["fits"] == session.workshop.document.version
+            session.state["buildError"] is None
+            and session.state["worldVersion"] == session.editor.document.version
         )
     )
 
 
-def test_fifty_random_inputs_never_end_the_session(session):
-    session, ear = session
-    say(session, type="pause")
+def test_random_edits_never_end_the_session(session):
+    session, log = session
+    send_command(session, type="pause")
     random.seed(3)
-    places = [
+    paths = [
         ["bodies", 0, "material"], ["bodies", 0, "mesh", "size"], ["bodies", 0, "name"], ["gravity"], ["dt"], ["wind"],
         ["bodies", 0, "pin", 0, "where"], ["bodies", 3], ["output", "folder"], ["bodies", 0, "order"], ["contact"],
     ]  # fmt: skip
@@ -325,14 +326,14 @@ def test_fifty_random_inputs_never_end_the_session(session):
     ]
     for _ in range(50):
         op = random.choice(["set", "add", "remove"])
-        edit(session, *random.choice(places), value=random.choice(values), op=op, field="f")
+        edit(session, *random.choice(paths), value=random.choice(values), op=op, field="f")
     edit(session, "description", value="still here")
-    wait_for(lambda: session.workshop.document.data.get("description") == "still here")
+    wait_for(lambda: session.editor.document.data.get("description") == "still here")
     assert session._thread.is_alive()
-    assert ear.failures
+    assert log.failures
 
 
-def test_the_texts_are_served_and_a_foreign_page_cannot_upload(tmp_path):
+def test_scene_texts_are_served_and_a_foreign_page_cannot_upload(tmp_path):
     session, scenes = open_session(parse_scene(yaml_text(BEAM)), tmp_path)
     with TestClient(create_app(session, scenes, Policy()), base_url="http://127.0.0.1:8787") as client:
         assert parse_scene(client.get("/scene.yaml").text).bodies[0].name == "bar"

@@ -1,4 +1,4 @@
-"""Surfaces from formulas, put into the scene and typed in the real page."""
+"""Parametric surfaces, added and edited in the real page."""
 
 import pytest
 from test_studio_editor import add, browser, built, data, editor, fill, positions  # noqa: F401
@@ -8,7 +8,7 @@ from continua.scene import load_scene
 pytestmark = pytest.mark.browser
 
 
-def test_a_formula_becomes_a_body_and_nonsense_is_refused_where_it_is_typed(editor):  # noqa: F811
+def test_formula_becomes_a_body_and_invalid_ones_are_reported_at_their_field(editor):  # noqa: F811
     page, session, folder = editor
     add(page, "Formula")
     assert data(page)["bodies"][0]["mesh"]["type"] == "parametric"
@@ -16,7 +16,7 @@ def test_a_formula_becomes_a_body_and_nonsense_is_refused_where_it_is_typed(edit
     assert high[1] - low[1] == pytest.approx(1.0, abs=0.02)
 
     page.get_by_role("group", name="Formulas to begin with").get_by_text("Torus").click()
-    page.wait_for_function("() => __continua.paper().data.bodies[0].mesh.y === '0.15*sin(2*pi*u)'")
+    page.wait_for_function("() => __continua.document().data.bodies[0].mesh.y === '0.15*sin(2*pi*u)'")
     built(page)
     low, high = positions(page).min(axis=0), positions(page).max(axis=0)
     assert high[1] - low[1] == pytest.approx(0.3, abs=0.02)
@@ -40,16 +40,16 @@ def test_a_formula_becomes_a_body_and_nonsense_is_refused_where_it_is_typed(edit
     page.get_by_role("menuitem", name="Save as").click()
     page.get_by_label("File name").fill("ring")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.wait_for_function("() => __continua.paper().file === 'ring.yaml'")
+    page.wait_for_function("() => __continua.document().file === 'ring.yaml'")
     body = load_scene(folder / "ring.yaml").build().bodies[0]
     assert body.node_count == session.snapshot.frame["parametric"].positions.shape[0]
 
 
-def test_a_formula_as_a_rigid_body_and_as_an_obstacle(editor):  # noqa: F811
+def test_formula_as_a_rigid_body_and_as_a_collider(editor):  # noqa: F811
     page, session, _ = editor
     add(page, "Formula", "Rigid body")
     assert session.snapshot.frame["parametric"].positions.shape == (482, 3)  # its own surface, no tetrahedra
-    add(page, "Formula", "Obstacle")
-    page.wait_for_function("() => __continua.paper().data.colliders.length === 2")
+    add(page, "Formula", "Collider")
+    page.wait_for_function("() => __continua.document().data.colliders.length === 2")
     built(page)
     assert page.evaluate("() => __continua.state().problem") is None

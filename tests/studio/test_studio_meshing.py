@@ -1,4 +1,4 @@
-"""Meshes a surface in the real page: what runs is shown, and can be cancelled."""
+"""Meshing of a surface in the real page: progress and cancellation."""
 
 import pytest
 from test_studio_editor import built, fill, opened, serving
@@ -6,8 +6,8 @@ from test_studio_page import browser, pause  # noqa: F401
 
 from continua import mesh
 from continua.scene import parse_scene
-from continua.studio.catalog import open_session
-from continua.studio.document import yaml_text
+from continua.studio.editor.document import yaml_text
+from continua.studio.session.catalog import open_session
 
 pytestmark = pytest.mark.browser
 
@@ -32,38 +32,40 @@ def page(browser, tmp_path):  # noqa: F811
         yield page
 
 
-def tets(page):
+def mesh_summary(page):
     return page.evaluate("() => __continua.mesh('ball')")
 
 
-def test_long_meshing_is_shown_and_cancelled_and_the_old_mesh_stays(page):
-    before = tets(page)
+def test_long_meshing_shows_progress_and_can_be_cancelled(page):
+    before = mesh_summary(page)
     fill(page, "Size in m", "0.02")
-    work = page.get_by_role("status", name="Work")
+    work = page.get_by_role("status", name="Progress")
     page.wait_for_function("() => /meshing/.test(__continua.state().busy ?? '')")
     assert work.get_by_text("Building ball (1 of 1)").is_visible()
     work.get_by_role("button", name="Cancel").click()
     page.get_by_role("alert").get_by_text("The build was cancelled.").wait_for()
     page.wait_for_function(
-        "() => !__continua.state().busy && __continua.state().fits < __continua.paper().version"
+        "() => !__continua.state().busy && __continua.state().worldVersion < __continua.document().version"
     )
-    assert tets(page) == before
+    assert mesh_summary(page) == before
     fill(page, "Size in m", "0.25")
     built(page)
-    assert tets(page)["elements"] != before["elements"]
+    assert mesh_summary(page)["elements"] != before["elements"]
 
 
-def test_a_ratio_of_radius_to_edge_is_asked_for_in_the_form(page):
-    page.get_by_role("button", name="Set radius to edge").click()
-    fill(page, "Radius to edge", "1.9")
+def test_radius_edge_ratio_is_set_in_the_form(page):
+    page.get_by_role("button", name="Set radius-edge ratio").click()
+    fill(page, "Radius-edge ratio", "1.9")
     built(page)
-    facts = tets(page)
-    told = any("radius to edge" in note for note in facts["notes"])
-    assert (facts["angles"]["ratio"] <= 1.9) != told
-    assert page.get_by_text(f"radius to edge at most {facts['angles']['ratio']:.2f}").is_visible()
+    summary = mesh_summary(page)
+    warned = any("radius to edge" in note for note in summary["warnings"])
+    assert (summary["angles"]["maxRadiusEdge"] <= 1.9) != warned
+    assert page.get_by_text(
+        f"radius-edge ratio at most {summary['angles']['maxRadiusEdge']:.2f}"
+    ).is_visible()
 
 
-def test_the_scene_takes_the_ratio_and_refuses_nonsense():
+def test_scene_validates_the_radius_edge_ratio():
     wish = {"size": 0.3, "max_radius_edge": 2.0}
     text = yaml_text({"bodies": [{**BALL, "mesh": {**BALL["mesh"], "tetrahedralize": wish}}]})
     assert parse_scene(text).bodies[0].mesh.tetrahedralize.max_radius_edge == 2.0

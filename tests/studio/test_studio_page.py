@@ -13,8 +13,8 @@ import uvicorn
 from PIL import Image
 from studio_world import FragileWorld, make_session
 
-from continua.studio.guard import Policy
 from continua.studio.server import create_app
+from continua.studio.server.guard import Policy
 
 pytestmark = pytest.mark.browser
 
@@ -136,13 +136,13 @@ def tip_height(page):
     return positions[np.isclose(rest[:, 0], 1.0), 1].mean()
 
 
-def sharp(page):
-    """Wait until the picture has all of its pixels; while it moves a slow machine draws fewer."""
-    page.wait_for_function("() => __continua.sharp()")
+def wait_for_full_resolution(page):
+    """Wait until the view is drawn at full resolution; while it moves a slow machine reduces it."""
+    page.wait_for_function("() => __continua.fullResolution()")
 
 
 def canvas_pixels(page):
-    sharp(page)
+    wait_for_full_resolution(page)
     box = page.locator("canvas").first.bounding_box()
     # the middle of the view, free of the legend and the plots
     clip = {
@@ -182,38 +182,38 @@ def test_page_shows_the_body(page):
     assert page.get_by_label("Scene", exact=True).input_value() == "test"
 
 
-def test_dragging_moves_the_body_and_it_swings_back(page):
+def test_dragging_pulls_the_body_and_it_swings_back(page):
     pause(page)  # a body that stands still is where the mouse points at
     hanging = tip_height(page)
     x, y = point_on_tip(page)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x, y - 150, steps=10)
-    page.wait_for_function("() => __continua.grips().length === 1")
-    assert page.evaluate("() => __continua.grips()[0].body") == "beam"
-    page.wait_for_function("height => __continua.grips()[0].target[1] > height", arg=hanging + 0.1)
+    page.wait_for_function("() => __continua.pulls().length === 1")
+    assert page.evaluate("() => __continua.pulls()[0].body") == "beam"
+    page.wait_for_function("height => __continua.pulls()[0].target[1] > height", arg=hanging + 0.1)
     page.keyboard.press(" ")
     until(page, lambda: page.locator(".force-tag").inner_text().endswith("N"))
     until(page, lambda: tip_height(page) > hanging + 0.1)
     lifted = tip_height(page)
     camera = page.evaluate("() => __continua.camera()")
     page.mouse.up()
-    page.wait_for_function("() => __continua.grips().length === 0")
+    page.wait_for_function("() => __continua.pulls().length === 0")
     until(page, lambda: tip_height(page) < lifted - 0.1)
     assert page.evaluate("() => __continua.camera()") == camera  # a pull does not turn the view
 
 
-def test_dragging_beside_the_body_turns_the_view(page, studio):
+def test_dragging_beside_the_body_rotates_the_view(page, studio):
     pause(page)
     page.keyboard.press("f")
     camera = resting_camera(page)
     page.mouse.move(120, 250)
     page.mouse.down()
     page.mouse.move(220, 280, steps=5)
-    assert page.evaluate("() => __continua.grips()") == []
+    assert page.evaluate("() => __continua.pulls()") == []
     page.mouse.up()
     until(page, lambda: np.linalg.norm(np.subtract(resting_camera(page), camera)) > 0.1)
-    assert not studio[1].touch.pulls
+    assert not studio[1].interaction.pulls
     page.keyboard.press("f")
     until(page, lambda: np.allclose(resting_camera(page), camera, rtol=0, atol=0.05))
 
@@ -227,7 +227,7 @@ def resting_camera(page):
     return places[-1]
 
 
-def test_a_slider_changes_the_motion(page):
+def test_slider_changes_the_motion(page):
     slider = page.get_by_label("Young’s modulus", exact=True)
     slider.focus()
     page.keyboard.press("End")  # a hundred times stiffer
@@ -257,27 +257,27 @@ def test_values_can_be_typed_with_units(page, studio):
     until(page, lambda: studio[1].state["values"]["beam/material/young"] == 2e5)
 
 
-def test_a_pin_is_switched_off_and_on_with_the_mouse(page):
+def test_pin_is_switched_off_and_on_with_the_mouse(page):
     force = page.get_by_role("list").get_by_role("status")
-    page.wait_for_function("() => __continua.frame().forces['beam/hold/0']?.[1] > 0")
+    page.wait_for_function("() => __continua.frame().forces['beam/boundary/0']?.[1] > 0")
     assert force.inner_text().endswith("N")
     pin = page.get_by_label("Pin", exact=True)
     pin.click()
-    page.wait_for_function("() => !('beam/hold/0' in __continua.frame().forces)")
+    page.wait_for_function("() => !('beam/boundary/0' in __continua.frame().forces)")
     held = [node for node in np.reshape(page.evaluate("() => __continua.rest(0)"), (-1, 3)) if node[0] < 1e-6]
     low = min(node[1] for node in held)
-    until(page, lambda: lowest_held(page) < low - 0.01)
+    until(page, lambda: lowest_pinned(page) < low - 0.01)
     pin.click()
-    until(page, lambda: abs(lowest_held(page) - low) < 1e-6)
+    until(page, lambda: abs(lowest_pinned(page) - low) < 1e-6)
 
 
-def lowest_held(page):
+def lowest_pinned(page):
     rest = np.reshape(page.evaluate("() => __continua.rest(0)"), (-1, 3))
     positions = np.reshape(page.evaluate("() => __continua.positions(0)"), (-1, 3))
     return positions[rest[:, 0] < 1e-6, 1].min()
 
 
-def test_settling_and_another_integrator(page, studio):
+def test_settle_and_change_the_integrator(page, studio):
     page.get_by_role("button", name="Time and solver").click()
     page.get_by_label("Integrator", exact=True).select_option(label="Newmark's method")
     page.get_by_role("slider", name="Gamma").wait_for()
@@ -288,12 +288,12 @@ def test_settling_and_another_integrator(page, studio):
     page.get_by_text("Settled with").wait_for()
 
 
-def test_colouring_changes_the_picture(page):
+def test_fields_change_the_picture(page):
     page.wait_for_timeout(600)
     pause(page)
     pictures = {}
     choice = page.get_by_label("Colour by")
-    names = ("Displacement", "Von Mises stress", "Speed", "Stretch, the farthest from 1", "Plain")
+    names = ("Displacement", "Von Mises stress", "Speed", "Stretch, farthest from 1", "Plain")
     for name in names:
         choice.select_option(label=name)
         page.wait_for_function("() => !document.querySelector('.legend')?.innerText.includes('…')")
@@ -323,7 +323,7 @@ def test_pause_step_and_reset(page):
     page.wait_for_function("() => __continua.frame().step > 3")
 
 
-def test_a_page_that_was_busy_goes_on_with_the_newest_frame(page, studio):
+def test_busy_page_continues_with_the_newest_frame(page, studio):
     session = studio[1]
     before = page.evaluate("() => __continua.frame().seq")
     page.evaluate("() => { const end = performance.now() + 1500; while (performance.now() < end); }")
@@ -332,32 +332,32 @@ def test_a_page_that_was_busy_goes_on_with_the_newest_frame(page, studio):
     assert lag < 25  # less than a second behind; thirty or more frames were never sent
 
 
-def test_divergence_is_told_and_the_page_lives(browser):
+def test_divergence_is_reported_and_the_page_stays_alive(browser):
     world = FragileWorld()
     with serving(make_session(world)) as port, opened(browser, port) as page:
         banner = page.get_by_role("alert")
         banner.wait_for()
         assert "unstable" in banner.inner_text()
-        world.sick = False
+        world.diverges = False
         banner.get_by_role("button").click()
         banner.wait_for(state="hidden")
         click_tool(page, "Play")
         page.wait_for_function("() => __continua.frame().step > 8")
 
 
-def touch_pulls(page):
+def pull_by_touch(page):
     """Drag the body, which stands still, with a finger."""
     pause(page)
     x, y = point_on_tip(page)
     finger = page.context.new_cdp_session(page)
     finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
     finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y - 60}]})
-    page.wait_for_function("() => __continua.grips().length === 1")
+    page.wait_for_function("() => __continua.pulls().length === 1")
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    page.wait_for_function("() => __continua.grips().length === 0")
+    page.wait_for_function("() => __continua.pulls().length === 0")
 
 
-def test_narrow_dark_touch_and_a_lost_connection(browser):
+def test_narrow_dark_touch_page_and_lost_connection(browser):
     options = {"viewport": {"width": 390, "height": 780}, "color_scheme": "dark", "has_touch": True}
     with serving(make_session()) as port:
         manager = opened(browser, port, **options)
@@ -366,7 +366,7 @@ def test_narrow_dark_touch_and_a_lost_connection(browser):
         assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"
         width = page.evaluate("() => document.documentElement.scrollWidth")
         assert width == 390  # nothing sticks out
-        touch_pulls(page)
+        pull_by_touch(page)
         page.get_by_role("button", name="Panel").tap()
         page.get_by_label("Density", exact=True).wait_for()
     page.get_by_text("Connection lost").wait_for()

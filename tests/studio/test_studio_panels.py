@@ -1,4 +1,4 @@
-"""The reference pages of the studio say what the panels have; CONTINUA_DOC_PICTURES=1 also makes their pictures."""
+"""The reference pages of the studio describe all controls; CONTINUA_DOC_PICTURES=1 also makes their pictures."""
 
 import io
 import os
@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 from studio_world import make_session
 from test_studio_editor import add, built, editor, fill, running  # noqa: F401
+from test_studio_flow_sketch import tunnel_world
 from test_studio_page import browser, opened, pause, serving, until  # noqa: F401
-from test_studio_tunnel import tunnel_world
 
 import continua as ct
 
@@ -20,7 +20,10 @@ DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = bool(os.environ.get("CONTINUA_DOC_PICTURES"))
 TALL = {"viewport": {"width": 1280, "height": 1300 if PICTURES else 720}}  # whole panels in pictures
 
-CONTROLS = ":not(h2) > button, label, select[aria-label], a, input[aria-label]:not([hidden]), .knob-label, .plot-title"
+CONTROLS = (
+    ":not(h2) > button, label, select[aria-label], a, input[aria-label]:not([hidden]), .parameter-label,"
+    " .plot-title"
+)
 NAMES = """(root, controls) => [...root.querySelectorAll(controls)].flatMap(e => {
     const name = e.getAttribute("aria-label") ?? e.innerText;
     const group = e.closest("[role=radiogroup]")?.getAttribute("aria-label");
@@ -29,7 +32,7 @@ NAMES = """(root, controls) => [...root.querySelectorAll(controls)].flatMap(e =>
 
 
 class Reference:
-    """A page of the docs, and what was seen of its panel.
+    """A page of the docs, and the controls seen in its panel.
 
     Args:
         name: The page's name below docs/studio.
@@ -40,8 +43,8 @@ class Reference:
         self.text = (DOCS / "studio" / f"{name}.md").read_text(encoding="utf-8")
         self.seen, self.titles = set(), set()
 
-    def look(self, root, picture=None, height=None, width=None):
-        """Note what a panel has, and make a picture of it, or of a part as large as said, if pictures are wanted."""
+    def inspect(self, root, picture=None, height=None, width=None):
+        """Collect the controls of a panel, and take a picture of it or of a part of it if pictures are requested."""
         root.wait_for()
         self.seen |= set(root.evaluate(NAMES, CONTROLS))
         self.titles |= set(root.evaluate(NAMES, "h2 > button"))
@@ -55,11 +58,11 @@ class Reference:
             image.save(DOCS / "images" / f"panel-{picture}.webp", quality=88, method=6)
 
     def check(self, *generated, complete=True):
-        """Check that the page's tables name what there is, and, if `complete`, all of it.
+        """Check that the tables of the page name existing controls, and, if `complete`, all of them.
 
         Args:
             generated: Patterns of names that come from the scene.
-            complete: Whether all that was seen must be named.
+            complete: Whether all controls must be named.
         """
         named = set()
         for row in re.findall(r"^\| (\*.+?) \|", self.text, re.MULTILINE):
@@ -68,17 +71,19 @@ class Reference:
         missing = [
             n for n in named if not any(seen.startswith(_start(n)) for seen in self.seen | self.titles)
         ]
-        assert missing == [], f"docs/studio/{self.name}.md names what the page does not have"
+        assert missing == [], f"docs/studio/{self.name}.md names controls that the page does not have"
         if complete:
-            told = tuple(map(_start, re.findall(r"\*([^*]+)\*", self.text)))
-            untold = [
-                n for n in self.seen if not n.startswith(told) and not re.match("|".join(generated) or "$", n)
+            documented = tuple(map(_start, re.findall(r"\*([^*]+)\*", self.text)))
+            undocumented = [
+                n
+                for n in self.seen
+                if not n.startswith(documented) and not re.match("|".join(generated) or "$", n)
             ]
-            assert untold == [], f"docs/studio/{self.name}.md does not name what the page has"
+            assert undocumented == [], f"docs/studio/{self.name}.md does not name all controls of the page"
 
 
 def _start(name):
-    """What a name begins with, up to where the page fills something in."""
+    """The constant start of a name."""
     return name.split(" …")[0]
 
 
@@ -86,97 +91,97 @@ def section(page, title):
     return page.get_by_role("region", name=title, exact=True)
 
 
-def test_the_pages_of_the_editor(browser, tmp_path):  # noqa: F811
-    from continua.studio.catalog import open_session
+def test_reference_pages_of_the_editor(browser, tmp_path):  # noqa: F811
+    from continua.studio.session.catalog import open_session
 
     session, _ = open_session(None, tmp_path)
     with serving(session) as port, opened(browser, port, **TALL) as page:
         tree, tools, edit = Reference("tree"), Reference("tools"), Reference("edit")
         add(page, "Box")
         page.get_by_role("button", name="Add pin").click()
-        page.wait_for_function("() => __continua.paper().data.bodies[0].pin?.length === 1")
+        page.wait_for_function("() => __continua.document().data.bodies[0].pin?.length === 1")
         page.get_by_label("Where").select_option(label="Left")
-        page.wait_for_function("() => __continua.paper().data.bodies[0].pin[0].where === 'left'")
+        page.wait_for_function("() => __continua.document().data.bodies[0].pin[0].where === 'left'")
         built(page)
         page.get_by_role("treeitem", name="floor").hover()
         page.get_by_role("button", name="Hide floor").click()
-        tree.look(page.get_by_role("navigation", name="Scene tree"))
+        tree.inspect(page.get_by_role("navigation", name="Scene tree"))
         page.get_by_role("button", name="Show floor").click()
-        tree.look(page.get_by_role("navigation", name="Scene tree"), "tree", 170)
+        tree.inspect(page.get_by_role("navigation", name="Scene tree"), "tree", 170)
         page.get_by_role("button", name="Add", exact=True).click()
-        tree.look(page.get_by_role("navigation", name="Scene tree"), "add", 330, 320)
+        tree.inspect(page.get_by_role("navigation", name="Scene tree"), "add", 330, 320)
         page.get_by_role("button", name="Add", exact=True).click()
         tree.check("box", "scene", "floor", "Pin: ", "As$")
 
-        tools.look(page.get_by_role("toolbar", name="Tools"), "tools")
-        edit.look(page.get_by_role("complementary", name="Settings"), "edit", 1000)
-        page.get_by_role("button", name="Choose nodes").click()
+        tools.inspect(page.get_by_role("toolbar", name="Tools"), "tools")
+        edit.inspect(page.get_by_role("complementary", name="Settings"), "edit", 1000)
+        page.get_by_role("button", name="Select nodes").click()
         page.mouse.move(260, 150)
         page.mouse.down()
         page.mouse.move(900, 680, steps=3)
         page.mouse.up()
-        edit.look(page.get_by_role("group", name="Chosen nodes"), "chosen")
+        edit.inspect(page.get_by_role("group", name="Selected nodes"), "selected-nodes")
         edit.check(complete=False)
 
         bar = page.locator(".topbar")
-        tools.look(bar)
+        tools.inspect(bar)
         page.get_by_role("button", name="Play", exact=True).click()
         running(page, 30)
-        tools.look(bar)
+        tools.inspect(bar)
         fill(page, "Size x in m", "1.2")
         page.get_by_role("button", name="Rebuild needed").wait_for()
-        tools.look(bar, "bar")
+        tools.inspect(bar, "bar")
         tools.check()
         page.get_by_role("button", name="Undo").click()
 
         solve = Reference("solve")
         page.get_by_role("tab", name="Solve").click()
-        solve.look(page.get_by_role("complementary", name="Settings"), "solve", 760)
+        solve.inspect(page.get_by_role("complementary", name="Settings"), "solve", 760)
         solve.check("box", "Solver of box", "Edit|Solve|Live", "Leave out")
-        the_live_panels(page)
-        the_menus(page)
+        check_live_panels(page)
+        check_menus(page)
 
 
-def the_live_panels(page):
+def check_live_panels(page):
     page.get_by_role("tab", name="Live").click()
     colour, body, world, plots = (Reference(name) for name in ("colour", "body", "world", "plots"))
     page.get_by_label("Colour by").select_option(label="Von Mises stress")
-    colour.look(section(page, "Colour"))
+    colour.inspect(section(page, "Colour"))
     page.get_by_label("Automatic range").uncheck()
     page.get_by_label("Highest value").wait_for()
-    colour.look(section(page, "Colour"), "colour")
+    colour.inspect(section(page, "Colour"), "colour")
     page.get_by_label("Automatic range").check()
-    colour.seen.add("Draw fluids as")  # test_studio_fluid chooses it
+    colour.seen.add("Draw fluids as")  # test_studio_fluid_encoding selects it
     colour.check()
-    body.look(section(page, "Body"), "body")
-    body.look(section(page, "Holds and loads"), "holds")
+    body.inspect(section(page, "Body"), "body")
+    body.inspect(section(page, "Boundary conditions"), "boundary-conditions")
     body.check(complete=False)
-    world.look(section(page, "World"), "world")
+    world.inspect(section(page, "World"), "world")
     section(page, "Time and solver").get_by_role("button").first.click()
-    world.look(section(page, "Time and solver"), "stepping")
+    world.inspect(section(page, "Time and solver"), "integration")
     world.check(complete=False)
     page.get_by_role("button", name="Plots").click()
-    plots.look(page.locator(".plots"), "plots")
-    plots.look(page.get_by_role("contentinfo", name="Status"), "status")
+    plots.inspect(page.locator(".plots"), "plots")
+    plots.inspect(page.get_by_role("contentinfo", name="Status"), "status")
     page.get_by_role("button", name="Plots").click()
 
 
-def the_menus(page):
+def check_menus(page):
     file = Reference("file")
     page.get_by_role("button", name="File").click()
-    file.look(page.get_by_role("menu", name="File"), "file")
+    file.inspect(page.get_by_role("menu", name="File"), "file")
     page.get_by_role("button", name="Export", exact=True).click()
-    file.look(page.get_by_role("dialog", name="Export"), "export")
+    file.inspect(page.get_by_role("dialog", name="Export"), "export")
     page.get_by_role("button", name="Record", exact=True).click()
     page.get_by_role("button", name="Stop and write").wait_for()
-    file.look(page.get_by_role("dialog", name="Export"))
-    page.get_by_role("button", name="drop").click()
+    file.inspect(page.get_by_role("dialog", name="Export"))
+    page.get_by_role("button", name="Discard").click()
     page.get_by_role("button", name="Record", exact=True).wait_for()
     file.check()
 
 
-def dressed_world():
-    """Return a pinned cube that carries a skin."""
+def world_with_embedded_surface():
+    """Return a pinned ball with an embedded surface."""
     body = ct.SoftBody(
         ct.mesh.sphere(0.5, 2),
         material=ct.Corotated(young=2e4),
@@ -187,28 +192,28 @@ def dressed_world():
     return ct.World([body], dt=0.01)
 
 
-def test_the_pages_of_view_and_flow(browser):  # noqa: F811
+def test_reference_pages_of_view_and_flow(browser):  # noqa: F811
     view, flow = Reference("view"), Reference("flow")
-    with serving(make_session(dressed_world())) as port, opened(browser, port, **TALL) as page:
+    with serving(make_session(world_with_embedded_surface())) as port, opened(browser, port, **TALL) as page:
         pause(page)
         page.get_by_label("Colour by").select_option(label="Displacement")
-        page.get_by_role("radio", name="Surfaces").click()
-        view.look(section(page, "View"))
+        page.get_by_role("radio", name="Isosurfaces").click()
+        view.inspect(section(page, "View"))
         page.get_by_role("radio", name="Volume").click()
         page.get_by_role("slider", name="Opacity").wait_for()
-        view.look(section(page, "View"), "view")
+        view.inspect(section(page, "View"), "view")
         page.get_by_role("radio", name="y").click()
-        page.get_by_label("The other side").wait_for()
-        view.look(section(page, "View"))
-    view.check("Cut across")
+        page.get_by_label("Flip side").wait_for()
+        view.inspect(section(page, "View"))
+    view.check("Clip normal to")
     with serving(make_session(tunnel_world())) as port, opened(browser, port, **TALL) as page:
         page.get_by_label("Draw obstacles").check()
         until(page, lambda: page.evaluate("() => __continua.frame().step") > 20)
-        flow.look(section(page, "Flow"), "flow")
+        flow.inspect(section(page, "Flow"), "flow")
     flow.seen |= {
         "Draw as",
-        "Slice across",
-        "Place of the slice",
+        "Slice normal to",
+        "Slice position",
         "Opacity",
-    }  # test_studio_tunnel, test_studio_volume
+    }  # test_studio_flow_sketch, test_studio_volume
     flow.check()

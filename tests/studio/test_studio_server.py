@@ -15,8 +15,8 @@ from studio_world import make_session, make_world
 
 from continua import studio
 from continua.errors import InputError
-from continua.studio.guard import Policy
 from continua.studio.server import create_app
+from continua.studio.server.guard import Policy
 
 HOST = "127.0.0.1:8787"
 TOKEN = "a-secret-of-nobody"
@@ -62,7 +62,7 @@ def next_frame(socket):
             return seq
 
 
-def test_the_page_is_served_with_safe_headers(client):
+def test_page_is_served_with_security_headers(client):
     answer = client.get("/")
     assert answer.status_code == 200
     assert '<div id="root">' in answer.text
@@ -75,18 +75,18 @@ def test_the_page_is_served_with_safe_headers(client):
 @pytest.mark.parametrize(
     "path", ["/../server.py", "/..%2fserver.py", "/%2e%2e/server.py", "//etc/passwd", "/x"]
 )
-def test_nothing_outside_of_the_page_is_served(client, path):
+def test_files_outside_of_the_page_are_not_served(client, path):
     assert client.get(path).status_code in (404, 405)
 
 
-def test_hello_panel_state_document_topology_frame_in_this_order(client):
+def test_order_of_the_first_messages(client):
     with connect(client, origin=f"http://{HOST}") as socket:
         assert json.loads(socket.receive()["text"])["type"] == "hello"
         assert json.loads(socket.receive()["text"])["type"] == "panel"
         state = json.loads(socket.receive()["text"])
         assert state["type"] == "state"
         assert state["scene"] == "test"
-        assert state["fits"] is None
+        assert state["worldVersion"] is None
         assert json.loads(socket.receive()["text"]) == {"type": "document", "data": None}  # a world has none
         kinds = []
         while len(kinds) < 2:
@@ -105,17 +105,17 @@ def test_hello_panel_state_document_topology_frame_in_this_order(client):
         {"host": "evil.example", "origin": "http://evil.example"},
     ],
 )
-def test_foreign_pages_are_refused(client, headers):
+def test_foreign_origins_are_refused(client, headers):
     with pytest.raises(WebSocketDisconnect), connect(client, **headers):
         pass
 
 
-def test_a_foreign_name_for_this_machine_is_refused(client):
+def test_foreign_host_name_is_refused(client):
     assert client.get("/", headers={"host": "evil.example"}).status_code == 403
 
 
 @pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?other=1"])
-def test_without_the_token_nothing_answers(query):
+def test_requests_without_the_token_are_refused(query):
     with client_for(Policy(TOKEN)) as client:
         for path in ("/", "/assets/studio.js", "/missing"):
             assert client.get(path + query).status_code == 403
@@ -123,7 +123,7 @@ def test_without_the_token_nothing_answers(query):
             pass
 
 
-def test_with_the_token_the_page_and_then_its_cookie_work():
+def test_token_and_its_cookie_are_accepted():
     with client_for(Policy(TOKEN)) as client:
         assert client.get(f"/?token={TOKEN}").status_code == 200
         assert client.get("/assets/studio.js").status_code == 200  # by the cookie
@@ -131,9 +131,9 @@ def test_with_the_token_the_page_and_then_its_cookie_work():
             assert json.loads(socket.receive()["text"])["type"] == "hello"
 
 
-def test_malformed_messages_are_answered_and_the_connection_lives(client):
+def test_malformed_messages_are_answered_and_the_connection_stays_open(client):
     with connect(client) as socket:
-        for text in ("", "{", '{"type": "explode"}', "x" * 100_000, '{"type":"scene","name":"no such"}'):
+        for text in ("", "{", '{"type": "explode"}', "x" * 100_000, '{"type":"load_scene","name":"no such"}'):
             socket.send_text(text)
             answer = next_text(socket, "error")
             assert 0 < len(answer["message"]) < 400
@@ -144,7 +144,7 @@ def test_malformed_messages_are_answered_and_the_connection_lives(client):
             pass
 
 
-def test_a_slow_page_skips_frames(client):
+def test_slow_page_skips_frames(client):
     with connect(client) as socket:
         first, second = next_frame(socket), next_frame(socket)
         assert second > first
@@ -154,10 +154,10 @@ def test_a_slow_page_skips_frames(client):
         assert third > second + 3
 
 
-def test_two_pages_agree_and_one_may_vanish(client):
+def test_two_pages_agree_and_one_may_disconnect(client):
     with connect(client) as first:
         with connect(client) as second:
-            second.send_json({"type": "set", "key": "world/gravity", "value": [0, -1.62, 0]})
+            second.send_json({"type": "set_parameter", "key": "world/gravity", "value": [0, -1.62, 0]})
             while next_text(first, "state")["values"]["world/gravity"][1] != -1.62:
                 pass
         first.send_json({"type": "pause"})
@@ -171,7 +171,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def test_a_taken_port_gets_one_sentence():
+def test_port_in_use_is_reported_in_one_sentence():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -180,7 +180,7 @@ def test_a_taken_port_gets_one_sentence():
 
 
 @pytest.mark.parametrize(("host", "token"), [("127.0.0.1", "short"), ("0.0.0.0", "with space in it")])
-def test_a_weak_token_is_refused(host, token):
+def test_weak_token_is_rejected(host, token):
     with pytest.raises(InputError, match="token"):
         studio.serve(make_world(), host=host, port=0, token=token, open_browser=False)
 
@@ -196,7 +196,7 @@ studio.serve(make_world(), host=sys.argv[2], port=int(sys.argv[3]), open_browser
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_ctrl_c_ends_the_server_cleanly(host):
+def test_ctrl_c_stops_the_server_cleanly(host):
     from websockets.sync.client import connect as dial
 
     port = free_port()

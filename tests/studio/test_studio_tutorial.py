@@ -11,8 +11,8 @@ from test_studio_editor import (  # noqa: F401
     add,
     box_around,
     built,
-    choose,
     data,
+    drag_box,
     editor,
     fill,
     front,
@@ -37,7 +37,7 @@ def snap(page, name):
         )
 
 
-def test_the_first_soft_body_in_five_minutes(editor):  # noqa: F811
+def test_first_soft_body_tutorial(editor):  # noqa: F811
     page, session, folder = editor
     add(page, "Box")
     assert data(page)["bodies"][0]["type"] == "soft"
@@ -50,14 +50,14 @@ def test_the_first_soft_body_in_five_minutes(editor):  # noqa: F811
     page.keyboard.press("f")
     snap(page, "add")
 
-    page.get_by_role("button", name="Choose nodes").click()
+    page.get_by_role("button", name="Select nodes").click()
     front(page)
     left = rest(page)[:, 0] < rest(page)[:, 0].min() + 1e-6
-    choose(page, *box_around(page, rest(page)[left]))
-    page.wait_for_function("n => __continua.chosen()?.nodes.length === n", arg=int(left.sum()))
+    drag_box(page, *box_around(page, rest(page)[left]))
+    page.wait_for_function("n => __continua.nodeSelection()?.nodes.length === n", arg=int(left.sum()))
     snap(page, "nodes")
-    page.get_by_role("group", name="Chosen nodes").get_by_role("button", name="Pin").click()
-    page.wait_for_function("() => __continua.paper().data.bodies[0].pin?.length === 1")
+    page.get_by_role("group", name="Selected nodes").get_by_role("button", name="Pin").click()
+    page.wait_for_function("() => __continua.document().data.bodies[0].pin?.length === 1")
     built(page)
 
     page.keyboard.press("0")
@@ -77,7 +77,7 @@ def test_the_first_soft_body_in_five_minutes(editor):  # noqa: F811
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + 40, y - 120, steps=8)
-    page.wait_for_function("() => __continua.grips().length === 1")
+    page.wait_for_function("() => __continua.pulls().length === 1")
     page.keyboard.press(" ")
     until(page, lambda: page.locator(".force-tag").inner_text().endswith("N"))
     until(page, lambda: positions(page)[corner, 1] > now[corner, 1] + 0.1)
@@ -88,7 +88,7 @@ def test_the_first_soft_body_in_five_minutes(editor):  # noqa: F811
     page.get_by_role("menuitem", name="Save as").click()
     page.get_by_label("File name").fill("first")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.wait_for_function("() => __continua.paper().file === 'first.yaml'")
+    page.wait_for_function("() => __continua.document().file === 'first.yaml'")
     page.get_by_role("button", name="Export", exact=True).click()
     page.get_by_role("button", name="Export the run").click()
     page.get_by_role("link", name=".html").wait_for(timeout=300_000)

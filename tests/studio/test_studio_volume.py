@@ -1,16 +1,16 @@
-"""Rays through volumes in the real page: light that is left, images that go with their body, smoke around things."""
+"""Volume rendering in the real page: transmittance, deforming voxel images, smoke around objects."""
 
 import io
 
 import numpy as np
 import pytest
 from PIL import Image
-from test_studio_page import browser, opened, serving, sharp, until  # noqa: F401
+from test_studio_page import browser, opened, serving, until, wait_for_full_resolution  # noqa: F401
 
 import continua as ct
 from continua.render.colors import color_map
-from continua.studio.session import Session
-from continua.studio.snapshot import Opening
+from continua.studio.session.session import Session
+from continua.studio.session.snapshot import SessionScene
 
 pytestmark = pytest.mark.browser
 
@@ -31,12 +31,12 @@ def still(voxels, matrix=None):
 
 def paused(world):
     """Return a session that shows a world and does not run."""
-    return Session("test", lambda _: Opening(world, play=False))
+    return Session("test", lambda _: SessionScene(world, play=False))
 
 
 def shot(page):
     """Return the view once two pictures in a row are the same; around it the page is black."""
-    sharp(page)
+    wait_for_full_resolution(page)
     box = page.get_by_test_id("viewport").bounding_box()
     pictures = [np.zeros((720, 1280, 3)), np.ones((720, 1280, 3))]
 
@@ -54,7 +54,7 @@ def shot(page):
 
 def show(page, field):
     page.get_by_label("Colour by").select_option(label=field)
-    page.get_by_role("radiogroup", name="Inside").get_by_role("radio", name="Volume").click()
+    page.get_by_role("radiogroup", name="Interior").get_by_role("radio", name="Volume").click()
     page.wait_for_function("() => !document.querySelector('.legend')?.innerText.includes('…')")
 
 
@@ -63,14 +63,14 @@ def on_page(page, point):
     return round(x), round(y)
 
 
-def way_through_cube(eye, point):
-    """Return the length of the ray from the eye through a point that is inside of the unit cube."""
+def path_length_in_cube(eye, point):
+    """Return the length inside the unit cube of the ray from the eye through a point."""
     way = (point - eye) / np.linalg.norm(point - eye)
     one, two = -eye / way, (1.0 - eye) / way
     return np.maximum(one, two).min() - np.minimum(one, two).max()
 
 
-def test_light_is_lost_along_the_way_through_a_cube(browser):  # noqa: F811
+def test_transmittance_through_a_cube(browser):  # noqa: F811
     session = still(np.ones((4, 4, 4)))
     with serving(session) as port, opened(browser, port, color_scheme="dark") as page:
         show(page, "Voxel data")
@@ -80,15 +80,15 @@ def test_light_is_lost_along_the_way_through_a_cube(browser):  # noqa: F811
         places = [on_page(page, spot) for spot in spots]
         until(page, lambda: page.evaluate("() => __continua.drawn()") > 3)
         seen = shot(page)
-        page.get_by_role("radiogroup", name="Cut across").get_by_role("radio", name="x").click()
-        page.get_by_role("slider", name="Place of the cut").press("Home")  # all of it is cut away
+        page.get_by_role("radiogroup", name="Clip normal to").get_by_role("radio", name="x").click()
+        page.get_by_role("slider", name="Clip position").press("Home")  # all of it is cut away
         until(page, lambda: np.abs(shot(page) - seen).max() > 20)
         behind = shot(page)
     color = np.round(255.0 * color_map())[-1]
     for spot, (x, y) in zip(spots, places):
         red = np.s_[y - 4 : y + 5, x - 4 : x + 5, 0]  # there they differ most, so that bytes are exact enough
         left = (seen[red].mean() - color[0]) / (behind[red].mean() - color[0])
-        assert left == pytest.approx(np.exp(-THICKNESS * way_through_cube(eye, spot)), rel=0.04), spot
+        assert left == pytest.approx(np.exp(-THICKNESS * path_length_in_cube(eye, spot)), rel=0.04), spot
 
 
 def spot_image():
@@ -98,13 +98,13 @@ def spot_image():
     return values, np.array([0.8, 0.7, 0.75])
 
 
-def test_a_spot_of_the_image_is_where_its_matter_has_got_to(browser):  # noqa: F811
+def test_voxel_image_deforms_with_the_body(browser):  # noqa: F811
     values, rest = spot_image()
     stretched = np.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
     session = still(values, stretched)
     with serving(session) as port, opened(browser, port) as page:
         plain = shot(page)
-        inside = page.get_by_role("radiogroup", name="Inside")
+        inside = page.get_by_role("radiogroup", name="Interior")
         show(page, "Voxel data")
         until(page, lambda: np.abs(shot(page) - plain).max() > 30)
         seen = shot(page)
@@ -129,7 +129,7 @@ def smoky(amount):
     return paused(ct.World([smoke]))
 
 
-def test_smoke_dims_what_stands_in_it_and_what_is_behind(browser):  # noqa: F811
+def test_smoke_attenuates_objects_inside_and_behind_it(browser):  # noqa: F811
     pictures = []
     spots = np.array([[0.5, 0.5, 0.5], [0.15, 0.5, 0.5]])  # on the ball, and beside it
     for amount in (0.0, 0.5):
@@ -142,7 +142,7 @@ def test_smoke_dims_what_stands_in_it_and_what_is_behind(browser):  # noqa: F811
             eye = np.array(page.evaluate("() => __continua.camera()"))
             places = [on_page(page, spot) for spot in spots]
             pictures.append(shot(page))
-    ways = np.array([way_through_cube(eye, spot) for spot in spots])
+    ways = np.array([path_length_in_cube(eye, spot) for spot in spots])
     ways[0] = 0.5 * ways[0] - 0.2  # it ends at the ball
     bare, dim = pictures
     gray = np.array([0x5B, 0x64, 0x72])

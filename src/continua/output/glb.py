@@ -20,7 +20,7 @@ from continua.frames import Frame
 from continua.output.glb_fluid import FluidNodes
 from continua.output.whole import WholeRunSink
 from continua.render.colors import srgb_to_linear
-from continua.render.composition import Legend, body_colors, make_look, smooth_surface
+from continua.render.composition import Legend, body_colors, make_view, smooth_surface
 
 __all__ = ["GlbSink"]
 
@@ -104,7 +104,7 @@ class GlbSink(WholeRunSink):
 
     def finish(self) -> list[Path]:
         """Write the file."""
-        legend = make_look(self.spool.frames(), color=self.asked_color).legend
+        legend = make_view(self.spool.frames(), color=self.asked_color).legend
         keys = [self.spool.read(index) for index in self.keys()]
         out = Document()
         times = np.array([frame.time for frame in keys], "<f4")

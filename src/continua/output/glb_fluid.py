@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from continua.frames import BodyFrame, Frame
 from continua.render.colors import srgb_to_linear
 from continua.render.composition import Legend, body_colors, smooth_surface
-from continua.render.fluid_surface import surfaced
+from continua.render.fluid_surface import with_fluid_surface
 
 if TYPE_CHECKING:
     from continua.output.glb import Document
@@ -56,7 +56,7 @@ class FluidNodes:
             tint = body_colors(body, number, color, legend)
             attributes = {"POSITION": self.out.vertices(body.positions, bounds=True)}
             return {"attributes": attributes | self._colors(tint), "material": 0, "mode": 0}
-        skin = surfaced(body)
+        skin = with_fluid_surface(body)
         surface = smooth_surface(skin, {})
         tint = body_colors(skin, number, color, legend)[surface.nodes]
         attributes = {

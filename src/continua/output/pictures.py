@@ -15,7 +15,7 @@ from continua.errors import MissingExtraError
 from continua.files import atomic_path
 from continua.frames import RunInfo
 from continua.output.whole import WholeRunSink
-from continua.render import InsidePainter, Painter, make_look, save_png
+from continua.render import InteriorPainter, Painter, make_view, save_png
 from continua.render.composition import DEFAULT_COLOR
 from continua.render.pyvista_view import import_pyvista
 
@@ -51,8 +51,8 @@ class _PictureSink(WholeRunSink):
         view = {**self.info.view, **self._view, "color": self.asked_color}
         backend = str(view.pop("backend", "auto"))
         inside, levels = str(view.pop("inside", "none")), int(view.pop("levels", 5))
-        look = make_look(self.spool.frames(), **view)
-        painter = Painter(look, backend) if inside == "none" else InsidePainter(look, inside, levels)
+        look = make_view(self.spool.frames(), **view)
+        painter = Painter(look, backend) if inside == "none" else InteriorPainter(look, inside, levels)
         for index, frame in enumerate(self.spool.frames()):
             yield painter.paint(frame)
             self.tell(index + 1)

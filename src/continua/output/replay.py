@@ -23,8 +23,15 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.files import atomic_write
 from continua.frames import BodyFrame, Frame
-from continua.output.packets import Kind, body_facts, collider_facts, field_list, pack, poses_of
 from continua.output.whole import WholeRunSink
+from continua.output.wire_format import (
+    MessageKind,
+    body_header,
+    collider_header,
+    collider_poses,
+    field_list,
+    pack,
+)
 from continua.render.colors import color_map
 
 __all__ = ["HtmlSink", "folded", "squeezed"]
@@ -57,7 +64,7 @@ class HtmlSink(WholeRunSink):
         first = frames[0]
         arrays: dict[str, NDArray] = {
             "colormap": np.round(255.0 * color_map()).astype(np.uint8),
-            "signed": np.round(255.0 * color_map(signed=True)).astype(np.uint8),
+            "divergingColormap": np.round(255.0 * color_map(signed=True)).astype(np.uint8),
         }
         moves = []
         for number, name in enumerate(first.bodies):
@@ -71,18 +78,18 @@ class HtmlSink(WholeRunSink):
             "fps": float(self.info.fps),
             "times": [frame.time for frame in frames],
             "steps": [frame.step for frame in frames],
-            "poses": [poses_of(frame) for frame in frames],
-            "moves": moves,
+            "poses": [collider_poses(frame) for frame in frames],
+            "motions": moves,
             "epoch": 1,
-            "view": 1,
+            "sceneId": 1,
             "field": color,
             "camera": dict(camera) if isinstance(camera, Mapping) else {},
-            "bodies": [body_facts(number, body) for number, body in enumerate(first)],
+            "bodies": [body_header(number, body) for number, body in enumerate(first)],
             "fields": field_list(first),
-            "colliders": [collider_facts(n, about, arrays) for n, about in enumerate(first.colliders)],
+            "colliders": [collider_header(n, about, arrays) for n, about in enumerate(first.colliders)],
         }
         with atomic_write(self.output.record(self.path)) as file:
-            file.write(_page(self.info.name, pack(Kind.REPLAY, header, arrays)).encode())
+            file.write(_page(self.info.name, pack(MessageKind.REPLAY, header, arrays)).encode())
         return [self.path]
 
     def _body(self, number: int, frames: Sequence[BodyFrame], arrays: dict[str, NDArray]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, 
 from continua.output.files import file_names
 from continua.output.folder import OWN_FOLDER, OutputFolder
 from continua.output.sequence import check_earlier_frames, check_next
-from continua.render.composition import shown_fog
+from continua.render.composition import visible_smoke
 from continua.voxels import Voxels
 
 __all__ = ["Spool"]
@@ -106,7 +106,7 @@ class Spool:
             if self.color in body.fields:  # bodies without it are drawn plainly
                 unit = body.fields[self.color].unit
                 arrays[f"values{i}"] = body.scalars(self.color)[nodes].astype(np.float32)
-            fog = shown_fog(body, self.color)
+            fog = visible_smoke(body, self.color)
             if fog is not None:
                 arrays[f"fog{i}"] = np.asarray(fog.fields["smoke"].values, np.float16)
             if body.contacts is not None and len(body.contacts):

@@ -13,7 +13,7 @@ from continua.files import atomic_write
 from continua.frames import BodyFrame, Frame
 from continua.output.sequence import SequenceSink
 from continua.render.composition import smooth_surface
-from continua.render.fluid_surface import surfaced
+from continua.render.fluid_surface import with_fluid_surface
 from continua.render.surface import SmoothSurface
 
 __all__ = ["ObjSink", "PlySink"]
@@ -29,7 +29,7 @@ class PlySink(SequenceSink):
 
     def write_body(self, path: Path, body: BodyFrame, frame: Frame) -> None:
         """Write one PLY file."""
-        body = surfaced(body)
+        body = with_fluid_surface(body)
         nodes, triangles = np.unique(body.triangles, return_inverse=True)
         triangles = triangles.reshape(-1, 3)
         smooth = SmoothSurface(body.rest_positions[nodes], triangles, crease=180.0)
@@ -79,7 +79,7 @@ class ObjSink(SequenceSink):
 
     def write_body(self, path: Path, body: BodyFrame, frame: Frame) -> None:
         """Write one OBJ file."""
-        body = surfaced(body)
+        body = with_fluid_surface(body)
         smooth = smooth_surface(body, self._surfaces)
         nodes, triangles = np.unique(body.triangles, return_inverse=True)
         triangles = triangles.reshape(-1, 3)

@@ -14,8 +14,8 @@ from continua.files import atomic_path
 from continua.frames import BodyFrame
 from continua.output.files import file_names
 from continua.output.whole import WholeRunSink
-from continua.render.composition import Legend, body_colors, make_look, smooth_surface
-from continua.render.fluid_surface import surfaced
+from continua.render.composition import Legend, body_colors, make_view, smooth_surface
+from continua.render.fluid_surface import with_fluid_surface
 from continua.render.surface import SmoothSurface
 
 __all__ = ["UsdSink"]
@@ -49,7 +49,7 @@ class UsdSink(WholeRunSink):
     def finish(self) -> list[Path]:
         """Write the file."""
         _, Sdf, Usd, UsdGeom, _ = self._modules
-        legend = make_look(self.spool.frames(), color=self.asked_color).legend
+        legend = make_view(self.spool.frames(), color=self.asked_color).legend
         layer = Sdf.Layer.CreateAnonymous(".usdc")
         stage = Usd.Stage.Open(layer)
         UsdGeom.SetStageMetersPerUnit(stage, 1.0)
@@ -72,7 +72,7 @@ class UsdSink(WholeRunSink):
                 if body.name not in bodies:
                     kind = _UsdCloud if body.point_radius is not None and look == "points" else _UsdBody
                     bodies[body.name] = kind(self._modules, stage, names[body.name], body.name, number)
-                shown = surfaced(body) if look == "surface" else body
+                shown = with_fluid_surface(body) if look == "surface" else body
                 bodies[body.name].add(shown, frame.index, self.color, legend)
             self.tell(done)
         with atomic_path(self.output.record(self.path)) as temporary:

@@ -1,22 +1,22 @@
-"""Pictures of frames: one description of what is seen, drawn in software or through PyVista."""
+"""Pictures of frames: one description of the view, drawn in software or with PyVista."""
 
 from continua.render.camera import Camera, fit_camera
-from continua.render.composition import Look, make_look
-from continua.render.inside import INSIDE, InsidePainter, inside_picture
+from continua.render.composition import View, make_view
+from continua.render.interior import INTERIOR_MODES, InteriorPainter, interior_picture
 from continua.render.iso import iso_surface
 from continua.render.picture import BACKENDS, Painter, picture, renderer_report, save_png
 
 __all__ = [
     "BACKENDS",
-    "INSIDE",
+    "INTERIOR_MODES",
     "Camera",
-    "InsidePainter",
-    "Look",
+    "InteriorPainter",
     "Painter",
+    "View",
     "fit_camera",
-    "inside_picture",
+    "interior_picture",
     "iso_surface",
-    "make_look",
+    "make_view",
     "picture",
     "renderer_report",
     "save_png",

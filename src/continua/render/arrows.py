@@ -1,4 +1,4 @@
-"""Arrows drawn over a picture, with a thin bright border so that they are seen on every ground."""
+"""Arrows drawn over a picture, with a thin bright border that keeps them visible on any background."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from PIL import Image, ImageDraw
 
 __all__ = ["draw_arrows"]
 
-_FINE = 3  # places a pixel along each axis
+_FINE = 3  # samples per pixel along each axis
 _INK, _BORDER = (190, 22, 66), (255, 255, 255)
-_LEAST = 0.6  # unit in small pictures, where arrows would become too thin
-_SHORTEST = 2.5  # pixels; shorter ones are left out
+_MIN_UNIT = 0.6  # in small pictures arrows would become too thin
+_MIN_LENGTH = 2.5  # pixels; shorter arrows are left out
 
 
 def draw_arrows(image: Image.Image, lines: NDArray[np.float64], unit: float) -> None:
@@ -19,14 +19,14 @@ def draw_arrows(image: Image.Image, lines: NDArray[np.float64], unit: float) -> 
 
     Args:
         image: The picture, changed in place.
-        lines: Where each begins and ends in pixels, shape [k, 2, 2]; later ones lie over earlier ones.
+        lines: Start and end of each arrow in pixels, shape [k, 2, 2]; later ones are drawn over earlier ones.
         unit: Size of a pixel relative to a picture 720 pixels high.
     """
-    unit = max(unit, _LEAST)
+    unit = max(unit, _MIN_UNIT)
     length = np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1)
     width, height = image.size
     inside = ((lines > -2.0 * max(image.size)) & (lines < 3.0 * max(image.size))).all(axis=(1, 2))
-    lines = lines[inside & (length > _SHORTEST * unit)]
+    lines = lines[inside & (length > _MIN_LENGTH * unit)]
     if not len(lines):
         return
     fine = image.resize((width * _FINE, height * _FINE), Image.Resampling.NEAREST)
@@ -43,10 +43,10 @@ def draw_arrows(image: Image.Image, lines: NDArray[np.float64], unit: float) -> 
 
 
 def _outline(start: NDArray[np.float64], end: NDArray[np.float64], unit: float) -> list[tuple[float, float]]:
-    """Return the corners of an arrow; its head is never longer than two thirds of it."""
-    way = end - start
-    length = float(np.linalg.norm(way))
-    along = way / length
+    """Return the corners of an arrow; its head takes at most two thirds of its length."""
+    vector = end - start
+    length = float(np.linalg.norm(vector))
+    along = vector / length
     across = np.array([-along[1], along[0]])
     head = min(10.0 * unit, 0.67 * length)
     half, thin = 0.45 * head, min(1.3 * unit, 0.16 * head)

@@ -1,4 +1,4 @@
-"""The camera: where it stands, how it sees, and how it is placed so that a run fills the picture."""
+"""The perspective camera, and how it is fitted so that a run fills the picture."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Camera:
     """A perspective camera.
 
     Attributes:
-        position: Where the eye is [m].
-        target: What it looks at [m]; the centre of the picture.
-        up: The direction that is up in the picture.
-        fov: Vertical angle of view [degrees].
+        position: Eye point [m].
+        target: Point looked at [m]; the centre of the picture.
+        up: Up direction of the picture.
+        fov: Vertical field of view [degrees].
     """
 
     position: tuple[float, float, float]
@@ -45,11 +45,11 @@ class Camera:
         for what in ("position", "target", "up"):
             object.__setattr__(self, what, _vector(getattr(self, what), what))
         if not 1.0 <= self.fov <= 150.0:
-            raise InputError(f"the camera's angle of view must be from 1 to 150 degrees, not {self.fov}")
+            raise InputError(f"the camera's field of view must be from 1 to 150 degrees, not {self.fov}")
         forward = np.subtract(self.target, self.position)
         if not np.linalg.norm(np.cross(forward, self.up)) > 1e-9 * np.linalg.norm(forward):
             raise InputError(
-                "the camera must look at a point away from itself, and not straight along its up axis"
+                "the camera's target must differ from its position and must not lie along its up axis"
             )
 
     @property
@@ -63,29 +63,29 @@ class Camera:
 
     @property
     def distance(self) -> float:
-        """From the eye to the target [m]."""
+        """Distance from the eye to the target [m]."""
         return float(np.linalg.norm(np.subtract(self.target, self.position)))
 
     def focal(self, height: int) -> float:
         """Return the focal length in pixels for a picture of `height` pixels."""
         return 0.5 * height / float(np.tan(np.radians(self.fov) / 2))
 
-    def view(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return points in the camera's axes: right, up and forward of the eye [m], shape [n, 3]."""
+    def to_camera_space(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return points in camera space: right, up and forward of the eye [m], shape [n, 3]."""
         return (np.asarray(points, dtype=float) - self.position) @ self.axes.T
 
     def project(self, points: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
-        """Return where points are in the picture.
+        """Project points into the picture.
 
         Args:
             points: Positions [m], shape [n, 3].
             size: Width and height of the picture in pixels.
 
         Returns:
-            For each point x from the left and y from the top in pixels, and the depth in front of the eye
-            [m], shape [n, 3].
+            x from the left and y from the top in pixels, and the depth in front of the eye [m], per point,
+            shape [n, 3].
         """
-        seen = self.view(points)
+        seen = self.to_camera_space(points)
         focal = self.focal(size[1])
         depth = seen[:, 2:]
         flat = seen[:, :2] / depth * [focal, -focal] + np.asarray(size) / 2
@@ -93,12 +93,12 @@ class Camera:
 
     @classmethod
     def of(cls, options: Camera | Mapping[str, Any] | None, points: NDArray, size: tuple[int, int]) -> Camera:
-        """Make a camera from what a user gave.
+        """Make a camera from user options.
 
         Args:
             options: A camera; or a mapping with "position" and "target" (and "up", "fov"), or with "azimuth"
                 and "elevation" [degrees] and "fov" for a camera fitted to the points; or None.
-            points: What must be seen [m], shape [n, 3].
+            points: Points that must be visible [m], shape [n, 3].
             size: Width and height of the picture in pixels.
         """
         if isinstance(options, Camera):
@@ -127,15 +127,15 @@ def fit_camera(
     elevation: float = _ELEVATION,
     fov: float = _FIELD_OF_VIEW,
 ) -> Camera:
-    """Place a camera so that all points are in the picture, with room for the legend at the right.
+    """Place a camera so that all points are in the picture, with space for the legend at the right.
 
     Args:
-        points: What must be seen [m], shape [n, 3].
+        points: Points that must be visible [m], shape [n, 3].
         size: Width and height of the picture in pixels.
         azimuth: Angle about the y axis from z towards x [degrees]; by default a three-quarter view of the
             longer side.
         elevation: Angle above the horizon [degrees].
-        fov: Vertical angle of view [degrees].
+        fov: Vertical field of view [degrees].
     """
     low, high = points.min(axis=0), points.max(axis=0)
     extent = high - low
@@ -149,12 +149,12 @@ def fit_camera(
     target = (low + high) / 2
     half = np.tan(np.radians(fov) / 2)
     aspect = size[0] / size[1]
-    # Margins as parts of the half picture: left, right, bottom, top.
+    # Margins as fractions of half the picture: left, right, bottom, top.
     edges = np.array([-0.86 * half * aspect, 0.74 * half * aspect, -0.74 * half, 0.80 * half])
     distance = 4.0 * radius / half
     for _ in range(30):
         camera = Camera(tuple(target + distance * back), tuple(target), fov=fov)
-        seen = camera.view(points)
+        seen = camera.to_camera_space(points)
         slope = seen[:, :2] / seen[:, 2:]
         box = np.array([slope[:, 0].min(), slope[:, 0].max(), slope[:, 1].min(), slope[:, 1].max()])
         right, up, _ = camera.axes

@@ -1,4 +1,4 @@
-"""Colours: perceptually even colour maps of our own, a palette for plain bodies, and sRGB."""
+"""Colours: perceptually uniform colour maps, a palette for plain bodies, and sRGB conversion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["PALETTE", "color_map", "linear_to_srgb", "map_colors", "srgb_to_linear"]
 
-# Plain bodies take these in turn (sRGB).
+# Colours of plain bodies, in turn (sRGB).
 PALETTE = (
     (0.29, 0.53, 0.78),
     (0.93, 0.55, 0.30),
@@ -20,7 +20,7 @@ PALETTE = (
 )
 
 # Knots of the map in Oklch (lightness, chroma, hue in degrees): deep blue over violet and coral to pale
-# yellow. Lightness climbs evenly, so that equal steps of a value look like equal steps.
+# yellow. Lightness climbs evenly, so that equal steps of a value look equal.
 _KNOTS = np.array(
     [
         [0.400, 0.130, 272.0],
@@ -32,7 +32,7 @@ _KNOTS = np.array(
     ]
 )
 
-# The same for values with a sign: blue below zero, red above it, and almost white at zero itself.
+# The diverging map: blue below zero, red above it, and almost white at zero.
 _SIGNED_KNOTS = np.array(
     [
         [0.390, 0.135, 262.0],
@@ -86,7 +86,7 @@ def color_map(signed: bool = False) -> NDArray[np.float64]:
     """Return the colour map as 256 sRGB colours from the lowest value to the highest, shape [256, 3].
 
     Args:
-        signed: That for values about zero, which is in its middle.
+        signed: Use the diverging map, whose middle is zero.
     """
     from scipy.interpolate import PchipInterpolator
 
@@ -107,7 +107,7 @@ def color_map(signed: bool = False) -> NDArray[np.float64]:
 def map_colors(values: NDArray, low: float, high: float) -> NDArray[np.float64]:
     """Return sRGB colours for `values`, clipped to the range from `low` to `high`, shape [n, 3].
 
-    A range about zero takes the map for values with a sign.
+    A range symmetric about zero uses the diverging map.
     """
     table = color_map(low == -high)
     place = np.clip((np.asarray(values, dtype=float) - low) / (high - low), 0.0, 1.0) * (len(table) - 1)

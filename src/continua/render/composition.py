@@ -1,7 +1,7 @@
-"""What a picture shows, said once for all back ends: shapes, colours, camera, ground, legend, scale.
+"""What a picture shows, independent of the back end: shapes, colours, camera, ground, legend, scale.
 
-A `Look` holds what must not change inside a sequence (camera, value range, ground). A `Composition` is one
-frame seen with a look.
+A `View` holds what must not change within a sequence (camera, value range, ground). A `Composition` is one
+frame prepared for drawing with a view.
 """
 
 from __future__ import annotations
@@ -15,46 +15,46 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.frames import BodyFrame, Frame, Volume
+from continua.render.annotations_3d import force_arrows, force_scale, joint_rods, largest_force
 from continua.render.camera import Camera
 from continua.render.colors import PALETTE, map_colors, srgb_to_linear
-from continua.render.fluid_surface import surfaced
-from continua.render.marks import arrow_lines, force_scale, largest_force, rods
+from continua.render.fluid_surface import with_fluid_surface
 from continua.render.surface import CREASE, SmoothSurface
 
 __all__ = [
     "DEFAULT_COLOR",
     "Cloud",
     "Composition",
-    "Fog",
     "Ground",
     "Legend",
-    "Look",
     "Shape",
+    "SmokeVolume",
+    "View",
     "body_colors",
     "check_color",
     "compose",
-    "make_look",
-    "nice",
-    "shown_fog",
+    "make_view",
+    "round_nice",
     "smooth_surface",
+    "visible_smoke",
 ]
 
 DEFAULT_COLOR = "von_mises"
 """The field that colours bodies when none was asked for; bodies that do not have it are plain."""
 
 _LABELS = {"von_mises": "von Mises stress", "displacement": "displacement", "velocity": "speed"}
-# A body at rest shows no colours: below these values there is only round-off.
+# Smaller values are round-off: a body at rest shows no colours.
 _NOISE = {"Pa": 1e-3, "m": 1e-9, "m/s": 1e-9}
 _NEUTRAL = (0.74, 0.76, 0.79)
-_LIQUID_CREASE = 75.0  # degrees; a liquid is round where it is cut off at walls too
+_LIQUID_CREASE = 75.0  # degrees; keeps a liquid smooth where walls cut it off
 _SMOKE = (0.50, 0.52, 0.56)
-_ROD = (0.30, 0.33, 0.38)
-_THIN = 0.0045  # radius of a joint's rod, as a part of the scene's
+_ROD_COLOR = (0.30, 0.33, 0.38)
+_ROD_RADIUS = 0.0045  # of a joint, as a fraction of the scene's radius
 
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """What the colours mean: a title, the unit, the range, and whether values above it exist."""
+    """The colour legend: title, unit, range, and whether values exceed the range."""
 
     title: str
     unit: str
@@ -64,13 +64,13 @@ class Legend:
 
     @property
     def signed(self) -> bool:
-        """Whether the range is about zero, as that of vorticity."""
+        """Whether the range is symmetric about zero, as for vorticity."""
         return self.low == -self.high
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A plane to draw: a point of it [m], its unit normal, and how far out it fades [m]."""
+    """A ground plane: a point on it [m], its unit normal, and the radius at which it fades out [m]."""
 
     point: tuple[float, float, float]
     normal: tuple[float, float, float]
@@ -80,19 +80,19 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What stays the same over a sequence of pictures.
+class View:
+    """What is constant over a sequence of pictures.
 
     Attributes:
         size: Width and height in pixels.
         camera: The camera.
         color: Name of the field that colours the bodies, or "plain".
         legend: The meaning of the colours; None if no body is coloured.
-        low: Lower corner of all that moves in the sequence [m].
-        high: Upper corner of all that moves in the sequence [m].
+        low: Lower corner of the bounding box of the sequence [m].
+        high: Upper corner of the bounding box of the sequence [m].
         show_time: Whether the simulated time is written in the corner.
         fluid: Whether fluids are drawn as "points" or as a reconstructed "surface".
-        arrow_scale: Length of an arrow for its contact force [m/N]; 0 draws none.
+        arrow_scale: Length of an arrow per contact force [m/N]; 0 draws none.
         joints: Whether joints of rigid bodies are drawn.
     """
 
@@ -109,12 +109,12 @@ class Look:
 
     @property
     def center(self) -> NDArray[np.float64]:
-        """Middle of all that moves [m]."""
+        """Centre of the bounding box [m]."""
         return (np.array(self.low) + np.array(self.high)) / 2
 
     @property
     def radius(self) -> float:
-        """Half the diagonal of all that moves [m]."""
+        """Half the diagonal of the bounding box [m]."""
         return max(float(np.linalg.norm(np.subtract(self.high, self.low))) / 2, 1e-9)
 
 
@@ -122,8 +122,8 @@ class Look:
 class Shape:
     """One surface: vertices with positions [m] and unit normals, and triangles.
 
-    It is painted in one linear RGB `color`, or by `values` at the vertices as parts of the colour map's range
-    from 0 to 1. Values are blended inside a triangle and then turned into colours, never the other way round.
+    It has one linear RGB `color`, or `values` at the vertices from 0 to 1 over the range of the colour map.
+    Values are interpolated inside a triangle and then mapped to colours, never the other way round.
     """
 
     name: str
@@ -136,7 +136,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """Particles: positions [m], their radius [m], and a colour or values as a `Shape` has them."""
+    """Particles: positions [m], radius [m], and a colour or values as in `Shape`."""
 
     name: str
     positions: NDArray[np.float64]
@@ -146,53 +146,53 @@ class Cloud:
 
 
 @dataclass(frozen=True, slots=True)
-class Fog:
-    """Smoke in a box of cubic cells: lower corner [m], spacing [m], amounts [nx, ny, nz], and a linear RGB colour."""
+class SmokeVolume:
+    """Smoke in a box of cubic cells: lower corner [m], spacing [m], density [nx, ny, nz], and a linear RGB colour."""
 
     name: str
     origin: tuple[float, float, float]
     spacing: float
-    amounts: NDArray[np.float32]
+    density: NDArray[np.float32]
     color: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """One frame, ready to be drawn; `arrows` are contact forces, from where they act to their heads [m], [k, 2, 3]."""
+    """One frame, ready to be drawn; `arrows` [k, 2, 3] are contact forces, from contact point to arrow head [m]."""
 
-    look: Look
+    view: View
     shapes: tuple[Shape, ...]
     grounds: tuple[Ground, ...]
     time: float
     clouds: tuple[Cloud, ...] = ()
-    fogs: tuple[Fog, ...] = ()
+    smoke_volumes: tuple[SmokeVolume, ...] = ()
     arrows: NDArray[np.float64] | None = None
 
 
-def nice(value: float, *, up: bool) -> float:
-    """Return the round number (1, 2 or 5 times a power of ten) next to `value`, above or below it."""
+def round_nice(value: float, *, up: bool) -> float:
+    """Return the round number (1, 2 or 5 times a power of ten) nearest to `value`, above or below it."""
     power = 10.0 ** np.floor(np.log10(value))
     steps = np.array([1.0, 2.0, 5.0, 10.0]) * power
     fits = steps[steps >= value * (1 - 1e-9)] if up else steps[steps <= value * (1 + 1e-9)]
     return float(fits[0] if up else fits[-1])
 
 
-def spiral(count: int) -> NDArray[np.float64]:
-    """Return evenly spread unit vectors (a Fibonacci spiral), shape [count, 3]."""
+def fibonacci_sphere(count: int) -> NDArray[np.float64]:
+    """Return evenly distributed unit vectors (a Fibonacci spiral), shape [count, 3]."""
     height = 1 - (2 * np.arange(count) + 1) / count
     turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
     radius = np.sqrt(1 - height**2)
     return np.stack([radius * np.cos(turn), height, radius * np.sin(turn)], axis=1)
 
 
-def _outermost(points: NDArray) -> NDArray:
-    """Return the points that lie farthest out in some direction; they stand for all when placing a camera."""
-    directions = np.vstack([spiral(96), np.eye(3), -np.eye(3)])
+def _extreme_points(points: NDArray) -> NDArray:
+    """Return the points that are extreme in some direction; they are enough to fit a camera."""
+    directions = np.vstack([fibonacci_sphere(96), np.eye(3), -np.eye(3)])
     return points[np.unique(np.argmax(points @ directions.T, axis=0))]
 
 
-def shown_fog(body: BodyFrame, color: str) -> Volume | None:
-    """Return the grid of a body whose smoke is drawn as such, or None: it has none, is plane, or shows a field."""
+def visible_smoke(body: BodyFrame, color: str) -> Volume | None:
+    """Return the grid of a body whose smoke is drawn as a volume; None without smoke, in 2D, or with a field."""
     volume = body.volume
     if volume is None or "smoke" not in volume.fields or (color != "smoke" and color in body.fields):
         return None
@@ -209,14 +209,14 @@ def check_color(frame: Frame, color: str | None) -> None:
     bodies = list(frame)
     if color is None or color == "plain" or not bodies:
         return
-    if any(color in body.fields or (color == "smoke" and shown_fog(body, color)) for body in bodies):
+    if any(color in body.fields or (color == "smoke" and visible_smoke(body, color)) for body in bodies):
         return
     known = dict.fromkeys(name for body in bodies for name in body.fields.units)
     raise InputError(f'no body can be coloured by "{color}"; choose from {", ".join(["plain", *known])}')
 
 
-class _Survey:
-    """Finds where the bodies of a sequence are and which values they take."""
+class _SequenceExtent:
+    """Bounds, value ranges and largest forces of a sequence of frames."""
 
     def __init__(self) -> None:
         self.outer = np.empty((0, 3))
@@ -226,14 +226,14 @@ class _Survey:
         self.forces: dict[int, float] = {}
 
     def add(self, body: BodyFrame, index: int, color: str) -> None:
-        """Take one body of the frame number `index` into account."""
+        """Include one body of frame number `index`."""
         self.forces[index] = max(self.forces.get(index, 0.0), largest_force(body))
-        fog = shown_fog(body, color)
-        if fog is not None:
-            low = np.array(fog.origin)
-            ends = np.stack([low, low + fog.spacing * np.array(fog.shape)])
+        smoke = visible_smoke(body, color)
+        if smoke is not None:
+            low = np.array(smoke.origin)
+            ends = np.stack([low, low + smoke.spacing * np.array(smoke.shape)])
             box = np.array(np.meshgrid(*ends.T, indexing="ij")).reshape(3, -1).T
-            self.outer = _outermost(np.vstack([self.outer, box]))
+            self.outer = _extreme_points(np.vstack([self.outer, box]))
             return
         nodes = np.unique(body.triangles) if body.point_radius is None else np.arange(len(body.positions))
         if not len(nodes):
@@ -241,43 +241,43 @@ class _Survey:
         points = body.positions[nodes]
         if not np.isfinite(points).all():
             raise InputError(f'body "{body.name}" cannot be drawn: its positions are not finite')
-        self.outer = _outermost(np.vstack([self.outer, points]))
+        self.outer = _extreme_points(np.vstack([self.outer, points]))
         if color in body.fields:
             image = body.voxels if color == "voxels" else None  # finer than what the nodes carry
             values = body.scalars(color)[nodes] if image is None else image.values.ravel()
             if not np.isfinite(values).all():
                 raise InputError(f'body "{body.name}" cannot be coloured: its {color} is not finite')
             self.unit = body.fields[color].unit
-            # so would those of a flow along walls, on both ends of the scale
+            # wall values of a flow are outliers at both ends of the range
             bottom = float(np.quantile(values, 0.005)) if body.volume is not None else float(values.min())
             self.lowest = min(self.lowest, bottom)
             self.highest = max(self.highest, float(values.max()))
-            # Stress peaks at clamped edges would leave the rest of the body in one colour.
+            # Without this, stress peaks at clamped edges leave the rest of the body in one colour.
             top = float(np.quantile(values, 0.995))
             self.tops[index] = max(self.tops.get(index, 0.0), top)
 
     def legend(self, color: str, given: tuple[float, float] | None) -> Legend | None:
-        """Return the meaning of the colours, with a round range unless one was given."""
+        """Return the legend, with a round range unless one was given."""
         if self.unit is None:
             return None
         if given is not None:
             low, high = (float(v) for v in given)
             if not (np.isfinite([low, high]).all() and high > low):
                 raise InputError(
-                    f"the value range must be two growing numbers, not {given[0]} and {given[1]}"
+                    f"the value range must be two increasing numbers, not {given[0]} and {given[1]}"
                 )
         else:
-            # So would the few frames of an impact leave those of the whole rest of a run.
+            # The few frames of an impact must not set the range of the whole run.
             top = float(np.quantile(list(self.tops.values()), 0.9))
-            low = -nice(-self.lowest, up=True) if self.lowest < 0 else 0.0
+            low = -round_nice(-self.lowest, up=True) if self.lowest < 0 else 0.0
             high = _range_top(top) if top > max(low, _NOISE.get(self.unit, 0.0)) else low + 1.0
-            if color == "vorticity":  # turning either way counts the same
+            if color == "vorticity":  # symmetric: both senses of rotation count the same
                 low, high = -max(-low, high), max(-low, high)
         title = _LABELS.get(color, color.replace("_", " "))
         return Legend(title, self.unit, low, high, self.highest > high * (1 + 1e-9))
 
 
-def make_look(
+def make_view(
     frames: Iterable[Frame],
     *,
     size: tuple[int, int] = (1280, 720),
@@ -288,11 +288,11 @@ def make_look(
     fluid: str = "points",
     contact_forces: bool = False,
     joints: bool = False,
-) -> Look:
-    """Choose camera and value range so that they suit all of `frames`.
+) -> View:
+    """Choose camera and value range for a sequence of frames.
 
     Args:
-        frames: The frames of the sequence; they are looked at once, one by one.
+        frames: The frames of the sequence; each is read once, in order.
         size: Width and height in pixels.
         color: Name of a field, or "plain"; by default "von_mises". Bodies without that field are plain.
         camera: A camera or options for one (see `Camera.of`); by default fitted to the frames.
@@ -311,21 +311,21 @@ def make_look(
     width, height = (int(side) for side in size)
     if not (16 <= width <= 16384 and 16 <= height <= 16384):
         raise InputError(f"a picture must be from 16 to 16384 pixels wide and high, not {width} x {height}")
-    survey = _Survey()
+    extent = _SequenceExtent()
     shown = color or DEFAULT_COLOR
     for number, frame in enumerate(frames):
         if number == 0:
             check_color(frame, color)
         for body in frame:
-            survey.add(body.dressed(shown), frame.index, shown)
+            extent.add(body.dressed(shown), frame.index, shown)
         if joints and len(frame.joints):
-            survey.outer = _outermost(np.vstack([survey.outer, frame.joints.reshape(-1, 3)]))
-    outer = survey.outer if len(survey.outer) else np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])
-    look = Look(
+            extent.outer = _extreme_points(np.vstack([extent.outer, frame.joints.reshape(-1, 3)]))
+    outer = extent.outer if len(extent.outer) else np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])
+    view = View(
         size=(width, height),
         camera=Camera.of(camera, outer, (width, height)),
         color=shown,
-        legend=survey.legend(shown, value_range),
+        legend=extent.legend(shown, value_range),
         low=tuple(outer.min(axis=0)),
         high=tuple(outer.max(axis=0)),
         show_time=show_time,
@@ -333,8 +333,8 @@ def make_look(
         joints=joints,
     )
     if contact_forces:
-        look = replace(look, arrow_scale=force_scale([*survey.forces.values()], look.radius))
-    return look
+        view = replace(view, arrow_scale=force_scale([*extent.forces.values()], view.radius))
+    return view
 
 
 def _range_top(value: float) -> float:
@@ -345,46 +345,50 @@ def _range_top(value: float) -> float:
 
 
 def compose(
-    frame: Frame, look: Look, surfaces: dict[str, tuple[Any, SmoothSurface]] | None = None
+    frame: Frame, view: View, surfaces: dict[str, tuple[Any, SmoothSurface]] | None = None
 ) -> Composition:
-    """Turn a frame into shapes.
+    """Prepare a frame for drawing.
 
     Args:
         frame: The frame.
-        look: Camera, colours and ranges.
-        surfaces: Surfaces of earlier frames by body; filled and used again while the triangles stay the same.
+        view: Camera, colours and ranges.
+        surfaces: Cache of surfaces by body; reused while the triangles stay the same.
     """
     surfaces = {} if surfaces is None else surfaces
-    shapes, clouds, fogs = [], [], []
+    shapes, clouds, smoke_volumes = [], [], []
     for number, found in enumerate(frame):
-        body = found.dressed(look.color)
-        if look.fluid == "surface":
-            body = surfaced(body)
-        fog = shown_fog(body, look.color)
-        if fog is not None:
-            smoke = np.asarray(fog.fields["smoke"].values, np.float32)
+        body = found.dressed(view.color)
+        if view.fluid == "surface":
+            body = with_fluid_surface(body)
+        smoke = visible_smoke(body, view.color)
+        if smoke is not None:
+            density = np.asarray(smoke.fields["smoke"].values, np.float32)
             color = srgb_to_linear(_SMOKE if body.color is None else body.color)
-            fogs.append(Fog(body.name, fog.origin, fog.spacing, smoke, color))
+            smoke_volumes.append(SmokeVolume(body.name, smoke.origin, smoke.spacing, density, color))
         elif body.point_radius is not None:
-            clouds.append(_cloud(body, number, look))
+            clouds.append(_cloud(body, number, view))
         elif len(body.triangles):
-            shapes.append(_body_shape(body, number, look, surfaces))
+            shapes.append(_body_shape(body, number, view, surfaces))
     grounds = []
     for collider in frame.colliders:
         if collider["kind"] == "plane":
-            grounds.append(_ground(collider, look))
+            grounds.append(_ground(collider, view))
         elif collider["kind"] == "sphere":
-            shapes.append(_sphere_shape(collider, look))
+            shapes.append(_sphere_shape(collider, view))
         elif collider["kind"] == "mesh":
-            shapes.append(_mesh_shape(collider, look))
-    if look.joints and len(frame.joints):
-        shapes.append(Shape("joints", *rods(frame.joints, _THIN * look.radius), srgb_to_linear(_ROD)))
-    arrows = arrow_lines(frame, look.arrow_scale, look.radius) if look.arrow_scale > 0.0 else None
-    return Composition(look, tuple(shapes), tuple(grounds), frame.time, tuple(clouds), tuple(fogs), arrows)
+            shapes.append(_mesh_shape(collider, view))
+    if view.joints and len(frame.joints):
+        shapes.append(
+            Shape("joints", *joint_rods(frame.joints, _ROD_RADIUS * view.radius), srgb_to_linear(_ROD_COLOR))
+        )
+    arrows = force_arrows(frame, view.arrow_scale, view.radius) if view.arrow_scale > 0.0 else None
+    return Composition(
+        view, tuple(shapes), tuple(grounds), frame.time, tuple(clouds), tuple(smoke_volumes), arrows
+    )
 
 
 def smooth_surface(body: BodyFrame, surfaces: dict[str, tuple[Any, SmoothSurface]]) -> SmoothSurface:
-    """Return the body's surface from `surfaces`, made anew only if its triangles changed."""
+    """Return the body's surface from the cache `surfaces`, rebuilt only if its triangles changed."""
     key, surface = surfaces.get(body.name, (None, None))
     if surface is None or key is None or not (key is body.triangles or np.array_equal(key, body.triangles)):
         crease = _LIQUID_CREASE if body.kind == "liquid" else CREASE
@@ -394,7 +398,7 @@ def smooth_surface(body: BodyFrame, surfaces: dict[str, tuple[Any, SmoothSurface
 
 
 def plain_color(body: BodyFrame, number: int) -> NDArray[np.float64]:
-    """Return the sRGB colour of a body that no field colours; `number` picks the palette's entry."""
+    """Return the sRGB colour of a body without a field; `number` selects the palette's entry."""
     return np.asarray(body.color if body.color is not None else PALETTE[number % len(PALETTE)], dtype=float)
 
 
@@ -405,25 +409,25 @@ def body_colors(body: BodyFrame, number: int, color: str, legend: Legend | None)
     return map_colors(body.scalars(color), legend.low, legend.high)
 
 
-def _on_scale(body: BodyFrame, look: Look) -> NDArray[np.float64] | None:
-    """Return the nodes' values as parts of the range, or None for a body that keeps its own colour."""
-    if look.legend is None or look.color not in body.fields:
+def _normalized_values(body: BodyFrame, view: View) -> NDArray[np.float64] | None:
+    """Return the nodal values from 0 to 1 over the range, or None for a body with a plain colour."""
+    if view.legend is None or view.color not in body.fields:
         return None
-    low, high = look.legend.low, look.legend.high
-    return np.clip((body.scalars(look.color) - low) / (high - low), 0.0, 1.0)
+    low, high = view.legend.low, view.legend.high
+    return np.clip((body.scalars(view.color) - low) / (high - low), 0.0, 1.0)
 
 
-def _cloud(body: BodyFrame, number: int, look: Look) -> Cloud:
+def _cloud(body: BodyFrame, number: int, view: View) -> Cloud:
     assert body.point_radius is not None
     positions = np.asarray(body.positions, dtype=float)
     color = srgb_to_linear(plain_color(body, number))
-    return Cloud(body.name, positions, body.point_radius, color, _on_scale(body, look))
+    return Cloud(body.name, positions, body.point_radius, color, _normalized_values(body, view))
 
 
-def _body_shape(body: BodyFrame, number: int, look: Look, surfaces: dict) -> Shape:
+def _body_shape(body: BodyFrame, number: int, view: View, surfaces: dict) -> Shape:
     surface = smooth_surface(body, surfaces)
     positions = np.asarray(body.positions, dtype=float)
-    values = _on_scale(body, look)
+    values = _normalized_values(body, view)
     if values is not None:
         values = values[surface.nodes]
     return Shape(
@@ -437,29 +441,32 @@ def _body_shape(body: BodyFrame, number: int, look: Look, surfaces: dict) -> Sha
 
 
 def _pose(collider: Mapping[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return turn and shift of a collider; both are none for one that does not move."""
+    """Return rotation and translation of a collider; the identity for one that does not move."""
     pose = np.asarray(collider.get("pose", np.eye(3, 4)), dtype=float)
     return pose[:, :3], pose[:, 3]
 
 
-def _mesh_shape(collider: Mapping[str, Any], look: Look) -> Shape:
-    """Return the triangles of a collider; of one around everything only those that face the camera."""
-    turn, shift = _pose(collider)
+def _mesh_shape(collider: Mapping[str, Any], view: View) -> Shape:
+    """Return the triangles of a collider; of an enclosing one only those that face the camera."""
+    rotation, translation = _pose(collider)
     rest, triangles = np.asarray(collider["points"], dtype=float), np.asarray(collider["triangles"])
     surface = SmoothSurface(rest, triangles, crease=35.0)
-    points = rest @ turn.T + shift
+    points = rest @ rotation.T + translation
     shown = surface.triangles
     if collider.get("inside"):
         a, b, c = (points[surface.nodes[shown[:, i]]] for i in range(3))
-        towards = np.einsum("ij,ij->i", np.cross(b - a, c - a), np.array(look.camera.position) - a) > 0
+        towards = np.einsum("ij,ij->i", np.cross(b - a, c - a), np.array(view.camera.position) - a) > 0
         shown = np.ascontiguousarray(shown[towards])
     return Shape("mesh", points[surface.nodes], surface.normals(points), shown, srgb_to_linear(_NEUTRAL))
 
 
-def _sphere_shape(collider: Mapping[str, Any], look: Look) -> Shape:
-    """Return a globe of triangles; of a sphere around everything only the far side."""
-    turn, shift = _pose(collider)
-    center, radius = turn @ np.asarray(collider["center"], dtype=float) + shift, float(collider["radius"])
+def _sphere_shape(collider: Mapping[str, Any], view: View) -> Shape:
+    """Return a triangulated sphere; of an enclosing one only the far side."""
+    rotation, translation = _pose(collider)
+    center, radius = (
+        rotation @ np.asarray(collider["center"], dtype=float) + translation,
+        float(collider["radius"]),
+    )
     rows, columns = 48, 96
     tilt = np.linspace(0, np.pi, rows + 1)[:, None]
     turn = np.linspace(0, 2 * np.pi, columns, endpoint=False)[None]
@@ -476,24 +483,24 @@ def _sphere_shape(collider: Mapping[str, Any], look: Look) -> Shape:
     points = center + radius * normals
     if collider.get("inside"):
         middle = points[triangles].mean(axis=1)
-        away = np.einsum("ij,ij->i", middle - center, middle - np.array(look.camera.position)) > 0
+        away = np.einsum("ij,ij->i", middle - center, middle - np.array(view.camera.position)) > 0
         triangles, normals = triangles[away][:, ::-1], -normals
     return Shape("sphere", points, normals, np.ascontiguousarray(triangles), srgb_to_linear(_NEUTRAL))
 
 
-def _ground(collider: Mapping[str, Any], look: Look) -> Ground:
-    turn, shift = _pose(collider)
-    point = turn @ np.asarray(collider["point"], dtype=float) + shift
-    normal = turn @ np.asarray(collider["normal"], dtype=float)
+def _ground(collider: Mapping[str, Any], view: View) -> Ground:
+    rotation, translation = _pose(collider)
+    point = rotation @ np.asarray(collider["point"], dtype=float) + translation
+    normal = rotation @ np.asarray(collider["normal"], dtype=float)
     normal = normal / np.linalg.norm(normal)
-    # a hair lower than it is, so that what lies flat on it, and a little in it, is seen
-    point = point - 2e-3 * look.radius * normal
-    foot = look.center - np.dot(look.center - point, normal) * normal
-    height = abs(float(np.dot(look.center - point, normal)))
+    # slightly lower than it is, so that bodies that rest on it or slightly penetrate it stay visible
+    point = point - 2e-3 * view.radius * normal
+    foot = view.center - np.dot(view.center - point, normal) * normal
+    height = abs(float(np.dot(view.center - point, normal)))
     return Ground(
         point=tuple(point),
         normal=tuple(normal),
         center=tuple(foot),
-        fade=5.0 * look.radius + 2.0 * height,
-        spacing=nice(0.45 * look.radius, up=False),
+        fade=5.0 * view.radius + 2.0 * height,
+        spacing=round_nice(0.45 * view.radius, up=False),
     )

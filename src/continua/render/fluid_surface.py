@@ -1,4 +1,4 @@
-"""Particles of a fluid as a body with a surface, for pictures and files that know triangles only."""
+"""Fluid particles as a body with a reconstructed surface, for pictures and files that need triangles."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from scipy.spatial import cKDTree
 from continua.frames import BodyFields, BodyFrame, Field
 from continua.sph.surface_reconstruction import reconstruct_surface
 
-__all__ = ["surfaced"]
+__all__ = ["with_fluid_surface"]
 
-_NEAREST = 4  # particles whose values a point of the surface takes, weighted by nearness
+_NEAREST = 4  # particles that a surface point interpolates, weighted by inverse distance
 
 
-def surfaced(body: BodyFrame) -> BodyFrame:
+def with_fluid_surface(body: BodyFrame) -> BodyFrame:
     """Return the body with a surface: itself if it has one, else one reconstructed around its particles.
 
-    The fields at hand are carried over from the particles nearest to each point of the surface.
+    Fields are interpolated from the particles nearest to each surface point.
 
     Raises:
         MissingExtraError: The body is a fluid and pysplashsurf is not installed.
@@ -26,14 +26,14 @@ def surfaced(body: BodyFrame) -> BodyFrame:
     mesh = reconstruct_surface(body.positions, body.point_radius)
     points = np.asarray(mesh.points)
     near = min(_NEAREST, len(body.positions))
-    distances, who = cKDTree(body.positions).query(points, k=near)
-    distances, who = distances.reshape(len(points), near), who.reshape(len(points), near)
+    distances, neighbours = cKDTree(body.positions).query(points, k=near)
+    distances, neighbours = distances.reshape(len(points), near), neighbours.reshape(len(points), near)
     weights = 1.0 / np.maximum(distances, 1e-3 * body.point_radius)
     weights /= weights.sum(axis=1, keepdims=True)
     fields = {}
     for name in body.fields:
         field = body.fields[name]
-        values = np.asarray(field.values, dtype=np.float64)[who]
+        values = np.asarray(field.values, dtype=np.float64)[neighbours]
         fields[name] = Field(np.einsum("ij,ij...->i...", weights, values).astype(np.float32), field.unit)
     return BodyFrame(
         name=body.name,

@@ -1,8 +1,8 @@
-"""Surfaces of equal value inside deforming tetrahedra.
+"""Isosurfaces in deforming tetrahedra (marching tetrahedra).
 
-A field that is linear in each tetrahedron crosses a value along a triangle or a quadrangle, whatever the shape that the
-tetrahedra have got to (Georgii 2007 draws the same surface without geometry). Nothing has to be sorted or rebuilt when
-the body moves: only where the nodes are and what values they have counts.
+A field that is linear in each tetrahedron has a planar isosurface there, a triangle or a quadrilateral, whatever the
+deformation (Georgii 2007 draws the same surface without geometry). Nothing has to be sorted or rebuilt when the body
+moves: the surface depends only on nodal positions and values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _EDGES = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
 
 
 def _triangles_of_case(above: int) -> list[tuple[int, int, int]]:
-    """Return triangles of edges that part the corners in the bits of `above` from the others, normals upwards."""
+    """Return triangles of edge numbers that separate the corners in the bits of `above`, normals upwards."""
     high = [corner for corner in range(4) if above >> corner & 1]
     low = [corner for corner in range(4) if not above >> corner & 1]
     edge = {frozenset(pair): number for number, pair in enumerate(_EDGES.tolist())}
@@ -34,12 +34,12 @@ def _triangles_of_case(above: int) -> list[tuple[int, int, int]]:
         i, j, k = (edge[frozenset((one, other))] for other in rest)
         found = [(i, j, k)]
     upwards = corners[high].mean(axis=0) - corners[low].mean(axis=0)
-    middles = corners[_EDGES].mean(axis=1)
-    turned = []
+    midpoints = corners[_EDGES].mean(axis=1)
+    oriented = []
     for i, j, k in found:
-        normal = np.cross(middles[j] - middles[i], middles[k] - middles[i])
-        turned.append((i, j, k) if normal @ upwards > 0.0 else (i, k, j))
-    return turned
+        normal = np.cross(midpoints[j] - midpoints[i], midpoints[k] - midpoints[i])
+        oriented.append((i, j, k) if normal @ upwards > 0.0 else (i, k, j))
+    return oriented
 
 
 _CASES = [_triangles_of_case(above) for above in range(16)]
@@ -58,13 +58,13 @@ def tets_of(body: BodyFrame) -> NDArray[np.int32]:
 def iso_surface(
     positions: NDArray[np.float64], tets: NDArray[np.integer], values: NDArray[np.float64], level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return points [p, 3] and triangles [k, 3] where the values at the nodes cross a level; normals point upwards.
+    """Return points [p, 3] and triangles [k, 3] of an isosurface; normals point to higher values.
 
     Args:
-        positions: Where the nodes are [m], shape [n, 3].
+        positions: Nodal positions [m], shape [n, 3].
         tets: Positively oriented tetrahedra, shape [m, 4].
-        values: One number a node, shape [n].
-        level: The value of the surface.
+        values: Nodal values, shape [n].
+        level: The isovalue.
     """
     above = values[tets] > level
     case = above @ np.array([1, 2, 4, 8])

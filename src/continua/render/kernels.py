@@ -1,4 +1,4 @@
-"""Compiled parts of the software renderer: depth maps, light, and drawing triangles band by band.
+"""Kernels of the software renderer: depth maps, lighting, and rasterisation in bands of rows.
 
 Every pixel is written by one loop in a fixed order, so that a picture does not depend on the number of
 threads.
@@ -14,9 +14,9 @@ from continua.numerics.kernel import inline, kernel
 __all__ = ["depth_maps", "draw", "setup_triangles", "sky_light"]
 
 BAND = 16  # rows that one task draws
-_ROUNDING = 1e-9  # part of a triangle by which rounding may put a place outside
-_FRONT = 1e-5  # part of the depth by which faces towards the eye come before others
-_DONE = -1000000  # marks a place of a pixel that is shaded already
+_ROUNDING = 1e-9  # barycentric tolerance for round-off at edges
+_FRONT = 1e-5  # relative depth by which front faces win over coincident back faces
+_DONE = -1000000  # marks a sample that is already shaded
 
 
 @kernel
@@ -63,17 +63,17 @@ def depth_maps(points, triangles, axes, center, scale, maps):
         points: Vertices, shape [n, 3].
         triangles: Shape [k, 3].
         axes: Right, up and towards-the-light unit vectors of each map, shape [d, 3, 3].
-        center: The point in the middle of every map.
-        scale: Texels a metre.
-        maps: Result, shape [d, r, r]: how far towards the light the outermost surface is; -1e30 if none.
+        center: The centre of every map.
+        scale: Texels per metre.
+        maps: Result, shape [d, r, r]: coordinate towards the light of the outermost surface; -1e30 if none.
     """
     for d in prange(maps.shape[0]):
         _depth_map(points, triangles, axes[d], center, scale, maps[d])
 
 
 @inline
-def _lit(depth, axes, center, scale, x, y, z, bias):
-    """Return how much of the light of one map reaches a point: 0 to 1, smoothed between four texels."""
+def _visibility(depth, axes, center, scale, x, y, z, bias):
+    """Return the visibility of one light at a point: 0 to 1, interpolated between four texels."""
     size = depth.shape[0]
     x, y, z = x - center[0], y - center[1], z - center[2]
     u = (x * axes[0, 0] + y * axes[0, 1] + z * axes[0, 2]) * scale + 0.5 * size - 0.5
@@ -90,30 +90,30 @@ def _lit(depth, axes, center, scale, x, y, z, bias):
 
 @kernel
 def _sky_light_at(point, normal, axes, center, scale, maps, radiance, lift):
-    """Return the light of the sky at one point."""
+    """Return the sky light at one point."""
     nx, ny, nz = normal[0], normal[1], normal[2]
     x, y, z = point[0] + lift * nx, point[1] + lift * ny, point[2] + lift * nz
     total = 0.0
     for d in range(maps.shape[0]):
         cosine = nx * axes[d, 2, 0] + ny * axes[d, 2, 1] + nz * axes[d, 2, 2]
         if cosine > 0.0:
-            total += cosine * radiance[d] * _lit(maps[d], axes[d], center, scale, x, y, z, 0.5 * lift)
+            total += cosine * radiance[d] * _visibility(maps[d], axes[d], center, scale, x, y, z, 0.5 * lift)
     return total
 
 
 @kernel(parallel=True)
 def sky_light(points, normals, axes, center, scale, maps, radiance, lift, light):
-    """Gather the light of the sky at points: the mean over directions, each weighted by its cosine.
+    """Gather the sky light at points: the mean over directions, each weighted by its cosine.
 
     Args:
         points: Shape [n, 3].
         normals: Unit normals, shape [n, 3].
-        axes: As in `depth_maps`; row 2 of each points to that part of the sky.
+        axes: As in `depth_maps`; row 2 of each is the direction of that part of the sky.
         center: As in `depth_maps`.
         scale: As in `depth_maps`.
         maps: Depth maps, shape [d, r, r].
-        radiance: Brightness of each direction, shape [d].
-        lift: How far to step off the surface before looking [m].
+        radiance: Radiance of each direction, shape [d].
+        lift: Offset along the normal against self-shadowing [m].
         light: Result, shape [n].
     """
     for i in prange(points.shape[0]):
@@ -122,16 +122,16 @@ def sky_light(points, normals, axes, center, scale, maps, radiance, lift, light)
 
 @kernel
 def setup_triangles(clip, triangles, width, height, near, edges, boxes):
-    """Prepare triangles for drawing in homogeneous coordinates, so that none needs clipping.
+    """Set up triangles in homogeneous coordinates, so that none needs clipping.
 
     Args:
         clip: Pixel x and y times depth, and depth, of each vertex, shape [n, 3].
         triangles: Shape [k, 3].
         width: Of the picture.
         height: Of the picture.
-        near: Depth before which nothing is drawn.
+        near: Depth of the near plane.
         edges: Result, shape [k, 3, 3]: row i times (x, y, 1) is the weight of corner i over the depth.
-        boxes: Result, shape [k, 4]: first and last column, first and last row; empty if not seen.
+        boxes: Result, shape [k, 4]: first and last column, first and last row; empty if not visible.
     """
     for t in range(triangles.shape[0]):
         a, b, c = clip[triangles[t, 0]], clip[triangles[t, 1]], clip[triangles[t, 2]]
@@ -160,14 +160,14 @@ def setup_triangles(clip, triangles, width, height, near, edges, boxes):
 
 @kernel
 def _fill(first, last, dx, dy, near, edges, boxes, owner, inverse):
-    """Find the nearest triangle at one place inside each pixel of the rows `first` to `last` - 1."""
+    """Find the nearest triangle at one sample of each pixel in the rows `first` to `last` - 1."""
     limit = 1.0 / near
     for t in range(edges.shape[0]):
         y0, y1 = max(boxes[t, 2], first), min(boxes[t, 3], last - 1)
         if y0 > y1:
             continue
         e = edges[t]
-        # of faces in one place the one that looks at the eye is seen: a body may lie flat, its top on its bottom
+        # of coincident faces the front face is visible: a body may be flattened completely
         turn = e[0, 0] * (e[1, 1] * e[2, 2] - e[1, 2] * e[2, 1])
         turn -= e[0, 1] * (e[1, 0] * e[2, 2] - e[1, 2] * e[2, 0])
         turn += e[0, 2] * (e[1, 0] * e[2, 1] - e[1, 1] * e[2, 0])
@@ -179,7 +179,7 @@ def _fill(first, last, dx, dy, near, edges, boxes, owner, inverse):
                 wb = e[1, 0] * px + e[1, 1] * py + e[1, 2]
                 wc = e[2, 0] * px + e[2, 1] * py + e[2, 2]
                 w = wa + wb + wc
-                edge = -_ROUNDING * w  # a place on a common edge belongs to both triangles, never to none
+                edge = -_ROUNDING * w  # a sample on a common edge belongs to both triangles, never to none
                 if wa >= edge and wb >= edge and wc >= edge and inverse[y - first, x] < favour * w < limit:
                     inverse[y - first, x] = favour * w
                     owner[y - first, x] = t
@@ -187,22 +187,22 @@ def _fill(first, last, dx, dy, near, edges, boxes, owner, inverse):
 
 @inline
 def _over(plane, eye):
-    """Return how far the eye is above a plane, negative as `plane - eye` along the normal."""
+    """Return the signed distance `plane - eye` along the normal; negative if the eye is above the plane."""
     return (plane[3] - eye[0]) * plane[0] + (plane[4] - eye[1]) * plane[1] + (plane[5] - eye[2]) * plane[2]
 
 
 @kernel
-def _fill_planes(first, last, width, height, dx, dy, view, planes, owner, inverse):
-    """Put planes, numbered -2, -3, ..., where they are nearer than the triangles; seen from above only."""
-    eye, focal = view[0:3], view[12]
+def _fill_planes(first, last, width, height, dx, dy, camera, planes, owner, inverse):
+    """Draw planes, numbered -2, -3, ..., where they are nearer than the triangles; visible from above only."""
+    eye, focal = camera[0:3], camera[12]
     for p in range(planes.shape[0]):
         plane = planes[p]
         over = _over(plane, eye)
         if over >= 0.0:
             continue
-        ahead = plane[0] * view[9] + plane[1] * view[10] + plane[2] * view[11]
-        right = (plane[0] * view[3] + plane[1] * view[4] + plane[2] * view[5]) / focal
-        up = (plane[0] * view[6] + plane[1] * view[7] + plane[2] * view[8]) / focal
+        ahead = plane[0] * camera[9] + plane[1] * camera[10] + plane[2] * camera[11]
+        right = (plane[0] * camera[3] + plane[1] * camera[4] + plane[2] * camera[5]) / focal
+        up = (plane[0] * camera[6] + plane[1] * camera[7] + plane[2] * camera[8]) / focal
         for y in range(first, last):
             row = ahead + (0.5 * height - y - dy) * up
             for x in range(width):
@@ -220,21 +220,21 @@ def _smoothstep(low, high, value):
 
 @inline
 def _shadow(maps, axes, center, scale, x, y, z, bias):
-    """Return the mean light of all places on the lamp; the outermost four settle most points."""
+    """Return the mean visibility of all points on the lamp; the outermost four decide most cases."""
     count = maps.shape[0]
     total = 0.0
     for d in range(count - 4, count):
-        total += _lit(maps[d], axes[d], center, scale, x, y, z, bias)
+        total += _visibility(maps[d], axes[d], center, scale, x, y, z, bias)
     if total == 0.0 or total == 4.0:
         return 0.25 * total
     for d in range(count - 4):
-        total += _lit(maps[d], axes[d], center, scale, x, y, z, bias)
+        total += _visibility(maps[d], axes[d], center, scale, x, y, z, bias)
     return total / count
 
 
 @inline
 def _line(value, spacing, blur):
-    """Return how much a grid line covers a place `value`, filtered over the width `blur` of a pixel."""
+    """Return the coverage of a grid line at `value`, filtered over the width `blur` of a pixel."""
     half = 0.006 * spacing
     off = abs(value - spacing * np.floor(value / spacing + 0.5))
     width = max(blur, half)
@@ -243,7 +243,7 @@ def _line(value, spacing, blur):
 
 @kernel
 def _ground_color(plane, table, lamp, eye, ray, focal, lift, axes, center, scale, maps, color):
-    """Darken `color`, the backdrop, by a plane: grid, sky light and shadow near the bodies only."""
+    """Darken `color`, the background, by a plane: grid, sky light and shadow near the bodies only."""
     facing = ray[0] * plane[0] + ray[1] * plane[1] + ray[2] * plane[2]
     depth = _over(plane, eye) / facing
     hx, hy, hz = eye[0] + depth * ray[0], eye[1] + depth * ray[1], eye[2] + depth * ray[2]
@@ -275,7 +275,7 @@ def _surface_color(
     t, px, py, eye, ray, lamp, lift, positions, normals, colors, values, ramp, light, triangles, edges,
     axes, center, scale, maps, color,
 ):  # fmt: skip
-    """Shade one place of one triangle: sky light, lamp with soft shadow, a faint gloss."""
+    """Shade one sample of one triangle: sky light, lamp with soft shadow, a faint specular highlight."""
     e = edges[t]
     wa = e[0, 0] * px + e[0, 1] * py + e[0, 2]
     wb = e[1, 0] * px + e[1, 1] * py + e[1, 2]
@@ -329,14 +329,14 @@ def _srgb_byte(light):
 
 @kernel
 def _draw_band(
-    band, view, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
-    axes, center, scale, maps, planes, tables, backdrop, picture,
+    band, camera, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
+    axes, center, scale, maps, planes, tables, background, picture,
 ):  # fmt: skip
     """Draw some rows of the picture."""
     height, width = picture.shape[0], picture.shape[1]
     samples = offsets.shape[0]
-    focal, near, lift = view[12], view[13], view[14]
-    eye = view[0:3]
+    focal, near, lift = camera[12], camera[13], camera[14]
+    eye = camera[0:3]
     first, last = band * BAND, min((band + 1) * BAND, height)
     owner = np.empty((samples, BAND, width), np.int32)
     inverse = np.empty((BAND, width))
@@ -346,7 +346,7 @@ def _draw_band(
         inverse[:] = 0.0
         _fill(first, last, offsets[s, 0], offsets[s, 1], near, edges, boxes, owner[s], inverse)
         _fill_planes(
-            first, last, width, height, offsets[s, 0], offsets[s, 1], view, planes, owner[s], inverse
+            first, last, width, height, offsets[s, 0], offsets[s, 1], camera, planes, owner[s], inverse
         )
     for y in range(first, last):
         for x in range(width):
@@ -362,12 +362,12 @@ def _draw_band(
                         count += 1
                         dx += offsets[other, 0]
                         dy += offsets[other, 1]
-                # The mean of places inside a triangle is inside it.
+                # The mean of samples inside a triangle is inside it.
                 px, py = x + dx / count, y + dy / count
                 rx, ry = (px - 0.5 * width) / focal, (0.5 * height - py) / focal
                 for c in range(3):
-                    ray[c] = view[9 + c] + rx * view[3 + c] + ry * view[6 + c]
-                    color[c] = backdrop[y, c]
+                    ray[c] = camera[9 + c] + rx * camera[3 + c] + ry * camera[6 + c]
+                    color[c] = background[y, c]
                 if t >= 0:
                     _surface_color(
                         t, px, py, eye, ray, lamp, lift, positions, normals, colors, values, ramp, light,
@@ -386,19 +386,19 @@ def _draw_band(
 
 @kernel(parallel=True)
 def draw(
-    view, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
-    axes, center, scale, maps, planes, tables, backdrop, picture,
+    camera, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
+    axes, center, scale, maps, planes, tables, background, picture,
 ):  # fmt: skip
-    """Draw everything. Each pixel is looked at in several places, and each thing found there shaded once.
+    """Draw everything. Each pixel has several samples, and each surface found there is shaded once.
 
     Args:
-        view: Eye, right, up and forward (3 each), focal length in pixels, near depth, lift off surfaces [m].
+        camera: Eye, right, up and forward (3 each), focal length in pixels, near depth, lift off surfaces [m].
         lamp: Unit vector to the lamp.
-        offsets: Places inside a pixel that are looked at, from 0 to 1, shape [s, 2].
+        offsets: Sample positions in a pixel, from 0 to 1, shape [s, 2].
         positions: Vertices, shape [n, 3].
         normals: Shape [n, 3].
         colors: Linear RGB, shape [n, 3].
-        values: Where vertices are on the colour map, from 0 to 1; -1 for those that keep their own colour.
+        values: Vertex values from 0 to 1 over the colour map; -1 for vertices with a plain colour.
         ramp: The colour map in linear RGB, shape [m, 3].
         light: Sky light at the vertices, shape [n].
         triangles: Shape [k, 3].
@@ -407,15 +407,15 @@ def draw(
         axes: Axes of the lamp's depth maps, shape [d, 3, 3].
         center: As in `depth_maps`.
         scale: As in `depth_maps`.
-        maps: Depth maps of places on the lamp, the outermost last, shape [d, r, r].
+        maps: Depth maps of points on the lamp, the outermost last, shape [d, r, r].
         planes: For each ground: normal, centre, two axes (3 each), fade, half width of its table, grid
             spacing, grid offsets, shape [p, 17].
         tables: Sky light on each ground around its centre, shape [p, g, g].
-        backdrop: Linear RGB of each row without anything in it, shape [height, 3].
+        background: Linear RGB of each background row, shape [height, 3].
         picture: Result, sRGB bytes, shape [height, width, 3].
     """
     for band in prange((picture.shape[0] + BAND - 1) // BAND):
         _draw_band(
-            band, view, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
-            axes, center, scale, maps, planes, tables, backdrop, picture,
+            band, camera, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
+            axes, center, scale, maps, planes, tables, background, picture,
         )  # fmt: skip

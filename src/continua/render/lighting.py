@@ -1,8 +1,8 @@
-"""The light of a composition, gathered once for whichever back end draws it.
+"""The lighting of a composition, computed once for every back end.
 
 Sky light is gathered at the vertices from depth maps in many directions, which darkens corners and contact
-places the way daylight does. The lamp is a disc, sampled at many places, so that shadows are sharp where
-things touch and soften with the distance.
+areas (ambient occlusion). The lamp is a disc sampled at many points, so that shadows are sharp near contacts
+and soften with distance.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from scipy.ndimage import gaussian_filter
 
 from continua.render import kernels
 from continua.render.colors import srgb_to_linear
-from continua.render.composition import Composition, Ground, spiral
+from continua.render.composition import Composition, Ground, fibonacci_sphere
 
-__all__ = ["Lighting", "backdrop", "lamp_direction", "light_up"]
+__all__ = ["Lighting", "background", "compute_lighting", "lamp_direction"]
 
 _TOP, _BOTTOM = (0.975, 0.98, 0.988), (0.885, 0.90, 0.92)
 _SKY_MAPS, _SKY_SIZE = 64, 224
 _LAMPS, _LAMP_SIZE = 24, 448
-_TABLE = 160  # cells a side of a ground's table of sky light
+_TABLE = 160  # cells per side of a ground's table of sky light
 
 
 @dataclass(frozen=True, slots=True)
 class Lighting:
-    """All shapes of a composition in one set of arrays, with the light on them.
+    """All shapes of a composition in one set of arrays, with their lighting.
 
     Attributes:
         positions: Vertices of all shapes [m], shape [n, 3].
         normals: Shape [n, 3].
         colors: Linear RGB, shape [n, 3].
-        values: Where the vertices are on the colour map, from 0 to 1; -1 if they keep their own colour.
+        values: Vertex values from 0 to 1 over the colour map; -1 for vertices with a plain colour.
         triangles: Shape [k, 3].
-        sky: Light of the sky at the vertices, 1 for an open place that faces up, shape [n].
-        center: Middle of the depth maps [m].
+        sky: Sky light at the vertices, 1 for an unoccluded point that faces up, shape [n].
+        center: Centre of the depth maps [m].
         lamp: Unit vector to the lamp.
         axes: Axes of the lamp's depth maps, shape [d, 3, 3].
-        scale: Texels a metre of these maps.
+        scale: Texels per metre of these maps.
         maps: The lamp's depth maps, shape [d, r, r].
-        planes: One row of numbers for each ground, as `kernels.draw` takes them, shape [p, 17].
-        tables: Sky light on each ground around its centre, 1 in the open, shape [p, g, g].
+        planes: One row per ground, as passed to `kernels.draw`, shape [p, 17].
+        tables: Sky light on each ground around its centre, 1 if unoccluded, shape [p, g, g].
     """
 
     positions: NDArray[np.float64]
@@ -60,15 +60,15 @@ class Lighting:
     tables: NDArray[np.float64]
 
 
-def backdrop(height: int) -> NDArray[np.float64]:
-    """Return the background's linear RGB, row by row from the top, shape [height, 3]."""
+def background(height: int) -> NDArray[np.float64]:
+    """Return the linear RGB of each row of the background, from the top, shape [height, 3]."""
     part = ((np.arange(height) + 0.5) / height)[:, None]
     return srgb_to_linear(np.array(_TOP) * (1 - part) + np.array(_BOTTOM) * part)
 
 
 def lamp_direction(composition: Composition) -> NDArray[np.float64]:
-    """Return the unit vector to the lamp: above, to the left of the camera, a little before the scene."""
-    right, _, forward = composition.look.camera.axes
+    """Return the unit vector to the lamp: above, to the left of the camera, slightly in front of the scene."""
+    right, _, forward = composition.view.camera.axes
     up = np.array([0.0, 1.0, 0.0])
     level = forward - np.dot(forward, up) * up
     level /= max(float(np.linalg.norm(level)), 1e-9)
@@ -85,7 +85,7 @@ def _axes_towards(directions: NDArray) -> NDArray[np.float64]:
 
 
 def _lamp_disc(lamp: NDArray, count: int, width: float) -> NDArray[np.float64]:
-    """Return directions to places on a round lamp of half-angle `width` [rad], shape [count, 3]."""
+    """Return directions to points on a disc lamp of half-angle `width` [rad], shape [count, 3]."""
     right, up, _ = _axes_towards(lamp[None])[0]
     radius = width * np.sqrt((np.arange(count) + 0.5) / count)
     turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
@@ -94,18 +94,18 @@ def _lamp_disc(lamp: NDArray, count: int, width: float) -> NDArray[np.float64]:
 
 
 def _ground_row(ground: Ground, half: float) -> NDArray[np.float64]:
-    """Return the numbers of one plane as `kernels.draw` takes them."""
+    """Return the row of one plane as passed to `kernels.draw`."""
     normal = np.array(ground.normal)
     across, along, _ = _axes_towards(normal[None])[0]
     center = np.array(ground.center)
-    # The grid's lines pass through the origin of the scene, not through the centre of what is drawn.
+    # The grid lines pass through the origin of the scene, not through the centre of the picture.
     shift = [np.dot(center, across), np.dot(center, along)]
     return np.array([*normal, *center, *across, *along, ground.fade, half, ground.spacing, *shift])
 
 
-def light_up(composition: Composition) -> Lighting:
-    """Gather the light on everything in a composition."""
-    look, shapes = composition.look, composition.shapes
+def compute_lighting(composition: Composition) -> Lighting:
+    """Compute the lighting of all shapes and grounds of a composition."""
+    view, shapes = composition.view, composition.shapes
     counts = np.cumsum([0, *(len(shape.positions) for shape in shapes)])
 
     def joined(parts: list[NDArray], dtype: type) -> NDArray:
@@ -120,8 +120,8 @@ def light_up(composition: Composition) -> Lighting:
             values[start : start + len(shape.values)] = shape.values
     triangles = joined([shape.triangles + n for shape, n in zip(shapes, counts)], np.int32)
 
-    # All depth maps cover what moves in the whole run, so that the light does not swim from frame to frame.
-    center, radius = look.center, look.radius
+    # All depth maps cover the bounds of the whole run, so that the light does not flicker between frames.
+    center, radius = view.center, view.radius
     if len(positions):
         radius = max(radius, float(np.linalg.norm(positions - center, axis=1).max()))
     radius *= 1.02
@@ -144,8 +144,8 @@ def light_up(composition: Composition) -> Lighting:
 
 
 def _sky(positions: NDArray, triangles: NDArray, center: NDArray, radius: float) -> tuple:
-    """Return what `kernels.sky_light` needs: axes, centre, scale, maps, radiance and lift."""
-    directions = spiral(_SKY_MAPS)
+    """Return arguments of `kernels.sky_light`: axes, centre, scale, maps, radiance and offset."""
+    directions = fibonacci_sphere(_SKY_MAPS)
     axes = _axes_towards(directions)
     radiance = 0.66 + 0.34 * directions[:, 1]
     radiance /= float(np.sum(radiance * np.maximum(directions[:, 1], 0.0)))
@@ -156,7 +156,7 @@ def _sky(positions: NDArray, triangles: NDArray, center: NDArray, radius: float)
 
 
 def _ground_table(row: NDArray, sky: tuple) -> NDArray[np.float64]:
-    """Return the sky light on a plane around its centre, 1 in the open."""
+    """Return the sky light on a plane around its centre, 1 if unoccluded."""
     place = np.linspace(-row[13], row[13], _TABLE)
     spots = row[3:6] + place[:, None, None] * row[6:9] + place[None, :, None] * row[9:12]
     normals = np.broadcast_to(row[0:3], (_TABLE * _TABLE, 3)).copy()
@@ -164,5 +164,5 @@ def _ground_table(row: NDArray, sky: tuple) -> NDArray[np.float64]:
     kernels.sky_light(spots.reshape(-1, 3), normals, *sky, table)
     axes, radiance = sky[0], sky[4]
     table /= max(float(np.sum(radiance * np.maximum(axes[:, 2] @ row[0:3], 0.0))), 1e-9)
-    # The blur melts the single directions into one sky.
+    # The blur hides the discrete directions.
     return gaussian_filter(table.reshape(_TABLE, _TABLE), 2.5, mode="nearest")

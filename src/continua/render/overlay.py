@@ -1,4 +1,4 @@
-"""What is written over a picture: the legend of the colours, a scale bar, forces, and the time."""
+"""2D overlay of a picture: colour legend, scale bar, contact forces, and time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from continua.render.arrows import draw_arrows
 from continua.render.colors import color_map
-from continua.render.composition import Composition, Legend, Look, nice
+from continua.render.composition import Composition, Legend, View, round_nice
 
 __all__ = ["annotate", "format_length", "scale_bar"]
 
@@ -25,7 +25,7 @@ def _font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 
 def _prefix(value: float) -> tuple[float, str]:
-    """Return the factor and the letter that give `value` one to three digits before the point."""
+    """Return the SI prefix that gives `value` one to three digits before the point: factor and letter."""
     for factor, letter in _PREFIXES:
         if abs(value) >= factor * (1 - 1e-9):
             return factor, letter
@@ -33,22 +33,22 @@ def _prefix(value: float) -> tuple[float, str]:
 
 
 def format_length(metres: float) -> str:
-    """Return a round length as people say it: "5 mm", "20 cm", "2 m"."""
+    """Return a round length in a common unit: "5 mm", "20 cm", "2 m"."""
     for factor, unit in ((1e3, "km"), (1.0, "m"), (1e-2, "cm"), (1e-3, "mm")):
         if metres >= factor * (1 - 1e-9):
             return f"{metres / factor:g} {unit}"
     return f"{metres * 1e6:g} µm"
 
 
-def scale_bar(look: Look) -> tuple[float, float]:
-    """Return a round length [m] and how many pixels it has at the distance of the camera's target."""
-    per_metre = look.camera.focal(look.size[1]) / look.camera.distance
-    length = nice(0.16 * look.size[0] / per_metre, up=False)
+def scale_bar(view: View) -> tuple[float, float]:
+    """Return a round length [m] and its pixels at the distance of the camera's target."""
+    per_metre = view.camera.focal(view.size[1]) / view.camera.distance
+    length = round_nice(0.16 * view.size[0] / per_metre, up=False)
     return length, length * per_metre
 
 
 def _ticks(low: float, high: float) -> list[str]:
-    """Return labels of evenly spaced values from `low` to `high`, as many as give the shortest numbers."""
+    """Return labels of evenly spaced values from `low` to `high`, with the count that gives the shortest ones."""
     choices = [[f"{low + (high - low) * i / n:.6g}" for i in range(n + 1)] for n in (4, 5, 3, 2)]
     return min(choices, key=lambda labels: max(map(len, labels)))
 
@@ -82,9 +82,9 @@ def _draw_legend(image: Image.Image, draw: ImageDraw.ImageDraw, legend: Legend, 
     draw.text((right, top - 20 * unit), f"{letter}{legend.unit}", _FAINT, _font(14 * unit), anchor="rm")
 
 
-def _draw_scale(draw: ImageDraw.ImageDraw, look: Look, unit: float) -> None:
-    length, pixels = scale_bar(look)
-    left, bottom = 36 * unit, look.size[1] - 34 * unit
+def _draw_scale(draw: ImageDraw.ImageDraw, view: View, unit: float) -> None:
+    length, pixels = scale_bar(view)
+    left, bottom = 36 * unit, view.size[1] - 34 * unit
     thick = max(round(2 * unit), 1)
     tick = 5 * unit
     draw.line((left, bottom, left + pixels, bottom), _INK, thick)
@@ -95,24 +95,24 @@ def _draw_scale(draw: ImageDraw.ImageDraw, look: Look, unit: float) -> None:
     )
 
 
-def force_key(look: Look) -> tuple[float, float]:
-    """Return a round force [N] and how many pixels its arrow has at the distance of the camera's target."""
-    per_newton = look.arrow_scale * look.camera.focal(look.size[1]) / look.camera.distance
-    force = nice(0.09 * look.size[0] / per_newton, up=False)
+def force_key(view: View) -> tuple[float, float]:
+    """Return a round force [N] and the pixels of its arrow at the distance of the camera's target."""
+    per_newton = view.arrow_scale * view.camera.focal(view.size[1]) / view.camera.distance
+    force = round_nice(0.09 * view.size[0] / per_newton, up=False)
     return force, force * per_newton
 
 
 def _draw_forces(
     image: Image.Image, draw: ImageDraw.ImageDraw, composition: Composition, unit: float
 ) -> None:
-    """Draw arrows of contact forces, the nearest last, and how long one is."""
-    look, arrows = composition.look, composition.arrows
+    """Draw arrows of contact forces, the nearest last, and their scale."""
+    view, arrows = composition.view, composition.arrows
     assert arrows is not None
-    seen = look.camera.project(arrows.reshape(-1, 3), look.size).reshape(-1, 2, 3)
-    ahead = seen[(seen[:, :, 2] > 1e-3 * look.camera.distance).all(axis=1)]
+    seen = view.camera.project(arrows.reshape(-1, 3), view.size).reshape(-1, 2, 3)
+    ahead = seen[(seen[:, :, 2] > 1e-3 * view.camera.distance).all(axis=1)]
     far_first = ahead[np.argsort(-ahead[:, 0, 2], kind="stable")]
-    force, pixels = force_key(look)
-    left, bottom = 36 * unit + scale_bar(look)[1] + 48 * unit, look.size[1] - 34 * unit
+    force, pixels = force_key(view)
+    left, bottom = 36 * unit + scale_bar(view)[1] + 48 * unit, view.size[1] - 34 * unit
     key = np.array([[[left, bottom], [left + pixels, bottom]]])
     draw_arrows(image, np.concatenate([far_first[:, :, :2], key]), unit)
     factor, letter = _prefix(force)
@@ -121,18 +121,18 @@ def _draw_forces(
 
 
 def annotate(picture: NDArray[np.uint8], composition: Composition) -> NDArray[np.uint8]:
-    """Return the picture with legend, scale bar and time written over it, shape [height, width, 3]."""
-    look = composition.look
+    """Return the picture with legend, scale bar and time drawn over it, shape [height, width, 3]."""
+    view = composition.view
     image = Image.fromarray(picture)
     draw = ImageDraw.Draw(image)
-    unit = min(look.size[1] / 720, look.size[0] / 960)
-    if look.legend is not None:
-        _draw_legend(image, draw, look.legend, unit)
+    unit = min(view.size[1] / 720, view.size[0] / 960)
+    if view.legend is not None:
+        _draw_legend(image, draw, view.legend, unit)
     if composition.arrows is not None:
         _draw_forces(image, draw, composition, unit)
     if composition.shapes:
-        _draw_scale(draw, look, unit)
-    if look.show_time:
-        spot = (look.size[0] - 30 * unit, look.size[1] - 34 * unit)
+        _draw_scale(draw, view, unit)
+    if view.show_time:
+        spot = (view.size[0] - 30 * unit, view.size[1] - 34 * unit)
         draw.text(spot, f"t = {composition.time:.2f} s", _FAINT, _font(15 * unit), anchor="rm")
     return np.asarray(image)

@@ -1,4 +1,4 @@
-"""One call from a frame to a picture, and what works on this machine."""
+"""Draw a frame in one call, and report which renderers work on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from continua.files import atomic_write
 from continua.frames import Frame
 from continua.render import raster
 from continua.render.camera import Camera
-from continua.render.composition import DEFAULT_COLOR, Composition, Look, compose, make_look
+from continua.render.composition import DEFAULT_COLOR, Composition, View, compose, make_view
 from continua.render.overlay import annotate
 from continua.render.surface import SmoothSurface
 
@@ -36,21 +36,21 @@ def _drawer(backend: str) -> Callable[[Composition], NDArray[np.uint8]]:
 
 
 class Painter:
-    """Draws the frames of one sequence with one look."""
+    """Draws the frames of one sequence with a fixed view."""
 
-    def __init__(self, look: Look, backend: str = "auto") -> None:
-        self.look = look
+    def __init__(self, view: View, backend: str = "auto") -> None:
+        self.view = view
         self._draw = _drawer(backend)
         self._surfaces: dict[str, tuple[Any, SmoothSurface]] = {}
 
     def paint(self, frame: Frame) -> NDArray[np.uint8]:
         """Return the picture of `frame`, sRGB bytes, shape [height, width, 3]."""
-        composition = compose(frame, self.look, self._surfaces)
+        composition = compose(frame, self.view, self._surfaces)
         return annotate(self._draw(composition), composition)
 
 
 def save_png(pixels: NDArray[np.uint8], path: str | os.PathLike[str]) -> None:
-    """Write sRGB bytes as a PNG file, aside and renamed."""
+    """Write sRGB bytes as a PNG file, atomically."""
     with atomic_write(path) as file:
         Image.fromarray(pixels).save(file, format="PNG", compress_level=6)
 
@@ -80,13 +80,13 @@ def picture(
             that field are plain.
         camera: A `Camera`, or a mapping with "position" and "target", or with "azimuth" and "elevation"
             [degrees]; by default a three-quarter view that shows all bodies.
-        backend: "raster" (software, always there), "pyvista" (needs the "render" extra), or "auto".
+        backend: "raster" (software, always available), "pyvista" (needs the "render" extra), or "auto".
         value_range: Lowest and highest value of the colour map in the field's SI unit.
         fluid: Draw fluids as "points", or as a "surface" (needs the "fluid" extra).
         contact_forces: Draw arrows of the contact forces on all bodies.
         joints: Draw rods from the joints of rigid bodies to the bodies' centres.
-        inside: "none", or what is drawn inside of soft bodies: see `inside_picture`.
-        levels: How many surfaces of equal value.
+        inside: "none", or how the interior of soft bodies is drawn: see `interior_picture`.
+        levels: Number of isosurfaces.
 
     Returns:
         sRGB bytes, shape [height, width, 3].
@@ -94,7 +94,7 @@ def picture(
     Raises:
         InputError: The field was asked for and no body has it, or another option cannot be used.
     """
-    look = make_look(
+    view = make_view(
         [frame],
         size=size,
         color=color if inside == "none" else color or DEFAULT_COLOR,
@@ -105,18 +105,18 @@ def picture(
         joints=joints,
     )
     if inside == "none":
-        pixels = Painter(look, backend).paint(frame)
+        pixels = Painter(view, backend).paint(frame)
     else:
-        from continua.render.inside import InsidePainter
+        from continua.render.interior import InteriorPainter
 
-        pixels = InsidePainter(look, inside, levels).paint(frame)
+        pixels = InteriorPainter(view, inside, levels).paint(frame)
     if path is not None:
         save_png(pixels, path)
     return pixels
 
 
 def renderer_report() -> dict[str, str]:
-    """Tell which renderers work here: for each "ok" with a remark, or why not."""
+    """Return for each renderer "ok" with details, or why it does not work."""
     report = {"raster": "ok (software, built in)"}
     try:
         from continua.render import pyvista_view

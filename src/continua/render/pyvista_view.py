@@ -1,4 +1,4 @@
-"""The same composition drawn through PyVista and VTK, off screen; needs the "render" extra."""
+"""Draws a composition with PyVista and VTK, off screen; needs the "render" extra."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from scipy.ndimage import map_coordinates
 from continua.errors import ContinuaError, MissingExtraError
 from continua.render.camera import Camera
 from continua.render.colors import color_map, linear_to_srgb
-from continua.render.composition import Cloud, Composition, Fog, Ground, Shape
-from continua.render.fog import loss_a_cell
-from continua.render.lighting import backdrop, light_up
+from continua.render.composition import Cloud, Composition, Ground, Shape, SmokeVolume
+from continua.render.lighting import background, compute_lighting
+from continua.render.smoke_volume import extinction_per_cell
 
-__all__ = ["add_bodies", "aim", "bytes_rgba", "draw", "import_pyvista", "probe", "quiet_vtk"]
+__all__ = ["add_bodies", "draw", "import_pyvista", "probe", "quiet_vtk", "rgba_bytes", "set_camera"]
 
 _PROBE = """
 import pyvista
@@ -41,10 +41,10 @@ def import_pyvista() -> Any:
 
 
 def probe() -> str:
-    """Draw a tiny picture in another process, because a broken graphics driver may end the process.
+    """Draw a tiny picture in another process, because a broken graphics driver may crash the process.
 
     Returns:
-        What VTK draws with.
+        The render window and version of VTK.
 
     Raises:
         MissingExtraError: PyVista is not installed.
@@ -71,7 +71,7 @@ def _add_shape(pyvista: Any, plotter: Any, shape: Shape, signed: bool) -> None:
     mesh.point_data.active_normals = shape.normals
     paint: dict[str, Any] = {"color": tuple(_bytes(shape.color) / 255)}
     if shape.values is not None:
-        table = pyvista.LookupTable(values=bytes_rgba(color_map(signed)), scalar_range=(0.0, 1.0))
+        table = pyvista.LookupTable(values=rgba_bytes(color_map(signed)), scalar_range=(0.0, 1.0))
         paint = {"scalars": shape.values, "cmap": table, "show_scalar_bar": False}
     finish = {"ambient": 0.42, "diffuse": 0.68, "specular": 0.12, "specular_power": 25}
     plotter.add_mesh(mesh, smooth_shading=True, **paint, **finish)
@@ -83,36 +83,36 @@ def _add_cloud(pyvista: Any, plotter: Any, cloud: Cloud) -> None:
     paint: dict[str, Any] = {"color": tuple(_bytes(cloud.color) / 255)}
     if cloud.values is not None:
         points["value"] = cloud.values
-        table = pyvista.LookupTable(values=bytes_rgba(color_map()), scalar_range=(0.0, 1.0))
+        table = pyvista.LookupTable(values=rgba_bytes(color_map()), scalar_range=(0.0, 1.0))
         paint = {"scalars": "value", "cmap": table, "show_scalar_bar": False}
     plotter.add_mesh(points.glyph(geom=ball, scale=False, orient=False), smooth_shading=True, **paint)
 
 
-def _add_fog(pyvista: Any, plotter: Any, fog: Fog) -> None:
-    """Add smoke as a volume that lets as much light through as that of the software renderer."""
-    top = float(fog.amounts.max())
+def _add_smoke(pyvista: Any, plotter: Any, smoke: SmokeVolume) -> None:
+    """Add smoke as a volume that transmits as much light as that of the software renderer."""
+    top = float(smoke.density.max())
     if top <= 0.0:
         return
-    middle = np.array(fog.origin) + 0.5 * fog.spacing
-    box = pyvista.ImageData(dimensions=fog.amounts.shape, spacing=(fog.spacing,) * 3, origin=middle)
-    box["amount"] = np.rint(255.0 / top * fog.amounts.clip(0.0)).astype(np.uint8).ravel(order="F")
-    table = np.tile(bytes_rgba(linear_to_srgb(fog.color)[None]), (256, 1))
-    table[:, 3] = np.rint(255.0 * -np.expm1(-loss_a_cell(fog) * top * np.linspace(0.0, 1.0, 256)))
+    first = np.array(smoke.origin) + 0.5 * smoke.spacing
+    box = pyvista.ImageData(dimensions=smoke.density.shape, spacing=(smoke.spacing,) * 3, origin=first)
+    box["density"] = np.rint(255.0 / top * smoke.density.clip(0.0)).astype(np.uint8).ravel(order="F")
+    table = np.tile(rgba_bytes(linear_to_srgb(smoke.color)[None]), (256, 1))
+    table[:, 3] = np.rint(255.0 * -np.expm1(-extinction_per_cell(smoke) * top * np.linspace(0.0, 1.0, 256)))
     volume = plotter.add_volume(
-        box, scalars="amount", clim=(0.0, 255.0), opacity_unit_distance=fog.spacing, show_scalar_bar=False,
+        box, scalars="density", clim=(0.0, 255.0), opacity_unit_distance=smoke.spacing, show_scalar_bar=False,
         cmap=pyvista.LookupTable(values=table, scalar_range=(0.0, 255.0)), mapper="fixed_point",
     )  # fmt: skip
     volume.mapper.SetAutoAdjustSampleDistances(False)  # else a sample every metre, whatever the box
-    volume.mapper.SetSampleDistance(0.5 * fog.spacing)
+    volume.mapper.SetSampleDistance(0.5 * smoke.spacing)
 
 
-def bytes_rgba(srgb: NDArray) -> NDArray[np.uint8]:
-    """Return sRGB colours from 0 to 1 as opaque bytes."""
+def rgba_bytes(srgb: NDArray) -> NDArray[np.uint8]:
+    """Return sRGB colours from 0 to 1 as opaque RGBA bytes."""
     return np.rint(255 * np.column_stack([srgb, np.ones(len(srgb))])).astype(np.uint8)
 
 
 def _add_ground(pyvista: Any, plotter: Any, ground: Ground, row: NDArray, table: NDArray) -> None:
-    """Add a disc that fades out, darker where the bodies keep the sky away, with the lines of a grid."""
+    """Add a disc with grid lines that fades out and is darker where bodies occlude the sky."""
     center, normal = np.array(ground.center), np.array(ground.normal)
     disc = pyvista.Disc(center=center, inner=0.0, outer=ground.fade, normal=normal, r_res=200, c_res=180)
     offset = np.asarray(disc.points) - center
@@ -132,14 +132,14 @@ def _add_ground(pyvista: Any, plotter: Any, ground: Ground, row: NDArray, table:
 
 
 def _fade(offset: NDArray, ground: Ground) -> NDArray[np.float64]:
-    """Return how much of the ground is left at places that far from its centre: 1 near, 0 far."""
+    """Return the opacity of the ground at offsets from its centre: 1 near, 0 far."""
     part = np.clip((np.linalg.norm(offset, axis=1) / ground.fade - 0.2) / 0.8, 0, 1)
     return 1 - part**2 * (3 - 2 * part)
 
 
 @contextmanager
 def quiet_vtk() -> Iterator[None]:
-    """Keep VTK from reporting each way to draw that it tried before it found one."""
+    """Silence VTK's messages about render windows that it tried and rejected."""
     from vtkmodules.vtkCommonCore import vtkLogger
 
     before = vtkLogger.GetCurrentVerbosityCutoff()
@@ -151,8 +151,8 @@ def quiet_vtk() -> Iterator[None]:
 
 
 def add_bodies(plotter: Any, composition: Composition, without: Container[str] = ()) -> None:
-    """Add all shapes, particles and smoke of a composition to a plotter, but those of bodies with these names."""
-    pyvista, legend = import_pyvista(), composition.look.legend
+    """Add the shapes, particles and smoke of a composition to a plotter, except bodies with the names in `without`."""
+    pyvista, legend = import_pyvista(), composition.view.legend
     signed = legend is not None and legend.signed
     for shape in composition.shapes:
         if shape.name not in without:
@@ -160,35 +160,35 @@ def add_bodies(plotter: Any, composition: Composition, without: Container[str] =
     for cloud in composition.clouds:
         if cloud.name not in without and len(cloud.positions):
             _add_cloud(pyvista, plotter, cloud)
-    for fog in composition.fogs:
-        _add_fog(pyvista, plotter, fog)
+    for smoke in composition.smoke_volumes:
+        _add_smoke(pyvista, plotter, smoke)
 
 
 def draw(composition: Composition) -> NDArray[np.uint8]:
     """Draw a composition without legend and text; returns sRGB bytes, shape [height, width, 3]."""
     pyvista = import_pyvista()
-    look, lit = composition.look, light_up(composition)
+    view, lit = composition.view, compute_lighting(composition)
     with quiet_vtk():
-        plotter = pyvista.Plotter(off_screen=True, window_size=look.size, lighting="none")
+        plotter = pyvista.Plotter(off_screen=True, window_size=view.size, lighting="none")
         try:
-            rows = _bytes(backdrop(2))
+            rows = _bytes(background(2))
             plotter.set_background(tuple(rows[1] / 255), top=tuple(rows[0] / 255))
             for ground, row, table in zip(composition.grounds, lit.planes, lit.tables):
-                if np.dot(np.subtract(look.camera.position, ground.point), ground.normal) > 0:
+                if np.dot(np.subtract(view.camera.position, ground.point), ground.normal) > 0:
                     _add_ground(pyvista, plotter, ground, row, table)
             add_bodies(plotter, composition)
-            lamp = look.center + 10 * look.radius * lit.lamp
-            plotter.add_light(pyvista.Light(position=lamp, focal_point=look.center, intensity=0.9))
+            lamp = view.center + 10 * view.radius * lit.lamp
+            plotter.add_light(pyvista.Light(position=lamp, focal_point=view.center, intensity=0.9))
             plotter.add_light(pyvista.Light(light_type="headlight", intensity=0.25))
-            aim(plotter, look.camera)
+            set_camera(plotter, view.camera)
             plotter.enable_anti_aliasing("ssaa")
             return np.ascontiguousarray(plotter.screenshot(return_img=True)[:, :, :3])
         finally:
             plotter.close()
 
 
-def aim(plotter: Any, camera: Camera) -> None:
-    """Put the camera of a plotter where `camera` is."""
+def set_camera(plotter: Any, camera: Camera) -> None:
+    """Set the camera of a plotter."""
     plotter.camera.position = camera.position
     plotter.camera.focal_point = camera.target
     plotter.camera.up = camera.up

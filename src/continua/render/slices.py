@@ -1,4 +1,4 @@
-"""Pictures of distance fields: slices through the middle, with lines of equal distance and the cells."""
+"""Pictures of distance fields: central slices with distance contours and octree cells."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _GAP = 12
 
 
 def draw_slices(field: DistanceField, size: int = 480) -> NDArray[np.uint8]:
-    """Draw three slices through the middle of a field's box side by side: across z, across x and across y.
+    """Draw three slices through the centre of a field's box side by side: normal to z, to x and to y.
 
-    Warm is inside, cold outside; the surface is black, lines of equal distance are dark, cells light.
+    Warm colours are inside, cold ones outside; the surface is black, contours are dark, cells light.
 
     Args:
         field: The field.
@@ -70,7 +70,7 @@ def _slice(field: DistanceField, across: int, right: int, up: int, step: float) 
 
 
 def _changes(numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell where a number differs from the one to the right or below."""
+    """Return where a number differs from the one to the right or below."""
     edges = np.zeros(numbers.shape, bool)
     edges[:, :-1] |= numbers[:, :-1] != numbers[:, 1:]
     edges[:-1] |= numbers[:-1] != numbers[1:]

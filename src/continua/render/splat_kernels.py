@@ -1,4 +1,4 @@
-"""Compiled drawing of particles as round spots."""
+"""Compiled sphere splatting of particles."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from continua.numerics import kernel
 
 
 @kernel(parallel=True)
-def scene_depths(edges, boxes, planes, view, width, height, fine, inverse):
-    """Find one over the depth of the nearest triangle or plane at every place of a picture `fine` times as fine."""
+def scene_depths(edges, boxes, planes, camera, width, height, fine, inverse):
+    """Compute the inverse depth of the nearest triangle or plane for `fine` x `fine` samples per pixel."""
     band = 16
     for number in prange((height * fine + band - 1) // band):
         first, last = number * band, min((number + 1) * band, height * fine)
@@ -34,10 +34,10 @@ def scene_depths(edges, boxes, planes, view, width, height, fine, inverse):
             over = 0.0
             ahead, right, up = 0.0, 0.0, 0.0
             for c in range(3):
-                over += (plane[3 + c] - view[c]) * plane[c]
-                ahead += plane[c] * view[9 + c]
-                right += plane[c] * view[3 + c] / view[12]
-                up += plane[c] * view[6 + c] / view[12]
+                over += (plane[3 + c] - camera[c]) * plane[c]
+                ahead += plane[c] * camera[9 + c]
+                right += plane[c] * camera[3 + c] / camera[12]
+                up += plane[c] * camera[6 + c] / camera[12]
             if over >= 0.0:
                 continue
             for y in range(first, last):
@@ -49,20 +49,20 @@ def scene_depths(edges, boxes, planes, view, width, height, fine, inverse):
 
 @kernel
 def splat(seen, radius, focal, near, width, height, fine, inverse, owner, across, upward):
-    """Put spheres where they are nearest.
+    """Splat spheres with a depth test.
 
     Args:
         seen: Positions to the right, up and ahead of the camera [m], shape [n, 3].
         radius: Of the spheres [m].
         focal: Focal length in pixels.
-        near: Depth before which nothing is drawn.
+        near: Depth of the near plane.
         width: Of the picture.
         height: Of the picture.
-        fine: Places a pixel along each axis.
-        inverse: One over the depth at each place, shape [height fine, width fine]; becomes that of spheres in front.
-        owner: Receives the number of the sphere, else stays.
-        across: Receives the normal's part to the right.
-        upward: Receives the normal's part up.
+        fine: Samples per pixel along each axis.
+        inverse: Inverse depth of each sample, shape [height fine, width fine]; updated by spheres in front.
+        owner: Receives the index of the visible sphere; unchanged elsewhere.
+        across: Receives the normal's component to the right.
+        upward: Receives the normal's upward component.
     """
     for i in range(seen.shape[0]):
         depth = seen[i, 2]

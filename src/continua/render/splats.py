@@ -1,4 +1,4 @@
-"""Particles drawn as round spots over a picture, darker in hollows."""
+"""Particles drawn as sphere splats over a picture, with screen-space ambient occlusion."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from scipy.ndimage import gaussian_filter
 
 from continua.render import splat_kernels
 from continua.render.colors import color_map, linear_to_srgb, srgb_to_linear
-from continua.render.composition import Cloud, Look
+from continua.render.composition import Cloud, View
 
 __all__ = ["draw_clouds"]
 
-_FINE = 2  # places a pixel along each axis
-_OVERLAP = 1.25  # spots are a little larger than particles, so that a body of fluid has no holes
+_FINE = 2  # samples per pixel along each axis
+_OVERLAP = 1.25  # splats are slightly larger than particles, so that a fluid has no holes
 
 
 def draw_clouds(
     picture: NDArray[np.uint8],
-    look: Look,
+    view: View,
     clouds: tuple[Cloud, ...],
     lamp: NDArray[np.float64],
-    hidden: tuple[NDArray, NDArray, NDArray, NDArray],
+    occluders: tuple[NDArray, NDArray, NDArray, NDArray],
 ) -> NDArray[np.uint8]:
-    """Return `picture` with clouds of particles, hidden by what is nearer.
+    """Return `picture` with clouds of particles, hidden by nearer objects.
 
     Args:
         picture: The picture of everything else, sRGB bytes, shape [height, width, 3].
-        look: Camera and size.
+        view: Camera and size.
         clouds: The particles.
         lamp: Unit vector to the lamp.
-        hidden: Edges and boxes of triangles, planes and the view, as `kernels.draw` takes them.
+        occluders: Edges and boxes of triangles, planes and camera data, as passed to `kernels.draw`.
     """
-    width, height = look.size
-    edges, boxes, planes, view = hidden
+    width, height = view.size
+    edges, boxes, planes, camera_data = occluders
     inverse = np.empty((height * _FINE, width * _FINE))
-    splat_kernels.scene_depths(edges, boxes, planes, view, width, height, _FINE, inverse)
+    splat_kernels.scene_depths(edges, boxes, planes, camera_data, width, height, _FINE, inverse)
     fine = np.repeat(np.repeat(srgb_to_linear(picture / 255.0), _FINE, axis=0), _FINE, axis=1)
     for cloud in clouds:
-        _draw(fine, inverse, look, cloud, lamp)
+        _draw(fine, inverse, view, cloud, lamp)
     coarse = fine.reshape(height, _FINE, width, _FINE, 3).mean(axis=(1, 3))
     return np.rint(255.0 * linear_to_srgb(np.clip(coarse, 0.0, 1.0))).astype(np.uint8)
 
 
-def _draw(fine: NDArray, inverse: NDArray, look: Look, cloud: Cloud, lamp: NDArray) -> None:
-    width, height = look.size
-    camera = look.camera
+def _draw(fine: NDArray, inverse: NDArray, view: View, cloud: Cloud, lamp: NDArray) -> None:
+    width, height = view.size
+    camera = view.camera
     owner = np.full(inverse.shape, -1, np.int32)
     across, upward = np.zeros(inverse.shape, np.float32), np.zeros(inverse.shape, np.float32)
     splat_kernels.splat(
-        camera.view(cloud.positions), _OVERLAP * cloud.radius, camera.focal(height), 1e-3 * camera.distance,
+        camera.to_camera_space(cloud.positions), _OVERLAP * cloud.radius, camera.focal(height), 1e-3 * camera.distance,
         width, height, _FINE, inverse, owner, across, upward,
     )  # fmt: skip
     seen = owner >= 0
@@ -62,7 +62,7 @@ def _draw(fine: NDArray, inverse: NDArray, look: Look, cloud: Cloud, lamp: NDArr
     )
     facing = np.maximum(normals @ lamp, 0.0)
     light = 0.52 + 0.16 * normals[:, 1] + 0.42 * facing
-    light *= _hollows(inverse, seen, cloud.radius)[seen]
+    light *= _ambient_occlusion(inverse, seen, cloud.radius)[seen]
     who = owner[seen]
     color = np.broadcast_to(cloud.color, (len(who), 3))
     if cloud.values is not None:
@@ -73,8 +73,8 @@ def _draw(fine: NDArray, inverse: NDArray, look: Look, cloud: Cloud, lamp: NDArr
     fine[seen] = np.minimum(color * light[:, None] + gloss[:, None], 1.0)
 
 
-def _hollows(inverse: NDArray, seen: NDArray, radius: float) -> NDArray[np.float64]:
-    """Return how much light is left at places that lie deeper than what is around them."""
+def _ambient_occlusion(inverse: NDArray, seen: NDArray, radius: float) -> NDArray[np.float64]:
+    """Return the fraction of light at samples that lie deeper than their neighbourhood."""
     depth = np.where(seen, 1.0 / np.maximum(inverse, 1e-12), 0.0)
     share = seen.astype(np.float64)
     left = np.ones(inverse.shape)

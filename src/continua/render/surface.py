@@ -1,4 +1,4 @@
-"""Surfaces ready for shading: smooth normals inside a face, hard edges kept where the body has a crease."""
+"""Surfaces for shading: smooth normals, with hard edges kept at creases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CREASE = 40.0
 
 
 def face_normals(positions: NDArray, triangles: NDArray) -> NDArray[np.float64]:
-    """Return the normal of each triangle, as long as twice its area [m2], shape [k, 3]."""
+    """Return the normal of each triangle, with twice its area [m2] as length, shape [k, 3]."""
     a, b, c = (positions[triangles[:, i]] for i in range(3))
     return np.cross(b - a, c - a)
 
@@ -24,13 +24,13 @@ def _unit(vectors: NDArray) -> NDArray:
 
 
 class SmoothSurface:
-    """Triangles whose vertices are doubled along creases, so that one normal a vertex is enough.
+    """Triangles whose vertices are split along creases, so that one normal per vertex is enough.
 
-    Creases are found once, in the undeformed body: an edge where the faces meet at more than 40 degrees, or
-    where there are not exactly two of them. The shading therefore never flickers while the body deforms.
+    Creases are detected once, in the undeformed body: edges with a dihedral angle above 40 degrees, or without
+    exactly two faces. The shading therefore does not flicker while the body deforms.
 
     Attributes:
-        nodes: The node of the body that each vertex follows, shape [s].
+        nodes: The body's node of each vertex, shape [s].
         triangles: Vertices of each triangle, shape [k, 3]; indices into `nodes`.
     """
 

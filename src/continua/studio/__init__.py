@@ -1,7 +1,7 @@
-"""The studio: a page in the browser in which a scene is put together, run, and pulled with the mouse.
+"""The studio: a page in the browser to edit and run a scene, and to pull bodies with the mouse.
 
-It needs the `studio` extra. A server on this machine sends the page what it draws through one WebSocket;
-the simulation runs in a thread of its own and waits for nobody.
+It needs the `studio` extra. The simulation runs in its own thread (`session`); a web server (`server`) sends each page
+what changed (`encoding`) through one WebSocket.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from continua.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from continua.scene import Scene
-    from continua.studio.notebook import View
+    from continua.studio.notebook import NotebookView
     from continua.world import World
 
 __all__ = ["check_extra", "serve", "view"]
@@ -31,9 +31,9 @@ def serve(
 
     Args:
         scene: A scene, the name of a shipped one, the path of a scene file, or a world; an empty scene by default.
-        host: Address to listen on. Anything but this machine itself needs a token.
+        host: Address to listen on. Any but the loopback address needs a token.
         port: Port to listen on; 0 picks a free one.
-        token: Secret that every request must carry; made up and printed if `host` needs one.
+        token: Secret that every request must carry; generated and printed if `host` needs one.
         open_browser: Open the page in the default browser.
 
     Raises:
@@ -46,11 +46,11 @@ def serve(
     run(scene, host=host, port=port, token=token, open_browser=open_browser)
 
 
-def view(scene: Scene | World | str | Path, *, height: int = 600) -> View:
+def view(scene: Scene | World | str | Path, *, height: int = 600) -> NotebookView:
     """Show a scene or world in a notebook: the page of the studio in a frame below the cell.
 
-    The server runs in a thread of this process, answers on this machine only, and only to who has the secret in the
-    frame's address; the notebook must run on the machine whose browser shows it.
+    The server runs in a thread of this process, listens on this machine only, and requires the secret in the frame's
+    address; the notebook must run on the machine whose browser shows it.
 
     Args:
         scene: A world, a scene, the name of a shipped one, or the path of a scene file.
@@ -64,13 +64,13 @@ def view(scene: Scene | World | str | Path, *, height: int = 600) -> View:
         MissingExtraError: The `studio` extra is not installed.
     """
     check_extra()
-    from continua.studio.notebook import View
+    from continua.studio.notebook import NotebookView
 
-    return View(scene, height)
+    return NotebookView(scene, height)
 
 
 def check_extra() -> None:
-    """Raise `MissingExtraError` if what the studio needs is not installed."""
+    """Raise `MissingExtraError` if the packages of the `studio` extra are not installed."""
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401

@@ -1,4 +1,4 @@
-"""The studio inside a notebook: the same page in a frame, served by a thread of this process."""
+"""The studio in a notebook: the same page in a frame, served by a thread of this process."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from continua.errors import InputError
-from continua.studio.catalog import open_session
-from continua.studio.guard import Policy
-from continua.studio.server import Background, create_app
+from continua.studio.server import BackgroundServer, create_app
+from continua.studio.server.guard import Policy
+from continua.studio.session.catalog import open_session
 
 if TYPE_CHECKING:
     from continua.scene import Scene
     from continua.world import World
 
-__all__ = ["View"]
+__all__ = ["NotebookView"]
 
 
-class View:
-    """A scene or world in the studio, shown where a notebook shows a cell's result.
+class NotebookView:
+    """A scene or world in the studio, shown as the result of a notebook cell.
 
-    The page is served on this machine only, to whoever has the secret that is part of its address. The thread ends with
+    The page is served on this machine only, and only with the secret that is part of its address. The thread ends with
     `close`, with the view itself, or with the process.
 
     Args:
-        scene: What to show: a world, a scene, the name of a shipped one, or the path of a scene file.
+        scene: A world, a scene, the name of a shipped one, or the path of a scene file.
         height: Height of the frame [px].
 
     Attributes:
-        address: Where the page is; it can be opened in a window of its own.
+        address: Address of the page; it can also be opened in its own window.
     """
 
     def __init__(self, scene: Scene | World | str | Path, height: int = 600) -> None:
@@ -40,26 +40,26 @@ class View:
         self.height = int(height)
         token = secrets.token_urlsafe(18)
         self.session, scenes = open_session(scene)
-        app = create_app(self.session, scenes, Policy(token, frames="*"))
-        server = Background(app)
+        app = create_app(self.session, scenes, Policy(token, frame_ancestors="*"))
+        server = BackgroundServer(app)
         self._close = weakref.finalize(self, server.stop)
         self.address = f"http://127.0.0.1:{server.port}/{token}/"
 
     def close(self) -> None:
-        """End the page and its simulation; doing so twice is no error."""
+        """End the page and its simulation; a second call does nothing."""
         self._close()
 
     @property
     def closed(self) -> bool:
-        """Whether it has ended."""
+        """Whether the view is closed."""
         return not self._close.alive
 
     def _repr_html_(self) -> str:
-        """Return the frame that a notebook shows."""
+        """Return the frame as HTML."""
         return (
             f'<iframe src="{html.escape(self.address)}" title="Continua studio" width="100%" '
             f'height="{self.height}" style="border:0;border-radius:10px" allow="clipboard-write"></iframe>'
         )
 
     def __repr__(self) -> str:
-        return f"View({'closed' if self.closed else self.address})"
+        return f"NotebookView({'closed' if self.closed else self.address})"

@@ -1,4 +1,7 @@
-"""The commands that a page sends to the server, as JSON text. Meshes and frames go back packed (`output.packets`)."""
+"""The commands that a page sends to the server, as JSON text.
+
+The server answers with JSON text and with binary messages for meshes and frames (`output.wire_format`).
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,18 @@ __all__ = [
     "MAX_MESSAGE",
     "PROTOCOL",
     "Ack",
-    "Add",
+    "AddObstacle",
+    "AddShape",
     "Build",
     "Cancel",
-    "Color",
+    "ColorBy",
     "Command",
-    "CutAt",
     "EditScene",
     "Export",
     "ExportCancel",
-    "Extras",
-    "Fluid",
-    "Inside",
-    "Limit",
     "LoadScene",
+    "MoveObstacle",
     "NewScene",
-    "Pace",
     "Pause",
     "PinNode",
     "Play",
@@ -41,25 +40,29 @@ __all__ = [
     "Record",
     "Recover",
     "Redo",
+    "RemoveObstacle",
     "ReplaceScene",
     "Reset",
     "Save",
-    "Set",
+    "SetClipPlane",
+    "SetFast",
+    "SetFluidStyle",
+    "SetInterior",
+    "SetOverlays",
+    "SetParameter",
+    "SetTimeLimit",
     "Settle",
-    "Sketch",
-    "SketchMove",
-    "SketchRemove",
+    "ShowStreamlines",
     "Step",
-    "Streamlines",
     "Undo",
     "parse_command",
 ]
 
-PROTOCOL = 4
-"""Version of the messages; the page reloads itself when it meets another."""
+PROTOCOL = 5
+"""Version of the messages; the page reloads itself if the server has another."""
 
 MAX_MESSAGE = 512 * 1024
-"""Longest command the server reads, in characters: a list of many nodes, or the text of a scene."""
+"""Maximum length of a command in characters: a list of many nodes, or the text of a scene."""
 
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e15, le=1e15)]
 Vector = tuple[Number, Number, Number]
@@ -72,25 +75,25 @@ class _Command(BaseModel):
 
 
 class Play(_Command):
-    """Let the simulation run."""
+    """Run the simulation."""
 
     type: Literal["play"]
 
 
 class Pause(_Command):
-    """Hold the simulation."""
+    """Pause the simulation."""
 
     type: Literal["pause"]
 
 
 class Step(_Command):
-    """Pause, and do one time step."""
+    """Pause, and compute one time step."""
 
     type: Literal["step"]
 
 
 class Reset(_Command):
-    """Go back to time zero; values that were changed stay as they are."""
+    """Go back to time zero; changed parameters keep their values."""
 
     type: Literal["reset"]
 
@@ -98,12 +101,12 @@ class Reset(_Command):
 class LoadScene(_Command):
     """Load one of the scenes in the list."""
 
-    type: Literal["scene"]
+    type: Literal["load_scene"]
     name: Name
 
 
 class PullBegin(_Command):
-    """Tie a point of a body's surface to `target` [m] by a spring."""
+    """Attach a spring from a point of a body's surface to `target` [m]."""
 
     type: Literal["pull_begin"]
     id: PullId
@@ -122,74 +125,74 @@ class PullMove(_Command):
 
 
 class PullEnd(_Command):
-    """Let go."""
+    """End a pull."""
 
     type: Literal["pull_end"]
     id: PullId
 
 
-class Set(_Command):
-    """Give a knob of the board a new value."""
+class SetParameter(_Command):
+    """Set a parameter of the control panel."""
 
-    type: Literal["set"]
+    type: Literal["set_parameter"]
     key: Name
     value: Annotated[bool, Strict()] | Number | Vector | Name
 
 
 class Settle(_Command):
-    """Go to the static equilibrium and rest there."""
+    """Solve for the static equilibrium and rest there."""
 
     type: Literal["settle"]
 
 
-class Color(_Command):
-    """Choose the field whose values this page receives, or none."""
+class ColorBy(_Command):
+    """Select the field whose values this page receives, or none."""
 
-    type: Literal["color"]
+    type: Literal["color_by"]
     field: Name | None
 
 
-class Fluid(_Command):
-    """Choose how fluids are drawn on this page: as particles, or as a surface around them."""
+class SetFluidStyle(_Command):
+    """Select how this page draws fluids: as particles, or as a reconstructed surface."""
 
-    type: Literal["fluid"]
-    look: Literal["points", "surface"]
+    type: Literal["fluid_style"]
+    style: Literal["points", "surface"]
 
 
-class Inside(_Command):
-    """Choose what this page draws inside of soft bodies: nothing, surfaces of equal value, or the volume."""
+class SetInterior(_Command):
+    """Select what this page draws inside soft bodies: nothing, isosurfaces, or a volume rendering."""
 
-    type: Literal["inside"]
-    look: Literal["none", "surfaces", "volume"]
+    type: Literal["interior"]
+    mode: Literal["none", "surfaces", "volume"]
     levels: Annotated[list[Number], Field(max_length=8)] = []
 
 
-class Extras(_Command):
-    """Choose what this page receives besides bodies: contact forces, and the lines of joints."""
+class SetOverlays(_Command):
+    """Select what this page receives besides bodies: contact forces, and joint lines."""
 
-    type: Literal["extras"]
+    type: Literal["overlays"]
     forces: bool
     joints: bool
 
 
 class Ack(_Command):
-    """The page has shown the frame `seq`; only then it gets more."""
+    """The page has drawn the frame `seq` and can receive more."""
 
     type: Literal["ack"]
     seq: Annotated[int, Field(ge=0)]
 
 
-class CutAt(_Command):
-    """Show only the elements on one side of a plane across an axis, or all without one."""
+class SetClipPlane(_Command):
+    """Show only the elements on one side of a plane normal to an axis, or all without one."""
 
-    type: Literal["cut"]
+    type: Literal["clip"]
     axis: Literal[0, 1, 2] | None
-    place: Annotated[float, Field(allow_inf_nan=False, ge=0, le=1)] = 0.5
+    position: Annotated[float, Field(allow_inf_nan=False, ge=0, le=1)] = 0.5
     flip: Annotated[bool, Strict()] = False
 
 
 class Change(_Command):
-    """One change of the document: where, and what."""
+    """One change of the document: an operation at a path."""
 
     op: Literal["set", "add", "remove"]
     path: Annotated[list[Name | Annotated[int, Field(ge=0, le=10**6)]], Field(max_length=40)]
@@ -197,10 +200,10 @@ class Change(_Command):
 
 
 class EditScene(_Command):
-    """Change the document; all changes count, or none.
+    """Change the document; all changes are applied, or none.
 
-    `label` is what undo calls it, edits in a row with the same `merge` are taken back together, and `field` is told
-    what is wrong.
+    `label` names the edit for undo, consecutive edits with the same `merge` are undone together, and errors are
+    reported at `field`.
     """
 
     type: Literal["edit"]
@@ -210,21 +213,21 @@ class EditScene(_Command):
     field: Annotated[str, Field(max_length=500)] = ""
 
 
-class Add(_Command):
-    """Add a primitive shape to the scene, as a body or an obstacle."""
+class AddShape(_Command):
+    """Add a primitive shape to the scene, as a body or a collider."""
 
-    type: Literal["add"]
+    type: Literal["add_shape"]
     kind: Name
     shape: Name
 
 
 class PressFace(_Command):
-    """Load the face under a triangle of a body's surface with a traction [Pa] along its normal; positive pulls.
+    """Apply a normal traction [Pa] to the face of a surface triangle; positive is outward.
 
     It acts in the next step only, or is kept as a load of the scene.
     """
 
-    type: Literal["press"]
+    type: Literal["press_face"]
     body: Name
     triangle: Annotated[int, Field(ge=0, le=2**31)]
     traction: Number
@@ -232,70 +235,70 @@ class PressFace(_Command):
 
 
 class Undo(_Command):
-    """Take the last edit back."""
+    """Undo the last edit."""
 
     type: Literal["undo"]
 
 
 class Redo(_Command):
-    """Do again what was taken back."""
+    """Redo the edit that was undone last."""
 
     type: Literal["redo"]
 
 
 class Save(_Command):
-    """Write the document into its file, or into another in its folder."""
+    """Write the document to its file, or to another one in its folder."""
 
     type: Literal["save"]
     file: Name | None = None
 
 
 class Recover(_Command):
-    """Take over the edits that a studio left behind when it was killed."""
+    """Restore the unsaved edits of an earlier session."""
 
     type: Literal["recover"]
 
 
 class NewScene(_Command):
-    """Begin with an empty scene."""
+    """Start with an empty scene."""
 
     type: Literal["new"]
 
 
 class ReplaceScene(_Command):
-    """Take over the text of a scene file."""
+    """Replace the document by the text of a scene file."""
 
     type: Literal["replace"]
     text: Annotated[str, Field(max_length=MAX_MESSAGE)]
 
 
 class Build(_Command):
-    """Make the world anew from the document, at its start."""
+    """Rebuild the world from the document, at time zero."""
 
     type: Literal["build"]
 
 
 class Cancel(_Command):
-    """End the build at hand as soon as that is possible."""
+    """Cancel the current build as soon as possible."""
 
     type: Literal["cancel"]
 
 
 class Export(_Command):
-    """Run the scene from its start into files of a format, beside what the page shows."""
+    """Run the scene from its start and write files of a format, in the background."""
 
     type: Literal["export"]
     format: Name
 
 
 class ExportCancel(_Command):
-    """End the export or the recording at hand, without a result."""
+    """Cancel the current export or recording."""
 
     type: Literal["export_cancel"]
 
 
 class Record(_Command):
-    """Begin to keep what the page shows, or end that and make the file."""
+    """Start recording what the page shows, or stop and write the file."""
 
     type: Literal["record"]
     on: Annotated[bool, Strict()]
@@ -303,99 +306,99 @@ class Record(_Command):
 
 
 class ProbeBegin(_Command):
-    """Put a ball of `radius` [m] at `place` [m]; where a body is in the way it is moved `back`."""
+    """Add a ball of `radius` [m] at `position` [m]; inside a body it is moved along `retreat` first."""
 
     type: Literal["probe_begin"]
-    place: Vector
+    position: Vector
     radius: Annotated[float, Field(allow_inf_nan=False, gt=0, le=1e6)]
-    back: Vector
+    retreat: Vector
 
 
 class ProbeMove(_Command):
-    """Let the ball go to another place [m]."""
+    """Move the ball to another position [m]."""
 
     type: Literal["probe_move"]
-    place: Vector
+    position: Vector
 
 
 class ProbeEnd(_Command):
-    """Take the ball away."""
+    """Remove the ball."""
 
     type: Literal["probe_end"]
 
 
 class PinNode(_Command):
-    """Hold a node where it is now; if a hand holds it already, let it go."""
+    """Pin a node where it is now, or release it if it was pinned so before."""
 
-    type: Literal["pin"]
+    type: Literal["pin_node"]
     body: Name
     node: Annotated[int, Field(ge=0, le=2**31)]
 
 
-class Sketch(_Command):
-    """Put an obstacle into a plane flow: a polygon [m], or a smooth curve near its corners."""
+class AddObstacle(_Command):
+    """Add an obstacle to a 2D flow: a polygon [m], or a smooth curve near its corners."""
 
-    type: Literal["sketch"]
+    type: Literal["add_obstacle"]
     points: Annotated[list[tuple[Number, Number]], Field(min_length=3, max_length=500)]
     smooth: Annotated[bool, Strict()] = True
 
 
-class SketchMove(_Command):
-    """Move an obstacle of a plane flow by a distance [m]."""
+class MoveObstacle(_Command):
+    """Move an obstacle of a 2D flow by an offset [m]."""
 
-    type: Literal["sketch_move"]
+    type: Literal["move_obstacle"]
     number: Annotated[int, Field(ge=0, le=2**31)]
-    shift: tuple[Number, Number]
+    offset: tuple[Number, Number]
 
 
-class SketchRemove(_Command):
-    """Take an obstacle out of a plane flow."""
+class RemoveObstacle(_Command):
+    """Remove an obstacle from a 2D flow."""
 
-    type: Literal["sketch_remove"]
+    type: Literal["remove_obstacle"]
     number: Annotated[int, Field(ge=0, le=2**31)]
 
 
-class Streamlines(_Command):
-    """Send lines along a plane flow, or no longer."""
+class ShowStreamlines(_Command):
+    """Show or hide streamlines of a 2D flow."""
 
     type: Literal["streamlines"]
     on: Annotated[bool, Strict()]
 
 
-class Limit(_Command):
-    """Stop at the time that the scene says, or go on."""
+class SetTimeLimit(_Command):
+    """Stop at the duration of the scene, or continue."""
 
-    type: Literal["limit"]
+    type: Literal["time_limit"]
     on: Annotated[bool, Strict()]
 
 
-class Pace(_Command):
-    """Run as fast as the machine can instead of in real time."""
+class SetFast(_Command):
+    """Run as fast as possible instead of in real time."""
 
-    type: Literal["pace"]
-    fast: Annotated[bool, Strict()]
+    type: Literal["fast"]
+    on: Annotated[bool, Strict()]
 
 
 Command = (
-    Play | Pause | Step | Reset | LoadScene | PullBegin | PullMove | PullEnd | Set | Settle | Color | Fluid | CutAt
-    | Extras
-    | Ack | EditScene | Add | PressFace | Undo | Redo | Save | Recover | NewScene | ReplaceScene | Build | Cancel
-    | Limit | Pace | Inside | Export | ExportCancel | Record | ProbeBegin | ProbeMove | ProbeEnd | PinNode
-    | Sketch | SketchMove | SketchRemove | Streamlines
+    Play | Pause | Step | Reset | Settle | SetTimeLimit | SetFast | LoadScene | NewScene | ReplaceScene | Build | Cancel
+    | PullBegin | PullMove | PullEnd | ProbeBegin | ProbeMove | ProbeEnd | PinNode | PressFace
+    | SetParameter | EditScene | AddShape | Undo | Redo | Save | Recover
+    | Ack | ColorBy | SetFluidStyle | SetInterior | SetOverlays | SetClipPlane
+    | Export | ExportCancel | Record | AddObstacle | MoveObstacle | RemoveObstacle | ShowStreamlines
 )  # fmt: skip
 
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(Annotated[Command, Field(discriminator="type")])
 
 
 def parse_command(text: str) -> Command:
-    """Return the command written in `text`; raise `InputError` with one sentence if there is none."""
+    """Return the command in `text`; raise `InputError` with one sentence if it is invalid."""
     if len(text) > MAX_MESSAGE:
-        raise InputError(f"the message has {len(text)} characters; at most {MAX_MESSAGE} are read")
+        raise InputError(f"the message has {len(text)} characters; at most {MAX_MESSAGE} are allowed")
     try:
         return _ADAPTER.validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         if first["type"] == "union_tag_invalid":
             raise InputError(f"there is no command '{first['ctx']['tag'][:50]}'") from None
-        place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"the message was not understood ({first['msg']})", where=place) from None
+        location = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"the message is invalid ({first['msg']})", where=location) from None

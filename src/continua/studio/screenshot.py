@@ -1,4 +1,4 @@
-"""A picture of the studio without a window: by the machine's browser if it has one, else by the renderer."""
+"""A screenshot of the studio without a window: by a headless browser if there is one, else by the renderer."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from continua.errors import InputError
 from continua.files import atomic_path
 from continua.render import picture
 from continua.scene import Scene
-from continua.studio.catalog import open_session
-from continua.studio.guard import Policy
-from continua.studio.server import Background, create_app
-from continua.studio.session import Session
+from continua.studio.server import BackgroundServer, create_app
+from continua.studio.server.guard import Policy
+from continua.studio.session.catalog import open_session
+from continua.studio.session.session import Session
 
 __all__ = ["find_browser", "screenshot"]
 
@@ -51,16 +51,16 @@ _ARGUMENTS = (
     "--hide-scrollbars",
     "--remote-debugging-port=0",
 )
-_PATIENCE = 120.0  # s for a browser to start and to draw; software rendering is slow
-_DRAWN = (
+_TIMEOUT = 120.0  # s for a browser to start and draw; software rendering is slow
+_IS_DRAWN = (
     "Boolean(window.__continua?.frame() && window.__continua.drawn() > 0 && !window.__continua.state()?.busy)"
 )
 
-_TWO_PICTURES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+_TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 
 
 def find_browser() -> str | None:
-    """Return a browser that can draw without a window, or None. CONTINUA_BROWSER names one, or "none"."""
+    """Return a browser that can run headless, or None. CONTINUA_BROWSER names one, or "none"."""
     wanted = os.environ.get("CONTINUA_BROWSER")
     if wanted == "none":
         return None
@@ -75,16 +75,16 @@ def screenshot(
     at: float = 0.0,
     size: tuple[int, int] = (1280, 720),
 ) -> str:
-    """Write a picture of the studio as it shows a scene, and return who drew it: "browser" or "renderer".
+    """Write a screenshot of a scene in the studio, and return how it was drawn: "browser" or "renderer".
 
     Args:
-        scene: What to show.
+        scene: The scene to show.
         target: The PNG file.
         at: Simulated time [s] of the picture.
         size: Width and height [px].
 
     Raises:
-        InputError: The scene cannot be used, or the browser gives no picture in time.
+        InputError: The scene cannot be used, or the browser does not draw in time.
     """
     path = Path(target)
     if path.suffix.lower() != ".png":
@@ -94,45 +94,47 @@ def screenshot(
     if not (isfinite(at) and at >= 0.0):
         raise InputError(f"the time of a screenshot must be a finite number of seconds from 0, not {at!r}")
     session, scenes = open_session(scene)
-    session.go_to(at)
+    session.run_to(at)
     browser = find_browser()
     if browser is None:
-        seen = session.snapshot
-        view = {"camera": dict(seen.opening.camera)} if seen.opening.camera else {}
-        picture(seen.frame, path, size=size, color=seen.color or "plain", **view)  # type: ignore[arg-type]
+        snapshot = session.snapshot
+        view = {"camera": dict(snapshot.scene.camera)} if snapshot.scene.camera else {}
+        picture(snapshot.frame, path, size=size, color=snapshot.color or "plain", **view)  # type: ignore[arg-type]
         return "renderer"
-    pixels = _by_browser(browser, session, scenes, size)
-    with atomic_path(path) as aside:
-        aside.write_bytes(pixels)
+    pixels = _draw_in_browser(browser, session, scenes, size)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(pixels)
     return "browser"
 
 
-def _by_browser(browser: str, session: Session, scenes: list[dict[str, str]], size: tuple[int, int]) -> bytes:
-    server = Background(create_app(session, scenes, Policy()))
+def _draw_in_browser(
+    browser: str, session: Session, scenes: list[dict[str, str]], size: tuple[int, int]
+) -> bytes:
+    server = BackgroundServer(create_app(session, scenes, Policy()))
     try:
-        with _started(browser, size) as page:
-            page.ask("Page.enable")
-            page.ask("Page.navigate", url=f"http://127.0.0.1:{server.port}/")
-            page.wait_for(_DRAWN)
-            page.ask("Runtime.evaluate", expression=_TWO_PICTURES, awaitPromise=True)
-            answer = page.ask("Page.captureScreenshot", format="png")
+        with _launch(browser, size) as page:
+            page.call("Page.enable")
+            page.call("Page.navigate", url=f"http://127.0.0.1:{server.port}/")
+            page.wait_for(_IS_DRAWN)
+            page.call("Runtime.evaluate", expression=_TWO_FRAMES, awaitPromise=True)
+            answer = page.call("Page.captureScreenshot", format="png")
             return base64.b64decode(answer["data"])
     finally:
         server.stop()
 
 
 class _Page:
-    """A page of a browser, by the DevTools protocol."""
+    """A page of a browser, controlled by the DevTools protocol."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
         self._number = 0
 
-    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self._number += 1
         self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
         while True:
-            answer = json.loads(self._socket.recv(timeout=_PATIENCE))
+            answer = json.loads(self._socket.recv(timeout=_TIMEOUT))
             if answer.get("id") == self._number:
                 if "error" in answer:
                     raise InputError(f"the browser refused: {answer['error'].get('message', method)}")
@@ -140,29 +142,29 @@ class _Page:
                 return result
 
     def wait_for(self, expression: str) -> None:
-        end = time.monotonic() + _PATIENCE
-        while not self.ask("Runtime.evaluate", expression=expression)["result"].get("value"):
+        end = time.monotonic() + _TIMEOUT
+        while not self.call("Runtime.evaluate", expression=expression)["result"].get("value"):
             if time.monotonic() > end:
                 raise InputError("the page did not draw in time; set CONTINUA_BROWSER=none for the renderer")
             time.sleep(0.1)
 
 
 @contextmanager
-def _started(browser: str, size: tuple[int, int]) -> Iterator[_Page]:
-    """Start a browser with a profile of its own, and end it."""
+def _launch(browser: str, size: tuple[int, int]) -> Iterator[_Page]:
+    """Run a browser with a temporary profile."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         arguments = [f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}"]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
-            arguments.append("--no-sandbox")  # root has no sandbox; the page is our own
+            arguments.append("--no-sandbox")  # the sandbox does not work as root; the page is our own
         process = subprocess.Popen(
             [browser, *_ARGUMENTS, *arguments, "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         try:
-            with connect(_address(Path(profile), process), max_size=2**27, open_timeout=_PATIENCE) as socket:
+            with connect(_address(Path(profile), process), max_size=2**27, open_timeout=_TIMEOUT) as socket:
                 page = _Page(socket)
-                page.ask(
+                page.call(
                     "Emulation.setDeviceMetricsOverride",
                     width=size[0],
                     height=size[1],
@@ -180,8 +182,8 @@ def _started(browser: str, size: tuple[int, int]) -> Iterator[_Page]:
 
 
 def _address(profile: Path, process: subprocess.Popen[bytes]) -> str:
-    """Return where the browser's first page can be talked to."""
-    end = time.monotonic() + _PATIENCE
+    """Return the DevTools address of the browser's first page."""
+    end = time.monotonic() + _TIMEOUT
     port_file = profile / "DevToolsActivePort"
     while time.monotonic() < end and process.poll() is None:
         if port_file.exists() and (lines := port_file.read_text().split()):

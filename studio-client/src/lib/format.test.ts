@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatValue, formatVector, niceCeiling, parseValue, refusal, stepsOf } from "./format";
+import { formatValue, formatVector, niceCeiling, parseValue, validationError, splitProgressText } from "./format";
 import { linearScale, logScale, makeScale, powerScale, roundTo } from "./scale";
 
 describe("formatValue", () => {
@@ -52,32 +52,32 @@ describe("formatVector", () => {
   });
 });
 
-describe("refusal", () => {
+describe("validationError", () => {
   const positive = { min: 0, max: 1e13, openMin: true };
   it.each([
     ["2 MPa", null],
-    ["soft", "“soft” is not a number; write, for example, 1.00 MPa."],
+    ["soft", "“soft” is not a number; for example, write 1.00 MPa."],
     ["0", "Must be greater than 0 Pa."],
     ["1e20", "Must be at most 10.0 TPa."],
   ])("answers %s with %s", (text, answer) => {
-    expect(refusal(text, "Pa", positive, 1e6)).toBe(answer);
+    expect(validationError(text, "Pa", positive, 1e6)).toBe(answer);
   });
 
-  it("wants whole numbers where only those make sense", () => {
-    expect(refusal("2.5", "", { min: 1, max: null }, 3, true)).toBe("Must be a whole number.");
-    expect(refusal("2", "", { min: 1, max: null }, 3, true)).toBeNull();
+  it("requires integers where they are expected", () => {
+    expect(validationError("2.5", "", { min: 1, max: null }, 3, true)).toBe("Must be an integer.");
+    expect(validationError("2", "", { min: 1, max: null }, 3, true)).toBeNull();
   });
 });
 
 describe("scales", () => {
-  it("go there and back", () => {
+  it("are inverted by toPosition", () => {
     for (const scale of [logScale(1e4, 1e8), powerScale(20), linearScale(-2, 3)]) {
       for (const p of [0, 0.2, 0.5, 1]) expect(scale.toPosition(scale.toValue(p))).toBeCloseTo(p, 9);
     }
   });
 
-  it("a log scale with zero starts there", () => {
-    const scale = makeScale({ kind: "log", low: 1e4, high: 1e8, zero: true });
+  it("a log scale with zero starts at zero", () => {
+    const scale = makeScale({ kind: "log", low: 1e4, high: 1e8, includesZero: true });
     expect(scale.toValue(0)).toBe(0);
     expect(scale.toPosition(0)).toBe(0);
     expect(scale.toValue(0.5)).toBeCloseTo(1e6, 3);
@@ -87,7 +87,7 @@ describe("scales", () => {
     expect(logScale(1e4, 1e8).toValue(0.5)).toBeCloseTo(1e6, 3);
   });
 
-  it("round and ceil to numbers that people like", () => {
+  it("rounds to short numbers", () => {
     expect(roundTo(1.0372911e6)).toBe(1.04e6);
     expect(niceCeiling(0.0231)).toBeCloseTo(0.03, 12);
     expect(niceCeiling(5)).toBe(5);
@@ -95,12 +95,12 @@ describe("scales", () => {
   });
 });
 
-describe("stepsOf", () => {
-  it("parts what is made from what is done for it", () => {
-    expect(stepsOf("building head (1 of 2): meshing: pass 1, 12 s")).toEqual({
+describe("splitProgressText", () => {
+  it("splits the title from the current step", () => {
+    expect(splitProgressText("building head (1 of 2): meshing: pass 1, 12 s")).toEqual({
       body: "Building head (1 of 2) …",
       step: "Meshing: pass 1, 12 s",
     });
-    expect(stepsOf("settling")).toEqual({ body: "Settling …", step: "" });
+    expect(splitProgressText("settling")).toEqual({ body: "Settling …", step: "" });
   });
 });

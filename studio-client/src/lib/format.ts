@@ -1,4 +1,4 @@
-// Numbers with units, for people to read and to type.
+// Formatting and parsing of numbers with units.
 
 import type { Limits } from "../net/messages";
 
@@ -13,7 +13,7 @@ const PREFIXES: [number, string][] = [
   [1e-9, "n"],
 ];
 
-/** Units that take a prefix; the others are written with plain numbers. */
+/** Units with SI prefixes; others are written with plain numbers. */
 const PREFIXED = new Set(["Pa", "m", "m/s", "J", "J/m³", "W", "N", "N/m", "N/m³", "s"]);
 
 function digits(value: number, significant: number): string {
@@ -41,16 +41,16 @@ export function formatValue(value: number, unit: string, significant = 3): strin
   return `${digits(value / factor, significant)} ${prefix}${unit}`;
 }
 
-/** Write how many there are: `1 frame`, `1,200 frames`. */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
+/** Write a count with its noun: `1 frame`, `1,200 frames`. */
+export const pluralize = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
-/** Write a number as short as it can be without losing what matters: `0.25`, `1e-7`. */
+/** Write a number with up to six digits: `0.25`, `1e-7`. */
 export function plainNumber(value: number): string {
   return String(Number(value.toPrecision(6)));
 }
 
-/** Write a value with its unit and prefix, with as many digits as it has: `300 Pa`, `1.25 kPa`. */
+/** Write a value with its unit and prefix, with all its digits: `300 Pa`, `1.25 kPa`. */
 export function formatExact(value: number, unit: string): string {
   if (!PREFIXED.has(unit) || !Number.isFinite(value) || value === 0) return unit ? `${plainNumber(value)} ${unit}` : plainNumber(value);
   const size = Math.abs(value);
@@ -58,7 +58,7 @@ export function formatExact(value: number, unit: string): string {
   return `${plainNumber(value / factor)} ${prefix}${unit}`;
 }
 
-/** Write a vector with the prefix that suits its length: `(0.00, 2.28, 0.04) kN`. */
+/** Write a vector with the prefix of its magnitude: `(0.00, 2.28, 0.04) kN`. */
 export function formatVector(vector: readonly number[], unit: string): string {
   const size = Math.hypot(...vector);
   const usable = PREFIXED.has(unit) && size >= 1e-12 && Number.isFinite(size);
@@ -68,19 +68,19 @@ export function formatVector(vector: readonly number[], unit: string): string {
   return `(${parts.join(", ")}) ${prefix}${unit}`;
 }
 
-/** What is wrong with a typed text, in a sentence, or null. */
-export function refusal(text: string, unit: string, limits: Limits, example: number, whole = false): string | null {
+/** Why a typed text is invalid, in a sentence, or null. */
+export function validationError(text: string, unit: string, limits: Limits, example: number, whole = false): string | null {
   const value = parseValue(text, unit);
-  if (value === null) return `“${text.trim()}” is not a number; write, for example, ${formatValue(example, unit)}.`;
+  if (value === null) return `“${text.trim()}” is not a number; for example, write ${formatValue(example, unit)}.`;
   const { min, max, openMin, openMax } = limits;
   if (min !== null && (value < min || (openMin && value === min)))
     return `Must be ${openMin ? "greater than" : "at least"} ${formatValue(min, unit)}.`;
   if (max !== null && (value > max || (openMax && value === max)))
     return `Must be ${openMax ? "less than" : "at most"} ${formatValue(max, unit)}.`;
-  return whole && !Number.isInteger(value) ? "Must be a whole number." : null;
+  return whole && !Number.isInteger(value) ? "Must be an integer." : null;
 }
 
-/** Read what a person typed: `2.5 MPa`, `2.5M`, `1e6`, `0,3`. Returns null if it is no number. */
+/** Parse typed text: `2.5 MPa`, `2.5M`, `1e6`, `0,3`. Returns null if it is not a number. */
 export function parseValue(text: string, unit: string): number | null {
   const match = /^\s*([-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$/.exec(text);
   if (!match) return null;
@@ -93,7 +93,7 @@ export function parseValue(text: string, unit: string): number | null {
   return prefix && Number.isFinite(number) ? number * prefix[0] : null;
 }
 
-/** The next number of the form 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten that is not below `value`. */
+/** The smallest of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten that is at least `value`. */
 export function niceCeiling(value: number): number {
   if (!(value > 0)) return 0;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -101,8 +101,8 @@ export function niceCeiling(value: number): number {
   return step * power;
 }
 
-/** Long work in words, "building head (1 of 2): meshing: pass 1", as a title and what is done for it now. */
-export function stepsOf(text: string): { body: string; step: string } {
+/** Split a progress text, "building head (1 of 2): meshing: pass 1", into a title and the current step. */
+export function splitProgressText(text: string): { body: string; step: string } {
   const at = text.indexOf(": ");
   const capital = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
   return at < 0

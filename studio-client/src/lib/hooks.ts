@@ -13,7 +13,7 @@ export function useMedia(query: string): boolean {
   return matches;
 }
 
-/** Whether the page is dark, by choice or by the system's; also tells the style sheet. */
+/** Whether the page is dark, by choice or by the system; also sets the theme of the style sheet. */
 export function useDark(): boolean {
   const theme: Theme = useStudio((s) => s.theme);
   const system = useMedia("(prefers-color-scheme: dark)");
@@ -24,7 +24,7 @@ export function useDark(): boolean {
   return dark;
 }
 
-/** A box that closes when the mouse is pressed outside of it, or with Escape. */
+/** A menu that closes on a click outside of it, or with Escape. */
 export function useMenu(open: boolean, close: () => void): RefObject<HTMLDivElement | null> {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {

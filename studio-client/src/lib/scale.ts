@@ -1,4 +1,4 @@
-// How the way of a slider (0 to 1) maps to a value.
+// Mappings from the position of a slider (0 to 1) to a value.
 
 import type { ScaleInfo } from "../net/messages";
 
@@ -20,13 +20,13 @@ export function linearScale(min: number, max: number): Scale {
   };
 }
 
-/** By powers of ten; with `zero` the very start of the way is 0. */
-export function logScale(min: number, max: number, zero = false): Scale {
+/** Logarithmic; with `includesZero` the start of the slider is 0. */
+export function logScale(min: number, max: number, includesZero = false): Scale {
   const span = Math.log(max / min);
   return {
     min,
     max,
-    toValue: (p) => (zero && p <= 0 ? 0 : min * Math.exp(span * clamp(p))),
+    toValue: (p) => (includesZero && p <= 0 ? 0 : min * Math.exp(span * clamp(p))),
     toPosition: (v) => (v <= min ? 0 : clamp(Math.log(v / min) / span)),
   };
 }
@@ -41,8 +41,8 @@ export function powerScale(max: number, power = 3): Scale {
   };
 }
 
-export function makeScale({ kind, low, high, zero }: ScaleInfo): Scale {
-  if (kind === "log") return logScale(low, high, zero);
+export function makeScale({ kind, low, high, includesZero }: ScaleInfo): Scale {
+  if (kind === "log") return logScale(low, high, includesZero);
   return kind === "power" ? powerScale(high) : linearScale(low, high);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Schema } from "../net/messages";
-import { choiceOf, fieldOf, spoken, starter, summary } from "./schema";
+import { choiceOf, fieldOf, labelOf, defaultValue, summary } from "./schema";
 
 const number = (limits: Partial<Schema> = {}): Schema => ({ type: "number", ...limits });
 const vector: Schema = { type: "array", prefixItems: [number(), number(), number()] };
@@ -27,13 +27,13 @@ describe("fieldOf", () => {
     expect(field).toMatchObject({ kind: "number", min: -1, max: 0.5, openMin: true, openMax: true, unit: "Pa" });
   });
 
-  it("sees what may be left out behind anyOf", () => {
+  it("detects nullable values behind anyOf", () => {
     const field = fieldOf({ anyOf: [number({ minimum: 0 }), { type: "null" }], default: null }, ROOT);
     expect(field).toMatchObject({ kind: "number", nullable: true, min: 0, openMin: false });
     expect(fieldOf({ anyOf: [{ $ref: "#/$defs/Ball" }, { type: "null" }] }, ROOT).kind).toBe("object");
   });
 
-  it("knows vectors, lists, words and unions", () => {
+  it("recognises vectors, lists, names and unions", () => {
     expect(fieldOf(vector, ROOT)).toMatchObject({ kind: "vector", count: 3 });
     expect(fieldOf({ type: "array", items: shape }, ROOT).kind).toBe("list");
     expect(fieldOf({ enum: ["a", "b"], type: "string" }, ROOT)).toMatchObject({ kind: "choice", options: ["a", "b"] });
@@ -44,22 +44,22 @@ describe("fieldOf", () => {
   });
 });
 
-describe("starter", () => {
-  it("has what is required, within its limits, and nothing else", () => {
-    expect(starter({ $ref: "#/$defs/Ball" }, ROOT)).toEqual({ type: "ball", radius: 1 });
-    expect(starter({ $ref: "#/$defs/Plane" }, ROOT)).toEqual({ type: "plane", normal: [0, 1, 0] });
+describe("defaultValue", () => {
+  it("has the required keys within their limits, and nothing else", () => {
+    expect(defaultValue({ $ref: "#/$defs/Ball" }, ROOT)).toEqual({ type: "ball", radius: 1 });
+    expect(defaultValue({ $ref: "#/$defs/Plane" }, ROOT)).toEqual({ type: "plane", normal: [0, 1, 0] });
   });
 
-  it("begins lists that must not be empty", () => {
-    expect(starter({ type: "array", items: shape, minItems: 1 }, ROOT)).toEqual([{ type: "ball", radius: 1 }]);
-    expect(starter({ type: "array", items: shape }, ROOT)).toEqual([]);
+  it("fills lists that must not be empty", () => {
+    expect(defaultValue({ type: "array", items: shape, minItems: 1 }, ROOT)).toEqual([{ type: "ball", radius: 1 }]);
+    expect(defaultValue({ type: "array", items: shape }, ROOT)).toEqual([]);
   });
 });
 
 describe("words", () => {
-  it("are those of people", () => {
-    expect(spoken("self_contact")).toBe("Self contact");
-    expect(spoken("young")).toBe("Young’s modulus");
+  it("are readable", () => {
+    expect(labelOf("self_contact")).toBe("Self contact");
+    expect(labelOf("young")).toBe("Young’s modulus");
     expect(summary({ where: { type: "nodes", nodes: [1, 2, 3] } })).toBe("3 nodes");
     expect(summary({ where: { type: "box" } })).toBe("in a box");
     expect(summary({ where: "left" })).toBe("left");

@@ -1,4 +1,4 @@
-// Reads a JSON schema as a form: what kind of field each value needs, and with what it starts.
+// Reads a JSON schema as a form: the kind of field of each value, and its default.
 
 import type { Json, Limits, Schema } from "../net/messages";
 
@@ -13,7 +13,7 @@ export interface Field extends Limits {
   kind: "number" | "text" | "flag" | "color" | "choice" | "vector" | "object" | "union" | "list" | "other";
   help: string;
   unit: string;
-  /** Whether it may be left out and then means nothing. */
+  /** Whether it may be null. */
   nullable: boolean;
   whole: boolean;
   default: Json | undefined;
@@ -23,7 +23,7 @@ export interface Field extends Limits {
   schema: Schema;
 }
 
-/** Follow a reference; what stands beside it wins. */
+/** Resolve a reference; keys beside it take precedence. */
 export function resolve(schema: Schema, root: Schema): Schema {
   if (!schema.$ref) return schema;
   const name = schema.$ref.split("/").pop() ?? "";
@@ -33,7 +33,7 @@ export function resolve(schema: Schema, root: Schema): Schema {
 
 const isNull = (schema: Schema) => schema.type === "null";
 
-export const spoken = (name: string) => {
+export const labelOf = (name: string) => {
   const text = name.replace(/_/g, " ");
   return LABELS[name] ?? text.charAt(0).toUpperCase() + text.slice(1);
 };
@@ -42,15 +42,15 @@ const LABELS: Record<string, string> = {
   young: "Young’s modulus",
   poisson: "Poisson’s ratio",
   dt: "Time step",
-  fps: "Frames a second",
+  fps: "Frames per second",
   seconds: "Duration",
   load_volume: "Body force",
   load_faces: "Traction",
   press: "Pressure",
   n: "Cells",
-  max_volume: "Largest volume",
-  min_dihedral: "Smallest angle",
-  max_radius_edge: "Radius to edge",
+  max_volume: "Maximum volume",
+  min_dihedral: "Minimum angle",
+  max_radius_edge: "Radius-edge ratio",
 };
 
 function tagOf(schema: Schema): string {
@@ -60,7 +60,7 @@ function tagOf(schema: Schema): string {
   return schema.type === "array" ? "list" : (schema.type ?? "value");
 }
 
-/** Describe the field that a value needs. */
+/** Describe the form field of a value. */
 export function fieldOf(given: Schema, root: Schema): Field {
   let schema = resolve(given, root);
   let nullable = false;
@@ -93,7 +93,7 @@ export function fieldOf(given: Schema, root: Schema): Field {
     field.choices = schema.oneOf.map((option) => {
       const inner = resolve(option, root);
       const tag = tagOf(inner);
-      return { tag, schema: inner, label: CHOICES[tag] ?? spoken(tag) };
+      return { tag, schema: inner, label: CHOICES[tag] ?? labelOf(tag) };
     });
   } else if (schema.enum) field.kind = "choice";
   else if (schema.prefixItems?.every((item) => ["number", "integer"].includes(resolve(item, root).type ?? ""))) {
@@ -110,9 +110,9 @@ export function fieldOf(given: Schema, root: Schema): Field {
   return field;
 }
 
-const CHOICES: Record<string, string> = { word: "By word", number: "A number", list: "A vector", half_space: "Half space" };
+const CHOICES: Record<string, string> = { word: "By name", number: "A number", list: "A vector", half_space: "Half space" };
 
-/** The choice of a union that a value belongs to. */
+/** The variant of a union that a value belongs to. */
 export function choiceOf(field: Field, value: Json | undefined): Choice | undefined {
   const tag =
     value && typeof value === "object" && !Array.isArray(value)
@@ -127,8 +127,8 @@ export function choiceOf(field: Field, value: Json | undefined): Choice | undefi
 
 const DIRECTIONS = /normal|axis|direction/;
 
-/** A value that is allowed, as simple as can be; what has a default of its own is left out of entries. */
-export function starter(given: Schema, root: Schema, key = ""): Json {
+/** The simplest valid value; keys with a default are left out of entries. */
+export function defaultValue(given: Schema, root: Schema, key = ""): Json {
   const field = fieldOf(given, root);
   if (field.default !== undefined && field.default !== null) return field.default;
   if (field.schema.examples?.length) return field.schema.examples[0];
@@ -147,14 +147,14 @@ export function starter(given: Schema, root: Schema, key = ""): Json {
     case "vector":
       return Array.from({ length: field.count }, (_, i) => (DIRECTIONS.test(key) && i === 1 ? 1 : Math.max(0, field.min ?? 0)));
     case "union":
-      return field.choices.length ? starter(field.choices[0].schema, root, key) : null;
+      return field.choices.length ? defaultValue(field.choices[0].schema, root, key) : null;
     case "list":
-      return (field.schema.minItems ?? 0) > 0 && field.schema.items ? [starter(field.schema.items, root, key)] : [];
+      return (field.schema.minItems ?? 0) > 0 && field.schema.items ? [defaultValue(field.schema.items, root, key)] : [];
     case "object": {
       const made: { [name: string]: Json } = {};
       for (const [name, inner] of Object.entries(field.schema.properties ?? {})) {
         if (inner.const !== undefined) made[name] = inner.const as Json;
-        else if (field.schema.required?.includes(name)) made[name] = starter(inner, root, name);
+        else if (field.schema.required?.includes(name)) made[name] = defaultValue(inner, root, name);
       }
       return made;
     }
@@ -165,7 +165,7 @@ export function starter(given: Schema, root: Schema, key = ""): Json {
   }
 }
 
-/** A few words that tell entries of a list apart. */
+/** A short description of an entry of a list. */
 export function summary(value: Json | undefined): string {
   if (value === null || value === undefined || typeof value !== "object") return String(value ?? "");
   if (Array.isArray(value)) return `${value.length}`;
@@ -177,5 +177,5 @@ export function summary(value: Json | undefined): string {
     if (Array.isArray(nodes)) return `${nodes.length} ${where.nodes ? "node" : "face"}${nodes.length === 1 ? "" : "s"}`;
     return `in a ${String(where.type).replace("_", " ")}`;
   }
-  return typeof type === "string" ? spoken(type) : "";
+  return typeof type === "string" ? labelOf(type) : "";
 }

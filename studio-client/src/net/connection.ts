@@ -1,4 +1,4 @@
-// One WebSocket that comes back by itself when it is lost.
+// A WebSocket that reconnects automatically.
 
 import { decode, type Packet } from "./decode";
 import type { Command, TextMessage } from "./messages";
@@ -11,7 +11,7 @@ export interface Handlers {
   packet(packet: Packet): void;
 }
 
-/** What the page talks to: a server, or a run inside the page. */
+/** What the page is connected to: a server, or a replay inside the page. */
 export interface Link {
   open(): void;
   send(command: Command): void;

@@ -39,7 +39,7 @@ describe("decode", () => {
     expect([...packet.arrays.get("colors")!]).toEqual([7, 8, 9]);
   });
 
-  it("refuses what it does not know", () => {
+  it("rejects unknown messages", () => {
     expect(() => decode(message(9, { arrays: {} }, []))).toThrow("unknown message kind 9");
   });
 });

@@ -1,10 +1,10 @@
-// Reads binary messages: kind, header length, JSON header, then the arrays that the header lists.
+// Decodes binary messages: kind, header length, JSON header, then the arrays that the header lists.
 
 import type { FrameHeader, TopologyHeader } from "./messages";
 
 export type PackedArray = Float32Array | Uint32Array | Uint16Array | Uint8Array;
 
-interface Place {
+interface ArrayEntry {
   type: "f4" | "u4" | "u2" | "u1";
   shape: number[];
   offset: number;
@@ -16,9 +16,9 @@ export type Packet =
 
 const KINDS: Record<number, Packet["kind"]> = { 1: "topology", 2: "frame" };
 
-function view(buffer: ArrayBuffer, start: number, place: Place): PackedArray {
-  const length = place.shape.reduce((product, n) => product * n, 1);
-  switch (place.type) {
+function view(buffer: ArrayBuffer, start: number, entry: ArrayEntry): PackedArray {
+  const length = entry.shape.reduce((product, n) => product * n, 1);
+  switch (entry.type) {
     case "f4":
       return new Float32Array(buffer, start, length);
     case "u4":
@@ -28,7 +28,7 @@ function view(buffer: ArrayBuffer, start: number, place: Place): PackedArray {
     case "u1":
       return new Uint8Array(buffer, start, length);
     default:
-      throw new Error(`unknown array type ${String(place.type)}`);
+      throw new Error(`unknown array type ${String(entry.type)}`);
   }
 }
 
@@ -40,15 +40,15 @@ export function readArrays(buffer: ArrayBuffer): {
 } {
   const [code, length] = new Uint32Array(buffer, 0, 2);
   const text = new TextDecoder().decode(new Uint8Array(buffer, 8, length));
-  const { arrays: places, ...header } = JSON.parse(text) as { arrays: Record<string, Place> };
+  const { arrays: table, ...header } = JSON.parse(text) as { arrays: Record<string, ArrayEntry> };
   const arrays = new Map<string, PackedArray>();
-  for (const [name, place] of Object.entries(places)) {
-    arrays.set(name, view(buffer, 8 + length + place.offset, place));
+  for (const [name, entry] of Object.entries(table)) {
+    arrays.set(name, view(buffer, 8 + length + entry.offset, entry));
   }
   return { code, header, arrays };
 }
 
-/** Read a mesh or a frame. */
+/** Decode a topology or a frame. */
 export function decode(buffer: ArrayBuffer): Packet {
   const { code, header, arrays } = readArrays(buffer);
   const kind = KINDS[code];

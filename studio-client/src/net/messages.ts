@@ -1,6 +1,6 @@
-// The messages of the studio, as the server sends and reads them.
+// The messages of the studio; see continua/studio/protocol.py and continua/output/wire_format.py.
 
-export const PROTOCOL = 4;
+export const PROTOCOL = 5;
 
 export type Vector = [number, number, number];
 
@@ -10,10 +10,10 @@ export interface ScaleInfo {
   kind: "linear" | "log" | "power";
   low: number;
   high: number;
-  zero: boolean;
+  includesZero: boolean;
 }
 
-/** Smallest and largest value; open ones are not included. */
+/** Smallest and largest value; open limits are excluded. */
 export interface Limits {
   min: number | null;
   max: number | null;
@@ -21,8 +21,8 @@ export interface Limits {
   openMax?: boolean;
 }
 
-/** One value that can be changed. */
-export interface KnobInfo extends Limits {
+/** A value that can be changed while the world runs. */
+export interface ParameterInfo extends Limits {
   key: string;
   label: string;
   kind: "number" | "count" | "vector" | "choice" | "switch";
@@ -35,11 +35,11 @@ export interface KnobInfo extends Limits {
 export interface Group {
   title: string;
   note: string;
-  knobs: KnobInfo[];
+  parameters: ParameterInfo[];
 }
 
-/** A constraint, a load or a spring; the first of its knobs switches it. */
-export interface HoldInfo extends Group {
+/** A constraint, load or spring; its first parameter switches it. */
+export interface BoundaryConditionInfo extends Group {
   key: string;
   kind: "pin" | "drive" | "lock" | "load" | "pull";
   direction: Vector | null;
@@ -47,29 +47,29 @@ export interface HoldInfo extends Group {
 
 export interface BodyPanel {
   name: string;
-  facts: string[];
+  summary: string[];
   materials: Group[];
-  /** Damping, plasticity and whatever else a body has. */
+  /** Damping and plasticity. */
   others: Group[];
-  stepping: Group;
-  holds: HoldInfo[];
-  mesh: MeshFacts | null;
+  integration: Group;
+  boundaryConditions: BoundaryConditionInfo[];
+  mesh: MeshSummary | null;
 }
 
-/** Counts of a mesh, and how well its elements are shaped. */
-export interface MeshFacts {
+/** Counts of a mesh, and the quality of its elements. */
+export interface MeshSummary {
   nodes: number;
   elements: number;
   kind: string;
   triangles: number;
-  /** Angles between faces [degrees]: how many in each of equal bins from 0 to 180, the smallest and the largest. */
-  angles: { bins: number[]; min: number; max: number; ratio: number } | null;
-  /** What was mended, and what was wished for and not reached. */
-  notes: string[];
+  /** Dihedral angles [degrees]: histogram with equal bins from 0 to 180, minimum and maximum; largest radius-edge ratio. */
+  angles: { bins: number[]; min: number; max: number; maxRadiusEdge: number } | null;
+  /** Repairs, and quality targets that were not reached. */
+  warnings: string[];
   volume: number;
 }
 
-/** What can be changed in a scene; the values are in the state. */
+/** The control panel; the values are in the state. */
 export interface PanelMessage {
   type: "panel";
   world: Group[];
@@ -87,14 +87,14 @@ export interface HelloMessage {
   protocol: number;
   version: string;
   scenes: SceneEntry[];
-  /** The JSON schema of scenes; forms are made from it. */
+  /** The JSON schema of scenes, from which forms are made. */
   schema: Schema;
-  palette: Palette;
-  /** Frames of a replay; a server says nothing here. */
+  templates: Templates;
+  /** Number of frames of a replay; absent for a server. */
   frames?: number;
 }
 
-/** What a JSON schema says about a value, as far as forms need it. */
+/** The part of a JSON schema that forms need. */
 export interface Schema {
   $ref?: string;
   $defs?: Record<string, Schema>;
@@ -105,7 +105,7 @@ export interface Schema {
   format?: string;
   const?: unknown;
   default?: unknown;
-  /** Values to begin with. */
+  /** Initial values. */
   examples?: Json[];
   enum?: (string | number)[];
   minimum?: number;
@@ -123,15 +123,15 @@ export interface Schema {
   anyOf?: Schema[];
 }
 
-/** What can be added with a click. */
-export interface Palette {
+/** What can be added to a scene with a click. */
+export interface Templates {
   shapes: Record<string, string>;
   kinds: Record<string, string>;
-  /** For each kind the shapes that it can have. */
-  offers: Record<string, string[]>;
-  /** Materials by the name of the matter. */
-  matter: Record<string, Record<string, unknown>>;
-  /** Surfaces from formulas to begin with. */
+  /** Available shapes of each kind. */
+  shapesByKind: Record<string, string[]>;
+  /** Material presets. */
+  materials: Record<string, Record<string, unknown>>;
+  /** Example formulas of parametric surfaces. */
   formulas: Record<string, Record<string, unknown>>;
 }
 
@@ -139,7 +139,7 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export type Entry = { [key: string]: Json };
 export type Path = (string | number)[];
 
-/** The scene that is edited; no data for a world that was made in Python. */
+/** The edited scene; no data for a world made in Python. */
 export interface DocumentMessage {
   type: "document";
   data: Entry | null;
@@ -150,7 +150,7 @@ export interface DocumentMessage {
   undo: string | null;
   redo: string | null;
   recoverable: boolean;
-  trouble: string;
+  autosaveError: string;
 }
 
 export interface Change {
@@ -164,41 +164,41 @@ export interface StateMessage {
   scene: string;
   playing: boolean;
   error: string | null;
-  /** What keeps the simulation from going on, which part of it is done if that is known, and whether it can be stopped. */
+  /** Long work of the simulation's thread, its progress from 0 to 1 if known, and whether it can be cancelled. */
   busy: string | null;
-  part: number | null;
-  stoppable: boolean;
-  /** How the last search for an equilibrium went. */
-  settled: string | null;
+  progress: number | null;
+  cancellable: boolean;
+  /** Result of the last static solve. */
+  settleReport: string | null;
   dt: number;
   values: Record<string, Value>;
-  /** Whether it runs as fast as it can, and whether it stops at the scene's own time. */
+  /** Whether it runs as fast as possible, and whether it stops at the duration of the scene. */
   fast: boolean;
-  limit: boolean;
-  /** The version of the document that the world which runs is; null where nothing is edited. */
-  fits: number | null;
+  timeLimit: boolean;
+  /** The version of the document that the running world corresponds to; null without a document. */
+  worldVersion: number | null;
   /** Why the document could not be built. */
-  problem: string | null;
-  /** What the last build had to say, in sentences. */
-  notes: string[];
+  buildError: string | null;
+  /** Warnings of the last build. */
+  warnings: string[];
 }
 
 export interface ErrorMessage {
   type: "error";
   message: string;
-  /** The value that was refused, or nothing. */
+  /** The key of the rejected value, or empty. */
   key: string;
 }
 
-/** What is written into files, and what has been. */
+/** Current and finished exports. */
 export interface ExportsMessage {
   type: "exports";
-  /** What people call the formats. */
+  /** Labels of the formats. */
   formats: Record<string, string>;
   job: { format: string; phase: string; done: number; total: number } | null;
   recording: { format: string; frames: number } | null;
   files: { name: string; format: string; count: number; bytes: number }[];
-  problem: string;
+  error: string;
 }
 
 export type TextMessage =
@@ -214,28 +214,30 @@ export interface FieldInfo {
   group: string;
   label: string;
   unit: string;
-  /** Where the range begins: at 0, about 1, or 0 for no and 1 for yes. */
-  start: "zero" | "one" | "middle" | "flag";
+  /** The colour range: from 0, about 1, signed about 0, or a flag that is 0 or 1. */
+  rangeMode: "zero" | "one" | "signed" | "flag";
 }
 
 export interface BodyInfo {
   name: string;
   kind: string;
   color: Vector | null;
-  /** Radius of the particles of a fluid [m]; null for bodies with a surface of their own. */
-  radius: number | null;
+  /** Radius of the particles of a fluid [m]; null for bodies with a surface. */
+  pointRadius: number | null;
+  /** Whether points and triangles change every frame, as for fluids. */
+  dynamicTopology: boolean;
   nodes: number;
   cells: Record<string, number>;
-  /** The 3-D image that it carries, if the page shows volumes. */
+  /** The voxel image of the body, if the page shows volumes. */
   image?: ImageInfo | null;
 }
 
-/** Where a 3-D image is in a body at rest, and its smallest and its largest value. */
+/** A voxel image in the rest space of a body. */
 export interface ImageInfo {
   cells: Vector;
   origin: Vector;
   spacing: Vector;
-  ends: [number, number];
+  valueRange: [number, number];
 }
 
 export type Collider =
@@ -243,10 +245,10 @@ export type Collider =
   | { kind: "sphere"; center: Vector; radius: number; inside?: boolean }
   | { kind: "mesh" };
 
-/** Rows of the 3x4 matrices that take moving colliders from rest to where they are, by number. */
+/** 3x4 matrices of moving colliders by number, row-major. */
 export type Poses = Record<number, number[]>;
 
-/** What a scene says about its camera; angles in degrees, places in metres. */
+/** Camera settings of a scene; angles in degrees, positions in metres. */
 export interface CameraHints {
   azimuth?: number;
   elevation?: number;
@@ -257,20 +259,20 @@ export interface CameraHints {
 
 export interface TopologyHeader {
   epoch: number;
-  /** Changes with the scene; a scene that was built anew is looked at as before. */
-  view: number;
+  /** Changes with the scene; a rebuilt world of the same scene keeps the camera. */
+  sceneId: number;
   field: string | null;
   camera: CameraHints;
   bodies: BodyInfo[];
   fields: FieldInfo[];
   colliders: Collider[];
   poses: Poses;
-  /** A box around all that moves, where it is known beforehand. */
+  /** Bounding box of all frames, if known in advance. */
   bounds?: { min: Vector; max: Vector };
 }
 
 export interface BodyReport {
-  parts: number;
+  substeps: number;
   newton: number;
   iterations: number;
   inverted: number;
@@ -292,67 +294,65 @@ export interface FrameHeader {
   contacts: number;
   warnings: string[];
   /** How the fluids of this frame are drawn. */
-  fluid: FluidLook;
-  /** What is drawn besides bodies. */
-  extras: Extras;
+  fluidStyle: FluidStyle;
+  overlays: Overlays;
   reports: Record<string, BodyReport>;
-  /** Milliseconds of the stages of an update. */
-  shares: Record<string, number>;
+  /** Milliseconds per step by stage. */
+  stageMs: Record<string, number>;
   solvers: Record<string, string>;
-  /** Total force [N] of each hold and load that acts. */
+  /** Total force [N] of each active boundary condition. */
   forces: Record<string, Vector>;
-  /** Sum of the sizes of the nodes' forces [N] of each load that acts. */
-  sizes: Record<string, number>;
+  /** Sum of the magnitudes of the nodal forces [N] of each active load. */
+  magnitudes: Record<string, number>;
   /** Force [N] of each pull of this page. */
-  hands: Record<number, Vector>;
-  /** The tool on a cursor, and the force on it [N]. */
-  probe: { place: Vector; radius: number; force: Vector } | null;
-  /** Body and node of what was pinned by hand. */
-  held: [string, number][];
-  /** A plane flow into which obstacles can be drawn. */
-  tunnel?: TunnelInfo | null;
-  /** Fluids on grids in space, by the numbers of their bodies. */
+  pullForces: Record<number, Vector>;
+  /** The probe, and the force on it [N]. */
+  probe: { position: Vector; radius: number; force: Vector } | null;
+  /** Body and node of each node pinned with the mouse. */
+  pinned: [string, number][];
+  /** A 2D flow in which obstacles can be drawn. */
+  planeFlow?: PlaneFlowInfo | null;
+  /** 3D grid fluids by body number. */
   volumes?: Record<number, VolumeInfo>;
   poses: Poses;
   /** Number of the frame in a replay. */
   frame?: number;
 }
 
-/** What is drawn inside of soft bodies. */
-export type InsideLook = "none" | "surfaces" | "volume";
+/** What is drawn inside soft bodies. */
+export type InteriorMode = "none" | "surfaces" | "volume";
 
-export interface TunnelInfo {
+export interface PlaneFlowInfo {
   body: string;
-  /** How many colliders are the world's own; those after them are obstacles of flows. */
-  colliders: number;
-  /** Outlines of the obstacles, x and y in turn [m]. */
-  sketches: number[][];
+  /** Number of colliders of the world; those after them are obstacles of flows. */
+  colliderCount: number;
+  /** Outlines of the obstacles as x, y pairs [m]. */
+  obstacles: number[][];
   /** Drag and lift [N/m]. */
   force: [number, number];
-  /** How many streamlines there are. */
-  lines: number;
+  streamlineCount: number;
 }
 
 export interface VolumeInfo {
   origin: Vector;
   spacing: number;
   cells: Vector;
-  /** The value of the largest byte. */
-  top: number;
+  /** The value of byte 255. */
+  maxValue: number;
 }
 
 /** What is drawn besides bodies: arrows of contact forces, and lines from joints to their bodies. */
-export interface Extras {
+export interface Overlays {
   forces: boolean;
   joints: boolean;
 }
 
 /** How fluids are drawn. */
-export type FluidLook = "points" | "surface";
+export type FluidStyle = "points" | "surface";
 
 export type Command =
   | { type: "play" | "pause" | "step" | "reset" }
-  | { type: "scene"; name: string }
+  | { type: "load_scene"; name: string }
   | {
       type: "pull_begin";
       id: number;
@@ -363,29 +363,29 @@ export type Command =
     }
   | { type: "pull_move"; id: number; target: Vector }
   | { type: "pull_end"; id: number }
-  | { type: "set"; key: string; value: Value }
+  | { type: "set_parameter"; key: string; value: Value }
   | { type: "settle" | "undo" | "redo" | "build" | "cancel" | "new" | "recover" }
   | { type: "edit"; changes: Change[]; label: string; merge: string; field: string }
-  | { type: "add"; kind: string; shape: string }
+  | { type: "add_shape"; kind: string; shape: string }
   | { type: "save"; file: string | null }
   | { type: "replace"; text: string }
-  | { type: "press"; body: string; triangle: number; traction: number; keep: boolean }
-  | { type: "cut"; axis: 0 | 1 | 2 | null; place: number; flip: boolean }
-  | { type: "limit"; on: boolean }
-  | { type: "pace"; fast: boolean }
-  | { type: "color"; field: string | null }
-  | { type: "fluid"; look: FluidLook }
-  | ({ type: "extras" } & Extras)
+  | { type: "press_face"; body: string; triangle: number; traction: number; keep: boolean }
+  | { type: "clip"; axis: 0 | 1 | 2 | null; position: number; flip: boolean }
+  | { type: "time_limit"; on: boolean }
+  | { type: "fast"; on: boolean }
+  | { type: "color_by"; field: string | null }
+  | { type: "fluid_style"; style: FluidStyle }
+  | ({ type: "overlays" } & Overlays)
   | { type: "export"; format: string }
   | { type: "export_cancel" | "probe_end" }
   | { type: "record"; on: boolean; format: string }
-  | { type: "probe_begin"; place: Vector; radius: number; back: Vector }
-  | { type: "probe_move"; place: Vector }
-  | { type: "pin"; body: string; node: number }
-  | { type: "inside"; look: InsideLook; levels: number[] }
-  | { type: "sketch"; points: [number, number][]; smooth: boolean }
-  | { type: "sketch_move"; number: number; shift: [number, number] }
-  | { type: "sketch_remove"; number: number }
+  | { type: "probe_begin"; position: Vector; radius: number; retreat: Vector }
+  | { type: "probe_move"; position: Vector }
+  | { type: "pin_node"; body: string; node: number }
+  | { type: "interior"; mode: InteriorMode; levels: number[] }
+  | { type: "add_obstacle"; points: [number, number][]; smooth: boolean }
+  | { type: "move_obstacle"; number: number; offset: [number, number] }
+  | { type: "remove_obstacle"; number: number }
   | { type: "streamlines"; on: boolean }
   | { type: "seek"; frame: number }
   | { type: "ack"; seq: number };

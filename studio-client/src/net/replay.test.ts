@@ -1,38 +1,38 @@
 import { describe, expect, it } from "vitest";
-import { Squeezed, unfold } from "./replay";
+import { DeltaDecoder, decodeConnectivity } from "./replay";
 
-/** Fold whole numbers as the writer does, by hand. */
-function bytesOf(folded: number[]): Uint8Array {
-  return Uint8Array.from([...folded.map((n) => n & 255), ...folded.map((n) => n >> 8)]);
+/** Low bytes, then high bytes, as the writer stores them. */
+function bytesOf(codes: number[]): Uint8Array {
+  return Uint8Array.from([...codes.map((n) => n & 255), ...codes.map((n) => n >> 8)]);
 }
 
-describe("squeezed frames", () => {
-  it("adds differences up and scales them into the box", () => {
+describe("delta-encoded frames", () => {
+  it("sums differences and scales them into the box", () => {
     // two frames of one point: 0, 65535, 100; then + 5, - 2, + 200
-    const bytes = bytesOf([0, 1, 200, 10, 3, 400]); // 65535 = -1 modulo 65536, folded to 1
-    const frames = new Squeezed(bytes, [1, 1], { low: [0, -1, 0], high: [65535, 1, 65535] });
+    const bytes = bytesOf([0, 1, 200, 10, 3, 400]); // 65535 = -1 modulo 65536, encoded as 1
+    const frames = new DeltaDecoder(bytes, [1, 1], { low: [0, -1, 0], high: [65535, 1, 65535] });
     expect([...frames.frame(0)]).toEqual([0, 1, 100]);
     const [x, y, z] = frames.frame(1);
     expect([x, z]).toEqual([5, 300]);
     expect(y).toBeCloseTo(-1 + (2 / 65535) * 65533, 6);
   });
 
-  it("begins anew when the number of points changes", () => {
-    const frames = new Squeezed(bytesOf([8, 20, 2]), [1, 2], { low: [0], high: [65535] });
+  it("restarts when the number of points changes", () => {
+    const frames = new DeltaDecoder(bytesOf([8, 20, 2]), [1, 2], { low: [0], high: [65535] });
     expect([...frames.frame(0)]).toEqual([4]);
     expect([...frames.frame(1)]).toEqual([10, 1]);
   });
 
-  it("adds rows up for surfaces that change", () => {
-    const frames = new Squeezed(bytesOf([8, 2, 1, 20]), [3, 1], { low: [0], high: [65535] }, false);
+  it("sums rows for surfaces with changing connectivity", () => {
+    const frames = new DeltaDecoder(bytesOf([8, 2, 1, 20]), [3, 1], { low: [0], high: [65535] }, false);
     expect([...frames.frame(0)]).toEqual([4, 5, 4]);
     expect([...frames.frame(1)]).toEqual([10]);
   });
 
-  it("unfolds triangles: 0 is a new point, others count back from the next new one", () => {
+  it("decodes triangles: 0 is a new point, others count back from the next new one", () => {
     const codes = [0, 0, 0, 1, 2, 0, 0, 0, 0]; // (0 1 2) (2 1 3), then (0 1 2)
     const bytes = Uint8Array.from([...codes, ...codes.map(() => 0), ...codes.map(() => 0)]);
-    expect(unfold(bytes, [6, 3]).map((frame) => [...frame])).toEqual([
+    expect(decodeConnectivity(bytes, [6, 3]).map((frame) => [...frame])).toEqual([
       [0, 1, 2, 2, 1, 3],
       [0, 1, 2],
     ]);

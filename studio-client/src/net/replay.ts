@@ -1,4 +1,4 @@
-// A recorded run inside the page: it answers like a server that can only play.
+// A recorded run inside the page, with the interface of a server that can only play.
 
 import { type PackedArray, readArrays } from "./decode";
 import type { Handlers, Link } from "./connection";
@@ -9,10 +9,10 @@ interface Box {
   high: number[];
 }
 
-interface Moves {
+interface Motion {
   /** Nodes in each frame. */
   counts: number[];
-  /** Corners of triangles in each frame, of a surface that is another one in every frame. */
+  /** Triangle corners in each frame, for a surface whose connectivity changes every frame. */
   faces?: number[];
   positions: Box;
   values?: Box;
@@ -25,34 +25,34 @@ interface ReplayHeader extends Omit<TopologyHeader, "poses"> {
   times: number[];
   steps: number[];
   poses: Poses[];
-  moves: Moves[];
+  motions: Motion[];
 }
 
-/** The frames of one quantity as whole numbers, one after another. */
-export class Squeezed {
-  private readonly whole: Uint16Array;
+/** Decodes the frames of one quantity from quantized differences. */
+export class DeltaDecoder {
+  private readonly quantized: Uint16Array;
   private readonly starts: number[] = [];
   private readonly ends: number[] = [];
 
   /**
    * @param bytes Low bytes of all differences, then high bytes.
    * @param counts Rows in each frame.
-   * @param box Where the values lie; it tells how many there are in a row.
-   * @param inTime Whether differences are from the frame before, or else from the row before.
+   * @param box Bounds of the values; its length is the number of values in a row.
+   * @param inTime Whether differences are to the previous frame, or else to the previous row.
    */
   constructor(bytes: Uint8Array, counts: number[], private readonly box: Box, inTime = true) {
     const width = box.low.length;
     const total = bytes.length / 2;
-    this.whole = new Uint16Array(total);
+    this.quantized = new Uint16Array(total);
     let start = 0;
     counts.forEach((count, frame) => {
       const length = count * width;
       const back = inTime ? (frame > 0 && counts[frame - 1] === count ? length : 0) : width;
       for (let i = 0; i < length; i++) {
-        const folded = bytes[start + i] | (bytes[total + start + i] << 8);
-        const change = folded & 1 ? -((folded + 1) >> 1) : folded >> 1;
-        const known = back > 0 && (inTime || i >= width);
-        this.whole[start + i] = known ? this.whole[start + i - back] + change : change; // modulo 65536
+        const encoded = bytes[start + i] | (bytes[total + start + i] << 8);
+        const change = encoded & 1 ? -((encoded + 1) >> 1) : encoded >> 1;
+        const hasBase = back > 0 && (inTime || i >= width);
+        this.quantized[start + i] = hasBase ? this.quantized[start + i - back] + change : change; // modulo 65536
       }
       this.starts.push(start);
       start += length;
@@ -66,14 +66,14 @@ export class Squeezed {
     const out = new Float32Array(this.ends[number] - this.starts[number]);
     for (let i = 0; i < out.length; i++) {
       const axis = i % width;
-      out[i] = low[axis] + ((high[axis] - low[axis]) / 65535) * this.whole[this.starts[number] + i];
+      out[i] = low[axis] + ((high[axis] - low[axis]) / 65535) * this.quantized[this.starts[number] + i];
     }
     return out;
   }
 }
 
-/** Return the corners of the triangles of all frames: 0 is a new point, any other number says how far it is before that. */
-export function unfold(bytes: Uint8Array, counts: number[]): Uint32Array[] {
+/** Decode the triangle corners of all frames: 0 is a new point, other codes count back from the next new one. */
+export function decodeConnectivity(bytes: Uint8Array, counts: number[]): Uint32Array[] {
   const total = bytes.length / 3;
   let at = 0;
   return counts.map((count) => {
@@ -89,14 +89,14 @@ export function unfold(bytes: Uint8Array, counts: number[]): Uint32Array[] {
 
 interface Body {
   triangles: Uint32Array[] | null;
-  positions: Squeezed;
-  values: Squeezed | null;
+  positions: DeltaDecoder;
+  values: DeltaDecoder | null;
   rest: Float32Array;
 }
 
-const DISPLACEMENT = { name: "displacement", group: "Motion", label: "Displacement", unit: "m", start: "zero" } as const;
+const DISPLACEMENT = { name: "displacement", group: "Motion", label: "Displacement", unit: "m", rangeMode: "zero" } as const;
 
-/** Plays the run that is packed into the page. */
+/** Plays the run that is embedded in the page. */
 export class Replay implements Link {
   private header: ReplayHeader | null = null;
   private bodies: Body[] = [];
@@ -139,7 +139,7 @@ export class Replay implements Link {
       case "seek":
         this.show(Math.max(0, Math.min(command.frame, this.last)));
         break;
-      case "color":
+      case "color_by":
         this.field = command.field;
         this.show(this.number);
         break;
@@ -156,11 +156,11 @@ export class Replay implements Link {
     if (code !== 3) throw new Error(`unknown message kind ${code}`);
     const replay = (this.header = header as unknown as ReplayHeader);
     this.field = replay.field;
-    this.bodies = replay.moves.map((moves, number) => ({
-      triangles: moves.faces ? unfold(arrays.get(`${number}/faces`) as Uint8Array, moves.faces) : null,
-      positions: new Squeezed(arrays.get(`${number}/positions`) as Uint8Array, moves.counts, moves.positions, !moves.faces),
-      values: moves.values
-        ? new Squeezed(arrays.get(`${number}/values`) as Uint8Array, moves.counts, moves.values, !moves.faces)
+    this.bodies = replay.motions.map((motion, number) => ({
+      triangles: motion.faces ? decodeConnectivity(arrays.get(`${number}/faces`) as Uint8Array, motion.faces) : null,
+      positions: new DeltaDecoder(arrays.get(`${number}/positions`) as Uint8Array, motion.counts, motion.positions, !motion.faces),
+      values: motion.values
+        ? new DeltaDecoder(arrays.get(`${number}/values`) as Uint8Array, motion.counts, motion.values, !motion.faces)
         : null,
       rest: arrays.get(`${number}/rest`) as Float32Array,
     }));
@@ -172,11 +172,11 @@ export class Replay implements Link {
       version: replay.version,
       scenes: [],
       schema: {},
-      palette: { shapes: {}, kinds: {}, offers: {}, matter: {}, formulas: {} },
+      templates: { shapes: {}, kinds: {}, shapesByKind: {}, materials: {}, formulas: {} },
       frames: replay.times.length,
     });
-    this.tell();
-    this.handlers.packet({ kind: "topology", header: { ...replay, fields, poses: replay.poses[0], bounds: around(replay.moves) }, arrays });
+    this.publishState();
+    this.handlers.packet({ kind: "topology", header: { ...replay, fields, poses: replay.poses[0], bounds: boundsOf(replay.motions) }, arrays });
     this.show(0);
     this.run(true);
   }
@@ -184,7 +184,7 @@ export class Replay implements Link {
   private run(playing: boolean): void {
     this.playing = playing;
     this.clock = performance.now();
-    this.tell();
+    this.publishState();
     if (playing) requestAnimationFrame(() => this.tick());
   }
 
@@ -203,23 +203,23 @@ export class Replay implements Link {
     requestAnimationFrame(() => this.tick());
   }
 
-  private tell(): void {
+  private publishState(): void {
     const state: StateMessage = {
       type: "state",
       scene: this.header?.name ?? "",
       playing: this.playing,
       error: null,
       busy: null,
-      part: null,
-      stoppable: false,
-      settled: null,
+      progress: null,
+      cancellable: false,
+      settleReport: null,
       dt: 1 / (this.header?.fps ?? 60),
       values: {},
       fast: false,
-      limit: true,
-      fits: null,
-      problem: null,
-      notes: [],
+      timeLimit: true,
+      worldVersion: null,
+      buildError: null,
+      warnings: [],
     };
     this.handlers.text(state);
   }
@@ -234,8 +234,8 @@ export class Replay implements Link {
       arrays.set(`${index}/positions`, positions);
       if (body.triangles) arrays.set(`${index}/triangles`, body.triangles[number]);
       if (this.field === "displacement") {
-        const own = replay.bodies[index].kind === "soft";
-        if (own) arrays.set(`${index}/displacement`, lengths(positions, body.rest));
+        const deforms = replay.bodies[index].kind === "soft";
+        if (deforms) arrays.set(`${index}/displacement`, displacements(positions, body.rest));
       } else if (this.field !== null && body.values) {
         arrays.set(`${index}/${this.field}`, body.values.frame(number));
       }
@@ -258,34 +258,34 @@ export class Replay implements Link {
       inverted: 0,
       contacts: 0,
       warnings: [],
-      fluid: "points",
-      extras: { forces: false, joints: false },
+      fluidStyle: "points",
+      overlays: { forces: false, joints: false },
       reports: {},
-      shares: {},
+      stageMs: {},
       solvers: {},
       forces: {},
-      sizes: {},
-      hands: {},
+      magnitudes: {},
+      pullForces: {},
       probe: null,
-      held: [],
+      pinned: [],
       poses: replay.poses[number],
       frame: number,
     };
   }
 }
 
-/** A box around all frames of all bodies. */
-function around(moves: Moves[]): TopologyHeader["bounds"] {
-  if (moves.length === 0) return undefined;
+/** Bounding box of all frames of all bodies. */
+function boundsOf(motions: Motion[]): TopologyHeader["bounds"] {
+  if (motions.length === 0) return undefined;
   const end = (side: "low" | "high", pick: (...values: number[]) => number, axis: number) =>
-    pick(...moves.map(({ positions }) => positions[side][axis]));
+    pick(...motions.map(({ positions }) => positions[side][axis]));
   return {
     min: [end("low", Math.min, 0), end("low", Math.min, 1), end("low", Math.min, 2)],
     max: [end("high", Math.max, 0), end("high", Math.max, 1), end("high", Math.max, 2)],
   };
 }
 
-function lengths(positions: Float32Array, rest: Float32Array): Float32Array {
+function displacements(positions: Float32Array, rest: Float32Array): Float32Array {
   const out = new Float32Array(positions.length / 3);
   for (let i = 0; i < out.length; i++) {
     const j = 3 * i;
@@ -294,7 +294,7 @@ function lengths(positions: Float32Array, rest: Float32Array): Float32Array {
   return out;
 }
 
-/** Undo base64 and deflate. */
+/** Decode base64 and deflate. */
 async function unpack(text: string): Promise<ArrayBuffer> {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));

@@ -1,15 +1,15 @@
 import type { BodyPanel as Body, PanelMessage } from "../net/messages";
 import { useStudio } from "../state/store";
-import { Holds } from "./Holds";
-import { Knobs } from "./Knob";
+import { BoundaryConditions } from "./BoundaryConditions";
+import { ParameterInputs } from "./ParameterInput";
 import { Section, Tabs } from "./Section";
 
-/** What is shown of a body, above what is shown of the world. */
+/** Parameters and boundary conditions of a body. */
 export function BodyPanel({ panel, dark }: { panel: PanelMessage; dark: boolean }) {
-  const chosen = useStudio((s) => s.body);
+  const selected = useStudio((s) => s.body);
   const number = Math.max(
     0,
-    panel.bodies.findIndex(({ name }) => name === chosen),
+    panel.bodies.findIndex(({ name }) => name === selected),
   );
   const body = panel.bodies[number];
   if (!body) return null;
@@ -19,17 +19,17 @@ export function BodyPanel({ panel, dark }: { panel: PanelMessage; dark: boolean 
         <Tabs
           label="Body"
           names={panel.bodies.map(({ name }) => name)}
-          chosen={number}
-          onChoose={(next) => useStudio.setState({ body: panel.bodies[next].name, part: 0 })}
+          selected={number}
+          onSelect={(next) => useStudio.setState({ body: panel.bodies[next].name, part: 0 })}
         />
-        <p className="note facts">{body.facts.join(" · ")}</p>
+        <p className="note summary">{body.summary.join(" · ")}</p>
         <Material body={body} />
         {body.others.map((group, number) => (
-          <Knobs key={number} group={group} titled />
+          <ParameterInputs key={number} group={group} titled />
         ))}
       </Section>
-      <Section title="Holds and loads">
-        <Holds key={body.name} body={body} dark={dark} />
+      <Section title="Boundary conditions">
+        <BoundaryConditions key={body.name} body={body} dark={dark} />
       </Section>
     </>
   );
@@ -45,33 +45,33 @@ function Material({ body }: { body: Body }) {
         label="Part"
         names={body.materials.map(({ title }) => title)}
         titles={body.materials.map(({ note }) => note)}
-        chosen={number}
-        onChoose={(next) => useStudio.setState({ part: next })}
+        selected={number}
+        onSelect={(next) => useStudio.setState({ part: next })}
       />
-      <Knobs group={group} />
+      <ParameterInputs group={group} />
     </>
   );
 }
 
-/** How the body is advanced in time, and how its last step went. */
-export function SteppingPanel({ panel }: { panel: PanelMessage }) {
-  const chosen = useStudio((s) => s.body);
-  const body = panel.bodies.find(({ name }) => name === chosen);
-  const report = useStudio((s) => (chosen === null ? undefined : s.header?.reports[chosen]));
-  const solver = useStudio((s) => (chosen === null ? undefined : s.header?.solvers[chosen]));
+/** Time integration of a body, and statistics of its last step. */
+export function IntegrationPanel({ panel }: { panel: PanelMessage }) {
+  const selected = useStudio((s) => s.body);
+  const body = panel.bodies.find(({ name }) => name === selected);
+  const report = useStudio((s) => (selected === null ? undefined : s.header?.reports[selected]));
+  const solver = useStudio((s) => (selected === null ? undefined : s.header?.solvers[selected]));
   if (!body) return null;
   const counts: [string, number | undefined][] = [
-    ["parts the step was done in", report?.parts],
-    ["linearisations", report?.newton],
+    ["substeps", report?.substeps],
+    ["Newton iterations", report?.newton],
     ["solver iterations", report?.iterations],
     ["inverted elements", report?.inverted],
     ["contacts", report?.contacts],
   ];
   return (
     <Section title="Time and solver" open={false}>
-      {panel.bodies.length > 1 && <p className="note facts">of {body.name}</p>}
-      <Knobs group={body.stepping} />
-      <dl className="counts" aria-label="The last step">
+      {panel.bodies.length > 1 && <p className="note summary">of {body.name}</p>}
+      <ParameterInputs group={body.integration} />
+      <dl className="counts" aria-label="Last step">
         {counts.map(([label, count]) => (
           <div key={label}>
             <dt>{label}</dt>

@@ -1,12 +1,12 @@
 import { useMemo } from "react";
 import { formatValue } from "../lib/format";
-import type { FieldInfo, FluidLook } from "../net/messages";
-import { hasSign, type LiveScene } from "../state/live";
+import type { FieldInfo, FluidStyle } from "../net/messages";
+import { isSigned, type LiveScene } from "../state/live";
 import { editing } from "../state/document";
-import { chooseField, chooseFluid } from "../state/studio";
+import { setField, setFluidStyle } from "../state/studio";
 import { useStudio } from "../state/store";
 import { Section } from "./Section";
-import { Problem, TypedValue } from "./TypedValue";
+import { FieldError, TypedValue } from "./TypedValue";
 
 const PLAIN = "";
 
@@ -21,7 +21,7 @@ export function ColorPanel({ scene }: { scene: LiveScene }) {
         className="wide"
         aria-label="Colour by"
         value={field ?? PLAIN}
-        onChange={(event) => chooseField(event.target.value === PLAIN ? null : event.target.value)}
+        onChange={(event) => setField(event.target.value === PLAIN ? null : event.target.value)}
       >
         <option value={PLAIN}>Plain</option>
         {groups.map((group) => (
@@ -36,21 +36,21 @@ export function ColorPanel({ scene }: { scene: LiveScene }) {
           </optgroup>
         ))}
       </select>
-      {info && info.start !== "flag" && <Range info={info} />}
-      {!replay && scene.bodies.some(({ info: { radius } }) => radius !== null) && <FluidLooks />}
+      {info && info.rangeMode !== "flag" && <Range info={info} />}
+      {!replay && scene.bodies.some(({ info }) => info.dynamicTopology) && <FluidStyleSelect />}
     </Section>
   );
 }
 
-/** Whether fluids are shown as balls or as a surface. */
-function FluidLooks() {
-  const look = useStudio((s) => s.fluid);
+/** Whether fluids are drawn as particles or as a surface. */
+function FluidStyleSelect() {
+  const style = useStudio((s) => s.fluidStyle);
   return (
     <select
       className="wide"
       aria-label="Draw fluids as"
-      value={look}
-      onChange={(event) => chooseFluid(event.target.value as FluidLook)}
+      value={style}
+      onChange={(event) => setFluidStyle(event.target.value as FluidStyle)}
     >
       <option value="points">Fluids as particles</option>
       <option value="surface">Fluids as a surface</option>
@@ -97,8 +97,8 @@ function Range({ info: { unit } }: { info: FieldInfo }) {
           </span>
         )}
       </div>
-      <Problem id={LOW} />
-      <Problem id={HIGH} />
+      <FieldError id={LOW} />
+      <FieldError id={HIGH} />
     </>
   );
 }
@@ -113,23 +113,23 @@ function gradient(table: Uint8Array): string {
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
-function ticksOf({ start, unit }: FieldInfo, low: number, high: number): string[] {
-  if (start === "flag") return ["0: no", "1: yes"];
+function ticksOf({ rangeMode, unit }: FieldInfo, low: number, high: number): string[] {
+  if (rangeMode === "flag") return ["0: no", "1: yes"];
   const values = high > low ? [low, 0.5 * (low + high), high] : [low];
   return values.map((value, i) => (i === 0 && value === 0 ? "0" : formatValue(value, unit)));
 }
 
-/** The colour bar over the view. */
+/** The colour legend over the view. */
 export function Legend({ scene }: { scene: LiveScene }) {
   const field = useStudio((s) => s.field);
   const colored = useStudio((s) => s.colored);
   const [low, high] = useStudio((s) => s.range);
-  const signed = hasSign(scene, field);
-  const background = useMemo(() => gradient(signed ? scene.signed : scene.colormap), [scene, signed]);
+  const signed = isSigned(scene, field);
+  const background = useMemo(() => gradient(signed ? scene.divergingColormap : scene.colormap), [scene, signed]);
   const info = scene.fields.find(({ name }) => name === field);
-  const drafting = useStudio(editing);
-  if (!info || drafting) return null;
-  const ticks = colored ? ticksOf(info, low, high) : ["being worked out …"];
+  const isEditing = useStudio(editing);
+  if (!info || isEditing) return null;
+  const ticks = colored ? ticksOf(info, low, high) : ["computing …"];
   return (
     <figure className="legend" aria-label={`${info.label} from ${ticks[0]} to ${ticks[ticks.length - 1]}`}>
       <figcaption>{info.label}</figcaption>

@@ -1,15 +1,15 @@
-import { fieldOf, spoken } from "../lib/schema";
+import { fieldOf, labelOf } from "../lib/schema";
 import type { Entry, Json, Path, Schema } from "../net/messages";
 import { edit, entries, pathText, valueAt } from "../state/document";
 import { useStudio } from "../state/store";
-import { MeshFactsView } from "./MeshFacts";
+import { MeshSummaryView } from "./MeshSummary";
 import { EntryForm, useSchema } from "./SchemaForm";
 import { Section } from "./Section";
 
-/** The form of what is selected. */
+/** The form of the selected entry. */
 export function EditPanel() {
   const root = useSchema();
-  const data = useStudio((s) => s.paper?.data);
+  const data = useStudio((s) => s.sceneDocument?.data);
   const selected = useStudio((s) => s.selected);
   if (!root || !data) return null;
   const entry = valueAt(data, selected);
@@ -17,7 +17,7 @@ export function EditPanel() {
   return <ObjectForm key={pathText(selected)} root={root} path={selected} entry={entry as Entry} />;
 }
 
-/** Which keys stand together, in this order; all others are below them. */
+/** Keys by section, in order; all others are below them. */
 const SCENE_SECTIONS: [string, string[]][] = [
   ["Scene", ["name", "description", "gravity", "wind", "settled"]],
   ["Contact", ["contact"]],
@@ -29,15 +29,15 @@ function SceneForm({ root, data }: { root: Schema; data: Entry }) {
   return <Sections schema={root} root={root} path={[]} value={data} sections={SCENE_SECTIONS} without={SCENE_ELSEWHERE} />;
 }
 
-const HOLDS = ["pin", "drive", "lock", "push", "press", "load_faces", "load_volume", "pull"];
+const BOUNDARY_CONDITIONS = ["pin", "drive", "lock", "push", "press", "load_faces", "load_volume", "pull"];
 const BODY_SECTIONS: [string, string[]][] = [
   ["Shape", ["name", "mesh", "shape", "block", "particle_radius"]],
-  ["Place", ["transform", "initial", "velocity"]],
-  ["Matter", ["material", "density", "mass", "viscosity", "surface_tension", "damping", "plasticity"]],
-  ["Holds and loads", HOLDS],
+  ["Initial state", ["transform", "initial", "velocity"]],
+  ["Material", ["material", "density", "mass", "viscosity", "surface_tension", "damping", "plasticity"]],
+  ["Boundary conditions", BOUNDARY_CONDITIONS],
 ];
 
-/** The schema of the entries of a list of the scene, chosen by their type. */
+/** The schema of an entry of a list of the scene, by its type. */
 function schemaOf(root: Schema, path: Path, entry: Entry): Schema | null {
   const list = root.properties?.[String(path[0])];
   const items = list?.items;
@@ -50,22 +50,22 @@ function ObjectForm({ root, path, entry }: { root: Schema; path: Path; entry: En
   const schema = schemaOf(root, path, entry);
   if (!schema) return null;
   const body = path[0] === "bodies";
-  // a soft body's mass says how it is spread, a rigid one's how much there is
+  // `mass` of a soft body is a lumping option, of a rigid one its mass
   const sections = body && entry.type === "soft" ? BODY_SECTIONS.map(withoutMass) : BODY_SECTIONS;
   return (
     <>
       <header className="object-head">
-        <h2>{String(entry.name ?? spoken(String(entry.type)))}</h2>
-        <span className="badge">{body ? `${spoken(String(entry.type))} body` : path[0] === "joints" ? "Joint" : "Obstacle"}</span>
+        <h2>{String(entry.name ?? labelOf(String(entry.type)))}</h2>
+        <span className="badge">{body ? `${labelOf(String(entry.type))} body` : path[0] === "joints" ? "Joint" : "Collider"}</span>
       </header>
-      {body && entry.type === "soft" && <ChosenNodes path={path} name={String(entry.name)} />}
+      {body && entry.type === "soft" && <SelectedNodes path={path} name={String(entry.name)} />}
       <Sections
         schema={schema}
         root={root}
         path={path}
         value={entry}
-        sections={body ? sections : [[spoken(String(entry.type)), Object.keys(schema.properties ?? {})]]}
-        extra={(title) => <Extra title={title} path={path} entry={entry} />}
+        sections={body ? sections : [[labelOf(String(entry.type)), Object.keys(schema.properties ?? {})]]}
+        extra={(title) => <SectionExtras title={title} path={path} entry={entry} />}
       />
     </>
   );
@@ -73,25 +73,25 @@ function ObjectForm({ root, path, entry }: { root: Schema; path: Path; entry: En
 
 const withoutMass = ([title, keys]: [string, string[]]): [string, string[]] => [title, keys.filter((key) => key !== "mass")];
 
-function Extra({ title, path, entry }: { title: string; path: Path; entry: Entry }) {
+function SectionExtras({ title, path, entry }: { title: string; path: Path; entry: Entry }) {
   const soft = entry.type === "soft";
-  if (title === "Matter") return soft ? <Presets path={path} entry={entry} /> : null;
+  if (title === "Material") return soft ? <Presets path={path} entry={entry} /> : null;
   if (title !== "Shape" && path[0] === "bodies") return null;
   const inner = entry.type === "rigid" ? ["shape", "mesh"] : ["mesh"];
   const mesh = valueAt(entry, inner) as Entry | undefined;
   return (
     <>
-      {soft && <MeshFactsView name={String(entry.name)} />}
+      {soft && <MeshSummaryView name={String(entry.name)} />}
       {mesh?.type === "parametric" && <Formulas path={[...path, ...inner]} mesh={mesh} />}
     </>
   );
 }
 
-/** Surfaces from formulas to begin with. */
+/** Example formulas. */
 function Formulas({ path, mesh }: { path: Path; mesh: Entry }) {
-  const formulas = useStudio((s) => s.hello?.palette.formulas) ?? {};
+  const formulas = useStudio((s) => s.hello?.templates.formulas) ?? {};
   return (
-    <div className="tabs presets formulas" role="group" aria-label="Formulas to begin with">
+    <div className="tabs presets formulas" role="group" aria-label="Example formulas">
       {Object.entries(formulas).map(([name, given]) => (
         <button
           key={name}
@@ -144,22 +144,22 @@ function Sections({ schema, root, path, value, sections, without = [], extra }: 
   );
 }
 
-/** The same schema with some of its keys, in the order given. */
+/** The schema with some of its keys, in the given order. */
 function ordered(schema: Schema, keys: readonly string[]): Schema {
   const properties = Object.fromEntries(keys.map((key) => [key, schema.properties?.[key] ?? {}]));
   return { ...schema, properties };
 }
 
-/** Matter to choose from; it brings its own law and constants. */
+/** Material presets. */
 function Presets({ path, entry }: { path: Path; entry: Entry }) {
-  const matter = useStudio((s) => s.hello?.palette.matter) ?? {};
+  const materials = useStudio((s) => s.hello?.templates.materials) ?? {};
   const same = (constants: Record<string, unknown>) => {
     const now = (entry.material ?? {}) as Entry;
     return Object.entries(constants).every(([key, value]) => now[key] === value);
   };
   return (
-    <div className="tabs presets" role="group" aria-label="Presets of matter">
-      {Object.entries(matter).map(([name, constants]) => (
+    <div className="tabs presets" role="group" aria-label="Material presets">
+      {Object.entries(materials).map(([name, constants]) => (
         <button
           key={name}
           type="button"
@@ -174,38 +174,38 @@ function Presets({ path, entry }: { path: Path; entry: Entry }) {
   );
 }
 
-const WITH_NODES: [string, string, Entry][] = [
+const NODE_ACTIONS: [string, string, Entry][] = [
   ["pin", "Pin", {}],
   ["drive", "Drive", { motion: { type: "translate", velocity: [0.1, 0, 0] } }],
   ["lock", "Lock", { direction: "y" }],
   ["push", "Push", { force: [0, -1, 0] }],
 ];
 
-/** What can be done with the nodes that were chosen in the view. */
-function ChosenNodes({ path, name }: { path: Path; name: string }) {
-  const chosen = useStudio((s) => s.chosen);
+/** Actions on the nodes that were selected in the view. */
+function SelectedNodes({ path, name }: { path: Path; name: string }) {
+  const selection = useStudio((s) => s.nodeSelection);
   const scene = useStudio((s) => s.scene);
-  const data = useStudio((s) => s.paper?.data);
+  const data = useStudio((s) => s.sceneDocument?.data);
   const body = scene?.bodies.find(({ info }) => info.name === name);
-  if (!chosen || chosen.body !== name || chosen.nodes.length === 0 || !body) return null;
-  const nodes = chosen.nodes.map((node) => body.nodes[node]).sort((a, b) => a - b);
+  if (!selection || selection.body !== name || selection.nodes.length === 0 || !body) return null;
+  const nodes = selection.nodes.map((node) => body.nodes[node]).sort((a, b) => a - b);
   const count = (key: string) => entries(valueAt(data ?? undefined, path) as Entry, key).length;
   const act = (key: string, label: string, rest: Entry) => {
     edit([{ op: "add", path: [...path, key], value: { where: { type: "nodes", nodes }, ...rest } }], `${label} ${count(key) + 1}`);
-    useStudio.setState({ chosen: null });
+    useStudio.setState({ nodeSelection: null });
   };
   return (
-    <div className="chosen" role="group" aria-label="Chosen nodes">
+    <div className="node-selection" role="group" aria-label="Selected nodes">
       <span>
-        <b>{nodes.length}</b> {nodes.length === 1 ? "node" : "nodes"} chosen
+        <b>{nodes.length}</b> {nodes.length === 1 ? "node" : "nodes"} selected
       </span>
       <div className="tabs">
-        {WITH_NODES.map(([key, label, rest]) => (
+        {NODE_ACTIONS.map(([key, label, rest]) => (
           <button key={key} type="button" onClick={() => act(key, label, rest)}>
             {label}
           </button>
         ))}
-        <button type="button" onClick={() => useStudio.setState({ chosen: null })}>
+        <button type="button" onClick={() => useStudio.setState({ nodeSelection: null })}>
           Clear
         </button>
       </div>

@@ -1,15 +1,15 @@
 import { useCallback, useState } from "react";
-import { counted } from "../lib/format";
+import { pluralize } from "../lib/format";
 import { useMenu } from "../lib/hooks";
 import type { ExportsMessage } from "../net/messages";
 import { send } from "../state/studio";
 import { useStudio } from "../state/store";
 import { Icon } from "./Icon";
 
-/** Writes runs and recordings into files, and offers those that are there. */
+/** Exports runs and recordings, and lists the files. */
 export function ExportMenu() {
   const exports = useStudio((s) => s.exports);
-  const editable = useStudio((s) => Boolean(s.paper?.data));
+  const editable = useStudio((s) => Boolean(s.sceneDocument?.data));
   const empty = useStudio((s) => (s.scene?.bodies.length ?? 0) === 0);
   const [open, setOpen] = useState(false);
   const close = useCallback(() => setOpen(false), []);
@@ -22,7 +22,7 @@ export function ExportMenu() {
     <div className="file-menu" ref={box}>
       <button type="button" className="plain" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name="export" size={15} /> Export
-        {busy && <i className="dot" title={recording ? "It is recorded" : "An export is under way"} />}
+        {busy && <i className="dot" title={recording ? "Recording" : "Exporting"} />}
       </button>
       {open && (
         <div className="menu export-menu" role="dialog" aria-label="Export">
@@ -43,7 +43,7 @@ export function ExportMenu() {
                   type="button"
                   className="plain"
                   disabled={empty}
-                  title="Runs the scene from its start to its end, beside what you do here"
+                  title="Runs the scene from start to end in the background"
                   onClick={() => send({ type: "export", format })}
                 >
                   Export the run
@@ -53,7 +53,7 @@ export function ExportMenu() {
                 type="button"
                 className="plain"
                 disabled={empty}
-                title="Keeps what happens here from now on, hands and all"
+                title="Records what happens here from now on, including pulls"
                 onClick={() => send({ type: "record", on: true, format })}
               >
                 Record
@@ -63,16 +63,16 @@ export function ExportMenu() {
           {job && <Job job={job} />}
           {recording && (
             <div className="buttons" role="status">
-              <span>{counted(recording.frames, "frame")} recorded</span>
+              <span>{pluralize(recording.frames, "frame")} recorded</span>
               <button type="button" className="plain" onClick={() => send({ type: "record", on: false, format: recording.format })}>
                 Stop and write
               </button>
-              <button type="button" className="set-it" onClick={() => send({ type: "export_cancel" })}>
-                drop
+              <button type="button" className="text-button" onClick={() => send({ type: "export_cancel" })}>
+                Discard
               </button>
             </div>
           )}
-          {exports.problem && !busy && <p className="note">{exports.problem}</p>}
+          {exports.error && !busy && <p className="note">{exports.error}</p>}
           <Files exports={exports} />
         </div>
       )}
@@ -86,9 +86,9 @@ function Job({ job }: { job: NonNullable<ExportsMessage["job"]> }) {
       <span>
         {job.phase} {job.total > 0 && `${job.done} of ${job.total}`}
       </span>
-      <progress aria-label="Progress of the export" max={Math.max(job.total, 1)} value={job.total ? job.done : undefined} />
-      <button type="button" className="set-it" onClick={() => send({ type: "export_cancel" })}>
-        cancel
+      <progress aria-label="Export progress" max={Math.max(job.total, 1)} value={job.total ? job.done : undefined} />
+      <button type="button" className="text-button" onClick={() => send({ type: "export_cancel" })}>
+        Cancel
       </button>
     </div>
   );
@@ -105,7 +105,7 @@ function Files({ exports }: { exports: ExportsMessage }) {
           <a href={`./exported/${name.split("/").map(encodeURIComponent).join("/")}${window.location.search}`} download>
             {name}
           </a>
-          <small>{count > 1 ? `${count} files in that folder` : size(bytes)}</small>
+          <small>{count > 1 ? `${count} files in this folder` : size(bytes)}</small>
         </li>
       ))}
     </ul>

@@ -9,41 +9,41 @@ const done = () => show("closed");
 
 const address = (file: string) => `./${file}${window.location.search}`;
 
-/** New, save, load, and the scene as YAML or Python. */
+/** New, save, load, and download the scene as YAML or Python. */
 export function FileMenu() {
-  const paper = useStudio((s) => s.paper);
+  const sceneDocument = useStudio((s) => s.sceneDocument);
   const menu = useStudio((s) => s.fileMenu);
   const open = menu !== "closed";
   const box = useMenu(open, done);
   const input = useRef<HTMLInputElement>(null);
-  if (!paper?.data) return null;
-  const name = paper.file ?? `${String(paper.data.name ?? "scene")}.yaml`;
-  const keep = () => {
+  if (!sceneDocument?.data) return null;
+  const name = sceneDocument.file ?? `${String(sceneDocument.data.name ?? "scene")}.yaml`;
+  const saveOrAsk = () => {
     save();
-    if (paper.file !== null) done();
+    if (sceneDocument.file !== null) done();
   };
   const copy = async () => {
     done();
     try {
       const text = await (await fetch(address("scene.py"))).text();
       await copyText(text);
-      toast("The script is on the clipboard.");
+      toast("The script was copied to the clipboard.");
     } catch {
-      toast("The clipboard refused; open scene.py at the studio's address instead.");
+      toast("The clipboard is not available; open scene.py at the studio's address instead.");
     }
   };
   return (
     <div className="file-menu" ref={box}>
       <button type="button" className="plain" aria-expanded={open} onClick={() => show(open ? "closed" : "open")}>
         <Icon name="file" size={15} /> File
-        {paper.changed && <i className="dot" title="There are edits that are not saved" />}
+        {sceneDocument.changed && <i className="dot" title="Unsaved edits" />}
       </button>
       {open && (
         <div className="menu" role="menu" aria-label="File">
           <Item label="New scene" onClick={() => { send({ type: "new" }); done(); }} />
-          <Item label={paper.file ? `Save ${paper.file}` : "Save …"} keys="Ctrl S" onClick={keep} />
+          <Item label={sceneDocument.file ? `Save ${sceneDocument.file}` : "Save …"} keys="Ctrl S" onClick={saveOrAsk} />
           {menu === "naming" ? (
-            <SaveAs first={name} taken={paper.files.filter((other) => other !== paper.file)} onDone={done} />
+            <SaveAs first={name} taken={sceneDocument.files.filter((other) => other !== sceneDocument.file)} onDone={done} />
           ) : (
             <Item label="Save as …" onClick={() => show("naming")} />
           )}
@@ -75,7 +75,7 @@ export function FileMenu() {
 
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = document.createElement("textarea"); // pages without TLS have no clipboard of their own
+  const area = document.createElement("textarea"); // pages without TLS have no clipboard API
   area.value = text;
   document.body.append(area);
   area.select();
@@ -96,7 +96,7 @@ function Item({ label, keys, onClick }: { label: string; keys?: string; onClick(
 
 function SaveAs({ first, taken, onDone }: { first: string; taken: string[]; onDone(): void }) {
   const [name, setName] = useState(first);
-  const there = taken.includes(/\.ya?ml$/.test(name) ? name : `${name}.yaml`);
+  const exists = taken.includes(/\.ya?ml$/.test(name) ? name : `${name}.yaml`);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.select(), []);
   return (
@@ -109,8 +109,8 @@ function SaveAs({ first, taken, onDone }: { first: string; taken: string[]; onDo
       }}
     >
       <input ref={field} aria-label="File name" className="typed text" value={name} onChange={(event) => setName(event.target.value)} />
-      <button type="submit" className="plain" title={there ? "There is a file of that name already" : undefined}>
-        {there ? "Replace" : "Save"}
+      <button type="submit" className="plain" title={exists ? "A file with this name exists" : undefined}>
+        {exists ? "Replace" : "Save"}
       </button>
     </form>
   );

@@ -1,42 +1,42 @@
 import { useEffect } from "react";
 import { formatValue } from "../lib/format";
 import { linearScale } from "../lib/scale";
-import { forces, type GridLook, noteForce, useFlow } from "../state/flow";
+import { forces, type GridStyle, recordForce, useFlow } from "../state/flow";
 import { send } from "../state/studio";
 import { useStudio } from "../state/store";
 import { Opacity } from "./Opacity";
 import { Section, Tabs } from "./Section";
 import { Check, Track } from "./Slider";
 
-const LOOKS: GridLook[] = ["sheet", "slice", "volume"];
-const place = linearScale(0, 1);
+const STYLES: GridStyle[] = ["midplane", "slice", "volume"];
+const slicePosition = linearScale(0, 1);
 
-/** Fluids on grids: obstacles to draw, streamlines, drag and lift; slices and volumes of those in space. */
+/** Grid fluids: obstacles, streamlines, drag and lift in 2D; slices and volumes in 3D. */
 export function FlowPanel() {
-  const tunnel = useStudio((s) => s.header?.tunnel);
+  const flow = useStudio((s) => s.header?.planeFlow);
   const time = useStudio((s) => s.header?.time ?? 0);
-  const deep = useStudio((s) => Object.keys(s.header?.volumes ?? {}).length > 0);
+  const hasVolume = useStudio((s) => Object.keys(s.header?.volumes ?? {}).length > 0);
   useEffect(() => {
-    if (tunnel) noteForce(time, tunnel.force);
-  }, [tunnel, time]);
-  if (!tunnel && !deep) return null;
+    if (flow) recordForce(time, flow.force);
+  }, [flow, time]);
+  if (!flow && !hasVolume) return null;
   return (
     <Section title="Flow">
-      {tunnel && <Tunnel lines={tunnel.lines > 0} force={tunnel.force} />}
-      {deep && <Look />}
+      {flow && <PlaneFlowControls streamlines={flow.streamlineCount > 0} force={flow.force} />}
+      {hasVolume && <GridStyleControls />}
     </Section>
   );
 }
 
-function Tunnel({ lines, force }: { lines: boolean; force: [number, number] }) {
+function PlaneFlowControls({ streamlines, force }: { streamlines: boolean; force: [number, number] }) {
   const drawing = useFlow((s) => s.drawing);
   return (
     <>
       <div className="checks">
         <Check label="Draw obstacles" value={drawing} onChange={(on) => useFlow.setState({ drawing: on })} />
-        <Check label="Streamlines" value={lines} onChange={(on) => send({ type: "streamlines", on })} />
+        <Check label="Streamlines" value={streamlines} onChange={(on) => send({ type: "streamlines", on })} />
       </div>
-      {drawing && <p className="hint">Drag to draw, drag an obstacle to move it, Shift and click to remove it.</p>}
+      {drawing && <p className="hint">Drag to draw, drag an obstacle to move it, Shift-click to remove it.</p>}
       <figure className="plot" data-testid="forces">
         <figcaption>
           <span className="plot-title">Force on obstacles</span>
@@ -52,9 +52,9 @@ function Tunnel({ lines, force }: { lines: boolean; force: [number, number] }) {
 const WIDTH = 280;
 const HEIGHT = 90;
 
-/** Drag and lift over time; the largest hundredth may leave the picture. */
+/** Drag and lift over time; outliers may leave the plot. */
 function Curves() {
-  useStudio((s) => s.header); // drawn anew with every header
+  useStudio((s) => s.header); // redraw with every header
   const { time, drag, lift } = forces;
   const first = time[0] ?? 0;
   const span = Math.max((time[time.length - 1] ?? 1) - first, 1e-9);
@@ -72,24 +72,24 @@ function Curves() {
   );
 }
 
-/** How a flow in space is drawn; its sheet hides behind slices and volumes. */
-function Look() {
-  const { look, axis, place: at } = useFlow();
-  const choose = (next: GridLook) => {
+/** How a 3D flow is drawn; slices and volumes replace its mid-plane. */
+function GridStyleControls() {
+  const { style, axis, position } = useFlow();
+  const select = (next: GridStyle) => {
     const { header, scene, hidden } = useStudio.getState();
     const names = Object.keys(header?.volumes ?? {}).map((n) => scene?.bodies[Number(n)]?.info.name ?? "");
-    useStudio.setState({ hidden: { ...hidden, ...Object.fromEntries(names.map((name) => [name, next !== "sheet"])) } });
-    useFlow.setState({ look: next });
+    useStudio.setState({ hidden: { ...hidden, ...Object.fromEntries(names.map((name) => [name, next !== "midplane"])) } });
+    useFlow.setState({ style: next });
   };
   return (
     <>
-      <Tabs label="Draw as" names={["Sheet", "Slice", "Volume"]} chosen={LOOKS.indexOf(look)} onChoose={(n) => choose(LOOKS[n])} />
-      {look === "volume" && <Opacity />}
-      {look === "slice" && (
+      <Tabs label="Draw as" names={["Mid-plane", "Slice", "Volume"]} selected={STYLES.indexOf(style)} onSelect={(n) => select(STYLES[n])} />
+      {style === "volume" && <Opacity />}
+      {style === "slice" && (
         <>
-          <Tabs label="Slice across" names={["x", "y", "z"]} chosen={axis} onChoose={(n) => useFlow.setState({ axis: n as 0 | 1 | 2 })} />
+          <Tabs label="Slice normal to" names={["x", "y", "z"]} selected={axis} onSelect={(n) => useFlow.setState({ axis: n as 0 | 1 | 2 })} />
           <div className="slider">
-            <Track label="Place of the slice" position={place.toPosition(at)} text={`${Math.round(100 * at)} %`} onSlide={(p) => useFlow.setState({ place: p })} />
+            <Track label="Slice position" position={slicePosition.toPosition(position)} text={`${Math.round(100 * position)} %`} onSlide={(p) => useFlow.setState({ position: p })} />
           </div>
         </>
       )}

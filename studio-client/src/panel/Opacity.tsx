@@ -4,12 +4,12 @@ import { Track } from "./Slider";
 
 const scale = logScale(0.05, 20);
 
-/** How much of the light volumes keep back. */
+/** Opacity of volumes. */
 export function Opacity() {
   const opacity = useStudio((s) => s.opacity);
   return (
     <div className="slider">
-      <label htmlFor="opacity" title="How much of the light matter keeps back over its way, as a multiple of the usual">
+      <label htmlFor="opacity" title="Opacity of volumes, relative to the default">
         Opacity
       </label>
       <span />

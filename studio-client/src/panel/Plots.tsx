@@ -95,7 +95,7 @@ function Plot({ title, unit, lines, dark, data, range }: PlotProps) {
       observer.disconnect();
       plot.destroy();
     };
-    // `data`, `range` and `lines` follow from the other values.
+    // `data`, `range` and `lines` depend on the other values only.
   }, [unit, dark]);
   return (
     <figure className="plot">
@@ -113,8 +113,8 @@ function Plot({ title, unit, lines, dark, data, range }: PlotProps) {
   );
 }
 
-/** The value that 97 in 100 do not exceed: a rare hiccup of the machine must not flatten the curve. */
-function usual(values: number[]): number {
+/** The 97th percentile: a rare delay of the machine must not flatten the curve. */
+function percentile97(values: number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(0.97 * (values.length - 1))] ?? 0;
 }
 
@@ -142,15 +142,15 @@ export function Plots({ dark }: { dark: boolean }) {
         }}
       />
       <Plot
-        title="Time of a step"
+        title="Step time"
         unit="ms"
         dark={dark}
         lines={[
-          { label: "ms a step", color: palette[0] },
+          { label: "ms per step", color: palette[0] },
           { label: "real-time limit", color: palette[1], dash: [5, 4], width: 1.3 },
         ]}
         data={() => [history.time, history.stepMs, history.time.map(limit)] as uPlot.AlignedData}
-        range={() => [0, Math.max(1.4 * limit(), 1.2 * usual(history.stepMs), 1e-3)]}
+        range={() => [0, Math.max(1.4 * limit(), 1.2 * percentile97(history.stepMs), 1e-3)]}
       />
     </div>
   );

@@ -1,29 +1,29 @@
-// Forms made from the scene's schema. They know kinds of values, not options: a new option needs no new code here.
+// Forms made from the scene's schema. They handle kinds of values, not options: a new option needs no code here.
 
 import { type ReactNode, useId, useState } from "react";
-import { choiceOf, type Field, fieldOf, spoken, starter, summary } from "../lib/schema";
+import { choiceOf, type Field, fieldOf, labelOf, defaultValue, summary } from "../lib/schema";
 import type { Entry, Json, Path, Schema } from "../net/messages";
 import { edit, pathText } from "../state/document";
-import { setProblem, useStudio } from "../state/store";
+import { setFieldError, useStudio } from "../state/store";
 import { Icon } from "./Icon";
 import { Check } from "./Slider";
-import { Problem, TypedValue } from "./TypedValue";
+import { FieldError, TypedValue } from "./TypedValue";
 
 interface FieldProps {
   name: string;
   field: Field;
   root: Schema;
   path: Path;
-  /** What the document has, or undefined. */
+  /** The value in the document, or undefined. */
   value: Json | undefined;
-  /** Change it; undefined takes it out, so that its default counts. */
+  /** Change it; undefined removes it, so that its default applies. */
   put(value: Json | undefined): void;
 }
 
 const isEntry = (value: Json | undefined): value is Entry =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The rows of an entry; `only` chooses keys, all but its type by default. */
+/** The rows of an entry; `only` filters keys, all but its type by default. */
 export function EntryForm({
   schema,
   root,
@@ -36,11 +36,11 @@ export function EntryForm({
   root: Schema;
   path: Path;
   value: Json | undefined;
-  /** Called with the whole entry where the document does not have it yet. */
+  /** Called with the whole entry if the document does not have it yet. */
   put?: (value: Json) => void;
   only?: (name: string) => boolean;
 }) {
-  const there = isEntry(value);
+  const exists = isEntry(value);
   const rows = Object.entries(schema.properties ?? {}).filter(
     ([name, inner]) => inner.const === undefined && (only?.(name) ?? true),
   );
@@ -51,12 +51,12 @@ export function EntryForm({
         const at = [...path, name];
         const change = (next: Json | undefined) => {
           const id = pathText(at);
-          setProblem(id, null);
-          if (!there && put) {
-            const base = (starter(schema, root) as Entry) ?? {};
+          setFieldError(id, null);
+          if (!exists && put) {
+            const base = (defaultValue(schema, root) as Entry) ?? {};
             put(next === undefined ? base : { ...base, [name]: next });
-          } else if (next === undefined) edit([{ op: "remove", path: at }], spoken(name), id);
-          else edit([{ op: "set", path: at, value: next }], spoken(name), id);
+          } else if (next === undefined) edit([{ op: "remove", path: at }], labelOf(name), id);
+          else edit([{ op: "set", path: at, value: next }], labelOf(name), id);
         };
         return (
           <FieldRow
@@ -65,7 +65,7 @@ export function EntryForm({
             field={field}
             root={root}
             path={at}
-            value={there ? value[name] : undefined}
+            value={exists ? value[name] : undefined}
             put={change}
           />
         );
@@ -74,18 +74,18 @@ export function EntryForm({
   );
 }
 
-/** One value, with its label, unit and what is wrong with it. */
+/** One value with its label, unit and error. */
 export function FieldRow(props: FieldProps) {
   const { field, value, name } = props;
   const id = pathText(props.path);
-  if (field.nullable && (value === undefined || value === null)) return <Absent {...props} />;
+  if (field.nullable && (value === undefined || value === null)) return <UnsetRow {...props} />;
   switch (field.kind) {
     case "number":
       return (
         <Row {...props}>
           <TypedValue
             id={id}
-            label={spoken(name)}
+            label={labelOf(name)}
             unit={field.unit}
             value={Number(value ?? field.default ?? 0)}
             limits={field}
@@ -100,8 +100,8 @@ export function FieldRow(props: FieldProps) {
     case "flag":
       return (
         <div className="field">
-          <Check label={spoken(name)} title={field.help} value={Boolean(value ?? field.default)} onChange={props.put} />
-          <Problem id={id} />
+          <Check label={labelOf(name)} title={field.help} value={Boolean(value ?? field.default)} onChange={props.put} />
+          <FieldError id={id} />
         </div>
       );
     case "choice":
@@ -111,7 +111,7 @@ export function FieldRow(props: FieldProps) {
         <Row {...props}>
           <input
             type="color"
-            aria-label={spoken(name)}
+            aria-label={labelOf(name)}
             value={String(value ?? "#6aa5e0")}
             onChange={(event) => props.put(event.target.value)}
           />
@@ -120,7 +120,7 @@ export function FieldRow(props: FieldProps) {
     case "text":
       return (
         <Row {...props}>
-          <TextValue id={id} label={spoken(name)} value={String(value ?? field.default ?? "")} onChange={props.put} />
+          <TextValue id={id} label={labelOf(name)} value={String(value ?? field.default ?? "")} onChange={props.put} />
         </Row>
       );
     case "union":
@@ -129,7 +129,7 @@ export function FieldRow(props: FieldProps) {
       return (
         <Group name={name} field={field} remove={field.nullable ? () => props.put(undefined) : undefined}>
           <EntryForm schema={field.schema} root={props.root} path={props.path} value={value} put={props.put} />
-          <Problem id={id} />
+          <FieldError id={id} />
         </Group>
       );
     case "list":
@@ -144,11 +144,11 @@ function Row({ name, field, path, put, value, children }: FieldProps & { childre
   return (
     <div className={field.schema.format === "formula" ? "field line formula" : "field line"}>
       <span className="field-label" title={field.help}>
-        {spoken(name)}
+        {labelOf(name)}
       </span>
       {children}
-      {removable && <Remove label={`${spoken(name)}: leave out`} onClick={() => put(undefined)} />}
-      <Problem id={pathText(path)} />
+      {removable && <Remove label={`${labelOf(name)}: remove`} onClick={() => put(undefined)} />}
+      <FieldError id={pathText(path)} />
     </div>
   );
 }
@@ -161,29 +161,29 @@ function Remove({ label, onClick }: { label: string; onClick(): void }) {
   );
 }
 
-/** A value that is not given; a click gives it. */
-function Absent({ name, field, root, path, put }: FieldProps) {
+/** A value that is not set; a click sets it. */
+function UnsetRow({ name, field, root, path, put }: FieldProps) {
   return (
     <div className="field line">
       <span className="field-label" title={field.help}>
-        {spoken(name)}
+        {labelOf(name)}
       </span>
       <button
         type="button"
-        className="set-it"
-        aria-label={`Set ${spoken(name).toLowerCase()}`}
+        className="text-button"
+        aria-label={`Set ${labelOf(name).toLowerCase()}`}
         title={field.help}
-        onClick={() => put(field.kind === "object" ? started(name, field, root) : starter(field.schema, root, name))}
+        onClick={() => put(field.kind === "object" ? defaultEntry(name, field, root) : defaultValue(field.schema, root, name))}
       >
         set
       </button>
-      <Problem id={pathText(path)} />
+      <FieldError id={pathText(path)} />
     </div>
   );
 }
 
-const started = (name: string, field: Field, root: Schema): Json =>
-  name === "transform" ? { translate: [0, 0, 0] } : starter(field.schema, root, name);
+const defaultEntry = (name: string, field: Field, root: Schema): Json =>
+  name === "transform" ? { translate: [0, 0, 0] } : defaultValue(field.schema, root, name);
 
 export function TextValue({ id, label, value, onChange }: { id: string; label: string; value: string; onChange(value: string): void }) {
   const [text, setText] = useState<string | null>(null);
@@ -196,7 +196,7 @@ export function TextValue({ id, label, value, onChange }: { id: string; label: s
       aria-label={label}
       value={text ?? value}
       onFocus={() => {
-        setProblem(id, null);
+        setFieldError(id, null);
         setText(value);
       }}
       onChange={(event) => setText(event.target.value)}
@@ -220,15 +220,15 @@ const AXES = ["x", "y", "z"];
 function VectorRow({ name, field, path, value, put }: FieldProps) {
   const id = pathText(path);
   const given = (value ?? field.default ?? Array.from({ length: field.count }, () => 0)) as number[];
-  const label = spoken(name);
-  const axis = (i: number) => (field.count === 3 || field.unit ? AXES[i] : String(i + 1)); // rings and layers are no axes
+  const label = labelOf(name);
+  const axis = (i: number) => (field.count === 3 || field.unit ? AXES[i] : String(i + 1)); // rings and layers are not axes
   return (
     <div className="field vector-field" role="group" aria-label={label}>
       <span className="field-label" title={field.help}>
         {label}
         {field.unit && <small>{field.unit}</small>}
       </span>
-      {field.nullable && <Remove label={`${label}: leave out`} onClick={() => put(undefined)} />}
+      {field.nullable && <Remove label={`${label}: remove`} onClick={() => put(undefined)} />}
       <span className="parts" style={{ gridTemplateColumns: `repeat(${field.count}, minmax(0, 1fr))` }}>
         {given.map((part, i) => (
           <span key={i} className="part">
@@ -247,7 +247,7 @@ function VectorRow({ name, field, path, value, put }: FieldProps) {
           </span>
         ))}
       </span>
-      <Problem id={id} />
+      <FieldError id={id} />
     </div>
   );
 }
@@ -258,7 +258,7 @@ function ChoiceRow(props: FieldProps) {
   return (
     <div className="field line">
       <label className="field-label" htmlFor={id} title={field.help}>
-        {spoken(name)}
+        {labelOf(name)}
       </label>
       <select
         id={id}
@@ -267,11 +267,11 @@ function ChoiceRow(props: FieldProps) {
       >
         {field.options.map((option) => (
           <option key={option} value={option}>
-            {typeof option === "string" ? spoken(option) : option}
+            {typeof option === "string" ? labelOf(option) : option}
           </option>
         ))}
       </select>
-      <Problem id={pathText(props.path)} />
+      <FieldError id={pathText(props.path)} />
     </div>
   );
 }
@@ -283,24 +283,24 @@ function UnionRow(props: FieldProps) {
   const choice = choiceOf(field, now);
   const words = field.choices.find(({ tag }) => tag === "word");
   const wordOptions = words?.schema.enum ?? [];
-  const chosen = choice?.tag === "word" ? `word:${String(now)}` : (choice?.tag ?? "");
+  const selectedOption = choice?.tag === "word" ? `word:${String(now)}` : (choice?.tag ?? "");
   const choose = (key: string) => {
     if (key.startsWith("word:")) return put(key.slice(5));
     const next = field.choices.find(({ tag }) => tag === key);
     if (!next) return undefined;
-    return put(keepCommon(now, starter(next.schema, root, name), next.schema));
+    return put(keepCommon(now, defaultValue(next.schema, root, name), next.schema));
   };
   const inner = choice && fieldOf(choice.schema, root);
   return (
     <div className="field union">
       <div className="line">
         <label className="field-label" htmlFor={id} title={field.help}>
-          {spoken(name)}
+          {labelOf(name)}
         </label>
-        <select id={id} aria-label={spoken(name)} value={chosen} onChange={(event) => choose(event.target.value)}>
+        <select id={id} aria-label={labelOf(name)} value={selectedOption} onChange={(event) => choose(event.target.value)}>
           {wordOptions.map((word) => (
             <option key={word} value={`word:${word}`}>
-              {spoken(String(word))}
+              {labelOf(String(word))}
             </option>
           ))}
           {field.choices
@@ -311,9 +311,9 @@ function UnionRow(props: FieldProps) {
               </option>
             ))}
         </select>
-        {field.nullable && <Remove label={`${spoken(name)}: leave out`} onClick={() => put(undefined)} />}
+        {field.nullable && <Remove label={`${labelOf(name)}: remove`} onClick={() => put(undefined)} />}
       </div>
-      <Problem id={pathText(path)} />
+      <FieldError id={pathText(path)} />
       {inner?.kind === "object" && (
         <div className="nested">
           <EntryForm schema={inner.schema} root={root} path={path} value={value} put={put} />
@@ -326,17 +326,17 @@ function UnionRow(props: FieldProps) {
   );
 }
 
-/** Another type keeps what both have, such as Young's modulus. */
+/** Another type keeps the values that both have, such as Young's modulus. */
 function keepCommon(old: Json | undefined, made: Json, schema: Schema): Json {
   if (!isEntry(old) || !isEntry(made)) return made;
   const common = Object.entries(old).filter(([key]) => key !== "type" && key in (schema.properties ?? {}));
   const same = common.filter(([key, value]) => Array.isArray(value) === Array.isArray(made[key] ?? value));
-  const counts = same.filter(([key]) => key !== "cells"); // they count other things in every shape
+  const counts = same.filter(([key]) => key !== "cells"); // their meaning depends on the shape
   return { ...made, ...Object.fromEntries(counts) };
 }
 
-/** What an added entry of some lists begins with; others begin with what their schema requires. */
-const BEGINNINGS: Record<string, Json> = {
+/** Initial entries of some lists; others start with what their schema requires. */
+const INITIAL_ENTRIES: Record<string, Json> = {
   pin: { where: "left" },
   drive: { where: "right", motion: { type: "translate", velocity: [0.1, 0, 0] } },
   lock: { where: "bottom", direction: "y" },
@@ -356,18 +356,18 @@ function ListRow({ name, field, root, path, value }: FieldProps) {
   const id = pathText(path);
   if (!["object", "union"].includes(inner.kind)) return <PlainList name={name} field={field} list={list} />;
   const add = () =>
-    edit([{ op: "add", path, value: BEGINNINGS[name] ?? starter(items, root, name) }], `adding to ${spoken(name).toLowerCase()}`, id);
+    edit([{ op: "add", path, value: INITIAL_ENTRIES[name] ?? defaultValue(items, root, name) }], `adding to ${labelOf(name).toLowerCase()}`, id);
   return (
     <div className="field list-field">
       <div className="line">
         <span className="field-label" title={field.help}>
-          {spoken(name)}
+          {labelOf(name)}
         </span>
-        <button type="button" className="set-it" aria-label={`Add ${spoken(name).toLowerCase()}`} onClick={add}>
+        <button type="button" className="text-button" aria-label={`Add ${labelOf(name).toLowerCase()}`} onClick={add}>
           <Icon name="plus" size={13} /> add
         </button>
       </div>
-      <Problem id={id} />
+      <FieldError id={id} />
       {list.map((item, number) => (
         <details key={number} className="item-box" open={list.length === 1 || undefined}>
           <summary>
@@ -375,11 +375,11 @@ function ListRow({ name, field, root, path, value }: FieldProps) {
             <button
               type="button"
               className="restore"
-              aria-label={`Remove ${spoken(name).toLowerCase()} ${number + 1}`}
+              aria-label={`Remove ${labelOf(name).toLowerCase()} ${number + 1}`}
               title="Remove"
               onClick={(event) => {
                 event.preventDefault();
-                edit([{ op: "remove", path: [...path, number] }], `removing ${spoken(name).toLowerCase()}`, id);
+                edit([{ op: "remove", path: [...path, number] }], `removing ${labelOf(name).toLowerCase()}`, id);
               }}
             >
               <Icon name="close" size={12} />
@@ -394,20 +394,20 @@ function ListRow({ name, field, root, path, value }: FieldProps) {
 
 function ListItem({ name, inner, root, path, value }: { name: string; inner: Field; root: Schema; path: Path; value: Json }) {
   const put = (next: Json | undefined) =>
-    next !== undefined && edit([{ op: "set", path, value: next }], spoken(name), pathText(path));
+    next !== undefined && edit([{ op: "set", path, value: next }], labelOf(name), pathText(path));
   if (inner.kind === "union")
     return <UnionRow name="type" field={inner} root={root} path={path} value={value} put={put} />;
   return <EntryForm schema={inner.schema} root={root} path={path} value={value} />;
 }
 
-/** Numbers and words that are chosen elsewhere, such as nodes, are only counted. */
+/** Lists that are edited elsewhere, such as nodes, are only counted. */
 function PlainList({ name, field, list }: { name: string; field: Field; list: Json[] }) {
   return (
     <div className="field line">
       <span className="field-label" title={field.help}>
-        {spoken(name)}
+        {labelOf(name)}
       </span>
-      <output className="counted" title={list.slice(0, 200).join(", ")}>
+      <output className="list-count" title={list.slice(0, 200).join(", ")}>
         {list.length > 4 ? `${list.length}` : list.join(", ") || "none"}
       </output>
     </div>
@@ -416,12 +416,12 @@ function PlainList({ name, field, list }: { name: string; field: Field; list: Js
 
 function Group({ name, field, remove, children }: { name: string; field: Field; remove?: () => void; children: ReactNode }) {
   return (
-    <div className="field group" role="group" aria-label={spoken(name)}>
+    <div className="field group" role="group" aria-label={labelOf(name)}>
       <div className="line">
         <span className="field-label" title={field.help}>
-          {spoken(name)}
+          {labelOf(name)}
         </span>
-        {remove && <Remove label={`${spoken(name)}: leave out`} onClick={remove} />}
+        {remove && <Remove label={`${labelOf(name)}: remove`} onClick={remove} />}
       </div>
       <div className="nested">{children}</div>
     </div>

@@ -4,12 +4,12 @@ import { Icon } from "./Icon";
 
 interface Props {
   title: string;
-  /** Whether it is open before anybody has touched it. */
+  /** Whether it is open by default. */
   open?: boolean;
   children: ReactNode;
 }
 
-/** A part of the panel that can be closed; the choice outlives the page. */
+/** A collapsible section of the panel; its state is stored in the browser. */
 export function Section({ title, open = true, children }: Props) {
   const id = useId();
   const sections = useStudio((s) => s.sections);
@@ -35,12 +35,12 @@ interface TabsProps {
   label: string;
   names: string[];
   titles?: string[];
-  chosen: number;
-  onChoose(number: number): void;
+  selected: number;
+  onSelect(number: number): void;
 }
 
-/** A row of buttons of which one is chosen; nothing if there is no choice. */
-export function Tabs({ label, names, titles, chosen, onChoose }: TabsProps) {
+/** A row of buttons of which one is selected; nothing for fewer than two. */
+export function Tabs({ label, names, titles, selected, onSelect }: TabsProps) {
   if (names.length < 2) return null;
   return (
     <div className="tabs" role="radiogroup" aria-label={label}>
@@ -49,9 +49,9 @@ export function Tabs({ label, names, titles, chosen, onChoose }: TabsProps) {
           key={number}
           type="button"
           role="radio"
-          aria-checked={number === chosen}
+          aria-checked={number === selected}
           title={titles?.[number] || undefined}
-          onClick={() => onChoose(number)}
+          onClick={() => onSelect(number)}
         >
           {name}
         </button>

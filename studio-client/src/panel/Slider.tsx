@@ -1,12 +1,12 @@
 import { useEffect, useId, useRef, useState } from "react";
 import { formatValue } from "../lib/format";
 import { roundTo, type Scale } from "../lib/scale";
-import type { KnobInfo } from "../net/messages";
+import type { ParameterInfo } from "../net/messages";
 import { Icon } from "./Icon";
-import { Problem, TypedValue } from "./TypedValue";
+import { FieldError, TypedValue } from "./TypedValue";
 
 interface Props {
-  knob: KnobInfo;
+  parameter: ParameterInfo;
   value: number;
   initial: number;
   scale: Scale;
@@ -15,13 +15,13 @@ interface Props {
 
 const STEPS = 1000;
 const SEND_INTERVAL = 40; // ms between messages while sliding
-const HOLD = 400; // ms after the last move during which the server's echo is ignored
+const ECHO_DELAY = 400; // ms after the last change during which the server's echo is ignored
 
 /** A slider with a number that can be typed, with or without a unit. */
-export function Slider({ knob, value, initial, scale, onChange }: Props) {
-  const { key, label, unit, help, kind } = knob;
+export function Slider({ parameter, value, initial, scale, onChange }: Props) {
+  const { key, label, unit, help, kind } = parameter;
   const id = useId();
-  const { shown, change } = useOwn(value, onChange);
+  const { shown, change } = useLocalValue(value, onChange);
   const slide = (next: number) => change(kind === "count" ? Math.round(next) : roundTo(next));
   return (
     <div className="slider">
@@ -38,12 +38,12 @@ export function Slider({ knob, value, initial, scale, onChange }: Props) {
         label={label}
         unit={unit}
         value={shown}
-        limits={knob}
+        limits={parameter}
         whole={kind === "count"}
         onChange={change}
       />
       <Track id={id} position={scale.toPosition(shown)} text={formatValue(shown, unit)} onSlide={(p) => slide(scale.toValue(p))} />
-      <Problem id={key} />
+      <FieldError id={key} />
     </div>
   );
 }
@@ -90,21 +90,21 @@ export function Track({ id, label, position, text, onSlide }: TrackProps) {
 }
 
 /**
- * The value to show and a function that changes it. While a hand moves it, it is the hand's own, and at most one
- * value goes out in an interval, the last one always.
+ * The value to show and a function that changes it. While the user changes it, the local value is shown, and at most
+ * one value per interval is sent, always including the last one.
  */
-export function useOwn<T>(value: T, onChange: (value: T) => void): { shown: T; change(value: T): void } {
-  const [own, setOwn] = useState<{ value: T } | null>(null);
+export function useLocalValue<T>(value: T, onChange: (value: T) => void): { shown: T; change(value: T): void } {
+  const [local, setLocal] = useState<{ value: T } | null>(null);
   const state = useRef({ last: 0, timer: 0, onChange });
   state.current.onChange = onChange;
   useEffect(() => () => window.clearTimeout(state.current.timer), []);
   useEffect(() => {
-    if (own === null) return undefined;
-    const timer = window.setTimeout(() => setOwn(null), HOLD);
+    if (local === null) return undefined;
+    const timer = window.setTimeout(() => setLocal(null), ECHO_DELAY);
     return () => window.clearTimeout(timer);
-  }, [own]);
+  }, [local]);
   const change = (next: T) => {
-    setOwn({ value: next });
+    setLocal({ value: next });
     window.clearTimeout(state.current.timer);
     const wait = state.current.last + SEND_INTERVAL - performance.now();
     const go = () => {
@@ -114,12 +114,12 @@ export function useOwn<T>(value: T, onChange: (value: T) => void): { shown: T; c
     if (wait <= 0) go();
     else state.current.timer = window.setTimeout(go, wait);
   };
-  return { shown: own ? own.value : value, change };
+  return { shown: local ? local.value : value, change };
 }
 
-/** A tick that shows at once what a click has chosen, before the server says so too. */
+/** A checkbox that shows the user's choice before the server confirms it. */
 export function Check({ label, title, value, onChange }: { label: string; title?: string; value: boolean; onChange(value: boolean): void }) {
-  const { shown, change } = useOwn(value, onChange);
+  const { shown, change } = useLocalValue(value, onChange);
   return (
     <label className="check row" title={title}>
       <input type="checkbox" checked={shown} onChange={(event) => change(event.target.checked)} />

@@ -1,4 +1,4 @@
-import { fieldOf, spoken } from "../lib/schema";
+import { fieldOf, labelOf } from "../lib/schema";
 import type { Schema } from "../net/messages";
 import { edit } from "../state/document";
 import { send } from "../state/studio";
@@ -9,10 +9,10 @@ import { Check } from "./Slider";
 
 const TIMES = ["dt", "seconds", "fps"];
 
-/** How the scene is solved: in time or at rest, with what step, until when, and how that goes. */
+/** Time stepping, static solve, solvers and statistics. */
 export function SolvePanel() {
   const root = useSchema();
-  const data = useStudio((s) => s.paper?.data);
+  const data = useStudio((s) => s.sceneDocument?.data);
   const world = useStudio((s) => s.world);
   const header = useStudio((s) => s.header);
   if (!root || !data || !world) return null;
@@ -22,44 +22,44 @@ export function SolvePanel() {
       <Section title="Time">
         <EntryForm schema={root} root={root} path={[]} value={data} only={(name) => TIMES.includes(name)} />
         <p className="note">
-          A step is {(1000 * world.dt).toFixed(2)} ms long: a whole number of them makes a frame.
+          The step is {(1000 * world.dt).toFixed(2)} ms: a frame has a whole number of steps.
         </p>
         <Check
           label={`Stop after ${Number(data.seconds ?? fieldOf(root.properties?.seconds ?? {}, root).default ?? 2)} s`}
-          value={world.limit}
-          onChange={(on) => send({ type: "limit", on })}
+          value={world.timeLimit}
+          onChange={(on) => send({ type: "time_limit", on })}
         />
         <Check
-          label="As fast as it can, not in real time"
+          label="As fast as possible, not in real time"
           value={world.fast}
-          onChange={(fast) => send({ type: "pace", fast })}
+          onChange={(on) => send({ type: "fast", on })}
         />
         <div className="buttons">
-          <button type="button" className="plain" disabled={busy} title="Make the world anew from the scene, at its start" onClick={() => send({ type: "build" })}>
+          <button type="button" className="plain" disabled={busy} title="Rebuild the world from the scene, at time zero" onClick={() => send({ type: "build" })}>
             Build
           </button>
-          <button type="button" className="plain" disabled={busy} title="Go to where all forces are in balance" onClick={() => send({ type: "settle" })}>
+          <button type="button" className="plain" disabled={busy} title="Solve for the static equilibrium" onClick={() => send({ type: "settle" })}>
             Solve statically
           </button>
         </div>
-        {world.settled && (
+        {world.settleReport && (
           <p className="note" role="status">
-            {world.settled}
+            {world.settleReport}
           </p>
         )}
       </Section>
       <Section title="Solvers">
         <BodySolvers root={root} />
       </Section>
-      <Section title="How it goes">
-        <dl className="counts" aria-label="The simulation">
+      <Section title="Statistics">
+        <dl className="counts" aria-label="Simulation">
           <Fact label="simulated time" value={header ? `${header.time.toFixed(3)} s` : "–"} />
-          <Fact label="iteration" value={header ? String(header.step) : "–"} />
-          <Fact label="time of a step" value={header ? `${header.stepMs.toFixed(2)} ms` : "–"} />
+          <Fact label="steps" value={header ? String(header.step) : "–"} />
+          <Fact label="step time" value={header ? `${header.stepMs.toFixed(2)} ms` : "–"} />
           <Fact label="solver iterations" value={header ? String(header.iterations) : "–"} />
           <Fact label="contacts" value={header ? String(header.contacts) : "–"} />
         </dl>
-        {header && <Shares shares={header.shares} />}
+        {header && <StageTimes stageMs={header.stageMs} />}
       </Section>
     </>
   );
@@ -74,12 +74,12 @@ function Fact({ label, value }: { label: string; value: string }) {
   );
 }
 
-/** Milliseconds of the stages of an update, with bars. */
-function Shares({ shares }: { shares: Record<string, number> }) {
-  const total = Object.values(shares).reduce((sum, ms) => sum + ms, 0) || 1;
+/** Milliseconds per step by stage, with bars. */
+function StageTimes({ stageMs }: { stageMs: Record<string, number> }) {
+  const total = Object.values(stageMs).reduce((sum, ms) => sum + ms, 0) || 1;
   return (
-    <div className="shares" role="group" aria-label="Timers">
-      {Object.entries(shares).map(([name, ms]) => (
+    <div className="stage-times" role="group" aria-label="Timers">
+      {Object.entries(stageMs).map(([name, ms]) => (
         <div key={name} title={STAGES[name]}>
           <span>{name.charAt(0).toUpperCase() + name.slice(1)}</span>
           <i style={{ width: `${(100 * ms) / total}%` }} />
@@ -93,13 +93,13 @@ function Shares({ shares }: { shares: Record<string, number> }) {
 }
 
 const STAGES: Record<string, string> = {
-  assembly: "Stiffness of the elements and their forces, summed into the matrix and the right-hand side",
-  forces: "Loads, wind and what is held",
-  preconditioner: "What the solver prepares for a new matrix, such as the levels of multigrid",
-  "linear solve": "The iterations of the linear solver",
-  "contact search": "Which surfaces come near each other",
-  "contact solve": "Contacts together with the bodies that touch",
-  looking: "Stresses, energies and positions for the page",
+  assembly: "Assembly of the stiffness matrix and the right-hand side",
+  forces: "Loads, wind and constraints",
+  preconditioner: "Solver setup for a new matrix, such as multigrid levels",
+  "linear solve": "Iterations of the linear solver",
+  "contact search": "Contact detection",
+  "contact solve": "Contact solver, together with the bodies in contact",
+  snapshot: "Stresses, energies and positions for the page",
 };
 
 const SOLVERS: Record<string, string> = {
@@ -111,19 +111,19 @@ const SOLVERS: Record<string, string> = {
   direct: "Direct (factorised)",
 };
 
-/** The solvers that the scene's schema knows by word. */
-function wordsOf(root: Schema): string[] {
+/** The solver names of the scene's schema. */
+function solverNames(root: Schema): string[] {
   const solver = root.$defs?.SoftBody?.properties?.solver;
   const words = solver && fieldOf(solver, root).choices.find(({ tag }) => tag === "word");
   return (words?.schema.enum ?? ["auto"]).map(String);
 }
 
 function BodySolvers({ root }: { root: Schema }) {
-  const data = useStudio((s) => s.paper?.data);
+  const data = useStudio((s) => s.sceneDocument?.data);
   const solvers = useStudio((s) => s.header?.solvers);
   const bodies = Array.isArray(data?.bodies) ? (data.bodies as Record<string, unknown>[]) : [];
   const soft = bodies.map((body, number) => ({ body, number })).filter(({ body }) => body.type === "soft");
-  if (soft.length === 0) return <p className="note">Only soft bodies have linear solvers to choose.</p>;
+  if (soft.length === 0) return <p className="note">Only soft bodies have a linear solver.</p>;
   return (
     <>
       {soft.map(({ body, number }) => {
@@ -144,9 +144,9 @@ function BodySolvers({ root }: { root: Schema }) {
                 edit([{ op: "set", path: ["bodies", number, "solver"], value: event.target.value }], "Solver")
               }
             >
-              {wordsOf(root).map((key) => (
+              {solverNames(root).map((key) => (
                 <option key={key} value={key}>
-                  {SOLVERS[key] ?? spoken(key)}
+                  {SOLVERS[key] ?? labelOf(key)}
                 </option>
               ))}
             </select>

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { formatValue } from "../lib/format";
 import type { FrameHeader } from "../net/messages";
 import { useStudio } from "../state/store";
-import { stageOf } from "../view/stage";
+import { sceneExtentOf } from "../view/sceneExtent";
 import { Icon } from "./Icon";
 
 interface ItemProps {
@@ -25,24 +25,24 @@ const gridText = (cell: number) =>
 
 const count = (n: number, one: string, many: string) => (n === 1 ? one : many);
 
-/** Warnings of the last steps, in words, over the view. */
-export function Notes() {
+/** Warnings of the last steps, over the view. */
+export function Warnings() {
   const header = useStudio((s) => s.header);
-  const said = useStudio((s) => s.world?.notes) ?? [];
-  const notes = [...new Set([...said, ...(header ? warnings(header) : [])])];
-  return notes.length > 0 ? (
-    <ul className="notes" aria-label="Warnings">
-      {notes.slice(0, 4).map((note) => (
-        <li key={note}>
+  const buildWarnings = useStudio((s) => s.world?.warnings) ?? [];
+  const warnings = [...new Set([...buildWarnings, ...(header ? stepWarnings(header) : [])])];
+  return warnings.length > 0 ? (
+    <ul className="warnings" aria-label="Warnings">
+      {warnings.slice(0, 4).map((warning) => (
+        <li key={warning}>
           <Icon name="warn" size={14} />
-          {note}
+          {warning}
         </li>
       ))}
     </ul>
   ) : null;
 }
 
-function warnings(header: FrameHeader): string[] {
+function stepWarnings(header: FrameHeader): string[] {
   const list = [...header.warnings];
   if (!header.converged && list.length === 0) list.push("the solver did not reach its tolerance");
   return list;
@@ -53,7 +53,7 @@ export function StatusLine() {
   const world = useStudio((s) => s.world);
   const scene = useStudio((s) => s.scene);
   const frames = useStudio((s) => s.hello?.frames);
-  const cell = useMemo(() => (scene ? stageOf(scene).cell : 0), [scene]);
+  const cell = useMemo(() => (scene ? sceneExtentOf(scene).cell : 0), [scene]);
   if (!header || !world) return <footer className="status" />;
   return (
     <footer className="status" aria-label="Status">
@@ -65,13 +65,13 @@ export function StatusLine() {
           frame <b>{(header.frame ?? 0) + 1}</b> of {frames}
         </span>
       )}
-      {!frames && <Live header={header} playing={world.playing} />}
+      {!frames && <LiveStats header={header} playing={world.playing} />}
       {cell > 0 && <span className="item quiet grid-note">grid {gridText(cell)}</span>}
     </footer>
   );
 }
 
-function Live({ header, playing }: { header: FrameHeader; playing: boolean }) {
+function LiveStats({ header, playing }: { header: FrameHeader; playing: boolean }) {
   const slow = playing && header.rate > 0 && header.rate < 0.95;
   return (
     <>
@@ -79,7 +79,7 @@ function Live({ header, playing }: { header: FrameHeader; playing: boolean }) {
         <>
           <Item
             label="× real time"
-            title={slow ? "This machine cannot keep up, so the motion is slower than in reality" : undefined}
+            title={slow ? "This machine cannot keep up: the simulation is slower than real time" : undefined}
             value={header.rate.toFixed(2)}
             tone={slow ? "warn" : undefined}
           />
@@ -88,7 +88,7 @@ function Live({ header, playing }: { header: FrameHeader; playing: boolean }) {
       ) : (
         <span className="item quiet">paused</span>
       )}
-      <Item label="ms a step" value={header.stepMs.toFixed(header.stepMs < 10 ? 2 : 1)} />
+      <Item label="ms per step" value={header.stepMs.toFixed(header.stepMs < 10 ? 2 : 1)} />
       <Item
         label={count(header.iterations, "solver iteration", "solver iterations")}
         value={String(header.iterations)}

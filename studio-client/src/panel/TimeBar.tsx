@@ -1,7 +1,7 @@
 import { send } from "../state/studio";
 import { useStudio } from "../state/store";
 
-/** Goes to any moment of a replay. */
+/** The time slider of a replay. */
 export function TimeBar() {
   const frames = useStudio((s) => s.hello?.frames ?? 0);
   const frame = useStudio((s) => s.header?.frame ?? 0);
@@ -10,7 +10,7 @@ export function TimeBar() {
     <div className="time-bar">
       <input
         type="range"
-        aria-label="Moment"
+        aria-label="Time"
         min={0}
         max={frames - 1}
         value={frame}

@@ -1,7 +1,7 @@
 import { rebuildNeeded } from "../state/document";
 import { send, togglePlay } from "../state/studio";
 import { remember, type Theme, useStudio } from "../state/store";
-import { frameAll } from "../view/events";
+import { frameAll } from "../view/cameraEvents";
 import { ExportMenu } from "./ExportMenu";
 import { FileMenu } from "./FileMenu";
 import { Icon, type IconName } from "./Icon";
@@ -25,7 +25,7 @@ export function Tool({ icon, label, keys, onClick, pressed, disabled, className 
       aria-pressed={pressed}
       title={keys ? `${label} (${keys})` : label}
       onClick={(event) => {
-        // After a click with the mouse the keyboard belongs to the page again, so that space plays.
+        // after a mouse click the keyboard belongs to the page again, so that space plays
         if (event.detail > 0) event.currentTarget.blur();
         onClick();
       }}
@@ -39,12 +39,12 @@ export function Tool({ icon, label, keys, onClick, pressed, disabled, className 
 const THEMES: Theme[] = ["auto", "light", "dark"];
 const THEME_ICON: Record<Theme, IconName> = { auto: "auto", light: "sun", dark: "moon" };
 
-/** The gallery: scenes that are shipped, and those in the folder. */
+/** Shipped scenes, and those in the folder. */
 function ScenePicker() {
   const hello = useStudio((s) => s.hello);
   const world = useStudio((s) => s.world);
-  const files = useStudio((s) => s.paper?.files) ?? [];
-  const editable = useStudio((s) => Boolean(s.paper?.data));
+  const files = useStudio((s) => s.sceneDocument?.files) ?? [];
+  const editable = useStudio((s) => Boolean(s.sceneDocument?.data));
   if (!hello || !world) return null;
   const names = hello.scenes.map(({ name }) => name);
   const fresh = !names.includes(world.scene) && !files.includes(world.scene);
@@ -60,7 +60,7 @@ function ScenePicker() {
       value={world.scene}
       title={hello.scenes.find(({ name }) => name === world.scene)?.description}
       onChange={(event) => {
-        send({ type: "scene", name: event.target.value });
+        send({ type: "load_scene", name: event.target.value });
         event.target.blur();
       }}
     >
@@ -90,9 +90,9 @@ export function TopBar() {
   const wireframe = useStudio((s) => s.wireframe);
   const panelOpen = useStudio((s) => s.panelOpen);
   const plotsOpen = useStudio((s) => s.plotsOpen);
-  const editable = useStudio((s) => Boolean(s.paper?.data));
-  const undo = useStudio((s) => s.paper?.undo);
-  const redo = useStudio((s) => s.paper?.redo);
+  const editable = useStudio((s) => Boolean(s.sceneDocument?.data));
+  const undo = useStudio((s) => s.sceneDocument?.undo);
+  const redo = useStudio((s) => s.sceneDocument?.redo);
   const stale = useStudio(rebuildNeeded);
   const playing = world?.playing ?? false;
   const nextTheme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
@@ -147,7 +147,7 @@ export function TopBar() {
           <button
             type="button"
             className="stale"
-            title="The scene has changed; build it anew to see that"
+            title="The scene has changed; rebuild it to see the changes"
             onClick={() => send({ type: "build" })}
           >
             <Icon name="build" size={14} /> Rebuild needed

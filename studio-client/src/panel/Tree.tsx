@@ -1,18 +1,18 @@
 import { useCallback, useRef, useState } from "react";
 import { useMenu } from "../lib/hooks";
-import { spoken, summary } from "../lib/schema";
-import type { Entry, Palette, Path } from "../net/messages";
+import { labelOf, summary } from "../lib/schema";
+import type { Entry, Templates, Path } from "../net/messages";
 import { edit, entries, pathText, select } from "../state/document";
 import { send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
 import { Icon, type IconName } from "./Icon";
 
 const KIND_ICONS: Record<string, IconName> = { soft: "soft", rigid: "rigid", fluid: "fluid", collider: "wall" };
-const ACTIONS = ["pin", "drive", "lock", "push", "press", "load_faces", "load_volume", "pull"];
+const BOUNDARY_CONDITIONS = ["pin", "drive", "lock", "push", "press", "load_faces", "load_volume", "pull"];
 
-/** The scene as a tree: bodies with what holds and loads them, obstacles, joints. */
+/** The scene as a tree: bodies with their boundary conditions, colliders, joints. */
 export function Tree() {
-  const data = useStudio((s) => s.paper?.data);
+  const data = useStudio((s) => s.sceneDocument?.data);
   const selected = useStudio((s) => pathText(s.selected));
   if (!data) return null;
   const bodies = entries(data, "bodies");
@@ -22,7 +22,7 @@ export function Tree() {
     <nav className="tree" aria-label="Scene tree">
       <AddMenu />
       <ul role="tree" aria-label="Scene">
-        <Node path={[]} icon="scene" label={String(data.name ?? "scene")} chosen={selected === ""} />
+        <Node path={[]} icon="scene" label={String(data.name ?? "scene")} isSelected={selected === ""} />
         {bodies.map((body, number) => (
           <BodyNode key={number} body={body} number={number} selected={selected} />
         ))}
@@ -31,9 +31,9 @@ export function Tree() {
             key={`c${number}`}
             path={["colliders", number]}
             icon="wall"
-            label={String(collider.name ?? spoken(String(collider.type)))}
+            label={String(collider.name ?? labelOf(String(collider.type)))}
             name={`collider/${number}`}
-            chosen={selected === `colliders[${number}]`}
+            isSelected={selected === `colliders[${number}]`}
             removable
           />
         ))}
@@ -42,13 +42,13 @@ export function Tree() {
             key={`j${number}`}
             path={["joints", number]}
             icon="frame"
-            label={`${spoken(String(joint.type))}: ${String(joint.a)}${joint.b ? ` – ${String(joint.b)}` : ""}`}
-            chosen={selected === `joints[${number}]`}
+            label={`${labelOf(String(joint.type))}: ${String(joint.a)}${joint.b ? ` – ${String(joint.b)}` : ""}`}
+            isSelected={selected === `joints[${number}]`}
             removable
           />
         ))}
       </ul>
-      {bodies.length === 0 && <p className="hint">Add a shape to begin, or open a scene from the list above.</p>}
+      {bodies.length === 0 && <p className="hint">Add a shape, or open a scene from the list above.</p>}
     </nav>
   );
 }
@@ -62,18 +62,18 @@ function BodyNode({ body, number, selected }: { body: Entry; number: number; sel
         icon={KIND_ICONS[String(body.type)] ?? "soft"}
         label={String(body.name)}
         name={String(body.name)}
-        chosen={selected === pathText(path)}
+        isSelected={selected === pathText(path)}
         removable
       />
-      {ACTIONS.flatMap((kind) =>
+      {BOUNDARY_CONDITIONS.flatMap((kind) =>
         entries(body, kind).map((action, index) => (
           <Node
             key={`${kind}${index}`}
             path={path}
             target={[...path, kind, index]}
             icon={kind === "pin" || kind === "lock" || kind === "drive" ? "nodes" : "press"}
-            label={`${spoken(kind)}: ${summary(action) || "all"}`}
-            chosen={false}
+            label={`${labelOf(kind)}: ${summary(action) || "all"}`}
+            isSelected={false}
             small
             removable
           />
@@ -85,22 +85,22 @@ function BodyNode({ body, number, selected }: { body: Entry; number: number; sel
 
 interface NodeProps {
   path: Path;
-  /** What the bin removes, if not what is selected. */
+  /** The path that the bin removes, if not `path`. */
   target?: Path;
   icon: IconName;
   label: string;
-  /** Under which name it is drawn or hidden. */
+  /** Name for hiding it in the view. */
   name?: string;
-  chosen: boolean;
+  isSelected: boolean;
   small?: boolean;
   removable?: boolean;
 }
 
-function Node({ path, target, icon, label, name, chosen, small, removable }: NodeProps) {
+function Node({ path, target, icon, label, name, isSelected, small, removable }: NodeProps) {
   const hidden = useStudio((s) => (name ? (s.hidden[name] ?? false) : false));
-  const gone = target ?? path;
+  const removed = target ?? path;
   return (
-    <li role="treeitem" aria-selected={chosen} className={small ? "small" : undefined}>
+    <li role="treeitem" aria-selected={isSelected} className={small ? "small" : undefined}>
       <button type="button" className="node" onClick={() => select(path)} title={label}>
         <Icon name={icon} size={small ? 13 : 16} />
         <span>{label}</span>
@@ -122,7 +122,7 @@ function Node({ path, target, icon, label, name, chosen, small, removable }: Nod
           className="restore"
           aria-label={`Remove ${label}`}
           title="Remove"
-          onClick={() => edit([{ op: "remove", path: gone }], `removing ${label}`)}
+          onClick={() => edit([{ op: "remove", path: removed }], `removing ${label}`)}
         >
           <Icon name="trash" size={14} />
         </button>
@@ -133,14 +133,14 @@ function Node({ path, target, icon, label, name, chosen, small, removable }: Nod
 
 /** Shapes to add, as what they shall be. */
 function AddMenu() {
-  const palette = useStudio((s) => s.hello?.palette);
+  const templates = useStudio((s) => s.hello?.templates);
   const [open, setOpen] = useState(false);
   const close = useCallback(() => setOpen(false), []);
   const [kind, setKind] = useState("soft");
   const box = useMenu(open, close);
-  if (!palette) return null;
+  if (!templates) return null;
   const add = (shape: string) => {
-    send({ type: "add", kind, shape });
+    send({ type: "add_shape", kind, shape });
     setOpen(false);
   };
   return (
@@ -151,7 +151,7 @@ function AddMenu() {
       {open && (
         <div className="menu" role="dialog" aria-label="Add to the scene">
           <div className="kinds" role="radiogroup" aria-label="As">
-            {Object.entries(palette.kinds).map(([word, label]) => (
+            {Object.entries(templates.kinds).map(([word, label]) => (
               <button key={word} type="button" role="radio" aria-checked={word === kind} onClick={() => setKind(word)}>
                 <Icon name={KIND_ICONS[word] ?? "soft"} size={16} />
                 {label}
@@ -159,21 +159,21 @@ function AddMenu() {
             ))}
           </div>
           <div className="shapes">
-            {palette.offers[kind].map((shape) => (
+            {templates.shapesByKind[kind].map((shape) => (
               <button key={shape} type="button" onClick={() => add(shape)}>
-                <ShapeMark shape={shape} />
-                {palette.shapes[shape]}
+                <ShapeIcon shape={shape} />
+                {templates.shapes[shape]}
               </button>
             ))}
           </div>
-          {kind !== "fluid" && <FromFile kind={kind} palette={palette} onDone={() => setOpen(false)} />}
+          {kind !== "fluid" && <FromFile kind={kind} templates={templates} onDone={() => setOpen(false)} />}
         </div>
       )}
     </div>
   );
 }
 
-const MARKS: Record<string, string> = {
+const SHAPE_ICONS: Record<string, string> = {
   box: "M12 4 5 8v8l7 4 7-4V8zM5 8l7 4 7-4M12 12v8",
   sphere: "M12 4.500a7.500 7.500 0 1 0 0 15 7.500 7.500 0 0 0 0-15zM4.500 12c0 1.700 3.400 3 7.500 3s7.500-1.300 7.500-3",
   cylinder: "M5.500 7v10c0 1.400 2.900 2.500 6.500 2.500s6.500-1.100 6.500-2.500V7M12 4.500c3.600 0 6.500 1.100 6.500 2.500S15.600 9.500 12 9.500 5.500 8.400 5.500 7 8.400 4.500 12 4.500z",
@@ -182,33 +182,33 @@ const MARKS: Record<string, string> = {
   cone: "M12 4 5.500 17c0 1.400 2.900 2.500 6.500 2.500s6.500-1.100 6.500-2.500z",
 };
 
-function ShapeMark({ shape }: { shape: string }) {
+function ShapeIcon({ shape }: { shape: string }) {
   return (
     <svg width={26} height={26} viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth={1.4} strokeLinejoin="round" aria-hidden="true">
-      <path d={MARKS[shape] ?? MARKS.box} />
+      <path d={SHAPE_ICONS[shape] ?? SHAPE_ICONS.box} />
     </svg>
   );
 }
 
-const MOST = 64 * 2 ** 20;
+const MAX_UPLOAD = 64 * 2 ** 20;
 
-/** A mesh file from this computer, sent to the studio's folder. */
-function FromFile({ kind, palette, onDone }: { kind: string; palette: Palette; onDone(): void }) {
+/** Uploads a mesh file to the studio's folder. */
+function FromFile({ kind, templates, onDone }: { kind: string; templates: Templates; onDone(): void }) {
   const input = useRef<HTMLInputElement>(null);
   const [busy, setBusy] = useState(false);
-  const take = async (file: File) => {
-    if (file.size > MOST) return toast(`${file.name} is too large; at most 64 MB are taken.`);
+  const upload = async (file: File) => {
+    if (file.size > MAX_UPLOAD) return toast(`${file.name} is too large; at most 64 MB are allowed.`);
     setBusy(true);
     try {
       const query = new URLSearchParams(window.location.search);
       query.set("name", file.name);
       query.set("kind", kind);
       const answer = await fetch(`./upload?${query.toString()}`, { method: "POST", body: file });
-      const said = (await answer.json()) as { message?: string; list?: string; value?: Entry };
-      if (said.list && said.value) edit([{ op: "add", path: [said.list], value: said.value }], `adding ${file.name}`);
-      else toast(said.message ?? "The file was not taken.");
+      const entry = (await answer.json()) as { message?: string; list?: string; value?: Entry };
+      if (entry.list && entry.value) edit([{ op: "add", path: [entry.list], value: entry.value }], `adding ${file.name}`);
+      else toast(entry.message ?? "The file was rejected.");
     } catch {
-      toast("The file could not be sent.");
+      toast("The file could not be uploaded.");
     } finally {
       setBusy(false);
       onDone();
@@ -218,7 +218,7 @@ function FromFile({ kind, palette, onDone }: { kind: string; palette: Palette; o
   return (
     <>
       <button type="button" className="plain from-file" disabled={busy} onClick={() => input.current?.click()}>
-        <Icon name="file" size={15} /> {busy ? "Sending …" : `From a file, as ${palette.kinds[kind].toLowerCase()}`}
+        <Icon name="file" size={15} /> {busy ? "Uploading …" : `From a file, as ${templates.kinds[kind].toLowerCase()}`}
       </button>
       <input
         ref={input}
@@ -229,7 +229,7 @@ function FromFile({ kind, palette, onDone }: { kind: string; palette: Palette; o
         onChange={(event) => {
           const file = event.target.files?.[0];
           event.target.value = "";
-          if (file) void take(file);
+          if (file) void upload(file);
         }}
       />
     </>

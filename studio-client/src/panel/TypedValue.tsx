@@ -1,19 +1,19 @@
 import { useState } from "react";
-import { formatExact, formatValue, parseValue, plainNumber, refusal } from "../lib/format";
+import { formatExact, formatValue, parseValue, plainNumber, validationError } from "../lib/format";
 import type { Limits } from "../net/messages";
-import { setProblem, useStudio } from "../state/store";
+import { setFieldError, useStudio } from "../state/store";
 
 interface Props {
-  /** Under which name problems with it are told. */
+  /** Key under which its errors are stored. */
   id: string;
   label: string;
   unit: string;
   value: number;
   limits: Limits;
   whole?: boolean;
-  /** Show all digits of numbers that are short, as they were typed. */
+  /** Show all digits of short numbers, as typed. */
   exact?: boolean;
-  /** Leave the unit to whoever is around. */
+  /** Without its unit. */
   bare?: boolean;
   onChange(value: number): void;
 }
@@ -22,10 +22,10 @@ interface Props {
 export function TypedValue({ id, label, unit, value, limits, whole, exact, bare, onChange }: Props) {
   const [text, setText] = useState<string | null>(null);
   const shown = whole ? String(value) : bare ? plainNumber(value) : exact ? formatExact(value, unit) : formatValue(value, unit);
-  const wrong = text !== null && refusal(text, unit, limits, value, whole);
+  const wrong = text !== null && validationError(text, unit, limits, value, whole);
   const finish = () => {
     if (text === null) return;
-    setProblem(id, wrong || null);
+    setFieldError(id, wrong || null);
     const parsed = parseValue(text, unit);
     if (!wrong && parsed !== null && text !== shown) onChange(parsed);
     setText(null);
@@ -41,7 +41,7 @@ export function TypedValue({ id, label, unit, value, limits, whole, exact, bare,
       aria-invalid={wrong ? true : undefined}
       value={text ?? shown}
       onFocus={(event) => {
-        setProblem(id, null);
+        setFieldError(id, null);
         setText(shown);
         event.target.select();
       }}
@@ -58,12 +58,12 @@ export function TypedValue({ id, label, unit, value, limits, whole, exact, bare,
   );
 }
 
-/** What is wrong with a value, in a sentence below it. */
-export function Problem({ id }: { id: string }) {
-  const problem = useStudio((s) => s.problems[id]);
-  return problem ? (
-    <p className="problem" role="alert">
-      {problem}
+/** The error of a value, below its field. */
+export function FieldError({ id }: { id: string }) {
+  const error = useStudio((s) => s.fieldErrors[id]);
+  return error ? (
+    <p className="field-error" role="alert">
+      {error}
     </p>
   ) : null;
 }

@@ -1,41 +1,41 @@
 import { linearScale, powerScale } from "../lib/scale";
-import type { InsideLook } from "../net/messages";
-import { chooseExtras, cutAt, lookInside } from "../state/studio";
+import type { InteriorMode } from "../net/messages";
+import { setOverlays, setClipPlane, setInterior } from "../state/studio";
 import { remember, useStudio } from "../state/store";
 import { Opacity } from "./Opacity";
 import { Section, Tabs } from "./Section";
 import { Check, Track } from "./Slider";
 
-const MOST = 100; // times that displacements can be made larger
-const grow = powerScale(MOST - 1);
-const place = linearScale(0, 1);
+const MAX_EXAGGERATION = 100;
+const grow = powerScale(MAX_EXAGGERATION - 1);
+const clipPosition = linearScale(0, 1);
 
-/** What is drawn: edges, nodes, the shape at rest, larger displacements, and only one side of a plane. */
+/** View options: edges, nodes, rest shape, exaggeration, interior and clip plane. */
 export function ViewPanel() {
   const wireframe = useStudio((s) => s.wireframe);
-  const dots = useStudio((s) => s.dots);
-  const skin = useStudio((s) => s.skin);
-  const dressed = useStudio((s) => s.scene?.bodies.some((body) => body.skin) ?? false);
-  const ghost = useStudio((s) => s.ghost);
+  const nodes = useStudio((s) => s.nodes);
+  const embedded = useStudio((s) => s.embedded);
+  const hasEmbedded = useStudio((s) => s.scene?.bodies.some((body) => body.embedded) ?? false);
+  const restShape = useStudio((s) => s.restShape);
   const factor = useStudio((s) => s.exaggeration);
-  const extras = useStudio((s) => s.extras);
+  const overlays = useStudio((s) => s.overlays);
   const replay = useStudio((s) => Boolean(s.hello?.frames));
   return (
     <Section title="View">
       <div className="checks">
         <Check label="Edges" value={wireframe} onChange={(on) => remember({ wireframe: on })} />
-        <Check label="Nodes" value={dots} onChange={(on) => useStudio.setState({ dots: on })} />
-        {dressed && <Check label="Skin" value={skin} onChange={(on) => useStudio.setState({ skin: on })} />}
-        <Check label="Shape at rest" value={ghost} onChange={(on) => useStudio.setState({ ghost: on })} />
+        <Check label="Nodes" value={nodes} onChange={(on) => useStudio.setState({ nodes: on })} />
+        {hasEmbedded && <Check label="Skin" value={embedded} onChange={(on) => useStudio.setState({ embedded: on })} />}
+        <Check label="Rest shape" value={restShape} onChange={(on) => useStudio.setState({ restShape: on })} />
         {!replay && (
           <>
-            <Check label="Contact forces" value={extras.forces} onChange={(forces) => chooseExtras({ ...extras, forces })} />
-            <Check label="Joints" value={extras.joints} onChange={(joints) => chooseExtras({ ...extras, joints })} />
+            <Check label="Contact forces" value={overlays.forces} onChange={(forces) => setOverlays({ ...overlays, forces })} />
+            <Check label="Joints" value={overlays.joints} onChange={(joints) => setOverlays({ ...overlays, joints })} />
           </>
         )}
       </div>
       <div className="slider">
-        <label htmlFor="exaggeration" title="What displacements of soft bodies are multiplied by in the picture">
+        <label htmlFor="exaggeration" title="Factor on the drawn displacements of soft bodies">
           Exaggeration
         </label>
         <span />
@@ -47,17 +47,17 @@ export function ViewPanel() {
           onSlide={(p) => useStudio.setState({ exaggeration: 1 + Number(grow.toValue(p).toPrecision(2)) })}
         />
       </div>
-      {!replay && <Within />}
-      {!replay && <LookInside />}
+      {!replay && <InteriorControls />}
+      {!replay && <ClipPlaneControls />}
     </Section>
   );
 }
 
-const LOOKS: InsideLook[] = ["none", "surfaces", "volume"];
+const INTERIOR_MODES: InteriorMode[] = ["none", "surfaces", "volume"];
 
-/** Shows the chosen field inside of soft bodies. */
-function Within() {
-  const look = useStudio((s) => s.inside);
+/** Draws the selected field inside soft bodies. */
+function InteriorControls() {
+  const mode = useStudio((s) => s.interior);
   const count = useStudio((s) => s.levelCount);
   const field = useStudio((s) => s.field);
   const soft = useStudio((s) => s.scene?.bodies.some(({ info }) => info.kind === "soft" && Object.keys(info.cells).some((kind) => kind.startsWith("tetra"))));
@@ -65,21 +65,21 @@ function Within() {
   return (
     <>
       <div className="slider">
-        <span className="knob-label" title="Makes soft bodies glassy, and shows the field of the colours inside of them">
-          Inside
+        <span className="parameter-label" title="Makes soft bodies transparent and shows the selected field inside them">
+          Interior
         </span>
       </div>
       <Tabs
-        label="Inside"
-        names={["Nothing", "Surfaces", "Volume"]}
-        chosen={LOOKS.indexOf(look)}
-        onChoose={(next) => lookInside(LOOKS[next])}
+        label="Interior"
+        names={["Nothing", "Isosurfaces", "Volume"]}
+        selected={INTERIOR_MODES.indexOf(mode)}
+        onSelect={(next) => setInterior(INTERIOR_MODES[next])}
       />
-      {look !== "none" && field === null && <p className="note">Choose a colour to see something inside.</p>}
-      {look === "surfaces" && (
+      {mode !== "none" && field === null && <p className="note">Select a field under Colour to show it inside.</p>}
+      {mode === "surfaces" && (
         <div className="slider">
-          <label htmlFor="levels" title="Surfaces of equal value, evenly over the range of the colours">
-            Surfaces
+          <label htmlFor="levels" title="Number of isosurfaces, evenly spaced over the colour range">
+            Isosurfaces
           </label>
           <span />
           <output>{count}</output>
@@ -87,42 +87,42 @@ function Within() {
             id="levels"
             position={(count - 1) / 7}
             text={`${count}`}
-            onSlide={(p) => lookInside(look, 1 + Math.round(7 * p))}
+            onSlide={(p) => setInterior(mode, 1 + Math.round(7 * p))}
           />
         </div>
       )}
-      {look === "volume" && <Opacity />}
+      {mode === "volume" && <Opacity />}
     </>
   );
 }
 
-/** Cuts bodies open along a plane. */
-function LookInside() {
-  const cut = useStudio((s) => s.cut);
+/** The clip plane. */
+function ClipPlaneControls() {
+  const clip = useStudio((s) => s.clip);
   return (
     <>
       <div className="slider">
-        <span className="knob-label" title="Shows whole elements on one side of a plane">
-          Look inside
+        <span className="parameter-label" title="Shows only the whole elements on one side of a plane">
+          Clip plane
         </span>
       </div>
       <Tabs
-        label="Cut across"
-        names={["Whole", "x", "y", "z"]}
-        chosen={cut.axis === null ? 0 : cut.axis + 1}
-        onChoose={(next) => cutAt({ ...cut, axis: next === 0 ? null : ((next - 1) as 0 | 1 | 2) })}
+        label="Clip normal to"
+        names={["Off", "x", "y", "z"]}
+        selected={clip.axis === null ? 0 : clip.axis + 1}
+        onSelect={(next) => setClipPlane({ ...clip, axis: next === 0 ? null : ((next - 1) as 0 | 1 | 2) })}
       />
-      {cut.axis !== null && (
+      {clip.axis !== null && (
         <>
           <div className="slider">
             <Track
-              label="Place of the cut"
-              position={place.toPosition(cut.place)}
-              text={`${Math.round(100 * cut.place)} %`}
-              onSlide={(p) => cutAt({ ...cut, place: p })}
+              label="Clip position"
+              position={clipPosition.toPosition(clip.position)}
+              text={`${Math.round(100 * clip.position)} %`}
+              onSlide={(p) => setClipPlane({ ...clip, position: p })}
             />
           </div>
-          <Check label="The other side" value={cut.flip} onChange={(flip) => cutAt({ ...cut, flip })} />
+          <Check label="Flip side" value={clip.flip} onChange={(flip) => setClipPlane({ ...clip, flip })} />
         </>
       )}
     </>

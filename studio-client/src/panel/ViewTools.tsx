@@ -5,36 +5,36 @@ import { Tool } from "./TopBar";
 
 const TOOLS: [ViewTool, IconName, string, string][] = [
   ["move", "move", "Move", "G"],
-  ["turn", "turn", "Turn", "T"],
-  ["size", "size", "Size", "S"],
-  ["nodes", "nodes", "Choose nodes", "N"],
+  ["rotate", "rotate", "Rotate", "T"],
+  ["scale", "scale", "Scale", "S"],
+  ["nodes", "nodes", "Select nodes", "N"],
   ["press", "press", "Press on a face; Ctrl keeps it", "P"],
   ["poke", "poke", "Poke with a ball; the wheel moves it in depth", "K"],
-  ["pin", "pin", "Pin nodes on the fly", "I"],
+  ["pin", "pin", "Pin nodes while it runs", "I"],
 ];
 
 const ALWAYS: ViewTool[] = ["poke", "pin"];
 
 const HINTS: Partial<Record<ViewTool, string>> = {
   nodes: "Draw a box around nodes, or click one; Shift adds.",
-  press: "Drag on a face to push it; with Ctrl the load stays.",
-  poke: "Press and move: a ball pushes; the wheel moves it in depth.",
-  pin: "Click a node to hold it, and again to let it go.",
+  press: "Drag on a face to push it; with Ctrl the load is kept.",
+  poke: "Drag to push with a ball; the wheel moves it in depth.",
+  pin: "Click a node to pin it, and again to release it.",
 };
 
-/** What to do with the tool, or what it needs first. */
+/** How to use the tool, or what it needs first. */
 export function hintOf(state: StudioState): string {
-  const { viewTool, paper, selected } = state;
-  if (viewTool === "press" && !state.world?.playing) return "Ctrl and drag loads a face; without Ctrl, only in the next step.";
+  const { viewTool, sceneDocument, selected } = state;
+  if (viewTool === "press" && !state.world?.playing) return "Drag loads a face in the next step; with Ctrl the load is kept.";
   if (viewTool !== "nodes") return HINTS[viewTool] ?? "";
-  if (!editing(state)) return "Nodes are chosen at the start, while nothing moves.";
-  return valueAt(paper?.data ?? undefined, [...selected, "type"]) === "soft" ? HINTS.nodes! : "Select a soft body to choose its nodes.";
+  if (!editing(state)) return "Nodes can be selected while paused at the start.";
+  return valueAt(sceneDocument?.data ?? undefined, [...selected, "type"]) === "soft" ? HINTS.nodes! : "Select a soft body to select its nodes.";
 }
 
-/** What the mouse does in the view while nothing runs; pressing, poking and pinning work always. */
+/** The tools of the view; press, poke and pin also work while the simulation runs. */
 export function ViewTools() {
   const tool = useStudio((s) => s.viewTool);
-  const editable = useStudio((s) => Boolean(s.paper?.data));
+  const editable = useStudio((s) => Boolean(s.sceneDocument?.data));
   const hint = useStudio(hintOf);
   return (
     <>

@@ -1,11 +1,11 @@
-// The document on the page: what arrives, what is selected, and how edits go out.
+// The document on the page: updates from the server, the selection, and edits.
 
 import type { Change, Command, DocumentMessage, Entry, Json, Path } from "../net/messages";
 import { type StudioState, toast, useStudio } from "./store";
 
 let sender: (command: Command) => void = () => undefined;
 
-/** Say who sends commands; the connection is made elsewhere. */
+/** Set the function that sends commands; the connection is made elsewhere. */
 export function setSender(send: (command: Command) => void): void {
   sender = send;
 }
@@ -13,7 +13,7 @@ export function setSender(send: (command: Command) => void): void {
 export const pathText = (path: Path) =>
   path.reduce<string>((text, part) => (typeof part === "number" ? `${text}[${part}]` : text ? `${text}.${part}` : part), "");
 
-/** What stands at a path of some data, or undefined. */
+/** The value at a path, or undefined. */
 export function valueAt(data: Json | undefined, path: Path): Json | undefined {
   let value: Json | undefined = data;
   for (const part of path) {
@@ -27,24 +27,24 @@ export function valueAt(data: Json | undefined, path: Path): Json | undefined {
 export const entries = (data: Entry | null | undefined, key: string): Entry[] =>
   Array.isArray(data?.[key]) ? (data[key] as Entry[]) : [];
 
-/** Take over a new document; what was added last is selected, what has gone is not. */
-export function takeDocument(paper: DocumentMessage): void {
-  const { paper: before, selected, hello } = useStudio.getState();
+/** Store a new document; select an added entry, and deselect a removed one. */
+export function receiveDocument(message: DocumentMessage): void {
+  const { sceneDocument: before, selected, hello } = useStudio.getState();
   let next = selected;
-  if (paper.data && before?.data && hello) {
+  if (message.data && before?.data && hello) {
     for (const key of ["bodies", "colliders"]) {
-      const count = entries(paper.data, key).length;
+      const count = entries(message.data, key).length;
       if (count === entries(before.data, key).length + 1) next = [key, count - 1];
     }
   }
-  if (next.length > 0 && valueAt(paper.data ?? undefined, next) === undefined) next = [];
-  if (paper.data && !before) useStudio.setState({ plotsOpen: false }); // an editor needs the room
-  if (before?.changed && !paper.changed && before.version === paper.version) toast(`${paper.file} is saved.`);
+  if (next.length > 0 && valueAt(message.data ?? undefined, next) === undefined) next = [];
+  if (message.data && !before) useStudio.setState({ plotsOpen: false }); // the editor needs the space
+  if (before?.changed && !message.changed && before.version === message.version) toast(`Saved ${message.file}.`);
   const moved = pathText(next) !== pathText(selected);
-  useStudio.setState({ paper, selected: next, ...(moved ? { chosen: null } : {}) });
+  useStudio.setState({ sceneDocument: message, selected: next, ...(moved ? { nodeSelection: null } : {}) });
 }
 
-/** Change the document; `field` is where the page tells what is wrong. */
+/** Change the document; errors are shown at `field`. */
 export function edit(changes: Change[], label: string, field = "", merge = ""): void {
   sender({ type: "edit", changes, label, merge, field });
 }
@@ -52,24 +52,24 @@ export function edit(changes: Change[], label: string, field = "", merge = ""): 
 export function select(path: Path): void {
   const { selected } = useStudio.getState();
   if (pathText(path) === pathText(selected)) return;
-  useStudio.setState({ selected: path, chosen: null, tab: "edit" });
+  useStudio.setState({ selected: path, nodeSelection: null, tab: "edit" });
 }
 
-/** The entry that is selected, with its list and number; null for the scene itself. */
+/** The selected entry with its list and index; null for the scene itself. */
 export function selectedEntry(): { list: string; number: number; entry: Entry } | null {
-  const { paper, selected } = useStudio.getState();
+  const { sceneDocument, selected } = useStudio.getState();
   const [list, number] = selected;
-  const entry = valueAt(paper?.data ?? undefined, selected);
+  const entry = valueAt(sceneDocument?.data ?? undefined, selected);
   if (typeof list !== "string" || typeof number !== "number" || !entry || typeof entry !== "object") return null;
   return { list, number, entry: entry as Entry };
 }
 
-/** Whether the scene can be edited in the view now: nothing runs, and nothing has moved yet. */
-export const editing = ({ paper, world, header }: StudioState): boolean =>
-  Boolean(paper?.data && world && !world.playing && (header?.step ?? 0) === 0);
+/** Whether the scene can be edited in the view: paused at its start. */
+export const editing = ({ sceneDocument, world, header }: StudioState): boolean =>
+  Boolean(sceneDocument?.data && world && !world.playing && (header?.step ?? 0) === 0);
 
-/** Whether the document has changed in something that only a build can show; at its start the world follows by itself. */
-export const rebuildNeeded = ({ paper, world, header }: StudioState): boolean =>
-  Boolean(paper?.data && world && paper.version > (world.fits ?? 0) && ((header?.step ?? 0) > 0 || world.problem));
+/** Whether the document has changes that need a rebuild; at its start the world is rebuilt automatically. */
+export const rebuildNeeded = ({ sceneDocument, world, header }: StudioState): boolean =>
+  Boolean(sceneDocument?.data && world && sceneDocument.version > (world.worldVersion ?? 0) && ((header?.step ?? 0) > 0 || world.buildError));
 
 export const isEditing = () => editing(useStudio.getState());

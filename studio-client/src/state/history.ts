@@ -1,15 +1,15 @@
-// The last seconds of energies and step times, for the plots.
+// Energies and step times of the last seconds, for the plots.
 
 export const WINDOW = 10; // s of simulated time shown
 const COLUMNS = 5; // time, step time, kinetic, elastic and gravitational energy
-const SPARE = 60; // samples that may be too old before they are thrown away
+const SPARE = 60; // outdated samples before they are removed
 
 export class History {
   time: number[] = [];
   stepMs: number[] = [];
   /** kinetic, elastic, gravity, total */
   energy: number[][] = [[], [], [], []];
-  /** Grows with every change. */
+  /** Incremented with every change. */
   version = 0;
 
   clear(): void {
@@ -19,7 +19,7 @@ export class History {
     this.version++;
   }
 
-  /** Take in rows of (time, step time, energies); a step back in time starts anew. */
+  /** Add rows of (time, step time, energies); a step back in time clears the history. */
   add(rows: Float32Array): void {
     for (let row = 0; row < rows.length; row += COLUMNS) {
       const [time, stepMs, ...energies] = rows.subarray(row, row + COLUMNS);

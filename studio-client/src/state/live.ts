@@ -1,4 +1,4 @@
-// What the simulation shows right now. These arrays change thirty times a second, so they live outside
+// The current frame of the simulation. These arrays change thirty times per second, so they are kept outside
 // of React; the views read them when they draw.
 
 import type { Packet, PackedArray } from "../net/decode";
@@ -7,39 +7,39 @@ import type { BodyInfo, CameraHints, Collider, FieldInfo, FrameHeader, ImageInfo
 export interface LiveBody {
   info: BodyInfo;
   triangles: Uint32Array;
-  /** For each node of the surface, its number in the simulation. */
+  /** Node numbers of the surface nodes in the simulation. */
   nodes: Uint32Array;
   rest: Float32Array;
   positions: Float32Array;
   scalars: Float32Array | null;
-  /** The field that `scalars` are of. */
+  /** The field of `scalars`. */
   field?: string | null;
-  /** Grows with every change of `positions` or `scalars`. */
+  /** Incremented with every change of `positions` or `scalars`. */
   version: number;
-  /** Surfaces of equal value inside: points, triangles, and the value at each point. */
-  levels: { points: Float32Array; triangles: Uint32Array; values: Float32Array } | null;
-  /** What is inside, if the page asked for it. */
-  matter: Matter | null;
-  /** A detailed surface that the body carries along; its nodes hang on those of the body. */
-  skin: LiveBody | null;
+  /** Isosurfaces: points, triangles, and the value at each point. */
+  isosurfaces: { points: Float32Array; triangles: Uint32Array; values: Float32Array } | null;
+  /** The elements, if the page shows volumes. */
+  interior: Interior | null;
+  /** A detailed surface embedded in the body. */
+  embedded: LiveBody | null;
 }
 
-/** The elements of a body and the 3-D image that it carries. */
-export interface Matter {
+/** The elements of a body and its voxel image. */
+export interface Interior {
   tets: Uint32Array;
-  /** Faces that only one element has. */
+  /** Boundary faces of the elements. */
   faces: Uint32Array;
-  /** Half floats from 0 to 1 for values between the `ends`, x fastest. */
+  /** Half floats from 0 to 1 over `valueRange`, x fastest. */
   image: (ImageInfo & { texels: Uint16Array }) | null;
 }
 
-/** What carries a surface: four nodes for each of its own, and their weights. */
-interface Carrier {
+/** Interpolation weights of an embedded surface: four nodes per vertex, and their weights. */
+interface Embedding {
   nodes: Uint32Array;
   weights: Float32Array;
 }
 
-const carriers = new WeakMap<LiveBody, Carrier>();
+const embeddings = new WeakMap<LiveBody, Embedding>();
 
 export interface Bounds {
   min: [number, number, number];
@@ -53,34 +53,34 @@ export interface ColliderMesh {
 
 export interface LiveScene {
   epoch: number;
-  view: number;
+  sceneId: number;
   bodies: LiveBody[];
   fields: FieldInfo[];
   colliders: Collider[];
   /** Meshes of colliders by number. */
   meshes: Map<number, ColliderMesh>;
   poses: Poses;
-  /** For each hold and load, the surface nodes at which it is drawn. */
-  marks: Map<string, Uint32Array>;
+  /** Surface nodes at which each boundary condition is drawn. */
+  markers: Map<string, Uint32Array>;
   /** Forces at those nodes, for loads. */
   arrows: Map<string, Float32Array>;
-  /** Start and end of springs. */
+  /** End points of springs. */
   springs: Map<string, Float32Array>;
-  /** Lines along a plane flow, x and y in turn. */
-  lines: Float32Array | null;
-  /** Quantities of fluids on grids in space as bytes, by the numbers of their bodies. */
+  /** Streamlines of a 2D flow, as x, y pairs. */
+  streamlines: Float32Array | null;
+  /** Quantities of 3D grid fluids as bytes, by body number. */
   volumes: Map<number, Uint8Array>;
-  /** Point and force [N] of each contact, and both ends of the lines of joints: six numbers each. */
-  pressed: Float32Array;
+  /** Point and force [N] of each contact, and end points of joint lines: six numbers each. */
+  contactForces: Float32Array;
   joints: Float32Array;
   colormap: Uint8Array;
-  /** The colours of values with a sign, zero in the middle. */
-  signed: Uint8Array;
+  /** The colour map of signed values, zero in the middle. */
+  divergingColormap: Uint8Array;
   bounds: Bounds;
   camera: CameraHints;
 }
 
-/** A box around some points. */
+/** The bounding box of points. */
 function boundsOf(points: Float32Array[]): Bounds {
   const min: [number, number, number] = [Infinity, Infinity, Infinity];
   const max: [number, number, number] = [-Infinity, -Infinity, -Infinity];
@@ -91,31 +91,31 @@ function boundsOf(points: Float32Array[]): Bounds {
       if (list[i] > max[axis]) max[axis] = list[i];
     }
   }
-  return min[0] <= max[0] ? { min, max } : { min: [-1, 0, -1], max: [1, 1, 1] }; // nothing there yet
+  return min[0] <= max[0] ? { min, max } : { min: [-1, 0, -1], max: [1, 1, 1] }; // no points yet
 }
 
-const grown = new WeakMap<LiveBody, { version: number; factor: number; values: Float32Array }>();
+const exaggerated = new WeakMap<LiveBody, { version: number; factor: number; values: Float32Array }>();
 
-/** Where the nodes of a body are drawn: where they are, or with displacements times a factor. */
+/** Drawn positions of the nodes of a body: with displacements multiplied by a factor. */
 export function shownPositions(body: LiveBody, factor: number): Float32Array {
   const { positions, rest, version } = body;
   if (factor === 1 || body.info.kind !== "soft") return positions;
-  const before = grown.get(body);
+  const before = exaggerated.get(body);
   if (before?.version === version && before.factor === factor) return before.values;
   const values = new Float32Array(positions.length);
   for (let i = 0; i < values.length; i++) values[i] = rest[i] + factor * (positions[i] - rest[i]);
-  grown.set(body, { version, factor, values });
+  exaggerated.set(body, { version, factor, values });
   return values;
 }
 
-/** A box around all bodies as they are, and as they are at rest, and around the obstacles from a number on. */
+/** The bounding box of all bodies, current and at rest, and of the colliders from an index on. */
 export const presentBounds = (scene: LiveScene, from = Infinity) =>
   boundsOf([
     ...scene.bodies.flatMap(({ rest, positions }) => [rest, positions]),
     ...scene.colliders.flatMap((collider, number) => (number < from ? [] : outline(collider, scene.meshes.get(number)))),
   ]);
 
-/** Points that span an obstacle; none for a plane, which has no end. */
+/** Points that span a collider; none for an infinite plane. */
 function outline(collider: Collider, mesh: ColliderMesh | undefined): Float32Array[] {
   if (collider.kind !== "sphere") return mesh ? [mesh.points] : [];
   const { center, radius } = collider;
@@ -125,7 +125,7 @@ function outline(collider: Collider, mesh: ColliderMesh | undefined): Float32Arr
 export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveScene {
   const array = (name: string): PackedArray => {
     const found = packet.arrays.get(name);
-    if (!found) throw new Error(`the scene lacks the array ${name}`);
+    if (!found) throw new Error(`the topology lacks the array ${name}`);
     return found;
   };
   const bodies = packet.header.bodies.map((info, number): LiveBody => {
@@ -138,9 +138,9 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
       positions: rest,
       scalars: null,
       version: 0,
-      levels: null,
-      skin: makeCarried(packet, info, `${number}/skin`),
-      matter: makeMatter(packet.arrays, info, `${number}/matter`),
+      isosurfaces: null,
+      embedded: makeEmbedded(packet, info, `${number}/embedded`),
+      interior: makeInterior(packet.arrays, info, `${number}/interior`),
     };
   });
   const meshes = new Map<number, ColliderMesh>();
@@ -153,31 +153,31 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
   });
   return {
     epoch: packet.header.epoch,
-    view: packet.header.view,
+    sceneId: packet.header.sceneId,
     meshes,
     poses: packet.header.poses,
-    marks: takeAll(packet.arrays, "/marks") as Map<string, Uint32Array>,
+    markers: arraysWithSuffix(packet.arrays, "/markers") as Map<string, Uint32Array>,
     arrows: new Map(),
     springs: new Map(),
-    lines: null,
+    streamlines: null,
     volumes: new Map(),
-    pressed: new Float32Array(),
+    contactForces: new Float32Array(),
     joints: new Float32Array(),
     bodies,
     fields: packet.header.fields,
     colliders: packet.header.colliders,
     colormap: array("colormap") as Uint8Array,
-    signed: array("signed") as Uint8Array,
+    divergingColormap: array("divergingColormap") as Uint8Array,
     bounds: packet.header.bounds ?? boundsOf(bodies.map(({ rest }) => rest)),
     camera: packet.header.camera,
   };
 }
 
-function makeCarried(packet: Extract<Packet, { kind: "topology" }>, info: BodyInfo, key: string): LiveBody | null {
+function makeEmbedded(packet: Extract<Packet, { kind: "topology" }>, info: BodyInfo, key: string): LiveBody | null {
   const part = (name: string) => packet.arrays.get(`${key}/${name}`);
   const rest = part("rest") as Float32Array | undefined;
   if (!rest) return null;
-  const skin: LiveBody = {
+  const embedded: LiveBody = {
     info,
     rest,
     triangles: (part("triangles") as Uint32Array | undefined) ?? new Uint32Array(),
@@ -185,36 +185,36 @@ function makeCarried(packet: Extract<Packet, { kind: "topology" }>, info: BodyIn
     positions: rest,
     scalars: null,
     version: -1,
-    levels: null,
-    skin: null,
-    matter: null,
+    isosurfaces: null,
+    embedded: null,
+    interior: null,
   };
-  carriers.set(skin, {
+  embeddings.set(embedded, {
     nodes: part("nodes") as Uint32Array,
     weights: part("weights") as Float32Array,
   });
-  return skin;
+  return embedded;
 }
 
-function makeMatter(arrays: Map<string, PackedArray>, info: BodyInfo, key: string): Matter | null {
+function makeInterior(arrays: Map<string, PackedArray>, info: BodyInfo, key: string): Interior | null {
   const tets = arrays.get(`${key}/tets`) as Uint32Array | undefined;
   if (!tets) return null;
   const texels = arrays.get(`${key}/image`) as Uint16Array | undefined;
   return { tets, faces: arrays.get(`${key}/faces`) as Uint32Array, image: texels && info.image ? { ...info.image, texels } : null };
 }
 
-/** Bring the skin that hangs on a body to where the body is. */
-export function carryAlong(body: LiveBody, what: LiveBody): void {
-  const carrier = carriers.get(what);
-  if (!carrier || what.version === body.version) return;
-  what.positions = carried(carrier, body.positions, body.rest, what.rest);
-  what.scalars = body.scalars && means(carrier, body.scalars);
-  what.version = body.version;
+/** Update the positions and values of a surface embedded in a body. */
+export function updateEmbedded(body: LiveBody, surface: LiveBody): void {
+  const embedding = embeddings.get(surface);
+  if (!embedding || surface.version === body.version) return;
+  surface.positions = interpolatePositions(embedding, body.positions, body.rest, surface.rest);
+  surface.scalars = body.scalars && interpolateValues(embedding, body.scalars);
+  surface.version = body.version;
 }
 
-/** Where the nodes of a surface are: at rest, plus the means of the displacements of what carries them. */
-export function carried(
-  { nodes, weights }: Carrier,
+/** Vertex positions of an embedded surface: at rest, plus the interpolated displacements of the body. */
+export function interpolatePositions(
+  { nodes, weights }: Embedding,
   positions: Float32Array,
   rest: Float32Array,
   own: Float32Array,
@@ -238,19 +238,19 @@ export function carried(
   return out;
 }
 
-function means({ nodes, weights }: Carrier, values: Float32Array): Float32Array {
+function interpolateValues({ nodes, weights }: Embedding, values: Float32Array): Float32Array {
   const out = new Float32Array(nodes.length / 4);
   for (let k = 0; k < nodes.length; k++) out[k >> 2] += weights[k] * values[nodes[k]];
   return out;
 }
 
-/** The arrays whose names end so, by the rest of the name. */
-function takeAll(arrays: Map<string, PackedArray>, end: string): Map<string, PackedArray> {
+/** The arrays whose names have a suffix, by the rest of the name. */
+function arraysWithSuffix(arrays: Map<string, PackedArray>, end: string): Map<string, PackedArray> {
   const found = [...arrays].filter(([name]) => name.endsWith(end));
   return new Map(found.map(([name, values]) => [name.slice(0, -end.length), values]));
 }
 
-/** Take over the arrays of a frame; those that are missing have not changed. */
+/** Apply the arrays of a frame; missing ones have not changed. */
 export function applyFrame(
   scene: LiveScene,
   header: FrameHeader,
@@ -268,7 +268,7 @@ export function applyFrame(
     if (header.field === null) body.scalars = null;
     else if (scalars) body.scalars = scalars;
     const points = arrays.get(`${number}/iso/points`) as Float32Array | undefined;
-    body.levels = points
+    body.isosurfaces = points
       ? {
           points,
           triangles: arrays.get(`${number}/iso/triangles`) as Uint32Array,
@@ -278,22 +278,22 @@ export function applyFrame(
     if (positions || scalars || triangles || points || header.field === null) body.version++;
   });
   scene.poses = header.poses;
-  scene.lines = (arrays.get("streamlines") as Float32Array | undefined) ?? null;
-  takeAll(arrays, "/arrows").forEach((values, key) => scene.arrows.set(key, values as Float32Array));
-  scene.pressed = (arrays.get("contact_forces") as Float32Array | undefined) ?? scene.pressed;
+  scene.streamlines = (arrays.get("streamlines") as Float32Array | undefined) ?? null;
+  arraysWithSuffix(arrays, "/arrows").forEach((values, key) => scene.arrows.set(key, values as Float32Array));
+  scene.contactForces = (arrays.get("contact_forces") as Float32Array | undefined) ?? scene.contactForces;
   scene.joints = (arrays.get("joint_lines") as Float32Array | undefined) ?? scene.joints;
-  takeAll(arrays, "/spring").forEach((values, key) => scene.springs.set(key, values as Float32Array));
+  arraysWithSuffix(arrays, "/spring").forEach((values, key) => scene.springs.set(key, values as Float32Array));
 }
 
 const BINS = 256;
-const SHARE = 0.99;
+const QUANTILE = 0.99;
 
 /**
- * The values that one in 100 nodes stays below and that 99 in 100 do not exceed; null if nothing is coloured.
- * The few nodes at a hard edge or under the mouse carry stresses that would hide all others.
+ * The first and last percentile of the nodal values; null if nothing is coloured.
+ * The few nodes at a sharp edge or under the mouse have stresses that would hide all others.
  */
 export function scalarExtent(scene: LiveScene): [number, number] | null {
-  const images = scene.bodies.flatMap(({ field, matter }) => (field === "voxels" && matter?.image ? [matter.image.ends] : []));
+  const images = scene.bodies.flatMap(({ field, interior }) => (field === "voxels" && interior?.image ? [interior.image.valueRange] : []));
   if (images.length > 0) return [Math.min(...images.map(([low]) => low)), Math.max(...images.map(([, high]) => high))];
   let low = Infinity;
   let high = -Infinity;
@@ -314,12 +314,12 @@ export function scalarExtent(scene: LiveScene): [number, number] | null {
     for (let i = 0; i < scalars.length; i++) bins[Math.floor((scalars[i] - low) * scale)]++;
   }
   let first = 0;
-  for (let below = bins[0]; below < (1 - SHARE) * count; below += bins[first]) first++;
+  for (let below = bins[0]; below < (1 - QUANTILE) * count; below += bins[first]) first++;
   let last = 0;
-  for (let below = bins[0]; below < SHARE * count && last < BINS - 1; below += bins[last]) last++;
+  for (let below = bins[0]; below < QUANTILE * count && last < BINS - 1; below += bins[last]) last++;
   return [low + first / scale, Math.min(high, low + (last + 1) / scale)];
 }
 
-/** Whether a field has a sign, with zero in the middle of its range. */
-export const hasSign = (scene: LiveScene, field: string | null): boolean =>
-  scene.fields.some(({ name, start }) => name === field && start === "middle");
+/** Whether a field is signed, with zero in the middle of its range. */
+export const isSigned = (scene: LiveScene, field: string | null): boolean =>
+  scene.fields.some(({ name, rangeMode }) => name === field && rangeMode === "signed");

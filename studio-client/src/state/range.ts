@@ -1,12 +1,12 @@
-// The automatic colour range: it grows at once and shrinks only after a while, so that the legend rests.
+// The automatic colour range: it grows immediately and shrinks only after a while, so that the legend is steady.
 
 import { niceCeiling } from "../lib/format";
 import type { FieldInfo } from "../net/messages";
 
-const LEAST = 1e-3; // least distance from 1 that a range about 1 shows
-/** Ends of ranges below which there is only rounding, by unit. */
+const MIN_DEVIATION = 1e-3; // smallest half width of a range about 1
+/** Values below which there is only round-off, by unit. */
 const NOISE: Record<string, number> = { Pa: 1e-3, "J/m³": 1e-6, m: 1e-9, "m/s": 1e-9 };
-const PATIENCE = 1.5; // s that values must stay below half of the range before it shrinks
+const SHRINK_DELAY = 1.5; // s that values must stay below half of the range before it shrinks
 
 export class AutoRange {
   private range: [number, number] = [0, 0];
@@ -18,20 +18,20 @@ export class AutoRange {
     this.smallSince = NaN;
   }
 
-  /** Take in the extent of the values at `now` [s] and return the range to use. */
+  /** Update with the extent of the values at `now` [s] and return the range. */
   update(
     extent: [number, number] | null,
     now: number,
-    { start, unit }: Pick<FieldInfo, "start" | "unit"> = { start: "zero", unit: "" },
+    { rangeMode, unit }: Pick<FieldInfo, "rangeMode" | "unit"> = { rangeMode: "zero", unit: "" },
   ): [number, number] {
-    if (start === "flag") return [0, 1];
+    if (rangeMode === "flag") return [0, 1];
     if (!extent) return this.range;
-    if (start === "zero") return this.follow([extent[0], Math.max(extent[1], NOISE[unit] ?? 0)], now);
-    if (start === "middle") {
+    if (rangeMode === "zero") return this.follow([extent[0], Math.max(extent[1], NOISE[unit] ?? 0)], now);
+    if (rangeMode === "signed") {
       const size = this.follow([0, Math.max(-extent[0], extent[1])], now)[1];
       return [-size, size];
     }
-    const away = Math.max(Math.abs(extent[0] - 1), Math.abs(extent[1] - 1), LEAST);
+    const away = Math.max(Math.abs(extent[0] - 1), Math.abs(extent[1] - 1), MIN_DEVIATION);
     const reach = this.follow([0, away], now)[1];
     return [1 - reach, 1 + reach];
   }
@@ -49,7 +49,7 @@ export class AutoRange {
         this.peak = 0;
       }
       this.peak = Math.max(this.peak, size);
-      if (now - this.smallSince > PATIENCE) {
+      if (now - this.smallSince > SHRINK_DELAY) {
         this.range = [low, niceCeiling(this.peak)];
         this.smallSince = NaN;
       }

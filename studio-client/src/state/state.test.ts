@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { History } from "./history";
 import { type LiveScene, scalarExtent } from "./live";
-import { Notes } from "./notes";
+import { WarningList } from "./warnings";
 import { AutoRange } from "./range";
 
 const scene = (scalars: Float32Array | null) => ({ bodies: [{ scalars }] }) as unknown as LiveScene;
 
 describe("scalarExtent", () => {
-  it("leaves out the top hundredth", () => {
+  it("leaves out the top percent", () => {
     const values = Float32Array.from({ length: 1000 }, (_, i) => (i < 995 ? i / 995 : 1000));
     const [low, high] = scalarExtent(scene(values))!;
     expect(low).toBe(0);
     expect(high).toBeLessThan(5);
   });
 
-  it("is exact for even values and empty without any", () => {
+  it("is exact for equal values and null without any", () => {
     const [low, high] = scalarExtent(scene(new Float32Array([2, 2, 2])))!;
     expect([low, high]).toEqual([2, 2]);
     expect(scalarExtent(scene(null))).toBeNull();
@@ -22,7 +22,7 @@ describe("scalarExtent", () => {
 });
 
 describe("AutoRange", () => {
-  it("grows at once and shrinks after a while", () => {
+  it("grows immediately and shrinks after a while", () => {
     const range = new AutoRange();
     expect(range.update([0, 4.2], 0)).toEqual([0, 5]);
     expect(range.update([0, 55], 0.1)).toEqual([0, 60]);
@@ -36,28 +36,28 @@ describe("AutoRange", () => {
     expect(high).toBeGreaterThanOrEqual(1);
   });
 
-  it("lies about one where one means nothing, and is no or yes for flags", () => {
-    const [low, high] = new AutoRange().update([0.93, 1.02], 0, { start: "one", unit: "" });
+  it("is centred on one for ratios, and 0 to 1 for flags", () => {
+    const [low, high] = new AutoRange().update([0.93, 1.02], 0, { rangeMode: "one", unit: "" });
     expect(low).toBeCloseTo(0.92, 9);
     expect(high).toBeCloseTo(1.08, 9);
-    expect(new AutoRange().update([1, 1], 0, { start: "one", unit: "" })[1]).toBeGreaterThan(1);
-    expect(new AutoRange().update([0, 0], 0, { start: "flag", unit: "" })).toEqual([0, 1]);
-    expect(new AutoRange().update([0, 1e-10], 0, { start: "zero", unit: "Pa" })).toEqual([0, 1e-3]);
+    expect(new AutoRange().update([1, 1], 0, { rangeMode: "one", unit: "" })[1]).toBeGreaterThan(1);
+    expect(new AutoRange().update([0, 0], 0, { rangeMode: "flag", unit: "" })).toEqual([0, 1]);
+    expect(new AutoRange().update([0, 1e-10], 0, { rangeMode: "zero", unit: "Pa" })).toEqual([0, 1e-3]);
   });
 });
 
-describe("Notes", () => {
-  it("stay for a while, and are one note when only numbers differ", () => {
-    const notes = new Notes();
-    expect(notes.update(["bar: 3 of 80 elements are inverted"], 0)).toHaveLength(1);
-    expect(notes.update(["bar: 12 of 80 elements are inverted"], 0.1)).toEqual(["bar: 12 of 80 elements are inverted"]);
-    expect(notes.update([], 1)).toHaveLength(1);
-    expect(notes.update([], 5)).toEqual([]);
+describe("WarningList", () => {
+  it("keeps warnings for a while, and merges those that differ only in numbers", () => {
+    const warnings = new WarningList();
+    expect(warnings.update(["bar: 3 of 80 elements are inverted"], 0)).toHaveLength(1);
+    expect(warnings.update(["bar: 12 of 80 elements are inverted"], 0.1)).toEqual(["bar: 12 of 80 elements are inverted"]);
+    expect(warnings.update([], 1)).toHaveLength(1);
+    expect(warnings.update([], 5)).toEqual([]);
   });
 });
 
 describe("History", () => {
-  it("adds up energies, and starts anew when time goes back", () => {
+  it("sums energies, and restarts when time goes back", () => {
     const history = new History();
     history.add(new Float32Array([0, 1, 10, 20, -5, 1, 1, 11, 21, -6]));
     expect(history.time).toEqual([0, 1]);
@@ -66,7 +66,7 @@ describe("History", () => {
     expect(history.time).toEqual([0.5]);
   });
 
-  it("forgets what is long past", () => {
+  it("drops old samples", () => {
     const history = new History();
     for (let t = 0; t < 400; t++) history.add(new Float32Array([t / 10, 1, 0, 0, 0]));
     expect(history.time[0]).toBeGreaterThan(20);

@@ -1,15 +1,15 @@
-// The state that the panels show. What changes with every frame is in `live`.
+// The state of the panels. Data that changes with every frame is in `live`.
 
 import { create } from "zustand";
 import type { LinkStatus } from "../net/connection";
 import type {
   DocumentMessage,
   ExportsMessage,
-  Extras,
-  FluidLook,
+  Overlays,
+  FluidStyle,
   FrameHeader,
   HelloMessage,
-  InsideLook,
+  InteriorMode,
   PanelMessage,
   Path,
   StateMessage,
@@ -18,23 +18,23 @@ import type { LiveScene } from "./live";
 
 export type Theme = "auto" | "light" | "dark";
 
-/** What the left button does in the view: nothing but pull and turn, place what is selected, or choose nodes. */
-export type ViewTool = "move" | "turn" | "size" | "nodes" | "press" | "poke" | "pin";
+/** What the left button does in the view: transform the selected object, select nodes, or act on bodies. */
+export type ViewTool = "move" | "rotate" | "scale" | "nodes" | "press" | "poke" | "pin";
 
-/** Nodes that were chosen with the mouse, by their numbers on the surface. */
-export interface Chosen {
+/** Nodes that were selected with the mouse, by surface index. */
+export interface NodeSelection {
   body: string;
   nodes: number[];
 }
 
-export interface Cut {
+export interface ClipPlane {
   axis: 0 | 1 | 2 | null;
   /** From 0 to 1 along the axis. */
-  place: number;
+  position: number;
   flip: boolean;
 }
 
-export const WHOLE: Cut = { axis: null, place: 0.5, flip: false };
+export const NO_CLIP: ClipPlane = { axis: null, position: 0.5, flip: false };
 
 export interface Toast {
   id: number;
@@ -46,69 +46,70 @@ export interface StudioState {
   hello: HelloMessage | null;
   panel: PanelMessage | null;
   world: StateMessage | null;
-  /** The scene that is edited. */
-  paper: DocumentMessage | null;
-  /** What is written into files. */
+  /** The edited scene. */
+  sceneDocument: DocumentMessage | null;
+  /** Exports and recordings. */
   exports: ExportsMessage | null;
-  /** What of it is selected: a body, an obstacle, or (no path) the scene itself. */
+  /** The selected entry: a body, a collider, or (empty path) the scene itself. */
   selected: Path;
   tab: "edit" | "solve" | "live";
   viewTool: ViewTool;
-  chosen: Chosen | null;
-  /** Names of what is not drawn. */
+  nodeSelection: NodeSelection | null;
+  /** Names of hidden objects. */
   hidden: Record<string, boolean>;
   scene: LiveScene | null;
   /** The newest frame's header, at most ten times a second. */
   header: FrameHeader | null;
   /** The field that colours the bodies, or null for plain. */
   field: string | null;
-  /** Whether the newest frame brought its values. */
+  /** Whether the newest frame has its values. */
   colored: boolean;
   range: [number, number];
   rangeFixed: boolean;
   wireframe: boolean;
-  /** How fluids are drawn, as the newest frame says. */
-  fluid: FluidLook;
-  /** What is drawn besides bodies, as the newest frame says. */
-  extras: Extras;
-  /** Whether nodes are drawn, and the shape at rest. */
-  dots: boolean;
-  /** What is drawn inside of soft bodies. */
-  inside: InsideLook;
-  /** How many surfaces of equal value. */
+  /** How fluids are drawn in the newest frame. */
+  fluidStyle: FluidStyle;
+  /** Overlays of the newest frame. */
+  overlays: Overlays;
+  /** Whether nodes are drawn. */
+  nodes: boolean;
+  /** What is drawn inside soft bodies. */
+  interior: InteriorMode;
+  /** Number of isosurfaces. */
   levelCount: number;
-  /** How opaque volumes are, as a multiple of the usual. */
+  /** Opacity of volumes, relative to the default. */
   opacity: number;
-  /** Whether bodies wear their detailed surfaces. */
-  skin: boolean;
-  ghost: boolean;
-  /** What displacements of soft bodies are multiplied by in the picture. */
+  /** Whether embedded surfaces are drawn. */
+  embedded: boolean;
+  /** Whether the rest shape is drawn. */
+  restShape: boolean;
+  /** Factor on the drawn displacements of soft bodies. */
   exaggeration: number;
-  /** The plane across an axis that hides what lies beyond it. */
-  cut: Cut;
-  /** Whether holds and loads are drawn. */
-  marks: boolean;
+  /** The clip plane. */
+  clip: ClipPlane;
+  /** Whether boundary conditions are drawn. */
+  markers: boolean;
   theme: Theme;
   body: string | null;
   /** The part of the body whose material is shown; 0 is the body itself. */
   part: number;
-  /** Sections of the panel that were opened or closed by hand. */
+  /** Sections of the panel that the user opened or closed. */
   sections: Record<string, boolean>;
-  /** What was wrong with the last thing typed into a field, by its key. */
-  problems: Record<string, string>;
+  /** Errors of the last input of each field, by key. */
+  fieldErrors: Record<string, string>;
   panelOpen: boolean;
   plotsOpen: boolean;
   helpOpen: boolean;
-  /** The menu File, which may ask for a name to save under. */
+  /** The menu File, which may ask for a file name. */
   fileMenu: "closed" | "open" | "naming";
   toasts: Toast[];
 }
 
-const SAVED = "continua-studio";
+const STORAGE_KEY = "continua-studio";
 
-function saved(): Partial<StudioState> {
+function loadSettings(): Partial<StudioState> {
   try {
-    return JSON.parse(localStorage.getItem(SAVED) ?? "{}") as Partial<StudioState>;
+    return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "{}") as Partial<StudioState>;
   } catch {
     return {};
   }
@@ -119,12 +120,12 @@ export const useStudio = create<StudioState>(() => ({
   hello: null,
   panel: null,
   world: null,
-  paper: null,
+  sceneDocument: null,
   exports: null,
   selected: [],
   tab: "edit",
   viewTool: "move",
-  chosen: null,
+  nodeSelection: null,
   hidden: {},
   scene: null,
   header: null,
@@ -133,53 +134,53 @@ export const useStudio = create<StudioState>(() => ({
   range: [0, 0],
   rangeFixed: false,
   wireframe: false,
-  fluid: "points",
-  extras: { forces: false, joints: true },
-  dots: false,
-  skin: true,
-  inside: "none",
+  fluidStyle: "points",
+  overlays: { forces: false, joints: true },
+  nodes: false,
+  embedded: true,
+  interior: "none",
   levelCount: 4,
   opacity: 1,
-  ghost: false,
+  restShape: false,
   exaggeration: 1,
-  cut: WHOLE,
-  marks: true,
+  clip: NO_CLIP,
+  markers: true,
   theme: "auto",
   body: null,
   part: 0,
   sections: {},
-  problems: {},
+  fieldErrors: {},
   panelOpen: window.innerWidth > 760,
   plotsOpen: window.innerWidth > 760,
   helpOpen: false,
   fileMenu: "closed",
   toasts: [],
-  ...saved(),
+  ...loadSettings(),
 }));
 
-type Kept = "theme" | "wireframe" | "marks" | "sections";
+type Persistent = "theme" | "wireframe" | "markers" | "sections";
 
-/** Change a choice that outlives the page. */
-export function remember(change: Partial<Pick<StudioState, Kept>>): void {
+/** Change a setting that is stored in the browser. */
+export function remember(change: Partial<Pick<StudioState, Persistent>>): void {
   useStudio.setState(change);
-  const { theme, wireframe, marks, sections } = useStudio.getState();
+  const { theme, wireframe, markers, sections } = useStudio.getState();
   try {
-    localStorage.setItem(SAVED, JSON.stringify({ theme, wireframe, marks, sections }));
+    localStorage.setItem(STORAGE_KEY, JSON.stringify({ theme, wireframe, markers, sections }));
   } catch {
-    // private windows may refuse; the choice then lasts as long as the page
+    // private windows may refuse; the setting then lasts as long as the page
   }
 }
 
-/** Say what is wrong with a field, or that nothing is. */
-export function setProblem(key: string, problem: string | null): void {
-  const { problems } = useStudio.getState();
-  if ((problems[key] ?? null) === problem) return;
-  const { [key]: _gone, ...others } = problems;
-  useStudio.setState({ problems: problem === null ? others : { ...others, [key]: problem } });
+/** Set or clear the error of a field. */
+export function setFieldError(key: string, error: string | null): void {
+  const { fieldErrors } = useStudio.getState();
+  if ((fieldErrors[key] ?? null) === error) return;
+  const { [key]: _removed, ...others } = fieldErrors;
+  useStudio.setState({ fieldErrors: error === null ? others : { ...others, [key]: error } });
 }
 
-/** Whether the page plays a recorded run, in which nothing can be changed. */
-export const replaying = () => Boolean(useStudio.getState().hello?.frames);
+/** Whether the page plays a replay, in which nothing can be changed. */
+export const isReplay = () => Boolean(useStudio.getState().hello?.frames);
 
 let toastId = 0;
 

@@ -1,28 +1,28 @@
-// Ties the connection, the live scene and the store together.
+// Connects the server, the live scene and the store.
 
 import { Connection, type Handlers, type Link, socketAddress } from "../net/connection";
 import { Replay } from "../net/replay";
-import { type Command, type ExportsMessage, type Extras, type FluidLook, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
+import { type Command, type ExportsMessage, type Overlays, type FluidStyle, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
 import type { Packet } from "../net/decode";
 import { History } from "./history";
 import { applyFrame, makeScene, scalarExtent } from "./live";
-import { Notes } from "./notes";
+import { WarningList } from "./warnings";
 import { AutoRange } from "./range";
-import { setSender, takeDocument } from "./document";
-import { type Cut, setProblem, toast, useStudio, WHOLE } from "./store";
+import { setSender, receiveDocument } from "./document";
+import { type ClipPlane, setFieldError, toast, useStudio, NO_CLIP } from "./store";
 
 const HEADER_INTERVAL = 100; // ms between updates of the status line
 
 export const history = new History();
 const autoRange = new AutoRange();
-const notes = new Notes();
+const warningList = new WarningList();
 const redrawListeners = new Set<() => void>();
 
 let newest: FrameHeader | null = null;
 let unacknowledged = -1;
 let headerShown = 0;
 let headerTimer = 0;
-let chosen: { scene: string; field: string | null } | null = null;
+let selectedField: { scene: string; field: string | null } | null = null;
 
 const handlers: Handlers = {
   status: (link) => useStudio.setState({ link }),
@@ -39,15 +39,15 @@ setSender((command) => connection.send(command));
 export const start = () => connection.open();
 export const send = (command: Command) => connection.send(command);
 
-/** Be told when something new can be drawn. Returns the function that ends it. */
+/** Call `listener` when there is something new to draw. Returns a function that ends it. */
 export function onRedraw(listener: () => void): () => void {
   redrawListeners.add(listener);
   return () => redrawListeners.delete(listener);
 }
 
-/** Save the scene, or ask what to call its file. */
+/** Save the scene, or ask for a file name. */
 export function save(): void {
-  if (useStudio.getState().paper?.file) send({ type: "save", file: null });
+  if (useStudio.getState().sceneDocument?.file) send({ type: "save", file: null });
   else useStudio.setState({ fileMenu: "naming" });
 }
 
@@ -58,7 +58,7 @@ export const latestHeader = () => newest;
 function onText(message: TextMessage): void {
   switch (message.type) {
     case "hello":
-      // A server of another version brings a page of another version.
+      // a server of another version has another page
       if (message.protocol !== PROTOCOL) window.location.reload();
       useStudio.setState({ hello: message, ...(message.frames ? { plotsOpen: false } : {}) });
       break;
@@ -73,43 +73,43 @@ function onText(message: TextMessage): void {
       useStudio.setState({ world: message });
       break;
     case "document":
-      takeDocument(message);
+      receiveDocument(message);
       break;
     case "exports":
-      takeExports(message);
+      receiveExports(message);
       break;
     case "error":
-      if (message.key) setProblem(message.key, sentence(message.message));
+      if (message.key) setFieldError(message.key, sentence(message.message));
       else toast(message.message);
       break;
   }
 }
 
-/** Say once how an export ended. */
-function takeExports(message: ExportsMessage): void {
+/** Report the end of an export. */
+function receiveExports(message: ExportsMessage): void {
   const before = useStudio.getState().exports;
   useStudio.setState({ exports: message });
   const ended = before && (before.job || before.recording) && !message.job && !message.recording;
   if (!ended) return;
-  if (message.problem) toast(sentence(message.problem));
-  else if (message.files[0] !== before.files[0]) toast(`${message.files[0].name} is written.`);
+  if (message.error) toast(sentence(message.error));
+  else if (message.files[0] !== before.files[0]) toast(`Exported ${message.files[0].name}.`);
 }
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
 
-export function change(key: string, value: Value): void {
-  setProblem(key, null);
-  send({ type: "set", key, value });
+export function setParameter(key: string, value: Value): void {
+  setFieldError(key, null);
+  send({ type: "set_parameter", key, value });
 }
 
-/** How many frames were shown, and how long the page itself worked on them [ms]; drawing does not count. */
-export const work = { count: 0, work: 0 };
+/** Number of frames shown, and the page's own time for them [ms], without drawing. */
+export const updateStats = { count: 0, workMs: 0 };
 
-/** Do something for a frame and count its time. */
-export function timed(act: () => void): void {
+/** Run an update and add its time to the statistics. */
+export function measure(act: () => void): void {
   const start = performance.now();
   act();
-  work.work += performance.now() - start;
+  updateStats.workMs += performance.now() - start;
 }
 
 function onPacket(packet: Packet): void {
@@ -117,16 +117,16 @@ function onPacket(packet: Packet): void {
     const scene = makeScene(packet);
     const before = useStudio.getState().scene;
     if (before?.epoch === scene.epoch) {
-      useStudio.setState({ scene, chosen: null }); // only the cut is another
+      useStudio.setState({ scene, nodeSelection: null }); // only the clip plane has changed
       return;
     }
     newest = null;
     history.clear();
     autoRange.clear();
-    notes.clear();
-    const same = before?.view === scene.view;
+    warningList.clear();
+    const same = before?.sceneId === scene.sceneId;
     useStudio.setState({
-      ...(same ? {} : { problems: {}, hidden: {}, chosen: null, cut: WHOLE }),
+      ...(same ? {} : { fieldErrors: {}, hidden: {}, nodeSelection: null, clip: NO_CLIP }),
       scene,
       header: null,
       field: packet.header.field,
@@ -134,26 +134,26 @@ function onPacket(packet: Packet): void {
       rangeFixed: false,
       range: [0, 0],
     });
-    // After a lost connection the same scene keeps the colours that were chosen for it.
-    if (chosen && chosen.scene === useStudio.getState().world?.scene) chooseField(chosen.field);
-    else chosen = null;
+    // after a lost connection the same scene keeps its selected field
+    if (selectedField && selectedField.scene === useStudio.getState().world?.scene) setField(selectedField.field);
+    else selectedField = null;
     return;
   }
   const { scene, rangeFixed, range, field, colored } = useStudio.getState();
   if (!scene || scene.epoch !== packet.header.epoch) return;
   const { header } = packet;
-  timed(() => applyFrame(scene, header, packet.arrays));
+  measure(() => applyFrame(scene, header, packet.arrays));
   if (newest && header.time < newest.time) {
     autoRange.clear();
-    notes.clear();
+    warningList.clear();
   }
   newest = header;
   unacknowledged = header.seq;
   history.add((packet.arrays.get("samples") ?? new Float32Array()) as Float32Array);
-  if (header.fluid !== useStudio.getState().fluid) useStudio.setState({ fluid: header.fluid });
-  const { extras } = useStudio.getState();
-  if (header.extras.forces !== extras.forces || header.extras.joints !== extras.joints) {
-    useStudio.setState({ extras: header.extras });
+  if (header.fluidStyle !== useStudio.getState().fluidStyle) useStudio.setState({ fluidStyle: header.fluidStyle });
+  const { overlays } = useStudio.getState();
+  if (header.overlays.forces !== overlays.forces || header.overlays.joints !== overlays.joints) {
+    useStudio.setState({ overlays: header.overlays });
   }
   const arrived = header.field !== null && header.field === field;
   if (arrived !== colored) useStudio.setState({ colored: arrived });
@@ -162,7 +162,7 @@ function onPacket(packet: Packet): void {
     const next = autoRange.update(scalarExtent(scene), performance.now() / 1000, info);
     if (next[0] !== range[0] || next[1] !== range[1]) useStudio.setState({ range: next });
   }
-  header.warnings = notes.update(header.warnings, performance.now() / 1000);
+  header.warnings = warningList.update(header.warnings, performance.now() / 1000);
   showHeader();
   redraw();
 }
@@ -178,57 +178,57 @@ function showHeader(): void {
   }
 }
 
-/** Tell the server that the newest frame is on the screen. A hidden page draws nothing and gets nothing. */
+/** Acknowledge the newest frame after it was drawn. A hidden page draws nothing and receives nothing. */
 export function acknowledge(): void {
   if (unacknowledged < 0) return;
-  work.count++;
+  updateStats.count++;
   send({ type: "ack", seq: unacknowledged });
   unacknowledged = -1;
 }
 
-export function chooseField(field: string | null): void {
+export function setField(field: string | null): void {
   autoRange.clear();
-  chosen = { scene: useStudio.getState().world?.scene ?? "", field };
+  selectedField = { scene: useStudio.getState().world?.scene ?? "", field };
   useStudio.setState({ field, colored: false, rangeFixed: false, range: [0, 0] });
-  send({ type: "color", field });
+  send({ type: "color_by", field });
 }
 
-let toldInside = "";
+let sentInterior = "";
 
-/** Draw the chosen field inside of soft bodies; surfaces of equal value lie evenly over the range of the colours. */
-export function lookInside(look = useStudio.getState().inside, count = useStudio.getState().levelCount): void {
-  const { range, inside, levelCount } = useStudio.getState();
-  if (look !== inside || count !== levelCount) useStudio.setState({ inside: look, levelCount: count });
+/** Draw the selected field inside soft bodies; isosurfaces are evenly spaced over the colour range. */
+export function setInterior(mode = useStudio.getState().interior, count = useStudio.getState().levelCount): void {
+  const { range, interior, levelCount } = useStudio.getState();
+  if (mode !== interior || count !== levelCount) useStudio.setState({ interior: mode, levelCount: count });
   const [low, high] = range;
   const levels =
-    look === "surfaces" ? Array.from({ length: count }, (_, i) => low + ((i + 0.5) / count) * (high - low)) : [];
-  const text = JSON.stringify([look, levels]);
-  if (text === toldInside) return;
-  toldInside = text;
-  send({ type: "inside", look, levels });
+    mode === "surfaces" ? Array.from({ length: count }, (_, i) => low + ((i + 0.5) / count) * (high - low)) : [];
+  const text = JSON.stringify([mode, levels]);
+  if (text === sentInterior) return;
+  sentInterior = text;
+  send({ type: "interior", mode, levels });
 }
 
-// The surfaces follow the range.
+// the isosurfaces follow the range
 useStudio.subscribe((now, before) => {
-  if (now.inside !== "none" && now.range !== before.range) lookInside();
+  if (now.interior !== "none" && now.range !== before.range) setInterior();
   if (now.link === before.link) return;
-  toldInside = ""; // a new connection knows nothing of it
-  if (now.link === "open" && now.inside !== "none") lookInside();
+  sentInterior = ""; // a new connection has to be told again
+  if (now.link === "open" && now.interior !== "none") setInterior();
 });
 
-export function chooseFluid(look: FluidLook): void {
-  send({ type: "fluid", look });
+export function setFluidStyle(style: FluidStyle): void {
+  send({ type: "fluid_style", style });
 }
 
-export function chooseExtras(extras: Extras): void {
-  useStudio.setState({ extras });
-  send({ type: "extras", ...extras });
+export function setOverlays(overlays: Overlays): void {
+  useStudio.setState({ overlays });
+  send({ type: "overlays", ...overlays });
 }
 
-/** Hide what lies beyond a plane. */
-export function cutAt(cut: Cut): void {
-  useStudio.setState({ cut });
-  send({ type: "cut", ...cut });
+/** Set the clip plane. */
+export function setClipPlane(clip: ClipPlane): void {
+  useStudio.setState({ clip });
+  send({ type: "clip", ...clip });
 }
 
 export function togglePlay(): void {

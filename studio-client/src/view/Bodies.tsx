@@ -1,43 +1,43 @@
 import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useMemo } from "react";
 import { Color, LineBasicMaterial } from "three";
-import { acknowledge, timed } from "../state/studio";
+import { acknowledge, measure } from "../state/studio";
 import { editing, entries } from "../state/document";
 import { useStudio } from "../state/store";
-import { carryAlong, hasSign, type LiveScene } from "../state/live";
+import { updateEmbedded, isSigned, type LiveScene } from "../state/live";
 import { Fluid } from "./Fluid";
-import { Inside } from "./Inside";
+import { Interior } from "./Interior";
 import { bodyMaterial, tableTexture } from "./material";
-import { SOLID } from "./Obstructions";
-import { Surface } from "./surface";
-import { setBodyGroup, setSurfaces } from "./surfaces";
+import { OCCLUDER_LAYERS } from "./DepthOccluders";
+import { BodySurface } from "./bodySurface";
+import { setBodyGroup, setSurfaces } from "./surfaceRegistry";
 
 interface Props {
   scene: LiveScene;
   dark: boolean;
 }
 
-const GLASS = 0.1; // how much of a body is left when one looks inside
+const SURFACE_OPACITY = 0.1; // of bodies whose interior is shown
 
-/** All bodies. They are brought up to date just before each picture is drawn. */
+/** All bodies. They are updated just before each frame is drawn. */
 export function Bodies({ scene, dark }: Props) {
   const colored = useStudio((s) => s.colored);
   const range = useStudio((s) => s.range);
   const wireframe = useStudio((s) => s.wireframe);
   const hidden = useStudio((s) => s.hidden);
-  const dots = useStudio((s) => s.dots);
-  const showSkin = useStudio((s) => s.skin);
-  const inside = useStudio((s) => s.inside);
-  const ghost = useStudio((s) => s.ghost);
+  const showNodes = useStudio((s) => s.nodes);
+  const showEmbedded = useStudio((s) => s.embedded);
+  const interior = useStudio((s) => s.interior);
+  const showRestShape = useStudio((s) => s.restShape);
   const exaggeration = useStudio((s) => s.exaggeration);
-  const drafting = useStudio(editing); // before anything has moved there is nothing to colour by
-  const chosen = useStudio((s) => (editing(s) && s.selected[0] === "bodies" ? entries(s.paper?.data, "bodies")[Number(s.selected[1])]?.name : null));
+  const isEditing = useStudio(editing); // at the start there is nothing to colour by
+  const selectedBody = useStudio((s) => (editing(s) && s.selected[0] === "bodies" ? entries(s.sceneDocument?.data, "bodies")[Number(s.selected[1])]?.name : null));
   const invalidate = useThree((s) => s.invalidate);
 
-  const surfaces = useMemo(() => scene.bodies.map((body) => (body.info.radius === null ? new Surface(body) : null)), [scene]);
-  const skins = useMemo(() => scene.bodies.map(({ skin }) => skin && new Surface(skin)), [scene]);
-  const signed = useStudio((s) => hasSign(scene, s.field));
-  const table = useMemo(() => tableTexture(signed ? scene.signed : scene.colormap), [scene, signed]);
+  const surfaces = useMemo(() => scene.bodies.map((body) => (!body.info.dynamicTopology ? new BodySurface(body) : null)), [scene]);
+  const embeddedSurfaces = useMemo(() => scene.bodies.map(({ embedded }) => embedded && new BodySurface(embedded)), [scene]);
+  const signed = useStudio((s) => isSigned(scene, s.field));
+  const table = useMemo(() => tableTexture(signed ? scene.divergingColormap : scene.colormap), [scene, signed]);
   const materials = useMemo(() => scene.bodies.map(() => bodyMaterial(table)), [scene, table]);
   const lines = useMemo(() => new LineBasicMaterial({ transparent: true }), []);
 
@@ -46,9 +46,9 @@ export function Bodies({ scene, dark }: Props) {
     return () => {
       setSurfaces([]);
       surfaces.forEach((surface) => surface?.dispose());
-      skins.forEach((skin) => skin?.dispose());
+      embeddedSurfaces.forEach((embedded) => embedded?.dispose());
     };
-  }, [surfaces, skins]);
+  }, [surfaces, embeddedSurfaces]);
 
   useEffect(
     () => () => {
@@ -66,28 +66,28 @@ export function Bodies({ scene, dark }: Props) {
 
   useFrame(() => {
     scene.bodies.forEach((body, number) => {
-      timed(() => {
+      measure(() => {
         surfaces[number]?.update();
-        if (!showSkin || !skins[number] || !body.skin) return;
-        carryAlong(body, body.skin);
-        skins[number].update();
+        if (!showEmbedded || !embeddedSurfaces[number] || !body.embedded) return;
+        updateEmbedded(body, body.embedded);
+        embeddedSurfaces[number].update();
       });
       const plain = new Color().setRGB(...(body.info.color ?? [0.5, 0.5, 0.5]), "srgb");
-      materials[number].setColoring(colored && body.scalars && !drafting ? range : null, plain);
-      const glow = chosen === body.info.name ? (dark ? 0.16 : 0.1) : 0;
-      const glass = inside !== "none" && body.info.kind === "soft";
+      materials[number].setColoring(colored && body.scalars && !isEditing ? range : null, plain);
+      const highlight = selectedBody === body.info.name ? (dark ? 0.16 : 0.1) : 0;
+      const transparent = interior !== "none" && body.info.kind === "soft";
       const { material } = materials[number];
-      if (material.transparent !== glass) material.needsUpdate = true;
-      material.transparent = glass;
-      material.opacity = glass ? GLASS : 1;
-      material.visible = !(glass && body.matter && inside === "volume" && body.scalars); // the volume shows its shape
-      material.depthWrite = !glass;
-      materials[number].material.emissive.copy(plain).multiplyScalar(glow * 2);
+      if (material.transparent !== transparent) material.needsUpdate = true;
+      material.transparent = transparent;
+      material.opacity = transparent ? SURFACE_OPACITY : 1;
+      material.visible = !(transparent && body.interior && interior === "volume" && body.scalars); // the volume shows its shape
+      material.depthWrite = !transparent;
+      materials[number].material.emissive.copy(plain).multiplyScalar(highlight * 2);
     });
     acknowledge();
   });
 
-  useEffect(() => invalidate(), [colored, range, wireframe, hidden, drafting, chosen, dots, ghost, showSkin, inside, exaggeration, invalidate]);
+  useEffect(() => invalidate(), [colored, range, wireframe, hidden, isEditing, selectedBody, showNodes, showRestShape, showEmbedded, interior, exaggeration, invalidate]);
 
   return (
     <>
@@ -101,24 +101,24 @@ export function Bodies({ scene, dark }: Props) {
             <Fluid body={scene.bodies[number]} table={table} />
           ) : (
             <mesh
-              geometry={(showSkin && skins[number]?.drawn) || surface.drawn}
+              geometry={(showEmbedded && embeddedSurfaces[number]?.drawn) || surface.drawn}
               material={materials[number].material}
-              layers-mask={inside === "none" || scene.bodies[number].info.kind !== "soft" ? SOLID : 1}
+              layers-mask={interior === "none" || scene.bodies[number].info.kind !== "soft" ? OCCLUDER_LAYERS : 1}
               castShadow
               receiveShadow
               frustumCulled={false}
             />
           )}
-          {inside !== "none" && surface && scene.bodies[number].info.kind === "soft" && (
-            <Inside body={scene.bodies[number]} table={table} range={range} look={inside} />
+          {interior !== "none" && surface && scene.bodies[number].info.kind === "soft" && (
+            <Interior body={scene.bodies[number]} table={table} range={range} mode={interior} />
           )}
-          {dots && surface && (
-            <points geometry={surface.dots} frustumCulled={false}>
+          {showNodes && surface && (
+            <points geometry={surface.points} frustumCulled={false}>
               <pointsMaterial size={5} sizeAttenuation={false} color={dark ? "#6fe0a3" : "#0f7f45"} />
             </points>
           )}
-          {ghost && surface && scene.bodies[number].info.kind === "soft" && (
-            <mesh geometry={surface.ghost} renderOrder={4} frustumCulled={false}>
+          {showRestShape && surface && scene.bodies[number].info.kind === "soft" && (
+            <mesh geometry={surface.rest} renderOrder={4} frustumCulled={false}>
               <meshBasicMaterial color={dark ? "#ffffff" : "#0c1222"} transparent opacity={0.13} depthWrite={false} />
             </mesh>
           )}

@@ -5,54 +5,54 @@ import type { Vector } from "../net/messages";
 import type { ColliderMesh, LiveScene } from "../state/live";
 import { gather, splitCreases, vertexNormals } from "./geometry";
 import { useStudio } from "../state/store";
-import { setCollider } from "./colliders";
+import { setCollider } from "./colliderRegistry";
 import { Grid, PlainGrid } from "./Grid";
-import { SOLID } from "./Obstructions";
-import { setPose, type Stage } from "./stage";
+import { OCCLUDER_LAYERS } from "./DepthOccluders";
+import { setPose, type SceneExtent } from "./sceneExtent";
 
 interface Props {
   scene: LiveScene;
-  stage: Stage;
+  extent: SceneExtent;
   dark: boolean;
 }
 
-/** The floor and other planes, spheres and meshes, and a grid for scale if there is no floor. */
-export function Colliders({ scene, stage, dark }: Props) {
-  const own = useStudio((s) => s.header?.tunnel?.colliders ?? Infinity); // obstacles of a plane flow are drawn as sketches
+/** Planes, spheres and meshes, and a grid for scale if there is no ground plane. */
+export function Colliders({ scene, extent, dark }: Props) {
+  const count = useStudio((s) => s.header?.planeFlow?.colliderCount ?? Infinity); // obstacles of a 2D flow are drawn as sketches
   return (
     <>
-      {scene.colliders.slice(0, own).map((collider, number) => (
-        <Placed key={`${scene.epoch}/${number}`} number={number} endless={collider.kind === "plane"}>
+      {scene.colliders.slice(0, count).map((collider, number) => (
+        <ColliderGroup key={`${scene.epoch}/${number}`} number={number} infinite={collider.kind === "plane"}>
           <Posed scene={scene} number={number}>
-          {collider.kind === "plane" && <PlaneGrid stage={stage} dark={dark} {...collider} />}
+          {collider.kind === "plane" && <PlaneGrid extent={extent} dark={dark} {...collider} />}
           {collider.kind === "sphere" && (
-            <mesh position={collider.center} layers-mask={collider.inside ? 1 : SOLID} castShadow={!collider.inside} receiveShadow>
+            <mesh position={collider.center} layers-mask={collider.inside ? 1 : OCCLUDER_LAYERS} castShadow={!collider.inside} receiveShadow>
               <sphereGeometry args={[collider.radius, 64, 40]} />
-              <Stone dark={dark} glass={collider.inside} />
+              <ColliderMaterial dark={dark} transparent={collider.inside} />
             </mesh>
           )}
           {collider.kind === "mesh" && <MeshShape mesh={scene.meshes.get(number)} dark={dark} />}
           </Posed>
-        </Placed>
+        </ColliderGroup>
       ))}
-      {stage.gridHeight !== null && <PlainGrid stage={stage} height={stage.gridHeight} dark={dark} />}
+      {extent.gridHeight !== null && <PlainGrid extent={extent} height={extent.gridHeight} dark={dark} />}
     </>
   );
 }
 
-/** What the tools pick, place and hide. */
-function Placed({ number, endless, children }: { number: number; endless: boolean; children: ReactNode }) {
+/** The group that the tools pick, move and hide. */
+function ColliderGroup({ number, infinite, children }: { number: number; infinite: boolean; children: ReactNode }) {
   const hidden = useStudio((s) => s.hidden[`collider/${number}`] ?? false);
   const invalidate = useThree((s) => s.invalidate);
   useEffect(() => invalidate(), [hidden, invalidate]);
   return (
-    <group ref={(group) => setCollider(number, group)} userData={{ endless }} visible={!hidden}>
+    <group ref={(group) => setCollider(number, group)} userData={{ infinite }} visible={!hidden}>
       {children}
     </group>
   );
 }
 
-/** Puts what is inside where the collider has got to. */
+/** Applies the current pose of a collider. */
 function Posed({ scene, number, children }: { scene: LiveScene; number: number; children: ReactNode }) {
   const group = useRef<Group>(null);
   useFrame(() => {
@@ -68,40 +68,40 @@ function Posed({ scene, number, children }: { scene: LiveScene; number: number; 
   );
 }
 
-function Stone({ dark, glass = false }: { dark: boolean; glass?: boolean }) {
+function ColliderMaterial({ dark, transparent = false }: { dark: boolean; transparent?: boolean }) {
   return (
     <meshStandardMaterial
       color={dark ? "#6c7686" : "#c3c8d1"}
       roughness={0.85}
-      transparent={glass}
-      opacity={glass ? 0.12 : 1}
-      depthWrite={!glass}
-      side={glass ? DoubleSide : undefined}
+      transparent={transparent}
+      opacity={transparent ? 0.12 : 1}
+      depthWrite={!transparent}
+      side={transparent ? DoubleSide : undefined}
     />
   );
 }
 
 interface PlaneProps {
-  stage: Stage;
+  extent: SceneExtent;
   dark: boolean;
   point: Vector;
   normal: Vector;
 }
 
-function PlaneGrid({ stage, dark, point, normal }: PlaneProps) {
-  const place = useMemo(
+function PlaneGrid({ extent, dark, point, normal }: PlaneProps) {
+  const plane = useMemo(
     () => ({ point: new Vector3(...point), normal: new Vector3(...normal).normalize() }),
     [point, normal],
   );
-  return <Grid stage={stage} dark={dark} solid {...place} />;
+  return <Grid extent={extent} dark={dark} solid {...plane} />;
 }
 
 function MeshShape({ mesh, dark }: { mesh: ColliderMesh | undefined; dark: boolean }) {
   const geometry = useMemo(() => mesh && geometryOf(mesh), [mesh]);
   useEffect(() => () => geometry?.dispose(), [geometry]);
   return geometry ? (
-    <mesh geometry={geometry} layers-mask={SOLID} castShadow receiveShadow>
-      <Stone dark={dark} />
+    <mesh geometry={geometry} layers-mask={OCCLUDER_LAYERS} castShadow receiveShadow>
+      <ColliderMaterial dark={dark} />
     </mesh>
   ) : null;
 }

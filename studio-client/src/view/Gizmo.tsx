@@ -2,33 +2,33 @@ import { TransformControls } from "@react-three/drei";
 import { useThree } from "@react-three/fiber";
 import { type ComponentRef, useEffect, useMemo, useRef, useState } from "react";
 import { Box3, Group, Matrix4, Quaternion, Vector3 } from "three";
-import { about, placed, type Similarity } from "../lib/place";
+import { similarityAbout, transformedEntry, type Similarity } from "../lib/transform";
 import type { Entry } from "../net/messages";
 import type { LiveScene } from "../state/live";
 import { edit, editing, pathText, selectedEntry } from "../state/document";
 import { redraw } from "../state/studio";
 import { useStudio } from "../state/store";
-import { bodyGroup } from "./surfaces";
-import { colliderGroup } from "./colliders";
+import { bodyGroup } from "./surfaceRegistry";
+import { colliderGroup } from "./colliderRegistry";
 
 type Controls = ComponentRef<typeof TransformControls>;
 
 let controls: Controls | null = null;
 
-/** Whether the mouse is on the gizmo, or holds it. */
-export function gizmoHolds(): boolean {
-  const known = controls as unknown as { dragging: boolean; axis: string | null } | null;
-  return Boolean(known && (known.dragging || known.axis));
+/** Whether the mouse is over the gizmo or drags it. */
+export function gizmoActive(): boolean {
+  const current = controls as unknown as { dragging: boolean; axis: string | null } | null;
+  return Boolean(current && (current.dragging || current.axis));
 }
 
-/** The axis of the gizmo that the mouse is on, or null. */
+/** The axis of the gizmo under the mouse, or null. */
 export const gizmoAxis = (): string | null => (controls as unknown as { axis: string | null } | null)?.axis ?? null;
 
-const MODES = { move: "translate", turn: "rotate", size: "scale" } as const;
+const MODES = { move: "translate", rotate: "rotate", scale: "scale" } as const;
 
-const VERBS = { translate: "moving", rotate: "turning", scale: "sizing" };
+const VERBS = { translate: "moving", rotate: "rotating", scale: "scaling" };
 
-/** What the gizmo stands on: the drawn thing, and the middle of it. */
+/** The group that the gizmo moves, and its centre. */
 function target(scene: LiveScene): { group: Group; center: Vector3 } | null {
   const found = selectedEntry();
   if (!found) return null;
@@ -50,29 +50,29 @@ function target(scene: LiveScene): { group: Group; center: Vector3 } | null {
   return { group: group as Group, center: box.getCenter(new Vector3()) };
 }
 
-/** Arrows, rings or cubes on what is selected; letting go writes its new place into the scene. */
+/** Transform controls of the selected object; releasing them writes its new transform to the scene. */
 export function Gizmo({ scene }: { scene: LiveScene }) {
   const tool = useStudio((s) => s.viewTool);
   const selected = useStudio((s) => pathText(s.selected));
   const active = useStudio((s) => editing(s) && !s.world?.busy);
-  const version = useStudio((s) => s.paper?.version);
+  const version = useStudio((s) => s.sceneDocument?.version);
   const shown = useStudio((s) => s.scene?.bodies.length);
   if (!active || !selected || !(tool in MODES)) return null;
-  return <Held key={`${scene.epoch}/${selected}/${version}/${shown}`} scene={scene} mode={MODES[tool as keyof typeof MODES]} />;
+  return <TransformGizmo key={`${scene.epoch}/${selected}/${version}/${shown}`} scene={scene} mode={MODES[tool as keyof typeof MODES]} />;
 }
 
-function Held({ scene, mode }: { scene: LiveScene; mode: (typeof MODES)[keyof typeof MODES] }) {
+function TransformGizmo({ scene, mode }: { scene: LiveScene; mode: (typeof MODES)[keyof typeof MODES] }) {
   const invalidate = useThree((s) => s.invalidate);
   const proxy = useMemo(() => new Group(), []);
   const ref = useRef<Controls>(null);
   const [ready, setReady] = useState(false);
-  const held = useRef<{ group: Group; center: Vector3 } | null>(null);
+  const targetRef = useRef<{ group: Group; center: Vector3 } | null>(null);
 
   useEffect(() => {
-    // the drawn things register themselves in effects of their own, so the gizmo comes after them
-    held.current = target(scene);
-    if (held.current) proxy.position.copy(held.current.center);
-    setReady(held.current !== null);
+    // groups register themselves in effects, so the gizmo comes after them
+    targetRef.current = target(scene);
+    if (targetRef.current) proxy.position.copy(targetRef.current.center);
+    setReady(targetRef.current !== null);
     invalidate();
   }, [scene, proxy, invalidate]);
 
@@ -84,20 +84,20 @@ function Held({ scene, mode }: { scene: LiveScene; mode: (typeof MODES)[keyof ty
   });
 
   const similarity = (): Similarity | null => {
-    if (!held.current) return null;
-    const { center } = held.current;
+    if (!targetRef.current) return null;
+    const { center } = targetRef.current;
     const { x, y, z } = proxy.scale;
     const parts = [x, y, z].map((part) => Math.max(part, 0.01));
     const scale = parts.reduce((far, part) => (Math.abs(Math.log(part)) > Math.abs(Math.log(far)) ? part : far), 1);
-    return about(center, proxy.position.clone().sub(center), proxy.quaternion, scale);
+    return similarityAbout(center, proxy.position.clone().sub(center), proxy.quaternion, scale);
   };
 
   const preview = () => {
     const map = similarity();
-    if (!map || !held.current) return;
-    const { group } = held.current;
+    if (!map || !targetRef.current) return;
+    const { group } = targetRef.current;
     group.matrixAutoUpdate = false;
-    group.matrix.compose(map.shift, map.turn, new Vector3().setScalar(map.scale));
+    group.matrix.compose(map.translation, map.rotation, new Vector3().setScalar(map.scale));
     group.matrixWorldNeedsUpdate = true;
     redraw();
   };
@@ -106,9 +106,9 @@ function Held({ scene, mode }: { scene: LiveScene; mode: (typeof MODES)[keyof ty
     const map = similarity();
     const found = selectedEntry();
     if (!map || !found) return;
-    const moved = map.shift.length() > 1e-9 || map.scale !== 1 || Math.abs(map.turn.w) < 1 - 1e-9;
+    const moved = map.translation.length() > 1e-9 || map.scale !== 1 || Math.abs(map.rotation.w) < 1 - 1e-9;
     if (!moved) return;
-    const made = placed(found.entry, found.list, map);
+    const made = transformedEntry(found.entry, found.list, map);
     const path = [found.list, found.number];
     const changes = Object.entries(made).map(([key, value]) => ({ op: "set" as const, path: [...path, key], value }));
     edit(changes, `${VERBS[mode]} ${String(found.entry.name ?? "")}`);
@@ -116,7 +116,7 @@ function Held({ scene, mode }: { scene: LiveScene; mode: (typeof MODES)[keyof ty
 
   useEffect(
     () => () => {
-      const group = held.current?.group;
+      const group = targetRef.current?.group;
       if (!group) return;
       group.matrix.copy(new Matrix4());
       group.matrixWorldNeedsUpdate = true;

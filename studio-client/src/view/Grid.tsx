@@ -1,18 +1,18 @@
 import { useMemo } from "react";
 import { Color, DoubleSide, Quaternion, ShaderMaterial, Vector3 } from "three";
 import { graphics } from "./graphics";
-import type { Stage } from "./stage";
+import type { SceneExtent } from "./sceneExtent";
 
 const VERTEX = `
-varying vec2 place;
+varying vec2 planePosition;
 void main() {
-  place = position.xy;
+  planePosition = position.xy;
   gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
 }`;
 
-// Lines of constant width on the screen, finer ones fading out before they turn to noise.
+// Lines of constant width on the screen; fine ones fade out before they alias.
 const FRAGMENT = `
-varying vec2 place;
+varying vec2 planePosition;
 uniform float cell;
 uniform float major;
 uniform float reach;
@@ -22,16 +22,16 @@ uniform float lineOpacity;
 uniform float fillOpacity;
 
 float lines(float size, float width) {
-  vec2 at = place / size;
+  vec2 at = planePosition / size;
   vec2 slope = fwidth(at);
-  vec2 away = abs(fract(at - 0.5) - 0.5) / max(slope, vec2(1e-9));
-  float near = min(away.x, away.y);
+  vec2 offset = abs(fract(at - 0.5) - 0.5) / max(slope, vec2(1e-9));
+  float near = min(offset.x, offset.y);
   float crowd = 1.0 - smoothstep(0.15, 0.5, max(slope.x, slope.y));
   return (1.0 - smoothstep(width - 0.5, width + 0.5, near)) * crowd;
 }
 
 void main() {
-  float fade = 1.0 - smoothstep(0.25, 1.0, length(place) / reach);
+  float fade = 1.0 - smoothstep(0.25, 1.0, length(planePosition) / reach);
   float line = max(lines(cell, 0.6) * 0.45, lines(major, 0.8)) * lineOpacity;
   float alpha = max(line, fillOpacity) * fade * fade;
   gl_FragColor = vec4(mix(fillColor, lineColor, clamp(line / max(max(line, fillOpacity), 1e-6), 0.0, 1.0)), alpha);
@@ -39,7 +39,7 @@ void main() {
 }`;
 
 interface GridProps {
-  stage: Stage;
+  extent: SceneExtent;
   point: Vector3;
   /** A unit vector. */
   normal: Vector3;
@@ -49,19 +49,19 @@ interface GridProps {
 
 const UP = new Vector3(0, 1, 0);
 
-/** A grid through `point`; a solid one is also a floor that takes shadows. */
-export function Grid({ stage, point, normal, dark, solid }: GridProps) {
-  const reach = 9 * stage.radius;
-  const major = (/^2/.test(stage.cell.toExponential()) ? 5 : 10) * stage.cell;
-  const turn = useMemo(() => new Quaternion().setFromUnitVectors(UP, normal), [normal]);
-  // The middle of the plane lies below the bodies, moved to whole cells so that lines keep their places.
+/** A grid through `point`; a solid one is a ground that receives shadows. */
+export function Grid({ extent, point, normal, dark, solid }: GridProps) {
+  const reach = 9 * extent.radius;
+  const major = (/^2/.test(extent.cell.toExponential()) ? 5 : 10) * extent.cell;
+  const rotation = useMemo(() => new Quaternion().setFromUnitVectors(UP, normal), [normal]);
+  // The centre of the plane lies below the bodies, rounded to whole cells so that lines do not move.
   const origin = useMemo(() => {
-    const offset = stage.center.clone().sub(point);
-    offset.addScaledVector(normal, -offset.dot(normal)).applyQuaternion(turn.clone().invert());
+    const offset = extent.center.clone().sub(point);
+    offset.addScaledVector(normal, -offset.dot(normal)).applyQuaternion(rotation.clone().invert());
     const step = major;
     offset.set(Math.round(offset.x / step) * step, 0, Math.round(offset.z / step) * step);
-    return offset.applyQuaternion(turn).add(point);
-  }, [stage, point, normal, turn, major]);
+    return offset.applyQuaternion(rotation).add(point);
+  }, [extent, point, normal, rotation, major]);
   const material = useMemo(
     () =>
       new ShaderMaterial({
@@ -71,7 +71,7 @@ export function Grid({ stage, point, normal, dark, solid }: GridProps) {
         depthWrite: false,
         side: DoubleSide,
         uniforms: {
-          cell: { value: stage.cell },
+          cell: { value: extent.cell },
           major: { value: major },
           reach: { value: reach },
           lineColor: { value: new Color(dark ? "#a9b6cf" : "#55617a") },
@@ -80,10 +80,10 @@ export function Grid({ stage, point, normal, dark, solid }: GridProps) {
           fillOpacity: { value: solid ? (dark ? 0.32 : 0.55) : 0 },
         },
       }),
-    [stage, major, reach, dark, solid],
+    [extent, major, reach, dark, solid],
   );
   return (
-    <group position={origin} quaternion={turn}>
+    <group position={origin} quaternion={rotation}>
       <mesh material={material} rotation-x={-Math.PI / 2} renderOrder={-2}>
         <planeGeometry args={[2 * reach, 2 * reach]} />
       </mesh>
@@ -98,7 +98,7 @@ export function Grid({ stage, point, normal, dark, solid }: GridProps) {
 }
 
 /** A grid for scale below the bodies. */
-export function PlainGrid({ stage, height, dark }: { stage: Stage; height: number; dark: boolean }) {
-  const point = useMemo(() => new Vector3(stage.center.x, height, stage.center.z), [stage, height]);
-  return <Grid stage={stage} point={point} normal={UP} dark={dark} solid={false} />;
+export function PlainGrid({ extent, height, dark }: { extent: SceneExtent; height: number; dark: boolean }) {
+  const point = useMemo(() => new Vector3(extent.center.x, height, extent.center.z), [extent, height]);
+  return <Grid extent={extent} point={point} normal={UP} dark={dark} solid={false} />;
 }

@@ -10,7 +10,7 @@ import {
   Scene,
   SphereGeometry,
 } from "three";
-import type { Stage } from "./stage";
+import type { SceneExtent } from "./sceneExtent";
 
 /** A small photo studio: a bright sky, a large lamp above, a fill at each side. */
 function studioScene(dark: boolean): Scene {
@@ -43,7 +43,7 @@ function disposeScene(scene: Scene): void {
   });
 }
 
-export function Lights({ stage, dark }: { stage: Stage; dark: boolean }) {
+export function Lights({ extent, dark }: { extent: SceneExtent; dark: boolean }) {
   const { gl, scene, invalidate } = useThree();
   const key = useRef<DirectionalLight>(null);
 
@@ -61,7 +61,7 @@ export function Lights({ stage, dark }: { stage: Stage; dark: boolean }) {
     };
   }, [gl, scene, dark, invalidate]);
 
-  const { center, radius } = stage;
+  const { center, radius } = extent;
   const position = useMemo(
     () => [center.x - 1.6 * radius, center.y + 4.2 * radius, center.z + 2.4 * radius] as const,
     [center, radius],
@@ -100,8 +100,8 @@ export function Lights({ stage, dark }: { stage: Stage; dark: boolean }) {
 }
 
 /** The same mood without reflections and shadows, for machines without a graphics card. */
-export function PlainLights({ stage }: { stage: Stage }) {
-  const { center, radius } = stage;
+export function PlainLights({ extent }: { extent: SceneExtent }) {
+  const { center, radius } = extent;
   return (
     <>
       <hemisphereLight args={["#ffffff", "#98a0b0", 2.5]} />

@@ -4,12 +4,12 @@ import { type Camera, type InstancedMesh, Matrix4, Raycaster, Vector2, Vector3 }
 import { latestHeader, redraw, send } from "../state/studio";
 import { useStudio } from "../state/store";
 import { sizeAt } from "./PullTool";
-import { pick } from "./surfaces";
-import { hearFirst } from "./hands";
+import { pick } from "./surfaceRegistry";
+import { onPointerFirst } from "./pointerCapture";
 
-const MOST = 200;
+const MAX_PINS = 200;
 
-/** A click on a body holds the nearest node where it is, or lets it go. */
+/** A click on a body pins the nearest node, or releases it. */
 export function PinTool() {
   const { gl, camera } = useThree();
   useEffect(() => attach(gl.domElement, camera), [gl, camera]);
@@ -27,42 +27,42 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
     raycaster.setFromCamera(new Vector2(x, y), camera);
     const hit = pick(raycaster.ray);
     const body = hit && scene.bodies[hit.body];
-    if (!hit || !body) return; // the camera turns
+    if (!hit || !body) return; // the camera rotates
     event.stopImmediatePropagation();
     event.preventDefault();
     const corner = hit.barycentric.indexOf(Math.max(...hit.barycentric));
     const node = body.nodes[body.triangles[3 * hit.triangle + corner]];
-    send({ type: "pin", body: body.info.name, node });
+    send({ type: "pin_node", body: body.info.name, node });
   };
-  return hearFirst(canvas, { pointerdown: down });
+  return onPointerFirst(canvas, { pointerdown: down });
 }
 
 const matrix = new Matrix4();
-const place = new Vector3();
+const position = new Vector3();
 
-/** The nodes that hands hold. */
+/** The pinned nodes. */
 function Pins() {
   const mesh = useRef<InstancedMesh>(null);
-  const count = useStudio((s) => s.header?.held.length ?? 0);
+  const count = useStudio((s) => s.header?.pinned.length ?? 0);
   useFrame(({ camera, size }) => {
     const { scene } = useStudio.getState();
-    const held = latestHeader()?.held ?? [];
+    const pinned = latestHeader()?.pinned ?? [];
     if (!mesh.current || !scene) return;
-    mesh.current.count = Math.min(held.length, MOST);
-    held.slice(0, MOST).forEach(([name, node], index) => {
+    mesh.current.count = Math.min(pinned.length, MAX_PINS);
+    pinned.slice(0, MAX_PINS).forEach(([name, node], index) => {
       const body = scene.bodies.find(({ info }) => info.name === name);
       const at = body ? body.nodes.indexOf(node) : -1;
       if (!body || at < 0) return;
-      place.fromArray(body.positions, 3 * at);
-      const radius = sizeAt(place, camera, size.height, 6);
-      mesh.current?.setMatrixAt(index, matrix.makeScale(radius, radius, radius).setPosition(place));
+      position.fromArray(body.positions, 3 * at);
+      const radius = sizeAt(position, camera, size.height, 6);
+      mesh.current?.setMatrixAt(index, matrix.makeScale(radius, radius, radius).setPosition(position));
     });
     mesh.current.instanceMatrix.needsUpdate = true;
   });
   useEffect(() => redraw(), [count]);
   if (count === 0) return null;
   return (
-    <instancedMesh ref={mesh} args={[undefined, undefined, MOST]} frustumCulled={false} renderOrder={9}>
+    <instancedMesh ref={mesh} args={[undefined, undefined, MAX_PINS]} frustumCulled={false} renderOrder={9}>
       <sphereGeometry args={[1, 16, 12]} />
       <meshBasicMaterial color="#d6336c" depthTest={false} transparent toneMapped={false} />
     </instancedMesh>

@@ -7,18 +7,18 @@ import { latestHeader, redraw, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
 import type { LiveScene } from "../state/live";
 import { nearestNode } from "./picking";
-import { stageOf } from "./stage";
-import { pick } from "./surfaces";
-import { hearFirst } from "./hands";
+import { sceneExtentOf } from "./sceneExtent";
+import { pick } from "./surfaceRegistry";
+import { onPointerFirst } from "./pointerCapture";
 
-/** Whether a tool is in the hand that pokes or pins. */
-export const holding = () => ["poke", "pin"].includes(useStudio.getState().viewTool);
+/** Whether the poke or the pin tool is selected. */
+export const probeOrPinActive = () => ["poke", "pin"].includes(useStudio.getState().viewTool);
 
-const SHARE = 0.13; // of the scene's radius
-const NOTCH = 0.25; // of the ball's radius, by which a turn of the wheel moves it
+const RADIUS_FRACTION = 0.13; // of the scene's radius
+const WHEEL_STEP = 0.25; // of the ball's radius, per step of the wheel
 const MOVE_INTERVAL = 16; // ms between messages
 
-/** A rigid ball on the cursor: press, drag, turn the wheel to push it away from you or draw it nearer. */
+/** A rigid ball on the cursor; drag to move it, and use the wheel to move it in depth. */
 export function PokeTool() {
   const { gl, camera } = useThree();
   useEffect(() => attach(gl.domElement, camera), [gl, camera]);
@@ -28,7 +28,7 @@ export function PokeTool() {
 function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   const raycaster = new Raycaster();
   const plane = new Plane();
-  const place = new Vector3();
+  const position = new Vector3();
   let pointer = -1;
   let sent = 0;
   let radius = 1;
@@ -49,47 +49,47 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
     (document.activeElement as HTMLElement | null)?.blur?.();
     canvas.setPointerCapture(event.pointerId);
     pointer = event.pointerId;
-    const stage = stageOf(scene);
-    radius = SHARE * stage.radius;
+    const extent = sceneExtentOf(scene);
+    radius = RADIUS_FRACTION * extent.radius;
     const ray = aim(event);
     const hit = pick(ray);
     const facing = camera.getWorldDirection(new Vector3());
-    if (hit) place.copy(hit.point).addScaledVector(facing, -radius);
-    else place.copy(beside(event, canvas, camera, scene) ?? stage.center);
-    plane.setFromNormalAndCoplanarPoint(facing, place);
-    ray.intersectPlane(plane, place);
-    send({ type: "probe_begin", place: place.toArray(), radius, back: facing.negate().toArray() });
-    if (world && !world.playing) toast("It is paused; press play and the ball will push.");
+    if (hit) position.copy(hit.point).addScaledVector(facing, -radius);
+    else position.copy(nearestNodePosition(event, canvas, camera, scene) ?? extent.center);
+    plane.setFromNormalAndCoplanarPoint(facing, position);
+    ray.intersectPlane(plane, position);
+    send({ type: "probe_begin", position: position.toArray(), radius, retreat: facing.negate().toArray() });
+    if (world && !world.playing) toast("Paused: press play to push with the ball.");
     redraw();
   };
 
-  const tell = (now: number) => {
+  const sendMove = (now: number) => {
     if (now - sent < MOVE_INTERVAL) return;
     sent = now;
-    send({ type: "probe_move", place: place.toArray() });
+    send({ type: "probe_move", position: position.toArray() });
   };
 
   const move = (event: PointerEvent) => {
     if (event.pointerId !== pointer) return;
     event.stopImmediatePropagation();
-    if (aim(event).intersectPlane(plane, place)) tell(event.timeStamp);
+    if (aim(event).intersectPlane(plane, position)) sendMove(event.timeStamp);
   };
 
   const wheel = (event: WheelEvent) => {
     if (pointer < 0) return;
     event.stopImmediatePropagation();
     event.preventDefault();
-    plane.translate(camera.getWorldDirection(new Vector3()).multiplyScalar(-Math.sign(event.deltaY) * NOTCH * radius));
-    if (aim(event).intersectPlane(plane, place)) send({ type: "probe_move", place: place.toArray() });
+    plane.translate(camera.getWorldDirection(new Vector3()).multiplyScalar(-Math.sign(event.deltaY) * WHEEL_STEP * radius));
+    if (aim(event).intersectPlane(plane, position)) send({ type: "probe_move", position: position.toArray() });
   };
 
   const up = (event: PointerEvent) => {
     if (event.pointerId !== pointer) return;
     event.stopImmediatePropagation();
-    letGo();
+    endProbe();
   };
 
-  const letGo = () => {
+  const endProbe = () => {
     if (pointer < 0) return;
     pointer = -1;
     send({ type: "probe_end" });
@@ -97,33 +97,33 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   };
 
   const parent = canvas.parentElement ?? canvas;
-  const unhear = hearFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
+  const removePointerListeners = onPointerFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
   parent.addEventListener("wheel", wheel, { capture: true, passive: false });
-  const unwatch = useStudio.subscribe((now, before) => {
-    if (now.scene !== before.scene || now.link !== before.link || now.viewTool !== before.viewTool) letGo();
+  const unsubscribe = useStudio.subscribe((now, before) => {
+    if (now.scene !== before.scene || now.link !== before.link || now.viewTool !== before.viewTool) endProbe();
   });
   return () => {
-    unhear();
+    removePointerListeners();
     parent.removeEventListener("wheel", wheel, { capture: true });
-    unwatch();
+    unsubscribe();
   };
 }
 
-/** The node that is nearest in the picture: beside a body the ball is as far away as what it can meet. */
-function beside(event: MouseEvent, canvas: HTMLCanvasElement, camera: Camera, scene: LiveScene): Vector3 | null {
+/** The node nearest on the screen: beside a body the ball has the depth of that node. */
+function nearestNodePosition(event: MouseEvent, canvas: HTMLCanvasElement, camera: Camera, scene: LiveScene): Vector3 | null {
   const box = canvas.getBoundingClientRect();
-  let best: { distance: number; place: Vector3 } | null = null;
+  let best: { distance: number; position: Vector3 } | null = null;
   for (const { positions, info } of scene.bodies) {
-    if (info.radius !== null) continue;
+    if (info.dynamicTopology) continue;
     const found = nearestNode(positions, camera, box, event.clientX - box.left, event.clientY - box.top);
     if (found && (!best || found.distance < best.distance)) {
-      best = { distance: found.distance, place: new Vector3().fromArray(positions, 3 * found.node) };
+      best = { distance: found.distance, position: new Vector3().fromArray(positions, 3 * found.node) };
     }
   }
-  return best?.place ?? null;
+  return best?.position ?? null;
 }
 
-/** The ball where the simulation has it, and the force on it. */
+/** The ball at its simulated position, and the force on it. */
 function Ball() {
   const mesh = useRef<Mesh>(null);
   const tag = useRef<Group>(null);
@@ -131,9 +131,9 @@ function Ball() {
   useFrame(() => {
     const probe = latestHeader()?.probe;
     if (!probe || !mesh.current) return;
-    mesh.current.position.set(...probe.place);
+    mesh.current.position.set(...probe.position);
     mesh.current.scale.setScalar(probe.radius);
-    tag.current?.position.set(...probe.place);
+    tag.current?.position.set(...probe.position);
   });
   useEffect(() => redraw(), [shown]);
   if (!shown) return null;

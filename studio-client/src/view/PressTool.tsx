@@ -4,18 +4,18 @@ import { type Camera, Raycaster, Vector2, Vector3 } from "three";
 import { formatValue } from "../lib/format";
 import { send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
-import { pick, surfaceOf } from "./surfaces";
-import { hearFirst } from "./hands";
+import { pick, surfaceOf } from "./surfaceRegistry";
+import { onPointerFirst } from "./pointerCapture";
 
-/** Whether the tool that presses on faces is in the hand. */
-export const pressing = () => {
-  const { viewTool, paper } = useStudio.getState();
-  return viewTool === "press" && Boolean(paper?.data);
+/** Whether the press tool is selected. */
+export const pressToolActive = () => {
+  const { viewTool, sceneDocument } = useStudio.getState();
+  return viewTool === "press" && Boolean(sceneDocument?.data);
 };
 
-const SHARE = 1e-3; // of Young's modulus that a pixel is worth
+const TRACTION_PER_PIXEL = 1e-3; // of Young's modulus
 
-/** Tractions along a face's normal: press, drag, let go. A push acts for one step; with Ctrl it is kept. */
+/** Applies a normal traction to a face by dragging. It acts for one step; with Ctrl it is kept. */
 export function PressTool() {
   const { gl, camera } = useThree();
   useEffect(() => attach(gl.domElement, camera), [gl, camera]);
@@ -28,57 +28,57 @@ interface Press {
   triangle: number;
   x: number;
   y: number;
-  /** The outward normal in the picture, of length 1. */
-  way: Vector2;
+  /** The outward unit normal on the screen. */
+  normal: Vector2;
   young: number;
 }
 
 function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   const raycaster = new Raycaster();
-  const mark = document.createElement("div");
-  mark.className = "press-mark";
+  const marker = document.createElement("div");
+  marker.className = "press-marker";
   const tag = document.createElement("output");
-  tag.className = "press-tag";
+  tag.className = "value-tag";
   let press: Press | null = null;
 
-  const place = (event: PointerEvent) => {
+  const locate = (event: PointerEvent) => {
     const { left, top, width, height } = canvas.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top, width, height };
   };
 
-  /** The traction that the drag is worth [Pa]: along the normal it pulls, against it it pushes. */
-  const traction = (event: PointerEvent, { x, y, way, young }: Press) => {
-    const now = place(event);
-    return Number((SHARE * young * ((now.x - x) * way.x + (now.y - y) * way.y)).toPrecision(3));
+  /** The traction of the drag [Pa]: positive along the outward normal. */
+  const traction = (event: PointerEvent, { x, y, normal, young }: Press) => {
+    const now = locate(event);
+    return Number((TRACTION_PER_PIXEL * young * ((now.x - x) * normal.x + (now.y - y) * normal.y)).toPrecision(3));
   };
 
   const down = (event: PointerEvent) => {
-    if (event.button !== 0 || event.target !== canvas || !pressing()) return;
-    const { x, y, width, height } = place(event);
+    if (event.button !== 0 || event.target !== canvas || !pressToolActive()) return;
+    const { x, y, width, height } = locate(event);
     raycaster.setFromCamera(new Vector2((2 * x) / width - 1, 1 - (2 * y) / height), camera);
     const hit = pick(raycaster.ray);
-    const { scene, world, cut } = useStudio.getState();
+    const { scene, world, clip } = useStudio.getState();
     const body = hit && scene?.bodies[hit.body];
     if (!hit || !body || body.info.kind !== "soft") return;
     event.stopImmediatePropagation();
-    if (cut.axis !== null) return toast("Show the whole body to press on it.");
+    if (clip.axis !== null) return toast("Switch the clip plane off to press on a body.");
     canvas.setPointerCapture(event.pointerId);
     const normal = surfaceOf(hit.body)?.normal(body.triangles[3 * hit.triangle]) ?? new Vector3(0, 1, 0);
     const from = hit.point.clone().project(camera);
     const to = hit.point.clone().addScaledVector(normal, 1e-3 * hit.distance).project(camera);
-    const way = new Vector2((to.x - from.x) * width, -(to.y - from.y) * height);
-    if (way.length() < 0.05) way.set(0, -1); // a face seen head-on: up pulls
+    const screenNormal = new Vector2((to.x - from.x) * width, -(to.y - from.y) * height);
+    if (screenNormal.length() < 0.05) screenNormal.set(0, -1); // a face seen head-on: up pulls
     const young = Number(world?.values[`${body.info.name}/material/young`] ?? 1e5);
-    press = { id: event.pointerId, body: body.info.name, triangle: hit.triangle, x, y, way: way.normalize(), young };
+    press = { id: event.pointerId, body: body.info.name, triangle: hit.triangle, x, y, normal: screenNormal.normalize(), young };
     return undefined;
   };
 
   const move = (event: PointerEvent) => {
     if (!press || event.pointerId !== press.id) return;
     event.stopImmediatePropagation();
-    const { x, y } = place(event);
+    const { x, y } = locate(event);
     const [dx, dy] = [x - press.x, y - press.y];
-    Object.assign(mark.style, {
+    Object.assign(marker.style, {
       left: `${press.x}px`,
       top: `${press.y}px`,
       width: `${Math.hypot(dx, dy)}px`,
@@ -87,7 +87,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
     Object.assign(tag.style, { left: `${x + 14}px`, top: `${y}px` });
     const value = traction(event, press);
     tag.textContent = `${value < 0 ? "push" : "pull"} ${formatValue(Math.abs(value), "Pa")}${event.ctrlKey ? ", kept" : ""}`;
-    canvas.parentElement?.append(mark, tag);
+    canvas.parentElement?.append(marker, tag);
   };
 
   const up = (event: PointerEvent) => {
@@ -95,17 +95,17 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
     event.stopImmediatePropagation();
     const value = traction(event, press);
     if (value !== 0) {
-      send({ type: "press", body: press.body, triangle: press.triangle, traction: value, keep: event.ctrlKey || event.metaKey });
+      send({ type: "press_face", body: press.body, triangle: press.triangle, traction: value, keep: event.ctrlKey || event.metaKey });
     }
     press = null;
-    mark.remove();
+    marker.remove();
     tag.remove();
   };
 
-  const unhear = hearFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
+  const removePointerListeners = onPointerFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
   return () => {
-    unhear();
-    mark.remove();
+    removePointerListeners();
+    marker.remove();
     tag.remove();
   };
 }

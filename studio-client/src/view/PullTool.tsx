@@ -6,35 +6,35 @@ import { formatValue } from "../lib/format";
 import { isEditing } from "../state/document";
 import { redraw, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
-import { replaying } from "../state/store";
-import { holding } from "./PokeTool";
-import { pressing } from "./PressTool";
-import { type Grip, useHands } from "./pulls";
-import { pick, surfaceOf } from "./surfaces";
-import { hearFirst } from "./hands";
+import { isReplay } from "../state/store";
+import { probeOrPinActive } from "./PokeTool";
+import { pressToolActive } from "./PressTool";
+import { type Pull, usePullStore } from "./pullStore";
+import { pick, surfaceOf } from "./surfaceRegistry";
+import { onPointerFirst } from "./pointerCapture";
 
 const MOVE_INTERVAL = 16; // ms between messages while dragging
 
 interface Drag {
-  grip: Grip;
+  pull: Pull;
   plane: Plane;
   sent: number;
 }
 
-/** Turns presses on a body into pulls; presses elsewhere reach the camera. */
+/** Pulls bodies with the mouse; drags elsewhere move the camera. */
 export function PullTool() {
   const { gl, camera } = useThree();
-  const grips = useHands((s) => s.grips);
-  const hover = useHands((s) => s.hover);
+  const pulls = usePullStore((s) => s.pulls);
+  const hover = usePullStore((s) => s.hover);
 
   useEffect(() => attach(gl.domElement, camera), [gl, camera]);
 
   return (
     <>
-      {[...grips.values()].map((grip) => (
-        <GripMark key={grip.id} grip={grip} />
+      {[...pulls.values()].map((pull) => (
+        <PullMarker key={pull.id} pull={pull} />
       ))}
-      {hover && grips.size === 0 && <HoverMark />}
+      {hover && pulls.size === 0 && <HoverMarker />}
     </>
   );
 }
@@ -53,27 +53,27 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   };
 
   const show = () => {
-    useHands.setState({ grips: new Map([...drags].map(([key, { grip }]) => [key, grip])), hover: null });
+    usePullStore.setState({ pulls: new Map([...drags].map(([key, { pull }]) => [key, pull])), hover: null });
     canvas.style.cursor = drags.size ? "grabbing" : "";
     redraw();
   };
 
   const down = (event: PointerEvent) => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || isEditing() || pressing() || holding() || replaying()) return;
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || isEditing() || pressToolActive() || probeOrPinActive() || isReplay()) return;
     const hit = pick(aim(event));
     const { scene, world } = useStudio.getState();
     const body = hit && scene?.bodies[hit.body];
     if (!hit || !body) return;
-    const { cut, exaggeration } = useStudio.getState();
-    if (cut.axis !== null || exaggeration !== 1) {
-      toast("Show the whole body without exaggeration to pull it.");
+    const { clip, exaggeration } = useStudio.getState();
+    if (clip.axis !== null || exaggeration !== 1) {
+      toast("Switch clip plane and exaggeration off to pull a body.");
       return;
     }
-    event.stopImmediatePropagation(); // the camera stays where it is
+    event.stopImmediatePropagation(); // the camera must not move
     event.preventDefault();
     (document.activeElement as HTMLElement | null)?.blur?.();
     canvas.setPointerCapture(event.pointerId);
-    const grip: Grip = {
+    const pull: Pull = {
       id: nextId++,
       body: hit.body,
       bodyName: body.info.name,
@@ -83,30 +83,30 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
     };
     const facing = camera.getWorldDirection(new Vector3());
     const plane = new Plane().setFromNormalAndCoplanarPoint(facing, hit.point);
-    drags.set(event.pointerId, { grip, plane, sent: 0 });
+    drags.set(event.pointerId, { pull, plane, sent: 0 });
     send({
       type: "pull_begin",
-      id: grip.id,
-      body: grip.bodyName,
-      triangle: grip.triangle,
-      barycentric: grip.barycentric,
-      target: grip.target.toArray(),
+      id: pull.id,
+      body: pull.bodyName,
+      triangle: pull.triangle,
+      barycentric: pull.barycentric,
+      target: pull.target.toArray(),
     });
-    if (world && !world.playing && !world.error) toast("It is paused; press play and it will follow.");
+    if (world && !world.playing && !world.error) toast("Paused: press play to pull the body.");
     show();
   };
 
   const move = (event: PointerEvent) => {
     const drag = drags.get(event.pointerId);
     if (!drag) {
-      if (event.pointerType === "mouse" && event.buttons === 0 && !isEditing() && !holding() && !replaying()) point(event);
+      if (event.pointerType === "mouse" && event.buttons === 0 && !isEditing() && !probeOrPinActive() && !isReplay()) point(event);
       return;
     }
     event.stopImmediatePropagation();
-    if (!aim(event).intersectPlane(drag.plane, drag.grip.target)) return;
+    if (!aim(event).intersectPlane(drag.plane, drag.pull.target)) return;
     if (event.timeStamp - drag.sent >= MOVE_INTERVAL) {
       drag.sent = event.timeStamp;
-      send({ type: "pull_move", id: drag.grip.id, target: drag.grip.target.toArray() });
+      send({ type: "pull_move", id: drag.pull.id, target: drag.pull.target.toArray() });
     }
     redraw();
   };
@@ -116,45 +116,45 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
     if (!drag) return;
     event.stopImmediatePropagation();
     drags.delete(event.pointerId);
-    send({ type: "pull_end", id: drag.grip.id });
+    send({ type: "pull_end", id: drag.pull.id });
     show();
   };
 
-  /** Show what a press would hold. */
+  /** Show which point a press would pull. */
   const point = (event: PointerEvent) => {
     const hit = pick(aim(event));
-    const before = useHands.getState().hover;
+    const before = usePullStore.getState().hover;
     canvas.style.cursor = hit ? "grab" : "";
     if (hit || before) {
-      useHands.setState({ hover: hit });
+      usePullStore.setState({ hover: hit });
       redraw();
     }
   };
 
   const leave = () => {
-    if (useHands.getState().hover) {
-      useHands.setState({ hover: null });
+    if (usePullStore.getState().hover) {
+      usePullStore.setState({ hover: null });
       redraw();
     }
   };
 
-  const letGo = () => {
-    for (const { grip } of drags.values()) send({ type: "pull_end", id: grip.id });
+  const endAll = () => {
+    for (const { pull } of drags.values()) send({ type: "pull_end", id: pull.id });
     drags.clear();
     show();
   };
 
   const parent = canvas.parentElement ?? canvas;
-  const unhear = hearFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
+  const removePointerListeners = onPointerFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
   parent.addEventListener("pointerleave", leave);
-  // Another scene, or a lost connection, takes the body out of the hand.
-  const unwatch = useStudio.subscribe((now, before) => {
-    if (now.scene !== before.scene || now.link !== before.link) letGo();
+  // another scene or a lost connection ends all pulls
+  const unsubscribe = useStudio.subscribe((now, before) => {
+    if (now.scene !== before.scene || now.link !== before.link) endAll();
   });
   return () => {
-    unhear();
+    removePointerListeners();
     parent.removeEventListener("pointerleave", leave);
-    unwatch();
+    unsubscribe();
   };
 }
 
@@ -162,39 +162,39 @@ const anchor = new Vector3();
 const along = new Vector3();
 const UP = new Vector3(0, 1, 0);
 
-/** World size of `pixels` at a place on the screen. */
-export function sizeAt(place: Vector3, camera: Camera, height: number, pixels: number): number {
-  const depth = along.subVectors(place, camera.position).dot(camera.getWorldDirection(new Vector3()));
+/** World size of `pixels` at a point. */
+export function sizeAt(point: Vector3, camera: Camera, height: number, pixels: number): number {
+  const depth = along.subVectors(point, camera.position).dot(camera.getWorldDirection(new Vector3()));
   const focal = camera.projectionMatrix.elements[5];
   return (Math.max(depth, 1e-6) * 2 * pixels) / (focal * height);
 }
 
-/** The held point, the cursor, and the line between them. */
-function GripMark({ grip }: { grip: Grip }) {
+/** The pulled point, the cursor, and the line between them. */
+function PullMarker({ pull }: { pull: Pull }) {
   const start = useRef<Mesh>(null);
   const end = useRef<Mesh>(null);
   const rod = useRef<Mesh>(null);
   const tag = useRef<Group>(null);
   useFrame(({ camera, size }) => {
-    const surface = surfaceOf(grip.body);
+    const surface = surfaceOf(pull.body);
     if (!surface || !start.current || !end.current || !rod.current) return;
-    surface.point(grip.triangle, grip.barycentric, anchor);
+    surface.point(pull.triangle, pull.barycentric, anchor);
     start.current.position.copy(anchor);
     start.current.scale.setScalar(sizeAt(anchor, camera, size.height, 4.5));
-    end.current.position.copy(grip.target);
-    tag.current?.position.copy(grip.target);
-    end.current.scale.setScalar(sizeAt(grip.target, camera, size.height, 7));
-    const width = sizeAt(grip.target, camera, size.height, 1.1);
-    const length = anchor.distanceTo(grip.target);
-    rod.current.position.copy(anchor).add(grip.target).multiplyScalar(0.5);
+    end.current.position.copy(pull.target);
+    tag.current?.position.copy(pull.target);
+    end.current.scale.setScalar(sizeAt(pull.target, camera, size.height, 7));
+    const width = sizeAt(pull.target, camera, size.height, 1.1);
+    const length = anchor.distanceTo(pull.target);
+    rod.current.position.copy(anchor).add(pull.target).multiplyScalar(0.5);
     rod.current.scale.set(width, Math.max(length, 1e-9), width);
     rod.current.quaternion.setFromUnitVectors(
       UP,
-      length > 0 ? along.subVectors(grip.target, anchor).normalize() : UP,
+      length > 0 ? along.subVectors(pull.target, anchor).normalize() : UP,
     );
   });
   return (
-    <group ref={raise}>
+    <group ref={disableCulling}>
       <mesh ref={rod} renderOrder={10}>
         <cylinderGeometry args={[1, 1, 1, 8]} />
         <meshBasicMaterial color="#f4612d" depthTest={false} transparent toneMapped={false} />
@@ -208,15 +208,15 @@ function GripMark({ grip }: { grip: Grip }) {
         <meshBasicMaterial color="#f4612d" depthTest={false} transparent toneMapped={false} />
       </mesh>
       <group ref={tag}>
-        <ForceTag grip={grip} />
+        <ForceTag pull={pull} />
       </group>
     </group>
   );
 }
 
-/** The force of the hand, beside the cursor. */
-function ForceTag({ grip }: { grip: Grip }) {
-  const force = useStudio((s) => s.header?.hands[grip.id]);
+/** The force of the pull, beside the cursor. */
+function ForceTag({ pull }: { pull: Pull }) {
+  const force = useStudio((s) => s.header?.pullForces[pull.id]);
   return (
     <Html zIndexRange={[1, 0]} pointerEvents="none">
       {force && <output className="force-tag">{formatValue(Math.hypot(...force), "N")}</output>}
@@ -224,16 +224,16 @@ function ForceTag({ grip }: { grip: Grip }) {
   );
 }
 
-function raise(group: Group | null): void {
+function disableCulling(group: Group | null): void {
   group?.traverse((object) => {
     object.frustumCulled = false;
   });
 }
 
-function HoverMark() {
+function HoverMarker() {
   const dot = useRef<Mesh>(null);
   useFrame(({ camera, size }) => {
-    const { hover } = useHands.getState();
+    const { hover } = usePullStore.getState();
     const surface = hover && surfaceOf(hover.body);
     if (!surface || !dot.current) return;
     surface.point(hover.triangle, hover.barycentric, dot.current.position);

@@ -4,15 +4,15 @@ import { BufferAttribute, BufferGeometry, type Camera, Raycaster, Sphere, Vector
 import { editing, entries, isEditing, select } from "../state/document";
 import { redraw } from "../state/studio";
 import { useStudio } from "../state/store";
-import { colliderAt } from "./colliders";
-import { gizmoHolds } from "./Gizmo";
-import { holding } from "./PokeTool";
-import { pressing } from "./PressTool";
-import { choose, nodeAt, nodesInside, rectOf } from "./picking";
-import { pick } from "./surfaces";
-import { hearFirst } from "./hands";
+import { colliderAt } from "./colliderRegistry";
+import { gizmoActive } from "./Gizmo";
+import { probeOrPinActive } from "./PokeTool";
+import { pressToolActive } from "./PressTool";
+import { combineSelection, nodeAt, nodesInside, rectOf } from "./picking";
+import { pick } from "./surfaceRegistry";
+import { onPointerFirst } from "./pointerCapture";
 
-const CLICK = 4; // px that the mouse may move in a click
+const CLICK = 4; // px that the mouse may move during a click
 
 interface Box {
   ax: number;
@@ -21,37 +21,37 @@ interface Box {
   by: number;
 }
 
-/** While nothing runs: a click selects what it hits, and with the tool for nodes a drag chooses those in a box. */
+/** While paused at the start: a click selects an object, and with the node tool a drag selects nodes in a box. */
 export function SelectTool() {
   const { gl, camera } = useThree();
   const [box, setBox] = useState<Box | null>(null);
   useEffect(() => attach(gl.domElement, camera, setBox), [gl, camera]);
   useEffect(() => drawBox(gl.domElement, box), [gl, box]);
-  return <NodeMarks />;
+  return <NodeMarkers />;
 }
 
-/** The rectangle that is being drawn, over the view. */
+/** The selection rectangle over the view. */
 function drawBox(canvas: HTMLCanvasElement, box: Box | null): (() => void) | undefined {
   if (!box) return undefined;
   const rect = rectOf(box.ax, box.ay, box.bx, box.by);
-  const mark = document.createElement("div");
-  mark.className = "box-mark";
-  Object.assign(mark.style, {
+  const marker = document.createElement("div");
+  marker.className = "selection-box";
+  Object.assign(marker.style, {
     left: `${rect.left}px`,
     top: `${rect.top}px`,
     width: `${rect.right - rect.left}px`,
     height: `${rect.bottom - rect.top}px`,
   });
-  canvas.parentElement?.append(mark);
-  return () => mark.remove();
+  canvas.parentElement?.append(marker);
+  return () => marker.remove();
 }
 
-/** The soft body whose nodes are chosen: the selected one. */
+/** The soft body whose nodes can be selected: the selected one. */
 function nodeBody(): number {
-  const { selected, paper, scene } = useStudio.getState();
+  const { selected, sceneDocument, scene } = useStudio.getState();
   const [list, number] = selected;
   if (list !== "bodies" || typeof number !== "number") return -1;
-  const name = entries(paper?.data, "bodies")[number]?.name;
+  const name = entries(sceneDocument?.data, "bodies")[number]?.name;
   return scene?.bodies.findIndex(({ info }) => info.name === name && info.kind === "soft") ?? -1;
 }
 
@@ -59,32 +59,32 @@ function attach(canvas: HTMLCanvasElement, camera: Camera, show: (box: Box | nul
   const raycaster = new Raycaster();
   let start: { x: number; y: number; id: number; boxing: boolean } | null = null;
 
-  const place = (event: PointerEvent) => {
+  const locate = (event: PointerEvent) => {
     const { left, top, width, height } = canvas.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top, width, height };
   };
 
   const ray = (event: PointerEvent) => {
-    const { x, y, width, height } = place(event);
+    const { x, y, width, height } = locate(event);
     raycaster.setFromCamera(new Vector2((2 * x) / width - 1, 1 - (2 * y) / height), camera);
     return raycaster;
   };
 
   const down = (event: PointerEvent) => {
     start = null;
-    if (event.button !== 0 || event.target !== canvas || !isEditing() || gizmoHolds() || pressing() || holding()) return;
-    const { x, y } = place(event);
+    if (event.button !== 0 || event.target !== canvas || !isEditing() || gizmoActive() || pressToolActive() || probeOrPinActive()) return;
+    const { x, y } = locate(event);
     const boxing = useStudio.getState().viewTool === "nodes" && nodeBody() >= 0;
     start = { x, y, id: event.pointerId, boxing };
     if (!boxing) return;
-    event.stopImmediatePropagation(); // the camera stays where it is
+    event.stopImmediatePropagation(); // the camera must not move
     canvas.setPointerCapture(event.pointerId);
   };
 
   const move = (event: PointerEvent) => {
     if (!start?.boxing || event.pointerId !== start.id) return;
     event.stopImmediatePropagation();
-    const { x, y } = place(event);
+    const { x, y } = locate(event);
     show({ ax: start.x, ay: start.y, bx: x, by: y });
   };
 
@@ -93,15 +93,15 @@ function attach(canvas: HTMLCanvasElement, camera: Camera, show: (box: Box | nul
     start = null;
     show(null);
     if (!began || event.pointerId !== began.id) return;
-    const { x, y, ...size } = place(event);
+    const { x, y, ...size } = locate(event);
     const still = Math.hypot(x - began.x, y - began.y) <= CLICK;
     if (began.boxing) {
       event.stopImmediatePropagation();
       pickNodes(camera, size, still ? null : rectOf(began.x, began.y, x, y), x, y, event.shiftKey);
-    } else if (still && !gizmoHolds()) selectAt(ray(event));
+    } else if (still && !gizmoActive()) selectAt(ray(event));
   };
 
-  return hearFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up });
+  return onPointerFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up });
 }
 
 function pickNodes(
@@ -112,34 +112,34 @@ function pickNodes(
   y: number,
   add: boolean,
 ): void {
-  const { scene, chosen } = useStudio.getState();
+  const { scene, nodeSelection } = useStudio.getState();
   const body = scene?.bodies[nodeBody()];
   if (!body) return;
   const one = rect ? null : nodeAt(body.positions, camera, size, x, y);
   const found = rect ? nodesInside(body.positions, camera, size, rect) : one === null ? [] : [one];
-  const before = chosen?.body === body.info.name ? chosen.nodes : [];
-  const nodes = choose(before, found, add);
-  useStudio.setState({ chosen: nodes.length ? { body: body.info.name, nodes } : null, tab: "edit" });
+  const before = nodeSelection?.body === body.info.name ? nodeSelection.nodes : [];
+  const nodes = combineSelection(before, found, add);
+  useStudio.setState({ nodeSelection: nodes.length ? { body: body.info.name, nodes } : null, tab: "edit" });
   redraw();
 }
 
 function selectAt(raycaster: Raycaster): void {
-  const { paper, scene } = useStudio.getState();
+  const { sceneDocument, scene } = useStudio.getState();
   const hit = pick(raycaster.ray);
-  const wall = colliderAt(raycaster);
-  if (hit && (!wall || hit.distance <= wall.distance)) {
+  const collider = colliderAt(raycaster);
+  if (hit && (!collider || hit.distance <= collider.distance)) {
     const name = scene?.bodies[hit.body]?.info.name;
-    const number = entries(paper?.data, "bodies").findIndex((body) => body.name === name);
+    const number = entries(sceneDocument?.data, "bodies").findIndex((body) => body.name === name);
     if (number >= 0) select(["bodies", number]);
-  } else if (wall) select(["colliders", wall.number]);
+  } else if (collider) select(["colliders", collider.number]);
   else select([]);
   redraw();
 }
 
-/** All nodes of the selected body while nodes are chosen, and those that are, larger. */
-function NodeMarks() {
+/** All nodes of the selected body while the node tool is active, and larger the selected ones. */
+function NodeMarkers() {
   const scene = useStudio((s) => s.scene);
-  const chosen = useStudio((s) => s.chosen);
+  const nodeSelection = useStudio((s) => s.nodeSelection);
   const tool = useStudio((s) => s.viewTool);
   const selected = useStudio((s) => s.selected);
   const active = useStudio(editing);
@@ -151,14 +151,14 @@ function NodeMarks() {
     if (!body) return;
     for (const [geometry, nodes] of [
       [all, null],
-      [some, chosen?.body === body.info.name ? chosen.nodes : []],
+      [some, nodeSelection?.body === body.info.name ? nodeSelection.nodes : []],
     ] as const) {
       const values = nodes ? Float32Array.from(nodes.flatMap((n) => [...body.positions.subarray(3 * n, 3 * n + 3)])) : body.positions;
       geometry.setAttribute("position", new BufferAttribute(values, 3));
       geometry.boundingSphere = new Sphere(undefined, Infinity);
     }
   });
-  if (!body || !active || (tool !== "nodes" && !chosen)) return null;
+  if (!body || !active || (tool !== "nodes" && !nodeSelection)) return null;
   return (
     <>
       {tool === "nodes" && (

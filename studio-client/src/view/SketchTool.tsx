@@ -4,16 +4,16 @@ import { BufferAttribute, BufferGeometry, type Camera, Plane, Raycaster, ShapeUt
 import { useFlow } from "../state/flow";
 import { latestHeader, redraw, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
-import { resample, sketchAt } from "./sketch";
-import type { Stage } from "./stage";
-import { hearFirst } from "./hands";
+import { polygonAt, resample } from "./sketch";
+import type { SceneExtent } from "./sceneExtent";
+import { onPointerFirst } from "./pointerCapture";
 
 const CORNERS = 20; // control points of a drawn curve
 const MOVE_INTERVAL = 60; // ms between messages
-const SHEET = new Plane(new Vector3(0, 0, 1), 0);
+const FLOW_PLANE = new Plane(new Vector3(0, 0, 1), 0);
 
-/** Draws obstacles into a plane flow, drags them and takes them out, while it runs. */
-export function SketchTool({ stage, dark }: { stage: Stage; dark: boolean }) {
+/** Draws, drags and removes obstacles of a 2D flow while it runs. */
+export function SketchTool({ extent, dark }: { extent: SceneExtent; dark: boolean }) {
   const { gl, camera } = useThree();
   const stroke = useMemo(() => new BufferGeometry(), []);
   const drawing = useFlow((s) => s.drawing);
@@ -23,9 +23,9 @@ export function SketchTool({ stage, dark }: { stage: Stage; dark: boolean }) {
   }, [gl, drawing]);
   return (
     <>
-      <Sketches stage={stage} dark={dark} />
-      <Lines stage={stage} dark={dark} />
-      <lineLoop geometry={stroke} position={[0, 0, 3e-3 * stage.radius]} frustumCulled={false} renderOrder={8}>
+      <Obstacles extent={extent} dark={dark} />
+      <Streamlines extent={extent} dark={dark} />
+      <lineLoop geometry={stroke} position={[0, 0, 3e-3 * extent.radius]} frustumCulled={false} renderOrder={8}>
         <lineBasicMaterial color="#12b5d6" depthTest={false} transparent />
       </lineLoop>
     </>
@@ -38,12 +38,12 @@ function attach(canvas: HTMLCanvasElement, camera: Camera, shown: BufferGeometry
   let drag: { number: number; x: number; y: number; sent: number } | null = null;
   let stroke: [number, number][] = [];
 
-  const place = (event: PointerEvent): [number, number] | null => {
+  const locate = (event: PointerEvent): [number, number] | null => {
     const box = canvas.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * 2 - 1;
     const y = 1 - ((event.clientY - box.top) / box.height) * 2;
     raycaster.setFromCamera(new Vector2(x, y), camera);
-    const hit = raycaster.ray.intersectPlane(SHEET, new Vector3());
+    const hit = raycaster.ray.intersectPlane(FLOW_PLANE, new Vector3());
     return hit && [hit.x, hit.y];
   };
 
@@ -55,15 +55,15 @@ function attach(canvas: HTMLCanvasElement, camera: Camera, shown: BufferGeometry
   };
 
   const down = (event: PointerEvent) => {
-    const tunnel = latestHeader()?.tunnel;
-    if (!useFlow.getState().drawing || !tunnel || event.button !== 0 || event.target !== canvas) return;
-    const at = place(event);
+    const flow = latestHeader()?.planeFlow;
+    if (!useFlow.getState().drawing || !flow || event.button !== 0 || event.target !== canvas) return;
+    const at = locate(event);
     if (!at) return;
     event.stopImmediatePropagation();
     event.preventDefault();
     (document.activeElement as HTMLElement | null)?.blur?.();
-    const number = sketchAt(tunnel.sketches, ...at);
-    if (number >= 0 && event.shiftKey) return send({ type: "sketch_remove", number });
+    const number = polygonAt(flow.obstacles, ...at);
+    if (number >= 0 && event.shiftKey) return send({ type: "remove_obstacle", number });
     canvas.setPointerCapture(event.pointerId);
     pointer = event.pointerId;
     if (number >= 0) drag = { number, x: at[0], y: at[1], sent: event.timeStamp };
@@ -71,20 +71,20 @@ function attach(canvas: HTMLCanvasElement, camera: Camera, shown: BufferGeometry
     return undefined;
   };
 
-  const pull = (at: [number, number], now: number) => {
+  const moveTo = (at: [number, number], now: number) => {
     if (!drag) return;
-    const shift: [number, number] = [at[0] - drag.x, at[1] - drag.y];
-    if (shift[0] !== 0 || shift[1] !== 0) send({ type: "sketch_move", number: drag.number, shift });
+    const offset: [number, number] = [at[0] - drag.x, at[1] - drag.y];
+    if (offset[0] !== 0 || offset[1] !== 0) send({ type: "move_obstacle", number: drag.number, offset });
     drag = { ...drag, x: at[0], y: at[1], sent: now };
   };
 
   const move = (event: PointerEvent) => {
     if (event.pointerId !== pointer) return;
     event.stopImmediatePropagation();
-    const at = place(event);
+    const at = locate(event);
     if (!at) return;
     if (drag) {
-      if (event.timeStamp - drag.sent >= MOVE_INTERVAL) pull(at, event.timeStamp);
+      if (event.timeStamp - drag.sent >= MOVE_INTERVAL) moveTo(at, event.timeStamp);
     } else {
       stroke.push(at);
       show();
@@ -95,34 +95,34 @@ function attach(canvas: HTMLCanvasElement, camera: Camera, shown: BufferGeometry
     if (event.pointerId !== pointer) return;
     event.stopImmediatePropagation();
     pointer = -1;
-    const at = place(event);
+    const at = locate(event);
     if (drag) {
-      if (at) pull(at, event.timeStamp);
+      if (at) moveTo(at, event.timeStamp);
       drag = null;
       return;
     }
     const points = resample(stroke, CORNERS);
     stroke = [];
     show();
-    if (points) send({ type: "sketch", points, smooth: true });
-    else toast("Drag the mouse around what is to stand in the flow.");
+    if (points) send({ type: "add_obstacle", points, smooth: true });
+    else toast("Drag the mouse around the outline of the obstacle.");
   };
 
-  return hearFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
+  return onPointerFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
 }
 
 /** The obstacles, filled. */
-function Sketches({ stage, dark }: { stage: Stage; dark: boolean }) {
+function Obstacles({ extent, dark }: { extent: SceneExtent; dark: boolean }) {
   const geometry = useMemo(() => new BufferGeometry(), []);
   useEffect(() => () => geometry.dispose(), [geometry]);
   useFrame(() => {
-    const sketches = latestHeader()?.tunnel?.sketches ?? [];
-    const key = JSON.stringify(sketches);
+    const obstacles = latestHeader()?.planeFlow?.obstacles ?? [];
+    const key = JSON.stringify(obstacles);
     if (geometry.userData.key === key) return;
     geometry.userData.key = key;
     const points: number[] = [];
     const index: number[] = [];
-    for (const polygon of sketches) {
+    for (const polygon of obstacles) {
       const first = points.length / 3;
       const contour: Vector2[] = [];
       for (let i = 0; i < polygon.length; i += 2) {
@@ -136,19 +136,19 @@ function Sketches({ stage, dark }: { stage: Stage; dark: boolean }) {
     geometry.boundingSphere = new Sphere(undefined, Infinity);
   });
   return (
-    <mesh geometry={geometry} position={[0, 0, 1e-3 * stage.radius]} frustumCulled={false} renderOrder={6}>
+    <mesh geometry={geometry} position={[0, 0, 1e-3 * extent.radius]} frustumCulled={false} renderOrder={6}>
       <meshBasicMaterial color={dark ? "#6c7686" : "#aeb5c0"} />
     </mesh>
   );
 }
 
-/** Lines along the flow. */
-function Lines({ stage, dark }: { stage: Stage; dark: boolean }) {
+/** Streamlines of the flow. */
+function Streamlines({ extent, dark }: { extent: SceneExtent; dark: boolean }) {
   const geometry = useMemo(() => new BufferGeometry(), []);
   useEffect(() => () => geometry.dispose(), [geometry]);
   useFrame(() => {
-    const count = latestHeader()?.tunnel?.lines ?? 0;
-    const values = count > 0 ? useStudio.getState().scene?.lines : null;
+    const count = latestHeader()?.planeFlow?.streamlineCount ?? 0;
+    const values = count > 0 ? useStudio.getState().scene?.streamlines : null;
     if (geometry.userData.values === values) return;
     geometry.userData.values = values;
     const points: number[] = [];
@@ -162,7 +162,7 @@ function Lines({ stage, dark }: { stage: Stage; dark: boolean }) {
     geometry.boundingSphere = new Sphere(undefined, Infinity);
   });
   return (
-    <lineSegments geometry={geometry} position={[0, 0, 2e-3 * stage.radius]} frustumCulled={false} renderOrder={7}>
+    <lineSegments geometry={geometry} position={[0, 0, 2e-3 * extent.radius]} frustumCulled={false} renderOrder={7}>
       <lineBasicMaterial color={dark ? "#ffffff" : "#0c1222"} transparent opacity={0.55} />
     </lineSegments>
   );

@@ -1,8 +1,8 @@
-// The colours of holds and loads, in the view and in the panel.
+// The colours of boundary conditions, in the view and in the panel.
 
-import type { HoldInfo } from "../net/messages";
+import type { BoundaryConditionInfo } from "../net/messages";
 
-type Kind = HoldInfo["kind"];
+type Kind = BoundaryConditionInfo["kind"];
 
 const LIGHT: Record<Kind, string> = {
   pin: "#27364f",
@@ -20,4 +20,4 @@ const DARK: Record<Kind, string> = {
   pull: "#ff9068",
 };
 
-export const markColors = (dark: boolean) => (dark ? DARK : LIGHT);
+export const boundaryConditionColors = (dark: boolean) => (dark ? DARK : LIGHT);

@@ -8,13 +8,13 @@ const FACES = new Uint32Array([
 ]);
 
 describe("splitCreases", () => {
-  it("gives each corner of a cube three vertices, one a face", () => {
+  it("gives each corner of a cube three vertices, one per face", () => {
     const { nodes, index } = splitCreases(CUBE, FACES);
     expect(nodes.length).toBe(24);
     expect([...index].map((vertex) => nodes[vertex])).toEqual([...FACES]);
   });
 
-  it("keeps all of a cube together if every angle counts as smooth", () => {
+  it("does not split a cube if every angle counts as smooth", () => {
     expect(splitCreases(CUBE, FACES, 120).nodes.length).toBe(8);
   });
 
@@ -35,7 +35,7 @@ describe("splitCreases", () => {
 });
 
 describe("uniqueEdges", () => {
-  it("obeys Euler's formula on a cube", () => {
+  it("satisfies Euler's formula on a cube", () => {
     const edges = uniqueEdges(FACES, 8).length / 2;
     expect(8 - edges + FACES.length / 3).toBe(2);
   });

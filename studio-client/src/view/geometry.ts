@@ -1,7 +1,7 @@
-// Surfaces for drawing: hard edges kept, smooth normals elsewhere.
+// Surfaces for drawing: smooth normals with hard edges at creases.
 
 export interface SplitSurface {
-  /** For each drawn vertex, the node it shows. */
+  /** The node of each drawn vertex. */
   nodes: Uint32Array;
   /** Triangles of drawn vertices. */
   index: Uint32Array;
@@ -47,8 +47,7 @@ function makeSets(count: number) {
 }
 
 /**
- * Give a node several drawn vertices where the surface has a crease, so that each side keeps its own
- * normal. Two triangles that share an edge stay smooth if their normals differ by less than `degrees`.
+ * Split a node into several drawn vertices at creases, so that each side has its own normal. Two triangles that share an edge stay smooth if their normals differ by less than `degrees`.
  */
 export function splitCreases(
   positions: Float32Array,
@@ -59,7 +58,7 @@ export function splitCreases(
   const nodeCount = positions.length / 3;
   const limit = Math.cos((degrees * Math.PI) / 180);
   const corners = makeSets(triangles.length);
-  const seen = new Map<number, number>(); // edge -> its corner in the first triangle met
+  const seen = new Map<number, number>(); // edge -> its corner in the first triangle
   for (let corner = 0; corner < triangles.length; corner++) {
     const base = corner - (corner % 3);
     const next = base + ((corner + 1) % 3);
@@ -78,7 +77,7 @@ export function splitCreases(
       normals[base + 2] * normals[otherBase + 2];
     if (dot < limit) continue;
     const otherNext = otherBase + ((other + 1) % 3);
-    const crossed = triangles[other] === to; // neighbours run along a shared edge in opposite senses
+    const crossed = triangles[other] === to; // neighbours traverse a shared edge in opposite directions
     corners.join(corner, crossed ? otherNext : other);
     corners.join(next, crossed ? other : otherNext);
   }
@@ -97,7 +96,7 @@ export function splitCreases(
   return { nodes: Uint32Array.from(nodes), index };
 }
 
-/** Copy `width` numbers a node into the vertices that show it. */
+/** Copy `width` numbers per node to its drawn vertices. */
 export function gather(
   out: Float32Array,
   nodes: Uint32Array,

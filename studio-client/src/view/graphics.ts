@@ -1,6 +1,5 @@
-// How much the graphics of this machine can bear. Without a graphics card, browsers draw on the processor
-// that the simulation needs too; then shadows, reflections and smooth edges are left out.
-// `?graphics=full` or `?graphics=light` in the address decides otherwise.
+// Graphics quality. Without a GPU, browsers draw on the processor that the simulation needs too; then shadows,
+// reflections and antialiasing are switched off. `?graphics=full` or `?graphics=light` in the address overrides this.
 
 export interface Graphics {
   full: boolean;
@@ -16,9 +15,9 @@ function isSoftware(): boolean {
 }
 
 export function detectGraphics(search: string): Graphics {
-  const wish = new URLSearchParams(search).get("graphics");
-  return { full: wish === "full" || (wish !== "light" && !isSoftware()) };
+  const requested = new URLSearchParams(search).get("graphics");
+  return { full: requested === "full" || (requested !== "light" && !isSoftware()) };
 }
 
-/** What this page draws with. */
+/** The graphics quality of this page. */
 export const graphics = detectGraphics(typeof window === "undefined" ? "" : window.location.search);

@@ -1,4 +1,4 @@
-// The bodies' material: a soft plastic whose colour comes from a table by the value at each point.
+// The material of bodies: plastic with a colour from a table by the value at each point.
 
 import {
   ClampToEdgeWrapping,
@@ -40,10 +40,10 @@ export function bodyMaterial(table: DataTexture): BodyMaterial {
     scalarRange: { value: new Vector2(0, 1) },
     colored: { value: 0 },
   };
-  const apart = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 }; // edges lie in front
+  const offset = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 }; // edges are drawn in front
   const material = graphics.full
-    ? new MeshStandardMaterial({ roughness: 0.52, metalness: 0, envMapIntensity: 0.85, ...apart })
-    : new MeshLambertMaterial(apart);
+    ? new MeshStandardMaterial({ roughness: 0.52, metalness: 0, envMapIntensity: 0.85, ...offset })
+    : new MeshLambertMaterial(offset);
   material.onBeforeCompile = (shader) => {
     Object.assign(shader.uniforms, uniforms);
     shader.vertexShader = shader.vertexShader
@@ -63,8 +63,8 @@ export function bodyMaterial(table: DataTexture): BodyMaterial {
         `#include <color_fragment>
         if (colored > 0.5) {
           float span = max(scalarRange.y - scalarRange.x, 1e-30);
-          float place = clamp((vScalar - scalarRange.x) / span, 0.0, 1.0);
-          diffuseColor.rgb = texture2D(colorTable, vec2(mix(0.5, 255.5, place) / 256.0, 0.5)).rgb;
+          float t = clamp((vScalar - scalarRange.x) / span, 0.0, 1.0);
+          diffuseColor.rgb = texture2D(colorTable, vec2(mix(0.5, 255.5, t) / 256.0, 0.5)).rgb;
         }`,
       );
   };

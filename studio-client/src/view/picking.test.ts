@@ -1,6 +1,6 @@
 import { PerspectiveCamera } from "three";
 import { describe, expect, it } from "vitest";
-import { choose, nodeAt, nodesInside, rectOf } from "./picking";
+import { combineSelection, nodeAt, nodesInside, rectOf } from "./picking";
 
 const SIZE = { width: 400, height: 400 };
 const camera = new PerspectiveCamera(90, 1, 0.1, 100); // at the origin, looking along -z
@@ -10,7 +10,7 @@ camera.updateMatrixWorld();
 const NODES = new Float32Array([0, 0, -2, 0, 0, -4, 1, 0, -2, 0, 0, 3]);
 
 describe("picking nodes", () => {
-  it("finds what is inside a rectangle, drawn in any direction, hidden ones too", () => {
+  it("finds nodes inside a rectangle, including hidden ones", () => {
     for (const [ax, ay, bx, by] of [
       [150, 150, 250, 250],
       [250, 250, 150, 150],
@@ -21,14 +21,14 @@ describe("picking nodes", () => {
     expect(nodesInside(NODES, camera, SIZE, rectOf(0, 0, 400, 400))).toEqual([0, 1, 2]);
   });
 
-  it("takes the front one under the mouse, and nothing far from it", () => {
+  it("finds the front node under the mouse, and none far from it", () => {
     expect(nodeAt(NODES, camera, SIZE, 202, 199)).toBe(0);
     expect(nodeAt(NODES, camera, SIZE, 300, 200)).toBe(2);
     expect(nodeAt(NODES, camera, SIZE, 20, 20)).toBeNull();
   });
 
-  it("replaces, or with Shift adds and takes away", () => {
-    expect(choose([1, 2], [5], false)).toEqual([5]);
-    expect(choose([1, 2], [2, 5], true)).toEqual([1, 5]);
+  it("replaces the selection, or toggles with Shift", () => {
+    expect(combineSelection([1, 2], [5], false)).toEqual([5]);
+    expect(combineSelection([1, 2], [2, 5], true)).toEqual([1, 5]);
   });
 });

@@ -1,4 +1,4 @@
-// Which nodes of a body lie under the mouse or inside a rectangle, as the picture shows them.
+// Screen-space picking of nodes: under the mouse, or inside a rectangle.
 
 import { type Camera, Vector3 } from "three";
 
@@ -9,7 +9,7 @@ export interface Rect {
   bottom: number;
 }
 
-/** A rectangle between two corners, whichever way it was drawn. */
+/** The rectangle between two opposite corners. */
 export const rectOf = (ax: number, ay: number, bx: number, by: number): Rect => ({
   left: Math.min(ax, bx),
   top: Math.min(ay, by),
@@ -17,9 +17,9 @@ export const rectOf = (ax: number, ay: number, bx: number, by: number): Rect => 
   bottom: Math.max(ay, by),
 });
 
-const place = new Vector3();
+const projected = new Vector3();
 
-/** Calls `visit` with each node in front of the camera and where it is in the picture [px]. */
+/** Call `visit` with each node in front of the camera and its screen position [px]. */
 function project(
   positions: Float32Array,
   camera: Camera,
@@ -27,13 +27,13 @@ function project(
   visit: (node: number, x: number, y: number, depth: number) => void,
 ): void {
   for (let node = 0; node < positions.length / 3; node++) {
-    place.fromArray(positions, 3 * node).project(camera);
-    if (place.z < -1 || place.z > 1) continue;
-    visit(node, ((place.x + 1) / 2) * size.width, ((1 - place.y) / 2) * size.height, place.z);
+    projected.fromArray(positions, 3 * node).project(camera);
+    if (projected.z < -1 || projected.z > 1) continue;
+    visit(node, ((projected.x + 1) / 2) * size.width, ((1 - projected.y) / 2) * size.height, projected.z);
   }
 }
 
-/** Nodes inside a rectangle, those that others hide too. */
+/** Nodes inside a rectangle, including hidden ones. */
 export function nodesInside(
   positions: Float32Array,
   camera: Camera,
@@ -47,9 +47,9 @@ export function nodesInside(
   return found;
 }
 
-const REACH = 12; // px
+const PICK_RADIUS = 12; // px
 
-/** The node under the mouse: of those within reach, the one in front. */
+/** The node under the mouse: the front one of those within the pick radius. */
 export function nodeAt(
   positions: Float32Array,
   camera: Camera,
@@ -60,7 +60,7 @@ export function nodeAt(
   let best: number | null = null;
   let front = Infinity;
   project(positions, camera, size, (node, px, py, depth) => {
-    if (Math.hypot(px - x, py - y) <= REACH && depth < front) {
+    if (Math.hypot(px - x, py - y) <= PICK_RADIUS && depth < front) {
       best = node;
       front = depth;
     }
@@ -68,15 +68,15 @@ export function nodeAt(
   return best;
 }
 
-/** What is chosen after `found` was picked: only that, or, with Shift, each of them the other way round. */
-export function choose(before: number[], found: number[], add: boolean): number[] {
+/** The selection after picking `found`: only those, or, with Shift, the symmetric difference. */
+export function combineSelection(before: number[], found: number[], add: boolean): number[] {
   if (!add) return found;
   const set = new Set(before);
   for (const node of found) if (!set.delete(node)) set.add(node);
   return [...set].sort((a, b) => a - b);
 }
 
-/** The node nearest to a place in the picture, however far, and its distance there [px]. */
+/** The node nearest to a point on the screen, and its distance [px]. */
 export function nearestNode(
   positions: Float32Array,
   camera: Camera,

@@ -22,9 +22,9 @@ function undo([u, v, w]: number[]): number[] {
 describe("samples of deformed elements", () => {
   const positions = Float32Array.from([...Array(8).keys()].flatMap((n) => deform([...CORNERS.subarray(3 * n, 3 * n + 3)])));
   const grid = gridAround(TETS, positions, 32);
-  const { values } = resample({ tets: TETS, faces: FACES, positions, carried: CORNERS }, grid);
+  const { values } = resample({ tets: TETS, faces: FACES, positions, nodal: CORNERS }, grid);
 
-  it("know where their matter was at rest, a little beyond the outside too", () => {
+  it("interpolate rest positions, also slightly outside", () => {
     let inside = 0;
     for (let z = 0; z < grid.cells[2]; z++) {
       for (let y = 0; y < grid.cells[1]; y++) {
@@ -45,9 +45,9 @@ describe("samples of deformed elements", () => {
     expect(inside * grid.step ** 3).toBeGreaterThan(0.9 * 1.594); // the determinant
   });
 
-  it("measure the distance to the outside in texels", () => {
+  it("has the distance to the boundary in texels", () => {
     const cube = gridAround(TETS, CORNERS, 20);
-    const found = resample({ tets: TETS, faces: FACES, positions: CORNERS, carried: CORNERS }, cube).values;
+    const found = resample({ tets: TETS, faces: FACES, positions: CORNERS, nodal: CORNERS }, cube).values;
     for (let n = 0; n < found.length / 4; n++) {
       const spot = [n % cube.cells[0], Math.floor(n / cube.cells[0]) % cube.cells[1], Math.floor(n / cube.cells[0] / cube.cells[1])];
       const beyond = spot.map((k, axis) => Math.abs(cube.low[axis] + k * cube.step - 0.5) - 0.5);
@@ -57,9 +57,9 @@ describe("samples of deformed elements", () => {
     }
   });
 
-  it("keep values of fields within those of the elements", () => {
-    const carried = Float32Array.from([...Array(8).keys()].map((n) => CORNERS[3 * n]));
-    const found = resample({ tets: TETS, faces: FACES, positions, carried }, grid).values;
+  it("keep field values within the range of the elements", () => {
+    const nodal = Float32Array.from([...Array(8).keys()].map((n) => CORNERS[3 * n]));
+    const found = resample({ tets: TETS, faces: FACES, positions, nodal }, grid).values;
     for (let i = 0; i < found.length; i += 4) {
       expect(found[i]).toBeGreaterThanOrEqual(0);
       expect(found[i]).toBeLessThanOrEqual(1);

@@ -1,30 +1,30 @@
-// Samples deforming tetrahedra on a regular grid, for rays: what their nodes carry, and the distance to their outside.
+// Samples deforming tetrahedra on a regular grid for ray marching: nodal values, and the distance to the boundary.
 
 import type { Vector } from "../net/messages";
 
-const MARGIN = 1.75; // texels outside that know the nearest element: more than the diagonal of a cell
+const MARGIN = 1.75; // texels outside that use the nearest element: more than the diagonal of a cell
 
-/** A box of samples; each has three carried numbers, and the distance to the outside in texels, negative beyond it. */
+/** A box of samples; each has three values, and the signed distance to the boundary in texels, negative outside. */
 export interface Samples {
   /** Number of samples along x, y and z. */
   cells: Vector;
-  /** Place of the first sample. */
+  /** Position of the first sample. */
   low: Vector;
-  /** Distance of samples along all axes. */
+  /** Spacing of the samples. */
   step: number;
   values: Float32Array;
 }
 
-/** What is sampled: elements, the faces that only one of them has, where the nodes are, and what they carry. */
+/** What is sampled: elements, their boundary faces, nodal positions and values. */
 export interface Source {
   tets: Uint32Array;
   faces: Uint32Array;
   positions: Float32Array;
-  /** One or three numbers a node. */
-  carried: Float32Array;
+  /** One or three values per node. */
+  nodal: Float32Array;
 }
 
-/** A grid around what the elements take up, `most` samples along its longest side. */
+/** A grid around the elements, with `most` samples along its longest side. */
 export function gridAround(tets: Uint32Array, positions: Float32Array, most: number): Omit<Samples, "values"> {
   const low: Vector = [Infinity, Infinity, Infinity];
   const high: Vector = [-Infinity, -Infinity, -Infinity];
@@ -38,10 +38,10 @@ export function gridAround(tets: Uint32Array, positions: Float32Array, most: num
   if (low[0] > high[0]) return { cells: [4, 4, 4], low: [0, 0, 0], step: 1 };
   const extent = high.map((top, axis) => top - low[axis]);
   const step = Math.max(...extent, 1e-9) / (most - 4);
-  // Whole fours, so that a body that swings keeps its grid most of the time; two texels around all of it are free.
+  // Multiples of four, so that a moving body keeps its grid most of the time; with a border of two texels.
   const cells = extent.map((length) => 4 * Math.ceil((length / step + 4) / 4)) as Vector;
-  const middle = (axis: number) => (low[axis] + high[axis]) / 2 - ((cells[axis] - 1) / 2) * step;
-  return { cells, low: [middle(0), middle(1), middle(2)], step };
+  const start = (axis: number) => (low[axis] + high[axis]) / 2 - ((cells[axis] - 1) / 2) * step;
+  return { cells, low: [start(0), start(1), start(2)], step };
 }
 
 /** Sample the elements on a grid. */
@@ -56,7 +56,7 @@ export function resample(source: Source, grid: Omit<Samples, "values">): Samples
   return { ...grid, values };
 }
 
-/** Which samples along an axis lie between two places. */
+/** Indices of the samples along an axis between two coordinates. */
 function span(grid: Omit<Samples, "values">, axis: number, low: number, high: number): [number, number] {
   const first = Math.ceil((low - grid.low[axis]) / grid.step);
   const last = Math.floor((high - grid.low[axis]) / grid.step);
@@ -64,24 +64,24 @@ function span(grid: Omit<Samples, "values">, axis: number, low: number, high: nu
 }
 
 /**
- * What the element around each sample carries there. Beyond the outside it is that of the element whose faces are
- * nearest, so that samples on both sides of the outside can be interpolated. `depth` is how far inside, in texels.
+ * Interpolate the element around each sample. Outside of the body the nearest element is extrapolated, so that
+ * samples on both sides of the boundary can be interpolated. `depth` is the distance inside, in texels.
  */
 function fillElements(source: Source, grid: Omit<Samples, "values">, values: Float32Array, depth: Float32Array): void {
-  const { tets, faces, positions, carried } = source;
+  const { tets, faces, positions, nodal } = source;
   const { cells, low, step } = grid;
-  const size = (3 * carried.length) / positions.length;
+  const size = (3 * nodal.length) / positions.length;
   const outer = new Uint8Array(positions.length / 3);
   for (const node of faces) outer[node] = 1;
-  const slope = new Float64Array(12); // slopes of the four barycentric coordinates
+  const gradient = new Float64Array(12); // gradients of the four barycentric coordinates
   const height = new Float64Array(4);
   for (let t = 0; t < tets.length; t += 4) {
     const a = 3 * tets[t];
     const ax = positions[a];
     const ay = positions[a + 1];
     const az = positions[a + 2];
-    if (!barycentricSlopes(positions, tets, t, slope)) continue;
-    for (let k = 0; k < 4; k++) height[k] = 1 / (step * Math.hypot(slope[3 * k], slope[3 * k + 1], slope[3 * k + 2]));
+    if (!barycentricGradients(positions, tets, t, gradient)) continue;
+    for (let k = 0; k < 4; k++) height[k] = 1 / (step * Math.hypot(gradient[3 * k], gradient[3 * k + 1], gradient[3 * k + 2]));
     const reach = outer[tets[t]] || outer[tets[t + 1]] || outer[tets[t + 2]] || outer[tets[t + 3]] ? MARGIN : 0;
     const [x0, x1] = range(0);
     const [y0, y1] = range(1);
@@ -92,21 +92,21 @@ function fillElements(source: Source, grid: Omit<Samples, "values">, values: Flo
         const dz = low[2] + z * step - az;
         for (let x = x0; x <= x1; x++) {
           const dx = low[0] + x * step - ax;
-          const b1 = slope[3] * dx + slope[4] * dy + slope[5] * dz;
-          const b2 = slope[6] * dx + slope[7] * dy + slope[8] * dz;
-          const b3 = slope[9] * dx + slope[10] * dy + slope[11] * dz;
+          const b1 = gradient[3] * dx + gradient[4] * dy + gradient[5] * dz;
+          const b2 = gradient[6] * dx + gradient[7] * dy + gradient[8] * dz;
+          const b3 = gradient[9] * dx + gradient[10] * dy + gradient[11] * dz;
           const b0 = 1 - b1 - b2 - b3;
           const deep = Math.min(b0 * height[0], b1 * height[1], b2 * height[2], b3 * height[3]);
           const i = x + cells[0] * (y + cells[1] * z);
           if (deep < -reach - 1e-4 || deep <= depth[i]) continue;
           depth[i] = deep;
           for (let c = 0; c < size; c++) {
-            const v0 = carried[size * tets[t] + c];
-            const v1 = carried[size * tets[t + 1] + c];
-            const v2 = carried[size * tets[t + 2] + c];
-            const v3 = carried[size * tets[t + 3] + c];
+            const v0 = nodal[size * tets[t] + c];
+            const v1 = nodal[size * tets[t + 1] + c];
+            const v2 = nodal[size * tets[t + 2] + c];
+            const v3 = nodal[size * tets[t + 3] + c];
             const mean = b0 * v0 + b1 * v1 + b2 * v2 + b3 * v3;
-            // places continue beyond the element, other values do not leave those that it has
+            // positions are extrapolated beyond the element, other values are clamped to its range
             values[4 * i + c] = size === 3 ? mean : Math.min(Math.max(mean, Math.min(v0, v1, v2, v3)), Math.max(v0, v1, v2, v3));
           }
         }
@@ -126,8 +126,8 @@ function fillElements(source: Source, grid: Omit<Samples, "values">, values: Flo
   }
 }
 
-/** Slopes of the barycentric coordinates of an element, three numbers each; false if it has no volume. */
-function barycentricSlopes(p: Float32Array, tets: Uint32Array, t: number, out: Float64Array): boolean {
+/** Gradients of the barycentric coordinates of an element, three numbers each; false for zero volume. */
+function barycentricGradients(p: Float32Array, tets: Uint32Array, t: number, out: Float64Array): boolean {
   const a = 3 * tets[t];
   const edge = (k: number, axis: number) => p[3 * tets[t + k] + axis] - p[a + axis];
   const [ux, uy, uz] = [edge(1, 0), edge(1, 1), edge(1, 2)];
@@ -148,7 +148,7 @@ function barycentricSlopes(p: Float32Array, tets: Uint32Array, t: number, out: F
   return true;
 }
 
-/** The distance of samples near the outside to it, in texels. */
+/** The distance to the boundary of samples near it, in texels. */
 function fillDistances({ faces, positions }: Source, grid: Omit<Samples, "values">, near: Float32Array): void {
   const { cells, low, step } = grid;
   const corner = new Float64Array(9);
@@ -166,15 +166,15 @@ function fillDistances({ faces, positions }: Source, grid: Omit<Samples, "values
       for (let y = ranges[1][0]; y <= ranges[1][1]; y++) {
         for (let x = ranges[0][0]; x <= ranges[0][1]; x++) {
           const i = x + cells[0] * (y + cells[1] * z);
-          const away = triangle.distance(x, y, z, near[i]);
-          if (away < near[i]) near[i] = away;
+          const distance = triangle.distance(x, y, z, near[i]);
+          if (distance < near[i]) near[i] = distance;
         }
       }
     }
   }
 }
 
-/** A triangle, and how far points are from it. */
+/** A triangle, and distances from it. */
 class Triangle {
   private readonly u: number[];
   private readonly v: number[];
@@ -195,7 +195,7 @@ class Triangle {
     this.vv = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
   }
 
-  /** The distance of a point, or more than `most` if it is farther than that. */
+  /** The distance of a point, or a value of at least `most` if it is farther. */
   distance(x: number, y: number, z: number, most: number): number {
     const { p, u, v, n, uu, uv, vv } = this;
     const [dx, dy, dz] = [x - p[0], y - p[1], z - p[2]];

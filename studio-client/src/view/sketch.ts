@@ -1,6 +1,6 @@
-// Geometry of drawn obstacles: closed polygons as flat lists x, y, x, y, ...
+// Geometry of sketched obstacles: closed polygons as flat lists x, y, x, y, ...
 
-/** Whether a point lies inside of a closed polygon. */
+/** Whether a point lies inside a closed polygon. */
 export function isInside(polygon: number[], x: number, y: number): boolean {
   let inside = false;
   const n = polygon.length / 2;
@@ -11,13 +11,13 @@ export function isInside(polygon: number[], x: number, y: number): boolean {
   return inside;
 }
 
-/** The polygon under a point, the one drawn last first; -1 if there is none. */
-export function sketchAt(sketches: number[][], x: number, y: number): number {
-  for (let i = sketches.length - 1; i >= 0; i--) if (isInside(sketches[i], x, y)) return i;
+/** The topmost polygon that contains a point; -1 if there is none. */
+export function polygonAt(polygons: number[][], x: number, y: number): number {
+  for (let i = polygons.length - 1; i >= 0; i--) if (isInside(polygons[i], x, y)) return i;
   return -1;
 }
 
-/** Points at equal distances along a closed stroke of the mouse; null if it encloses next to nothing. */
+/** Points at equal distances along a closed stroke; null if it encloses almost no area. */
 export function resample(stroke: [number, number][], count: number): [number, number][] | null {
   if (stroke.length < 3) return null;
   const closed = [...stroke, stroke[0]];

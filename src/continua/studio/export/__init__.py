@@ -1,0 +1,6 @@
+"""Exports: runs in a separate process, and recordings."""
+
+from continua.studio.export.manager import FORMATS, ExportManager
+from continua.studio.export.recorder import Recorder
+
+__all__ = ["FORMATS", "ExportManager", "Recorder"]

@@ -1,0 +1,77 @@
+"""Long work of the simulation's thread: its progress as shown by pages, and its cancellation."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from continua.errors import StoppedError
+from continua.numerics.progress import watching
+
+__all__ = ["BusyState"]
+
+_REPORT_INTERVAL = 0.1  # s between two messages about the same work
+
+
+class BusyState:
+    """The current long work. Only `cancel` may be called by other threads.
+
+    Args:
+        changed: Called when the state has changed.
+
+    Attributes:
+        text: Description of the work, or None.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self._cancelled = threading.Event()
+        self._cancellable = False
+        self._progress: float | None = None
+        self._reported = 0.0
+        self.text: str | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """Return the work, its progress from 0 to 1 if known, and whether it can be cancelled, ready for JSON."""
+        return {"busy": self.text, "progress": self._progress, "cancellable": self._cancellable}
+
+    def cancel(self) -> None:
+        """Stop the current work as soon as possible."""
+        self._cancelled.set()
+
+    def report(self, text: str | None, progress: float | None = None) -> None:
+        """Set the description of the current work, or None if there is none."""
+        self.text, self._progress = text, progress
+        self._reported = time.monotonic()
+        self._changed()
+
+    @contextmanager
+    def track(self, text: str, cancelled: str) -> Iterator[None]:
+        """Report the progress of long work in the block; `cancel` ends it with `StoppedError(cancelled)`."""
+        self._cancelled.clear()
+        self._cancellable = True
+        self.report(text)
+
+        def on_progress(progress: float | None, text: str) -> None:
+            self.check_cancelled(cancelled)
+            if time.monotonic() - self._reported > _REPORT_INTERVAL:
+                self.report(text, progress)
+
+        try:
+            with watching(on_progress):
+                yield
+        finally:
+            self._cancellable = False
+            self.text = self._progress = None
+
+    def check_cancelled(self, message: str) -> None:
+        """Raise `StoppedError` if the work was cancelled."""
+        if self._cancelled.is_set():
+            raise StoppedError(message)
+
+    def clear_cancel(self) -> None:
+        """Discard an earlier cancellation."""
+        self._cancelled.clear()

@@ -1,0 +1,149 @@
+import { useEffect, useRef, useState } from "react";
+import { splitProgressText } from "../lib/format";
+import { KEYS } from "../lib/keys";
+import { entries } from "../state/document";
+import { send } from "../state/studio";
+import { dismiss, useStudio } from "../state/store";
+import { Icon } from "./Icon";
+
+/** Everything over the view: errors, progress, short messages, help. */
+export function Notifications() {
+  const link = useStudio((s) => s.link);
+  const world = useStudio((s) => s.world);
+  const toasts = useStudio((s) => s.toasts);
+  const helpOpen = useStudio((s) => s.helpOpen);
+  const sceneId = useStudio((s) => s.scene?.sceneId);
+  const recoverable = useStudio((s) => Boolean(s.sceneDocument?.recoverable && s.sceneDocument.version === 0));
+  return (
+    <>
+      <div className="messages">
+        {world?.error && link === "open" && (
+          <div className="banner" role="alert">
+            <Icon name="warn" size={22} />
+            <p>{world.error}</p>
+            <button type="button" className="action" onClick={() => send({ type: "reset" })}>
+              Back to the start
+            </button>
+          </div>
+        )}
+        {world?.buildError && !world.error && link === "open" && (
+          <div className="banner" role="alert">
+            <Icon name="warn" size={22} />
+            <p>{world.buildError}</p>
+            <button type="button" className="action" onClick={() => send({ type: "build" })}>
+              Try again
+            </button>
+          </div>
+        )}
+        {recoverable && link === "open" && <UnsavedEdits key={sceneId} />}
+        {world?.busy && link === "open" && (
+          <Busy text={world.busy} progress={world.progress} cancellable={world.cancellable} />
+        )}
+      </div>
+      <div className="toasts" aria-live="polite">
+        {toasts.map(({ id, message }) => (
+          <div key={id} className="toast">
+            <span>{message}</span>
+            <button type="button" aria-label="Dismiss" onClick={() => dismiss(id)}>
+              <Icon name="close" size={14} />
+            </button>
+          </div>
+        ))}
+      </div>
+      {link === "lost" && (
+        <div className="veil" role="alert">
+          <div className="card">
+            <i className="spinner" />
+            <h2>Connection lost</h2>
+            <p>The studio does not respond. If it was stopped, start it again; this page reconnects automatically.</p>
+          </div>
+        </div>
+      )}
+      {helpOpen && <Help />}
+    </>
+  );
+}
+
+/** Offers unsaved edits of an earlier session. */
+function UnsavedEdits() {
+  const [open, setOpen] = useState(true);
+  const fresh = useStudio((s) => s.sceneDocument?.file === null && entries(s.sceneDocument.data, "bodies").length === 0);
+  if (!open) return null;
+  return (
+    <div className="banner info" role="alert">
+      <p>{fresh ? "An earlier untitled scene was not saved." : "Earlier edits of this scene were not saved."}</p>
+      <button type="button" className="action" onClick={() => send({ type: "recover" })}>
+        Recover
+      </button>
+      <button type="button" className="plain" onClick={() => setOpen(false)}>
+        Not now
+      </button>
+    </div>
+  );
+}
+
+/** Long work of the simulation's thread, its progress, and a button to cancel it. */
+function Busy({ text, progress, cancellable }: { text: string; progress: number | null; cancellable: boolean }) {
+  const { body, step } = splitProgressText(text);
+  return (
+    <div className="busy" role="status" aria-label="Progress">
+      <i className="spinner" />
+      <div className="busy-text">
+        <b>{body}</b>
+        {step && <span>{step}</span>}
+        {progress !== null && progress > 0 && <progress aria-label="Completed fraction" max={1} value={progress} />}
+      </div>
+      {cancellable && (
+        <button type="button" className="plain" onClick={() => send({ type: "cancel" })}>
+          Cancel
+        </button>
+      )}
+    </div>
+  );
+}
+
+const MOUSE: [string, string][] = [
+  ["Drag a body", "pull it; let go and it swings back"],
+  ["Click a body", "select it, while paused at the start"],
+  ["Drag beside it", "rotate the view"],
+  ["Right drag", "move the view (also Shift + drag)"],
+  ["Wheel", "zoom"],
+];
+
+function Help() {
+  const close = () => useStudio.setState({ helpOpen: false });
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus(), []);
+  return (
+    <div className="veil" onClick={close}>
+      <div
+        className="card help"
+        role="dialog"
+        aria-modal="true"
+        aria-labelledby="help-title"
+        onClick={(event) => event.stopPropagation()}
+      >
+        <h2 id="help-title">Mouse and keys</h2>
+        <dl>
+          {MOUSE.map(([what, does]) => (
+            <div key={what}>
+              <dt>{what}</dt>
+              <dd>{does}</dd>
+            </div>
+          ))}
+          {KEYS.map(({ label, help }) => (
+            <div key={label}>
+              <dt>
+                <kbd>{label}</kbd>
+              </dt>
+              <dd>{help.charAt(0).toLowerCase() + help.slice(1)}</dd>
+            </div>
+          ))}
+        </dl>
+        <button ref={button} type="button" className="action" onClick={close}>
+          Close
+        </button>
+      </div>
+    </div>
+  );
+}

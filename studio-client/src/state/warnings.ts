@@ -1,0 +1,18 @@
+// Warnings can change with every step; each is shown for a while, so that it can be read and nothing flickers.
+
+const DURATION = 2; // s for which a warning stays visible
+
+export class WarningList {
+  private readonly seen = new Map<string, { text: string; until: number }>();
+
+  clear(): void {
+    this.seen.clear();
+  }
+
+  /** Add the warnings at `now` [s] and return those to show; texts that differ only in numbers are one warning. */
+  update(texts: string[], now: number): string[] {
+    for (const text of texts) this.seen.set(text.replace(/\d[\d.e+-]*/g, "#"), { text, until: now + DURATION });
+    for (const [key, { until }] of this.seen) if (until < now) this.seen.delete(key);
+    return [...this.seen.values()].map(({ text }) => text);
+  }
+}

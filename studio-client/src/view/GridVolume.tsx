@@ -1,0 +1,76 @@
+import { useFrame, useThree } from "@react-three/fiber";
+import { useEffect, useMemo } from "react";
+import { BoxGeometry, Data3DTexture, type DataTexture, LinearFilter, RedFormat, UnsignedByteType, Vector3 } from "three";
+import type { VolumeInfo } from "../net/messages";
+import { useFlow } from "../state/flow";
+import { latestHeader } from "../state/studio";
+import { useStudio } from "../state/store";
+import type { LiveScene } from "../state/live";
+import { raymarchMaterial, OPTICAL_DEPTH } from "./raymarch";
+import { tableTexture } from "./material";
+import { useDepthOcclusion } from "./DepthOccluders";
+
+const COLORED = ["velocity", "pressure", "vorticity", "temperature"]; // drawn in colours instead of as smoke
+
+/** 3D grid fluids, as slices or as volumes. */
+export function GridVolumes({ scene, dark }: { scene: LiveScene; dark: boolean }) {
+  const style = useFlow((s) => s.style);
+  const volumes = useStudio((s) => s.header?.volumes);
+  const table = useMemo(() => tableTexture(scene.colormap), [scene]);
+  useEffect(() => () => table.dispose(), [table]);
+  if (style === "midplane" || !volumes) return null;
+  return Object.entries(volumes).map(([number, info]) => (
+    <Volume key={`${scene.epoch}/${number}`} scene={scene} number={Number(number)} info={info} table={table} dark={dark} />
+  ));
+}
+
+interface Props {
+  scene: LiveScene;
+  number: number;
+  info: VolumeInfo;
+  table: DataTexture;
+  dark: boolean;
+}
+
+function Volume({ scene, number, info, table, dark }: Props) {
+  const { style, axis, position } = useFlow();
+  const field = useStudio((s) => s.field);
+  const invalidate = useThree((s) => s.invalidate);
+  const size = useMemo(() => new Vector3(...info.cells).multiplyScalar(info.spacing), [info.cells.join(), info.spacing]);
+  const low = useMemo(() => new Vector3(...info.origin), [info.origin.join()]);
+  const texture = useMemo(() => {
+    const made = new Data3DTexture(new Uint8Array(info.cells[0] * info.cells[1] * info.cells[2]), ...info.cells);
+    Object.assign(made, { format: RedFormat, type: UnsignedByteType, minFilter: LinearFilter, magFilter: LinearFilter, unpackAlignment: 1 });
+    return made;
+  }, [info.cells.join()]);
+  const box = useMemo(() => new BoxGeometry(size.x, size.y, size.z).translate(low.x + size.x / 2, low.y + size.y / 2, low.z + size.z / 2), [size, low]);
+  const opacity = useStudio((s) => s.opacity);
+  const range = useStudio((s) => s.range);
+  const raymarch = useMemo(() => raymarchMaterial("grid", table), [table]);
+  useDepthOcclusion(raymarch);
+  useEffect(() => () => raymarch.material.dispose(), [raymarch]);
+  useEffect(() => () => [texture, box].forEach((one) => one.dispose()), [texture, box]);
+  useEffect(() => invalidate(), [style, axis, position, field, opacity, range, invalidate]);
+  useFrame(() => {
+    const bytes = scene.volumes.get(number);
+    if (bytes && texture.image.data !== bytes) {
+      texture.image.data = bytes as Uint8Array<ArrayBuffer>;
+      texture.needsUpdate = true;
+    }
+    const { uniforms } = raymarch;
+    const header = latestHeader();
+    uniforms.data.value = texture;
+    uniforms.low.value.copy(low);
+    uniforms.size.value.copy(size);
+    uniforms.cells.value.fromArray(info.cells);
+    uniforms.extinction.value = (opacity * OPTICAL_DEPTH.grid) / Math.max(...size.toArray());
+    uniforms.valueRange.value.set(0, header?.volumes?.[number]?.maxValue ?? 1);
+    uniforms.isSmoke.value = !COLORED.includes(header?.field ?? "");
+    if (uniforms.isSmoke.value && header?.field !== "smoke") uniforms.range.value.set(0, 1);
+    else uniforms.range.value.set(range[0], range[1]);
+    uniforms.smokeColor.value.set(dark ? "#e6e9ef" : "#5b6472");
+    uniforms.axis.value = style === "slice" ? axis : -1;
+    uniforms.slicePosition.value = position;
+  });
+  return <mesh geometry={box} material={raymarch.material} renderOrder={5} frustumCulled={false} />;
+}
