@@ -26,7 +26,7 @@ from continua.cli import app
 from continua.errors import InputError
 from continua.frames import RunInfo
 from continua.output import SINK_KINDS, make_sink
-from continua.render import make_look, picture
+from continua.render import make_view, picture
 from continua.scene import parse_scene
 from continua.scene.models import Body
 
@@ -481,7 +481,7 @@ def test_smoke_without_the_field_is_smoke_with_both_renderers():
     world.step()
     seen = {}
     for backend in ("raster", "pyvista"):
-        assert make_look([world.frame()]).legend is None
+        assert make_view([world.frame()]).legend is None
         image = picture(world.frame(), size=(320, 180), backend=backend)
         seen[backend] = image[:, :, 1].astype(int) - image[:, :, 0] > 30  # green
         assert 0.02 < seen[backend].mean() < 0.4  # not the whole box, and no sheet through its middle

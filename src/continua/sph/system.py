@@ -325,7 +325,8 @@ class FluidSystem:
     def _explicit_forces(self) -> None:
         """Set the accelerations to gravity and the explicit forces."""
         p = self.particles
-        p.accelerations.reshape(-1, 4)[:] = np.append(self.surroundings.gravity, 0.0).astype(np.float32)
+        for lane, value in enumerate((*self.surroundings.gravity, 0.0)):  # far faster than by rows of four
+            p.accelerations[lane::4] = value
         for force in self.forces:
             force.explicit_step(p)
 

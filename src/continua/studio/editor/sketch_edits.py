@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from continua.eulerian import Polygon
+from continua.grid_fluids import Polygon
 from continua.studio.editor.document import Edit
 from continua.studio.interaction.flow_sketch import SketchCommand, plane_flow, polygon_points
 from continua.studio.protocol import AddObstacle, MoveObstacle, RemoveObstacle, ShowStreamlines

@@ -15,11 +15,11 @@ from continua.solids.convergence import Convergence, ConvergenceTest
 LAWS = [
     ct.Linear,
     ct.Corotated,
-    ct.RotatedLinear,
+    ct.CorotatedExactTangent,
     ct.StVenantKirchhoff,
     ct.NeoHookean,
     ct.StableNeoHookean,
-    ct.MooneyRivlin,
+    ct.Muscle,
 ]
 KINDS = {"tets 1": (ct.mesh.box, 1), "tets 2": (ct.mesh.box, 2), "hexes": (ct.mesh.hex_box, 1)}
 EPS = np.finfo(np.float64).eps
