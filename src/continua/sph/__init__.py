@@ -10,6 +10,7 @@ from continua.sph.boundary import (
 )
 from continua.sph.emitters import Drain, Emitter
 from continua.sph.fluid import BYTES_PER_PARTICLE, Fluid
+from continua.sph.forces import Force
 from continua.sph.neighbour_search import CellGrid, NeighbourLists, find_neighbours
 from continua.sph.particles import Particles
 from continua.sph.pressure import DFSPH, IISPH, PBF, PCISPH, PressureReport, PressureSolver
@@ -31,6 +32,7 @@ __all__ = [
     "Emitter",
     "Fluid",
     "FluidSystem",
+    "Force",
     "NeighbourLists",
     "Particles",
     "PressureReport",

@@ -15,6 +15,7 @@ from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import exact
 from continua.sph.boundary.methods import BOUNDARY_METHODS, BoundaryMethod
 from continua.sph.emitters import Drain, Emitter
+from continua.sph.forces import Force
 from continua.sph.pressure.dfsph import DFSPH
 from continua.sph.pressure.solver import PressureSolver
 from continua.sph.sampling import block_points, fill_points
@@ -32,7 +33,7 @@ class Fluid:
 
     Its initial particles are given by one of `block`, `mesh` and `points`, or come from emitters. All fluids of a world
     are one system of particles: they interact, and must agree in `particle_radius`, `solver`, `boundary`,
-    `max_dt`, `cfl`, `xsph`, `wall_friction` and `wall_drag`.
+    `max_dt`, `cfl`, `xsph`, `forces`, `wall_friction` and `wall_drag`.
 
     Args:
         block: Two opposite corners of a block to fill [m].
@@ -46,6 +47,7 @@ class Fluid:
         velocity: Initial velocity [m/s], one vector or one per particle.
         emitters: Where fluid enters.
         drains: Where fluid is removed.
+        forces: Further forces with the contract `continua.sph.Force`; they act on all fluids of the world.
         solver: Pressure solver: `DFSPH`, `IISPH`, `PCISPH` or `PBF`.
         boundary: Boundary handling method: "density_map", "volume_map" or "particles", or a `DensityMap`, a `VolumeMap`
             or `BoundaryParticles` with options.
@@ -72,6 +74,7 @@ class Fluid:
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         emitters: Sequence[Emitter] = (),
         drains: Sequence[Drain] = (),
+        forces: Sequence[Force] = (),
         solver: PressureSolver | None = None,
         boundary: str | BoundaryMethod = "particles",
         wall_friction: float = 0.0,
@@ -94,6 +97,7 @@ class Fluid:
         self.wall_drag = _non_negative(wall_drag, "wall_drag")
         if solver is not None and not hasattr(solver, "solve_divergence"):
             raise InputError(f"a fluid's solver must be a DFSPH, IISPH, PCISPH or PBF, not {solver!r}")
+        self.forces = _checked_forces(forces)
         self.solver = DFSPH() if solver is None else solver
         self.boundary = _boundary_method(boundary)
         self.emitters, self.drains = tuple(emitters), tuple(drains)
@@ -320,6 +324,16 @@ def _boundary_method(given: str | BoundaryMethod) -> BoundaryMethod:
     if not isinstance(given, BoundaryMethod):
         raise InputError(f"a fluid's boundary must be one of {', '.join(BOUNDARY_METHODS)}, not '{given}'")
     return given
+
+
+def _checked_forces(given: Sequence[Force]) -> tuple[Force, ...]:
+    for force in given:
+        for method in ("explicit_step", "implicit_step", "boundary_drag"):
+            if not callable(getattr(force, method, None)):
+                raise InputError(
+                    f"a fluid's forces must have the methods of continua.sph.Force, but {force!r} has no {method}"
+                )
+    return tuple(given)
 
 
 def _positive(value: float, name: str) -> float:

@@ -22,14 +22,8 @@ from continua.sph.boundary.model import BoundarySums
 from continua.sph.boundary.rigid import RigidBoundary, make_boundary_model
 from continua.sph.emitters import Emitter
 from continua.sph.fluid import Fluid
-from continua.sph.forces.surface_tension import add_surface_tension
-from continua.sph.forces.viscosity import (
-    explicit_viscosity,
-    needs_implicit,
-    solve_viscosity,
-    wall_viscosity,
-    xsph,
-)
+from continua.sph.forces import XSPH, Force, SurfaceTension, Viscosity
+from continua.sph.forces.viscosity import needs_implicit
 from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.particles import Particles
 from continua.sph.pressure.solver import PressureReport
@@ -57,7 +51,7 @@ class SubStep:
         dt: Its length [s].
         density: The density solve.
         divergence: The divergence solve.
-        viscosity_iterations: Iterations of implicit viscosity.
+        force_iterations: Iterations of implicit forces, such as viscosity.
         penetrations: Particles that were moved back to the surface of a boundary.
         deep_penetrations: Those of them that were far inside; the others are mostly thin films resting on a boundary.
     """
@@ -65,7 +59,7 @@ class SubStep:
     dt: float
     density: PressureReport
     divergence: PressureReport
-    viscosity_iterations: int = 0
+    force_iterations: int = 0
     penetrations: int = 0
     deep_penetrations: int = 0
 
@@ -80,6 +74,8 @@ class FluidSystem:
         surroundings: Gravity and time.
         boundaries: The boundaries: first the colliders, then bodies.
         particles: The particles, sorted.
+        forces: Forces other than pressure and gravity, in the order in which they act; made from the options of the
+            fluids at the start of every step.
         substeps: Reports of the sub-steps of the last step.
     """
 
@@ -88,6 +84,7 @@ class FluidSystem:
     surroundings: Surroundings
     boundaries: list[Boundary] = field(init=False)
     particles: Particles = field(init=False)
+    forces: list[Force] = field(init=False)
     substeps: list[SubStep] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -100,6 +97,7 @@ class FluidSystem:
                 "max_dt",
                 "cfl",
                 "xsph",
+                "forces",
                 "wall_friction",
                 "wall_drag",
             ):
@@ -123,6 +121,7 @@ class FluidSystem:
         )
         self.origin = self.radius * np.round(center / self.radius)
         self._scratch = BoundarySums()
+        self.forces = _make_forces(self.fluids)
         self._pack()
 
     def _first_emitter_center(self) -> NDArray[np.float64]:
@@ -233,6 +232,7 @@ class FluidSystem:
         started = clock.perf_counter()
         if any(fluid.changed for fluid in self.fluids):
             self._pack()
+        self.forces = _make_forces(self.fluids)
         self.substeps = []
         done = 0.0
         try:
@@ -291,12 +291,12 @@ class FluidSystem:
             if active:
                 pressures += p.xyzp[3::4]
             motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.velocity_changes, 1.0)
-        implicit = self._compute_forces()
+        self._explicit_forces()
         dt = self._substep_size(time, left)
         motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.accelerations, dt)
         prescribed = self._constrain_emitted(time)
-        viscosity_iterations = solve_viscosity(p, dt, prescribed).iterations if implicit else 0
-        viscous_coupling = (wall_viscosity(p, dt), p.velocities.copy()) if implicit and active else None
+        force_iterations = sum(force.implicit_step(p, dt, prescribed) for force in self.forces)
+        viscous_coupling = self._boundary_drag(dt) if active else None
         density = fluid.solver.solve_density(p, dt)
         if len(prescribed):
             p.velocity_changes.reshape(-1, 4)[prescribed] = 0.0
@@ -308,7 +308,7 @@ class FluidSystem:
         self._dt = dt
         depths = self._resolve_penetration(time + dt)
         deep_penetrations = int((depths > _DEEP_PENETRATION * self.diameter).sum())
-        return SubStep(dt, density, divergence, viscosity_iterations, len(depths), deep_penetrations)
+        return SubStep(dt, density, divergence, force_iterations, len(depths), deep_penetrations)
 
     @timed("neighbours and densities")
     def update_neighbours_and_density(self, time: float) -> None:
@@ -322,18 +322,19 @@ class FluidSystem:
         p.compute_density()
 
     @timed("fluid forces")
-    def _compute_forces(self) -> bool:
-        """Set the accelerations of all forces but pressure; return whether viscosity needs an implicit solve."""
-        p, first = self.particles, self.fluids[0]
-        implicit = any(needs_implicit(f.viscosity, f.density, self.diameter, f.max_dt) for f in self.fluids)
-        viscous = any(fluid.viscosity > 0.0 for fluid in self.fluids)
-        if first.xsph > 0.0:
-            xsph(p, first.xsph)
-        explicit_viscosity(p, self.surroundings.gravity, viscous and not implicit)
-        tension = np.array([fluid.surface_tension for fluid in self.fluids])
-        if tension.any():
-            add_surface_tension(p, tension)
-        return implicit
+    def _explicit_forces(self) -> None:
+        """Set the accelerations to gravity and the explicit forces."""
+        p = self.particles
+        for lane, value in enumerate((*self.surroundings.gravity, 0.0)):  # far faster than by rows of four
+            p.accelerations[lane::4] = value
+        for force in self.forces:
+            force.explicit_step(p)
+
+    def _boundary_drag(self, dt: float) -> tuple[NDArray, NDArray] | None:
+        """Return the momentum that implicit forces transfer to boundaries, and the velocities that belong to it."""
+        p = self.particles
+        drags = [drag for force in self.forces if (drag := force.boundary_drag(p, dt)) is not None]
+        return (sum(drags[1:], drags[0]), p.velocities.copy()) if drags else None
 
     def _substep_size(self, time: float, left: float) -> float:
         """Return the length of the sub-step [s]: by the CFL rule, at most `max_dt`, dividing what is left evenly."""
@@ -483,6 +484,21 @@ class FluidSystem:
     def nbytes(self) -> int:
         """Return the memory of particles and neighbour lists, without boundaries [bytes]."""
         return self.particles.nbytes()
+
+
+def _make_forces(fluids: Sequence[Fluid]) -> list[Force]:
+    """Return the forces that the options of the fluids ask for; viscosity acts on velocities that XSPH has smoothed."""
+    first = fluids[0]
+    forces: list[Force] = []
+    if first.xsph > 0.0:
+        forces.append(XSPH(first.xsph))
+    if any(fluid.viscosity > 0.0 for fluid in fluids):
+        forces.append(
+            Viscosity(any(needs_implicit(f.viscosity, f.density, f.diameter, f.max_dt) for f in fluids))
+        )
+    if any(fluid.surface_tension > 0.0 for fluid in fluids):
+        forces.append(SurfaceTension(np.array([fluid.surface_tension for fluid in fluids])))
+    return [*forces, *first.forces]
 
 
 def _rows_by_id(ids: NDArray[np.int32], which: NDArray[np.bool_] | None) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Viscosity: explicit for thin liquids, implicit for honey, and XSPH as artificial viscosity."""
+"""Viscosity: explicit for thin liquids, implicit for honey."""
 
 from __future__ import annotations
 
@@ -10,16 +10,10 @@ from numpy.typing import NDArray
 from continua.numerics import dot, total
 from continua.numerics.stages import timed
 from continua.sph.forces import viscosity_kernels as kernels
+from continua.sph.forces.force import Force
 from continua.sph.particles import Particles
 
-__all__ = [
-    "ViscosityReport",
-    "explicit_viscosity",
-    "needs_implicit",
-    "solve_viscosity",
-    "wall_viscosity",
-    "xsph",
-]
+__all__ = ["Viscosity", "ViscosityReport", "needs_implicit", "solve_viscosity"]
 
 _EPSILON = 0.01  # of the kernel radius squared, in the denominator of the viscous force
 _EXPLICIT_LIMIT = 0.1  # of nu dt / d^2, beyond which an explicit step overshoots
@@ -40,43 +34,46 @@ def needs_implicit(viscosity: float, density: float, diameter: float, dt: float)
     return viscosity / density * dt > _EXPLICIT_LIMIT * diameter**2
 
 
+class Viscosity(Force):
+    """Viscous forces of Monaghan (2005), with the viscosity of each particle from `particles.viscosity`.
+
+    Args:
+        implicit: Whether to solve for the velocities (Weiler and others 2018) instead of adding accelerations. The
+            fluid then sticks to boundaries.
+    """
+
+    def __init__(self, implicit: bool) -> None:
+        self.implicit = implicit
+
+    def explicit_step(self, particles: Particles) -> None:
+        """Add the viscous accelerations if the force is explicit."""
+        if self.implicit:
+            return
+        p = particles
+        kernels.add_viscous_accelerations.pick(p.parallel)(
+            p.xyzp,
+            p.velocities,
+            *p.neighbour_arrays,
+            p.viscosity,
+            p.inverse_density,
+            _epsilon(p),
+            p.accelerations,
+        )
+
+    def implicit_step(self, particles: Particles, dt: float, prescribed: NDArray[np.intp]) -> int:
+        """Solve for the velocities after `dt` [s] if the force is implicit."""
+        return solve_viscosity(particles, dt, prescribed).iterations if self.implicit else 0
+
+    def boundary_drag(self, particles: Particles, dt: float) -> NDArray[np.float32] | None:
+        """Return the momentum that an implicit step transfers to boundaries [kg], shape [n]."""
+        if not self.implicit:
+            return None
+        p = particles
+        return np.float32(4.0 * dt * p.volume / (0.5 * p.radius) ** 2) * p.viscosity
+
+
 def _epsilon(p: Particles) -> np.float32:
     return np.float32(_EPSILON * p.radius**2)
-
-
-def explicit_viscosity(p: Particles, gravity: NDArray[np.float64], viscous: bool) -> None:
-    """Set the accelerations to gravity, plus viscosity if `viscous`."""
-    if viscous:
-        kernels.viscous_accelerations.pick(p.parallel)(
-            p.xyzp, p.velocities, *p.neighbour_arrays, p.viscosity, p.inverse_density, _epsilon(p),
-            gravity.astype(np.float32),
-            p.accelerations,
-        )  # fmt: skip
-    else:
-        p.accelerations.reshape(-1, 4)[:, :3] = gravity
-
-
-def xsph(p: Particles, coefficient: float) -> None:
-    """Blend all velocities with those of their neighbours (XSPH, Schechter and Bridson 2012)."""
-    begin, end, neighbours, _ = p.neighbour_arrays
-    kernels.xsph.pick(p.parallel)(
-        p.xyzp,
-        p.velocities,
-        begin,
-        end,
-        neighbours,
-        p.density,
-        p.volume,
-        1.0 / p.radius,
-        coefficient,
-        p.velocity_changes,
-    )
-    p.velocities, p.velocity_changes = p.velocity_changes, p.velocities
-
-
-def wall_viscosity(p: Particles, dt: float) -> NDArray[np.float32]:
-    """Return the momentum that an implicit step transfers to boundaries per unit of density and speed [kg], [n]."""
-    return np.float32(4.0 * dt * p.volume / (0.5 * p.radius) ** 2) * p.viscosity
 
 
 @timed("viscosity")

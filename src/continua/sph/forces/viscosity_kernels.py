@@ -1,4 +1,4 @@
-"""Compiled passes of viscosity."""
+"""Compiled passes of viscosity and XSPH."""
 
 from __future__ import annotations
 
@@ -28,20 +28,16 @@ def viscous_force_at(i, xyzp, velocities, begin, end, neighbours, weights, visco
 
 
 @kernel_pair
-def viscous_accelerations(
-    xyzp, velocities, begin, end, neighbours, weights, viscosity, inverse_density, epsilon, gravity, accelerations
+def add_viscous_accelerations(
+    xyzp, velocities, begin, end, neighbours, weights, viscosity, inverse_density, epsilon, accelerations
 ):  # fmt: skip
-    """Write the sum of gravity and viscous accelerations [m/s2], shape [4 n]."""
+    """Add viscous accelerations [m/s2], shape [4 n]."""
     n = inverse_density.shape[0]
-    g = row4s(gravity[0], gravity[1], gravity[2], 0)
     for group in prange((n + GROUP - 1) // GROUP):
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
             force = viscous_force_at(i, xyzp, velocities, begin, end, neighbours, weights, viscosity, epsilon)
-            store4s(
-                accelerations,
-                4 * i,
-                g + force * row4s(inverse_density[i], inverse_density[i], inverse_density[i], 0),
-            )
+            factor = row4s(inverse_density[i], inverse_density[i], inverse_density[i], 0)
+            store4s(accelerations, 4 * i, load4s(accelerations, 4 * i) + force * factor)
 
 
 @kernel_pair
