@@ -15,9 +15,11 @@ from continua.numerics import get_threads, kernel, set_threads
 TOTAL = "import numpy as np; from continua.numerics import total; print(total(np.ones(5)))"
 
 
-def run(code: str, cache: Path, *, folder: Path | None = None) -> subprocess.CompletedProcess:
+def run(
+    code: str, cache: Path, *, folder: Path | None = None, **settings: str
+) -> subprocess.CompletedProcess:
     env = {key: value for key, value in os.environ.items() if key != "CONTINUA_QUIET"}
-    env["CONTINUA_CACHE"] = str(cache)
+    env |= {"CONTINUA_CACHE": str(cache), **settings}
     result = subprocess.run(
         [sys.executable, "-c", code], env=env, cwd=folder, capture_output=True, text=True, timeout=300
     )
@@ -73,6 +75,17 @@ def test_a_changed_helper_in_another_file_is_not_taken_from_the_cache(tmp_path):
     _write_room(room, 7)
     assert run(code, cache, folder=room).stdout == "70 0\n"
     assert len(list(cache.glob("kernels-room-*"))) == 2
+
+
+def test_kernels_of_another_processor_are_not_taken_from_the_cache(tmp_path):
+    room, cache = tmp_path / "room", tmp_path / "cache"
+    code = "from using import apply; print(apply(10), sum(apply.stats.cache_hits.values()))"
+    _write_room(room, 3)
+    assert run(code, cache, folder=room).stdout == "30 0\n"
+    for hits in (0, 1):
+        found = run(code, cache, folder=room, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")
+        assert found.stdout == f"30 {hits}\n"
+    assert run(code, cache, folder=room).stdout == "30 1\n"
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
