@@ -16,9 +16,11 @@ kernel_module = sys.modules["continua.numerics.kernel"]  # the package exports a
 TOTAL = "import numpy as np; from continua.numerics import total; print(total(np.ones(5)))"
 
 
-def run(code: str, cache: Path, *, folder: Path | None = None) -> subprocess.CompletedProcess:
+def run(
+    code: str, cache: Path, *, folder: Path | None = None, **settings: str
+) -> subprocess.CompletedProcess:
     env = {key: value for key, value in os.environ.items() if key != "CONTINUA_QUIET"}
-    env["CONTINUA_CACHE"] = str(cache)
+    env |= {"CONTINUA_CACHE": str(cache), **settings}
     result = subprocess.run(
         [sys.executable, "-c", code], env=env, cwd=folder, capture_output=True, text=True, timeout=300
     )
@@ -110,6 +112,17 @@ def test_the_cache_key_follows_imports_inside_the_package(monkeypatch, tmp_path)
     assert key() == first
     (package / "helper.py").write_text("A = 2\n")
     assert key() != first
+
+
+def test_kernels_of_another_processor_are_not_taken_from_the_cache(tmp_path):
+    room, cache = tmp_path / "room", tmp_path / "cache"
+    code = "from using import apply; print(apply(10), sum(apply.stats.cache_hits.values()))"
+    _write_room(room, 3)
+    assert run(code, cache, folder=room).stdout == "30 0\n"
+    for hits in (0, 1):
+        found = run(code, cache, folder=room, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")
+        assert found.stdout == f"30 {hits}\n"
+    assert run(code, cache, folder=room).stdout == "30 1\n"
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
