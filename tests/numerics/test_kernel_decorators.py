@@ -115,14 +115,14 @@ def test_the_cache_key_follows_imports_inside_the_package(monkeypatch, tmp_path)
 
 
 def test_kernels_of_another_processor_are_not_taken_from_the_cache(tmp_path):
-    room, cache = tmp_path / "room", tmp_path / "cache"
+    package, cache = tmp_path / "package", tmp_path / "cache"
     code = "from using import apply; print(apply(10), sum(apply.stats.cache_hits.values()))"
-    _write_room(room, 3)
-    assert run(code, cache, folder=room).stdout == "30 0\n"
+    _write_package(package, 3)
+    assert run(code, cache, folder=package).stdout == "30 0\n"
     for hits in (0, 1):
-        found = run(code, cache, folder=room, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")
+        found = run(code, cache, folder=package, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")
         assert found.stdout == f"30 {hits}\n"
-    assert run(code, cache, folder=room).stdout == "30 1\n"
+    assert run(code, cache, folder=package).stdout == "30 1\n"
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
