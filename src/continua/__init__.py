@@ -76,9 +76,9 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# Where each name comes from. A room is loaded when one of its names is first asked for, so that the command
+# Where each name comes from. A package is loaded when one of its names is first used, so that the command
 # line answers at once and a script loads no more than it uses.
-_ROOMS = {
+_LAZY_EXPORTS = {
     "continua.contact_solver": ("Contact",),
     "continua.grid_fluids": ("Inflow", "Liquid", "Polygon", "Smoke", "WindTunnel"),
     "continua.frames": ("BodyFrame", "ContactForces", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
@@ -129,7 +129,7 @@ _ROOMS = {
     "continua.voxels": ("Voxels", "read_voxels"),
     "continua.world": ("World",),
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_MODULE_OF = {name: module for module, names in _LAZY_EXPORTS.items() for name in names}
 
 __all__ = [
     "DFSPH",
@@ -217,7 +217,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the room that a public name comes from."""
+    """Load the package that a public name comes from."""
     from importlib import import_module
 
     if name == "__version__":
@@ -226,8 +226,8 @@ def __getattr__(name: str) -> Any:
         value: Any = version("continua")
     elif name in ("mesh", "sdf"):
         value = import_module(f"continua.{name}")
-    elif name in _ROOM_OF:
-        value = getattr(import_module(_ROOM_OF[name]), name)
+    elif name in _MODULE_OF:
+        value = getattr(import_module(_MODULE_OF[name]), name)
     else:
         raise AttributeError(f"module 'continua' has no attribute {name!r}")
     globals()[name] = value
