@@ -2,7 +2,7 @@
 
 import { type PackedArray, readArrays } from "./decode";
 import type { Handlers, Link } from "./connection";
-import { type Command, type FrameHeader, PROTOCOL, type Poses, type StateMessage, type TopologyHeader } from "./messages";
+import { type BodyInfo, type Command, type FrameHeader, PROTOCOL, type Poses, type StateMessage, type TopologyHeader } from "./messages";
 
 interface Box {
   low: number[];
@@ -96,6 +96,9 @@ interface Body {
 
 const DISPLACEMENT = { name: "displacement", group: "Motion", label: "Displacement", unit: "m", rangeMode: "zero" } as const;
 
+/** Whether the points of a body have a rest position. */
+const isDisplaced = ({ kind }: BodyInfo) => kind === "soft" || kind === "rigid";
+
 /** Plays the run that is embedded in the page. */
 export class Replay implements Link {
   private header: ReplayHeader | null = null;
@@ -164,7 +167,8 @@ export class Replay implements Link {
         : null,
       rest: arrays.get(`${number}/rest`) as Float32Array,
     }));
-    const fields = [...replay.fields.filter(({ name }) => name !== "displacement"), DISPLACEMENT];
+    const others = replay.fields.filter(({ name }) => name !== "displacement");
+    const fields = replay.bodies.some(isDisplaced) ? [...others, DISPLACEMENT] : others;
     this.handlers.status("open");
     this.handlers.text({
       type: "hello",
@@ -234,8 +238,7 @@ export class Replay implements Link {
       arrays.set(`${index}/positions`, positions);
       if (body.triangles) arrays.set(`${index}/triangles`, body.triangles[number]);
       if (this.field === "displacement") {
-        const deforms = replay.bodies[index].kind === "soft";
-        if (deforms) arrays.set(`${index}/displacement`, displacements(positions, body.rest));
+        if (isDisplaced(replay.bodies[index])) arrays.set(`${index}/displacement`, displacements(positions, body.rest));
       } else if (this.field !== null && body.values) {
         arrays.set(`${index}/${this.field}`, body.values.frame(number));
       }

@@ -264,9 +264,10 @@ export function applyFrame(
     if (volume) scene.volumes.set(number, volume);
     if (triangles) body.triangles = triangles;
     if (positions) body.positions = positions;
+    const another = body.field !== header.field;
     body.field = header.field;
-    if (header.field === null) body.scalars = null;
-    else if (scalars) body.scalars = scalars;
+    if (scalars) body.scalars = scalars;
+    else if (another) body.scalars = null; // it does not have this field and must not keep the colours of the last one
     const points = arrays.get(`${number}/iso/points`) as Float32Array | undefined;
     body.isosurfaces = points
       ? {
@@ -275,7 +276,7 @@ export function applyFrame(
           values: arrays.get(`${number}/iso/values`) as Float32Array,
         }
       : null;
-    if (positions || scalars || triangles || points || header.field === null) body.version++;
+    if (positions || scalars || triangles || points || another) body.version++;
   });
   scene.poses = header.poses;
   scene.streamlines = (arrays.get("streamlines") as Float32Array | undefined) ?? null;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { History } from "./history";
-import { type LiveScene, scalarExtent } from "./live";
+import type { FrameHeader } from "../net/messages";
+import { applyFrame, type LiveScene, scalarExtent } from "./live";
 import { WarningList } from "./warnings";
 import { AutoRange } from "./range";
 
@@ -18,6 +19,25 @@ describe("scalarExtent", () => {
     const [low, high] = scalarExtent(scene(new Float32Array([2, 2, 2])))!;
     expect([low, high]).toEqual([2, 2]);
     expect(scalarExtent(scene(null))).toBeNull();
+  });
+});
+
+describe("applyFrame", () => {
+  const [soft, rigid] = [1, 2].map(() => ({ scalars: null as Float32Array | null, version: 0 }));
+  const live = { bodies: [soft, rigid], arrows: new Map(), springs: new Map(), volumes: new Map() } as unknown as LiveScene;
+  const show = (field: string | null, arrays: Record<string, number[]>) =>
+    applyFrame(live, { field, poses: {} } as unknown as FrameHeader, new Map(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)])));
+
+  it("keeps values that did not change, and forgets those of another field", () => {
+    show("velocity", { "0/velocity": [1], "1/velocity": [2] });
+    show("velocity", {});
+    expect([soft.scalars?.[0], rigid.scalars?.[0]]).toEqual([1, 2]);
+    const before = rigid.version;
+    show("von_mises", { "0/von_mises": [3] }); // a rigid body has no stress
+    expect([soft.scalars?.[0], rigid.scalars]).toEqual([3, null]);
+    expect(rigid.version).toBeGreaterThan(before);
+    show(null, {});
+    expect([soft.scalars, rigid.scalars]).toEqual([null, null]);
   });
 });
 
