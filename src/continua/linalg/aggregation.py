@@ -25,6 +25,7 @@ _LEAST_STRENGTH = 4e-3  # couplings below do not put nodes together, |A_ij|^2 / 
 _FEW = 0.3  # more groups than this part of the nodes are too many
 _DAMPING = 4.0 / 3.0  # of the Jacobi step, over the largest eigenvalue
 _SAFETY = 1.1  # power steps find the largest eigenvalue from below
+_WARM_STEPS = 3  # power steps of later matrices: the eigenvector hardly changes from one to the next
 _FLAT = 1e-4  # directions with less than this part of a group's largest moment of inertia do not turn
 
 
@@ -52,6 +53,7 @@ class Aggregation:
         order: Order in which to visit its rows, neighbours soon after each other.
         turning: Whether groups turn; `update` then needs to know where they are.
         paired: Whether two rows each are a translation and a rotation.
+        group: The group of each node, if it is known from an earlier run.
     """
 
     def __init__(
@@ -62,15 +64,12 @@ class Aggregation:
         order: NDArray[np.int32],
         turning: bool,
         paired: bool,
+        group: NDArray[np.int64] | None = None,
     ) -> None:
         self.turning = turning
         self._width, self._columns = 2 if paired else 1, 2 if turning else 1
         self._finer, self._order = (indptr, indices), order
-        graph = compiled.coupling_strengths(indptr, indices, blocks, self._width)
-        group = compiled.strong_groups(*graph, _LEAST_STRENGTH)
-        if group.max() + 1 > _FEW * len(group):  # hardly anything couples strongly
-            group = compiled.strong_groups(*graph, 0.0)
-        self.group = _near_numbers(graph[0], graph[1], group)
+        self.group = self._make_groups(blocks) if group is None else group
         self.group_count = int(self.group.max()) + 1
         count = self.group_count * self._columns
         self._row_group = np.repeat(self.group, self._width)
@@ -92,9 +91,22 @@ class Aggregation:
         self._middle = np.zeros((len(self.m_indices), 12))
         self.blocks = blocks_of(len(self.indices))
         self.parallel = len(indices) >= PARALLEL_FROM
-        self._vector = np.random.default_rng(0).normal(size=(len(indptr) - 1, 3))
+        self.vector = np.random.default_rng(0).normal(size=(len(indptr) - 1, 3))
         self._steps = 15
         self.bodies: Bodies | None = None
+
+    def _make_groups(self, blocks: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the group of each node of the finer level."""
+        graph = compiled.coupling_strengths(*self._finer, blocks, self._width)
+        group = compiled.strong_groups(*graph, _LEAST_STRENGTH)
+        if group.max() + 1 > _FEW * len(group):  # hardly anything couples strongly
+            group = compiled.strong_groups(*graph, 0.0)
+        return _near_numbers(graph[0], graph[1], group)
+
+    def restore(self, vector: NDArray[np.float64]) -> None:
+        """Restore the iterate of the power method that estimates the largest eigenvalue, shape [n, 3]."""
+        self.vector[:] = vector
+        self._steps = _WARM_STEPS
 
     @property
     def row_count(self) -> int:
@@ -122,8 +134,8 @@ class Aggregation:
         modes = self._modes(bodies)
         if fixed is not None:
             _hold(modes, self._columns, fixed, projections)
-        largest = compiled.largest_eigenvalue(indptr, indices, blocks, inverse, self._vector, self._steps)
-        self._steps = 3  # it hardly changes from one matrix to the next
+        largest = compiled.largest_eigenvalue(indptr, indices, blocks, inverse, self.vector, self._steps)
+        self._steps = _WARM_STEPS
         factor = _DAMPING / (_SAFETY * largest) if largest > 0.0 else 0.0
         compiled.smooth_interpolation.pick(self.parallel)(
             indptr, indices, blocks, inverse, self._order, self._row_group, self._columns, modes, factor,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
@@ -35,6 +37,7 @@ class Hierarchy:
         sweeps: Sweeps, or steps of a polynomial, before and again after the correction of the coarser level.
         visits: How often a cycle visits each level for one visit of the level above it. More than once needs the
             levels below the finest in double precision, where materials are very different.
+        groups: Groups of the aggregation levels, if they are known from an earlier run.
     """
 
     def __init__(
@@ -46,7 +49,9 @@ class Hierarchy:
         smoother: str = "gauss-seidel",
         sweeps: int = 1,
         visits: int = 1,
+        groups: Sequence[NDArray[np.int64]] = (),
     ) -> None:
+        self._known_groups = list(groups)
         self.smoother, self.sweeps, self._often = smoother, sweeps, visits > 1
         p = matrix.pattern
         self.levels: list[Interpolated | Aggregation] = []
@@ -128,7 +133,10 @@ class Hierarchy:
         """Return a level of groups."""
         above = self.levels[-1] if self.levels else None
         paired = isinstance(above, Aggregation) and above.turning
-        level = Aggregation(indptr, indices, blocks, self._rows[-1][2], self._points is not None, paired)
+        known = self._known_groups.pop(0) if self._known_groups else None
+        level = Aggregation(
+            indptr, indices, blocks, self._rows[-1][2], self._points is not None, paired, known
+        )
         inverse = np.zeros((len(diagonal), 6))
         levels.take_diagonal.serial(blocks, diagonal, 0, np.zeros_like(inverse), inverse)
         level.update(blocks, inverse, self._bodies(len(self.levels), None))
@@ -144,6 +152,26 @@ class Hierarchy:
         if positions is None or self._anchors is None:
             return Bodies(self._points)
         return Bodies(positions[self._anchors])
+
+    @property
+    def aggregations(self) -> list[Aggregation]:
+        """The aggregation levels, the finest first."""
+        return [level for level in self.levels if isinstance(level, Aggregation)]
+
+    @property
+    def smoother_vectors(self) -> NDArray[np.float64]:
+        """Iterates of the power method of Jacobi and Chebyshev smoothers on all levels, shape [k, 3]."""
+        return np.concatenate([np.zeros((0, 3)), *self._vectors])
+
+    def restore_smoother_vectors(self, vectors: NDArray[np.float64]) -> None:
+        """Restore iterates from `smoother_vectors`."""
+        self._vectors.clear()
+        start = 0
+        for first, last in (
+            self.table[:-1, :2] if len(vectors) else ()
+        ):  # the coarsest level is solved exactly
+            self._vectors.append(np.array(vectors[start : start + last - first]))
+            start += last - first
 
     @property
     def interpolations(self) -> list[sparse.sparray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 from time import perf_counter
 
@@ -25,6 +26,7 @@ _SAME = 1e-8  # square of the sine of the angle below which two ways are one
 _CYCLES = {"auto": 1, "v": 1, "w": 2, "full": 1}  # visits of a level for each of the one above
 _SLOW = 0.42  # mean factor an iteration, from which on W-cycles pay
 _TRIED = 5  # iterations that tell
+_STATE_KEYS = ("group_sizes", "groups", "eigenvectors", "smoother_vectors")
 _PRECISIONS = {"single": np.float32, "double": np.float64}
 
 
@@ -93,14 +95,57 @@ class Multigrid:
         self.last: SolveReport | None = None
         self.hierarchy: Hierarchy | None = None
         self.factor: float | None = None
+        self._restored: Mapping[str, NDArray] = {}
         self._matrix: BlockMatrix | None = None
         self._products: NDArray[np.float64] | None = None  # with the matrix, of the ways of a solve
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Prepare for matrices with this pattern; levels are made when the first one comes."""
         self.hierarchy = None
+        self._restored = {}
         self._matrix = None
         self._others: list[PCG | Direct] = []
+
+    def state(self) -> dict[str, NDArray]:
+        """Return what the levels take from earlier matrices: groups of nodes, and eigenvectors of the power method.
+
+        Groups are made from the first matrix, so a run that goes on from a file cannot make them again.
+        """
+        if self.hierarchy is None:
+            return {key: array.copy() for key, array in self._restored.items()}
+        levels, smoother = self.hierarchy.aggregations, self.hierarchy.smoother_vectors
+        if not levels and not len(smoother):
+            return {}
+        return {
+            "group_sizes": np.array([len(level.group) for level in levels], np.int64),
+            "groups": np.concatenate([np.zeros(0, np.int64), *(level.group for level in levels)]),
+            "eigenvectors": np.concatenate([np.zeros((0, 3)), *(level.vector for level in levels)]),
+            "smoother_vectors": smoother,
+        }
+
+    def restore(self, state: Mapping[str, NDArray]) -> None:
+        """Restore a state from `state()`; without one, levels are made from the next matrix."""
+        self._restored = {key: np.array(state[key]) for key in _STATE_KEYS if key in state}
+        if self.hierarchy is not None and self._restored and self._has_groups(self._restored["groups"]):
+            self._restore_eigenvectors()
+        elif self._restored or (self.hierarchy is not None and self.state()):
+            self.hierarchy = None
+
+    def _has_groups(self, groups: NDArray) -> bool:
+        assert self.hierarchy is not None
+        own = [np.zeros(0, np.int64), *(level.group for level in self.hierarchy.aggregations)]
+        return np.array_equal(groups, np.concatenate(own))
+
+    def _restore_eigenvectors(self) -> None:
+        assert self.hierarchy is not None
+        start = 0
+        if not self._restored:
+            return
+        for level in self.hierarchy.aggregations:
+            level.restore(self._restored["eigenvectors"][start : start + len(level.vector)])
+            start += len(level.vector)
+        self.hierarchy.restore_smoother_vectors(self._restored["smoother_vectors"])
+        self._restored = {}
 
     def update(
         self,
@@ -114,8 +159,9 @@ class Multigrid:
         if self.hierarchy is None:
             self.hierarchy = Hierarchy(
                 matrix, p.geometry, self.coarsest, _PRECISIONS[self.precision], self.smoother, self.sweeps,
-                _CYCLES[self.kind],
+                _CYCLES[self.kind], self._known_groups(),
             )  # fmt: skip
+            self._restore_eigenvectors()
             self._inverse = np.zeros((n, 6))
             self._r, self._p, self._q, self._zero, self._given = (np.zeros((n, 3)) for _ in range(5))
             chunks = max(1, (n + kernels.CHUNK - 1) // kernels.CHUNK)
@@ -125,6 +171,11 @@ class Multigrid:
         self._held = (fixed, _NO_PROJECTIONS if projections is None else projections)
         self._definite = matrix.invert_diagonal(fixed, projections, self._inverse)
         self.hierarchy.update(matrix, *self._held, self._inverse)
+
+    def _known_groups(self) -> list[NDArray]:
+        if not self._restored:
+            return []
+        return np.split(self._restored["groups"], np.cumsum(self._restored["group_sizes"])[:-1])
 
     def solve(
         self,

@@ -413,7 +413,8 @@ class SoftBody(BoundaryConditions):
 
     def state(self) -> dict[str, NDArray[np.float64]]:
         """Return everything that a bitwise identical restart needs."""
-        return {key: array.copy() for key, array in self._state_arrays().items()}
+        arrays = {key: array.copy() for key, array in self._state_arrays().items()}
+        return arrays | self._stepper.solver_state()
 
     def restore(self, state: Mapping[str, NDArray]) -> None:
         """Restore a state from `state()`."""
@@ -428,6 +429,7 @@ class SoftBody(BoundaryConditions):
                 )
         for key, target in targets.items():
             target[:] = state.get(key, 0.0)
+        self._stepper.restore_solver_state(state)
         self._reactions = None
 
     def reset(self) -> None:
@@ -438,6 +440,7 @@ class SoftBody(BoundaryConditions):
             self._plastic_state.reset()
         self._stepper.restart(self._v)
         self._stepper.restore_solver_memory()
+        self._stepper.restore_solver_state({})
         self._reactions = None
         self._contact_force = np.zeros_like(self._x)
 

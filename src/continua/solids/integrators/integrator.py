@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BlockMatrix, LinearSolver, SolverChoice, SolveReport
+from continua.linalg import BlockMatrix, LinearSolver, Multigrid, SolverChoice, SolveReport
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import Pull
 from continua.solids.boundary_conditions.dirichlet import DirichletSet
@@ -123,6 +123,21 @@ class Stepper:
         """Reset the statistics of an automatic solver choice; by default clear them."""
         if isinstance(self.solver, SolverChoice) and solver_memory is not None:
             self.solver.memory[:] = solver_memory
+
+    def solver_state(self) -> dict[str, NDArray]:
+        """Return what multigrid levels of the solver take from earlier steps; part of a body's state."""
+        multigrid = self._multigrid()
+        return {} if multigrid is None else {f"multigrid_{k}": v for k, v in multigrid.state().items()}
+
+    def restore_solver_state(self, state: Mapping[str, NDArray]) -> None:
+        """Restore a state from `solver_state`."""
+        if (multigrid := self._multigrid()) is not None:
+            prefix = "multigrid_"
+            multigrid.restore({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
+
+    def _multigrid(self) -> Multigrid | None:
+        solver = self.solver.multigrid if isinstance(self.solver, SolverChoice) else self.solver
+        return solver if isinstance(solver, Multigrid) else None
 
     def material_changed(self) -> None:
         """Invalidate everything that depends on the material."""
