@@ -84,14 +84,14 @@ def test_replay_has_the_surface_of_each_frame(folder):
         place = header["arrays"][name]
         return np.frombuffer(body, np.uint8, int(np.prod(place["shape"])), place["offset"]).astype(int)
 
-    moves = header["moves"][0]
+    motion = header["motions"][0]
     places = array("0/positions").reshape(2, -1, 3)
     folded = places[0] + 256 * places[1]
     steps = np.where(folded % 2, -(folded + 1) // 2, folded // 2)
-    low, high = np.array(moves["positions"]["low"]), np.array(moves["positions"]["high"])
+    low, high = np.array(motion["positions"]["low"]), np.array(motion["positions"]["high"])
     codes = (array("0/faces").reshape(3, -1) * [[1], [256], [65536]]).sum(axis=0)
     for frame in frames:
-        count, corners = moves["counts"].pop(0), moves["faces"].pop(0)
+        count, corners = motion["counts"].pop(0), motion["faces"].pop(0)
         points = low + (high - low) / 65535 * (np.cumsum(steps[:count], axis=0) % 65536)
         found = points[_unfolded(codes[:corners])]
         wanted = frame["water"].positions[frame["water"].triangles]

@@ -16,8 +16,8 @@ CAMERA = Camera((0, 0, 9), (0, 0, 0))
 
 def _frame(points, forces, joints=None, index=0):
     ball = ct.mesh.surfaces.sphere(0.5, 2)
-    told = ContactForces(np.array(points, float), np.array(forces, float))
-    body = BodyFrame("ball", "rigid", ball.points, ball.points, {}, ball.triangles, {}, contacts=told)
+    contacts = ContactForces(np.array(points, float), np.array(forces, float))
+    body = BodyFrame("ball", "rigid", ball.points, ball.points, {}, ball.triangles, {}, contacts=contacts)
     lines = np.zeros((0, 2, 3)) if joints is None else np.array(joints, float)
     return Frame(index, index, 0.0, {"ball": body}, joints=lines)
 

@@ -22,13 +22,13 @@ def normals(points, triangles):
 
 def test_isosurface_of_a_linear_field_is_the_exact_plane():
     mesh = ct.mesh.box((1.0, 1.0, 1.0), (4, 3, 5))
-    way = np.array([1.0, 0.4, -0.3])
-    values = mesh.points @ way
+    direction = np.array([1.0, 0.4, -0.3])
+    values = mesh.points @ direction
     points, triangles = iso_surface(mesh.points, mesh.tets, values, 0.37)
-    assert points @ way == pytest.approx(np.full(len(points), 0.37), abs=1e-12)
-    facing = normals(points, triangles) @ way
+    assert points @ direction == pytest.approx(np.full(len(points), 0.37), abs=1e-12)
+    facing = normals(points, triangles) @ direction
     assert (facing >= -1e-15).all()  # normals point to higher values
-    # the plane cuts the unit cube: its area is the integral of |way| over the cut, checked by sampling the cube
+    # the plane cuts the unit cube: its area is the integral of |direction| over the cut, checked by sampling the cube
     middle = iso_surface(mesh.points, mesh.tets, mesh.points[:, 0], 0.55)
     assert area(*middle) == pytest.approx(1.0)
     assert len(iso_surface(mesh.points, mesh.tets, values, 9.0)[0]) == 0

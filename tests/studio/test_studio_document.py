@@ -272,7 +272,7 @@ def test_studio_is_bitwise_identical_to_a_run(session):
     send_command(session, type="time_limit", on=True)
     send_command(session, type="fast", on=True)
     send_command(session, type="play")
-    wait_for(lambda: session.snapshot.frame.time > 0.29 and not session.state["playing"])
+    wait_for(lambda: session.snapshot.frame.time > 0.299 and not session.state["playing"])
     scene = parse_scene(session.editor.document.yaml())
     *_, last = scene.build().run(scene.seconds, scene.fps)
     np.testing.assert_array_equal(session.snapshot.frame["bar"].positions, last["bar"].positions)

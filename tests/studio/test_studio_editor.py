@@ -349,7 +349,7 @@ def test_faces_are_loaded_and_view_options_change_the_picture(editor):
     load = data(page)["bodies"][0]["load_faces"][0]
     assert load["traction"] < 0
     built(page)
-    force = session.panel.live().forces["box/boundary/1"]
+    force = session.panel.boundary_forces().forces["box/boundary/1"]
     # 192 equal faces on a cube of side 1, and the load of one of those on the top points down
     np.testing.assert_allclose(force, [0, load["traction"] * 6 / 192, 0], rtol=1e-9, atol=1e-12)
     press(-40)  # without Ctrl the load is not part of the scene

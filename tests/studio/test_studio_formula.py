@@ -15,7 +15,7 @@ def test_formula_becomes_a_body_and_invalid_ones_are_reported_at_their_field(edi
     low, high = positions(page).min(axis=0), positions(page).max(axis=0)
     assert high[1] - low[1] == pytest.approx(1.0, abs=0.02)
 
-    page.get_by_role("group", name="Formulas to begin with").get_by_text("Torus").click()
+    page.get_by_role("group", name="Example formulas").get_by_text("Torus").click()
     page.wait_for_function("() => __continua.document().data.bodies[0].mesh.y === '0.15*sin(2*pi*u)'")
     built(page)
     low, high = positions(page).min(axis=0), positions(page).max(axis=0)
@@ -52,4 +52,4 @@ def test_formula_as_a_rigid_body_and_as_a_collider(editor):  # noqa: F811
     add(page, "Formula", "Collider")
     page.wait_for_function("() => __continua.document().data.colliders.length === 2")
     built(page)
-    assert page.evaluate("() => __continua.state().problem") is None
+    assert page.evaluate("() => __continua.state().buildError") is None

@@ -19,7 +19,7 @@ from continua.studio.server import create_app
 from continua.studio.server.guard import Policy
 
 HOST = "127.0.0.1:8787"
-TOKEN = "a-secret-of-nobody"
+TOKEN = "a-secret-for-tests"
 
 
 def client_for(policy=None):
@@ -148,7 +148,7 @@ def test_slow_page_skips_frames(client):
     with connect(client) as socket:
         first, second = next_frame(socket), next_frame(socket)
         assert second > first
-        time.sleep(1.0)  # two frames are on their way, and no more come before one is acknowledged
+        time.sleep(1.0)  # two frames are unacknowledged, and no more are sent before one is acknowledged
         socket.send_json({"type": "ack", "seq": second})
         third = next_frame(socket)
         assert third > second + 3

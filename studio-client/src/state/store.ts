@@ -58,7 +58,7 @@ export interface StudioState {
   /** Names of hidden objects. */
   hidden: Record<string, boolean>;
   scene: LiveScene | null;
-  /** The newest frame's header, at most ten times a second. */
+  /** The newest frame's header, at most ten times per second. */
   header: FrameHeader | null;
   /** The field that colours the bodies, or null for plain. */
   field: string | null;

@@ -212,7 +212,7 @@ export function setInterior(mode = useStudio.getState().interior, count = useStu
 useStudio.subscribe((now, before) => {
   if (now.interior !== "none" && now.range !== before.range) setInterior();
   if (now.link === before.link) return;
-  sentInterior = ""; // a new connection has to be told again
+  sentInterior = ""; // send it again to a new connection
   if (now.link === "open" && now.interior !== "none") setInterior();
 });
 

@@ -49,15 +49,15 @@ export function Lights({ extent, dark }: { extent: SceneExtent; dark: boolean })
 
   useEffect(() => {
     const generator = new PMREMGenerator(gl);
-    const room = studioScene(dark);
-    const target = generator.fromScene(room, 0.03);
+    const lightScene = studioScene(dark);
+    const target = generator.fromScene(lightScene, 0.03);
     scene.environment = target.texture;
     invalidate();
     return () => {
       scene.environment = null;
       target.dispose();
       generator.dispose();
-      disposeScene(room);
+      disposeScene(lightScene);
     };
   }, [gl, scene, dark, invalidate]);
 

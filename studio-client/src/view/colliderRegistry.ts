@@ -1,4 +1,4 @@
-// The obstacles on the screen, for the tools that pick and place them.
+// The drawn colliders, for picking and moving.
 
 import type { Object3D, Raycaster } from "three";
 
