@@ -20,10 +20,15 @@ LIMITS = {"exclusiveMinimum": "> {}", "minimum": "≥ {}", "exclusiveMaximum": "
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    tables = "\n\n".join(f"#### {law.__name__}\n\n{options_table(law.__name__)}" for law in LAWS.values())
-    entries = "\n\n".join(f"::: continua.{law.__name__}" for law in LAWS.values())
-    markdown = markdown.replace("<!-- laws: options -->", tables).replace("<!-- laws: api -->", entries)
-    return MARK.sub(lambda match: options_table(match[1]), markdown)
+    return MARK.sub(lambda match: options_table(match[1]), expand_laws(markdown))
+
+
+def expand_laws(markdown: str) -> str:
+    """Replace the marks of laws by a heading and an `options` mark, or an API entry, for each registered law."""
+    names = [law.__name__ for law in LAWS.values()]
+    options = "\n\n".join(f"#### {name}\n\n<!-- options: {name} -->" for name in names)
+    entries = "\n\n".join(f"::: continua.{name}" for name in names)
+    return markdown.replace("<!-- laws: options -->", options).replace("<!-- laws: api -->", entries)
 
 
 def options_table(name: str) -> str:

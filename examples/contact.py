@@ -13,14 +13,14 @@ world = ct.World(
 )
 
 for frame in world.run(seconds=2.0, fps=4):
-    print(f"t = {frame.time:4.2f} s   ball at {ball.center[1]:.4f} m")
+    print(f"t = {frame.time:4.2f} s   ball at {ball.center_of_mass[1]:.4f} m")
 
 reports = {report.body: report for report in world.step()}
 carried = (
     reports["cushion"].contact_force[1] + reports["ball"].contact_force[1]
 )  # what they do to each other cancels
 weight = 9.81 * (cushion.mass_total + ball.mass_total)
-sunk = 0.32 - ball.center[1]
+sunk = 0.32 - ball.center_of_mass[1]
 print(
     f"the floor carries {carried:.2f} N, the weight is {weight:.2f} N, and the ball has sunk in {sunk * 1e3:.1f} mm"
 )

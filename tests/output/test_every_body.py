@@ -320,7 +320,7 @@ def test_a_replay_has_every_body_and_values_of_those_that_have_stress(folder, me
     assert header["field"] == "von_mises"
     names = [body["name"] for body in header["bodies"]]
     assert set(names) == {*SOFT, *PLAIN}
-    for name, body, moves in zip(names, header["bodies"], header["moves"], strict=True):
+    for name, body, moves in zip(names, header["bodies"], header["motions"], strict=True):
         assert ("values" in moves) == (name in SOFT)
         assert len(moves["counts"]) == FRAMES
         every = pyvista.PolyData(np.concatenate([meshes[name, index].points for index in range(FRAMES)]))

@@ -17,7 +17,7 @@ def hook():
 
 
 def test_every_model_has_its_table_and_heading(hook):
-    page = (DOCS / "scenes.md").read_text(encoding="utf-8")
+    page = hook.expand_laws((DOCS / "scenes.md").read_text(encoding="utf-8"))
     named = set(hook.MARK.findall(page))
     assert named == {"Scene", *hook.SCHEMA["$defs"]}
     headings = {line.lstrip("# ").lower() for line in page.splitlines() if line.startswith("#")}

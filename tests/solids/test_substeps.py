@@ -32,7 +32,8 @@ def test_a_violent_step_is_done_in_parts_and_says_so():
     report = violent(body).step()[0]
     assert report.substeps in (2, 4, 8, 16, 32, 64)
     assert (
-        f"done in {report.substeps} parts, because Newton's iteration had not settled" in report.warnings[-1]
+        f"done in {report.substeps} parts, because Newton's iteration had not converged"
+        in report.warnings[-1]
     )
     assert (report.time, report.dt) == (0.0625, 0.0625)
 

@@ -2,7 +2,7 @@
 
 The equilibrium is a minimum of P(x) = E(x) - f.x, the elastic energy (with that of springs and contacts) less the work
 of the loads. Newton's direction d solves K d = f - f_int(x) with a positive semidefinite K, so it always leads
-downhill, and the line search of `newton` keeps it going down. Iterating with frozen rotations and no search runs away
+downhill, and a line search keeps it going down. Iterating with frozen rotations and no search runs away
 under a heavy load (Georgii 2007 steps around it with dynamics); this cannot.
 
 Where that finds nothing, the way there is cut into load steps. At the start x_0 the unbalanced force is

@@ -136,7 +136,7 @@ def test_mixed_conditions_equal_the_reduced_solve_and_reactions_undo_them():
     np.testing.assert_allclose((body.positions - rest).ravel(), u, atol=1e-8)
 
 
-@pytest.mark.parametrize(("order", "young"), [(1, 2e5), (2, 1e9)])
+@pytest.mark.parametrize(("order", "young"), [(1, 2e5), (2, 1e10)])
 def test_reactions_carry_the_weight_and_its_moment(order, young):
     """Quadratic elements with one rotation each exert a torque of second order in the strain: stiff ones none."""
     body = block(order, young=young)
@@ -249,7 +249,9 @@ def test_a_drive_against_a_lock_is_refused_when_it_shows():
     world.step()
     world.step()
     before = body.positions
-    with pytest.raises(InputError, match=r"node 0 of body 'block' is told to be at two places at t = 0.03 s"):
+    with pytest.raises(
+        InputError, match=r"node 0 of body 'block' has two contradicting positions at t = 0.03 s"
+    ):
         world.step()
     np.testing.assert_array_equal(body.positions, before)
 

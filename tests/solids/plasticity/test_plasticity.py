@@ -245,7 +245,7 @@ def test_hexahedra_and_plane_bodies_flow_as_well():
         (lambda: ct.Plasticity(limit=1.0), "limit"),
         (lambda: ct.Plasticity(goal=np.zeros((4, 3)), preserve_volume=True), "preserve_volume"),
         (lambda: element(goal=np.zeros((3, 3))), "shape"),
-        (lambda: element(goal=np.array([[0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, 0, 1]])), "inside out"),
+        (lambda: element(goal=np.array([[0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, 0, 1]])), "inverts 1 elements"),
         (lambda: squeezed(material=ct.Linear(), plasticity=ct.Plasticity()), "cannot be plastic"),
         (lambda: squeezed()[0].set_rest_to_current(), "elastic"),
     ],
