@@ -1,4 +1,4 @@
-"""Compiled functions of the mesh room: sorted faces and edges, colours, carried surfaces, better nodes."""
+"""Compiled functions of meshes: sorted faces and edges, colouring, embedded surfaces, smoothing of nodes."""
 
 from __future__ import annotations
 

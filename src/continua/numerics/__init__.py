@@ -1,4 +1,4 @@
-"""The ground floor: compiled small-matrix functions, parallel primitives, and the `@kernel` decorators."""
+"""Compiled small-matrix functions, parallel primitives, and the `@kernel` decorators, used by all packages."""
 
 from continua.numerics.kernel import (
     compile_stats,

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: rooms name their stages, and whoever wants to know measures them.
+"""Where the time of a step goes: packages name their stages, and a stopwatch measures them.
 
 A stage inside another one pauses it, so the times of all stages add up to the time of the whole.
 """
