@@ -42,7 +42,7 @@ def run(solver: PressureSolver, dt: float, across: int, seconds: float, patience
     tank = ct.Box((1.5 * side, side, 0.5 * side), (3 * side, 2 * side, side), inside=True)
     world = ct.World([water], colliders=[tank])
     found = Run(dt)
-    system = world.fluid_system
+    system = world.system(ct.Fluid)
     assert system is not None
     start = time.perf_counter()
     try:

@@ -33,7 +33,7 @@ def main(threads: int | None = None) -> Result:
             ((0, 0, 0), (1, 1, 1)), particle_radius=d / 2, solver=ct.DFSPH(density_error=5e-4), max_dt=0.1 * d
         )
         world = ct.World([water], colliders=[ct.Box((1, 1, 0.5), (2, 2, 1), inside=True)])
-        system = world.fluid_system
+        system = world.system(ct.Fluid)
         assert system is not None
         world.step(1e-6 * d)  # compiles
         start = time.perf_counter()

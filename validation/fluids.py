@@ -54,7 +54,7 @@ def falling_cube(across: int = 30, seconds: float = 0.4, speed: float = 20.0) ->
     while goes_on():
         world.step(0.01)
         densest = max(densest, float(cube.density_error.max()))
-        system = world.fluid_system
+        system = world.system(ct.Fluid)
         assert system is not None
         put_back += sum(s.penetrations for s in system.substeps)
         steps += len(system.substeps)
@@ -72,7 +72,7 @@ def falling_cube(across: int = 30, seconds: float = 0.4, speed: float = 20.0) ->
 
 def largest_divergence(world: ct.World) -> float:
     """Return the largest rate [1/s] at which a particle's density grows, after the divergence solve if there is one."""
-    system = world.fluid_system
+    system = world.system(ct.Fluid)
     assert system is not None
     system.update_neighbours_and_density(world.time)
     p = system.particles
@@ -147,7 +147,7 @@ def slosh(across: int = 39, seconds: float = 60.0) -> dict[str, float]:
     goes_on = Progress(world, seconds)
     while goes_on():
         world.step()
-        system = world.fluid_system
+        system = world.system(ct.Fluid)
         assert system is not None
         put_back += sum(s.penetrations for s in system.substeps)
         gaps = tank.distances_at(water.positions, world.time, 0.0)[0]

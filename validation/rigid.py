@@ -42,7 +42,7 @@ def chain() -> bool:
     worst = 0.0
     while world.time < 10.0:
         world.step(0.01)
-        worst = max(worst, world.rigid.joints.error)
+        worst = max(worst, world.system(ct.RigidBody).rigid.joints.error)
     print(f"  largest error of a joint in 10 s: {worst:.2e} m")
     return worst < 1e-6
 
@@ -114,7 +114,7 @@ def _falls(mesh: ct.SurfaceMesh, field: ct.sdf.DistanceField | None) -> bool:
     lowest = pair.positions.reshape(2, -1, 3)[:, :, 1].min()
     return bool(
         -0.01 < lowest < 0.05
-        and world.rigid.max_penetration < 0.02
+        and world.system(ct.RigidBody).rigid.max_penetration < 0.02
         and np.abs(pair.center_velocities).max() < 1.0
     )
 

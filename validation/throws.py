@@ -74,7 +74,7 @@ def throw(batch: int) -> Outcome:
     """Throw a batch of bodies, and return what happened."""
     bodies, shapes = things(np.random.default_rng(batch)), obstacles()
     world = ct.World(bodies, colliders=shapes, dt=DT, contact=ct.Contact(friction=0.3))
-    surfaces = world._contact_stepper.surface_contacts
+    surfaces = world.system(ct.SoftBody).stepper.surface_contacts
     thickness = surfaces.min_distance.max(axis=1)
     touched = through = parts = 0
     worst = 0.0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 __all__ = [
     "ContinuaError",
     "DivergedError",
@@ -9,6 +12,7 @@ __all__ = [
     "MissingExtraError",
     "OutputError",
     "StoppedError",
+    "warn_user",
 ]
 
 
@@ -71,3 +75,11 @@ class MissingExtraError(ContinuaError, ImportError):
 
 class StoppedError(ContinuaError):
     """Long work was ended because somebody asked for it; what was there before stays."""
+
+
+def warn_user(message: str) -> None:
+    """Warn of something that went on all the same; the warning names the line outside of Continua that led here."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "continua":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)

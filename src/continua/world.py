@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import ceil
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from continua import registry
 from continua.body import Body, name_bodies
 from continua.contact_solver import Contact
-from continua.coupling import ContactStepper, SphBodyCoupling, couple_grid_fluids
-from continua.errors import InputError
+from continua.errors import InputError, warn_user
 from continua.frames import Frame, Sink, StepReport, frozen
 from continua.geometry import Shape
-from continua.grid_fluids import GridFluid
 from continua.numerics.stages import Stopwatch
-from continua.rigid import RigidInstances, RigidSystem
-from continua.rigid.joints import Joint, Motor
-from continua.solids import FIELDS, SoftBody, StaticReport
-from continua.sph import Fluid, FluidSystem
 from continua.surroundings import Surroundings, Wind, as_vector
+from continua.system import Coupling, System, WorldContext
 from continua.values import isfinite
 
 __all__ = ["World"]
 
 _AT_ONCE = 1e-9  # times that differ by less [s] are the same
+_NO_LINES = np.zeros((0, 2, 3))
+Kind = TypeVar("Kind")
 Progress = Callable[["World", tuple[StepReport, ...]], None]
 
 
 class World:
     """Bodies, gravity, wind and fixed shapes, advanced together in time.
+
+    The world does not know the kinds of its bodies: each kind is advanced by a `System`, and systems are joined by a
+    `Coupling`; both come from `continua.registry`.
 
     Args:
         bodies: The bodies. One without a name takes the name of the variable that holds it where the world
@@ -60,16 +59,13 @@ class World:
         dt: float = 0.01,
         colliders: Sequence[Shape] = (),
         contact: Contact | None = None,
-        joints: Sequence[Joint | Motor] = (),
+        joints: Sequence[Any] = (),
         wind: Wind | None = None,
         settled: bool = False,
         fields: Sequence[str] = (),
         name: str = "world",
     ) -> None:
         self.bodies: tuple[Body, ...] = tuple(bodies)
-        self.soft_bodies = tuple(body for body in self.bodies if isinstance(body, SoftBody))
-        self.rigid_bodies = tuple(body for body in self.bodies if isinstance(body, RigidInstances))
-        self.grid_fluids = tuple(body for body in self.bodies if isinstance(body, GridFluid))
         self.joints = tuple(joints)
         self.name = name
         self.dt = _positive(dt, "dt")
@@ -78,7 +74,7 @@ class World:
         self._surroundings = Surroundings(as_vector(gravity, "gravity"), wind)
         self.fields = _known_fields(fields)
         self._drawn = tuple((shape, shape.description()) for shape in self.colliders)
-        self._flow_shapes: list[tuple[Shape, Mapping[str, object]]] = []
+        self._own_shapes: list[tuple[Shape, Mapping[str, object]]] = []
         self.contact = Contact() if contact is None else contact
         self.frame_index = 0
         self.reports: tuple[StepReport, ...] = ()
@@ -86,26 +82,12 @@ class World:
         name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
             body.prepare(self._surroundings)
-        self._rigid = self._make_rigid_system()
-        self._contact_stepper = self._make_contact_stepper()
-        fluids = tuple(body for body in self.bodies if isinstance(body, Fluid))
-        self.fluid_system = FluidSystem(fluids, self.colliders, self._surroundings) if fluids else None
-        solid = bool(self.soft_bodies or self.rigid_bodies)
-        self._sph_coupling = (
-            SphBodyCoupling(self.fluid_system, self.rigid_bodies, self.soft_bodies)
-            if self.fluid_system is not None and solid
-            else None
-        )
-        if self.grid_fluids:
-            couple_grid_fluids(self.grid_fluids, self.rigid_bodies, self.colliders, self._surroundings)
-        deaf = [
-            kind for kind, some in (("particle fluids", fluids), ("soft bodies", self.soft_bodies)) if some
-        ]
-        if self.grid_fluids and deaf:
-            warnings.warn(
-                f"fluids on grids flow around rigid bodies and colliders, but do not meet {' and '.join(deaf)} yet",
-                stacklevel=2,
-            )
+        context = WorldContext(self.bodies, self.colliders, self.contact, self.joints, self._surroundings)
+        self.systems: tuple[System, ...] = _make_systems(context)
+        self.couplings: tuple[Coupling, ...] = _make_couplings(self.systems, context)
+        self._parts: tuple[System | Coupling, ...] = (*self.systems, *self.couplings)
+        self._steppers = _steppers(self.systems, self.couplings)
+        self._exposed = _exposed(self._steppers, self.couplings)
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
         self._exchanges: list[Callable[[float], Any]] = []
@@ -113,55 +95,29 @@ class World:
         if settled:
             self._begin_settled()
 
-    def _make_contact_stepper(self) -> ContactStepper:
-        """Return the contact stepper of the bodies and colliders."""
-        shapes = (*self.colliders, *self._lent)
-        names = [body.name for body in self.bodies] + [shape.name for shape in shapes]
-        participants = [*self.bodies, *shapes]
-        soft = [(number, body) for number, body in enumerate(self.bodies) if isinstance(body, SoftBody)]
-        return ContactStepper(
-            soft, shapes, self.contact, names, participants, self._surroundings, self._rigid
-        )
-
-    def _make_rigid_system(self) -> RigidSystem | None:
-        """Return the system of rigid bodies, colliders and joints, or None if there are none."""
-        if not self.rigid_bodies and not self.joints:
-            return None
-        shapes = (*self.colliders, *self._lent)
-        names = [getattr(shape, "name", "") for shape in shapes]
-        return RigidSystem(self.rigid_bodies, shapes, self.contact, self._surroundings, self.joints, names)
-
     def lend(self, shape: Shape) -> Callable[[], None]:
         """Let soft and rigid bodies touch another shape until the function that is returned is called.
 
         It is a tool for hands, not a part of the world: fluids do not feel it, frames and states do not have it.
         """
-        self._lent += (shape,)
-        self._rebuild_contact()
+
+        def pass_on(shapes: tuple[Shape, ...]) -> None:
+            self._lent = shapes
+            self._follow_topology()
+            for system in self.systems:
+                system.set_temporary_colliders(shapes)
 
         def take_back() -> None:
             if any(other is shape for other in self._lent):
-                self._lent = tuple(other for other in self._lent if other is not shape)
-                self._rebuild_contact()
+                pass_on(tuple(other for other in self._lent if other is not shape))
 
+        pass_on((*self._lent, shape))
         return take_back
-
-    def _rebuild_contact(self) -> None:
-        """Rebuild the contact stepper for the current shapes; the state of the bodies is kept."""
-        state = self.state()
-        self._rigid = self._make_rigid_system()
-        self._contact_stepper = self._make_contact_stepper()
-        self.restore(state)
 
     @property
     def timers(self) -> Mapping[str, float]:
         """Where the time of the last step went: seconds by stage, such as "assembly" or "contact search"."""
         return MappingProxyType(self._stopwatch.seconds)
-
-    @property
-    def rigid(self) -> RigidSystem | None:
-        """The system of all rigid bodies with their contacts and joints, or None if there are none."""
-        return self._rigid
 
     @property
     def time(self) -> float:
@@ -192,12 +148,27 @@ class World:
         self._surroundings.wind = value
 
     def body(self, name: str) -> Any:
-        """Return the body called `name`: a `SoftBody` or another kind of body."""
+        """Return the body called `name`."""
         for body in self.bodies:
             if body.name == name:
                 return body
         names = ", ".join(body.name for body in self.bodies) or "none"
         raise InputError(f"the world has no body called '{name}' (it has: {names})")
+
+    def bodies_of(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """Return the bodies of a class, such as `SoftBody`, in the world's order."""
+        return tuple(body for body in self.bodies if isinstance(body, kind))
+
+    def system(self, kind: type) -> Any:
+        """Return the system that advances the bodies of a class: for `Fluid` a `FluidSystem`.
+
+        For `RigidBody` and `SoftBody` it is a `SolidSystem`, whose attribute `rigid` has the contacts and joints of
+        rigid bodies.
+        """
+        for system in self.systems:
+            if any(issubclass(kind, own) for own in system.kinds):
+                return system
+        raise InputError(f"the world has no system that advances bodies of the class {kind.__name__}")
 
     def at(self, time: float, event: Callable[[World], Any]) -> None:
         """Call `event(world)` before the first step that starts at `time` [s] or later.
@@ -241,88 +212,62 @@ class World:
 
     def _step(self, dt: float) -> tuple[StepReport, ...]:
         self._happen()
-        particle_fluids = () if self.fluid_system is None else tuple(self.fluid_system.fluids)
-        fluids: tuple[Body, ...] = (*particle_fluids, *self.grid_fluids)
-        before = [body.state() for body in fluids] if len(self.bodies) > 1 else []
-        contact_backup = self._contact_stepper.snapshot() if self._sph_coupling is not None else None
-        coupling_backup = self._sph_coupling.state() if self._sph_coupling is not None else {}
+        self._follow_topology()
+        before = [(part, part.snapshot()) for part in self._exposed]
+        reports: list[StepReport] = []
         try:
             for give in self._exchanges:
                 give(dt)
-            # solids last: they keep their own state if they fail
-            reports = [fluid.step(dt) for fluid in self.grid_fluids]
-            reports += self._fluids_and_solids(dt)
+            for coupling in self.couplings:
+                coupling.before_step(dt)
+            for stepper in self._steppers:
+                reports += stepper.step(dt)
+            for coupling in self.couplings:
+                coupling.after_step(dt)
         except Exception:
-            for body, state in zip(fluids, before, strict=False):
-                body.restore(state)
-            if self._sph_coupling is not None:
-                self._sph_coupling.restore(coupling_backup)
-                self._contact_stepper.restore(contact_backup)
+            for part, snapshot in before:
+                part.rollback(snapshot)
             raise
         finally:
-            for soft in self.soft_bodies:
-                soft.forget_added()
-            for rigid in self.rigid_bodies:
-                rigid.forget_added()
+            for system in self.systems:
+                system.finish_step()
         by_name = {report.body: report for report in reports}
         self.reports = tuple(by_name[body.name] for body in self.bodies)
         self._surroundings.time += dt
         self._surroundings.step += 1
         return self.reports
 
-    def _fluids_and_solids(self, dt: float) -> list[StepReport]:
-        """Advance all but grid fluids by `dt` [s]; each part keeps its own state if it fails."""
-        if self._sph_coupling is not None:
-            return self._step_with_sph_substeps(self._sph_coupling, dt)
-        reports = [] if self.fluid_system is None else self.fluid_system.step(dt)
-        return [*reports, *self._contact_stepper.step(dt).values()]
-
-    def _step_with_sph_substeps(self, coupling: SphBodyCoupling, dt: float) -> list[StepReport]:
-        """Advance fluids by `dt` [s], and after each of their sub-steps the bodies, by what these were pushed."""
-        start = self._surroundings.time
-        solid_reports: list[dict[int, StepReport]] = []
-        solids: tuple[SoftBody | RigidInstances, ...] = (*self.soft_bodies, *self.rigid_bodies)
-        loads: list[Any] = [body.added() for body in solids]
-
-        def after_substep(done: float, sub: float) -> None:
-            self._surroundings.time = start + done
-            try:
-                coupling.apply(sub)
-                solid_reports.append(self._contact_stepper.step(sub))
-            finally:
-                self._surroundings.time = start
-                for body, load in zip(solids, loads, strict=True):
-                    body.forget_added()
-                    if load is not None:
-                        body.add_force(*load)
-
-        assert self.fluid_system is not None
-        reports = self.fluid_system.step(dt, after_substep)
-        return [
-            *reports,
-            *(_together([part[number] for part in solid_reports], dt) for number in solid_reports[0]),
-        ]
+    def _follow_topology(self) -> None:
+        """Let systems and couplings follow bodies whose nodes and elements have changed."""
+        for body in self.bodies:
+            take = getattr(body, "take_topology_change", None)
+            while take is not None and (change := take()) is not None:
+                for part in self._parts:
+                    part.remap(body, change)
 
     def settle(
         self, rtol: float = 1e-6, max_newton: int = 200, *, steps: int | None = None
-    ) -> tuple[StaticReport, ...]:
+    ) -> tuple[Any, ...]:
         """Put every body at its static equilibrium, at rest; time does not move.
 
         Colliders and other soft bodies push without friction. Soft bodies that can touch rigid ones are refused; rigid
-        bodies that they cannot touch stay where they are. See `SoftBody.settle` for the arguments.
+        bodies that they cannot touch stay where they are. See `SoftBody.settle` for the arguments. Returns a
+        `StaticReport` for each soft body, in the world's order.
         """
         before = self.state()
         try:
-            return self._contact_stepper.settle(rtol, max_newton, steps)
+            found = [report for system in self.systems for report in system.settle(rtol, max_newton, steps)]
         except Exception:
             self.restore(before)
             raise
+        order = [body.name for body in self.bodies]
+        return tuple(sorted(found, key=lambda report: order.index(report.body)))
 
     def _begin_settled(self) -> None:
         """Settle where nobody gets the reports: what they say is warned of."""
-        for body, report in zip(self.soft_bodies, self.settle(), strict=True):
+        for report in self.settle():
             for text in report.warnings:
-                warnings.warn(f"body '{body.name}': {text}", stacklevel=3)
+                warn_user(f"body '{report.body}': {text}")
 
     def plan(self, seconds: float, fps: float = 60.0) -> tuple[int, int, float]:
         """Return (frames after the first, steps a frame, time step [s]) of a run.
@@ -381,16 +326,18 @@ class World:
             time=self.time,
             bodies={body.name: body.frame(self.fields) for body in self.bodies},
             reports=self.reports,
-            colliders=tuple(self._placed(shape, about) for shape, about in (*self._drawn, *self._in_flows())),
-            joints=np.zeros((0, 2, 3)) if self._rigid is None else frozen(self._rigid.joints.anchor_lines()),
+            colliders=tuple(
+                self._placed(shape, about) for shape, about in (*self._drawn, *self._obstacles())
+            ),
+            joints=frozen(np.concatenate([_NO_LINES, *(system.joint_lines() for system in self.systems)])),
         )
 
-    def _in_flows(self) -> list[tuple[Shape, Mapping[str, object]]]:
-        """Return the obstacles of fluids on grids with their descriptions."""
-        shapes = [shape for fluid in self.grid_fluids for shape in fluid.obstacles]
-        known = {id(shape): about for shape, about in self._flow_shapes}
-        self._flow_shapes = [(shape, known.get(id(shape)) or shape.description()) for shape in shapes]
-        return self._flow_shapes
+    def _obstacles(self) -> list[tuple[Shape, Mapping[str, object]]]:
+        """Return the shapes that systems have of their own, with their descriptions."""
+        shapes = [shape for system in self.systems for shape in system.obstacles()]
+        known = {id(shape): about for shape, about in self._own_shapes}
+        self._own_shapes = [(shape, known.get(id(shape)) or shape.description()) for shape in shapes]
+        return self._own_shapes
 
     def _placed(self, shape: Shape, about: Mapping[str, object]) -> Mapping[str, object]:
         """Return the description of a shape with its pose, if it moves."""
@@ -414,85 +361,124 @@ class World:
         self.frame_index = 0
         self.reports = ()
         self._due = 0
-        self._contact_stepper.clear_warm_start()
-        if self._sph_coupling is not None:
-            self._sph_coupling.clear()
-        for body in sorted(self.bodies, key=lambda body: isinstance(body, GridFluid)):
-            body.reset()  # fluids on grids last: they begin around the others
-        if self._rigid is not None:
-            self._rigid.reset()
+        for coupling in self.couplings:
+            coupling.reset()
+        for system in reversed(self.systems):
+            system.reset()  # those that are stepped first last: fluids begin around the other bodies
+        self._follow_topology()
         if self._settled:
             self._happen()  # what holds from time 0 on holds for the equilibrium too
             self._begin_settled()
 
     def state(self) -> dict[str, Any]:
         """Return everything that a bit-equal restart needs, as a flat mapping of arrays and numbers."""
+        self._follow_topology()
         state: dict[str, Any] = {
             "world/time": self.time,
             "world/step": self.step_index,
             "world/frame": self.frame_index,
+            "world/events": self._due,
         }
-        state |= {f"world/{key}": value for key, value in self._contact_stepper.state().items()}
-        if self._rigid is not None:
-            state |= {f"world/rigid/{key}": value for key, value in self._rigid.state().items()}
-        if self._sph_coupling is not None:
-            state |= {f"world/sph_coupling/{key}": value for key, value in self._sph_coupling.state().items()}
+        for part in self._parts:
+            state |= {f"{_prefix(part)}{key}": value for key, value in part.state().items()}
         for body in self.bodies:
             for key, value in body.state().items():
                 state[f"{body.name}/{key}"] = value
         return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over a state from `state()` of a world with the same bodies."""
+        """Take over a state from `state()` of a world with the same bodies.
+
+        Events that had happened then and did not happen here yet, happen first. Then the bodies are restored, which
+        takes back what these events did to their states, and systems and couplings last.
+        """
         for key in ("world/time", "world/step", "world/frame"):
             if key not in state:
                 raise InputError(f"the state lacks '{key}'")
-        for body in self.bodies:
-            prefix = f"{body.name}/"
-            body.restore(
-                {key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)}
-            )
-        self._surroundings.time = float(state["world/time"])
+        time = float(state["world/time"])
+        past = sum(moment < time - _AT_ONCE for moment, _ in self._events)
+        present = sum(moment <= time + _AT_ONCE for moment, _ in self._events)
+        due = min(max(int(state.get("world/events", past)), past), present)
+        self._surroundings.time = time
         self._surroundings.step = int(state["world/step"])
         self.frame_index = int(state["world/frame"])
-        self._contact_stepper.restore_state(
-            state.get("world/contact_keys", np.zeros(0)), state.get("world/contact_forces", np.zeros((0, 3)))
-        )
-        if self._rigid is not None:
-            start = "world/rigid/"
-            self._rigid.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
-        if self._sph_coupling is not None:
-            start = "world/sph_coupling/"
-            self._sph_coupling.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
-        self.reports = ()
-        past = sum(time < self.time - _AT_ONCE for time, _ in self._events)
-        for _, event in self._events[self._due : past]:
+        for _, event in self._events[self._due : due]:
             event(self)
-        self._due = past
+        self._due = due
+        for body in self.bodies:
+            body.restore(_below(f"{body.name}/", state))
+        self._follow_topology()
+        for part in self._parts:
+            part.restore(_below(_prefix(part), state))
+        self.reports = ()
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, {list(self.bodies)!r}, t = {self.time:g} s)"
 
 
-def _together(parts: Sequence[StepReport], dt: float) -> StepReport:
-    """Return the report of a body's step of `dt` [s] that was done in parts."""
-    return replace(
-        parts[-1],
-        dt=dt,
-        substeps=sum(part.substeps for part in parts),
-        newton=sum(part.newton for part in parts),
-        iterations=sum(part.iterations for part in parts),
-        residual=max(part.residual for part in parts),
-        converged=all(part.converged for part in parts),
-        seconds=sum(part.seconds for part in parts),
-        warnings=tuple(dict.fromkeys(text for part in parts for text in part.warnings)),
+def _make_systems(context: WorldContext) -> tuple[System, ...]:
+    """Return the systems of a world, in the order in which they are stepped."""
+    bodies: dict[type[System], list[Body]] = {}
+    for body in context.bodies:
+        bodies.setdefault(registry.system_class(body), []).append(body)
+    made = (kind.make(bodies.get(kind, ()), context) for kind in registry.system_classes())
+    return tuple(system for system in made if system is not None)
+
+
+def _make_couplings(systems: Sequence[System], context: WorldContext) -> tuple[Coupling, ...]:
+    """Return the couplings of the systems of a world."""
+    by_class = {type(system): system for system in systems}
+    made = (
+        coupling.make(by_class, context)
+        for coupling in registry.coupling_classes()
+        if all(kind in by_class for kind in coupling.joins)
     )
+    return tuple(coupling for coupling in made if coupling is not None)
+
+
+def _steppers(systems: Sequence[System], couplings: Sequence[Coupling]) -> tuple[System | Coupling, ...]:
+    """Return what is stepped in turn: systems, or the couplings that drive them, each at its first system's place."""
+    order: list[System | Coupling] = []
+    for system in systems:
+        drivers = [coupling for coupling in couplings if any(system is one for one in coupling.drives)]
+        if len(drivers) > 1:
+            names = " and ".join(type(coupling).__name__ for coupling in drivers)
+            raise InputError(f"{names} both step the {type(system).__name__}; a system can have one driver")
+        stepper: System | Coupling = drivers[0] if drivers else system
+        if not any(stepper is other for other in order):
+            order.append(stepper)
+    return tuple(order)
+
+
+def _exposed(
+    steppers: Sequence[System | Coupling], couplings: Sequence[Coupling]
+) -> tuple[System | Coupling, ...]:
+    """Return what must be rolled back if a step fails.
+
+    What is stepped last keeps its own state if it fails, unless couplings act before or after it.
+    """
+    hooks = (Coupling.before_step, Coupling.after_step)
+    if all((type(one).before_step, type(one).after_step) == hooks for one in couplings):
+        return tuple(steppers[:-1])
+    others = (one for one in couplings if not any(one is stepper for stepper in steppers))
+    return (*steppers, *others)
+
+
+def _prefix(part: System | Coupling) -> str:
+    """Return how the keys of a system or coupling in the world's state begin."""
+    return f"world/{type(part).__name__}/" if part.state_prefix is None else part.state_prefix
+
+
+def _below(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a state below a prefix, without it."""
+    return {key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)}
 
 
 def _known_fields(names: Sequence[str]) -> tuple[str, ...]:
+    known = dict.fromkeys(field for system in registry.system_classes() for field in system.fields)
     for name in names:
-        if name not in FIELDS:
-            raise InputError(f"there is no field '{name}'; choose from {', '.join(FIELDS)}")
+        if name not in known:
+            raise InputError(f"there is no field '{name}'; choose from {', '.join(known)}")
     return tuple(names)
 
 

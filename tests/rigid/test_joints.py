@@ -38,7 +38,7 @@ def _chain(count, heavy=None):
 def test_the_joints_of_a_chain_of_100_links_hold(heavy):
     world = _chain(100, heavy)
     worst = [0.0]
-    _run(world, 0.5, each=lambda: worst.append(world.rigid.joints.error))
+    _run(world, 0.5, each=lambda: worst.append(world.system(ct.RigidBody).rigid.joints.error))
     assert max(worst) < 1e-6
 
 
@@ -64,7 +64,7 @@ def test_a_hinge_lets_a_door_rotate_about_its_axis_only():
     turn = door.rotation
     assert turn[:, 1] == pytest.approx([0, 1, 0], abs=1e-8)
     assert np.arctan2(-turn[2, 0], turn[0, 0]) == pytest.approx(0.5, abs=1e-6)
-    assert world.rigid.joints.error < 1e-8
+    assert world.system(ct.RigidBody).rigid.joints.error < 1e-8
 
 
 def test_a_motor_applies_its_torque_up_to_its_speed():
@@ -133,7 +133,7 @@ def test_a_loop_of_hinges_is_stable(up):
     worst, energies = [0.0], []
 
     def look():
-        worst.append(world.rigid.joints.error)
+        worst.append(world.system(ct.RigidBody).rigid.joints.error)
         energies.append(sum(world.energy().values()))
 
     _run(world, 3.0, each=look)

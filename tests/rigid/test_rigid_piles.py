@@ -49,7 +49,7 @@ def test_a_pile_is_bitwise_identical_for_any_number_of_threads():
             world = _pile()
             for _ in range(35):
                 world.step(0.01)
-            assert len(world.rigid.contacts) > 50
+            assert len(world.system(ct.RigidBody).rigid.contacts) > 50
             results.append(_bits(world))
     finally:
         set_threads(before)

@@ -75,7 +75,7 @@ def test_other_solvers_agree_with_dfsph(solver):
         for _ in range(50):
             world.step()
             if method.name != "pcisph":  # its common gain is sometimes too large beside walls
-                assert all(sub.density.error <= 1e-4 for sub in world.fluid_system.substeps)
+                assert all(sub.density.error <= 1e-4 for sub in world.system(ct.Fluid).substeps)
         return water.positions
 
     ours, theirs = fall(ct.DFSPH()), fall(solver)
@@ -89,7 +89,7 @@ def test_implicit_viscosity_agrees_with_explicit_where_both_are_stable():
     water = ct.Fluid(points=points, particle_radius=0.025, viscosity=50.0, velocity=velocity)
     world = ct.World([water], gravity=(0, 0, 0))
     world.step(1e-6)
-    p = world.fluid_system.particles
+    p = world.system(ct.Fluid).particles
     p.sort()
     p.find_neighbours()
     p.compute_density()
@@ -110,7 +110,7 @@ def test_honey_is_slower_than_water():
         return fluid.positions[:, 1].max(), world
 
     honey, world = height(500.0)
-    assert world.fluid_system.substeps[-1].force_iterations > 0
+    assert world.system(ct.Fluid).substeps[-1].force_iterations > 0
     assert honey > height(0.001)[0] + 0.05
 
 
@@ -198,7 +198,7 @@ def falling(points, speed):
     penetrations, warnings = 0, set()
     for _ in range(30):
         warnings.update(world.step()[0].warnings)
-        penetrations += sum(step.penetrations for step in world.fluid_system.substeps)
+        penetrations += sum(step.penetrations for step in world.system(ct.Fluid).substeps)
     return fluid, penetrations, warnings
 
 

@@ -33,7 +33,7 @@ def stiff_world():
 
 def test_probe_force_equals_the_reaction_of_the_pin():
     world = stiff_world()
-    (beam,) = world.soft_bodies
+    (beam,) = world.bodies_of(ct.SoftBody)
     probe = Probe(world, 1, (0.95, 0.35, 0.1), 0.1, (0.0, 1.0, 0.0))
     probe.target = np.array([0.95, 0.2, 0.1])  # 0.1 m below where it touches
     for _ in range(150):
@@ -64,13 +64,13 @@ def test_temporary_collider_without_contact_does_not_change_the_world():
         if number == 9:
             back()
         two.step()
-    assert np.array_equal(one.soft_bodies[0].positions, two.soft_bodies[0].positions)
+    assert np.array_equal(one.bodies_of(ct.SoftBody)[0].positions, two.bodies_of(ct.SoftBody)[0].positions)
 
 
 def test_probe_starts_outside_of_bodies_and_has_a_speed_limit():
     world = stiff_world()
     probe = Probe(world, 1, (0.5, 0.1, 0.1), 0.1, (0.0, 0.0, 1.0))
-    nodes = world.soft_bodies[0].positions
+    nodes = world.bodies_of(ct.SoftBody)[0].positions
     assert np.linalg.norm(nodes - probe.position, axis=1).min() > 0.1
     start = probe.position
     probe.target = start + [10.0, 0.0, 0.0]
@@ -90,7 +90,7 @@ def session():
 def test_node_is_pinned_and_released_while_running(session):
     log = ListenerLog()
     session.add_listener(1, log.listener)
-    beam = session._world.soft_bodies[0]
+    beam = session._world.bodies_of(ct.SoftBody)[0]
     node = int(np.argmax(beam.rest_positions @ [1.0, 0.1, 0.1]))
     wait_for(lambda: session.snapshot.frame.step > 5)
     session.submit(1, PinNode(type="pin_node", body="beam", node=node))

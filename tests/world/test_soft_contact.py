@@ -15,7 +15,7 @@ def cube(name, at, cells=3, young=1e5, size=0.2):
 
 
 def crossings(world):
-    search = world._contact_stepper.surface_contacts
+    search = world.system(ct.SoftBody).stepper.surface_contacts
     return search.intersection_count([body._x for body in world.bodies], world.time)
 
 

@@ -1,7 +1,7 @@
-"""Bodies that touch: who may meet whom in a step, and the solution of their systems together."""
+"""Bodies that touch: the system of solids with contact, and the couplings of fluids with solids."""
 
-from continua.coupling.contact import ContactStepper
-from continua.coupling.fluid.grid_forces import couple_grid_fluids
-from continua.coupling.fluid.sph_boundary import SphBodyCoupling
+from continua.coupling.contact import ContactStepper, SolidSystem
+from continua.coupling.fluid.grid_coupling import GridFluidCoupling
+from continua.coupling.fluid.sph_coupling import SphCoupling
 
-__all__ = ["ContactStepper", "SphBodyCoupling", "couple_grid_fluids"]
+__all__ = ["ContactStepper", "GridFluidCoupling", "SolidSystem", "SphCoupling"]

@@ -69,6 +69,7 @@ class StaticReport:
         steps: Load steps; 1 if the loads were put on at once.
         contacts: Nodes that touch something in the end.
         warnings: Sentences on what did not go as planned, such as a tolerance that rounding does not allow.
+        body: Name of the body, if a world settled it.
     """
 
     converged: bool
@@ -78,6 +79,7 @@ class StaticReport:
     steps: int = 1
     contacts: int = 0
     warnings: tuple[str, ...] = ()
+    body: str = ""
 
 
 class StaticPotential:

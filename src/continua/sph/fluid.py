@@ -308,6 +308,15 @@ class Fluid:
         self._first_positions = np.concatenate([self._first_positions, points])
         return np.arange(first, first + len(points), dtype=np.int32)
 
+    @property
+    def particles_ever(self) -> int:
+        """Number of particles registered so far, those that were drained included."""
+        return len(self._first_positions)
+
+    def discard_particles(self, count: int) -> None:
+        """Forget all particles registered after the first `count`, in a step that failed."""
+        self._first_positions = self._first_positions[:count]
+
     def surface(self, **options: Any) -> SurfaceMesh:
         """Return the surface of the fluid as triangles (see `continua.sph.reconstruct_surface`)."""
         from continua.sph.surface_reconstruction import reconstruct_surface

@@ -6,6 +6,7 @@ import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, isfinite
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from continua.frames import StepReport
 from continua.geometry import Shape
 from continua.numerics import all_finite
 from continua.numerics.stages import timed
+from continua.registry import register_system
 from continua.sph import motion_kernels
 from continua.sph.boundary.checks import check_clearance, check_start
 from continua.sph.boundary.interface import Boundary, FluidState
@@ -28,6 +30,7 @@ from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.particles import Particles
 from continua.sph.pressure.solver import PressureReport
 from continua.surroundings import Surroundings
+from continua.system import System, WorldContext
 from continua.values import counted
 
 __all__ = ["FluidSystem", "SubStep"]
@@ -64,8 +67,9 @@ class SubStep:
     deep_penetrations: int = 0
 
 
-@dataclass
-class FluidSystem:
+@register_system
+@dataclass(eq=False)
+class FluidSystem(System):
     """The particles of all fluids, their boundaries, and the time stepping.
 
     Attributes:
@@ -86,6 +90,19 @@ class FluidSystem:
     particles: Particles = field(init=False)
     forces: list[Force] = field(init=False)
     substeps: list[SubStep] = field(default_factory=list)
+
+    kinds: ClassVar = (Fluid,)
+    order: ClassVar = 20
+
+    @classmethod
+    def make(cls, bodies: Sequence[Fluid], context: WorldContext) -> Self | None:
+        """Return the system of the fluids of a world, or None if it has none."""
+        return cls(tuple(bodies), context.colliders, context.surroundings) if bodies else None
+
+    @property
+    def bodies(self) -> tuple[Fluid, ...]:
+        """The fluids."""
+        return tuple(self.fluids)
 
     def __post_init__(self) -> None:
         first = self.fluids[0]
@@ -235,6 +252,7 @@ class FluidSystem:
         self.forces = _make_forces(self.fluids)
         self.substeps = []
         done = 0.0
+        known = [fluid.particles_ever for fluid in self.fluids]
         try:
             while done < dt * (1.0 - 1e-9):
                 sub = self._substep(self.surroundings.time + done, dt - done)
@@ -243,7 +261,8 @@ class FluidSystem:
                     after_substep(done, sub.dt)
                 done += sub.dt
         except Exception:
-            for fluid in self.fluids:
+            for fluid, count in zip(self.fluids, known, strict=True):
+                fluid.discard_particles(count)
                 fluid.changed = True
             raise
         self._unpack()

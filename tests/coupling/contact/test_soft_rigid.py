@@ -111,7 +111,7 @@ def test_a_free_slab_takes_up_the_friction_of_a_soft_cube():
     assert slab.velocity[0] == pytest.approx(0.25, abs=1e-4)
     assert (cube._node_mass @ cube.velocities / cube.mass_total)[0] == pytest.approx(0.25, abs=1e-4)
     assert abs(slab.velocity[1]) < 1e-6  # the slider holds it
-    assert world.rigid.joints.error < 1e-6
+    assert world.system(ct.RigidBody).rigid.joints.error < 1e-6
 
 
 @pytest.mark.parametrize("dt", [0.01, 0.02])
@@ -147,7 +147,7 @@ def test_a_hinged_flap_presses_a_soft_block():
     for _ in range(120):
         world.step()
     assert world.energy()["kinetic"] < 1e-9
-    assert world.rigid.joints.error < 1e-7
+    assert world.system(ct.RigidBody).rigid.joints.error < 1e-7
     weight = np.cross(flap.center_of_mass - [-0.4, 0.22, 0.1], [0, -9.81 * flap.mass, 0])[2]
     assert _moment(block, [-0.4, 0.22, 0.1]) + weight == pytest.approx(0.0, abs=1e-4 * abs(weight))
 
@@ -236,7 +236,7 @@ def test_distant_bodies_step_by_themselves():
     low, high = _block("low", cells=(2, 1, 2)), _block("high", cells=(2, 1, 2), move=(3, 2, 0))
     world = ct.World([low, high], colliders=[ct.Plane()])
     world.step()
-    groups = world._contact_stepper._group(0.01, np.zeros((0, 2), np.int64), everything=False)
+    groups = world.system(ct.SoftBody).stepper._group(0.01, np.zeros((0, 2), np.int64), everything=False)
     assert groups.label[0] != groups.label[1]
     assert groups.isolated.tolist() == [False, True]
 

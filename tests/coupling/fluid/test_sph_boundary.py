@@ -9,7 +9,7 @@ import continua as ct
 def momentum(world, water, ball):
     """Return linear and angular momentum, with that of the added mass, which the ball gets back in the next step."""
     m, v, x = water.particle_mass, water.velocities, water.positions
-    turn, kept = ball.rotation, world._sph_coupling.state()
+    turn, kept = ball.rotation, world.couplings[0].state()
     unit = np.concatenate([ball.velocity, turn @ (ball.geometry.inertia * (ball.angular_velocity @ turn))])
     own = ball.mass * unit + kept["ball/previous_added_mass"][0] * (unit - kept["ball/previous_velocity"][0])
     angular = np.cross(x, m * v).sum(axis=0) + np.cross(ball.center_of_mass, own[:3]) + own[3:]
@@ -132,7 +132,7 @@ def test_a_soft_block_and_the_water_exchange_momentum():
 
     def total():
         """Return the momentum, with that of the added mass, which the body gets back in the next step."""
-        kept = world._sph_coupling.state()
+        kept = world.couplings[0].state()
         deferred = kept["block/previous_added_mass"] @ (block.velocities - kept["block/previous_velocity"])
         return (
             water.particle_mass * water.velocities.sum(axis=0)
@@ -169,7 +169,7 @@ def test_a_light_soft_block_floats_calmly(friction):
     level = 0.2 + 0.25 * 0.2 * 0.1 * 0.2 / 0.16
     assert abs(np.mean(heights) - (level + 0.25 * 0.1)) < 0.02  # half a particle
     assert max(fastest) < 0.6
-    boundary = world.fluid_system.boundaries[-1]
+    boundary = world.system(ct.Fluid).boundaries[-1]
     assert boundary.signed_distances(water.positions, world.time).min() > -0.2 * water.diameter
 
 

@@ -60,7 +60,7 @@ def test_a_new_force_slows_a_particle_as_its_formula_says(force, factor):
     drop = single(force)
     world = ct.World([drop], gravity=(0, 0, 0))
     world.step(0.002)
-    steps = world.fluid_system.substeps
+    steps = world.system(ct.Fluid).substeps
     assert len(steps) == 1
     assert steps[0].force_iterations == isinstance(force, ImplicitDrag)
     np.testing.assert_allclose(drop.velocities[0], factor * np.array([1.0, 2.0, -3.0]), rtol=1e-6)

@@ -31,7 +31,7 @@ def test_momentum_is_conserved_without_boundaries(tension):
     linear, angular = momentum(water)
     scale = water.particle_mass * np.linalg.norm(velocity, axis=1).sum()
     world.step()
-    steps = len(world.fluid_system.substeps)
+    steps = len(world.system(ct.Fluid).substeps)
     now = momentum(water)
     # round-off of single precision
     assert np.abs(now[0] - linear).max() < 3e-7 * scale * steps
@@ -44,7 +44,7 @@ def test_errors_stay_below_tolerance_in_every_step():
     water.arrays["velocities"][:] = [1.0, -1.0, 0.3]  # thrown into a corner
     for _ in range(30):
         world.step()
-        for sub in world.fluid_system.substeps:
+        for sub in world.system(ct.Fluid).substeps:
             assert sub.density.error <= 1e-4
             assert sub.divergence.error <= 1e-3
 
@@ -116,7 +116,7 @@ def test_local_divergence_is_far_below_that_of_iisph():
         found = []
         while world.time < 0.3:
             world.step(0.02)
-            system = world.fluid_system
+            system = world.system(ct.Fluid)
             system.update_neighbours_and_density(world.time)
             p = system.particles
             if solver.solve_divergence(p, 0.004).iterations:
@@ -137,7 +137,7 @@ def test_warm_start_saves_iterations_at_rest():
         done = 0
         for _ in range(20):
             world.step()
-            done += sum(sub.density.iterations for sub in world.fluid_system.substeps)
+            done += sum(sub.density.iterations for sub in world.system(ct.Fluid).substeps)
         return done / 20
 
     assert (
@@ -202,7 +202,7 @@ def test_results_are_bitwise_identical_for_any_thread_count(monkeypatch):
         name = "PARALLEL_FROM" if module == "particles" else "_PARALLEL_FROM"
         monkeypatch.setattr(f"continua.sph.{module}.{name}", 0)
     one, two = run(1, 3), run(2, 3)
-    assert one.fluid_system.particles.parallel
+    assert one.system(ct.Fluid).particles.parallel
     for key, value in one.state().items():
         np.testing.assert_array_equal(value, two.state()[key], err_msg=key)
 
@@ -220,7 +220,7 @@ def test_restored_run_continues_bitwise_identically():
 def test_memory_is_below_600_bytes_per_particle():
     world, water = column(20, 20)
     world.step(0.005)
-    system, lists = world.fluid_system, world.fluid_system.particles.neighbour_lists
+    system, lists = world.system(ct.Fluid), world.system(ct.Fluid).particles.neighbour_lists
     entries = len(lists.neighbours) / water.node_count
     assert entries < 50  # 40 neighbours and a margin
     assert system.nbytes() / water.node_count + 8 * (40 - entries) < 600

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +150,15 @@ class SoftImpulseAccumulator:
         self.impulse, self.added_mass = np.zeros((n, 3)), np.zeros(n)
         self.previous_added_mass, self.previous_velocity = np.zeros(n), np.zeros((n, 3))
 
+    def continue_from(self, old: SoftImpulseAccumulator, change: Any) -> None:
+        """Take over added mass and velocities from before a change of topology."""
+        self.previous_velocity = change.interpolate(old.previous_velocity)
+        mass = change.interpolate(old.previous_added_mass)
+        total = float(mass.sum())
+        self.previous_added_mass = mass * (
+            float(old.previous_added_mass.sum()) / total if total > 0.0 else 0.0
+        )
+
     @property
     def name(self) -> str:
         """Name of the body."""
@@ -193,6 +203,7 @@ class SphBodyCoupling:
         self, system: FluidSystem, rigid: tuple[RigidInstances, ...], soft: tuple[SoftBody, ...]
     ) -> None:
         method = system.fluids[0].boundary
+        self._system = system
         self._rigid: list[tuple[RigidInstances, list[RigidImpulseAccumulator]]] = []
         self._soft = [SoftImpulseAccumulator(body) for body in soft]
         for body in rigid:
@@ -205,6 +216,22 @@ class SphBodyCoupling:
             self._rigid.append((body, copies))
         for one in self._soft:
             system.add_boundary(DeformableBoundary(one, one.body.triangles, system.radius, system.diameter))
+
+    def remap(self, body: SoftBody, change: Any) -> None:
+        """Rebuild the boundary of a soft body after a change of topology.
+
+        Velocities and added mass of the last step are interpolated, the latter with the same sum. A restored state
+        replaces both.
+        """
+        system = self._system
+        for index, old in enumerate(self._soft):
+            if old.body is body:
+                new = self._soft[index] = SoftImpulseAccumulator(body)
+                new.continue_from(old, change)
+                at = next(k for k, one in enumerate(system.boundaries) if getattr(one, "body", None) is old)
+                system.boundaries[at] = DeformableBoundary(
+                    new, body.triangles, system.radius, system.diameter
+                )
 
     def apply(self, dt: float) -> None:
         """Apply the accumulated impulses as forces over the bodies' next step of `dt` [s]."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from continua.scene import integrators as integrator_models
 from continua.scene import laws as law_models
 from continua.scene import matter as matter_models
 from continua.scene import surroundings as surrounding_models
-from continua.solids import INTEGRATORS
+from continua.solids import INTEGRATORS, SoftBody
 from continua.studio.controls.boundary_condition_view import BoundaryConditionView, boundary_conditions_of
 from continua.studio.controls.parameters import (
     Limits,
@@ -30,8 +31,8 @@ from continua.studio.controls.parameters import (
 from continua.surroundings import Wind
 
 if TYPE_CHECKING:
+    from continua.body import Body
     from continua.materials import Law
-    from continua.solids import SoftBody
     from continua.world import World
 
 __all__ = ["BoundaryForces", "ControlPanel"]
@@ -55,6 +56,35 @@ class ParameterGroup:
             "title": self.title,
             "note": self.note,
             "parameters": [parameter.describe() for parameter in self.parameters],
+        }
+
+
+@dataclass(frozen=True)
+class BodyPanel:
+    """The part of a control panel that belongs to a body.
+
+    Attributes:
+        body: The body.
+        summary: What it is, in a few words each.
+        materials: Parameters of the material, one group for each part of the body.
+        others: Further groups.
+        integration: Parameters of the time integration.
+    """
+
+    body: Body
+    summary: list[str]
+    materials: list[ParameterGroup]
+    others: list[ParameterGroup] = field(default_factory=list)
+    integration: ParameterGroup = field(default_factory=lambda: ParameterGroup("", []))
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything but the values, ready for JSON."""
+        return {
+            "name": self.body.name,
+            "summary": self.summary,
+            "materials": [group.describe() for group in self.materials],
+            "others": [group.describe() for group in self.others],
+            "integration": self.integration.describe(),
         }
 
 
@@ -87,10 +117,12 @@ class ControlPanel:
         self._world = world
         self._wind = world.wind or _DEFAULT_WIND
         self.boundary_conditions = [
-            condition for body in world.soft_bodies for condition in boundary_conditions_of(world, body)
+            condition
+            for body in world.bodies_of(SoftBody)
+            for condition in boundary_conditions_of(world, body)
         ]
         self.version = 0
-        self._meshes = {body.name: _mesh_summary(body) for body in world.soft_bodies}
+        self._meshes = {body.name: _mesh_summary(body) for body in world.bodies_of(SoftBody)}
         self._parameters: dict[str, Parameter] = {}
         self._initial: dict[str, Any] = {}
         self._build()
@@ -100,7 +132,7 @@ class ControlPanel:
         known = {id(condition.condition): condition for condition in self.boundary_conditions}
         taken = {condition.key for condition in self.boundary_conditions}
         found: list[BoundaryConditionView] = []
-        for body in self._world.soft_bodies:
+        for body in self._world.bodies_of(SoftBody):
             free = (key for n in range(100_000) if (key := f"{body.name}/boundary/{n}") not in taken)
             found += [
                 known.get(id(condition)) or BoundaryConditionView(self._world, body, condition, next(free))
@@ -128,19 +160,15 @@ class ControlPanel:
             "world": [group.describe() for group in self._world_groups],
             "bodies": [
                 {
-                    "name": body.name,
-                    "summary": self._summary(body),
-                    "materials": [group.describe() for group in materials],
-                    "others": [group.describe() for group in others],
-                    "integration": integration.describe(),
+                    **panel.describe(),
                     "boundaryConditions": [
                         self._describe_condition(condition)
                         for condition in self.boundary_conditions
-                        if condition.body is body
+                        if condition.body is panel.body
                     ],
-                    "mesh": self._meshes.get(body.name),
+                    "mesh": self._meshes.get(panel.body.name),
                 }
-                for body, materials, others, integration in self._bodies
+                for panel in self._bodies
             ],
             "initial": self._initial,
         }
@@ -148,7 +176,7 @@ class ControlPanel:
     def boundary_forces(self) -> BoundaryForces:
         """Return the current forces of the boundary conditions; call it between two steps."""
         found = BoundaryForces()
-        for body in self._world.soft_bodies:
+        for body in self._world.bodies_of(SoftBody):
             mine = [condition for condition in self.boundary_conditions if condition.body is body]
             reactions = (
                 body.reaction_forces()
@@ -170,20 +198,14 @@ class ControlPanel:
 
     def solvers(self) -> dict[str, str]:
         """Return a summary of the linear solver of each body, by the body's name."""
-        return {body.name: str(body.solver) for body in self._world.soft_bodies}
+        return {body.name: str(body.solver) for body in self._world.bodies_of(SoftBody)}
 
     def _build(self) -> None:
         self._world_groups = list(self._make_world_groups())
-        self._bodies: list[tuple[Any, list[ParameterGroup], list[ParameterGroup], ParameterGroup]] = [
-            (body, list(_material_groups(body)), list(_other_groups(body)), _integration(body))
-            for body in self._world.soft_bodies
-        ]
-        self._bodies += [
-            (body, [_rigid_group(body)], [], ParameterGroup("", [])) for body in self._world.rigid_bodies
-        ]
+        self._bodies = _body_panels(self._world.bodies)
         groups = [*self._world_groups]
-        for _, materials, others, integration in self._bodies:
-            groups += [*materials, *others, integration]
+        for panel in self._bodies:
+            groups += [*panel.materials, *panel.others, panel.integration]
         for group in groups:  # existing ones keep their sliders
             group.parameters[:] = [
                 self._parameters.get(parameter.key, parameter) for parameter in group.parameters
@@ -254,18 +276,6 @@ class ControlPanel:
         yield ParameterGroup("", [switch, *parameters])
 
     @staticmethod
-    def _summary(body: SoftBody | RigidInstances) -> list[str]:
-        if isinstance(body, RigidInstances):
-            copies = "Rigid body" if body.count == 1 else f"{body.count:,} rigid bodies"
-            return [copies, f"{body.mass_each:.4g} kg each" if body.count > 1 else f"{body.mass_each:.4g} kg"]
-        kind = _CELLS.get(body.mesh.NAME, body.mesh.NAME)
-        return [
-            title_of(law_models.MODELS, body.material),
-            f"{body.element_count:,} {kind} of order {body.order}",
-            f"{body.node_count:,} nodes",
-        ]
-
-    @staticmethod
     def _describe_condition(condition: BoundaryConditionView) -> dict[str, Any]:
         group = ParameterGroup(condition.title, condition.parameters, condition.note)
         return {
@@ -274,6 +284,47 @@ class ControlPanel:
             "direction": condition.direction,
             **group.describe(),
         }
+
+
+def _soft_panel(body: SoftBody) -> BodyPanel:
+    kind = _CELLS.get(body.mesh.NAME, body.mesh.NAME)
+    summary = [
+        title_of(law_models.MODELS, body.material),
+        f"{body.element_count:,} {kind} of order {body.order}",
+        f"{body.node_count:,} nodes",
+    ]
+    return BodyPanel(
+        body, summary, list(_material_groups(body)), list(_other_groups(body)), _integration(body)
+    )
+
+
+def _rigid_panel(body: RigidInstances) -> BodyPanel:
+    copies = "Rigid body" if body.count == 1 else f"{body.count:,} rigid bodies"
+    mass = f"{body.mass_each:.4g} kg each" if body.count > 1 else f"{body.mass_each:.4g} kg"
+    return BodyPanel(body, [copies, mass], [_rigid_group(body)])
+
+
+def _plain_panel(body: Body) -> BodyPanel:
+    """Return the panel of a body without parameters: what it is, and what it consists of."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(body).__name__).capitalize()
+    parts = [
+        f"{value:,} {key}" if isinstance(value, int) else str(value) for key, value in body.facts().items()
+    ]
+    return BodyPanel(body, [words, *parts], [ParameterGroup("Body", [])])
+
+
+_PANELS: dict[type, Callable[[Any], BodyPanel]] = {SoftBody: _soft_panel, RigidInstances: _rigid_panel}
+
+
+def _body_panels(bodies: Iterable[Body]) -> list[BodyPanel]:
+    """Return the panels of all bodies: kinds with parameters first."""
+    kinds = list(_PANELS)
+    found = []
+    for body in bodies:
+        rank = next((kinds.index(kind) for kind in type(body).__mro__ if kind in _PANELS), len(kinds))
+        make = _plain_panel if rank == len(kinds) else _PANELS[kinds[rank]]
+        found.append((rank, make(body)))
+    return [panel for _, panel in sorted(found, key=lambda item: item[0])]
 
 
 def _mesh_summary(body: SoftBody) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def polygon_points(command: AddObstacle) -> list[tuple[float, float]]:
 
 def plane_flow(world: World) -> GridFluid | None:
     """Return the first fluid on a 2D grid, or None."""
-    return next((fluid for fluid in world.grid_fluids if fluid.grid.dim == 2), None)
+    return next((fluid for fluid in world.bodies_of(GridFluid) if fluid.grid.dim == 2), None)
 
 
 def _check_inside(shape: Shape, flow: GridFluid) -> None:

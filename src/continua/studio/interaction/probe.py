@@ -60,7 +60,7 @@ class Probe:
     def force(self) -> NDArray[np.float64]:
         """Force on it [N]: minus the contact forces at the nodes of the soft faces that it touches."""
         total = np.zeros(3)
-        for body in self._world.soft_bodies:
+        for body in self._world.bodies_of(SoftBody):
             forces = body.contact_forces
             if not forces.any():
                 continue
@@ -115,11 +115,7 @@ def _retreat_from_bodies(
     world: World, position: NDArray, radius: float, retreat: NDArray
 ) -> NDArray[np.float64]:
     """Return the first position along `retreat` at which the ball is outside of all bodies."""
-    surfaces = [
-        np.asarray(body.positions)[np.unique(body.triangles)]
-        for body in world.bodies
-        if isinstance(body, SoftBody)
-    ]
+    surfaces = [np.asarray(body.positions)[np.unique(body.triangles)] for body in world.bodies_of(SoftBody)]
     surfaces += [frame.positions for frame in world.frame() if frame.kind == "rigid"]
     points = np.concatenate([np.zeros((0, 3)), *surfaces])
     length = float(np.linalg.norm(retreat))

@@ -376,8 +376,8 @@ class Session:
         self._settle_report = f"Settled with {newton} Newton iterations" + (
             f" in {steps} load steps." if steps > 1 else "."
         )
-        for body, report in zip(self._world.soft_bodies, reports, strict=True):
-            self._settle_report += "".join(f" Body '{body.name}': {text}." for text in report.warnings)
+        for report in reports:
+            self._settle_report += "".join(f" Body '{report.body}': {text}." for text in report.warnings)
         self._error = None
         self._clock.restart(self._world.time)
         self.publisher.dirty = True

@@ -1,0 +1,188 @@
+"""The system of solids: soft and rigid bodies of a world with contact and joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact_solver import ContactPairTable
+from continua.coupling.contact.stepper import ContactStepper
+from continua.frames import StepReport
+from continua.geometry import Shape
+from continua.registry import register_system
+from continua.rigid import RigidInstances, RigidSystem
+from continua.solids import FIELDS, SoftBody, StaticReport
+from continua.system import System, WorldContext
+
+__all__ = ["SolidSystem"]
+
+
+@register_system
+class SolidSystem(System):
+    """Steps soft and rigid bodies together.
+
+    A single soft body that can touch nothing is stepped by itself. In all other cases a `ContactStepper` finds the
+    groups of bodies that may touch in a step.
+
+    Attributes:
+        soft_bodies: The soft bodies.
+        rigid_bodies: The rigid bodies.
+        rigid: The system of all rigid bodies with their contacts and joints, or None if there are none.
+        stepper: Finds and solves contacts; None for a single soft body that can touch nothing.
+    """
+
+    kinds: ClassVar = (SoftBody, RigidInstances)
+    order: ClassVar = 30
+    fields: ClassVar = tuple(FIELDS)
+    state_prefix: ClassVar = "world/"
+
+    def __init__(self, bodies: Sequence[SoftBody | RigidInstances], context: WorldContext) -> None:
+        super().__init__(bodies, context)
+        self.soft_bodies = tuple(body for body in bodies if isinstance(body, SoftBody))
+        self.rigid_bodies = tuple(body for body in bodies if isinstance(body, RigidInstances))
+        self._temporary_colliders: tuple[Shape, ...] = ()
+        self.rigid: RigidSystem | None = None
+        self.stepper: ContactStepper | None = None
+        self._build()
+
+    @classmethod
+    def make(cls, bodies: Sequence[Any], context: WorldContext) -> Self | None:
+        """Return the system; joints without bodies are an error that it reports."""
+        return cls(bodies, context) if bodies or context.joints else None
+
+    def _build(self) -> None:
+        """Make what finds contacts, for the present surfaces and colliders."""
+        context = self.context
+        shapes = (*context.colliders, *self._temporary_colliders)
+        names = [body.name for body in context.bodies] + [shape.name for shape in shapes]
+        participants = [*context.bodies, *shapes]
+        if self.rigid_bodies or context.joints:
+            self.rigid = RigidSystem(
+                self.rigid_bodies,
+                shapes,
+                context.contact,
+                context.surroundings,
+                context.joints,
+                [shape.name for shape in shapes],
+            )
+        table = ContactPairTable.of(context.contact, names, participants)
+        soft = [(n, body) for n, body in enumerate(context.bodies) if isinstance(body, SoftBody)]
+        if self._is_lone(soft, table, len(context.bodies)):
+            self.stepper = None
+            return
+        self.stepper = ContactStepper(
+            soft, shapes, context.contact, names, participants, context.surroundings, self.rigid
+        )
+
+    def _is_lone(
+        self, soft: Sequence[tuple[int, SoftBody]], table: ContactPairTable, first_collider: int
+    ) -> bool:
+        """Return whether there is one soft body alone that can touch neither itself nor a collider."""
+        if self.rigid is not None or len(soft) != 1:
+            return False
+        number = soft[0][0]
+        return not table.collide[number, number] and not table.collide[number, first_collider:].any()
+
+    # --- one step -----------------------------------------------------------------------------------------
+
+    def step(self, dt: float) -> list[StepReport]:
+        """Advance all bodies by `dt` [s]; if a step fails, all are back in their state before it."""
+        if self.stepper is None:
+            return [body.step(dt) for body in self.soft_bodies]
+        return list(self.stepper.step(dt).values())
+
+    def finish_step(self) -> None:
+        """Forget the forces that acted in this step only."""
+        for body in self.bodies:
+            body.forget_added()
+
+    def external_forces(self) -> list[Any]:
+        """Return what `add_force` of the bodies has added for this step, for `set_external_forces`."""
+        return [body.added() for body in self.bodies]
+
+    def set_external_forces(self, forces: Sequence[Any]) -> None:
+        """Set the forces that act on the bodies in their next step."""
+        for body, force in zip(self.bodies, forces, strict=True):
+            body.forget_added()
+            if force is not None:
+                body.add_force(*force)
+
+    def settle(self, rtol: float, max_newton: int, steps: int | None) -> list[StaticReport]:
+        """Move every soft body to its static equilibrium; those that touch each other to a common one."""
+        reports = (
+            tuple(body.settle(rtol, max_newton, steps=steps) for body in self.soft_bodies)
+            if self.stepper is None
+            else self.stepper.settle(rtol, max_newton, steps)
+        )
+        return [
+            replace(report, body=body.name) for body, report in zip(self.soft_bodies, reports, strict=True)
+        ]
+
+    # --- state ------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Any:
+        """Return everything that a step changes."""
+        if self.stepper is not None:
+            return self.stepper.snapshot()
+        return [(body.state(), body._stepper.solver_memory()) for body in self.soft_bodies]
+
+    def rollback(self, snapshot: Any) -> None:
+        """Go back to a snapshot."""
+        if self.stepper is not None:
+            self.stepper.restore(snapshot)
+            return
+        for body, (state, memory) in zip(self.soft_bodies, snapshot, strict=True):
+            body.restore(state)
+            body._stepper.restore_solver_memory(memory)
+
+    def state(self) -> dict[str, Any]:
+        """Return the contacts of the last step and the forces of joints."""
+        state: dict[str, Any] = {} if self.stepper is None else dict(self.stepper.state())
+        if self.rigid is not None:
+            state |= {f"rigid/{key}": value for key, value in self.rigid.state().items()}
+        return state
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a state; without contacts in it, the next step starts without an estimate of their forces."""
+        if self.stepper is not None:
+            self.stepper.restore_state(state)
+        if self.rigid is not None:
+            start = "rigid/"
+            self.rigid.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
+
+    def reset(self) -> None:
+        """Put the bodies back to their start, without contacts."""
+        if self.stepper is not None:
+            self.stepper.clear_warm_start()
+        super().reset()
+        if self.rigid is not None:
+            self.rigid.reset()
+
+    def remap(self, body: Any, change: Any) -> None:
+        """Rebuild what knows the nodes of a soft body; contacts of other bodies keep their estimates."""
+        for number, own in enumerate(self.context.bodies):
+            if own is body and body in self.soft_bodies:
+                self._rebuild(changed=number)
+
+    def set_temporary_colliders(self, shapes: Sequence[Shape]) -> None:
+        """Let the bodies touch these shapes too, until the next call."""
+        self._temporary_colliders = tuple(shapes)
+        self._rebuild()
+
+    def _rebuild(self, changed: int | None = None) -> None:
+        """Make what finds contacts anew; `changed` is the number of a body whose contacts are forgotten."""
+        if self.stepper is not None and changed is not None:
+            self.stepper.forget_contacts(changed)
+        state = self.state()
+        self._build()
+        self.restore(state)
+
+    # --- for frames ---------------------------------------------------------------------------------------
+
+    def joint_lines(self) -> NDArray[np.float64]:
+        """Return a line from each joint to the centre of each of its bodies [m], shape [k, 2, 3]."""
+        return np.zeros((0, 2, 3)) if self.rigid is None else self.rigid.joints.anchor_lines()

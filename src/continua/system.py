@@ -1,0 +1,200 @@
+"""The contracts of the time loop: systems advance bodies, couplings join systems.
+
+A `System` takes all bodies of a world of one or several kinds and advances them together. A `Coupling` lets systems act
+on each other. A `World` knows neither the kinds of bodies nor the classes here that are derived for them: it finds
+them in `continua.registry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from continua.body import Body
+    from continua.contact_solver import Contact
+    from continua.frames import StepReport
+    from continua.geometry import Shape
+    from continua.surroundings import Surroundings
+
+__all__ = ["Coupling", "System", "WorldContext"]
+
+
+@dataclass(frozen=True, eq=False)
+class WorldContext:
+    """What the systems of a world have in common.
+
+    Attributes:
+        bodies: All bodies of the world, in its order; the index is the number of a body in contact pairs.
+        colliders: The shapes that bodies can touch.
+        contact: Contact options.
+        joints: What joins rigid bodies, from `continua.joints`.
+        surroundings: Gravity, wind and time.
+    """
+
+    bodies: tuple[Body, ...]
+    colliders: tuple[Shape, ...]
+    contact: Contact
+    joints: tuple[Any, ...]
+    surroundings: Surroundings
+
+
+class System:
+    """Advances the bodies of one or several kinds that must be solved together.
+
+    A derived class sets `kinds`, defines `step`, and is registered with `registry.register_system`. The other methods
+    have defaults for a system that keeps no data besides its bodies.
+
+    Args:
+        bodies: The bodies of the world that it takes.
+        context: What it shares with the other systems.
+
+    Attributes:
+        kinds: Classes of bodies that it takes, subclasses included.
+        order: Systems of lower order are stepped first. Those that push others (fluids: 10 and 20) come before those
+            that are pushed (solids: 30), so that a push acts in the same step.
+        fields: Names of the fields that frames of its bodies compute on request.
+        state_prefix: Start of its keys in the state of a world; None makes it from the name of the class.
+    """
+
+    kinds: ClassVar[tuple[type, ...]] = ()
+    order: ClassVar[int] = 0
+    fields: ClassVar[tuple[str, ...]] = ()
+    state_prefix: ClassVar[str | None] = None
+
+    def __init__(self, bodies: Sequence[Any], context: WorldContext) -> None:
+        self._bodies: tuple[Any, ...] = tuple(bodies)
+        self.context = context
+
+    @classmethod
+    def make(cls, bodies: Sequence[Any], context: WorldContext) -> Self | None:
+        """Return the system of these bodies, or None if the world does not need it."""
+        return cls(bodies, context) if bodies else None
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The bodies that it advances."""
+        return self._bodies
+
+    # --- one step -----------------------------------------------------------------------------------------
+
+    def step(self, dt: float) -> Sequence[StepReport]:
+        """Advance all bodies by `dt` [s] and return a report for each.
+
+        If it raises, all of its bodies are in the state before the step.
+        """
+        raise NotImplementedError
+
+    def finish_step(self) -> None:
+        """Clear what acts during one step of the world only; called after every step, also after one that failed."""
+
+    def settle(self, rtol: float, max_newton: int, steps: int | None) -> Sequence[Any]:
+        """Put the bodies that have one at their static equilibrium; return a report for each.
+
+        A report has the name of its `body` and `warnings`, as `solids.StaticReport` does. See `World.settle`.
+        """
+        return ()
+
+    # --- state ------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Any:
+        """Return everything that a step changes, for `rollback`."""
+        return [body.state() for body in self.bodies]
+
+    def rollback(self, snapshot: Any) -> None:
+        """Go back to a `snapshot`, after another system failed in the same step."""
+        for body, state in zip(self.bodies, snapshot, strict=True):
+            body.restore(state)
+
+    def state(self) -> dict[str, Any]:
+        """Return what a bitwise identical restart needs besides the states of the bodies: arrays and numbers."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a state from `state()`; the bodies are restored already."""
+
+    def reset(self) -> None:
+        """Put the bodies and the system back to their start."""
+        for body in self.bodies:
+            body.reset()
+
+    def remap(self, body: Body, change: Any) -> None:
+        """Follow a change of topology of any body of the world: its nodes and elements are others from now on."""
+
+    # --- what surrounds it --------------------------------------------------------------------------------
+
+    def set_temporary_colliders(self, shapes: Sequence[Shape]) -> None:
+        """Let the bodies touch these shapes too, until the next call."""
+
+    def obstacles(self) -> Iterable[Shape]:
+        """Return shapes of its own that frames show besides the colliders of the world."""
+        return ()
+
+    def joint_lines(self) -> NDArray[np.float64]:
+        """Return a line from each joint to the centre of each of its bodies [m], shape [k, 2, 3]."""
+        return np.zeros((0, 2, 3))
+
+
+class Coupling:
+    """Lets systems act on each other.
+
+    A derived class is registered with `registry.register_coupling`. It acts before and after the steps of the systems,
+    or it steps some of them itself: those of `drives`, in its own `step`, at the place of the first of them.
+
+    Attributes:
+        joins: The classes of the systems that must be in the world for the coupling to be made.
+        order: Couplings of lower order are made and called first.
+        state_prefix: Start of its keys in the state of a world; None makes it from the name of the class.
+        drives: The systems that it steps.
+    """
+
+    joins: ClassVar[tuple[type[System], ...]] = ()
+    order: ClassVar[int] = 0
+    state_prefix: ClassVar[str | None] = None
+    drives: tuple[System, ...] = ()
+
+    @classmethod
+    def make(cls, systems: Mapping[type[System], System], context: WorldContext) -> Self | None:
+        """Return the coupling of the systems of a world, by their classes, or None if there is nothing to join."""
+        raise NotImplementedError
+
+    def before_step(self, dt: float) -> None:
+        """Act before the systems are stepped by `dt` [s]."""
+
+    def step(self, dt: float) -> Sequence[StepReport]:
+        """Advance the systems of `drives` by `dt` [s]; return the reports of their bodies.
+
+        If it raises, they are in the state before the step, and so is the coupling.
+        """
+        raise NotImplementedError
+
+    def after_step(self, dt: float) -> None:
+        """Act after the systems were stepped by `dt` [s]."""
+
+    def snapshot(self) -> Any:
+        """Return everything that a step changes, for `rollback`: that of the systems it drives, and its own."""
+        return [system.snapshot() for system in self.drives], self.state()
+
+    def rollback(self, snapshot: Any) -> None:
+        """Go back to a `snapshot`."""
+        systems, own = snapshot
+        for system, state in zip(self.drives, systems, strict=True):
+            system.rollback(state)
+        self.restore(own)
+
+    def state(self) -> dict[str, Any]:
+        """Return what a bitwise identical restart needs: arrays and numbers."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a state from `state()`; bodies and systems are restored already."""
+
+    def reset(self) -> None:
+        """Clear what is kept between steps, before the bodies go back to their start."""
+
+    def remap(self, body: Body, change: Any) -> None:
+        """Follow a change of topology of a body, after the systems did."""
