@@ -105,58 +105,15 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
 
 
 def _describe_scene(scene: Scene) -> None:
-    from continua.grid_fluids.geometry.grid import BYTES_PER_CELL
-    from continua.mesh import TetMesh
-    from continua.scene.build import build_body
-    from continua.scene.build_soft import build_mesh
-    from continua.scene.fluids import Fluid
-    from continua.scene.grid_fluids import Smoke, WindTunnel
-    from continua.scene.liquids import Liquid
-    from continua.scene.rigid import RigidBody
-    from continua.solids.elements.bernstein_geometry import bernstein_node_count
-    from continua.sph import BYTES_PER_PARTICLE
+    from continua.registry import body_kind
 
     rows = []
     dofs, memory = 0, 0.0
     for number, body in enumerate(scene.bodies):
-        if isinstance(body, Fluid):
-            count = build_body(scene, number).node_count
-            dofs += 3 * count
-            memory += count * BYTES_PER_PARTICLE
-            law = f"fluid, {body.viscosity:g} Pa s, {body.density:g} kg/m³"
-            rows.append((body.name, f"{count:,} particles", "-", f"{3 * count:,}", law))
-            continue
-        if isinstance(body, Smoke | WindTunnel | Liquid):
-            count = math.prod(body.cells)
-            dofs += (len(body.cells) + 1) * count
-            memory += count * BYTES_PER_CELL
-            thick = "" if isinstance(body, Liquid) else f"{body.viscosity:g} Pa s, "
-            law = f"{body.type.replace('_', ' ')}, {thick}{body.density:g} kg/m³"
-            rows.append((body.name, f"{count:,} cells", "-", f"{(len(body.cells) + 1) * count:,}", law))
-            continue
-        if isinstance(body, RigidBody):
-            copies = math.prod(body.grid.counts) if body.grid is not None else max(1, len(body.places))
-            weight = f"{body.mass:g} kg" if body.mass is not None else f"{body.density or 1000.0:g} kg/m³"
-            dofs += 6 * copies
-            rows.append(
-                (body.name, f"{copies:,} rigid", "-", f"{6 * copies:,}", f"{body.shape.type}, {weight}")
-            )
-            continue
-        mesh = build_mesh(scene, number)
-        nodes = bernstein_node_count(mesh, body.order) if isinstance(mesh, TetMesh) else mesh.node_count
-        dofs += 3 * nodes
-        memory += _memory(nodes, mesh.element_count, body.order)
-        stuff = body.material
-        rows.append(
-            (
-                body.name,
-                f"{mesh.element_count:,}",
-                str(body.order),
-                f"{3 * nodes:,}",
-                f"{stuff.type}, E = {stuff.young:.3g} Pa, nu = {getattr(stuff, 'poisson', 0.0):g}, "
-                f"{stuff.density:g} kg/m³",
-            )
-        )
+        about = body_kind(body).summary_of(scene, number)
+        rows.append((body.name, about.elements, about.order, f"{about.unknowns:,}", about.material))
+        dofs += about.unknowns
+        memory += about.memory
     frames, steps_per_frame, dt = _plan(scene)
     print(f"{scene.name}: {scene.description}\n" if scene.description else scene.name)
     table(("body", "elements", "order", "unknowns", "material"), rows)
@@ -178,12 +135,6 @@ def _plan(scene: Scene) -> tuple[int, int, float]:
     from continua.world import World
 
     return World([], dt=scene.dt).plan(scene.seconds, scene.fps)
-
-
-def _memory(nodes: int, elements: int, order: int) -> float:
-    """Return roughly the bytes that a soft body takes, as measured on beams of 50 to 200,000 elements."""
-    per_node, per_element = {1: (2200.0, 350.0), 2: (2500.0, 2200.0), 3: (3600.0, 9000.0)}[order]
-    return per_node * nodes + per_element * elements
 
 
 def _describe_checkpoint(path: Path) -> None:

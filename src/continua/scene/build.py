@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from continua import solids
 from continua.errors import InputError
-from continua.grid_fluids import GridFluid
 from continua.numerics.progress import stage, tell
-from continua.rigid import RigidInstances
-from continua.scene import fluids, grid_fluids, liquids, matter
-from continua.scene.build_fluid import build_fluid
-from continua.scene.build_grid import build_grid_fluid
-from continua.scene.build_rigid import build_joints, build_rigid
-from continua.scene.build_soft import build_soft, placed
+from continua.registry import body_kind
+from continua.scene import matter
+from continua.scene.build_rigid import build_joints
 from continua.scene.build_surroundings import build_collider, build_contact, build_wind
 from continua.scene.models import Scene
 from continua.solids.element_materials import with_constants
-from continua.sph import Fluid
 from continua.world import World
 
 __all__ = ["build_body", "build_world"]
@@ -56,16 +52,9 @@ def build_world(scene: Scene) -> World:
     return world
 
 
-def build_body(scene: Scene, number: int) -> solids.SoftBody | RigidInstances | Fluid | GridFluid:
-    """Return body `number` of the scene."""
-    match scene.bodies[number]:
-        case matter.SoftBody():
-            return build_soft(scene, number)
-        case fluids.Fluid() as spec:
-            return build_fluid(scene, number, None if spec.mesh is None else placed(scene, number, spec))
-        case grid_fluids.Smoke() | grid_fluids.WindTunnel() | liquids.Liquid():
-            return build_grid_fluid(scene, number)
-    return build_rigid(scene, number)
+def build_body(scene: Scene, number: int) -> Any:
+    """Return body `number` of the scene, made as its kind is registered."""
+    return body_kind(scene.bodies[number]).make(scene, number)
 
 
 def _schedule(scene: Scene, world: World) -> None:

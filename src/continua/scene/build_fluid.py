@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from continua import sph
-from continua.mesh import VolumeMesh
+from continua.registry import BodySummary
 from continua.scene import fluids
+from continua.scene.build_mesh import placed
 from continua.scene.build_surroundings import or_never, rgb
 from continua.scene.models import Scene
 from continua.sph.boundary import BOUNDARY_METHODS
 
-__all__ = ["build_fluid"]
+__all__ = ["build_fluid", "describe_fluid"]
 
 _SOLVERS: dict[str, Any] = {"dfsph": sph.DFSPH, "iisph": sph.IISPH, "pcisph": sph.PCISPH, "pbf": sph.PBF}
 _SAME = (
@@ -20,10 +21,11 @@ _SAME = (
 )  # fmt: skip
 
 
-def build_fluid(scene: Scene, number: int, mesh: VolumeMesh | None) -> sph.Fluid:
-    """Return the fluid that is body `number` of the scene; `mesh` is its placed shape, if it has one."""
+def build_fluid(scene: Scene, number: int) -> sph.Fluid:
+    """Return the fluid that is body `number` of the scene."""
     spec = scene.bodies[number]
     assert isinstance(spec, fluids.Fluid)
+    mesh = None if spec.mesh is None else placed(scene, number, spec)
     with scene.at("bodies", number):
         return sph.Fluid(
             None if spec.block is None else (spec.block.min, spec.block.max),
@@ -38,6 +40,13 @@ def build_fluid(scene: Scene, number: int, mesh: VolumeMesh | None) -> sph.Fluid
             color=None if spec.color is None else rgb(spec.color),
             **{key: getattr(spec, key) for key in _SAME},
         )
+
+
+def describe_fluid(scene: Scene, number: int) -> BodySummary:
+    """Return what `continua info` tells of a fluid."""
+    spec, count = scene.bodies[number], build_fluid(scene, number).node_count
+    material = f"fluid, {spec.viscosity:g} Pa s, {spec.density:g} kg/m³"
+    return BodySummary(f"{count:,} particles", 3 * count, material, memory=count * sph.BYTES_PER_PARTICLE)
 
 
 def _boundary(spec: fluids.FluidBoundary) -> str | sph.DensityMap | sph.VolumeMap | sph.BoundaryParticles:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from continua.grid_fluids import GridFluid, Inflow, Liquid, Smoke, WindTunnel
+from continua.grid_fluids.geometry.grid import BYTES_PER_CELL
+from continua.registry import BodySummary
 from continua.scene import grid_fluids, liquids
 from continua.scene.build_surroundings import build_collider, or_never, rgb
 from continua.scene.models import Scene
 
-__all__ = ["build_grid_fluid"]
+__all__ = ["build_grid_fluid", "describe_grid_fluid"]
 
 _SAME = (
     "name",
@@ -57,6 +60,19 @@ def build_grid_fluid(scene: Scene, number: int) -> GridFluid:
         return Smoke(
             **same, inflow=inflow, sides=_sides(spec), **{name: getattr(spec, name) for name in _SMOKE}
         )
+
+
+def describe_grid_fluid(scene: Scene, number: int) -> BodySummary:
+    """Return what `continua info` tells of a grid fluid."""
+    spec = scene.bodies[number]
+    count = math.prod(spec.cells)
+    viscosity = "" if isinstance(spec, liquids.Liquid) else f"{spec.viscosity:g} Pa s, "
+    return BodySummary(
+        f"{count:,} cells",
+        (len(spec.cells) + 1) * count,
+        f"{spec.type.replace('_', ' ')}, {viscosity}{spec.density:g} kg/m³",
+        memory=count * BYTES_PER_CELL,
+    )
 
 
 def _sides(spec: grid_fluids.Smoke | liquids.Liquid) -> dict[str, Any]:

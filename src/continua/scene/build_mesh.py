@@ -18,7 +18,7 @@ from continua.numerics.progress import tell
 from continua.scene import rigid, shapes
 from continua.scene.models import Scene
 
-__all__ = ["build_shape", "build_surface", "turn_vector"]
+__all__ = ["build_shape", "build_surface", "placed", "turn_vector"]
 
 _NEAR = 20.0  # contacts need the field near the surface
 _SAY_AFTER = 2.0  # s
@@ -147,3 +147,18 @@ def _fitted(surface: meshes.SurfaceMesh, tolerance: float) -> sdf.DistanceField:
     except OSError:
         pass  # then the next run fits it again
     return field
+
+
+def placed(scene: Scene, number: int, spec: Any) -> meshes.VolumeMesh:
+    """Return the mesh of body `number`, moved, turned and scaled as its transform says."""
+    with scene.at("bodies", number, "mesh"):
+        mesh = build_shape(spec.mesh, scene)
+    if spec.transform is None:
+        return mesh
+    turn = spec.transform.rotate
+    with scene.at("bodies", number, "transform"):
+        return mesh.transformed(
+            translate=spec.transform.translate,
+            rotate=None if turn is None else turn_vector(turn),
+            scale=spec.transform.scale,
+        )

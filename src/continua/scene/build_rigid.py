@@ -12,13 +12,14 @@ from continua import rigid as bodies
 from continua.errors import InputError
 from continua.geometry import Box, Capsule, Cylinder, MeshShape, Sphere
 from continua.numerics.rotations import rotation_matrix
+from continua.registry import BodySummary
 from continua.rigid import joints
 from continua.scene import rigid
 from continua.scene.build_mesh import build_surface, turn_vector
 from continua.scene.build_surroundings import build_motion, rgb
 from continua.scene.models import Scene
 
-__all__ = ["build_joints", "build_rigid"]
+__all__ = ["build_joints", "build_rigid", "describe_rigid"]
 
 
 def build_rigid(scene: Scene, number: int) -> bodies.RigidInstances:
@@ -44,6 +45,14 @@ def build_rigid(scene: Scene, number: int) -> bodies.RigidInstances:
         if len(places) == 1 and not places.any() and turns is None:
             return bodies.RigidBody(shape, **options)
         return bodies.RigidInstances(shape, places, rotations=turns, **options)
+
+
+def describe_rigid(scene: Scene, number: int) -> BodySummary:
+    """Return what `continua info` tells of a rigid body."""
+    spec = scene.bodies[number]
+    count = math.prod(spec.grid.counts) if spec.grid is not None else max(1, len(spec.places))
+    weight = f"{spec.mass:g} kg" if spec.mass is not None else f"{spec.density or 1000.0:g} kg/m³"
+    return BodySummary(f"{count:,} rigid", 6 * count, f"{spec.shape.type}, {weight}")
 
 
 def _solid(spec: rigid.RigidBody, scene: Scene) -> Any:

@@ -12,15 +12,20 @@ import continua.mesh as meshes
 from continua import materials, solids
 from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
+from continua.registry import BodySummary
 from continua.scene import loads, matter, motions
-from continua.scene.build_mesh import build_shape, turn_vector
+from continua.scene.build_mesh import placed, turn_vector
 from continua.scene.build_selection import select_nodes, select_parts
 from continua.scene.build_surroundings import build_motion, or_never, rgb
 from continua.scene.models import Scene
 from continua.solids.element_materials import with_constants
+from continua.solids.elements.bernstein_geometry import bernstein_node_count
 from continua.voxels import Voxels, read_voxels
 
-__all__ = ["build_mesh", "build_soft", "placed"]
+__all__ = ["build_mesh", "build_soft", "describe_soft"]
+
+_MEMORY = {1: (2200.0, 350.0), 2: (2500.0, 2200.0), 3: (3600.0, 9000.0)}
+"""Bytes per node and per element by order, as measured on beams of 50 to 200,000 elements."""
 
 
 def _soft_spec(scene: Scene, number: int) -> matter.SoftBody:
@@ -32,21 +37,6 @@ def _soft_spec(scene: Scene, number: int) -> matter.SoftBody:
 def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
     """Return the placed mesh of the soft body `number` of the scene."""
     return placed(scene, number, _soft_spec(scene, number))
-
-
-def placed(scene: Scene, number: int, spec: Any) -> meshes.VolumeMesh:
-    """Return the mesh of body `number`, moved, turned and scaled as its transform says."""
-    with scene.at("bodies", number, "mesh"):
-        mesh = build_shape(spec.mesh, scene)
-    if spec.transform is None:
-        return mesh
-    turn = spec.transform.rotate
-    with scene.at("bodies", number, "transform"):
-        return mesh.transformed(
-            translate=spec.transform.translate,
-            rotate=None if turn is None else turn_vector(turn),
-            scale=spec.transform.scale,
-        )
 
 
 def _law(spec: Any) -> materials.Law:
@@ -105,6 +95,21 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
     return body
+
+
+def describe_soft(scene: Scene, number: int) -> BodySummary:
+    """Return what `continua info` tells of a soft body."""
+    spec, mesh = _soft_spec(scene, number), build_mesh(scene, number)
+    nodes = bernstein_node_count(mesh, spec.order) if isinstance(mesh, meshes.TetMesh) else mesh.node_count
+    per_node, per_element = _MEMORY[spec.order]
+    law: Any = spec.material
+    return BodySummary(
+        f"{mesh.element_count:,}",
+        3 * nodes,
+        f"{law.type}, E = {law.young:.3g} Pa, nu = {getattr(law, 'poisson', 0.0):g}, {law.density:g} kg/m³",
+        str(spec.order),
+        per_node * nodes + per_element * mesh.element_count,
+    )
 
 
 def _voxels(scene: Scene, number: int, mesh: meshes.VolumeMesh) -> Voxels | None:

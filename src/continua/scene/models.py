@@ -9,17 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, PrivateAttr, Tag, ValidationError, model_validator
+from pydantic import AfterValidator, PrivateAttr, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from continua.scene.fluids import Fluid
-from continua.scene.grid_fluids import Smoke, WindTunnel
-from continua.scene.liquids import Liquid
-from continua.scene.matter import SoftBody
+from continua.registry import load_plugins, on_new_body_kind
+from continua.scene.bodies import Body
 from continua.scene.problems import Place, Source, scene_error
-from continua.scene.rigid import Joint, RigidBody
+from continua.scene.rigid import Joint
 from continua.scene.surroundings import Change, Collider, Contact, Wind
-from continua.scene.types import Count, Flag, Model, Name, Number, PictureSize, Text, Vector, by_type, option
+from continua.scene.types import Count, Flag, Model, Name, Number, PictureSize, Text, Vector, option
 from continua.scene.types import Path as PathText
 
 if TYPE_CHECKING:
@@ -28,16 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Camera", "Output", "Picture", "Scene"]
 
 MAX_STEPS = 10_000_000
-
-Body = Annotated[
-    Annotated[SoftBody, Tag("soft")]
-    | Annotated[RigidBody, Tag("rigid")]
-    | Annotated[Fluid, Tag("fluid")]
-    | Annotated[Smoke, Tag("smoke")]
-    | Annotated[Liquid, Tag("liquid")]
-    | Annotated[WindTunnel, Tag("wind_tunnel")],
-    by_type("soft", "rigid", "fluid", "smoke", "liquid", "wind_tunnel"),
-]
 
 
 def _stays_inside(value: str) -> str:
@@ -182,6 +170,7 @@ class Scene(Model):
     @classmethod
     def from_data(cls, data: dict[str, Any], source: Source | None = None) -> Self:
         """Make a scene from plain data; what is wrong is said with file, line and key."""
+        load_plugins()
         source = source or Source()
         try:
             scene = cls.model_validate(data)
@@ -189,6 +178,12 @@ class Scene(Model):
             raise scene_error(error, data, source) from None
         scene._source = source
         return scene
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
+        """Return the JSON schema of scene files, with all registered kinds of bodies."""
+        load_plugins()
+        return super().model_json_schema(*args, **options)
 
     def with_options(self, **changes: Any) -> Self:
         """Return a copy with other top-level options, checked like the rest.
@@ -249,6 +244,9 @@ class Scene(Model):
             if self.file(path).is_file():
                 digest.update(self.file(path).read_bytes())
         return digest.hexdigest()
+
+
+on_new_body_kind(lambda: Scene.model_rebuild(force=True) and None)
 
 
 def _files(data: Any) -> Iterator[str]:

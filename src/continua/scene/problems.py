@@ -207,6 +207,10 @@ def _known_keys(detail: ErrorDetails) -> list[str]:
 def _descend(kind: Any, part: str | int) -> Any:
     """Return the type below `kind` at one step of a location."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if kind.__name__ == "Scene" and part == "bodies":
+            from continua.scene.bodies import body_union
+
+            return _bare(body_union())
         if isinstance(part, str) and part in kind.model_fields:
             return _bare(kind.model_fields[part].annotation)
         return kind

@@ -15,7 +15,7 @@ from continua.studio.editor.document import Document, Edit, InvalidEditError
 from continua.studio.editor.document_store import DocumentStore
 from continua.studio.editor.parameter_paths import edits_for_parameter, parameter_at
 from continua.studio.editor.sketch_edits import sketch_edits
-from continua.studio.editor.templates import SHAPES, new_object
+from continua.studio.editor.templates import new_object, shape_label
 from continua.studio.protocol import (
     AddShape,
     Command,
@@ -117,7 +117,7 @@ class SceneEditor:
             case AddShape(kind=kind, shape=shape):
                 low, high = _bounds(world)
                 key, entry = new_object(kind, shape, self.document.data, low, high)
-                self.document.edit([Edit("add", (key,), entry)], f"adding a {SHAPES[shape].lower()}")
+                self.document.edit([Edit("add", (key,), entry)], f"adding a {shape_label(shape).lower()}")
             case Undo():
                 self.document.undo()
             case Redo():

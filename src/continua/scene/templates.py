@@ -1,0 +1,112 @@
+"""New entries of scenes from primitive shapes, one function for each kind of body, and material presets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["FORMULAS", "HALF_HEIGHTS", "MATERIALS", "MESHES", "fluid", "rigid_body", "soft_body"]
+
+MATERIALS: dict[str, dict[str, Any]] = {
+    "Rubber": {"type": "stable_neo_hookean", "young": 2e6, "poisson": 0.49, "density": 1100.0},
+    "Liver": {"type": "corotated", "young": 6e3, "poisson": 0.45, "density": 1060.0},
+    "Jelly": {"type": "corotated", "young": 2e4, "poisson": 0.4, "density": 1000.0},
+    "Steel": {"type": "linear", "young": 2.1e11, "poisson": 0.29, "density": 7850.0},
+    "Cork": {"type": "corotated", "young": 2e7, "poisson": 0.05, "density": 200.0},
+}
+"""Typical constants: rubber and steel from engineering tables, liver and gelatine from indentation tests."""
+
+FORMULAS: dict[str, dict[str, Any]] = {
+    "Pear": {
+        "x": "(0.35 + 0.12*cos(pi*u)) * sin(pi*u) * cos(2*pi*v)",
+        "y": "-0.5*cos(pi*u)",
+        "z": "(0.35 + 0.12*cos(pi*u)) * sin(pi*u) * sin(2*pi*v)",
+        "cells": [16, 32],
+    },
+    "Sphere": {
+        "x": "0.5*sin(pi*u)*cos(2*pi*v)",
+        "y": "0.5*cos(pi*u)",
+        "z": "0.5*sin(pi*u)*sin(2*pi*v)",
+        "cells": [16, 32],
+    },
+    "Torus": {
+        "x": "(0.35 + 0.15*cos(2*pi*u)) * cos(2*pi*v)",
+        "y": "0.15*sin(2*pi*u)",
+        "z": "(0.35 + 0.15*cos(2*pi*u)) * sin(2*pi*v)",
+        "cells": [16, 40],
+    },
+    "Cone": {
+        "x": "0.5*min(3*u, 1)*(1 - max(3*u - 1, 0)/2)*cos(2*pi*v)",
+        "y": "max(3*u - 1, 0)/2 - 0.5",
+        "z": "0.5*min(3*u, 1)*(1 - max(3*u - 1, 0)/2)*sin(2*pi*v)",
+        "cells": [18, 32],
+    },
+    "Cylinder": {
+        "x": "0.4*min(4*min(u, 1 - u), 1)*cos(2*pi*v)",
+        "y": "min(max(2*u - 0.5, 0), 1) - 0.5",
+        "z": "0.4*min(4*min(u, 1 - u), 1)*sin(2*pi*v)",
+        "cells": [16, 32],
+    },
+    "Star": {
+        "x": "(0.4 + 0.1*cos(10*pi*v)*sin(pi*u)) * sin(pi*u) * cos(2*pi*v)",
+        "y": "0.25*cos(pi*u)",
+        "z": "(0.4 + 0.1*cos(10*pi*v)*sin(pi*u)) * sin(pi*u) * sin(2*pi*v)",
+        "cells": [16, 60],
+    },
+}
+"""Example surfaces, for u and v from 0 to 1."""
+
+MESHES: dict[str, dict[str, Any]] = {
+    "box": {"type": "box", "size": [1.0, 1.0, 1.0], "cells": [4, 4, 4], "origin": [-0.5, -0.5, -0.5]},
+    "sphere": {"type": "sphere", "radius": 0.5, "cells": 4},
+    "cylinder": {"type": "cylinder", "radius": 0.5, "height": 1.0, "cells": [3, 6]},
+    "torus": {"type": "torus", "radius": 0.5, "tube": 0.2, "cells": [2, 20]},
+    "cone": {
+        "type": "blob",
+        "limbs": [{"start": [0.0, -0.2, 0.0], "end": [0.0, 0.45, 0.0], "radius": 0.4, "end_radius": 0.05}],
+        "size": 0.12,
+    },
+    "parametric": {"type": "parametric", **FORMULAS["Pear"], "tetrahedralize": {"size": 0.12}},
+}
+_RIGID: dict[str, dict[str, Any]] = {
+    "box": {"type": "box", "size": [1.0, 1.0, 1.0]},
+    "sphere": {"type": "sphere", "radius": 0.5},
+    "cylinder": {"type": "cylinder", "radius": 0.5, "height": 1.0},
+    "torus": {"type": "torus", "radius": 0.5, "tube": 0.2},
+    "parametric": {"type": "mesh", "mesh": {"type": "parametric", **FORMULAS["Pear"]}},
+}
+HALF_HEIGHTS = {"torus": 0.2, "cone": 0.6}
+"""Distance of the middle of a shape from its lowest point [m], where it is not 0.5."""
+
+
+def soft_body(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a soft body of jelly."""
+    return {
+        "type": "soft",
+        "name": name,
+        "mesh": MESHES[shape],
+        "transform": {"translate": list(position)},
+        "material": MATERIALS["Jelly"],
+        "damping": {"mass": 0.5, "stiffness": 0.01},
+    }
+
+
+def rigid_body(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a rigid body."""
+    return {
+        "type": "rigid",
+        "name": name,
+        "shape": _RIGID[shape],
+        "transform": {"translate": list(position)},
+    }
+
+
+def fluid(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a particle fluid; a box of it stands on the ground."""
+    entry: dict[str, Any] = {"type": "fluid", "name": name}
+    if shape == "box":
+        x = position[0]
+        entry["block"] = {"min": [x - 0.5, ground, -0.5], "max": [x + 0.5, ground + 1.0, 0.5]}
+    else:
+        entry |= {"mesh": MESHES[shape], "transform": {"translate": list(position)}}
+    return {**entry, "particle_radius": 0.05}
