@@ -42,7 +42,9 @@ class ElementMaterials:
         self.law = law
         self._body = body
         self._mesh = mesh
-        self._origins: NDArray[np.int32] | None = None  # elements of the initial mesh that contain those of this one
+        self._origins: NDArray[np.int32] | None = (
+            None  # elements of the initial mesh that contain those of this one
+        )
         self.parts: list[tuple[NDArray[np.int32], Law]] = []
         label = f"part of body '{body}'" if body else "part"
         for where, part in parts:

@@ -65,7 +65,8 @@ class FieldTransfer:
         assert change.element_parents is not None
         self.element_parents = change.element_parents
         if order == 1:
-            assert change.node_parents is not None and change.weights is not None
+            assert change.node_parents is not None
+            assert change.weights is not None
             self.parents, self.weights = change.node_parents, change.weights
         else:
             self.parents, self.weights = self._coefficient_weights()
@@ -206,15 +207,15 @@ class FieldTransfer:
             (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
             shape=(count, self.new_count),
         )
-        mean = sparse.csr_array((volume / total[node], (node, np.arange(count))), shape=(self.old_count, count))
+        mean = sparse.csr_array(
+            (volume / total[node], (node, np.arange(count))), shape=(self.old_count, count)
+        )
         result = sparse.csr_array(mean @ pairs)
         result.eliminate_zeros()
         return result
 
 
-def _scattered(
-    nodes: NDArray[np.int32], weights: NDArray[np.float64], count: int
-) -> NDArray[np.float64]:
+def _scattered(nodes: NDArray[np.int32], weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     values = np.zeros(count)
     values[nodes] = weights
     return values
