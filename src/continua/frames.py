@@ -233,6 +233,7 @@ class BodyFrame:
         skin: A detailed surface that is drawn instead of `triangles`, or None.
         contacts: What presses on it; None if that is not known.
         voxels: A 3-D image in the undeformed body that it carries, or None; the field "voxels" has it at the nodes.
+        topology_version: Rises when the topology changes; frames of a body with equal versions have the same cells.
     """
 
     name: str
@@ -249,6 +250,7 @@ class BodyFrame:
     skin: Skin | None = None
     contacts: ContactForces | None = None
     voxels: Voxels | None = None
+    topology_version: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):

@@ -22,8 +22,11 @@ class Geometry:
             the mesh that was refined, or of the next lower polynomial degree. None where nothing is known; a solver
             then makes coarser unknowns from `points`.
         order: Polynomial degree of the unknowns.
+        separate: Whether unknowns at the same place may belong to separate parts of the body, so that places alone do
+            not tell which unknowns interpolate which.
     """
 
     points: NDArray[np.float64]
     coarser: Callable[[], tuple[sparse.csr_array, Geometry]] | None = None
     order: int = 1
+    separate: bool = False

@@ -107,7 +107,7 @@ class Hierarchy:
             P, below = geometry.coarser()
             P = sparse.csr_array(P[mixed])
         else:
-            spacing = lattice_spacing(geometry.points)
+            spacing = None if geometry.separate else lattice_spacing(geometry.points)
             if spacing is None:
                 return None
             P, points = from_lattice(geometry.points[mixed], 2.0 * spacing)

@@ -14,10 +14,12 @@ from continua.mesh.meshing import tetrahedralize
 from continua.mesh.parametric import parametric
 from continua.mesh.plane_mesh import PlaneMesh, QuadMesh, TriMesh, rectangle
 from continua.mesh.quality import HexQuality, Quality
-from continua.mesh.refinement import Refinement, refine
+from continua.mesh.refinement import Refinement, refine, refine_tets
 from continua.mesh.round import bowl, cylinder, sphere, torus
+from continua.mesh.splitting import connected_pieces, faces_between, split_faces
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
+from continua.mesh.topology import Topology, TopologyChange
 from continua.mesh.volume_mesh import Csr, VolumeMesh
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
     "Refinement",
     "SurfaceMesh",
     "TetMesh",
+    "Topology",
+    "TopologyChange",
     "TriMesh",
     "VolumeMesh",
     "blob",
@@ -40,7 +44,9 @@ __all__ = [
     "bridge",
     "close_holes",
     "compact",
+    "connected_pieces",
     "cylinder",
+    "faces_between",
     "fill",
     "hex_box",
     "holes",
@@ -49,7 +55,9 @@ __all__ = [
     "read",
     "rectangle",
     "refine",
+    "refine_tets",
     "sphere",
+    "split_faces",
     "surfaces",
     "tetrahedralize",
     "torus",

@@ -43,6 +43,11 @@ class PlaneMesh(VolumeMesh):
         self.thickness = float(checked_lengths([thickness], "thickness", 1)[0])
         super().__init__(_in_plane(points), cells, regions, notes)
 
+    def _derived(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:
+        mesh = super()._derived(points, cells, parents)
+        mesh.thickness = self.thickness
+        return mesh
+
     @property
     def signed_areas(self) -> NDArray[np.float64]:
         """Area of each element [m2], shape [m]."""

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HexQuality", "Quality", "dihedral_angles", "hex_quality", "radius_edge_ratios", "tet_quality"]
+__all__ = [
+    "HexQuality",
+    "Quality",
+    "dihedral_angles",
+    "hex_quality",
+    "mean_ratios",
+    "radius_edge_ratios",
+    "tet_quality",
+]
 
 # The pairs of faces (face i lies opposite node i) that meet in the six edges.
 _FACE_PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
@@ -143,6 +151,14 @@ def radius_edge_ratios(corners: NDArray[np.float64]) -> NDArray[np.float64]:
     arm = squares[0] * np.cross(b, c) + squares[1] * np.cross(c, a) + squares[2] * np.cross(a, b)
     circumradius = np.linalg.norm(arm, axis=1) / (2.0 * determinant)
     return np.asarray(circumradius / _edge_lengths(corners).min(axis=1))
+
+
+def mean_ratios(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 12 (3 V)^(2/3) over the sum of squared edges of tets with `corners` [m, 4, 3]; 1 if regular, 0 if flat."""
+    a, b, c = (corners[:, i] - corners[:, 0] for i in (1, 2, 3))
+    volumes = np.einsum("ij,ij->i", np.cross(a, b), c) / 6.0
+    squares = (_edge_lengths(corners) ** 2).sum(axis=1)
+    return np.asarray(12.0 * np.cbrt(3.0 * volumes) ** 2 * np.sign(volumes) / squares)
 
 
 def tet_quality(corners: NDArray[np.float64]) -> Quality:

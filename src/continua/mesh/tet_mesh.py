@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import read_only, some
-from continua.mesh.quality import Quality, tet_quality
+from continua.mesh.quality import Quality, mean_ratios, tet_quality
 from continua.mesh.volume_mesh import Csr, VolumeMesh
 
 if TYPE_CHECKING:
@@ -44,9 +44,12 @@ class TetMesh(VolumeMesh):
         FACES: Local nodes of the four faces, outward; face i lies opposite node i.
         EDGES: Local nodes of the six edges, in the order of VTK's quadratic tetrahedron.
         refinement: Where the mesh came from if it was refined; solvers coarsen along it.
+        root_shapes: For a mesh that was refined locally, the shape (see `quality.mean_ratios`) of the original element
+            in which each element lies, shape [m]; local refinement keeps shapes within a bound of it.
     """
 
     refinement: Refinement | None = None
+    root_shapes: NDArray[np.float64] | None = None
 
     NAME: ClassVar[str] = "tets"
     WIDTH: ClassVar[int] = 4
@@ -81,6 +84,12 @@ class TetMesh(VolumeMesh):
     def quality(self) -> Quality:
         """Return figures about the shapes of the elements; `print` shows them as a table."""
         return tet_quality(self.points[self.cells])
+
+    def _derived(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:
+        mesh = super()._derived(points, cells, parents)
+        shapes = mean_ratios(self.points[self.cells]) if self.root_shapes is None else self.root_shapes
+        mesh.root_shapes = read_only(shapes[parents])
+        return mesh
 
     def _orient(self, cells: NDArray[np.int32]) -> tuple[str, ...]:
         volumes = tet_volumes(self.points, cells)

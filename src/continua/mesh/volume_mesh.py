@@ -52,6 +52,8 @@ class VolumeMesh:
     cells: NDArray[np.int32]
     regions: Mapping[str, NDArray[np.int32]]
     notes: tuple[str, ...]
+    is_split: bool = False
+    """Whether the mesh was cut open along faces, so that nodes may lie at the same place."""
 
     def __init__(
         self,
@@ -83,6 +85,18 @@ class VolumeMesh:
         mesh.cells = read_only(np.ascontiguousarray(cells, dtype=np.int32))
         mesh.regions = _as_regions(regions or {}, len(cells))
         mesh.notes = notes
+        return mesh
+
+    def _derived(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:
+        """Make a mesh whose elements lie in elements `parents` of this one; regions and notes are kept."""
+        inside = np.zeros(self.element_count, bool)
+        regions = {}
+        for name, elements in self.regions.items():
+            inside[:] = False
+            inside[elements] = True
+            regions[name] = np.flatnonzero(inside[parents])
+        mesh = type(self)._trusted(points, cells, regions, self.notes)
+        mesh.is_split = self.is_split
         return mesh
 
     def _orient(self, cells: NDArray[np.int32]) -> tuple[str, ...]:

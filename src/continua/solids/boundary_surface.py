@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.frames import Skin
-from continua.mesh import SurfaceMesh, TetMesh, VolumeMesh
+from continua.mesh import SurfaceMesh, TetMesh, TopologyChange, VolumeMesh, connected_pieces
 from continua.mesh.locate import Locator
 from continua.numerics.closest_points import closest_point_triangles
 from continua.solids.elements.base import Elements
 
-__all__ = ["BoundarySurface", "embed_surface"]
+__all__ = ["BoundarySurface", "carry_skin", "embed_surface"]
 
 
 class BoundarySurface:
@@ -47,10 +49,122 @@ class BoundarySurface:
         return best, weights[best]
 
 
-def embed_surface(skin: SurfaceMesh, mesh: VolumeMesh) -> Skin:
-    """Embed a detailed surface in the tetrahedra around it (Georgii 2007); both at rest."""
+def embed_surface(skin: SurfaceMesh, mesh: VolumeMesh) -> tuple[Skin, NDArray[np.int32]]:
+    """Embed a detailed surface in the tetrahedra around it (Georgii 2007); both at rest.
+
+    Returns:
+        The embedded surface, and the tetrahedron that holds each of its nodes, shape [s].
+    """
     if not isinstance(mesh, TetMesh):
         raise InputError("only bodies of tetrahedra carry a skin")
     binding = Locator(mesh).bind_surface(skin)
     nodes = mesh.tets[binding.elements].astype(np.int32)
-    return Skin(skin.points.copy(), skin.triangles.astype(np.int32), nodes, binding.weights.copy())
+    surface = Skin(skin.points.copy(), skin.triangles.astype(np.int32), nodes, binding.weights.copy())
+    return surface, binding.elements
+
+
+def carry_skin(
+    skin: Skin, elements: NDArray[np.int32], change: TopologyChange
+) -> tuple[Skin, NDArray[np.int32]]:
+    """Embed a surface in a changed mesh: each node in that part of its old tetrahedron that holds it best.
+
+    After a split a triangle goes with the piece that holds its centre. Nodes whose triangles go with several pieces get
+    a copy for each, so that no triangle joins two pieces.
+
+    Args:
+        skin: The surface, embedded in the mesh before the change.
+        elements: The tetrahedron that holds each of its nodes, shape [s].
+        change: The change.
+    """
+    best = _BestChild(change)
+    node, child, weights = np.arange(len(skin.rest)), *best.of(elements, skin.weights)
+    triangles = skin.triangles
+    if change.mesh.is_split:
+        piece = connected_pieces(change.mesh)
+        count = int(piece.max()) + 1
+        assert isinstance(change.before, TetMesh)
+        middle = Locator(change.before).bind(skin.rest[triangles].mean(axis=1))
+        holder, _ = best.of(middle.elements, middle.weights)
+        pairs = triangles.astype(np.int64) * count + piece[holder][:, None]
+        loose = np.setdiff1d(node, triangles)  # nodes of no triangle
+        pairs, inverse = np.unique(
+            np.concatenate([pairs.ravel(), loose * count + piece[child[loose]]]), return_inverse=True
+        )
+        triangles = inverse[: triangles.size].reshape(-1, 3).astype(np.int32)
+        node, wanted = np.divmod(pairs, count)
+        child, weights = best.of(elements[node], skin.weights[node], piece, wanted)
+        lost = np.flatnonzero(
+            child < 0
+        )  # the old tetrahedron has no part in the piece: one around a triangle does
+        child[lost], weights[lost] = _extrapolated(change.mesh, skin.rest[node], triangles, holder, lost)
+    rest = {
+        field.name: value[node]
+        for field in fields(skin)
+        if isinstance(value := getattr(skin, field.name), np.ndarray)
+        and field.name not in ("triangles", "nodes", "weights")
+        and len(value) == len(skin.rest)
+    }
+    nodes = change.mesh.cells[child].astype(np.int32)
+    return replace(skin, triangles=triangles, nodes=nodes, weights=weights, **rest), child.astype(np.int32)
+
+
+class _BestChild:
+    """Finds the new tetrahedra that hold points of old ones."""
+
+    def __init__(self, change: TopologyChange) -> None:
+        assert change.element_parents is not None
+        self._order = np.argsort(change.element_parents, kind="stable")
+        self._starts = np.searchsorted(
+            change.element_parents[self._order], np.arange(change.before.element_count + 1)
+        )
+        self._corners = change.corner_weights
+
+    def of(
+        self,
+        elements: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        piece: NDArray[np.int32] | None = None,
+        wanted: NDArray[np.int64] | None = None,
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return for points of old tetrahedra the new ones [s] that extrapolate least, and their weights [s, 4].
+
+        Args:
+            elements: The old tetrahedra, shape [s].
+            weights: Barycentric coordinates in them, shape [s, 4].
+            piece: The piece of each new tetrahedron, if only one piece is allowed.
+            wanted: That piece, shape [s]; a point whose tetrahedron has no part in it gets -1.
+        """
+        first, counts = self._starts[elements], self._starts[elements + 1] - self._starts[elements]
+        point = np.repeat(np.arange(len(elements)), counts)
+        place = np.arange(len(point)) - np.repeat(np.cumsum(counts) - counts, counts)
+        child = self._order[first[point] + place]
+        there = np.linalg.solve(self._corners[child].swapaxes(1, 2), weights[point][:, :, None])[:, :, 0]
+        score = there.min(axis=1)
+        if piece is not None and wanted is not None:
+            score = np.where(piece[child] == wanted[point], score, -np.inf)
+        ranked = np.lexsort((child, -score, point))
+        chosen = ranked[np.cumsum(counts) - counts]
+        found = np.isfinite(score[chosen])
+        return np.where(found, child[chosen], -1), there[chosen]
+
+
+def _extrapolated(
+    mesh: VolumeMesh,
+    points: NDArray[np.float64],
+    triangles: NDArray[np.int32],
+    holders: NDArray[np.intp],
+    wanted: NDArray[np.intp],
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return for the `wanted` nodes of a surface the best of the tetrahedra that hold centres of their triangles."""
+    index = np.full(len(points), -1)
+    index[wanted] = np.arange(len(wanted))
+    node, holder = index[triangles.ravel()], np.repeat(holders, 3)
+    used = node >= 0
+    node, holder, at = node[used], holder[used], points[triangles.ravel()[used]]
+    corners = mesh.points[mesh.cells[holder]]
+    edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
+    inner = np.linalg.solve(edges, (at - corners[:, 0])[:, :, None])[:, :, 0]
+    weights = np.concatenate([1.0 - inner.sum(axis=1, keepdims=True), inner], axis=1)
+    ranked = np.lexsort((holder, -weights.min(axis=1), node))
+    chosen = ranked[np.searchsorted(node[ranked], np.arange(len(wanted)))]
+    return holder[chosen], weights[chosen]

@@ -42,6 +42,9 @@ class ElementMaterials:
         self.law = law
         self._body = body
         self._mesh = mesh
+        self._origins: NDArray[np.int32] | None = (
+            None  # elements of the initial mesh that contain those of this one
+        )
         self.parts: list[tuple[NDArray[np.int32], Law]] = []
         label = f"part of body '{body}'" if body else "part"
         for where, part in parts:
@@ -51,6 +54,24 @@ class ElementMaterials:
                 )
             self.parts.append((select_elements(where, mesh, label), part))
         self._fill_element_constants()
+
+    def on(
+        self, mesh: VolumeMesh, element_parents: NDArray[np.int32] | None, parts: Sequence[NDArray[np.int32]]
+    ) -> ElementMaterials:
+        """Return the same materials on another topology of the body.
+
+        Args:
+            mesh: The mesh.
+            element_parents: The element of the initial mesh that contains each of its elements; None for the initial
+                mesh itself. Laws with constants per element have those of the initial mesh.
+            parts: The elements of each part.
+        """
+        materials = ElementMaterials.__new__(ElementMaterials)
+        materials.law, materials._body, materials._mesh = self.law, self._body, mesh
+        materials._origins = element_parents
+        materials.parts = [(elements, law) for elements, (_, law) in zip(parts, self.parts, strict=True)]
+        materials._fill_element_constants()
+        return materials
 
     def change(self, changes: dict[str, Any], part: int | None) -> None:
         """Change constants by name, of one part or of the elements in no part."""
@@ -70,11 +91,12 @@ class ElementMaterials:
         """
         count = self._mesh.element_count
         everywhere: NDArray[np.int32] = np.arange(count, dtype=np.int32)
-        self.constants = self.law.element_constants(everywhere)
+        origins = everywhere if self._origins is None else self._origins
+        self.constants = self.law.element_constants(origins)
         self.density = np.full(count, self.law.density)
         young = np.full(count, self.law.young)
         for elements, law in self.parts:
-            self.constants[elements] = law.element_constants(elements)
+            self.constants[elements] = law.element_constants(origins[elements])
             self.density[elements] = law.density
             young[elements] = law.young
         self.young = float(np.average(young, weights=self._mesh.volumes))

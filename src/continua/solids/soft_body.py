@@ -11,24 +11,39 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.collision import ColliderSet
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, ContactForces, Field, StepReport, frozen
+from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Skin, StepReport, frozen
 from continua.geometry.surface_coefficients import check_coefficient
 from continua.linalg import LinearSolver, SolverChoice
 from continua.materials import Corotated, Law
-from continua.mesh import SurfaceMesh, VolumeMesh
+from continua.mesh import (
+    SurfaceMesh,
+    Topology,
+    TopologyChange,
+    VolumeMesh,
+    faces_between,
+    refine_tets,
+    split_faces,
+)
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
-from continua.solids.boundary_surface import BoundarySurface, embed_surface
+from continua.solids.boundary_surface import embed_surface
 from continua.solids.damping import Damper, RotatedDamping, split_damping
-from continua.solids.derived_fields import DerivedFields, State
+from continua.solids.derived_fields import State
+from continua.solids.discretisation import Discretisation
 from continua.solids.element_materials import ElementMaterials
-from continua.solids.elements.base import Elements
-from continua.solids.elements.factory import make_elements
-from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 from continua.solids.integrators import BodyState, Integrator, choose_integrator
-from continua.solids.plasticity.plasticity import Plasticity, PlasticState
-from continua.solids.selection import Where
-from continua.solids.solver_setup import attach_multigrid_geometry, choose_solver
+from continua.solids.plasticity.plasticity import Plasticity
+from continua.solids.remap import (
+    InitialTopology,
+    apply_change,
+    note_plasticity,
+    note_velocities,
+    return_to_initial,
+    take_topology,
+    topology_state,
+)
+from continua.solids.selection import Where, select_elements
+from continua.solids.solver_setup import choose_solver
 from continua.solids.statics import StaticReport, solve_static
 from continua.solids.step import step_alone
 from continua.surroundings import Surroundings, as_vector
@@ -44,20 +59,6 @@ def _checked_paint(paint: Any, rest: NDArray[np.float64]) -> NDArray[np.float64]
     if values.shape != (len(rest),) or not np.isfinite(values).all():
         raise InputError(f"paint must be one finite number for each of the {len(rest)} nodes")
     return frozen(values)
-
-
-def _make_plastic_state(
-    plasticity: Plasticity | None, elements: Elements, law: Law, name: str
-) -> PlasticState | None:
-    """Return the plastic state of a body, if it has one."""
-    if plasticity is None:
-        return None
-    if not law.is_rotation_invariant:
-        raise InputError(
-            f"the law {type(law).__name__} is not rotation invariant and cannot be plastic; use Corotated"
-        )
-    assert isinstance(elements, QuadratureTets | NodalElements)
-    return PlasticState(plasticity, elements, f"body '{name}'" if name else "a body")
 
 
 class SoftBody(BoundaryConditions):
@@ -119,28 +120,31 @@ class SoftBody(BoundaryConditions):
         check_coefficient(restitution, "the restitution of a body", 1.0)
         self.friction, self.restitution = friction, restitution
         self.color = color
-        self.mesh = mesh
         self._mass_lumped = mass == "lumped"
         law = material if material is not None else Corotated()
-        self._elements = make_elements(mesh, order, law, plasticity is not None)
-        attach_multigrid_geometry(self._elements)
+        built = Discretisation.of(mesh, order, law, plasticity is not None)
+        self._take_discretisation(built)
         self._damper: Damper | None = None
-        self._plastic_state = _make_plastic_state(plasticity, self._elements, law, self.name)
+        self._plastic_state = built.plastic_state(plasticity, law, self.name)
         self._x = self._elements.rest_positions.copy()
         self._v = np.zeros_like(self._x)
         self._initial_v = np.zeros_like(self._x)
         self._force = np.zeros_like(self._x)
         self._contact_force = np.zeros_like(self._x)
         self._paint = _checked_paint(paint, self._elements.rest_positions)
-        self._skin = None if skin is None else embed_surface(skin, mesh)
+        self._skin: Skin | None = None
+        self._skin_elements: NDArray[np.int32] = np.zeros(0, np.int32)
+        if skin is not None:
+            self._skin, self._skin_elements = embed_surface(skin, mesh)
         self.voxels = voxels
         self._surroundings = Surroundings()
-        self._surface = BoundarySurface(self._elements)
-        self._derived_fields = DerivedFields(self._elements)
+        self._version = 0
+        self._initial: InitialTopology | None = None  # None while the body has its initial mesh
+        self._pending: TopologyChange | None = None  # changes since `take_topology_change`
+        self._topology_key = 0
+        self._topology_keys: dict[bytes, int] = {}
         self._size = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
         self._clear_boundary_conditions(self._size)
-        mean_volume = mesh.volume / mesh.element_count
-        self._element_size = (6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order
         self._materials = ElementMaterials(mesh, law, parts, self.name)
         self._density: NDArray[np.float64] | None = None
         self._stepper = self.integrator.stepper(self._elements, choose_solver(self._elements, solver))
@@ -148,6 +152,11 @@ class SoftBody(BoundaryConditions):
         self._update_materials()
 
     # --- properties -------------------------------------------------------------------------------------
+
+    @property
+    def topology(self) -> Topology:
+        """The mesh and its version, which rises with every change."""
+        return Topology(self.mesh, self._version)
 
     @property
     def material(self) -> Law:
@@ -245,8 +254,9 @@ class SoftBody(BoundaryConditions):
         return {"elements": self.element_count, "order": self.order}
 
     def shape_bytes(self) -> bytes:
-        """Return the mesh as bytes; a run may only be resumed with the same."""
-        return self.mesh.points.tobytes() + self.mesh.cells.tobytes()
+        """Return the initial mesh as bytes; a run may only be resumed with the same."""
+        mesh = self.mesh if self._initial is None else self._initial.mesh
+        return mesh.points.tobytes() + mesh.cells.tobytes()
 
     def set_material(
         self, *, damping: ArrayLike | RotatedDamping | None = None, part: int | None = None, **constants: Any
@@ -274,6 +284,7 @@ class SoftBody(BoundaryConditions):
         if self._plastic_state is None:
             raise InputError(f"body '{self.name}' was made without plasticity and cannot get one later")
         self._plastic_state.change(plasticity)
+        note_plasticity(self, plasticity)
 
     def set_rest_to_current(self) -> None:
         """Make the present configuration stress-free: the body keeps this shape when it is unloaded.
@@ -302,6 +313,67 @@ class SoftBody(BoundaryConditions):
         self._v[:] = v + np.cross(w, self._x - center)
         self._stepper.restart(self._v)
         self._initial_v[:] = self._v
+        note_velocities(self)
+
+    # --- changes of topology --------------------------------------------------------------------------------
+
+    def refine(self, where: Where) -> TopologyChange:
+        """Cut tetrahedra into eight each, and their neighbours so that all faces fit; the motion continues.
+
+        The field of displacements and velocities stays the same function. With lumped mass the velocities get the
+        smallest correction that keeps momentum and angular momentum. See `mesh.refine_tets` and
+        `apply_topology_change`.
+
+        Args:
+            where: Function of the centres of the elements at rest [m, 3] that returns a mask; a mask; numbers of
+                elements; or the name of a region ("all" is everything).
+        """
+        elements = select_elements(where, self.mesh, self._label("refinement"))
+        change = refine_tets(self.mesh, elements)
+        self.apply_topology_change(change)
+        return change
+
+    def split(self, where: Where | None = None, *, faces: ArrayLike | None = None) -> TopologyChange:
+        """Cut the body open along faces of its elements; the parts then move on their own.
+
+        A cut that ends inside the body is a crack. Mass, momentum and angular momentum are kept. See
+        `mesh.split_faces` and `apply_topology_change`.
+
+        Args:
+            where: Elements, as for `refine`: the cut runs along all faces between these and the others.
+            faces: Numbers of interior faces, as in `mesh.faces`, instead.
+        """
+        if (where is None) == (faces is None):
+            raise InputError("a split takes either elements on one side of the cut or faces")
+        if where is not None:
+            elements = select_elements(where, self.mesh, self._label("split"))
+            faces = faces_between(self.mesh, elements)
+            if not len(faces):
+                raise InputError(
+                    f"{self._label('split')}: no face lies between the chosen elements and others; choose a part of "
+                    "the body"
+                )
+        assert faces is not None
+        change = split_faces(self.mesh, faces)
+        self.apply_topology_change(change)
+        return change
+
+    def apply_topology_change(self, change: TopologyChange) -> None:
+        """Continue on another mesh, whose elements lie in those of the present one.
+
+        Everything follows: positions, velocities, the integrator's history, plastic deformation, materials, boundary
+        conditions (the objects that `pin`, `pull` and the others return stay valid), paint, voxels, embedded surface
+        and solver. Mass is computed anew. A change that cannot be is refused, and nothing changes.
+        """
+        apply_change(self, change)
+
+    def take_topology_change(self) -> TopologyChange | None:
+        """Return the changes since the last call, composed; None if there are none.
+
+        After `reset` or `restore` to another topology it is a replacement, which has no parents.
+        """
+        change, self._pending = self._pending, None
+        return change
 
     # --- the body in a world ------------------------------------------------------------------------------
 
@@ -409,31 +481,28 @@ class SoftBody(BoundaryConditions):
             voxels=self.voxels,
             energy=MappingProxyType(self._energy()),
             contacts=ContactForces.at_nodes(positions, self._contact_force),
+            topology_version=self._version,
         )
 
-    def state(self) -> dict[str, NDArray[np.float64]]:
-        """Return everything that a bitwise identical restart needs."""
+    def state(self) -> dict[str, Any]:
+        """Return everything that a bitwise identical restart needs; the topology only if it has changed."""
         arrays = {key: array.copy() for key, array in self._state_arrays().items()}
-        return arrays | self._stepper.solver_state()
+        return arrays | self._stepper.solver_state() | topology_state(self)
 
-    def restore(self, state: Mapping[str, NDArray]) -> None:
-        """Restore a state from `state()`."""
-        targets = self._state_arrays()
-        for key, target in targets.items():
-            if key not in state and key != "solver":
-                raise InputError(f"the state of body '{self.name}' lacks '{key}'")
-            if key in state and np.shape(state[key]) != target.shape:
-                raise InputError(
-                    f"the state of body '{self.name}' has {key} of shape {np.shape(state[key])}, "
-                    f"but the body has {target.shape}"
-                )
-        for key, target in targets.items():
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore a state from `state()`, of any topology of this body.
+
+        Boundary conditions stay attached and follow to that topology.
+        """
+        take_topology(self, state)
+        for key, target in self._state_arrays().items():
             target[:] = state.get(key, 0.0)
         self._stepper.restore_solver_state(state)
         self._reactions = None
 
     def reset(self) -> None:
-        """Return to the rest state, with the velocity given by `set_velocity`."""
+        """Return to the rest state on the initial mesh, with the velocity given by `set_velocity`."""
+        return_to_initial(self)
         self._x[:] = self._elements.rest_positions
         self._v[:] = self._initial_v
         if self._plastic_state is not None:
@@ -451,6 +520,11 @@ class SoftBody(BoundaryConditions):
         )
 
     # --- internals -------------------------------------------------------------------------------------------
+
+    def _take_discretisation(self, built: Discretisation) -> None:
+        self.mesh, self._elements = built.mesh, built.elements
+        self._surface, self._derived_fields = built.surface, built.derived_fields
+        self._element_size = built.element_size
 
     def _state_arrays(self) -> dict[str, NDArray]:
         """Return the arrays carried from step to step, by name."""

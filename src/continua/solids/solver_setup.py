@@ -40,7 +40,7 @@ def attach_multigrid_geometry(elements: Elements) -> None:
 def _of_mesh(mesh: VolumeMesh) -> Geometry:
     refinement = getattr(mesh, "refinement", None)
     if refinement is None:
-        return Geometry(mesh.points)
+        return Geometry(mesh.points, separate=mesh.is_split)
     return Geometry(mesh.points, lambda: (refinement.interpolation(), _of_mesh(refinement.coarse)))
 
 

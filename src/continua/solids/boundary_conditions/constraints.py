@@ -18,6 +18,7 @@ from continua.values import isfinite
 
 if TYPE_CHECKING:
     from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
+    from continua.solids.elements.field_transfer import FieldTransfer
 
 __all__ = ["BoundaryCondition", "Constraint", "Pull"]
 
@@ -30,6 +31,7 @@ class BoundaryCondition:
             raise InputError("the time until which a boundary condition acts must be a number, not nan")
         self._body: BoundaryConditions | None = body
         self.until = float(until)
+        self._by_topology: dict[int, dict[str, NDArray]] = {}  # its arrays on earlier topologies of the body
 
     @property
     def active(self) -> bool:
@@ -46,6 +48,25 @@ class BoundaryCondition:
         if self._body is not None:
             self._body._detach(self)
             self._body = None
+
+    # --- changes of topology ----------------------------------------------------------------------------------
+
+    def _mesh_arrays(self) -> dict[str, NDArray]:
+        """Return the arrays that refer to nodes, faces or elements of the body."""
+        return {}
+
+    @staticmethod
+    def _carried(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+        """Return the arrays after a change of topology."""
+        return {}
+
+    @staticmethod
+    def _returned(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+        """Return arrays on the old topology for those on the new one."""
+        return {}
+
+    def _assign(self, arrays: dict[str, NDArray]) -> None:
+        """Use other arrays; the body's elements are the ones they refer to."""
 
 
 class Constraint(BoundaryCondition):
@@ -69,6 +90,21 @@ class Constraint(BoundaryCondition):
         self.nodes = nodes
         self.motion = motion
         self.direction = direction
+
+    def _mesh_arrays(self) -> dict[str, NDArray]:
+        return {"nodes": self.nodes}
+
+    @staticmethod
+    def _carried(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+        """Nodes between held nodes are held too."""
+        return {"nodes": transfer.map_nodes(arrays["nodes"])}
+
+    @staticmethod
+    def _returned(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+        return {"nodes": transfer.return_nodes(arrays["nodes"])}
+
+    def _assign(self, arrays: dict[str, NDArray]) -> None:
+        self.nodes = arrays["nodes"]
 
     def targets(self, time: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return where the nodes have to be at `time` [s]; with a direction, only that component counts."""
@@ -121,6 +157,23 @@ class Pull(BoundaryCondition):
         self.weights = weights
         self.stiffness = float(stiffness)
         self.target = target
+
+    def _mesh_arrays(self) -> dict[str, NDArray]:
+        return {"nodes": self.nodes, "weights": self.weights}
+
+    @staticmethod
+    def _carried(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+        """The spring keeps its point of the material; on a cut it stays with one side."""
+        nodes, weights = transfer.map_point(arrays["nodes"], arrays["weights"])
+        return {"nodes": nodes, "weights": weights}
+
+    @staticmethod
+    def _returned(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+        nodes, weights = transfer.return_point(arrays["nodes"], arrays["weights"])
+        return {"nodes": nodes, "weights": weights}
+
+    def _assign(self, arrays: dict[str, NDArray]) -> None:
+        self.nodes, self.weights = arrays["nodes"], arrays["weights"]
 
     @property
     def target(self) -> NDArray[np.float64]:

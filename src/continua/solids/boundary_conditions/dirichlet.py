@@ -43,6 +43,7 @@ class DirichletSet:
             None when there is no such node.
         prescribed: Values of the fixed components, velocities [m/s] or displacements [m], shape [n, 3].
         any: Whether anything is fixed, apart from a plane body in its plane.
+        plane: The lock that keeps a plane body in its plane, or None.
 
     Args:
         node_count: Number of nodes n.
@@ -51,7 +52,7 @@ class DirichletSet:
     """
 
     def __init__(self, node_count: int, size: float, plane: Constraint | None = None) -> None:
-        self._plane = plane
+        self.plane = plane
         self.fixed = np.zeros(node_count, np.uint8)
         self.projections: NDArray[np.float64] | None = None
         self.prescribed = np.zeros((node_count, 3))
@@ -84,17 +85,30 @@ class DirichletSet:
             dt: Duration of the step [s]; with 1 the prescribed values are displacements.
             body: Name of the body, for messages.
         """
-        active = tuple(c for c in constraints if now < c.until)
-        if active != self._active:
-            self._combine(active)
+        self.combine(constraints, now)
         for lock in self._locks:
             self.prescribed[lock.nodes] = 0.0
-        for constraint in active:
+        for constraint in self._active:
             if constraint.direction is None:
                 targets = constraint.targets(then, rest)
                 self.prescribed[constraint.nodes] = (targets - x[constraint.nodes]) / dt
         for lock in self._locks:
             self._update_lock(lock, then, rest, x, dt, body)
+
+    def combine(self, constraints: Sequence[Constraint], now: float) -> None:
+        """Find the fixed components under the constraints that act at time `now` [s]."""
+        active = tuple(c for c in constraints if now < c.until)
+        if active != self._active:
+            self._combine(active)
+
+    def project_rows(self, nodes: NDArray[np.intp], matrices: NDArray[np.float64]) -> None:
+        """Remove the fixed components, in place, from matrices [k, 3, ...] that map to velocities of nodes [k]."""
+        matrices[self.fixed[nodes] == 1] = 0.0
+        if len(self._partly):
+            free = np.tile(np.eye(3), (len(self.fixed), 1, 1))
+            free[self._partly] = self._free
+            partly = np.flatnonzero(self.fixed[nodes] == 2)
+            matrices[partly] = np.einsum("kij,kja->kia", free[nodes[partly]], matrices[partly])
 
     def apply(self, values: NDArray[np.float64]) -> None:
         """Set the fixed components of `values` [n, 3] to the prescribed values."""
@@ -129,7 +143,7 @@ class DirichletSet:
     def _combine(self, active: tuple[Constraint, ...]) -> None:
         """Find the free directions of every node; called only when the set of constraints has changed."""
         self._active, self._locks = active, []
-        self.any = any(c is not self._plane for c in active)
+        self.any = any(c is not self.plane for c in active)
         self.fixed[:] = 0
         self.projections = None
         for constraint in active:

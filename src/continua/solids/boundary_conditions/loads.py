@@ -21,10 +21,33 @@ from continua.surroundings import as_vector
 
 if TYPE_CHECKING:
     from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
+    from continua.solids.elements.field_transfer import FieldTransfer
 
 __all__ = ["BodyForce", "Load", "Pressure", "Push", "TimeFunction", "Traction"]
 
 TimeFunction = Callable[[float], Any]
+
+
+def _carried_faces(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+    """Return the faces that lie in the loaded ones; faces that a cut has made are not loaded."""
+    return {"faces": transfer.change.map_boundary_faces(arrays["faces"])}
+
+
+def _returned_faces(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+    parents = transfer.change.boundary_face_parents[arrays["faces"]]
+    return {"faces": np.unique(parents[parents >= 0]).astype(np.int32)}
+
+
+def _node_forces(arrays: dict[str, NDArray], count: int) -> NDArray[np.float64]:
+    """Return the share of each node in a push [n]."""
+    forces = np.zeros(count)
+    forces[arrays["nodes"]] = arrays.get("shares", 1.0 / len(arrays["nodes"]))
+    return forces
+
+
+def _push_arrays(forces: NDArray[np.float64]) -> dict[str, NDArray]:
+    nodes = np.flatnonzero(forces)
+    return {"nodes": nodes.astype(np.int32), "shares": forces[nodes]}
 
 
 class Load(BoundaryCondition):
@@ -49,6 +72,8 @@ class Push(Load):
 
     Attributes:
         nodes: The nodes, as indices.
+        shares: The part of the force on each of them, shape [k], after a change of topology; None stands for equal
+            parts.
     """
 
     def __init__(
@@ -60,6 +85,7 @@ class Push(Load):
     ) -> None:
         super().__init__(body, until)
         self.nodes = nodes
+        self.shares: NDArray[np.float64] | None = None
         self.force = force
 
     @property
@@ -74,7 +100,25 @@ class Push(Load):
     def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add the force of every node."""
         value = as_vector(self._force(time), "a push's force") if callable(self._force) else self._force
-        force[self.nodes] += value / len(self.nodes)
+        if self.shares is None:
+            force[self.nodes] += value / len(self.nodes)
+        else:
+            force[self.nodes] += self.shares[:, None] * value
+
+    def _mesh_arrays(self) -> dict[str, NDArray]:
+        return {"nodes": self.nodes} if self.shares is None else {"nodes": self.nodes, "shares": self.shares}
+
+    @staticmethod
+    def _carried(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+        """The force stays equivalent: its sum, its moment and its power in every old motion are kept."""
+        return _push_arrays(transfer.distribute(_node_forces(arrays, transfer.old_count)))
+
+    @staticmethod
+    def _returned(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+        return _push_arrays(transfer.collect(_node_forces(arrays, transfer.new_count)))
+
+    def _assign(self, arrays: dict[str, NDArray]) -> None:
+        self.nodes, self.shares = arrays["nodes"], arrays.get("shares")
 
 
 class Pressure(Load):
@@ -110,6 +154,15 @@ class Pressure(Load):
         pressure = _number(value(time), "a pressure") if callable(value) else value
         self._attached()._faces.add_pressure(x, self.faces, pressure, force)
 
+    def _mesh_arrays(self) -> dict[str, NDArray]:
+        return {"faces": self.faces}
+
+    _carried = staticmethod(_carried_faces)
+    _returned = staticmethod(_returned_faces)
+
+    def _assign(self, arrays: dict[str, NDArray]) -> None:
+        self.faces = arrays["faces"]
+
 
 class Traction(Load):
     """A traction [Pa] per area of faces at rest: the force keeps its magnitude and direction.
@@ -128,13 +181,27 @@ class Traction(Load):
         super().__init__(body, until)
         self.faces = faces
         self.traction = traction
+        self._integrate(body)
+
+    def _integrate(self, body: BoundaryConditions) -> None:
+        """Compute the nodes' shares of the area and of the area vectors of the faces at rest."""
         rest = body._elements.rest_positions
-        shares = body._faces.shares(faces, rest)
+        shares = body._faces.shares(self.faces, rest)
         self._nodes = np.flatnonzero(shares)
         self._shares = shares[self._nodes]
         outward = np.zeros_like(rest)
-        body._faces.add_pressure(rest, faces, -1.0, outward)
+        body._faces.add_pressure(rest, self.faces, -1.0, outward)
         self._outward = outward[self._nodes]
+
+    def _mesh_arrays(self) -> dict[str, NDArray]:
+        return {"faces": self.faces}
+
+    _carried = staticmethod(_carried_faces)
+    _returned = staticmethod(_returned_faces)
+
+    def _assign(self, arrays: dict[str, NDArray]) -> None:
+        self.faces = arrays["faces"]
+        self._integrate(self._attached())
 
     @property
     def traction(self) -> NDArray[np.float64] | float | TimeFunction:
@@ -171,10 +238,29 @@ class BodyForce(Load):
         super().__init__(body, until)
         self.elements = elements
         self.force = force
+        self._integrate(body)
+
+    def _integrate(self, body: BoundaryConditions) -> None:
+        """Compute the integrals of N_a N_b and of N_a over the elements."""
         chosen = np.zeros(body._elements.element_count)
-        chosen[elements] = 1.0
+        chosen[self.elements] = 1.0
         self._volumes = body._elements.mass(chosen, False)
         self._shares = np.add.reduceat(self._volumes, body._elements.pattern.indptr[:-1])
+
+    def _mesh_arrays(self) -> dict[str, NDArray]:
+        return {"elements": self.elements}
+
+    @staticmethod
+    def _carried(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+        return {"elements": transfer.change.map_elements(arrays["elements"])}
+
+    @staticmethod
+    def _returned(arrays: dict[str, NDArray], transfer: FieldTransfer) -> dict[str, NDArray]:
+        return {"elements": np.unique(transfer.element_parents[arrays["elements"]])}
+
+    def _assign(self, arrays: dict[str, NDArray]) -> None:
+        self.elements = arrays["elements"]
+        self._integrate(self._attached())
 
     @property
     def force(self) -> NDArray[np.float64] | ForceField:

@@ -14,6 +14,7 @@ penetration, so the defect is applied as an impulse in the next step instead. Se
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from continua.linalg import LinearSolver
 from continua.solids import mass_kernels
 from continua.solids.elements.base import Elements
 from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, ImplicitStepper
-from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput
+from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput, Stepper
 from continua.solids.integrators.momentum_correction import net_impulse, rigid_motion, rigid_velocities
 from continua.solids.integrators.spring_terms import spring_response
 from continua.timestepping import VelocityProjection
@@ -68,6 +69,12 @@ class ImplicitEulerStepper(ImplicitStepper):
         """Start solves from these velocities."""
         self._before[:] = velocities
         self._momentum_defect[:] = 0.0
+
+    def take_history(self, before: Stepper, interpolate: Callable[[NDArray], NDArray]) -> None:
+        """Carry the velocities of earlier steps to the new nodes."""
+        self._before[:] = [interpolate(velocities) for velocities in before.history["velocities_before"]]
+        self._had_contact[:] = before.history["had_contact"]
+        self._momentum_defect[:] = before.history["momentum_defect"]
 
     def solve(self, state: BodyState, step: StepInput) -> SolveCoroutine:
         """Fill `positions` and `velocities`."""

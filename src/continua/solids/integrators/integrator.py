@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -114,6 +114,12 @@ class Stepper:
 
     def restart(self, velocities: NDArray[np.float64]) -> None:
         """Clear the history: the velocities were set from outside."""
+
+    def take_history(self, before: Stepper, interpolate: Callable[[NDArray], NDArray]) -> None:
+        """Take over the history of a stepper of the same kind on another topology.
+
+        `interpolate` carries coefficients [n, ...] to the new nodes. Statistics about the matrix start anew.
+        """
 
     def solver_memory(self) -> NDArray[np.float64] | None:
         """Return the statistics of an automatic solver choice, for `restore_solver_memory`."""

@@ -14,6 +14,7 @@ and for beta = 1/4, gamma = 1/2 (the average acceleration) the right-hand side i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ from continua.linalg import PCG, BlockMatrix, LinearSolver
 from continua.solids import mass_kernels
 from continua.solids.elements.base import Elements
 from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, ImplicitStepper
-from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput
+from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput, Stepper
 from continua.solids.integrators.momentum_correction import rigid_motion
 from continua.solids.integrators.spring_terms import add_pull_forces
 from continua.timestepping import VelocityProjection
@@ -85,6 +86,10 @@ class NewmarkStepper(ImplicitStepper):
     def restart(self, velocities: NDArray[np.float64]) -> None:
         """Start solves from these velocities."""
         self._before[:] = velocities
+
+    def take_history(self, before: Stepper, interpolate: Callable[[NDArray], NDArray]) -> None:
+        """Carry the velocities of earlier steps to the new nodes."""
+        self._before[:] = [interpolate(velocities) for velocities in before.history["velocities_before"]]
 
     def solve(self, state: BodyState, step: StepInput) -> SolveCoroutine:
         """Fill `positions` and `velocities`."""

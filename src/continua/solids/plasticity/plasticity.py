@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.numerics import inverse_batch, signed_svd_batch
+from continua.solids.elements.field_transfer import FieldTransfer
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 from continua.solids.plasticity.return_mapping_kernels import deformations, return_mapping
 from continua.values import isfinite
@@ -87,6 +88,13 @@ class PlasticState:
         """Clear the plastic deformation."""
         self.inverse[:] = np.eye(3).reshape(9)
         self.strain[:] = 0.0
+
+    def take(self, before: PlasticState, transfer: FieldTransfer) -> None:
+        """Take over the deformation of a coarser mesh: each point gets that of the nearest point of its old element."""
+        parents = transfer.element_parents[:, None]
+        points = transfer.point_parents(self.strain.shape[1])
+        self.inverse[:] = before.inverse[parents, points]
+        self.strain[:] = before.strain[parents, points]
 
     def advance(self, coefficients: NDArray[np.float64], dt: float) -> None:
         """Return-map the plastic deformation at the end of a step of `dt` [s], at the given coefficients."""
