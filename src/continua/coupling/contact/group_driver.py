@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,40 +30,15 @@ __all__ = ["GroupDriver", "WarmStart"]
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """Forces of contacts [N], shape [c, 3], with their sorted keys and the numbers of the two bodies, shape [c, 2].
-
-    Keys hold numbers of bodies and features; those of a body are meaningless after its topology has changed.
-    """
+    """Forces of contacts [N], shape [c, 3], with their sorted keys."""
 
     keys: NDArray[np.int64]
     forces: NDArray[np.float64]
-    bodies: NDArray[np.int64]
 
     @classmethod
     def empty(cls) -> WarmStart:
         """Return the warm start of no contacts."""
-        return cls(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 2), np.int64))
-
-    @classmethod
-    def of_state(cls, state: Mapping[str, NDArray]) -> WarmStart:
-        """Return the warm start of a state; an empty one if the state has none."""
-        if "keys" not in state or "forces" not in state:
-            return cls.empty()
-        bodies = state.get("bodies", np.full((len(state["keys"]), 2), -1))
-        return cls(
-            np.array(state["keys"], np.int64),
-            np.array(state["forces"], np.float64),
-            np.array(bodies, np.int64),
-        )
-
-    def state(self) -> dict[str, NDArray]:
-        """Return copies of its arrays by name."""
-        return {"keys": self.keys.copy(), "forces": self.forces.copy(), "bodies": self.bodies.copy()}
-
-    def without_body(self, number: int) -> WarmStart:
-        """Return the warm start without the contacts of a body."""
-        keep = (self.bodies != number).all(axis=1)
-        return WarmStart(self.keys[keep], self.forces[keep], self.bodies[keep])
+        return cls(np.zeros(0, np.int64), np.zeros((0, 3)))
 
     @classmethod
     def joined(cls, parts: Sequence[WarmStart]) -> WarmStart:
@@ -72,9 +47,8 @@ class WarmStart:
             return parts[0] if parts else cls.empty()
         keys = np.concatenate([part.keys for part in parts])
         forces = np.concatenate([part.forces for part in parts])
-        bodies = np.concatenate([part.bodies for part in parts])
         order = np.argsort(keys, kind="stable")
-        return cls(keys[order], forces[order], bodies[order])
+        return cls(keys[order], forces[order])
 
 
 class GroupDriver:

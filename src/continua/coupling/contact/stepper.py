@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from continua.coupling.contact.soft_adapter import SoftBodyAdapter
 from continua.coupling.contact.statics import solve_static_contact
 from continua.coupling.contact.substep_solve import PROXIMITY_FRACTION
 from continua.coupling.contact.surface_contacts import SurfaceContacts
-from continua.errors import InputError, warn_user
+from continua.errors import InputError
 from continua.frames import StepReport
 from continua.geometry import Shape
 from continua.numerics.stages import timed
@@ -78,7 +79,7 @@ class ContactStepper:
             [adapter.positions for adapter in self.contact_bodies], surroundings.time
         )
         if warning:
-            warn_user(warning)
+            warnings.warn(warning, stacklevel=4)
         self._pairs = (
             self.surface_contacts.mesh.vertex_face_pairs.copy(),
             self.surface_contacts.mesh.edge_edge_pairs.copy(),
@@ -379,15 +380,11 @@ class ContactStepper:
 
     def state(self) -> dict[str, NDArray]:
         """Return what is carried from step to step."""
-        return {f"contact_{key}": value for key, value in self.warm_start.state().items()}
+        return {"contact_keys": self.warm_start.keys.copy(), "contact_forces": self.warm_start.forces.copy()}
 
-    def restore_state(self, state: Mapping[str, Any]) -> None:
-        """Restore the warm start from a state; without one it is empty."""
-        self.warm_start = WarmStart.of_state(_below("contact_", state))
-
-    def forget_contacts(self, number: int) -> None:
-        """Drop the contacts of the body of this number from the warm start."""
-        self.warm_start = self.warm_start.without_body(number)
+    def restore_state(self, keys: NDArray, forces: NDArray) -> None:
+        """Restore the warm start from arrays."""
+        self.warm_start = WarmStart(np.asarray(keys, np.int64).copy(), np.asarray(forces, np.float64).copy())
 
     def clear_warm_start(self) -> None:
         """Clear the contact forces of the last step."""
@@ -408,11 +405,6 @@ class ContactStepper:
     def gravity_speed(self, dt: float) -> float:
         """Return the speed [m/s] that gravity adds in a step."""
         return float(np.linalg.norm(self._surroundings.gravity)) * dt
-
-
-def _below(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a state below a prefix, without it."""
-    return {key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)}
 
 
 def _index_of(one: Any, participants: Sequence[Any]) -> int:

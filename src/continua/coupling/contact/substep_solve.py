@@ -463,8 +463,8 @@ class ContactSubstep:
         for i, request in requests.items():
             request.velocities[:] = end[self._slice(i)]
 
-    def finish(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """Pass the contact forces to all bodies; return sorted keys, forces and body numbers of the contacts."""
+    def finish(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Pass the contact forces to all bodies; return the sorted keys and the forces of the contacts."""
         rows = self.rows
         total = np.zeros_like(self.V)
         rows.apply_transpose(self.force, total)
@@ -479,8 +479,7 @@ class ContactSubstep:
             self.rigid.accumulate_contact(rows, self.force, int(self.starts[len(self.soft)]), self.V, self.dt)
         keep = self.force.any(axis=1)
         order = np.argsort(self.rows.key[keep], kind="stable")
-        bodies = np.column_stack([rows.a, rows.b])[keep][order].astype(np.int64)
-        return self.rows.key[keep][order], self.force[keep][order], bodies
+        return self.rows.key[keep][order], self.force[keep][order]
 
 
 def _add_reports(one: SolveReport | None, other: SolveReport) -> SolveReport:
