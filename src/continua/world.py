@@ -456,7 +456,9 @@ class World:
         self._surroundings.step = int(state["world/step"])
         self.frame_index = int(state["world/frame"])
         self._contact_stepper.restore_state(
-            state.get("world/contact_keys", np.zeros(0)), state.get("world/contact_forces", np.zeros((0, 3)))
+            state.get("world/contact_keys", np.zeros(0)),
+            state.get("world/contact_forces", np.zeros((0, 3))),
+            state.get("world/contact_participants"),
         )
         if self._rigid is not None:
             start = "world/rigid/"
