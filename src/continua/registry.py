@@ -41,6 +41,7 @@ __all__ = [
     "body_kinds",
     "coupling_classes",
     "load_plugins",
+    "on_new_body_kind",
     "register_body",
     "register_coupling",
     "register_system",
@@ -242,9 +243,10 @@ def body_kind(spec: Any) -> BodyKind:
     return _bodies[spec.type]
 
 
-def on_new_body_kind(listener: Callable[[], None]) -> None:
-    """Call `listener` after every new registration of a kind of body."""
+def on_new_body_kind(listener: Callable[[], None]) -> Callable[[], None]:
+    """Call `listener` after every new registration of a kind of body; for use as a decorator."""
     _listeners.append(listener)
+    return listener
 
 
 @cache

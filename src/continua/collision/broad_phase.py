@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.collision import bvh_kernels
-from continua.mesh import SurfaceMesh
 from continua.mesh.box_tree import box_tree
+from continua.mesh.surface_mesh import unique_edges
 
 __all__ = ["Bvh", "CollisionMesh", "CollisionSurface", "SurfaceTopology"]
 
@@ -29,7 +29,7 @@ class CollisionSurface:
 
     Attributes:
         rest: Its points at rest [m], shape [n, 3].
-        triangles: Outward oriented, shape [k, 3]; empty if it consists of vertices and edges only.
+        triangles: Shape [k, 3]; outward oriented unless `two_sided`; empty if it consists of vertices and edges only.
         edges: Its edges [e, 2]; None uses those of the triangles.
         vertices: The points that count as vertices [s]; None uses those of the triangles.
         radius: Thickness around triangles, edges and vertices [m].
@@ -38,6 +38,11 @@ class CollisionSurface:
         is_dynamic: Whether it takes part in the solve; two surfaces that are not dynamic are never tested.
         keep_flat_edges: Whether edges between coplanar triangles count; a collider does not need them, as its faces
             detect the same contacts.
+        two_sided: Whether it may be open and is touched from both sides: a point touches a triangle from the side on
+            which it is, and nothing is inside. Otherwise the triangles face outward, and a point just behind one is
+            inside.
+        body: The body of which this is one of several pieces; -1 if it is a whole body. Pieces of one body may lie on
+            each other with no distance between them.
         edge_triangles: The two triangles of each edge, or -1, shape [e, 2].
         triangle_edges: The edges of each triangle, shape [k, 3].
     """
@@ -51,6 +56,8 @@ class CollisionSurface:
     self_collision: bool = False
     is_dynamic: bool = True
     keep_flat_edges: bool = True
+    two_sided: bool = False
+    body: int = -1
 
     edge_triangles: NDArray[np.int32] = field(init=False)
     triangle_edges: NDArray[np.int32] = field(init=False)
@@ -59,10 +66,9 @@ class CollisionSurface:
         self.triangles = np.asarray(self.triangles, dtype=np.int32).reshape(-1, 3)
         self.triangle_edges = np.zeros((0, 3), np.int32)
         if len(self.triangles):
-            mesh = SurfaceMesh._trusted(self.rest.copy(), self.triangles)
+            edges, self.triangle_edges, _ = unique_edges(self.triangles, len(self.rest))
             if self.edges is None:
-                self.edges = mesh.edges
-            self.triangle_edges = mesh.triangle_edges
+                self.edges = edges
             if self.vertices is None:
                 self.vertices = np.unique(self.triangles).astype(np.int32)
         if self.edges is None:
@@ -189,6 +195,10 @@ class SurfaceTopology(NamedTuple):
         triangle_edges: Edges of each triangle, shape [k, 3].
         edge_triangles: The two triangles of each edge, or -1, shape [e, 2].
         radius: Radius of each surface [m].
+        two_sided: Whether each surface is two-sided, shape [m].
+        body: The body of which each surface is a piece, or -1, shape [m].
+        point_ptr: Start of the triangles of each point in `point_triangles`, shape [n + 1]; empty if there are no pieces.
+        point_triangles: The triangles of each point.
     """
 
     vertices: NDArray[np.int32]
@@ -197,13 +207,23 @@ class SurfaceTopology(NamedTuple):
     triangle_edges: NDArray[np.int32]
     edge_triangles: NDArray[np.int32]
     radius: NDArray[np.float64]
+    two_sided: NDArray[np.bool_]
+    body: NDArray[np.int32]
+    point_ptr: NDArray[np.int32]
+    point_triangles: NDArray[np.int32]
 
 
 class CollisionMesh:
     """All collision surfaces with a common numbering of their points.
 
+    Args:
+        surfaces: The surfaces.
+        point_ids: A number for each point of all surfaces that stays the same when other surfaces change, from which
+            the keys of pairs are made, shape [n]; None is the common numbering.
+
     Attributes:
         surfaces: The surfaces.
+        point_ids: See above.
         first: Index of each surface's first point, and the end, shape [m + 1].
         triangle_bvh: Trees over triangles.
         edge_bvh: Trees over edges.
@@ -213,10 +233,13 @@ class CollisionMesh:
             diagonal), shape [m, m].
     """
 
-    def __init__(self, surfaces: Sequence[CollisionSurface]) -> None:
+    def __init__(
+        self, surfaces: Sequence[CollisionSurface], point_ids: NDArray[np.int64] | None = None
+    ) -> None:
         self.surfaces = tuple(surfaces)
         counts = [len(surface.rest) for surface in self.surfaces]
         self.first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.point_ids = np.arange(self.first[-1]) if point_ids is None else point_ids
         rest = np.concatenate([np.zeros((0, 3)), *(surface.rest for surface in self.surfaces)])
         triangles, edges, vertices = [], [], []
         triangle_edges, edge_triangles = [np.zeros((0, 3), np.int32)], [np.zeros((0, 2), np.int32)]
@@ -241,12 +264,23 @@ class CollisionMesh:
             np.ascontiguousarray(np.concatenate(triangle_edges), np.int32),
             np.ascontiguousarray(np.concatenate(edge_triangles), np.int32),
             np.array([surface.radius for surface in self.surfaces], dtype=np.float64),
+            np.array([surface.two_sided for surface in self.surfaces], dtype=np.bool_),
+            np.array([surface.body for surface in self.surfaces], dtype=np.int32),
+            *self._point_triangles(),
         )
         dynamic = np.array([surface.is_dynamic for surface in self.surfaces], dtype=bool)
         pairs = dynamic[:, None] | dynamic[None, :]
         np.fill_diagonal(pairs, [surface.self_collision for surface in self.surfaces])
         self.vertex_face_pairs = pairs
         self.edge_edge_pairs = np.triu(pairs)
+
+    def _point_triangles(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the triangles of each point as `ptr` and a list, if there are pieces of bodies."""
+        if all(surface.body < 0 for surface in self.surfaces):
+            return np.zeros(0, np.int32), np.zeros(0, np.int32)
+        corners = self.triangle_bvh.cells.ravel()
+        ptr = np.concatenate([[0], np.cumsum(np.bincount(corners, minlength=self.point_count))])
+        return ptr.astype(np.int32), (np.argsort(corners, kind="stable") // 3).astype(np.int32)
 
     @property
     def point_count(self) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from continua.collision import ccd_kernels as kernels
 from continua.collision.broad_phase import CollisionMesh
-from continua.collision.proximity import ContactCandidates, collect_chunks, to_candidates
+from continua.collision.proximity import ContactCandidates, collect_chunks, to_candidates, track_sides
 from continua.geometry import Shape
 
 __all__ = ["ColliderHits", "Intersections", "find_collider_impacts", "find_impacts", "find_intersections"]
@@ -59,6 +59,7 @@ def find_impacts(
     x0: NDArray[np.float64],
     x1: NDArray[np.float64],
     separation: NDArray[np.float64],
+    previous_keys: NDArray[np.int64] | None = None,
 ) -> ContactCandidates:
     """Return the pairs that come within `separation` of each other on the straight path from x0 to x1.
 
@@ -71,6 +72,7 @@ def find_impacts(
         x0: Positions of all points at the start [m], shape [n, 3].
         x1: Positions at the end [m], shape [n, 3].
         separation: Distance of two surfaces that counts as an impact [m], shape [m, m].
+        previous_keys: Keys of the pairs that were active in the last step; see `find_candidates`.
     """
     x0, x1 = np.ascontiguousarray(x0), np.ascontiguousarray(x1)
     scale = float(max(np.abs(x0).max(initial=0.0), np.abs(x1).max(initial=0.0)))
@@ -96,7 +98,9 @@ def find_impacts(
         ),
         count if edge_ptr[-1] else 0,
     )
-    return to_candidates(faces, edges)
+    if previous_keys is not None:
+        track_sides(mesh, *faces, previous_keys, flip=False)
+    return to_candidates(mesh, faces, edges)
 
 
 def find_intersections(mesh: CollisionMesh, x: NDArray[np.float64]) -> Intersections:

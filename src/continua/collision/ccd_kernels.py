@@ -15,7 +15,7 @@ import numpy as np
 from numba import prange
 
 from continua.collision.bvh_kernels import STACK, query_box
-from continua.collision.proximity_kernels import CHUNK
+from continua.collision.proximity_kernels import CHUNK, edge_edge_distance2, vertex_face
 from continua.numerics import cross3, dot3, inline, kernel, kernel_pair
 from continua.numerics.closest_points import row3, sub3
 
@@ -24,6 +24,7 @@ __all__ = ["ccd_edge_edge", "ccd_vertex_face", "edge_face_intersections", "times
 _DIRECTIONS = 6
 _MAX_BOXES = 20_000
 _ROUNDING = 1e-14
+_AT_START = 2.0  # separations within which pieces of one body count as touching from the start
 
 
 @inline
@@ -250,6 +251,8 @@ def _triangle_outside(x0, x1, a, b, c, lx, ly, lz, hx, hy, hz):
 def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, counts, ids, values):
     """Find the vertices that hit triangles on the path from x0 to x1; see `proximity_kernels.vertex_face_candidates`.
 
+    Pieces of one body that are as close as that from the start are left to proximity: they may lie on each other.
+
     Args:
         separation: Distance of two surfaces that counts as an impact [m], shape [m, m].
         margin: Widening of the boxes of each surface [m], shape [m].
@@ -270,6 +273,7 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
             for j in range(ptr[m], ptr[m + 1]):
                 b = partner[j]
                 wide = margin[b]
+                pieces = m != b and topology.body[m] >= 0 and topology.body[m] == topology.body[b]
                 total = query_box(
                     tree.boxes, tree.root[b], tree.leaf_count[b], tree.leaf_range, tree.first_leaf[b], tree.order,
                     lx, ly, lz, hx, hy, hz, stack, found,
@@ -283,6 +287,13 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
                         lx - wide, ly - wide, lz - wide, hx + wide, hy + wide, hz + wide,
                     ):  # fmt: skip
                         continue
+                    side = 0
+                    if pieces or topology.two_sided[b]:
+                        start = vertex_face(x0, x0, row3(x0, v), v, t0, t1, t2, True)
+                        if pieces and start[2] < _AT_START * separation[m, b]:
+                            continue
+                        if topology.two_sided[b]:
+                            side = start[5]
                     scale = _relative_motion(x0, x1, v, t0, t1, t2, True, work)
                     time, u, w = _time_of_impact(work, along, axes, box_stack, True, separation[m, b], scale)
                     if time > 1.0:
@@ -291,7 +302,7 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
                         n, gap = _impact_normal(work, time, u, w)
                         ids[chunk, written, 0], ids[chunk, written, 1] = v, t0
                         ids[chunk, written, 2], ids[chunk, written, 3] = t1, t2
-                        ids[chunk, written, 4] = 0
+                        ids[chunk, written, 4], ids[chunk, written, 7] = 0, side
                         ids[chunk, written, 5], ids[chunk, written, 6] = m, b
                         values[chunk, written, 0] = 1.0 - u - w
                         values[chunk, written, 1], values[chunk, written, 2] = u, w
@@ -306,6 +317,8 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
 @kernel_pair
 def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, counts, ids, values):
     """Find the edges that hit edges on the path from x0 to x1; see `proximity_kernels.edge_edge_candidates`.
+
+    Edges of pieces of one body that are as close as that from the start are left out, as in `ccd_vertex_face`.
 
     Args:
         separation: Distance of two surfaces that counts as an impact [m], shape [m, m].
@@ -330,6 +343,7 @@ def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, coun
             for j in range(ptr[m], ptr[m + 1]):
                 b = partner[j]
                 wide = margin[b]
+                pieces = m != b and topology.body[m] >= 0 and topology.body[m] == topology.body[b]
                 total = query_box(
                     tree.boxes, tree.root[b], tree.leaf_count[b], tree.leaf_range, tree.first_leaf[b], tree.order,
                     lx, ly, lz, hx, hy, hz, stack, found,
@@ -342,6 +356,11 @@ def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, coun
                         x0, x1, b0, b1, lx - wide, ly - wide, lz - wide, hx + wide, hy + wide, hz + wide
                     ):
                         continue
+                    if (
+                        pieces
+                        and edge_edge_distance2(x0, a0, a1, b0, b1) < (_AT_START * separation[m, b]) ** 2
+                    ):
+                        continue
                     scale = _relative_motion(x0, x1, a0, a1, b0, b1, False, work)
                     time, s, t = _time_of_impact(work, along, axes, box_stack, False, separation[m, b], scale)
                     if time > 1.0:
@@ -350,7 +369,7 @@ def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, coun
                         n, gap = _impact_normal(work, time, s, t)
                         ids[chunk, written, 0], ids[chunk, written, 1] = a0, a1
                         ids[chunk, written, 2], ids[chunk, written, 3] = b0, b1
-                        ids[chunk, written, 4] = 3
+                        ids[chunk, written, 4], ids[chunk, written, 7] = 3, 0
                         ids[chunk, written, 5], ids[chunk, written, 6] = m, b
                         values[chunk, written, 0], values[chunk, written, 1] = s, t
                         values[chunk, written, 2] = 0.0
@@ -388,7 +407,7 @@ def edge_face_intersections(edges, tree, x, ptr, partner, counts, ids, values):
         ptr: Start of each surface's partners.
         partner: Surfaces against whose triangles a surface's edges are tested.
         counts: Receives the number found in each chunk of edges.
-        ids: Receives edge, triangle, three zeros and the surfaces, shape [chunks, capacity, 7].
+        ids: Receives edge, triangle, three zeros and the surfaces, shape [chunks, capacity, 8].
         values: Not used.
     """
     for chunk in prange(counts.shape[0]):

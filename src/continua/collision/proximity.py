@@ -17,6 +17,7 @@ _FLAT_SINE = 0.035  # sine of 2 degrees: vertices handle the contacts of flatter
 _ALWAYS_FLAT_SINE = 0.005  # the same for all edges; between the two, edges that were in contact before stay
 _SLACK = 0.5
 _PARALLEL_FROM = 1024  # vertices or edges
+_COLUMNS = 8  # of the kernels' numbers for a pair: four points, kind of feature, two surfaces, side
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,20 +60,22 @@ def collect_chunks(
     """Call `run(counts, ids, values)` with enough capacity for the results of every chunk of items; join them."""
     chunks = -(-count // kernels.CHUNK)
     counts = np.zeros(chunks, np.int64)
-    ids, values = np.empty((chunks, capacity, 7), np.int32), np.empty((chunks, capacity, 8))
+    ids, values = np.empty((chunks, capacity, _COLUMNS), np.int32), np.empty((chunks, capacity, 8))
     run(counts, ids, values)
     most = int(counts.max(initial=0))
     if most > capacity:
-        ids, values = np.empty((chunks, most, 7), np.int32), np.empty((chunks, most, 8))
+        ids, values = np.empty((chunks, most, _COLUMNS), np.int32), np.empty((chunks, most, 8))
         run(counts, ids, values)
     total = int(counts.sum())
-    all_ids, all_values = np.empty((total, 7), np.int32), np.empty((total, 8))
+    all_ids, all_values = np.empty((total, _COLUMNS), np.int32), np.empty((total, 8))
     kernels.gather_chunks(counts, ids, values, all_ids, all_values)
     return all_ids, all_values
 
 
 def to_candidates(
-    faces: tuple[NDArray[np.int32], NDArray[np.float64]], edges: tuple[NDArray[np.int32], NDArray[np.float64]]
+    mesh: CollisionMesh,
+    faces: tuple[NDArray[np.int32], NDArray[np.float64]],
+    edges: tuple[NDArray[np.int32], NDArray[np.float64]],
 ) -> ContactCandidates:
     """Join the results of the kernels for triangles and edges; each key counts once."""
     (ids, values), (edge_ids, edge_values) = faces, edges
@@ -84,7 +87,7 @@ def to_candidates(
         ]
     )
     both, rest = np.concatenate([ids, edge_ids]), np.concatenate([values, edge_values])
-    keys = _keys(both, weights)
+    keys = _keys(mesh, both, weights)
     _, first = np.unique(keys, return_index=True)
     first.sort()
     both, rest = both[first], rest[first]
@@ -101,19 +104,54 @@ def to_candidates(
     return ContactCandidates(*(np.ascontiguousarray(column) for column in columns))
 
 
-def _keys(ids: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return a hash of each pair's points; that of two vertices does not depend on their order."""
-    nodes = ids[:, :4].astype(np.int64)
+def _keys(mesh: CollisionMesh, ids: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return a hash of each pair's points and side; that of two vertices does not depend on their order."""
+    nodes = mesh.point_ids[ids[:, :4]]
     corner = ids[:, 4] == 2
     if corner.any():
         other = nodes[np.arange(len(nodes)), 1 + np.argmin(weights[:, 1:], axis=1)]
         low, high = np.minimum(nodes[:, 0], other), np.maximum(nodes[:, 0], other)
         nodes = np.where(corner[:, None], np.column_stack([low, high, high, high]), nodes)
-    mixed = np.where(ids[:, 4] >= 3, 1, 2).astype(np.uint64)
+    mixed = (np.where(ids[:, 4] >= 3, 1, 2) + 4 * (ids[:, 7] % 3)).astype(np.uint64)
     for k in range(4):  # Fowler-Noll-Vo on integers instead of bytes, with a final mix
         mixed = (mixed ^ nodes[:, k].astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
     return (mixed >> np.uint64(2)).astype(np.int64)
+
+
+def track_sides(
+    mesh: CollisionMesh,
+    ids: NDArray[np.int32],
+    values: NDArray[np.float64],
+    previous_keys: NDArray[np.int64],
+    flip: bool,
+) -> None:
+    """Keep points in contact with a two-sided surface on the side on which they were, in place.
+
+    A point that was active in the last step on the other side of a triangle than that on which it is now has come
+    through it by less than the accepted error: the side stays, and its distance is negative.
+
+    Args:
+        mesh: The surfaces.
+        ids: Points and triangles from the kernels.
+        values: The same, with normals and distances.
+        previous_keys: Keys of the pairs that were active in the last step.
+        flip: Whether normals and distances follow the side.
+    """
+    sided = np.flatnonzero(ids[:, 7])
+    if not len(sided) or not len(previous_keys):
+        return
+    other = ids[sided].copy()
+    other[:, 7] *= -1
+    weights = np.column_stack([np.ones(len(sided)), -values[sided, :3]])
+    changed = np.isin(_keys(mesh, other, weights), previous_keys)
+    changed &= ~np.isin(_keys(mesh, ids[sided], weights), previous_keys)
+    rows = sided[changed]
+    ids[rows, 7] *= -1
+    if flip:
+        radius = mesh.topology.radius[ids[rows, 5]] + mesh.topology.radius[ids[rows, 6]]
+        values[rows, 3:6] *= -1.0
+        values[rows, 6] = -(values[rows, 6] + radius) - radius
 
 
 def find_candidates(
@@ -138,7 +176,8 @@ def find_candidates(
         edges: Whether pairs of edges are found.
         flat_sine: Sine of the angle below which edges count as flat and are left out.
         previous_keys: Keys of the pairs that were active in the last step. Two nearly flat edges count only if they
-            are among them, so that bodies at rest do not lose and regain the same contact.
+            are among them, so that bodies at rest do not lose and regain the same contact; and points in contact with
+            a two-sided surface stay on their side of it.
     """
     x = np.ascontiguousarray(x)
     w = np.ascontiguousarray(displacements)
@@ -154,12 +193,16 @@ def find_candidates(
         lambda *out: search(tree, topology, x, w, ptr, partner, min_distance, _SLACK, limit, normals, *out),
         len(topology.vertices) if ptr[-1] else 0,
     )
+    if previous_keys is not None:
+        track_sides(mesh, *faces, previous_keys, flip=True)
     if not edges:
-        return to_candidates(faces, NO_RESULTS)
-    return to_candidates(faces, _edge_candidates(mesh, x, w, min_distance, limit, flat_sine, previous_keys))
+        return to_candidates(mesh, faces, NO_RESULTS)
+    return to_candidates(
+        mesh, faces, _edge_candidates(mesh, x, w, min_distance, limit, flat_sine, previous_keys)
+    )
 
 
-NO_RESULTS = (np.zeros((0, 7), np.int32), np.zeros((0, 8)))
+NO_RESULTS = (np.zeros((0, _COLUMNS), np.int32), np.zeros((0, 8)))
 
 
 def _edge_candidates(
@@ -186,6 +229,8 @@ def _edge_candidates(
         x,
         flat_sine,
         always_flat,
+        tree.surface,
+        topology.two_sided,
         outward,
         edge_kind,
     )
@@ -200,5 +245,5 @@ def _edge_candidates(
     if previous_keys is None or not len(nearly_flat):
         return ids, values
     stay = np.ones(len(ids), bool)
-    stay[nearly_flat] = np.isin(_keys(ids[nearly_flat], values[nearly_flat, :4]), previous_keys)
+    stay[nearly_flat] = np.isin(_keys(mesh, ids[nearly_flat], values[nearly_flat, :4]), previous_keys)
     return ids[stay], values[stay]

@@ -20,7 +20,9 @@ from continua.numerics.closest_points import (
 __all__ = [
     "classify_edges",
     "edge_edge_candidates",
+    "edge_edge_distance2",
     "gather_chunks",
+    "vertex_face",
     "vertex_face_candidates",
     "vertex_normals",
 ]
@@ -30,10 +32,15 @@ _MAX_TRIANGLES = 48  # candidate triangles of one vertex
 _ZERO_WEIGHT = 1e-9  # weights below this count as zero
 _PARALLEL_SINE2 = 1e-5  # squared sine of two edges below which the vertices handle the contact
 _END_FRACTION = 1e-4  # fraction of an edge near its ends that is left to vertices
+_FACING = -0.2  # cosine of two faces of pieces that lie on each other, at most
+_SAME_PLACE = 0.1  # fraction of `min_distance` within which distances of pieces count as equal
+_PARALLEL_COSINE = 1.0 - 1e-6  # of the normals of two triangles in one plane
 
 
 @kernel_pair
-def classify_edges(edges, triangles, edge_triangles, x, flat_sine, always_flat, outward, edge_kind):
+def classify_edges(
+    edges, triangles, edge_triangles, x, flat_sine, always_flat, surface, two_sided, outward, edge_kind
+):
     """Classify edges by whether they can touch another edge first, and find their outward direction.
 
     Args:
@@ -43,9 +50,11 @@ def classify_edges(edges, triangles, edge_triangles, x, flat_sine, always_flat, 
         x: Positions [m], shape [n, 3].
         flat_sine: Sine of the angle up to which two triangles count as flat.
         always_flat: Sine of the angle up to which they are flat even if the edge was in contact before.
+        surface: Surface of each edge, shape [e].
+        two_sided: Whether each surface is two-sided: every bend of it is a ridge on one of its sides.
         outward: Receives the mean normal of the two triangles of each edge, shape [e, 3].
-        edge_kind: Receives 1 for a ridge, 3 for a nearly flat ridge, 2 for an edge with fewer than two triangles, 0 for
-            flat edges and valleys.
+        edge_kind: Receives 1 for a ridge, 3 for a nearly flat ridge, 2 for an edge with fewer than two triangles or the
+            bend of a two-sided surface, 6 for a nearly flat such bend, 0 for flat edges and valleys.
     """
     for e in prange(edges.shape[0]):
         one, two = edge_triangles[e, 0], edge_triangles[e, 1]
@@ -65,6 +74,7 @@ def classify_edges(edges, triangles, edge_triangles, x, flat_sine, always_flat, 
             outward[e, i] = n[i] / length
         rise = 0.0  # height of the other triangle above the plane of the first
         size = 1e-300
+        arm = (0.0, 0.0, 0.0)
         for i in range(3):
             p = triangles[two, i]
             if p != edges[e, 0] and p != edges[e, 1]:
@@ -73,6 +83,17 @@ def classify_edges(edges, triangles, edge_triangles, x, flat_sine, always_flat, 
                 along = sub3(row3(x, edges[e, 1]), row3(x, edges[e, 0]))
                 up = cross3(arm, along)
                 size = sqrt(dot3(up, up) / max(dot3(along, along), 1e-300)) + 1e-300
+        if two_sided[surface[e]]:
+            bend = abs(rise)
+            inward = cross3(n1, sub3(row3(x, edges[e, 1]), row3(x, edges[e, 0])))
+            for i in range(3):
+                p = triangles[one, i]
+                if p != edges[e, 0] and p != edges[e, 1]:
+                    first = dot3(inward, sub3(row3(x, p), row3(x, edges[e, 0])))
+                    if first * dot3(inward, arm) > 0.0:
+                        bend = size  # folded back by more than a right angle
+            edge_kind[e] = 2 if bend > flat_sine * size else (6 if bend > always_flat * size else 0)
+            continue
         edge_kind[e] = 1 if rise < -flat_sine * size else (3 if rise < -always_flat * size else 0)
 
 
@@ -108,8 +129,12 @@ def _outside_box(x, w, cell, width, lx, ly, lz, hx, hy, hz):
 
 
 @inline
-def _vertex_face(x, w, p, v, a, b, c):
-    """Return weights, normal, signed distance, number of zero weights and approach of a point and a triangle."""
+def vertex_face(x, w, p, v, a, b, c, two_sided):
+    """Return weights, normal, signed distance, number of zero weights, approach and side of a point and a triangle.
+
+    The side is that of a two-sided triangle on which the point is: 1 is the side of its normal, 0 is not known, as the
+    closest point is on an edge or a corner, or it is not two-sided.
+    """
     pa, pb, pc = row3(x, a), row3(x, b), row3(x, c)
     weights = closest_point_triangle(p, pa, pb, pc)
     away = (
@@ -124,15 +149,82 @@ def _vertex_face(x, w, p, v, a, b, c):
         if weights[k] < _ZERO_WEIGHT:
             zero += 1
     gap = d
+    side = 0
     if zero == 0 and dot3(normal, normal) > 0.5:
         gap = dot3(away, normal)
+        if two_sided:
+            side = 1
+            if gap < 0.0:
+                side, gap, normal = -1, -gap, (-normal[0], -normal[1], -normal[2])
     elif d > 1e-14 * (abs(p[0]) + abs(p[1]) + abs(p[2]) + 1e-290):
         normal = (away[0] / d, away[1] / d, away[2] / d)
     speed = 0.0
     for i in range(3):
         rel = w[v, i] - weights[0] * w[a, i] - weights[1] * w[b, i] - weights[2] * w[c, i]
         speed += normal[i] * rel
-    return weights, normal, gap, zero, speed
+    return weights, normal, gap, zero, speed, side
+
+
+@inline
+def _distance_to_plane(x, w, p, v, cell, weights, normal):
+    """Return the height of a point above its closest point on a triangle, along `normal`, and its approach."""
+    gap, speed = 0.0, 0.0
+    for i in range(3):
+        gap += normal[i] * (
+            p[i] - weights[0] * x[cell[0], i] - weights[1] * x[cell[1], i] - weights[2] * x[cell[2], i]
+        )
+        speed += normal[i] * (
+            w[v, i] - weights[0] * w[cell[0], i] - weights[1] * w[cell[1], i] - weights[2] * w[cell[2], i]
+        )
+    return gap, speed
+
+
+@inline
+def _faces_triangle(topology, triangles, x, v, normal):
+    """Return whether a triangle of point v faces one with the given normal."""
+    for k in range(topology.point_ptr[v], topology.point_ptr[v + 1]):
+        cell = triangles[topology.point_triangles[k]]
+        own = triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2]))
+        if dot3(own, normal) < _FACING:
+            return True
+    return False
+
+
+@inline
+def _rises_above(x, cell, other, normal, tolerance):
+    """Return whether the triangle `other` rises above the plane of `cell`."""
+    for k in range(3):
+        if dot3(normal, sub3(row3(x, other[k]), row3(x, cell[0]))) > tolerance:
+            return True
+    return False
+
+
+@inline
+def _is_duplicate_of_piece(a, count, cells, x, tri, dist, zeros, kept, fits, tolerance):
+    """Return whether the contact of a point with a triangle of another piece is not needed.
+
+    Of triangles that meet in a ridge the one that the point is farthest outside counts, as a point touches a convex
+    body if it touches one of its planes; of those in a valley all count, and of those in one plane the first.
+    """
+    na = (kept[a, 3], kept[a, 4], kept[a, 5])
+    for b in range(count):
+        if b == a or not _share_vertex(cells[tri[a]], cells[tri[b]]):
+            continue
+        if zeros[a] > 0 and dist[b] < dist[a] - tolerance:
+            return True
+        if fits[b] == 0:
+            continue
+        nb = (kept[b, 3], kept[b, 4], kept[b, 5])
+        if dot3(na, nb) > _PARALLEL_COSINE:
+            if zeros[a] > 0 and (b < a or zeros[b] == 0):
+                return True
+        elif (
+            kept[b, 6] > kept[a, 6] + tolerance
+            and (zeros[a] > 0 or kept[a, 6] < -tolerance)
+            and not _rises_above(x, cells[tri[a]], cells[tri[b]], na, tolerance)
+        ):
+            return True
+    return False
 
 
 @inline
@@ -192,8 +284,13 @@ def vertex_face_candidates(
 
     A vertex and a triangle are a candidate if their distance minus their approach is below `min_distance` (1 + slack),
     and their distance is below `max_distance`. Of adjacent triangles only the closest counts; a point on a shared edge
-    or corner counts once. A vertex behind a triangle counts up to a depth of `min_distance`. Pairs within one surface
-    count only if they are farther than 1.5 `min_distance` apart at rest, and if the vertex faces the triangle.
+    or corner counts once. A vertex behind a triangle counts up to a depth of `min_distance`; a two-sided triangle has
+    no such side. Pairs within one surface count only if they are farther than 1.5 `min_distance` apart at rest, and if
+    the vertex faces the triangle.
+
+    Pieces of one body may lie on each other, where the direction between closest points is not defined. Closer than
+    `min_distance` a vertex of one counts for triangles of the other that one of its own triangles faces, and the
+    normal is the triangle's, also beyond its edges.
 
     Args:
         tree: Trees of the triangles, fitted to the motion.
@@ -207,7 +304,7 @@ def vertex_face_candidates(
         max_distance: Largest distance of a pair of two surfaces [m], shape [m, m].
         normals: Normals of the points, of any length; zero where there is none, shape [n, 3].
         counts: Receives the number of pairs of each chunk; if it exceeds the capacity, call again with more.
-        ids: Receives vertex, corners, the kind of feature and the surfaces, shape [chunks, capacity, 7].
+        ids: Receives vertex, corners, the kind of feature, the surfaces and the side, shape [chunks, capacity, 8].
         values: Receives the corners' weights, the normal and the distance, shape [chunks, capacity, 8].
     """
     for chunk in prange(counts.shape[0]):
@@ -215,6 +312,7 @@ def vertex_face_candidates(
         tri, zeros = np.empty(_MAX_TRIANGLES, np.int32), np.empty(_MAX_TRIANGLES, np.int32)
         features, dist = np.empty(_MAX_TRIANGLES, np.int64), np.empty(_MAX_TRIANGLES)
         kept = np.empty((_MAX_TRIANGLES, 7))
+        sides, fits = np.empty(_MAX_TRIANGLES, np.int32), np.empty(_MAX_TRIANGLES, np.int32)
         written = 0
         for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, topology.vertices.shape[0])):
             v, m = topology.vertices[i], topology.vertex_surface[i]
@@ -225,6 +323,9 @@ def vertex_face_candidates(
                 reach = min_distance[m, b] * (1.0 + slack)
                 rr = topology.radius[m] + topology.radius[b]
                 wide = reach + rr
+                pieces = m != b and topology.body[m] >= 0 and topology.body[m] == topology.body[b]
+                same = m == b or (pieces and topology.two_sided[b])
+                pieces = pieces and not topology.two_sided[b]
                 lx, hx = min(p[0], q[0]) - topology.radius[m], max(p[0], q[0]) + topology.radius[m]
                 ly, hy = min(p[1], q[1]) - topology.radius[m], max(p[1], q[1]) + topology.radius[m]
                 lz, hz = min(p[2], q[2]) - topology.radius[m], max(p[2], q[2]) + topology.radius[m]
@@ -242,7 +343,16 @@ def vertex_face_candidates(
                         continue
                     if _outside_box(x, w, cell, 3, lx, ly, lz, hx, hy, hz):
                         continue
-                    weights, normal, gap, zero, speed = _vertex_face(x, w, p, v, cell[0], cell[1], cell[2])
+                    weights, normal, gap, zero, speed, side = vertex_face(
+                        x, w, p, v, cell[0], cell[1], cell[2], topology.two_sided[b]
+                    )
+                    distance, fit = abs(gap - rr), 0
+                    if pieces and abs(gap) < min_distance[m, b]:
+                        normal = triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2]))
+                        if not _faces_triangle(topology, tree.cells, x, v, normal):
+                            continue
+                        gap, speed = _distance_to_plane(x, w, p, v, cell, weights, normal)
+                        fit = 1
                     gap -= rr
                     if (
                         gap > max_distance[m, b]
@@ -250,12 +360,12 @@ def vertex_face_candidates(
                         or gap < -rr - min_distance[m, b]
                     ):
                         continue
-                    if m == b:
-                        if dot3(normal, row3(normals, v)) > 0.0:
+                    if same:
+                        if not topology.two_sided[b] and dot3(normal, row3(normals, v)) > 0.0:
                             continue
                         if (
                             _rest_vertex_distance2(topology.rest, v, cell[0], cell[1], cell[2])
-                            < (1.5 * min_distance[m, b]) ** 2
+                            < (1.5 * min_distance[m, b] + rr) ** 2
                         ):
                             continue
                     slot = count
@@ -264,17 +374,25 @@ def vertex_face_candidates(
                             if dist[c] > dist[slot % _MAX_TRIANGLES]:
                                 slot = c
                         slot %= _MAX_TRIANGLES
-                        if abs(gap) >= dist[slot]:
+                        if distance >= dist[slot]:
                             continue
                     else:
                         count += 1
-                    tri[slot], zeros[slot], dist[slot] = t, zero, abs(gap)
+                    tri[slot], zeros[slot], dist[slot] = t, zero, distance
+                    sides[slot], fits[slot] = side, fit
                     features[slot] = _feature(cell, topology.triangle_edges[t], weights, zero)
                     for c in range(3):
                         kept[slot, c], kept[slot, 3 + c] = weights[c], normal[c]
                     kept[slot, 6] = gap
                 for k in range(count):
-                    if _is_duplicate(k, count, tree.cells, tri, dist, zeros, features):
+                    if fits[k] == 1:
+                        near = _SAME_PLACE * min_distance[m, b]
+                        if _is_duplicate_of_piece(
+                            k, count, tree.cells, x, tri, dist, zeros, kept, fits, near
+                        ):
+                            continue
+                        zeros[k] = 0  # its key is that of the triangle
+                    elif _is_duplicate(k, count, tree.cells, tri, dist, zeros, features):
                         continue
                     if written < ids.shape[1]:
                         ids[chunk, written, 0] = v
@@ -282,6 +400,7 @@ def vertex_face_candidates(
                             ids[chunk, written, 1 + c] = tree.cells[tri[k], c]
                         ids[chunk, written, 4] = zeros[k]
                         ids[chunk, written, 5], ids[chunk, written, 6] = m, b
+                        ids[chunk, written, 7] = sides[k]
                         for c in range(7):
                             values[chunk, written, c] = kept[k, c]
                         values[chunk, written, 7] = 0.0
@@ -311,7 +430,8 @@ def _edge_edge(x, w, a0, a1, b0, b1):
 
 
 @inline
-def _rest_edge_distance2(rest, a0, a1, b0, b1):
+def edge_edge_distance2(rest, a0, a1, b0, b1):
+    """Return the squared distance of two edges."""
     p0, p1, q0, q1 = row3(rest, a0), row3(rest, a1), row3(rest, b0), row3(rest, b1)
     s, t = closest_points_segments(p0, p1, q0, q1)
     total = 0.0
@@ -340,13 +460,15 @@ def edge_edge_candidates(
     """Find the edges that are close to edges, or will be in the motion to x + w; see `vertex_face_candidates`.
 
     Only ridges and open edges can touch before a vertex does, and only in their inner parts; parallel edges touch
-    at their ends, which are vertices. The normal points to the outside of the second edge.
+    at their ends, which are vertices. The normal points to the outside of the second edge, or of the first if only
+    that has one; between edges without an outside it points to the side on which the first edge is.
 
     Args:
         outward: Mean normals of the edges' triangles, shape [e, 3].
-        edge_kind: 1 for a ridge, 3 for a nearly flat one, 2 for an open edge, 0 for others, shape [e].
+        edge_kind: See `classify_edges`, shape [e].
         counts: Receives the number of pairs of each chunk.
-        ids: Receives the ends of both edges, 3 (4 if one is nearly flat) and the surfaces, shape [chunks, capacity, 7].
+        ids: Receives the ends of both edges, 3 (4 if one is nearly flat), the surfaces and 0, shape
+            [chunks, capacity, 8].
         values: Receives s, t, 0, the normal, the distance and 0, shape [chunks, capacity, 8].
     """
     for chunk in prange(counts.shape[0]):
@@ -369,6 +491,9 @@ def edge_edge_candidates(
                 reach = min_distance[m, b] * (1.0 + slack)
                 rr = r + topology.radius[b]
                 wide = reach + topology.radius[b]
+                same = m == b or (
+                    topology.two_sided[b] and topology.body[m] >= 0 and topology.body[m] == topology.body[b]
+                )
                 total = query_box(
                     tree.boxes, tree.root[b], tree.leaf_count[b], tree.leaf_range, tree.first_leaf[b], tree.order,
                     lx, ly, lz, hx, hy, hz, stack, found,
@@ -409,16 +534,17 @@ def edge_edge_candidates(
                     ):
                         continue
                     if (
-                        m == b
-                        and _rest_edge_distance2(topology.rest, a0, a1, b0, b1)
-                        < (1.5 * min_distance[m, b]) ** 2
+                        same
+                        and edge_edge_distance2(topology.rest, a0, a1, b0, b1)
+                        < (1.5 * min_distance[m, b] + rr) ** 2
                     ):
                         continue
                     if written < ids.shape[1]:
                         ids[chunk, written, 0], ids[chunk, written, 1] = a0, a1
                         ids[chunk, written, 2], ids[chunk, written, 3] = b0, b1
-                        ids[chunk, written, 4] = 4 if edge_kind[e] == 3 or edge_kind[f] == 3 else 3
+                        ids[chunk, written, 4] = 4 if edge_kind[e] in (3, 6) or edge_kind[f] in (3, 6) else 3
                         ids[chunk, written, 5], ids[chunk, written, 6] = m, b
+                        ids[chunk, written, 7] = 0
                         values[chunk, written, 0], values[chunk, written, 1] = s, t
                         values[chunk, written, 2] = 0.0
                         for c in range(3):

@@ -28,9 +28,10 @@ class Contact:
         restitution: Coefficient of restitution where neither side has its own.
         thickness: Distance [m] that surfaces of meshes keep from each other; None uses a small fraction of the length
             of their edges.
-        self_contact: Whether soft bodies can touch themselves; bodies that do not fold need no such search.
+        self_contact: Whether soft bodies can touch themselves; bodies that do not fold need no such search. Separate
+            pieces of a body touch each other in any case.
         pairs: Overrides for single pairs, by the two names: any of `friction`, `restitution`, and `collide` (False
-            lets the two pass through each other).
+            lets the two pass through each other; for a body and itself also its pieces).
     """
 
     friction: float = 0.5
@@ -63,11 +64,13 @@ class ContactPairTable:
         friction: Coulomb's friction coefficients, shape [k, k].
         restitution: Coefficients of restitution, shape [k, k].
         collide: Whether the two can touch, shape [k, k]; the diagonal is for self-contact.
+        pieces_collide: Whether separate pieces of a body can touch each other, shape [k].
     """
 
     friction: NDArray[np.float64]
     restitution: NDArray[np.float64]
     collide: NDArray[np.bool_]
+    pieces_collide: NDArray[np.bool_]
 
     @classmethod
     def of(cls, contact: Contact, names: Sequence[str], participants: Sequence[Any]) -> ContactPairTable:
@@ -75,7 +78,7 @@ class ContactPairTable:
         k = len(participants)
         own = [(getattr(one, "friction", None), getattr(one, "restitution", None)) for one in participants]
         friction, restitution = np.zeros((k, k)), np.zeros((k, k))
-        collide = np.ones((k, k), np.bool_)
+        collide, pieces_collide = np.ones((k, k), np.bool_), np.ones(k, np.bool_)
         for i in range(k):
             for j in range(k):
                 friction[i, j] = _friction(own[i][0], own[j][0], contact.friction)
@@ -87,7 +90,9 @@ class ContactPairTable:
             for table, key in ((friction, "friction"), (restitution, "restitution"), (collide, "collide")):
                 if key in values:
                     table[i, j] = table[j, i] = values[key]
-        return cls(friction, restitution, collide)
+            if i == j and "collide" in values:
+                pieces_collide[i] = values["collide"]
+        return cls(friction, restitution, collide, pieces_collide)
 
 
 def _friction(one: float | None, other: float | None, default: float) -> float:

@@ -13,7 +13,16 @@ from continua.mesh import kernels
 from continua.mesh.checks import as_cells, as_points, compact, read_only
 from continua.mesh.transform import apply_transform
 
-__all__ = ["SurfaceMesh"]
+__all__ = ["SurfaceMesh", "unique_edges"]
+
+
+def unique_edges(
+    triangles: NDArray[np.int32], node_count: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return each edge of triangles [k, 3] once, [e, 2]; the edges of each triangle [k, 3]; and their uses [e]."""
+    pairs = triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    edges, group, _, starts = kernels.unique_rows(np.sort(pairs, axis=1), node_count)
+    return edges, group.reshape(-1, 3), np.diff(starts)
 
 
 class SurfaceMesh:
@@ -117,12 +126,10 @@ class SurfaceMesh:
     @cached_property
     def _edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
         """Edges [e, 2]; edge of each side of each triangle [k, 3]; uses and signed uses of each edge [e]."""
-        pairs = self.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-        edges, group, _, starts = kernels.unique_rows(np.sort(pairs, axis=1), self.node_count)
-        turn = np.where(pairs[:, 0] < pairs[:, 1], 1, -1)
-        signed = np.bincount(group, turn, minlength=len(edges)).astype(np.int32)
-        sides = group.reshape(-1, 3)
-        return read_only(edges), read_only(sides), np.diff(starts), signed
+        edges, sides, uses = unique_edges(self.triangles, self.node_count)
+        turn = np.where(self.triangles < np.roll(self.triangles, -1, axis=1), 1, -1)
+        signed = np.bincount(sides.ravel(), turn.ravel(), minlength=len(edges)).astype(np.int32)
+        return read_only(edges), read_only(sides), uses, signed
 
     @property
     def edges(self) -> NDArray[np.int32]:

@@ -246,7 +246,10 @@ class Scene(Model):
         return digest.hexdigest()
 
 
-on_new_body_kind(lambda: Scene.model_rebuild(force=True) and None)
+@on_new_body_kind
+def _rebuild() -> None:
+    """Make the schema of scenes anew from all registered kinds of bodies."""
+    Scene.model_rebuild(force=True)
 
 
 def _files(data: Any) -> Iterator[str]:

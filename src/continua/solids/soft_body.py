@@ -27,6 +27,7 @@ from continua.mesh import (
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
 from continua.solids.boundary_surface import embed_surface
+from continua.solids.contact_body import SoftContactBody
 from continua.solids.damping import Damper, RotatedDamping, split_damping
 from continua.solids.derived_fields import State
 from continua.solids.discretisation import Discretisation
@@ -387,6 +388,10 @@ class SoftBody(BoundaryConditions):
         if self._materials.has_zero_stiffness:  # interior nodes would fall through the surface
             return np.arange(self.node_count, dtype=np.int32)
         return self._surface.nodes
+
+    def contact_body(self) -> SoftContactBody:
+        """Return what the body offers to the contact solver."""
+        return SoftContactBody(self)
 
     def set_contact_forces(self, force: NDArray[np.float64]) -> None:
         """Set the contact forces on the nodes in the last step [N], shape [n, 3]."""

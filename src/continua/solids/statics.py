@@ -147,6 +147,11 @@ class StaticPotential:
         """Return the change of the potential [J] that rounding hides at the u of the last `linearise`."""
         return energy_floor(self.matrix, u, np.abs(self.force) + np.abs(self.push))
 
+    @property
+    def has_springs(self) -> bool:
+        """Whether springs hold the body."""
+        return bool(self.pulls)
+
     def touching(self, u: NDArray[np.float64]) -> ConstraintRows | None:
         """Return the nodes near a shape at u, or None if there are no shapes."""
         return None if self._touch is None else self._touch(u)

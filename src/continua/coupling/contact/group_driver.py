@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from continua.contact_solver.constraint_row_kernels import match_keys
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
-from continua.coupling.contact.soft_adapter import SoftBodyAdapter
+from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.substep_solve import ContactSubstep
 from continua.timestepping import (
     BodyStep,
@@ -30,15 +30,26 @@ __all__ = ["GroupDriver", "WarmStart"]
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """Forces of contacts [N], shape [c, 3], with their sorted keys."""
+    """Forces of the contacts of a step, from which those of the next start.
+
+    The key of a contact is made of the numbers of its bodies and of nodes within them, so that it stays the same when
+    another body changes.
+
+    Attributes:
+        keys: Sorted keys of the contacts, shape [c].
+        forces: Their forces in the contacts' frames [N], shape [c, 3].
+        participants: Numbers of the bodies or colliders on their two sides, and for a contact of a single node with a
+            collider or rigid body that node; -1 is none; shape [c, 3].
+    """
 
     keys: NDArray[np.int64]
     forces: NDArray[np.float64]
+    participants: NDArray[np.int32]
 
     @classmethod
     def empty(cls) -> WarmStart:
         """Return the warm start of no contacts."""
-        return cls(np.zeros(0, np.int64), np.zeros((0, 3)))
+        return cls(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3), np.int32))
 
     @classmethod
     def joined(cls, parts: Sequence[WarmStart]) -> WarmStart:
@@ -47,8 +58,29 @@ class WarmStart:
             return parts[0] if parts else cls.empty()
         keys = np.concatenate([part.keys for part in parts])
         forces = np.concatenate([part.forces for part in parts])
+        participants = np.concatenate([part.participants for part in parts])
         order = np.argsort(keys, kind="stable")
-        return cls(keys[order], forces[order])
+        return cls(keys[order], forces[order], participants[order])
+
+    def remap(self, number: int, nodes: NDArray[np.integer] | None = None) -> WarmStart:
+        """Return the warm start after the mesh of body `number` has changed; the contacts of other bodies stay.
+
+        Args:
+            number: Number of the body.
+            nodes: The new number of each of its old nodes, -1 for nodes that are gone, shape [n]. Contacts of single
+                nodes with colliders and rigid bodies then stay with their nodes. None drops all contacts of the body.
+        """
+        keys, participants = self.keys.copy(), self.participants.copy()
+        stay = (participants[:, :2] != number).all(axis=1)
+        if nodes is not None:
+            single = np.flatnonzero(~stay & (participants[:, 2] >= 0))
+            old = participants[single, 2]
+            new = np.asarray(nodes, np.int64)[old]
+            keys[single] += new - old
+            participants[single, 2] = new
+            stay[single] = new >= 0
+        order = np.flatnonzero(stay)[np.argsort(keys[stay], kind="stable")]
+        return WarmStart(keys[order], self.forces[order], participants[order])
 
 
 class GroupDriver:
@@ -64,7 +96,7 @@ class GroupDriver:
     def __init__(
         self,
         stepper: ContactStepper,
-        soft: Sequence[SoftBodyAdapter],
+        soft: Sequence[DeformableAdapter],
         rigid: RigidInstancesAdapter | None,
         warm_start: WarmStart,
     ) -> None:

@@ -39,6 +39,8 @@ class RigidInstancesAdapter:
         numbers: Numbers of all rigid bodies, and then of all colliders, in the pair table.
     """
 
+    number = -1  # of no single body
+
     def __init__(self, system: RigidSystem, instances: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
         self.system = system
         self.subset = CoupledSubset(system, instances)

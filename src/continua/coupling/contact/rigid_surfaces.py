@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from continua.collision import CollisionMesh, CollisionSurface
 from continua.collision.collider_features import collider_edges
 from continua.contact_solver import Contact, ContactPairTable
-from continua.coupling.contact.soft_adapter import SoftBodyAdapter
+from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import (
     COLLIDER_DISTANCE_FRACTION,
     PROXIMITY_FRACTION,
@@ -58,7 +58,7 @@ class RigidSurfaces:
 
     def __init__(
         self,
-        soft: Sequence[SoftBodyAdapter],
+        soft: Sequence[DeformableAdapter],
         system: RigidSystem,
         numbers: Sequence[int],
         contact: Contact,
@@ -67,7 +67,14 @@ class RigidSurfaces:
         self.soft, self.system, self.numbers, self.table = tuple(soft), system, np.array(numbers), table
         self.shapes = [body.geometry.local_shape() for body in system.rigid_state.bodies]
         surfaces = [
-            CollisionSurface(a.surface.rest, a.surface.triangles, name=a.body.name) for a in self.soft
+            CollisionSurface(
+                a.surface.rest,
+                a.surface.triangles,
+                radius=a.radius,
+                name=a.name,
+                two_sided=a.surface.two_sided,
+            )
+            for a in self.soft
         ]
         length = [surface.edge_length for surface in surfaces]
         self.bodies_with_edges: list[int] = []
@@ -80,7 +87,9 @@ class RigidSurfaces:
                 self.bodies_with_edges.append(g)
                 self._local_points.append(one.rest)
                 surfaces.append(_repeat(one, body.count, body.name))
-        self.mesh = CollisionMesh(surfaces)
+        number = [a.number for a in self.soft] + self.numbers[self.bodies_with_edges].tolist()
+        ids = [k * 2**32 + np.arange(len(one.rest)) for k, one in zip(number, surfaces, strict=True)]
+        self.mesh = CollisionMesh(surfaces, np.concatenate(ids))
         self._set_distances(contact.thickness, np.array(length + [0.0] * len(self.bodies_with_edges)))
 
     def _set_distances(self, thickness: float | None, length: NDArray[np.float64]) -> None:
@@ -143,14 +152,14 @@ class RigidSurfaces:
                     continue
                 _, points = adapter.candidate_nodes
                 depth = -self.shapes[g].distances((points - poses.X[i]) @ poses.R[i])[0].min()
-                if depth <= length:
+                if depth <= length and not adapter.surface.two_sided:
                     surface = _surface_mesh(adapter) if surface is None else surface
                     corners = np.vstack([state.bodies[g].geometry.surface.points, np.zeros((1, 3))])
                     corners = corners @ poses.R[i].T + poses.X[i]
                     depth = _max_depth(surface, corners)
                 if depth > length:
                     raise InputError(
-                        f"rigid body '{state.bodies[g].name}' and body '{adapter.body.name}' overlap at the start, "
+                        f"rigid body '{state.bodies[g].name}' and body '{adapter.name}' overlap at the start, "
                         f"{depth:.3g} m deep; move one of them away, or set 'collide' of this pair to false"
                     )
 
@@ -163,7 +172,7 @@ def _max_depth(surface: SurfaceMesh, points: NDArray[np.float64]) -> float:
     return max(0.0, -float(ExactDistance(surface)(points[near]).min()))
 
 
-def _surface_mesh(adapter: SoftBodyAdapter) -> SurfaceMesh:
+def _surface_mesh(adapter: DeformableAdapter) -> SurfaceMesh:
     used, triangles = np.unique(adapter.surface.triangles, return_inverse=True)
     return SurfaceMesh(adapter.positions[used], triangles.reshape(-1, 3))
 

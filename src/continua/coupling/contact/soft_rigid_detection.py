@@ -17,7 +17,7 @@ from continua.collision import ContactCandidates, find_candidates, find_impacts
 from continua.collision.colliders import sphere_trace
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, join_rows
 from continua.coupling.contact.rigid_surfaces import Poses, RigidSurfaces
-from continua.coupling.contact.soft_adapter import SoftBodyAdapter
+from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import CROSSED_MARGIN
 
 __all__ = ["SoftRigidDetector", "already_separated"]
@@ -44,7 +44,7 @@ class SoftRigidDetector:
     def __init__(
         self,
         surfaces: RigidSurfaces,
-        soft: Sequence[SoftBodyAdapter],
+        soft: Sequence[DeformableAdapter],
         starts: Sequence[int],
         row: NDArray[np.int64],
         included: NDArray[np.bool_],
@@ -71,8 +71,11 @@ class SoftRigidDetector:
         parts = []
         for i, margin in enumerate(margins):
             nodes, points = self.soft[i].candidate_nodes
-            for instance, some in self._candidates(i, points, points, self._start, margin):
+            for instance, some in self._candidates(
+                i, points, points, self._start, margin + self.soft[i].radius
+            ):
                 gaps, normals = self._distances(instance, points[some], self._start)
+                gaps -= self.soft[i].radius
                 close = np.flatnonzero(gaps <= margin)
                 self._plane_flags(i, instance, len(nodes))[some[close]] = True
                 parts.append(
@@ -178,7 +181,7 @@ class SoftRigidDetector:
         place = hit @ start.R[instance].T + start.X[instance]
         # the plane rotates with the instance: its normal is that at the end, its point that at the start
         normal = normal @ end_poses.R[instance].T
-        gap = np.einsum("ki,ki->k", normal, points[which] - place)
+        gap = np.einsum("ki,ki->k", normal, points[which] - place) - self.soft[i].radius
         return which, gap, normal, place
 
     def _node_rows(

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from continua.collision import ColliderSet
 from continua.contact_solver import ConstraintRows, join_rows, solve_contacts
-from continua.coupling.contact.soft_adapter import SoftBodyAdapter
+from continua.contact_solver.contact_body import StaticPotential
+from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import SurfaceContacts
 from continua.errors import DivergedError
 from continua.linalg import PCG, SolveReport
 from continua.solids import StaticReport
 from continua.solids.convergence import Convergence, ConvergenceTest
 from continua.solids.line_search import line_search
-from continua.solids.statics import StaticPotential, static_potential
+from continua.surroundings import Surroundings
 from continua.timestepping import VelocitySystem
 
 __all__ = ["solve_static_contact"]
@@ -79,18 +80,17 @@ class _StaticContactSolve:
 
     def __init__(
         self,
-        adapters: Sequence[SoftBodyAdapter],
+        adapters: Sequence[DeformableAdapter],
         surfaces: SurfaceContacts,
         colliders_for: Callable[[int], ColliderSet | None],
+        time: float,
     ) -> None:
-        self.adapters, self._surfaces = adapters, surfaces
+        self._surfaces, self._time = surfaces, time
         self.starts = np.cumsum([0] + [m.row_count for m in adapters])
-        self._time = adapters[0].body._surroundings.time
         self.size = min(m.size for m in adapters)
-        made = [static_potential(m.body, colliders_for(m.number)) for m in adapters]
-        self._support_mass = [support for _, support, _ in made]
-        self.total = _CombinedPotential([term for term, _, _ in made], self.starts)
-        self.x = np.concatenate([x for _, _, x in made])
+        self.problems = [m.body.static_problem(colliders_for(m.number)) for m in adapters]
+        self.total = _CombinedPotential([problem.potential for problem in self.problems], self.starts)
+        self.x = np.concatenate([problem.start for problem in self.problems])
         self._forces: dict[int, float] = {}
         self.newton = self.iterations = self.contacts = 0
         self.test, self.convergence, self._last_step = ConvergenceTest(), Convergence.NOT_REACHED, 0.0
@@ -99,8 +99,8 @@ class _StaticContactSolve:
     def run(self, rtol: float, max_newton: int) -> bool:
         """Iterate to the equilibrium; returns whether it was found, or what rounding allows of it (`convergence`)."""
         total, x, test = self.total, self.x, self.test
-        for one, support in zip(total.terms, self._support_mass, strict=True):
-            one.slack = support
+        for problem in self.problems:
+            problem.potential.slack = problem.support_mass
         potential = total.potential(x)
         test.start(rtol)
         best: _RoundedState | None = None
@@ -131,18 +131,19 @@ class _StaticContactSolve:
             length, potential = line_search(total, x, direction, potential, fall)
             if length == 0.0:
                 break
-            for one, support in zip(total.terms, self._support_mass, strict=True):
-                one.slack = max(one.slack * (0.1 if length == 1.0 else 2.0), 0.02 * support)
+            for problem in self.problems:
+                one = problem.potential
+                one.slack = max(one.slack * (0.1 if length == 1.0 else 2.0), 0.02 * problem.support_mass)
         return best is not None and self._restore(best)
 
     def _check_convergence(self) -> Convergence:
         """ConvergenceTest the unbalanced forces at the x of the last linearisation."""
-        total, dirichlet = self.total, [m.body._dirichlet for m in self.adapters]
-        free = [d.project_free(r) for d, r in zip(dirichlet, total.parts(total.rhs), strict=True)]
+        total, constraints = self.total, [problem.constraints for problem in self.problems]
+        free = [c.project_free(r) for c, r in zip(constraints, total.parts(total.rhs), strict=True)]
         convergence = self.test.check(np.concatenate(free), self.load, lambda: total.floor(self.x))
         falls = any(
-            not one.pulls and d.unconstrained_direction(one.force + one.push) is not None
-            for one, d in zip(total.terms, dirichlet, strict=True)
+            not one.has_springs and c.unconstrained_direction(one.force + one.push) is not None
+            for one, c in zip(total.terms, constraints, strict=True)
         )
         return (
             Convergence.NOT_REACHED if convergence is Convergence.ROUNDING_FLOOR and falls else convergence
@@ -187,12 +188,12 @@ class _StaticContactSolve:
                     rhs,
                     np.zeros_like(rhs),
                     scale * rhs,
-                    m.body._dirichlet.fixed,
-                    m.body._dirichlet.projections,
+                    problem.constraints.fixed,
+                    problem.constraints.projections,
                     PCG(),
                     _not_alone,
                 )
-                for one, rhs, m in zip(combined.terms, bare, self.adapters, strict=True)
+                for one, rhs, problem in zip(combined.terms, bare, self.problems, strict=True)
             ]
             push = np.zeros((len(rows), 3))
             push[:, 0] = [self._forces.get(key, 0.0) for key in rows.key.tolist()]
@@ -233,11 +234,12 @@ class _StaticContactSolve:
 
 
 def solve_static_contact(
-    adapters: Sequence[SoftBodyAdapter],
+    adapters: Sequence[DeformableAdapter],
     surfaces: SurfaceContacts,
     colliders_for: Callable[[int], ColliderSet | None],
     rtol: float,
     max_newton: int,
+    surroundings: Surroundings,
 ) -> dict[int, StaticReport]:
     """Move soft bodies that touch each other to their common equilibrium; returns reports by their numbers.
 
@@ -247,23 +249,20 @@ def solve_static_contact(
         colliders_for: Returns the colliders that the body of a number can touch.
         rtol: Unbalanced force to reach, relative to the largest load of a node.
         max_newton: Most Newton iterations.
+        surroundings: Time of the equilibrium.
     """
-    solve = _StaticContactSolve(adapters, surfaces, colliders_for)
+    solve = _StaticContactSolve(adapters, surfaces, colliders_for, surroundings.time)
     if not solve.run(rtol, max_newton):
-        names = ", ".join(f"'{m.body.name}'" for m in adapters)
+        names = ", ".join(f"'{m.name}'" for m in adapters)
         raise DivergedError(
             f"bodies {names} found no common equilibrium in {solve.newton} Newton iterations ({solve.test}); "
             "let them come to rest in steps with damping instead",
-            step=adapters[0].body._surroundings.step,
+            step=surroundings.step,
         )
     reports = {}
     warnings = solve.test.warnings(solve.load) if solve.convergence is Convergence.ROUNDING_FLOOR else ()
-    for adapter, term, own in zip(adapters, solve.total.terms, solve.total.parts(solve.x), strict=True):
-        body = adapter.body
-        body._x[:] = own
-        body._v[:] = 0.0
-        body._stepper.restart(body._v)
-        body.set_contact_forces(term.push.copy())
+    for adapter, problem, own in zip(adapters, solve.problems, solve.total.parts(solve.x), strict=True):
+        problem.commit(own, problem.potential.push.copy())
         reports[adapter.number] = StaticReport(
             True, solve.newton, solve.iterations, solve.test.residual, 1, solve.contacts, warnings
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.collision import ColliderSet
-from continua.contact_solver import Contact, ContactPairTable, join_rows
+from continua.contact_solver import Contact, ContactPairTable, HasContactBody, join_rows
 from continua.coupling.contact.contact_groups import (
     AABBs,
     ContactGroups,
@@ -20,16 +19,16 @@ from continua.coupling.contact.contact_groups import (
 from continua.coupling.contact.group_driver import GroupDriver, WarmStart
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.rigid_surfaces import RigidSurfaces
-from continua.coupling.contact.soft_adapter import SoftBodyAdapter
+from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.statics import solve_static_contact
 from continua.coupling.contact.substep_solve import PROXIMITY_FRACTION
-from continua.coupling.contact.surface_contacts import SurfaceContacts
-from continua.errors import InputError
+from continua.coupling.contact.surface_contacts import SurfaceBody, SurfaceContacts
+from continua.errors import InputError, warn_user
 from continua.frames import StepReport
 from continua.geometry import Shape
 from continua.numerics.stages import timed
 from continua.rigid import RigidSystem
-from continua.solids import SoftBody, StaticReport
+from continua.solids import StaticReport
 from continua.surroundings import Surroundings
 from continua.timestepping import NO_CONTACT, advance_with_retries
 
@@ -42,24 +41,27 @@ class ContactStepper:
     """Steps the soft and rigid bodies of a world, with contact between them and with colliders.
 
     Args:
-        bodies: The soft bodies with their numbers in the world.
+        bodies: The deformable bodies with their numbers in the world.
         shapes: The colliders.
         contact: Contact options.
         names: Names of all bodies of the world and of the colliders, in the order of their numbers.
         participants: The bodies and colliders themselves.
         surroundings: Gravity and time.
         rigid: The rigid bodies, or None.
+        check_start: Whether to warn of bodies that overlap now.
     """
 
     def __init__(
         self,
-        bodies: Sequence[tuple[int, SoftBody]],
+        bodies: Sequence[tuple[int, HasContactBody]],
         shapes: Sequence[Shape],
         contact: Contact,
         names: Sequence[str],
         participants: Sequence[Any],
         surroundings: Surroundings,
         rigid: RigidSystem | None = None,
+        *,
+        check_start: bool = True,
     ) -> None:
         self.collider_set = ColliderSet(shapes)
         self._shapes = tuple(shapes)
@@ -70,26 +72,30 @@ class ContactStepper:
         self.rigid = rigid
         own = () if rigid is None else rigid.rigid_state.bodies
         self._rigid_numbers = np.array([_index_of(body, participants) for body in own], dtype=np.int64)
-        self.soft = [SoftBodyAdapter(body, number) for number, body in bodies]
+        self.soft = [DeformableAdapter(body.contact_body(), number) for number, body in bodies]
         self.contact_bodies = [adapter for adapter in self.soft if self._can_collide(adapter)]
         self.surface_contacts = SurfaceContacts(
-            [adapter.surface for adapter in self.contact_bodies], shapes, contact, self.pair_table
+            [
+                SurfaceBody.of(adapter.name, adapter.surface, adapter.number)
+                for adapter in self.contact_bodies
+            ],
+            shapes,
+            contact,
+            self.pair_table,
         )
-        warning = self.surface_contacts.check_start(
-            [adapter.positions for adapter in self.contact_bodies], surroundings.time
-        )
-        if warning:
-            warnings.warn(warning, stacklevel=4)
-        self._pairs = (
-            self.surface_contacts.mesh.vertex_face_pairs.copy(),
-            self.surface_contacts.mesh.edge_edge_pairs.copy(),
-        )
+        if check_start:
+            warning = self.surface_contacts.check_start(
+                [adapter.positions for adapter in self.contact_bodies], surroundings.time
+            )
+            if warning:
+                warn_user(warning)
         self.rigid_surfaces: RigidSurfaces | None = None
         if rigid is not None and own and self._rigid_collide().any():
             self.rigid_surfaces = RigidSurfaces(
                 self.contact_bodies, rigid, self._rigid_numbers.tolist(), contact, self.pair_table
             )
-            self.rigid_surfaces.check_start()
+            if check_start:
+                self.rigid_surfaces.check_start()
         self.warm_start = WarmStart.empty()
 
     # --- one step -----------------------------------------------------------------------------------------
@@ -172,11 +178,17 @@ class ContactStepper:
 
     # --- which bodies may touch -----------------------------------------------------------------------------------
 
-    def _can_collide(self, adapter: SoftBodyAdapter) -> bool:
+    def _can_collide(self, adapter: DeformableAdapter) -> bool:
         """Return whether a body can touch a collider, another body, or itself."""
+        if self._pieces_collide(adapter):
+            return True
         collide = self.pair_table.collide[adapter.number]
         others = [other.number for other in self.soft] + self._rigid_numbers.tolist()
         return bool(collide[others].any() or collide[self.first_collider :].any())
+
+    def _pieces_collide(self, adapter: DeformableAdapter) -> bool:
+        """Return whether a body has pieces that can touch each other."""
+        return adapter.surface.piece_count > 1 and bool(self.pair_table.pieces_collide[adapter.number])
 
     def _rigid_collide(self) -> NDArray[np.bool_]:
         """Return which soft bodies can touch which rigid ones, shape [soft, rigid]."""
@@ -188,7 +200,9 @@ class ContactStepper:
         """Find groups of soft bodies and rigid instances that may touch within the step."""
         if not self.contact_bodies:  # nor does any rigid instance touch a soft body
             return ContactGroups(np.zeros(0, np.int32), np.zeros(0, np.bool_))
-        margin = np.array([PROXIMITY_FRACTION * adapter.size for adapter in self.contact_bodies])
+        margin = np.array(
+            [PROXIMITY_FRACTION * adapter.size + adapter.radius for adapter in self.contact_bodies]
+        )
         margin += (
             2.0 * float(self.surface_contacts.min_distance.max(initial=0.0)) + self.gravity_speed(dt) * dt
         )
@@ -218,7 +232,8 @@ class ContactStepper:
         """Return pairs of soft bodies whose boxes overlap, and which bodies are close to nothing."""
         numbers = [adapter.number for adapter in self.contact_bodies]
         near = boxes.overlaps(boxes) & self.pair_table.collide[np.ix_(numbers, numbers)]
-        isolated: NDArray[np.bool_] = np.asarray(~near.any(axis=1))
+        pieces = np.array([self._pieces_collide(adapter) for adapter in self.contact_bodies])
+        isolated: NDArray[np.bool_] = np.asarray(~near.any(axis=1)) & ~pieces
         for k, shape in enumerate(self._shapes):
             collide = self.pair_table.collide[numbers, self.first_collider + k]
             if (collide & isolated).any():
@@ -261,6 +276,7 @@ class ContactStepper:
             return np.zeros((0, 2), np.int64)
         count = len(self.contact_bodies)
         margin = np.full(count, float(self.surface_contacts.min_distance.max(initial=0.0)))
+        margin += [adapter.radius for adapter in self.contact_bodies]
         boxes = AABBs.around(
             [(a, m.positions) for a, m in zip(start, self.contact_bodies, strict=True)], margin
         )
@@ -279,14 +295,11 @@ class ContactStepper:
             [links[apart], np.column_stack([no_longer_isolated, np.full(len(no_longer_isolated), -1)])]
         )
 
-    def restrict_to(self, soft: Sequence[SoftBodyAdapter]) -> bool:
+    def restrict_to(self, soft: Sequence[DeformableAdapter]) -> bool:
         """Restrict the detection of surface contacts to these bodies; returns whether any surfaces can touch."""
-        some = np.ones(len(self.surface_contacts.mesh.surfaces), np.bool_)
-        some[: len(self.contact_bodies)] = [adapter in soft for adapter in self.contact_bodies]
-        mask = some[:, None] & some[None, :]
-        found = self.surface_contacts.mesh
-        found.vertex_face_pairs, found.edge_edge_pairs = self._pairs[0] & mask, self._pairs[1] & mask
-        return self.surface_contacts.any
+        return self.surface_contacts.restrict_to(
+            np.array([adapter in soft for adapter in self.contact_bodies], np.bool_)
+        )
 
     # --- static equilibrium -------------------------------------------------------------------------------
 
@@ -300,20 +313,23 @@ class ContactStepper:
         for adapter in self.soft:
             obstacles = self.colliders_for(adapter.number)
             try:
-                reports[adapter.number] = adapter.body.settle(
-                    rtol, max_newton, steps=steps, obstacles=obstacles
-                )
+                reports[adapter.number] = adapter.body.settle(rtol, max_newton, steps, obstacles)
             except InputError as error:  # another body may support it
                 if not self._may_contact(adapter):
                     raise
                 unsupported = error
-        if self._pairs[0][: len(self.contact_bodies), : len(self.contact_bodies)].any() and (
+        if self.surface_contacts.bodies_collide and (
             unsupported is not None or self._surfaces_contact(start)
         ):
             self.restore(state)
             self.restrict_to(self.contact_bodies)
             reports |= solve_static_contact(
-                self.contact_bodies, self.surface_contacts, self.colliders_for, rtol, max_newton
+                self.contact_bodies,
+                self.surface_contacts,
+                self.colliders_for,
+                rtol,
+                max_newton,
+                self._surroundings,
             )
         elif unsupported is not None:
             raise unsupported
@@ -333,12 +349,12 @@ class ContactStepper:
         if collide.any():
             i, j = np.argwhere(collide)[0]
             raise InputError(
-                f"settle finds the rest of soft bodies alone, and '{self.contact_bodies[i].body.name}' can touch "
+                f"settle finds the rest of soft bodies alone, and '{self.contact_bodies[i].name}' can touch "
                 f"the rigid '{self.rigid.rigid_state.bodies[j].name}'; let them come to rest in steps with "
                 "some damping, or set 'collide' of the pair to false"
             )
 
-    def _may_contact(self, adapter: SoftBodyAdapter) -> bool:
+    def _may_contact(self, adapter: DeformableAdapter) -> bool:
         others = [other.number for other in self.soft if other is not adapter]
         return bool(self.pair_table.collide[adapter.number, others].any())
 
@@ -359,7 +375,7 @@ class ContactStepper:
     def snapshot(self) -> dict[str, Any]:
         """Return everything that a step changes, for `restore`."""
         state: dict[str, Any] = {
-            "soft": [(m.body.state(), m.body._stepper.solver_memory()) for m in self.soft],
+            "soft": [adapter.body.snapshot() for adapter in self.soft],
             "warm_start": self.warm_start,
         }
         if self.rigid is not None:
@@ -369,9 +385,8 @@ class ContactStepper:
 
     def restore(self, state: Any) -> None:
         """Restore a state from `snapshot`."""
-        for adapter, (own, learnt) in zip(self.soft, state["soft"], strict=True):
-            adapter.body.restore(own)
-            adapter.body._stepper.restore_solver_memory(learnt)
+        for adapter, own in zip(self.soft, state["soft"], strict=True):
+            adapter.body.rollback(own)
         self.warm_start = state["warm_start"]
         if self.rigid is not None:
             p = self.rigid.rigid_state
@@ -380,11 +395,20 @@ class ContactStepper:
 
     def state(self) -> dict[str, NDArray]:
         """Return what is carried from step to step."""
-        return {"contact_keys": self.warm_start.keys.copy(), "contact_forces": self.warm_start.forces.copy()}
+        return {
+            "contact_keys": self.warm_start.keys.copy(),
+            "contact_forces": self.warm_start.forces.copy(),
+            "contact_participants": self.warm_start.participants.copy(),
+        }
 
-    def restore_state(self, keys: NDArray, forces: NDArray) -> None:
-        """Restore the warm start from arrays."""
-        self.warm_start = WarmStart(np.asarray(keys, np.int64).copy(), np.asarray(forces, np.float64).copy())
+    def restore_state(self, keys: NDArray, forces: NDArray, participants: NDArray | None = None) -> None:
+        """Restore the warm start from arrays; None are unknown participants, which no `remap` finds."""
+        unknown = np.full((len(keys), 3), -1)
+        self.warm_start = WarmStart(
+            np.asarray(keys, np.int64).copy(),
+            np.asarray(forces, np.float64).copy(),
+            np.asarray(unknown if participants is None else participants, np.int32).copy(),
+        )
 
     def clear_warm_start(self) -> None:
         """Clear the contact forces of the last step."""

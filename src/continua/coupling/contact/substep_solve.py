@@ -19,7 +19,7 @@ from continua.contact_solver.restitution import project_velocities
 from continua.coupling.contact.islands import find_islands, to_local_rows
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.rigid_surfaces import Poses
-from continua.coupling.contact.soft_adapter import SoftBodyAdapter
+from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.soft_rigid_detection import SoftRigidDetector, already_separated
 from continua.linalg import SolveReport
 from continua.numerics.stages import timed
@@ -75,7 +75,7 @@ class ContactSubstep:
     def __init__(self, driver: GroupDriver, time: float, dt: float) -> None:
         self.driver, self.stepper, self.time, self.dt = driver, driver.stepper, time, dt
         self.soft, self.rigid = driver.soft, driver.rigid
-        self.group: list[SoftBodyAdapter | RigidInstancesAdapter] = [*self.soft]
+        self.group: list[DeformableAdapter | RigidInstancesAdapter] = [*self.soft]
         if self.rigid is not None:
             self.group.append(self.rigid)
         self.starts = np.cumsum([0] + [body.row_count for body in self.group])
@@ -134,7 +134,8 @@ class ContactSubstep:
                 continue
             query = self.stepper.collider_set.query(points, self.time, self.dt, only)
             self._queries.append((i, nodes, query))
-            parts.append(self._collider_rows(i, nodes, query.find_close(PROXIMITY_FRACTION * body.size), 0))
+            close = query.find_close(PROXIMITY_FRACTION * body.size + body.radius)
+            parts.append(self._collider_rows(i, nodes, close, 0))
         surfaces = self.stepper.surface_contacts
         if self.stepper.restrict_to(self.soft):
             start, end, first = self._paths(self._start_velocities)
@@ -201,7 +202,7 @@ class ContactSubstep:
         return contact_rows(
             hits.normal,
             hits.position,
-            hits.gap,
+            hits.gap - self.soft[i].radius,
             soft_rows=(self.starts[i] + node)[:, None],
             surface_velocity=hits.surface_velocity,
             friction=table.friction[number, other],
@@ -300,15 +301,14 @@ class ContactSubstep:
         if not self.stepper.restrict_to(self.soft):
             return EMPTY_ROWS
         start, end, first = self._paths(self.V)
-        crossed, _ = surfaces.find_crossings(start, end, self.time, self.dt, first)
+        previous = self.driver.warm_start.keys
+        crossed, _ = surfaces.find_crossings(start, end, self.time, self.dt, first, previous_keys=previous)
         depth = PENETRATION_TOLERANCE * min(body.size for body in self.soft)
         crossed = crossed.take(~already_separated(crossed, self.rows, self.V, self.dt, depth))
         if not len(crossed):
             return EMPTY_ROWS
         # and of pairs that will be too close
-        near = surfaces.find_close(
-            start, end, self.time, self.dt, first, previous_keys=self.driver.warm_start.keys
-        )
+        near = surfaces.find_close(start, end, self.time, self.dt, first, previous_keys=previous)
         near = near.take(~np.isin(near.key, self.rows.key) & ~np.isin(near.key, crossed.key))
         crossed.key = crossed.key + np.where(np.isin(crossed.key, self.rows.key), round_, 0)
         return join_rows([near, crossed])
@@ -435,8 +435,7 @@ class ContactSubstep:
             own = slice(first, first + len(s.rhs))
             first = own.stop
             body = self.group[i]
-            number = -1 if isinstance(body, RigidInstancesAdapter) else body.number
-            active = (solution.impulse[:, 0] > 0.0) & ((rows.a == number) | (rows.b == number))
+            active = (solution.impulse[:, 0] > 0.0) & ((rows.a == body.number) | (rows.b == body.number))
             if has_rigid or not single:
                 body.restore_momentum(s, (s.effective_dt / effective_dt) * total[own])
             self._store_velocity(i, s)
@@ -463,8 +462,8 @@ class ContactSubstep:
         for i, request in requests.items():
             request.velocities[:] = end[self._slice(i)]
 
-    def finish(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Pass the contact forces to all bodies; return the sorted keys and the forces of the contacts."""
+    def finish(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
+        """Pass the contact forces to all bodies; return keys, forces and participants of the contacts, by keys."""
         rows = self.rows
         total = np.zeros_like(self.V)
         rows.apply_transpose(self.force, total)
@@ -478,8 +477,19 @@ class ContactSubstep:
                 self.force[number, 0] = value
             self.rigid.accumulate_contact(rows, self.force, int(self.starts[len(self.soft)]), self.V, self.dt)
         keep = self.force.any(axis=1)
-        order = np.argsort(self.rows.key[keep], kind="stable")
-        return self.rows.key[keep][order], self.force[keep][order]
+        order = np.flatnonzero(keep)[np.argsort(self.rows.key[keep], kind="stable")]
+        return self.rows.key[order], self.force[order], self._participants()[order]
+
+    def _participants(self) -> NDArray[np.int32]:
+        """Return the two bodies of every contact, and its node if its key is that of a single node; see `WarmStart`."""
+        rows = self.rows
+        if not len(rows.row):
+            return np.column_stack([rows.a, rows.b, np.full(len(rows), -1, np.int32)])
+        first = rows.row[np.minimum(rows.ptr[:-1], len(rows.row) - 1)]  # the rows of nodes come first
+        body = np.searchsorted(self.starts, first, side="right") - 1
+        node = first - self.starts[body]
+        single = (body < len(self.soft)) & (rows.key >= 0) & (rows.key % 2**32 == node)
+        return np.column_stack([rows.a, rows.b, np.where(single, node, -1)]).astype(np.int32)
 
 
 def _add_reports(one: SolveReport | None, other: SolveReport) -> SolveReport:

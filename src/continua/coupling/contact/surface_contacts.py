@@ -2,6 +2,10 @@
 
 Contacts of nodes with colliders are found elsewhere, by the collider's distance; here are those of a collider's edges
 and corners with the triangles and edges of soft bodies. Contacts of two rigid bodies are detected in `collision.rigid`.
+
+A body in several pieces has one surface for each. Pieces touch each other whether or not the body may touch itself.
+They were one, and their faces may coincide when they separate, so they keep no distance from each other: nothing
+pushes them apart.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from continua.collision.ccd import describe_overlaps, find_impacts, find_interse
 from continua.collision.collider_features import collider_edges
 from continua.collision.proximity import ContactCandidates, find_candidates
 from continua.contact_solver.constraint_rows import EMPTY_ROWS, ConstraintRows, contact_rows
+from continua.contact_solver.contact_body import ContactSurface
 from continua.contact_solver.options import Contact, ContactPairTable
 from continua.errors import InputError
 from continua.geometry.shape import Shape
@@ -34,6 +39,9 @@ COLLIDER_DISTANCE_FRACTION = 0.1
 CROSSED_MARGIN = 0.1
 """Distance below which surfaces count as crossing on their path, as a fraction of the distance that they keep."""
 
+BELOW_FRACTION = 1e-3
+"""Depth of points just below a surface, as a fraction of the mean length of its edges."""
+
 PROXIMITY_FRACTION = 0.5
 """Distance up to which pairs are found before they touch, as a fraction of the mean length of edges."""
 
@@ -48,6 +56,9 @@ class SurfaceBody:
         triangles: Its outer surface, shape [k, 3].
         rigid: Whether it is rigid; its points then have no velocities of their own.
         number: Its number in the pair table; None is its index among the bodies.
+        two_sided: Whether others touch it from both sides; see `ContactSurface`.
+        thickness: Thickness of the matter around a two-sided surface [m].
+        pieces: The piece of each triangle, shape [k]; None is one piece.
     """
 
     name: str
@@ -55,6 +66,46 @@ class SurfaceBody:
     triangles: NDArray[np.int32]
     rigid: bool = False
     number: int | None = None
+    two_sided: bool = False
+    thickness: float = 0.0
+    pieces: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of(cls, name: str, surface: ContactSurface, number: int) -> SurfaceBody:
+        """Return the surface that a deformable body offers."""
+        return cls(
+            name,
+            surface.rest,
+            surface.triangles,
+            number=number,
+            two_sided=surface.two_sided,
+            thickness=surface.thickness,
+            pieces=surface.pieces,
+        )
+
+    def collision_surfaces(
+        self, body: int, self_collision: bool
+    ) -> list[tuple[CollisionSurface, NDArray[np.int64]]]:
+        """Return a surface for each piece, with the nodes of the body that are its points."""
+
+        def surface(rest: NDArray[np.float64], triangles: NDArray, body: int) -> CollisionSurface:
+            return CollisionSurface(
+                rest,
+                triangles,
+                radius=0.5 * self.thickness,
+                name=self.name,
+                self_collision=self_collision,
+                two_sided=self.two_sided,
+                body=body,
+            )
+
+        if self.pieces is None:
+            return [(surface(np.asarray(self.rest), self.triangles, -1), np.arange(len(self.rest)))]
+        parts = []
+        for piece in range(int(self.pieces.max()) + 1):
+            nodes, local = np.unique(self.triangles[self.pieces == piece], return_inverse=True)
+            parts.append((surface(self.rest[nodes], local.reshape(-1, 3), body), nodes.astype(np.int64)))
+        return parts
 
 
 class SurfaceContacts:
@@ -67,8 +118,10 @@ class SurfaceContacts:
         table: Pair table of the bodies and, last, the colliders.
 
     Attributes:
-        mesh: All surfaces: the bodies, and then those colliders that have edges or corners.
-        min_distance: Distance that two surfaces keep [m], shape [m, m].
+        mesh: All surfaces: the pieces of the bodies, and then those colliders that have edges or corners.
+        body_of_surface: The body of each of the first surfaces, shape [p].
+        min_distance: Distance at which two surfaces count as close [m], shape [m, m].
+        kept_distance: Distance that they keep [m]: the same, but zero between pieces of one body, shape [m, m].
         max_distance: Largest distance at which pairs are found [m], shape [m, m].
     """
 
@@ -81,49 +134,89 @@ class SurfaceContacts:
     ) -> None:
         self.bodies = tuple(bodies)
         self.table = table
-        self._number = [k if body.number is None else body.number for k, body in enumerate(self.bodies)]
-        self_collision = np.diagonal(table.collide)
-        surfaces = [
-            CollisionSurface(
-                np.asarray(body.rest),
-                body.triangles,
-                name=body.name,
-                self_collision=bool(self_collision[k]) and not body.rigid,
-            )
-            for k, body in zip(self._number, self.bodies, strict=True)
-        ]
+        numbers = [k if body.number is None else body.number for k, body in enumerate(self.bodies)]
+        surfaces: list[CollisionSurface] = []
+        self._number: list[int] = []
+        owner: list[int] = []
+        nodes: list[NDArray[np.int64]] = []
+        for k, (number, body) in enumerate(zip(numbers, self.bodies, strict=True)):
+            self_collision = bool(table.collide[number, number]) and not body.rigid
+            for surface, own in body.collision_surfaces(k, self_collision):
+                surfaces.append(surface)
+                nodes.append(own)
+                owner.append(k)
+                self._number.append(number)
+        self.body_of_surface = np.array(owner, dtype=np.int64)
         lengths = np.array([surface.edge_length for surface in surfaces])
-        soft = [length for length, body in zip(lengths, bodies, strict=True) if not body.rigid]
+        soft = [length for length, k in zip(lengths, owner, strict=True) if not self.bodies[k].rigid]
         self._first_collider = len(table.friction) - len(shapes)
         self._shapes: list[Shape | None] = [None] * len(surfaces)
         for k, shape in enumerate(shapes):
-            surface = collider_edges(shape, max(soft, default=0.0)) if soft else None
-            if surface is not None:
-                surfaces.append(surface)
+            collider = collider_edges(shape, max(soft, default=0.0)) if soft else None
+            if collider is not None:
+                surfaces.append(collider)
+                nodes.append(np.arange(len(collider.rest)))
                 self._number.append(self._first_collider + k)
                 self._shapes.append(shape)
-        self.mesh = CollisionMesh(surfaces)
+        self._nodes = nodes
+        self._node_of_point = np.concatenate([np.zeros(0, np.int64), *nodes])
+        ids = [number * 2**32 + own for number, own in zip(self._number, nodes, strict=True)]
+        self.mesh = CollisionMesh(surfaces, np.concatenate([np.zeros(0, np.int64), *ids]))
         self._set_distances(contact.thickness, lengths)
 
     def _set_distances(self, thickness: float | None, lengths: NDArray[np.float64]) -> None:
         """Set the distances to keep, and which surfaces are tested against which."""
-        count, bodies = len(self.mesh.surfaces), len(self.bodies)
-        length = np.concatenate([lengths, np.zeros(count - bodies)])
+        count, own_count = len(self.mesh.surfaces), len(self.body_of_surface)
+        length = np.concatenate([lengths, np.zeros(count - own_count)])
         own = THICKNESS_FRACTION * length if thickness is None else np.where(length > 0.0, thickness, 0.0)
-        is_collider = np.arange(count) >= bodies
-        rigid = np.array([body.rigid for body in self.bodies] + [True] * (count - bodies), dtype=bool)
+        is_collider = np.arange(count) >= own_count
+        is_rigid = [self.bodies[k].rigid for k in self.body_of_surface] + [True] * (count - own_count)
+        rigid = np.array(is_rigid, dtype=bool)
         self._is_rigid = rigid & ~is_collider
         self._is_collider = is_collider
         min_distance = np.maximum(own[:, None], own[None, :])
         min_distance[is_collider[:, None] | is_collider[None, :]] *= COLLIDER_DISTANCE_FRACTION
-        self.min_distance = min_distance
-        self.max_distance = PROXIMITY_FRACTION * np.maximum(length[:, None], length[None, :]) + min_distance
+        pieces = self._pieces_of_one_body()
+        longer = np.maximum(length[:, None], length[None, :])
+        self.kept_distance = np.where(pieces, 0.0, min_distance)
+        self.min_distance = np.where(pieces, THICKNESS_FRACTION * longer, min_distance)
+        self.max_distance = PROXIMITY_FRACTION * longer + self.min_distance
         numbers = np.array(self._number, dtype=int)
         collide = self.table.collide[np.ix_(numbers, numbers)] & ~(rigid[:, None] & rigid[None, :])
         collide |= np.diag(np.diagonal(self.table.collide)[numbers] & ~rigid)
+        collide = np.where(pieces, self.table.pieces_collide[numbers], collide)
         # contacts of nodes with colliders are found by the collider's distance
         self.mesh.vertex_face_pairs = collide & ~is_collider[None, :]
         self.mesh.edge_edge_pairs = np.triu(collide)
+        self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
+
+    def _pieces_of_one_body(self) -> NDArray[np.bool_]:
+        """Return which surfaces are different pieces of one closed body, shape [m, m]."""
+        body = self.mesh.topology.body
+        pieces = (
+            (body[:, None] == body[None, :]) & (body >= 0)[:, None] & ~self.mesh.topology.two_sided[:, None]
+        )
+        np.fill_diagonal(pieces, False)
+        return pieces
+
+    @property
+    def collide(self) -> NDArray[np.bool_]:
+        """Whether vertices of the row's surface may touch triangles of the column's, of all bodies, shape [m, m]."""
+        return self._pairs[0]
+
+    @property
+    def bodies_collide(self) -> bool:
+        """Whether any two bodies, or a body and itself, may touch."""
+        count = len(self.body_of_surface)
+        return bool(self.collide[:count, :count].any())
+
+    def restrict_to(self, bodies: NDArray[np.bool_]) -> bool:
+        """Detect only contacts of these bodies [k] and the colliders; returns whether any surfaces can touch."""
+        some = np.ones(len(self.mesh.surfaces), np.bool_)
+        some[: len(self.body_of_surface)] = bodies[self.body_of_surface]
+        mask = some[:, None] & some[None, :]
+        self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs = self._pairs[0] & mask, self._pairs[1] & mask
+        return self.any
 
     @property
     def any(self) -> bool:
@@ -132,8 +225,11 @@ class SurfaceContacts:
 
     def _positions(self, positions: Sequence[NDArray[np.float64]], time: float) -> NDArray[np.float64]:
         """Return the positions of all points, those of colliders at `time` [s]."""
-        parts = list(positions)
-        for k in range(len(self.bodies), len(self.mesh.surfaces)):
+        parts = []
+        for k, own in zip(self.body_of_surface, self._nodes, strict=False):
+            whole = self.bodies[k].pieces is None
+            parts.append(positions[k] if whole else positions[k][own])
+        for k in range(len(self.body_of_surface), len(self.mesh.surfaces)):
             shape, rest = self._shapes[k], self.mesh.surfaces[k].rest
             assert shape is not None
             pose = shape.pose(time)
@@ -180,6 +276,7 @@ class SurfaceContacts:
         dt: float,
         first_row: NDArray[np.integer],
         centers: NDArray[np.float64] | None = None,
+        previous_keys: NDArray[np.int64] | None = None,
     ) -> tuple[ConstraintRows, float]:
         """Return contacts of surfaces that cross on the path of a step, and the first time of impact (1 is never).
 
@@ -187,7 +284,7 @@ class SurfaceContacts:
         the pairs apart; before the first time of impact nothing has crossed.
         """
         x0, x1 = self._positions(start, time), self._positions(end, time + dt)
-        pairs = find_impacts(self.mesh, x0, x1, CROSSED_MARGIN * self.min_distance)
+        pairs = find_impacts(self.mesh, x0, x1, CROSSED_MARGIN * self.min_distance, previous_keys)
         first = float(pairs.times.min(initial=1.0))
         return self._rows(pairs, x0, x1, dt, first_row, centers), first
 
@@ -198,22 +295,50 @@ class SurfaceContacts:
         that starts inside a body raises InputError.
         """
         x = self._positions(positions, time)
-        found = find_intersections(self.mesh, x)
+        found = find_intersections(self.mesh, self._shrunk(x))
         both = ~(self._is_collider[found.a] | self._is_collider[found.b])
         overlaps = {(int(a), int(b)) for a, b in zip(found.a[both], found.b[both], strict=True)}
-        for i in range(len(self.bodies)):
-            for j in range(i + 1, len(self.bodies)):
-                if self.mesh.vertex_face_pairs[i, j] and (
-                    self._is_inside(i, j, x) or self._is_inside(j, i, x)
-                ):
-                    overlaps.add((i, j))
+        count = len(self.body_of_surface)
+        overlaps |= self._nested(x)
         for pairs in (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs):
             for i, j in overlaps:
                 pairs[i, j] = pairs[j, i] = False
-        for k in range(len(self.bodies), len(self.mesh.surfaces)):
-            for i in np.flatnonzero(self.mesh.vertex_face_pairs[k, : len(self.bodies)]).tolist():
+        for k in range(count, len(self.mesh.surfaces)):
+            for i in np.flatnonzero(self.mesh.vertex_face_pairs[k, :count]).tolist():
                 self._check_not_inside(k, i, x)
+        self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
         return describe_overlaps(overlaps, [surface.name for surface in self.mesh.surfaces])
+
+    def _shrunk(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return positions with pieces of bodies a little smaller, as their faces may coincide."""
+        x = x.copy()
+        for k in np.flatnonzero(self.mesh.topology.body >= 0):
+            surface, own = self.mesh.surfaces[k], slice(self.mesh.first[k], self.mesh.first[k + 1])
+            if not surface.two_sided:
+                x[own] -= (
+                    BELOW_FRACTION * surface.edge_length * SurfaceMesh(x[own], surface.triangles).normals
+                )
+        return x
+
+    def _nested(self, x: NDArray[np.float64]) -> set[tuple[int, int]]:
+        """Return the pairs of surfaces of bodies of which one is partly inside the other."""
+        first = self.mesh.first
+        boxes = [
+            np.concatenate([x[own].min(axis=0), x[own].max(axis=0)])
+            for own in (slice(a, b) for a, b in zip(first[:-1], first[1:], strict=True))
+        ][: len(self.body_of_surface)]
+        nested = set()
+        for i, one in enumerate(boxes):
+            for j, other in enumerate(boxes[:i]):
+                if (
+                    not self.mesh.vertex_face_pairs[j, i]
+                    or (one[3:] < other[:3]).any()
+                    or (one[:3] > other[3:]).any()
+                ):
+                    continue
+                if self._is_inside(j, i, x) or self._is_inside(i, j, x):
+                    nested.add((j, i))
+        return nested
 
     def _surface_mesh(self, i: int, x: NDArray[np.float64]) -> SurfaceMesh:
         """Return the surface of body i."""
@@ -226,9 +351,9 @@ class SurfaceContacts:
         one, other = self._surface_mesh(i, x), self._surface_mesh(j, x)
         if (one.bounds[1] < other.bounds[0]).any() or (one.bounds[0] > other.bounds[1]).any():
             return False
-        if not (other.is_closed and other.volume > 0.0):
+        if self.mesh.surfaces[j].two_sided or not (other.is_closed and other.volume > 0.0):
             return False
-        below = 1e-3 * min(self.mesh.surfaces[k].edge_length for k in (i, j))
+        below = BELOW_FRACTION * min(self.mesh.surfaces[k].edge_length for k in (i, j))
         corners = one.points[one.triangles]
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
@@ -239,6 +364,8 @@ class SurfaceContacts:
     def _check_not_inside(self, k: int, i: int, x: NDArray[np.float64]) -> None:
         """Raise InputError if collider k lies inside body i, or a corner of it is deep inside."""
         first, surfaces = self.mesh.first, self.mesh.surfaces
+        if surfaces[i].two_sided:
+            return
         corners = x[first[k] + np.asarray(surfaces[k].vertices)]
         surface = self._surface_mesh(i, x)
         near = ((corners > surface.bounds[0]) & (corners < surface.bounds[1])).all(axis=1)
@@ -275,11 +402,12 @@ class SurfaceContacts:
         a, b = np.where(flip < 0, pairs.b, pairs.a), np.where(flip < 0, pairs.a, pairs.b)
         surface = np.searchsorted(self.mesh.first, pairs.nodes, side="right") - 1
         rigid, is_collider = self._is_rigid[surface], self._is_collider[surface]
-        offset = np.concatenate([first_row, np.zeros(len(self.mesh.surfaces) - len(self.bodies), int)])
+        own = np.asarray(first_row)[self.body_of_surface]
+        offset = np.concatenate([own, np.zeros(len(self.mesh.surfaces) - len(own), int)])
         soft_rows = np.where(
             rigid | is_collider | (np.abs(weights) < 1e-9),
             -1,
-            offset[surface] + pairs.nodes - self.mesh.first[surface],
+            offset[surface] + self._node_of_point[pairs.nodes],
         ).astype(np.int64)
         near = np.einsum("ck,cki->ci", np.abs(weights), x0[pairs.nodes]) / 2.0
         move = x1[pairs.nodes] - x0[pairs.nodes]
@@ -289,17 +417,16 @@ class SurfaceContacts:
         if self._is_rigid.any():
             sides = np.column_stack([a, b])
             assert centers is not None
+            body = np.concatenate([self.body_of_surface, np.zeros(len(offset) - len(own), np.int64)])
             extra = {
                 "rigid_rows": np.where(self._is_rigid[sides], offset[sides], -1),
                 "rigid_signs": np.array([1.0, -1.0]),
-                "rigid_centers": np.where(
-                    self._is_rigid[sides][..., None], centers[np.minimum(sides, len(centers) - 1)], 0.0
-                ),
+                "rigid_centers": np.where(self._is_rigid[sides][..., None], centers[body[sides]], 0.0),
             }
         return contact_rows(
             normals,
             near,
-            pairs.gaps - self.min_distance[pairs.a, pairs.b],
+            pairs.gaps - self.kept_distance[pairs.a, pairs.b],
             soft_rows=soft_rows,
             soft_weights=weights,
             surface_velocity=surface_velocity,

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact_solver import ContactPairTable
+from continua.coupling.contact.group_driver import WarmStart
 from continua.coupling.contact.stepper import ContactStepper
 from continua.frames import StepReport
 from continua.geometry import Shape
+from continua.mesh import TopologyChange
 from continua.registry import register_system
 from continua.rigid import RigidInstances, RigidSystem
 from continua.solids import FIELDS, SoftBody, StaticReport
@@ -45,47 +47,47 @@ class SolidSystem(System):
         self.soft_bodies = tuple(body for body in bodies if isinstance(body, SoftBody))
         self.rigid_bodies = tuple(body for body in bodies if isinstance(body, RigidInstances))
         self._temporary_colliders: tuple[Shape, ...] = ()
-        self.rigid: RigidSystem | None = None
-        self.stepper: ContactStepper | None = None
-        self._build()
+        self.rigid = self._make_rigid()
+        self.stepper = self._make_stepper(check_start=True)
 
     @classmethod
     def make(cls, bodies: Sequence[Any], context: WorldContext) -> Self | None:
         """Return the system; joints without bodies are an error that it reports."""
         return cls(bodies, context) if bodies or context.joints else None
 
-    def _build(self) -> None:
-        """Make what finds contacts, for the present surfaces and colliders."""
-        context = self.context
-        shapes = (*context.colliders, *self._temporary_colliders)
-        names = [body.name for body in context.bodies] + [shape.name for shape in shapes]
-        participants = [*context.bodies, *shapes]
-        if self.rigid_bodies or context.joints:
-            self.rigid = RigidSystem(
-                self.rigid_bodies,
-                shapes,
-                context.contact,
-                context.surroundings,
-                context.joints,
-                [shape.name for shape in shapes],
-            )
-        table = ContactPairTable.of(context.contact, names, participants)
-        soft = [(n, body) for n, body in enumerate(context.bodies) if isinstance(body, SoftBody)]
-        if self._is_lone(soft, table, len(context.bodies)):
-            self.stepper = None
-            return
-        self.stepper = ContactStepper(
-            soft, shapes, context.contact, names, participants, context.surroundings, self.rigid
+    @property
+    def _shapes(self) -> tuple[Shape, ...]:
+        return (*self.context.colliders, *self._temporary_colliders)
+
+    def _make_rigid(self) -> RigidSystem | None:
+        context, shapes = self.context, self._shapes
+        if not self.rigid_bodies and not context.joints:
+            return None
+        names = [shape.name for shape in shapes]
+        return RigidSystem(
+            self.rigid_bodies, shapes, context.contact, context.surroundings, context.joints, names
         )
 
-    def _is_lone(
-        self, soft: Sequence[tuple[int, SoftBody]], table: ContactPairTable, first_collider: int
-    ) -> bool:
-        """Return whether there is one soft body alone that can touch neither itself nor a collider."""
-        if self.rigid is not None or len(soft) != 1:
-            return False
-        number = soft[0][0]
-        return not table.collide[number, number] and not table.collide[number, first_collider:].any()
+    def _make_stepper(self, *, check_start: bool) -> ContactStepper | None:
+        """Return what finds and solves contacts, for the present surfaces and colliders, or None if there are none."""
+        context, shapes = self.context, self._shapes
+        names = [body.name for body in context.bodies] + [shape.name for shape in shapes]
+        participants = [*context.bodies, *shapes]
+        soft = [(n, body) for n, body in enumerate(context.bodies) if isinstance(body, SoftBody)]
+        if len(soft) == 1 and self.rigid is None:
+            table = ContactPairTable.of(context.contact, names, participants)
+            if _touches_nothing(*soft[0], table, len(context.bodies)):
+                return None
+        return ContactStepper(
+            soft,
+            shapes,
+            context.contact,
+            names,
+            participants,
+            context.surroundings,
+            self.rigid,
+            check_start=check_start,
+        )
 
     # --- one step -----------------------------------------------------------------------------------------
 
@@ -128,16 +130,15 @@ class SolidSystem(System):
         """Return everything that a step changes."""
         if self.stepper is not None:
             return self.stepper.snapshot()
-        return [(body.state(), body._stepper.solver_memory()) for body in self.soft_bodies]
+        return [body.contact_body().snapshot() for body in self.soft_bodies]
 
     def rollback(self, snapshot: Any) -> None:
         """Go back to a snapshot."""
         if self.stepper is not None:
             self.stepper.restore(snapshot)
             return
-        for body, (state, memory) in zip(self.soft_bodies, snapshot, strict=True):
-            body.restore(state)
-            body._stepper.restore_solver_memory(memory)
+        for body, own in zip(self.soft_bodies, snapshot, strict=True):
+            body.contact_body().rollback(own)
 
     def state(self) -> dict[str, Any]:
         """Return the contacts of the last step and the forces of joints."""
@@ -149,7 +150,11 @@ class SolidSystem(System):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over a state; without contacts in it, the next step starts without an estimate of their forces."""
         if self.stepper is not None:
-            self.stepper.restore_state(state)
+            self.stepper.restore_state(
+                state.get("contact_keys", np.zeros(0)),
+                state.get("contact_forces", np.zeros((0, 3))),
+                state.get("contact_participants"),
+            )
         if self.rigid is not None:
             start = "rigid/"
             self.rigid.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
@@ -164,21 +169,20 @@ class SolidSystem(System):
 
     def remap(self, body: Any, change: Any) -> None:
         """Rebuild what knows the nodes of a soft body; contacts of other bodies keep their estimates."""
-        for number, own in enumerate(self.context.bodies):
-            if own is body and body in self.soft_bodies:
-                self._rebuild(changed=number)
+        number = next(n for n, other in enumerate(self.context.bodies) if other is body)
+        if not isinstance(body, SoftBody):
+            return
+        warm_start = WarmStart.empty() if self.stepper is None else self.stepper.warm_start
+        self.stepper = self._make_stepper(check_start=False)
+        if self.stepper is not None:
+            self.stepper.warm_start = warm_start.remap(number, _new_numbers(body, change))
 
     def set_temporary_colliders(self, shapes: Sequence[Shape]) -> None:
         """Let the bodies touch these shapes too, until the next call."""
-        self._temporary_colliders = tuple(shapes)
-        self._rebuild()
-
-    def _rebuild(self, changed: int | None = None) -> None:
-        """Make what finds contacts anew; `changed` is the number of a body whose contacts are forgotten."""
-        if self.stepper is not None and changed is not None:
-            self.stepper.forget_contacts(changed)
         state = self.state()
-        self._build()
+        self._temporary_colliders = tuple(shapes)
+        self.rigid = self._make_rigid()
+        self.stepper = self._make_stepper(check_start=True)
         self.restore(state)
 
     # --- for frames ---------------------------------------------------------------------------------------
@@ -186,3 +190,23 @@ class SolidSystem(System):
     def joint_lines(self) -> NDArray[np.float64]:
         """Return a line from each joint to the centre of each of its bodies [m], shape [k, 2, 3]."""
         return np.zeros((0, 2, 3)) if self.rigid is None else self.rigid.joints.anchor_lines()
+
+
+def _touches_nothing(number: int, body: SoftBody, table: ContactPairTable, first_collider: int) -> bool:
+    """Return whether a soft body can touch neither a collider nor itself, nor its pieces each other."""
+    if table.collide[number, number] or table.collide[number, first_collider:].any():
+        return False
+    return not table.pieces_collide[number] or body.contact_body().surface.piece_count == 1
+
+
+def _new_numbers(body: SoftBody, change: TopologyChange) -> NDArray[np.int64] | None:
+    """Return the new number of each old node of a body, -1 for those that are gone, shape [n]; None if unknown.
+
+    The nodes of elements of higher order are not those of the mesh.
+    """
+    if change.node_parents is None or change.weights is None or body.order > 1:
+        return None
+    numbers = np.full(change.before.node_count, -1, np.int64)
+    copies = np.flatnonzero(change.weights[:, 0] == 1.0)[::-1]  # the first of several copies is written last
+    numbers[change.node_parents[copies, 0]] = copies
+    return numbers

@@ -151,7 +151,10 @@ class SoftImpulseAccumulator:
         self.previous_added_mass, self.previous_velocity = np.zeros(n), np.zeros((n, 3))
 
     def continue_from(self, old: SoftImpulseAccumulator, change: Any) -> None:
-        """Take over added mass and velocities from before a change of topology."""
+        """Take over added mass and velocities from before a change of topology, if its nodes come from old ones."""
+        fits = len(old.impulse) == change.before.node_count and len(self.impulse) == change.mesh.node_count
+        if change.is_replacement or not fits:  # elements of higher order have more nodes than the mesh
+            return
         self.previous_velocity = change.interpolate(old.previous_velocity)
         mass = change.interpolate(old.previous_added_mass)
         total = float(mass.sum())
@@ -220,8 +223,8 @@ class SphBodyCoupling:
     def remap(self, body: SoftBody, change: Any) -> None:
         """Rebuild the boundary of a soft body after a change of topology.
 
-        Velocities and added mass of the last step are interpolated, the latter with the same sum. A restored state
-        replaces both.
+        Velocities and added mass of the last step are interpolated, the latter with the same sum; they start anew for
+        elements of higher order. The samples come from the rest shape: a run that is resumed gets the same ones.
         """
         system = self._system
         for index, old in enumerate(self._soft):
@@ -230,7 +233,7 @@ class SphBodyCoupling:
                 new.continue_from(old, change)
                 at = next(k for k, one in enumerate(system.boundaries) if getattr(one, "body", None) is old)
                 system.boundaries[at] = DeformableBoundary(
-                    new, body.triangles, system.radius, system.diameter
+                    new, body.triangles, system.radius, system.diameter, body.rest_positions
                 )
 
     def apply(self, dt: float) -> None:

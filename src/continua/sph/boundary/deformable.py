@@ -48,15 +48,21 @@ class DeformableBoundary:
         triangles: Its surface, outward oriented, shape [t, 3].
         radius: Radius of the kernel [m].
         diameter: Of a particle [m].
+        start: Positions of the nodes for which the samples are made [m], shape [n, 3]; None takes the present ones.
     """
 
     def __init__(
-        self, body: DeformableBoundaryBody, triangles: NDArray[np.int32], radius: float, diameter: float
+        self,
+        body: DeformableBoundaryBody,
+        triangles: NDArray[np.int32],
+        radius: float,
+        diameter: float,
+        start: NDArray[np.float64] | None = None,
     ) -> None:
         self.body, self.triangles = body, triangles
         self.name = f"'{body.name}'"
         self._depth = SAMPLE_DEPTH * diameter
-        points, _ = body.nodes()
+        points = body.nodes()[0] if start is None else start
         self._sample_triangles, self._weights = poisson_sample(
             points, triangles, SAMPLE_SPACING * diameter, self._depth
         )

@@ -1,4 +1,4 @@
-"""A soft body as the contact stepper sees it: its rows of V, its surface, and its step."""
+"""A deformable body in the contact stepper: its number in the world, and its contact forces of a step."""
 
 from __future__ import annotations
 
@@ -7,58 +7,65 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.coupling.contact.surface_contacts import SurfaceBody
+from continua.contact_solver import ContactBody
 from continua.frames import StepReport
-from continua.solids import SoftBody
-from continua.solids.step import SoftStep
 from continua.timestepping import BodyStep, VelocitySystem
 
-__all__ = ["SoftBodyAdapter"]
+__all__ = ["DeformableAdapter"]
 
 
-class SoftBodyAdapter:
-    """A soft body in the contact stepper."""
+class DeformableAdapter:
+    """A deformable body in the contact stepper.
 
-    def __init__(self, body: SoftBody, number: int) -> None:
-        """Store the body and its number in the world."""
+    Args:
+        body: What the body offers.
+        number: Its number in the world.
+
+    Attributes:
+        size: Size of its elements [m].
+        surface: The surface with which it touches others.
+        radius: Half of its thickness [m]; zero unless it is two-sided.
+    """
+
+    def __init__(self, body: ContactBody, number: int) -> None:
         self.body, self.number = body, number
-        self.size = body._element_size
+        self.size, self.surface = body.size, body.surface
+        self.radius = 0.5 * self.surface.thickness
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return self.body.name
 
     @property
     def row_count(self) -> int:
         """Number of its rows of V."""
-        return self.body.node_count
+        return self.body.row_count
 
     @property
     def velocities(self) -> NDArray[np.float64]:
         """Velocities at the start of a step [n, 3]."""
-        return self.body._v
+        return self.body.velocities
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Current node positions [m]."""
+        return self.body.positions
 
     @property
     def candidate_nodes(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Nodes that can touch colliders, and their positions."""
         nodes = self.body.contact_nodes
-        return nodes, self.body._x[nodes]
-
-    @property
-    def surface(self) -> SurfaceBody:
-        """Its surface for contact detection."""
-        body = self.body
-        return SurfaceBody(body.name, body._elements.rest_positions, body.triangles, number=self.number)
-
-    @property
-    def positions(self) -> NDArray[np.float64]:
-        """Current node positions [m]."""
-        return self.body._x
+        return nodes, self.body.positions[nodes]
 
     def positions_after(self, V: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
         """Return the node positions [m] after `dt` [s] with its rows of V."""
-        return self.body._x + dt * V
+        return self.body.positions_after(V, dt)
 
     def begin_step(self, dt: float) -> BodyStep:
         """Begin a step of `dt` [s]."""
         self.clear_contact()
-        return SoftStep(self.body, dt)
+        return self.body.begin_step(dt)
 
     def clear_contact(self) -> None:
         """Clear the accumulated contact forces."""
