@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from typing import Any
 
 from continua.materials import LAWS
+from continua.registry import body_kinds
 from continua.scene import Scene
 
 MARK = re.compile(r"<!-- options: (\w+) -->")
-SCHEMA = Scene.model_json_schema()
 LIMITS = {"exclusiveMinimum": "> {}", "minimum": "≥ {}", "exclusiveMaximum": "< {}", "maximum": "≤ {}"}
 
 
@@ -31,8 +32,20 @@ def expand_laws(markdown: str) -> str:
     return markdown.replace("<!-- laws: options -->", options).replace("<!-- laws: api -->", entries)
 
 
+def models() -> dict[str, Any]:
+    """Return the JSON schemas of all models by name, those of kinds of bodies registered by now included."""
+    return _models(tuple(body_kinds()))
+
+
+@cache
+def _models(_: tuple[str, ...]) -> dict[str, Any]:
+    schema = Scene.model_json_schema()
+    return {"Scene": schema, **schema["$defs"]}
+
+
 def options_table(name: str) -> str:
-    model = SCHEMA if name == "Scene" else SCHEMA["$defs"][name]
+    known = models()
+    model = known[name]
     lines = [
         model["description"].replace("\n", " "),
         "",
@@ -42,36 +55,36 @@ def options_table(name: str) -> str:
     for key, field in model["properties"].items():
         required = key in model.get("required", ())
         unit = f" [{field['unit']}]" if "unit" in field else ""
-        value = value_text(field).replace("|", "\\|")
+        value = value_text(field, known).replace("|", "\\|")
         default = "**required**" if required else default_text(field)
-        lines.append(f"| `{key}` | {meaning(field)}{unit} | {value} | {default} |")
+        lines.append(f"| `{key}` | {meaning(field, known)}{unit} | {value} | {default} |")
     return "\n".join(lines)
 
 
-def meaning(field: dict[str, Any]) -> str:
+def meaning(field: dict[str, Any], known: dict[str, Any]) -> str:
     """Return the description; one that repeats its model's is kept only there."""
     if "description" in field or "$ref" not in field:
         return field.get("description", "")
-    return SCHEMA["$defs"][field["$ref"].rsplit("/", 1)[1]]["description"]
+    return known[field["$ref"].rsplit("/", 1)[1]]["description"]
 
 
-def value_text(field: dict[str, Any]) -> str:
+def value_text(field: dict[str, Any], known: dict[str, Any]) -> str:
     """Return what may be written: a kind with limits, choices, or the names of models."""
     if "$ref" in field:
-        return model_link(field["$ref"])
+        return model_link(field["$ref"], known)
     for key in ("oneOf", "anyOf"):
         if key in field:
-            parts = [value_text(part) for part in field[key] if part.get("type") != "null"]
+            parts = [value_text(part, known) for part in field[key] if part.get("type") != "null"]
             return " or ".join(parts)
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:
         return " or ".join(f"`{choice}`" for choice in field["enum"])
     if "prefixItems" in field:
-        kinds = {value_text(item).split(" ")[0] for item in field["prefixItems"]}
+        kinds = {value_text(item, known).split(" ")[0] for item in field["prefixItems"]}
         return f"{len(field['prefixItems'])} {kinds.pop()}s"
     if field.get("type") == "array":
-        return f"list of {value_text(field['items'])}"
+        return f"list of {value_text(field['items'], known)}"
     kind = {"number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}[
         field["type"]
     ]
@@ -79,9 +92,9 @@ def value_text(field: dict[str, Any]) -> str:
     return " ".join([kind, ", ".join(limits)]).strip()
 
 
-def model_link(ref: str) -> str:
+def model_link(ref: str, known: dict[str, Any]) -> str:
     name = ref.rsplit("/", 1)[1]
-    kind = SCHEMA["$defs"][name]["properties"].get("type", {}).get("const")
+    kind = known[name]["properties"].get("type", {}).get("const")
     return f"[{kind or name}](#{name.lower()})"
 
 

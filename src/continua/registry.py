@@ -47,6 +47,8 @@ __all__ = [
     "register_system",
     "system_class",
     "system_classes",
+    "unregister_body",
+    "unregister_system",
 ]
 
 ENTRY_POINTS = "continua.bodies"
@@ -91,6 +93,11 @@ def register_coupling(coupling: C) -> C:
         raise InputError(f"the coupling {coupling.__name__} joins no systems; set its 'joins'")
     _couplings[_path(coupling)] = coupling
     return coupling
+
+
+def unregister_system(system: type[System]) -> None:
+    """Make worlds forget a class of systems."""
+    _systems.pop(_path(system), None)
 
 
 def system_classes() -> tuple[type[System], ...]:
@@ -220,17 +227,21 @@ def register_body(kind: BodyKind) -> BodyKind:
         raise InputError(f"scenes have bodies of the type '{kind.tag}' already; choose another tag")
     _bodies[kind.tag] = kind
     try:
-        for listener in _listeners:
-            listener()
+        _notify()
     except Exception:
         if before is None:
             del _bodies[kind.tag]
         else:
             _bodies[kind.tag] = before
-        for listener in _listeners:
-            listener()
+        _notify()
         raise
     return kind
+
+
+def unregister_body(tag: str) -> None:
+    """Make scene files forget a kind of body."""
+    if _bodies.pop(tag, None) is not None:
+        _notify()
 
 
 def body_kinds() -> dict[str, BodyKind]:
@@ -244,9 +255,14 @@ def body_kind(spec: Any) -> BodyKind:
 
 
 def on_new_body_kind(listener: Callable[[], None]) -> Callable[[], None]:
-    """Call `listener` after every new registration of a kind of body; for use as a decorator."""
+    """Call `listener` whenever the kinds of bodies have changed; for use as a decorator."""
     _listeners.append(listener)
     return listener
+
+
+def _notify() -> None:
+    for listener in _listeners:
+        listener()
 
 
 @cache

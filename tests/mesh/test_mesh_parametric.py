@@ -6,7 +6,7 @@ import pytest
 from continua import mesh
 from continua.errors import InputError
 from continua.formula import Formula
-from continua.studio.editor.templates import FORMULAS
+from continua.scene.templates import FORMULAS
 
 TORUS = ("(0.5 + 0.2*cos(u))*cos(v)", "0.2*sin(u)", "(0.5 + 0.2*cos(u))*sin(v)")
 

@@ -9,9 +9,10 @@ from studio_world import ListenerLog
 
 from continua.errors import InputError
 from continua.scene import load_scene, parse_scene, shipped_scenes
+from continua.scene.templates import MATERIALS
 from continua.studio.editor.document import Document, Edit, InvalidEditError, empty_scene, yaml_text
 from continua.studio.editor.document_store import DocumentStore
-from continua.studio.editor.templates import KINDS, MATERIALS, SHAPES, new_object, templates
+from continua.studio.editor.templates import SHAPES, new_object, templates
 from continua.studio.editor.uploads import store_upload
 from continua.studio.protocol import parse_command
 from continua.studio.server import create_app
@@ -148,8 +149,9 @@ def test_save_autosave_and_recover(document, tmp_path):
 
 
 def test_every_template_is_a_valid_scene():
+    assert list(templates()["kinds"]) == ["soft", "rigid", "fluid", "collider"]
     for kind, shapes in templates()["shapesByKind"].items():
-        assert kind in KINDS
+        assert kind in templates()["kinds"]
         for shape in shapes:
             assert shape in SHAPES
             data = empty_scene()

@@ -140,7 +140,7 @@ class Scene(Model):
     colliders: list[Collider] = option("Fixed obstacles.", [], max_length=1000)
     contact: Contact = option("How things touch: friction, restitution, thickness, pairs.", Contact())
     wind: Wind | None = option("Moving air.", None)
-    changes: list[Change] = option("Changes of material while it runs.", [], max_length=100_000)
+    changes: list[Change] = option("Changes of materials and meshes while it runs.", [], max_length=100_000)
     output: Output = option("What a run writes.", Output())
 
     _source: Source = PrivateAttr(default_factory=Source)

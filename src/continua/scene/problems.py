@@ -98,7 +98,8 @@ def scene_error(error: ValidationError, data: Any, source: Source) -> SceneError
 def _locate(detail: ErrorDetails, data: Any) -> Key:
     """Return the key of a problem in the user's own data.
 
-    Pydantic puts the chosen `type` of a union into its locations; the data has no such level.
+    Pydantic puts the chosen `type` of a union into its locations, also one that is chosen by default; the data has no
+    such level.
     """
     key: list[str | int] = []
     value = data
@@ -106,7 +107,8 @@ def _locate(detail: ErrorDetails, data: Any) -> Key:
     for number, part in enumerate(loc):
         last = number == len(loc) - 1
         if isinstance(value, Mapping):
-            if part not in value and part == value.get("type") and not (last and detail["type"] == "missing"):
+            chosen = part == value.get("type") or ("type" not in value and not last)
+            if part not in value and chosen and not (last and detail["type"] == "missing"):
                 continue
             key.append(part)
             value = value.get(part)

@@ -1,4 +1,4 @@
-"""What surrounds the bodies and what happens to them: obstacles, wind, and changes of material in time."""
+"""What surrounds the bodies and what happens to them: obstacles, wind, and changes in time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pydantic import Tag, create_model
 
 from continua.scene.laws import event_constants
 from continua.scene.motions import Motion
+from continua.scene.selectors import Where
 from continua.scene.shapes import Fitted, Mesh, Rotation, Transform
 from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
 
@@ -21,9 +22,12 @@ __all__ = [
     "ContactPair",
     "Cylinder",
     "Gear",
+    "MaterialChange",
     "MeshShape",
     "Plane",
+    "Refinement",
     "Sphere",
+    "Split",
     "Wind",
 ]
 
@@ -159,19 +163,45 @@ class Wind(Model):
     density: Number = option("Density of the air.", 1.2, unit="kg/m³", gt=0, le=1e6)
 
 
-class _ChangeTime(Model):
+class _Change(Model):
     time: Moment = option("When.", unit="s")
     body: Name = option("Name of the body.")
+
+
+class _MaterialChange(_Change):
+    type: Literal["material"] = option("Other constants of the material; the default.", "material")
     part: Count | None = option("Number of the part, from 0; by default all that is no part.", None, ge=0)
 
 
 if TYPE_CHECKING:
-    Change = _ChangeTime
+    MaterialChange = _MaterialChange
 else:
-    Change = create_model(
-        "Change",
-        __base__=_ChangeTime,
+    MaterialChange = create_model(
+        "MaterialChange",
+        __base__=_MaterialChange,
         __module__=__name__,
         __doc__="Give a body other constants while it runs; what is not given stays as it is.",
         **event_constants(),
     )
+
+
+class Refinement(_Change):
+    """Cut tetrahedra of a soft body into eight each, and their neighbours so that all faces fit."""
+
+    type: Literal["refine"] = option("A finer mesh.")
+    where: Where = option("Which elements, by their centres in the undeformed body.", "all")
+
+
+class Split(_Change):
+    """Cut a soft body open along all faces between the chosen elements and the others."""
+
+    type: Literal["split"] = option("A cut along faces of elements.")
+    where: Where = option("The elements on one side of the cut, by their centres in the undeformed body.")
+
+
+Change = Annotated[
+    Annotated[MaterialChange, Tag("material")]
+    | Annotated[Refinement, Tag("refine")]
+    | Annotated[Split, Tag("split")],
+    by_type("material", "refine", "split", default="material"),
+]

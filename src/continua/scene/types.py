@@ -49,13 +49,16 @@ class _Context(dict[str, int | str | float]):
         return hash(tuple(self.items()))
 
 
-def by_type(*types: str) -> Discriminator:
-    """Choose among models by their `type` key; a plain word is taken where a choice is tagged "word"."""
+def by_type(*types: str, default: str | None = None) -> Discriminator:
+    """Choose among models by their `type` key; a plain word is taken where a choice is tagged "word".
+
+    A mapping without the key is of the type `default`, if there is one.
+    """
 
     def tag(value: Any) -> Any:
         if isinstance(value, str) and "word" in types:
             return "word"
-        kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+        kind = value.get("type", default) if isinstance(value, dict) else getattr(value, "type", None)
         return kind if isinstance(kind, str) else None
 
     return Discriminator(
