@@ -390,7 +390,8 @@ class World:
         """Take over a state from `state()` of a world with the same bodies.
 
         Events that had happened then and did not happen here yet, happen first. Then the bodies are restored, which
-        takes back what these events did to their states, and systems and couplings last.
+        takes back what these events did to their states, and systems and couplings last. A state that does not fit
+        is refused, and bodies and time stay as they are.
         """
         for key in ("world/time", "world/step", "world/frame"):
             if key not in state:
@@ -399,18 +400,31 @@ class World:
         past = sum(moment < time - _AT_ONCE for moment, _ in self._events)
         present = sum(moment <= time + _AT_ONCE for moment, _ in self._events)
         due = min(max(int(state.get("world/events", past)), past), present)
-        self._surroundings.time = time
+        before = self.state()
+        try:
+            self._set_time(state)
+            for _, event in self._events[self._due : due]:
+                event(self)
+            self._restore_parts(state)
+        except Exception:
+            self._set_time(before)
+            self._restore_parts(before)
+            raise
+        self._due = due
+        self.reports = ()
+
+    def _set_time(self, state: Mapping[str, Any]) -> None:
+        self._surroundings.time = float(state["world/time"])
         self._surroundings.step = int(state["world/step"])
         self.frame_index = int(state["world/frame"])
-        for _, event in self._events[self._due : due]:
-            event(self)
-        self._due = due
+
+    def _restore_parts(self, state: Mapping[str, Any]) -> None:
+        """Restore bodies first, then what depends on them."""
         for body in self.bodies:
             body.restore(_below(f"{body.name}/", state))
         self._follow_topology()
         for part in self._parts:
             part.restore(_below(_prefix(part), state))
-        self.reports = ()
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, {list(self.bodies)!r}, t = {self.time:g} s)"
