@@ -25,14 +25,14 @@ __all__ = [
     "Frame",
     "RunInfo",
     "Sink",
-    "Skin",
+    "EmbeddedSurface",
     "StepReport",
     "Volume",
-    "frozen",
+    "readonly_copy",
 ]
 
 
-def frozen(array: NDArray) -> NDArray:
+def readonly_copy(array: NDArray) -> NDArray:
     """Return a read-only copy of `array`."""
     copy = np.array(array)
     copy.flags.writeable = False
@@ -44,11 +44,11 @@ class StepReport:
     """How one body's step went.
 
     `substeps` counts the parts the step was done in: more than 1 if it failed in one piece, or was above the stability
-    limit of an explicit integrator. `newton` counts linearisations of the forces; `iterations` and `residual` are
+    limit of an explicit integrator. `newton_iterations` counts linearisations of the forces; `iterations` and `residual` are
     those of the linear solves (the residual is relative to the right-hand side), `error` is an estimate of the error in
     the energy norm, relative to the solution, where the solver makes one, and `solver` tells which it was and why;
     `inverted` counts elements with negative volume; `contacts` counts the contacts that press on the body,
-    `contact_force` is their sum [N], the mean over the step, and `overlap` by how much something ended nearer than the
+    `contact_force` is their sum [N], the mean over the step, and `max_penetration` by how much something ended nearer than the
     distance that is kept [m].
     """
 
@@ -57,14 +57,14 @@ class StepReport:
     time: float
     dt: float
     substeps: int = 1
-    newton: int = 1
+    newton_iterations: int = 1
     iterations: int = 0
     residual: float = 0.0
     converged: bool = True
     inverted: int = 0
     contacts: int = 0
     contact_force: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    overlap: float = 0.0
+    max_penetration: float = 0.0
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     solver: str = ""
@@ -89,38 +89,38 @@ class Field:
 class BodyFields(Mapping[str, Field]):
     """The fields of a body by name. Besides those it holds there are some that are worked out when asked for.
 
-    Iterating gives the fields that go into files: those at hand, and the wanted ones among the others. `in` and
+    Iterating gives the fields that go into files: those at hand, and the exported ones among the others. `in` and
     `[]` know all of them.
 
     Args:
-        at_hand: Fields that are there already.
-        askable: For every other field its unit, and a function that works it out.
-        wanted: Names among the askable ones that belong to the files.
+        computed: Fields that are there already.
+        lazy: For every other field its unit, and a function that works it out.
+        exported: Names among the lazy ones that belong to the files.
     """
 
     def __init__(
         self,
-        at_hand: Mapping[str, Field],
-        askable: Mapping[str, tuple[str, Callable[[], Field]]] = MappingProxyType({}),
-        wanted: Iterable[str] = (),
+        computed: Mapping[str, Field],
+        lazy: Mapping[str, tuple[str, Callable[[], Field]]] = MappingProxyType({}),
+        exported: Iterable[str] = (),
     ) -> None:
-        self._fields = dict(at_hand)
-        self._askable = askable
-        self._listed = (*at_hand, *(name for name in wanted if name in askable))
+        self._fields = dict(computed)
+        self._lazy = lazy
+        self._listed = (*computed, *(name for name in exported if name in lazy))
 
     @property
     def units(self) -> dict[str, str]:
         """Units of all fields by name, those in files first."""
-        at_hand = {name: self._fields[name].unit for name in self._listed if name in self._fields}
-        return at_hand | {name: unit for name, (unit, _) in self._askable.items()}
+        computed = {name: self._fields[name].unit for name in self._listed if name in self._fields}
+        return computed | {name: unit for name, (unit, _) in self._lazy.items()}
 
     def __getitem__(self, name: str) -> Field:
-        if name not in self._fields and name in self._askable:
-            self._fields[name] = self._askable[name][1]()
+        if name not in self._fields and name in self._lazy:
+            self._fields[name] = self._lazy[name][1]()
         return self._fields[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._fields or name in self._askable
+        return name in self._fields or name in self._lazy
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._listed)
@@ -151,7 +151,7 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
-class Skin:
+class EmbeddedSurface:
     """A detailed surface that a body carries along: each of its nodes is a weighted mean of four nodes of the body.
 
     Attributes:
@@ -166,7 +166,7 @@ class Skin:
     nodes: NDArray[np.int32]
     weights: NDArray[np.float64]
 
-    def carry(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def interpolate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values at the nodes of the skin from values at the body's nodes, shape [n] or [n, k]."""
         return np.asarray(np.einsum("sc,sc...->s...", self.weights, np.asarray(values)[self.nodes]))
 
@@ -247,7 +247,7 @@ class BodyFrame:
     energy: Mapping[str, float] = field(default_factory=dict)
     point_radius: float | None = None
     volume: Volume | None = None
-    skin: Skin | None = None
+    skin: EmbeddedSurface | None = None
     contacts: ContactForces | None = None
     voxels: Voxels | None = None
     topology_version: int = 0
@@ -287,7 +287,7 @@ class BodyFrame:
             count += np.bincount(nodes, minlength=len(count))
         return total / np.maximum(count, 1.0)
 
-    def dressed(self, color: str = "plain") -> BodyFrame:
+    def with_embedded_surface(self, color: str = "plain") -> BodyFrame:
         """Return the body as it is drawn: one with a skin becomes that surface, with the values of one field."""
         skin = self.skin
         if skin is None:
@@ -296,11 +296,11 @@ class BodyFrame:
         if color in self.fields:
             values = self.scalars(color)
             # weights that extrapolate would give sizes a sign
-            carried = skin.carry(values).clip(values.min(), values.max())
+            carried = skin.interpolate(values).clip(values.min(), values.max())
             fields[color] = Field(carried, self.fields[color].unit)
         return replace(
             self,
-            positions=skin.rest + skin.carry(self.displacements),
+            positions=skin.rest + skin.interpolate(self.displacements),
             rest_positions=skin.rest,
             cells={},
             triangles=skin.triangles,

@@ -197,7 +197,7 @@ class BodyKind:
             return _function(self.describe)(scene, number)
         body = self.make(scene, number)
         parts = ", ".join(f"{value:,} {key}" if isinstance(value, int) else str(value)
-                          for key, value in body.facts().items())  # fmt: skip
+                          for key, value in body.summary().items())  # fmt: skip
         return BodySummary(parts or f"{body.node_count:,} nodes", 3 * body.node_count, self.title.lower())
 
     def new_entry(self, shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:

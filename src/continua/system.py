@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from continua.body import Body
     from continua.contact_solver import Contact
+    from continua.environment import Environment
     from continua.frames import StepReport
     from continua.geometry import Shape
-    from continua.surroundings import Surroundings
 
 __all__ = ["Coupling", "System", "WorldContext"]
 
@@ -33,14 +33,14 @@ class WorldContext:
         colliders: The shapes that bodies can touch.
         contact: Contact options.
         joints: What joins rigid bodies, from `continua.joints`.
-        surroundings: Gravity, wind and time.
+        environment: Gravity, wind and time.
     """
 
     bodies: tuple[Body, ...]
     colliders: tuple[Shape, ...]
     contact: Contact
     joints: tuple[Any, ...]
-    surroundings: Surroundings
+    environment: Environment
 
 
 class System:

@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from continua import registry
 from continua.body import Body, name_bodies
 from continua.contact_solver import Contact
+from continua.environment import Environment, Wind
 from continua.errors import InputError, warn_user
-from continua.frames import Frame, Sink, StepReport, frozen
+from continua.frames import Frame, Sink, StepReport, readonly_copy
 from continua.geometry import Shape
-from continua.numerics.stages import Stopwatch
-from continua.surroundings import Surroundings, Wind, as_vector
+from continua.numerics.timers import Stopwatch
 from continua.system import Coupling, System, WorldContext
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
 __all__ = ["World"]
 
@@ -61,7 +61,7 @@ class World:
         contact: Contact | None = None,
         joints: Sequence[Any] = (),
         wind: Wind | None = None,
-        settled: bool = False,
+        start_at_equilibrium: bool = False,
         fields: Sequence[str] = (),
         name: str = "world",
     ) -> None:
@@ -70,8 +70,8 @@ class World:
         self.name = name
         self.dt = _positive(dt, "dt")
         self.colliders = tuple(colliders)
-        self._lent: tuple[Shape, ...] = ()
-        self._surroundings = Surroundings(as_vector(gravity, "gravity"), wind)
+        self._temporary_colliders: tuple[Shape, ...] = ()
+        self._environment = Environment(vector3(gravity, "gravity"), wind)
         self.fields = _known_fields(fields)
         self._drawn = tuple((shape, shape.description()) for shape in self.colliders)
         self._own_shapes: list[tuple[Shape, Mapping[str, object]]] = []
@@ -81,8 +81,8 @@ class World:
         self._stopwatch = Stopwatch()
         name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
-            body.prepare(self._surroundings)
-        context = WorldContext(self.bodies, self.colliders, self.contact, self.joints, self._surroundings)
+            body.prepare(self._environment)
+        context = WorldContext(self.bodies, self.colliders, self.contact, self.joints, self._environment)
         self.systems: tuple[System, ...] = _make_systems(context)
         self.couplings: tuple[Coupling, ...] = _make_couplings(self.systems, context)
         self._parts: tuple[System | Coupling, ...] = (*self.systems, *self.couplings)
@@ -90,28 +90,28 @@ class World:
         self._exposed = _exposed(self._steppers, self.couplings)
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
-        self._exchanges: list[Callable[[float], Any]] = []
-        self._settled = settled
-        if settled:
-            self._begin_settled()
+        self._pre_step_callbacks: list[Callable[[float], Any]] = []
+        self._starts_at_equilibrium = start_at_equilibrium
+        if start_at_equilibrium:
+            self._start_at_equilibrium()
 
-    def lend(self, shape: Shape) -> Callable[[], None]:
+    def add_temporary_collider(self, shape: Shape) -> Callable[[], None]:
         """Let soft and rigid bodies touch another shape until the function that is returned is called.
 
         It is a tool for hands, not a part of the world: fluids do not feel it, frames and states do not have it.
         """
 
         def pass_on(shapes: tuple[Shape, ...]) -> None:
-            self._lent = shapes
+            self._temporary_colliders = shapes
             self._follow_topology()
             for system in self.systems:
                 system.set_temporary_colliders(shapes)
 
         def take_back() -> None:
-            if any(other is shape for other in self._lent):
-                pass_on(tuple(other for other in self._lent if other is not shape))
+            if any(other is shape for other in self._temporary_colliders):
+                pass_on(tuple(other for other in self._temporary_colliders if other is not shape))
 
-        pass_on((*self._lent, shape))
+        pass_on((*self._temporary_colliders, shape))
         return take_back
 
     @property
@@ -122,30 +122,30 @@ class World:
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return self._surroundings.time
+        return self._environment.time
 
     @property
     def step_index(self) -> int:
         """Number of steps done."""
-        return self._surroundings.step
+        return self._environment.step
 
     @property
     def gravity(self) -> NDArray[np.float64]:
         """Gravity [m/s2]; set it at any time."""
-        return self._surroundings.gravity.copy()
+        return self._environment.gravity.copy()
 
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
-        self._surroundings.gravity = as_vector(value, "gravity")
+        self._environment.gravity = vector3(value, "gravity")
 
     @property
     def wind(self) -> Wind | None:
         """The wind, or None; set it at any time."""
-        return self._surroundings.wind
+        return self._environment.wind
 
     @wind.setter
     def wind(self, value: Wind | None) -> None:
-        self._surroundings.wind = value
+        self._environment.wind = value
 
     def body(self, name: str) -> Any:
         """Return the body called `name`."""
@@ -170,7 +170,7 @@ class World:
                 return system
         raise InputError(f"the world has no system that advances bodies of the class {kind.__name__}")
 
-    def at(self, time: float, event: Callable[[World], Any]) -> None:
+    def schedule(self, time: float, event: Callable[[World], Any]) -> None:
         """Call `event(world)` before the first step that starts at `time` [s] or later.
 
         Events of the same time happen in the order in which they were given. After `reset` all happen again, after
@@ -186,17 +186,17 @@ class World:
             self._due += 1  # it is too late for it
             event(self)
 
-    def exchange(self, give: Callable[[float], Any]) -> None:
-        """Call `give(dt)` before every step of `dt` [s]: it may add forces to bodies with their `add_force`.
+    def add_pre_step_callback(self, callback: Callable[[float], Any]) -> None:
+        """Call `callback(dt)` before every step of `dt` [s]: it may add forces to bodies with their `add_external_force`.
 
         Forces that are added then, or while the fluids of the world are stepped (they come first), act on soft and
         rigid bodies during this step alone.
         """
-        if not callable(give):
+        if not callable(callback):
             raise InputError("an exchange is a function of the time step")
-        self._exchanges.append(give)
+        self._pre_step_callbacks.append(callback)
 
-    def _happen(self) -> None:
+    def _fire_due_events(self) -> None:
         """Do what is due now."""
         while self._due < len(self._events) and self._events[self._due][0] <= self.time + _AT_ONCE:
             self._due += 1
@@ -211,13 +211,13 @@ class World:
             return self._step(self.dt if dt is None else _positive(dt, "dt"))
 
     def _step(self, dt: float) -> tuple[StepReport, ...]:
-        self._happen()
+        self._fire_due_events()
         self._follow_topology()
         before = [(part, part.snapshot()) for part in self._exposed]
         reports: list[StepReport] = []
         try:
-            for give in self._exchanges:
-                give(dt)
+            for callback in self._pre_step_callbacks:
+                callback(dt)
             for coupling in self.couplings:
                 coupling.before_step(dt)
             for stepper in self._steppers:
@@ -233,8 +233,8 @@ class World:
                 system.finish_step()
         by_name = {report.body: report for report in reports}
         self.reports = tuple(by_name[body.name] for body in self.bodies)
-        self._surroundings.time += dt
-        self._surroundings.step += 1
+        self._environment.time += dt
+        self._environment.step += 1
         return self.reports
 
     def _follow_topology(self) -> None:
@@ -263,13 +263,13 @@ class World:
         order = [body.name for body in self.bodies]
         return tuple(sorted(found, key=lambda report: order.index(report.body)))
 
-    def _begin_settled(self) -> None:
+    def _start_at_equilibrium(self) -> None:
         """Settle where nobody gets the reports: what they say is warned of."""
         for report in self.settle():
             for text in report.warnings:
                 warn_user(f"body '{report.body}': {text}")
 
-    def plan(self, seconds: float, fps: float = 60.0) -> tuple[int, int, float]:
+    def frame_plan(self, seconds: float, fps: float = 60.0) -> tuple[int, int, float]:
         """Return (frames after the first, steps a frame, time step [s]) of a run.
 
         The step is shortened so that a whole number of steps makes a frame.
@@ -296,7 +296,7 @@ class World:
             sinks: Opened sinks that get every frame.
             progress: Called after every step with the world and the step's reports.
         """
-        frames, steps, dt = self.plan(seconds, fps)
+        frames, steps, dt = self.frame_plan(seconds, fps)
         if self.step_index == 0 and self.frame_index == 0:
             yield self._emit(sinks)
         while self.frame_index < frames:
@@ -304,13 +304,13 @@ class World:
                 reports = self.step(dt)
                 if progress is not None:
                     progress(self, reports)
-            self.land(self.frame_index + 1, fps)
+            self.align_to_frame(self.frame_index + 1, fps)
             yield self._emit(sinks)
 
-    def land(self, frame: int, fps: float) -> None:
+    def align_to_frame(self, frame: int, fps: float) -> None:
         """Say that this moment is a frame of a run: whole frames fall on exact times, whatever steps add up to."""
         self.frame_index = frame
-        self._surroundings.time = frame / fps
+        self._environment.time = frame / fps
 
     def _emit(self, sinks: Sequence[Sink]) -> Frame:
         frame = self.frame()
@@ -329,7 +329,9 @@ class World:
             colliders=tuple(
                 self._placed(shape, about) for shape, about in (*self._drawn, *self._obstacles())
             ),
-            joints=frozen(np.concatenate([_NO_LINES, *(system.joint_lines() for system in self.systems)])),
+            joints=readonly_copy(
+                np.concatenate([_NO_LINES, *(system.joint_lines() for system in self.systems)])
+            ),
         )
 
     def _obstacles(self) -> list[tuple[Shape, Mapping[str, object]]]:
@@ -356,8 +358,8 @@ class World:
 
     def reset(self) -> None:
         """Go back to the start; materials, gravity and what is attached to the bodies stay as they are."""
-        self._surroundings.time = 0.0
-        self._surroundings.step = 0
+        self._environment.time = 0.0
+        self._environment.step = 0
         self.frame_index = 0
         self.reports = ()
         self._due = 0
@@ -366,9 +368,9 @@ class World:
         for system in reversed(self.systems):
             system.reset()  # those that are stepped first last: fluids begin around the other bodies
         self._follow_topology()
-        if self._settled:
-            self._happen()  # what holds from time 0 on holds for the equilibrium too
-            self._begin_settled()
+        if self._starts_at_equilibrium:
+            self._fire_due_events()  # what holds from time 0 on holds for the equilibrium too
+            self._start_at_equilibrium()
 
     def state(self) -> dict[str, Any]:
         """Return everything that a bit-equal restart needs, as a flat mapping of arrays and numbers."""
@@ -414,8 +416,8 @@ class World:
         self.reports = ()
 
     def _set_time(self, state: Mapping[str, Any]) -> None:
-        self._surroundings.time = float(state["world/time"])
-        self._surroundings.step = int(state["world/step"])
+        self._environment.time = float(state["world/time"])
+        self._environment.step = int(state["world/step"])
         self.frame_index = int(state["world/frame"])
 
     def _restore_parts(self, state: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import continua as ct
 from continua import registry
 from continua.cli import app
-from continua.frames import BodyFields, BodyFrame, Field, StepReport, frozen
+from continua.frames import BodyFields, BodyFrame, Field, StepReport, readonly_copy
 from continua.output import checkpoint
 from continua.scene import Scene, load_scene, parse_scene
 from continua.scene.types import Count, Model, Name, Number, Vector, option
@@ -52,8 +52,8 @@ class Chain:
     def positions(self):
         return self.x.copy()
 
-    def prepare(self, surroundings):
-        self.around = surroundings
+    def prepare(self, environment):
+        self.around = environment
 
     def forces(self):
         edge = np.diff(self.x, axis=0)
@@ -72,9 +72,9 @@ class Chain:
         self.x += dt * self.v
 
     def frame(self, fields=()):
-        about = {"velocity": Field(frozen(self.v), "m/s")}
+        about = {"velocity": Field(readonly_copy(self.v), "m/s")}
         cells = {"vertex": np.arange(self.node_count, dtype=np.int32)[:, None]}
-        x = frozen(self.x)
+        x = readonly_copy(self.x)
         return BodyFrame(
             self.name, "chain", x, self.rest_positions, MappingProxyType(cells), self.triangles,
             BodyFields(about), energy=self.energy(), point_radius=0.02,
@@ -92,10 +92,10 @@ class Chain:
     def reset(self):
         self.x, self.v = self.rest_positions.copy(), np.zeros_like(self.rest_positions)
 
-    def facts(self):
+    def summary(self):
         return {"links": self.node_count - 1}
 
-    def shape_bytes(self):
+    def geometry_bytes(self):
         return self.rest_positions.tobytes()
 
 
@@ -109,7 +109,7 @@ class ChainSystem(System):
         for chain in self.bodies:
             chain.advance(dt)
         self.steps_done += 1
-        around = self.context.surroundings
+        around = self.context.environment
         return [StepReport(chain.name, around.step + 1, around.time + dt, dt) for chain in self.bodies]
 
     def snapshot(self):

@@ -67,7 +67,7 @@ def test_a_temporary_collider_holds_a_lone_body_and_goes_again():
     """The body falls onto it, stays, and falls freely once it is taken back."""
     body = block()
     world = ct.World([body], dt=0.005)
-    take_back = world.lend(ct.Plane((0.0, -0.01, 0.0)))
+    take_back = world.add_temporary_collider(ct.Plane((0.0, -0.01, 0.0)))
     for _ in range(60):
         world.step()
     assert body.positions[:, 1].min() == pytest.approx(-0.01, abs=2e-3)

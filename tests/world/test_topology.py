@@ -29,8 +29,8 @@ def changing_world(order=1):
     body = beam(order=order)
     other = ct.SoftBody(ct.mesh.box((0.3, 0.1, 0.3), (2, 1, 2), origin=(0, -0.301, 1.0)), name="other")
     world = ct.World([body, other], dt=0.01, colliders=[ct.Plane((0.0, -0.3, 0.0))])
-    world.at(0.03, lambda _: body.refine(right_half))
-    world.at(0.06, lambda _: body.split(right_half))
+    world.schedule(0.03, lambda _: body.refine(right_half))
+    world.schedule(0.06, lambda _: body.split(right_half))
     return world
 
 
@@ -144,7 +144,7 @@ def test_the_boundary_of_a_body_in_water_follows_its_mesh_and_restarts_bitwise()
         water = ct.Fluid(block=((0.0, 0.11, 0.0), (0.1, 0.16, 0.1)), particle_radius=0.01, name="water")
         room = ct.Box((0.05, 0.5, 0.05), (0.1, 1.0, 0.1), inside=True, friction=0.0)
         world = ct.World([soft, water], colliders=[room], dt=0.005)
-        world.at(0.01, lambda _: soft.refine(lambda x: x[:, 1] > 0.05))
+        world.schedule(0.01, lambda _: soft.refine(lambda x: x[:, 1] > 0.05))
         return world
 
     world, states = make(), []

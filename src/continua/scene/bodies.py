@@ -11,8 +11,8 @@ from continua.registry import BodyKind, body_kinds, register_body
 from continua.scene.fluids import Fluid
 from continua.scene.grid_fluids import Smoke, WindTunnel
 from continua.scene.liquids import Liquid
-from continua.scene.matter import SoftBody
 from continua.scene.rigid import RigidBody
+from continua.scene.soft_bodies import SoftBody
 from continua.scene.types import by_type
 
 __all__ = ["Body", "body_union"]

@@ -1,14 +1,14 @@
-"""From a scene to a world: its bodies, joints and surroundings are made, and what changes is put on the calendar."""
+"""From a scene to a world: its bodies, joints and environment are made, and what changes is put on the calendar."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from continua.numerics.progress import stage, tell
+from continua.numerics.progress import report_progress, stage
 from continua.registry import body_kind
 from continua.scene.build_changes import schedule_changes
+from continua.scene.build_environment import build_collider, build_contact, build_wind
 from continua.scene.build_rigid import build_joints
-from continua.scene.build_surroundings import build_collider, build_contact, build_wind
 from continua.scene.models import Scene
 from continua.world import World
 
@@ -29,7 +29,7 @@ def build_world(scene: Scene) -> World:
     for number, spec in enumerate(scene.bodies):
         with stage(f"building {spec.name} ({number + 1} of {count})", number / count):
             bodies.append(build_body(scene, number))
-    tell(1.0, "building the world")
+    report_progress(1.0, "building the world")
     joints = build_joints(scene, bodies)
     with scene.at():
         world = World(
@@ -40,7 +40,7 @@ def build_world(scene: Scene) -> World:
             contact=build_contact(scene.contact),
             joints=joints,
             wind=build_wind(scene),
-            settled=scene.settled,
+            start_at_equilibrium=scene.start_at_equilibrium,
             fields=scene.output.fields,
             name=scene.name,
         )

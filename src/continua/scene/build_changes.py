@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from continua import solids
 from continua.errors import InputError
 from continua.mesh import TetMesh, faces_between
-from continua.scene import matter, surroundings
+from continua.scene import environment, soft_bodies
 from continua.scene.build_selection import select, select_parts
 from continua.scene.models import Scene
 from continua.solids.element_materials import with_constants
@@ -33,24 +33,24 @@ def schedule_changes(scene: Scene, world: World) -> None:
             if not isinstance(body, solids.SoftBody):
                 raise InputError(f"body '{change.body}' is no soft body and cannot be changed")
         match change:
-            case surroundings.Refinement():
+            case environment.Refinement():
                 later.append((change.time, _refinement(scene, index, body, change)))
-            case surroundings.Split():
+            case environment.Split():
                 later.append((change.time, _split(scene, index, body, change)))
             case _:
                 before, after = _material(scene, index, body, change)
                 first.append((0.0, before))
                 later.append((change.time, after))
     for time, event in first + later:
-        world.at(time, event)
+        world.schedule(time, event)
 
 
 def _material(
-    scene: Scene, index: int, body: solids.SoftBody, change: surroundings.MaterialChange
+    scene: Scene, index: int, body: solids.SoftBody, change: environment.MaterialChange
 ) -> tuple[Event, Event]:
     """Return the event that sets the constants back to those of the scene, and the one that changes them."""
     spec = next(spec for spec in scene.bodies if spec.name == change.body)
-    assert isinstance(spec, matter.SoftBody)
+    assert isinstance(spec, soft_bodies.SoftBody)
     with scene.at("changes", index, "part"):
         if change.part is not None and change.part >= len(spec.parts):
             raise InputError(f"body '{change.body}' has {len(spec.parts)} parts, so no part {change.part}")
@@ -70,7 +70,7 @@ def _set_material(body: solids.SoftBody, part: int | None, constants: dict[str, 
     body.set_material(part=part, **constants)
 
 
-def _refinement(scene: Scene, index: int, body: solids.SoftBody, change: surroundings.Refinement) -> Event:
+def _refinement(scene: Scene, index: int, body: solids.SoftBody, change: environment.Refinement) -> Event:
     with scene.at("changes", index, "body"):
         if not isinstance(body.mesh, TetMesh):
             raise InputError(f"body '{body.name}' is not made of tetrahedra; only these can be refined")
@@ -78,7 +78,7 @@ def _refinement(scene: Scene, index: int, body: solids.SoftBody, change: surroun
     return lambda _: body.refine(partial(_mask, change.where, body))
 
 
-def _split(scene: Scene, index: int, body: solids.SoftBody, change: surroundings.Split) -> Event:
+def _split(scene: Scene, index: int, body: solids.SoftBody, change: environment.Split) -> Event:
     chosen = _elements(scene, index, body, change.where)
     with scene.at("changes", index, "where"):
         if not len(faces_between(body.mesh, chosen)):

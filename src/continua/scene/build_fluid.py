@@ -7,8 +7,8 @@ from typing import Any
 from continua import sph
 from continua.registry import BodySummary
 from continua.scene import fluids
-from continua.scene.build_mesh import placed
-from continua.scene.build_surroundings import or_never, rgb
+from continua.scene.build_environment import rgb, to_inf
+from continua.scene.build_mesh import transformed_mesh
 from continua.scene.models import Scene
 from continua.sph.boundary import BOUNDARY_METHODS
 
@@ -25,13 +25,13 @@ def build_fluid(scene: Scene, number: int) -> sph.Fluid:
     """Return the fluid that is body `number` of the scene."""
     spec = scene.bodies[number]
     assert isinstance(spec, fluids.Fluid)
-    mesh = None if spec.mesh is None else placed(scene, number, spec)
+    mesh = None if spec.mesh is None else transformed_mesh(scene, number, spec)
     with scene.at("bodies", number):
         return sph.Fluid(
             None if spec.block is None else (spec.block.min, spec.block.max),
             mesh=mesh,
             emitters=[
-                sph.Emitter(e.center, e.direction, e.radius, e.speed, e.start, or_never(e.stop))
+                sph.Emitter(e.center, e.direction, e.radius, e.speed, e.start, to_inf(e.stop))
                 for e in spec.emitters
             ],
             drains=[sph.Drain(drain.min, drain.max) for drain in spec.drains],

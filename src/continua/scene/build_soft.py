@@ -13,10 +13,10 @@ from continua import materials, solids
 from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.registry import BodySummary
-from continua.scene import loads, matter, motions
-from continua.scene.build_mesh import placed, turn_vector
+from continua.scene import loads, motions, soft_bodies
+from continua.scene.build_environment import build_motion, rgb, to_inf
+from continua.scene.build_mesh import transformed_mesh, turn_vector
 from continua.scene.build_selection import select_nodes, select_parts
-from continua.scene.build_surroundings import build_motion, or_never, rgb
 from continua.scene.models import Scene
 from continua.solids.element_materials import with_constants
 from continua.solids.elements.bernstein_geometry import bernstein_node_count
@@ -28,15 +28,15 @@ _MEMORY = {1: (2200.0, 350.0), 2: (2500.0, 2200.0), 3: (3600.0, 9000.0)}
 """Bytes per node and per element by order, as measured on beams of 50 to 200,000 elements."""
 
 
-def _soft_spec(scene: Scene, number: int) -> matter.SoftBody:
+def _soft_spec(scene: Scene, number: int) -> soft_bodies.SoftBody:
     spec = scene.bodies[number]
-    assert isinstance(spec, matter.SoftBody)
+    assert isinstance(spec, soft_bodies.SoftBody)
     return spec
 
 
 def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
     """Return the placed mesh of the soft body `number` of the scene."""
-    return placed(scene, number, _soft_spec(scene, number))
+    return transformed_mesh(scene, number, _soft_spec(scene, number))
 
 
 def _law(spec: Any) -> materials.Law:
@@ -142,13 +142,13 @@ def _skin(scene: Scene, number: int) -> meshes.SurfaceMesh | None:
         )
 
 
-def _damping(spec: matter.Damping) -> tuple[float, float] | solids.RotatedDamping:
+def _damping(spec: soft_bodies.Damping) -> tuple[float, float] | solids.RotatedDamping:
     if spec.rotated > 0.0:
         return solids.RotatedDamping(time=spec.rotated, mass=spec.mass, stiffness=spec.stiffness)
     return spec.mass, spec.stiffness
 
 
-def _plasticity(spec: matter.Plasticity | None) -> solids.Plasticity | None:
+def _plasticity(spec: soft_bodies.Plasticity | None) -> solids.Plasticity | None:
     if spec is None:
         return None
 
@@ -181,14 +181,14 @@ def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.So
                 nodes = select_nodes(action.where, mesh, body, scene.at(*place.key, "where"))
                 match action:
                     case motions.Pin():
-                        body.pin(nodes, until=or_never(action.until))
+                        body.pin(nodes, until=to_inf(action.until))
                     case motions.Drive():
-                        body.drive(nodes, build_motion(action.motion), until=or_never(action.until))
+                        body.drive(nodes, build_motion(action.motion), until=to_inf(action.until))
                     case motions.Lock():
                         motion = None if action.motion is None else build_motion(action.motion)
-                        body.lock(nodes, action.direction, motion, until=or_never(action.until))
+                        body.lock(nodes, action.direction, motion, until=to_inf(action.until))
                     case loads.Push():
-                        body.push(nodes, _timed(action.force, action.course), until=or_never(action.until))
+                        body.push(nodes, _timed(action.force, action.course), until=to_inf(action.until))
     _area_and_volume_loads(scene, number, mesh, body)
     for index, pull in enumerate(spec.pull):
         with scene.at("bodies", number, "pull", index):
@@ -206,7 +206,7 @@ def _area_and_volume_loads(scene: Scene, number: int, mesh: meshes.VolumeMesh, b
             where = select_parts(
                 scene, (*key, "where"), load.where, mesh, centers, "element" if volume else "face"
             )
-            until = or_never(load.until)
+            until = to_inf(load.until)
             with scene.at(*key):
                 match load:
                     case loads.Press():
@@ -217,7 +217,7 @@ def _area_and_volume_loads(scene: Scene, number: int, mesh: meshes.VolumeMesh, b
                         body.apply_body_force(where, _force(load), until=until)
 
 
-def _timed(value: Any, course: loads.Course | None) -> Any:
+def _timed(value: Any, course: loads.TimeFunction | None) -> Any:
     """Return a load's value, or a function of time where the scene gives it a course."""
     if course is None:
         return value
@@ -226,7 +226,7 @@ def _timed(value: Any, course: loads.Course | None) -> Any:
     return lambda time: factor(time) * size
 
 
-def _factor(course: loads.Course) -> Callable[[float], float]:
+def _factor(course: loads.TimeFunction) -> Callable[[float], float]:
     return lambda time: float(np.interp(time, course.times, course.factors))
 
 
@@ -250,7 +250,7 @@ def _force(load: loads.LoadVolume) -> Any:
 
 def _paint(spec: Any, scene: Scene) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """Return the pattern as a function of rest positions."""
-    if isinstance(spec, matter.Checker):
+    if isinstance(spec, soft_bodies.Checker):
         return lambda x: (np.floor(x / spec.size + 1e-6).sum(axis=1) % 2.0).astype(np.float64)
     from PIL import Image, UnidentifiedImageError
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.frames import Skin
+from continua.frames import EmbeddedSurface
 from continua.mesh import SurfaceMesh, TetMesh, TopologyChange, VolumeMesh, connected_pieces
 from continua.mesh.locate import Locator
 from continua.numerics.closest_points import closest_point_triangles

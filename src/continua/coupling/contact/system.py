@@ -65,7 +65,7 @@ class SolidSystem(System):
             return None
         names = [shape.name for shape in shapes]
         return RigidSystem(
-            self.rigid_bodies, shapes, context.contact, context.surroundings, context.joints, names
+            self.rigid_bodies, shapes, context.contact, context.environment, context.joints, names
         )
 
     def _make_stepper(self, *, check_start: bool) -> ContactStepper | None:
@@ -84,7 +84,7 @@ class SolidSystem(System):
             context.contact,
             names,
             participants,
-            context.surroundings,
+            context.environment,
             self.rigid,
             check_start=check_start,
         )
@@ -100,18 +100,18 @@ class SolidSystem(System):
     def finish_step(self) -> None:
         """Forget the forces that acted in this step only."""
         for body in self.bodies:
-            body.forget_added()
+            body.clear_external_forces()
 
     def external_forces(self) -> list[Any]:
-        """Return what `add_force` of the bodies has added for this step, for `set_external_forces`."""
-        return [body.added() for body in self.bodies]
+        """Return what `add_external_force` of the bodies has added for this step, for `set_external_forces`."""
+        return [body.external_forces() for body in self.bodies]
 
     def set_external_forces(self, forces: Sequence[Any]) -> None:
         """Set the forces that act on the bodies in their next step."""
         for body, force in zip(self.bodies, forces, strict=True):
-            body.forget_added()
+            body.clear_external_forces()
             if force is not None:
-                body.add_force(*force)
+                body.add_external_force(*force)
 
     def settle(self, rtol: float, max_newton: int, steps: int | None) -> list[StaticReport]:
         """Move every soft body to its static equilibrium; those that touch each other to a common one."""

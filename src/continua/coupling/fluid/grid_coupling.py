@@ -32,7 +32,7 @@ class GridFluidCoupling(Coupling):
         solids, particles = systems.get(SolidSystem), systems.get(FluidSystem)
         rigid = solids.rigid_bodies if isinstance(solids, SolidSystem) else ()
         soft = solids.soft_bodies if isinstance(solids, SolidSystem) else ()
-        couple_grid_fluids(systems[GridFluidSystem].bodies, rigid, context.colliders, context.surroundings)
+        couple_grid_fluids(systems[GridFluidSystem].bodies, rigid, context.colliders, context.environment)
         unaware = [kind for kind, some in (("particle fluids", particles), ("soft bodies", soft)) if some]
         if unaware:
             warn_user(

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 
 from continua.coupling.contact.system import SolidSystem
 from continua.coupling.fluid.sph_boundary import SphBodyCoupling
+from continua.environment import Environment
 from continua.frames import StepReport
 from continua.registry import register_coupling
 from continua.sph import FluidSystem
-from continua.surroundings import Surroundings
 from continua.system import Coupling, System, WorldContext
 
 __all__ = ["SphCoupling"]
@@ -24,16 +24,16 @@ class SphCoupling(Coupling):
     Args:
         fluids: The fluids.
         solids: The soft and rigid bodies.
-        surroundings: Gravity and time.
+        environment: Gravity and time.
     """
 
     joins: ClassVar = (FluidSystem, SolidSystem)
     order: ClassVar = 10
     state_prefix: ClassVar = "world/sph_coupling/"
 
-    def __init__(self, fluids: FluidSystem, solids: SolidSystem, surroundings: Surroundings) -> None:
+    def __init__(self, fluids: FluidSystem, solids: SolidSystem, environment: Environment) -> None:
         self.drives = (fluids, solids)
-        self._fluids, self._solids, self._surroundings = fluids, solids, surroundings
+        self._fluids, self._solids, self._environment = fluids, solids, environment
         self.boundaries = SphBodyCoupling(fluids, solids.rigid_bodies, solids.soft_bodies)
 
     @classmethod
@@ -42,21 +42,21 @@ class SphCoupling(Coupling):
         fluids, solids = systems[FluidSystem], systems[SolidSystem]
         assert isinstance(fluids, FluidSystem)
         assert isinstance(solids, SolidSystem)
-        return cls(fluids, solids, context.surroundings)
+        return cls(fluids, solids, context.environment)
 
     def step(self, dt: float) -> list[StepReport]:
         """Advance the fluids by `dt` [s], and the bodies after each sub-step, with the impulses they received in it."""
-        start = self._surroundings.time
+        start = self._environment.time
         parts: list[Sequence[StepReport]] = []
         loads = self._solids.external_forces()
 
         def after_substep(done: float, sub: float) -> None:
-            self._surroundings.time = start + done
+            self._environment.time = start + done
             try:
                 self.boundaries.apply(sub)
                 parts.append(self._solids.step(sub))
             finally:
-                self._surroundings.time = start
+                self._environment.time = start
                 self._solids.set_external_forces(loads)
 
         before = self.snapshot()
@@ -94,7 +94,7 @@ def _joined(parts: Sequence[StepReport], dt: float) -> StepReport:
         parts[-1],
         dt=dt,
         substeps=sum(part.substeps for part in parts),
-        newton=sum(part.newton for part in parts),
+        newton_iterations=sum(part.newton_iterations for part in parts),
         iterations=sum(part.iterations for part in parts),
         residual=max(part.residual for part in parts),
         converged=all(part.converged for part in parts),

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.environment import Wind
 from continua.errors import InputError
 from continua.mesh import TetMesh
 from continua.rigid import RigidInstances
+from continua.scene import environment as surrounding_models
 from continua.scene import integrators as integrator_models
 from continua.scene import laws as law_models
-from continua.scene import matter as matter_models
-from continua.scene import surroundings as surrounding_models
+from continua.scene import soft_bodies as matter_models
 from continua.solids import INTEGRATORS, SoftBody
 from continua.studio.controls.boundary_condition_view import BoundaryConditionView, boundary_conditions_of
 from continua.studio.controls.parameters import (
@@ -28,7 +29,6 @@ from continua.studio.controls.parameters import (
     parameters_of,
     title_of,
 )
-from continua.surroundings import Wind
 
 if TYPE_CHECKING:
     from continua.body import Body
@@ -308,7 +308,7 @@ def _plain_panel(body: Body) -> BodyPanel:
     """Return the panel of a body without parameters: what it is, and what it consists of."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(body).__name__).capitalize()
     parts = [
-        f"{value:,} {key}" if isinstance(value, int) else str(value) for key, value in body.facts().items()
+        f"{value:,} {key}" if isinstance(value, int) else str(value) for key, value in body.summary().items()
     ]
     return BodyPanel(body, [words, *parts], [ParameterGroup("Body", [])])
 
