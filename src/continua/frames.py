@@ -1,7 +1,6 @@
-"""What flows between the rooms: reports of a step, snapshots of bodies, and frames of a world.
+"""Plain data passed between packages: step reports, snapshots of bodies, and frames of a world.
 
-Everything here is plain data. A frame never changes after it was made, so that a sink in another
-thread can read it while the simulation goes on.
+A frame never changes after it was made, so that a sink in another thread can read it while the simulation goes on.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ __all__ = [
     "BodyFields",
     "BodyFrame",
     "ContactForces",
+    "EmbeddedSurface",
     "Field",
     "Frame",
     "RunInfo",
     "Sink",
-    "EmbeddedSurface",
     "StepReport",
     "Volume",
     "readonly_copy",
@@ -43,13 +42,25 @@ def readonly_copy(array: NDArray) -> NDArray:
 class StepReport:
     """How one body's step went.
 
-    `substeps` counts the parts the step was done in: more than 1 if it failed in one piece, or was above the stability
-    limit of an explicit integrator. `newton_iterations` counts linearisations of the forces; `iterations` and `residual` are
-    those of the linear solves (the residual is relative to the right-hand side), `error` is an estimate of the error in
-    the energy norm, relative to the solution, where the solver makes one, and `solver` tells which it was and why;
-    `inverted` counts elements with negative volume; `contacts` counts the contacts that press on the body,
-    `contact_force` is their sum [N], the mean over the step, and `max_penetration` by how much something ended nearer than the
-    distance that is kept [m].
+    Attributes:
+        body: Name of the body.
+        step: Number of the step, from 1.
+        time: Time at its end [s].
+        dt: Its length [s].
+        substeps: Substeps it was done in: more than 1 if it failed as a whole or was above the stability limit of an
+            explicit integrator.
+        newton_iterations: Number of linearisations of the forces.
+        iterations: Iterations of the linear solves.
+        residual: Largest residual of the linear solves, relative to the right-hand side.
+        converged: Whether all solves reached their tolerance.
+        inverted: Number of elements with negative volume.
+        contacts: Number of active contacts of the body.
+        contact_force: Sum of its contact forces, averaged over the step [N].
+        max_penetration: Largest amount by which a distance ended below the required one [m].
+        seconds: Wall time [s].
+        warnings: What the user should know, one sentence each.
+        solver: The linear solver and, if it was chosen automatically, the reason.
+        error: Estimate of the error in the energy norm relative to the solution, if the solver makes one.
     """
 
     body: str
@@ -73,7 +84,7 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One quantity of a body, a value a point or a value a cell.
+    """One quantity of a body: one value per point or per cell.
 
     Attributes:
         values: Array of shape [n] or [n, 3]; n is the number of points or of cells.
@@ -87,15 +98,15 @@ class Field:
 
 
 class BodyFields(Mapping[str, Field]):
-    """The fields of a body by name. Besides those it holds there are some that are worked out when asked for.
+    """The fields of a body by name; some are computed on first access.
 
-    Iterating gives the fields that go into files: those at hand, and the exported ones among the others. `in` and
-    `[]` know all of them.
+    Iterating gives the fields that are written to files: the computed ones, and the exported ones among the lazy ones.
+    `in` and `[]` find all of them.
 
     Args:
-        computed: Fields that are there already.
-        lazy: For every other field its unit, and a function that works it out.
-        exported: Names among the lazy ones that belong to the files.
+        computed: Fields that are known already.
+        lazy: Unit of every other field, and a function that computes it.
+        exported: Names of lazy fields that are written to files as well.
     """
 
     def __init__(
@@ -136,7 +147,7 @@ class Volume:
     Attributes:
         origin: Corner with the smallest coordinates [m].
         spacing: Edge length of a cell [m].
-        fields: Quantities by name, values in the middles of cells, shape [nx, ny, nz] or [nx, ny, nz, 3].
+        fields: Quantities by name, values at cell centres, shape [nx, ny, nz] or [nx, ny, nz, 3].
     """
 
     origin: tuple[float, float, float]
@@ -152,12 +163,12 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedSurface:
-    """A detailed surface that a body carries along: each of its nodes is a weighted mean of four nodes of the body.
+    """A detailed surface embedded in a body: each of its nodes is a weighted mean of four nodes of the body.
 
     Attributes:
         rest: Its nodes in the undeformed body [m], shape [s, 3].
         triangles: Outward oriented, shape [k, 3]; indices into its own nodes.
-        nodes: The body's nodes that carry each node, shape [s, 4].
+        nodes: The nodes of the body that each node depends on, shape [s, 4].
         weights: Their weights, shape [s, 4]; rows add up to 1, negative ones extrapolate.
     """
 
@@ -167,13 +178,13 @@ class EmbeddedSurface:
     weights: NDArray[np.float64]
 
     def interpolate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values at the nodes of the skin from values at the body's nodes, shape [n] or [n, k]."""
+        """Interpolate values at the body's nodes, shape [n] or [n, k], to the nodes of the surface."""
         return np.asarray(np.einsum("sc,sc...->s...", self.weights, np.asarray(values)[self.nodes]))
 
 
 @dataclass(frozen=True, slots=True)
 class ContactForces:
-    """What presses on a body: forces, means over the last step, and the points where they act.
+    """Contact forces on a body, averaged over the last step, and the points where they act.
 
     Attributes:
         points: Where they act [m], shape [c, 3].
@@ -215,7 +226,7 @@ class BodyFrame:
     Attributes:
         name: The body's name, unique in its world.
         kind: What it is made of: "soft" for a soft body, "rigid", "fluid" for particles, "grid" for a fluid
-            on a grid, "liquid" for one with a surface, whose points and triangles are others at every moment.
+            on a grid, "liquid" for one with a surface, whose points and triangles change in every frame.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
         cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then
@@ -223,16 +234,16 @@ class BodyFrame:
             "hexahedron" [m, 8], "vertex" [m, 1] for particles; indices into `positions`.
         triangles: Outer surface, outward oriented, shape [k, 3]; indices into `positions`.
         fields: Quantities by name; every soft body has "displacement" [m], "velocity" [m/s] and
-            "von_mises" [Pa], all on points. More can be asked for by name, such as "stress" on cells (see
+            "von_mises" [Pa], all on points. More are computed on access, such as "stress" on cells (see
             `continua.solids.FIELDS`).
         color: RGB in 0..1 for plain pictures, or None for the default.
         energy: Energies [J] by name: "kinetic", "elastic", "gravity".
         point_radius: Radius of particles [m]; None for a body that has a surface.
         volume: Quantities of a fluid on a grid, or None. The `triangles` are a sheet through the middle,
             or the surface of a liquid.
-        skin: A detailed surface that is drawn instead of `triangles`, or None.
-        contacts: What presses on it; None if that is not known.
-        voxels: A 3-D image in the undeformed body that it carries, or None; the field "voxels" has it at the nodes.
+        skin: An embedded surface that is drawn instead of `triangles`, or None.
+        contacts: Its contact forces; None if they are not known.
+        voxels: A 3-D image of the undeformed body, or None; the field "voxels" samples it at the nodes.
         topology_version: Rises when the topology changes; frames of a body with equal versions have the same cells.
     """
 
@@ -261,7 +272,7 @@ class BodyFrame:
         return self.fields[name].values
 
     def scalars(self, name: str) -> NDArray[np.float64]:
-        """Return a field as one number a node, shape [n].
+        """Return a field as one number per node, shape [n].
 
         Vectors count by their length, symmetric tensors by their von Mises norm, stretches by the one farthest
         from 1; a field on cells is averaged over the cells around each node.
@@ -288,7 +299,7 @@ class BodyFrame:
         return total / np.maximum(count, 1.0)
 
     def with_embedded_surface(self, color: str = "plain") -> BodyFrame:
-        """Return the body as it is drawn: one with a skin becomes that surface, with the values of one field."""
+        """Return the body as it is drawn: a body with a skin becomes that surface, with the values of one field."""
         skin = self.skin
         if skin is None:
             return self
@@ -296,8 +307,8 @@ class BodyFrame:
         if color in self.fields:
             values = self.scalars(color)
             # weights that extrapolate would give sizes a sign
-            carried = skin.interpolate(values).clip(values.min(), values.max())
-            fields[color] = Field(carried, self.fields[color].unit)
+            interpolated = skin.interpolate(values).clip(values.min(), values.max())
+            fields[color] = Field(interpolated, self.fields[color].unit)
         return replace(
             self,
             positions=skin.rest + skin.interpolate(self.displacements),

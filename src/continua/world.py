@@ -45,8 +45,8 @@ class World:
         contact: How things touch: friction, restitution, thickness, and what holds for single pairs.
         joints: What joins rigid bodies to each other or to the world, from `continua.joints`.
         wind: A wind on all bodies, or None.
-        settled: Whether the bodies start, and start again after `reset`, at their static equilibrium instead of
-            their rest shape.
+        start_at_equilibrium: Whether the bodies start at their static equilibrium instead of their rest shape, also
+            after `reset`.
         fields: Fields inside the elements that frames bring into files, any of `solids.FIELDS`.
         name: Name of the world.
     """
@@ -183,17 +183,17 @@ class World:
         self._events.append((float(time), event))
         self._events.sort(key=lambda item: item[0])
         if time < self.time - _AT_ONCE:
-            self._due += 1  # it is too late for it
+            self._due += 1  # it lies in the past
             event(self)
 
     def add_pre_step_callback(self, callback: Callable[[float], Any]) -> None:
-        """Call `callback(dt)` before every step of `dt` [s]: it may add forces to bodies with their `add_external_force`.
+        """Call `callback(dt)` before every step of `dt` [s]; it may call `add_external_force` of bodies.
 
         Forces that are added then, or while the fluids of the world are stepped (they come first), act on soft and
         rigid bodies during this step alone.
         """
         if not callable(callback):
-            raise InputError("an exchange is a function of the time step")
+            raise InputError("a pre-step callback is a function of the time step")
         self._pre_step_callbacks.append(callback)
 
     def _fire_due_events(self) -> None:

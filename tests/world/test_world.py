@@ -232,5 +232,5 @@ def test_the_lines_of_the_package_docstring_run():
 
 def test_kinds_that_go_through_each_other_are_told():
     air = ct.WindTunnel(size=(1.0, 1.0), cells=(16, 16), speed=1.0)
-    with pytest.warns(UserWarning, match="do not meet soft bodies"):
+    with pytest.warns(UserWarning, match="not yet with soft bodies"):
         ct.World([beam(), air])

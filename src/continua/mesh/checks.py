@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 
-__all__ = ["as_cells", "as_points", "compact", "read_only", "check_no_unused_nodes", "some"]
+__all__ = ["as_cells", "as_points", "check_no_unused_nodes", "compact", "read_only", "some"]
 
 
 def some(numbers: NDArray, limit: int = 5) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["Progress", "stage", "report_progress", "progress_listener"]
+__all__ = ["Progress", "progress_listener", "report_progress", "stage"]
 
 Progress = Callable[[float | None, str], None]
 """Hears which part of the work is done, from 0 to 1 or None where nobody knows, and what is done; may raise to stop."""

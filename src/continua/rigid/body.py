@@ -212,7 +212,7 @@ class RigidInstances:
     def external_forces(
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None] | None:
-        """Return what `add_external_force` added: forces and torques, each [k, 3], and added masses [k] or None; or None."""
+        """Return this step's external forces and torques, each [k, 3], and added masses [k] or None; None if none."""
         if self._step_loads is None:
             return None
         return self._step_loads[:, :3].copy(), self._step_loads[:, 3:].copy(), self._added_mass

@@ -14,7 +14,7 @@ from continua.scene import environment, grid_fluids, motions
 from continua.scene.build_mesh import build_surface, turn_vector
 from continua.scene.models import Scene
 
-__all__ = ["build_collider", "build_contact", "build_motion", "build_wind", "to_inf", "rgb"]
+__all__ = ["build_collider", "build_contact", "build_motion", "build_wind", "rgb", "to_inf"]
 
 
 def _polygon(spec: grid_fluids.Polygon, answer: dict[str, Any]) -> Shape:

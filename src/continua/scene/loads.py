@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from continua.scene.selectors import Where
 from continua.scene.types import Direction, Model, Moment, Number, Vector, by_kind, by_type, option
 
-__all__ = ["TimeFunction", "LoadFaces", "LoadVolume", "Press", "Push", "Radial", "Wave"]
+__all__ = ["LoadFaces", "LoadVolume", "Press", "Push", "Radial", "TimeFunction", "Wave"]
 
 
 class TimeFunction(Model):

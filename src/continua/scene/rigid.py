@@ -28,8 +28,8 @@ from continua.scene.types import (
 __all__ = [
     "BallJoint",
     "FixedJoint",
-    "InstanceGrid",
     "HingeJoint",
+    "InstanceGrid",
     "Joint",
     "Motor",
     "RigidBody",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from continua.sdf import fit_kernels
 from continua.sdf.sampling_rules import SamplingRule, coefficient_count, exponents, rule, within
 
-__all__ = ["RefinementChoice", "RootCell", "Octree", "Sampler"]
+__all__ = ["Octree", "RefinementChoice", "RootCell", "Sampler"]
 
 Sampler = Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 """Takes centres [n, 3] and half sizes [n] of cells and places [s]; returns distances [n, s, s, s], all in metres."""

@@ -68,7 +68,7 @@ class InitialTopology:
     paint: tuple[NDArray[np.float64], NDArray[np.float64]] | None
     plasticity: Plasticity | None
     goal: NDArray[np.float64] | None
-    skin: tuple[Skin, NDArray[np.int32]] | None
+    skin: tuple[EmbeddedSurface, NDArray[np.int32]] | None
     transfer: FieldTransfer | None = None
 
     @classmethod
@@ -107,7 +107,7 @@ class _Plan:
     stepper: Stepper
     velocities: NDArray[np.float64]
     paint: NDArray[np.float64] | None
-    skin: tuple[Skin, NDArray[np.int32]] | None
+    skin: tuple[EmbeddedSurface, NDArray[np.int32]] | None
     voxel_values: NDArray[np.float64]
     conditions: list[tuple[BoundaryCondition, dict[str, NDArray]]]
 

@@ -142,7 +142,7 @@ class SoftBody(BoundaryConditions):
         self._force = np.zeros_like(self._x)
         self._contact_force = np.zeros_like(self._x)
         self._paint = _checked_paint(paint, self._elements.rest_positions)
-        self._skin: Skin | None = None
+        self._skin: EmbeddedSurface | None = None
         self._skin_elements: NDArray[np.int32] = np.zeros(0, np.int32)
         if skin is not None:
             self._skin, self._skin_elements = embed_surface(skin, mesh)

@@ -36,7 +36,7 @@ class GridFluidCoupling(Coupling):
         unaware = [kind for kind, some in (("particle fluids", particles), ("soft bodies", soft)) if some]
         if unaware:
             warn_user(
-                "fluids on grids flow around rigid bodies and colliders, but do not meet "
-                f"{' and '.join(unaware)} yet"
+                "fluids on grids interact with rigid bodies and colliders, but not yet with "
+                f"{' and '.join(unaware)}"
             )
         return cls()
