@@ -333,9 +333,9 @@ def test_the_skin_goes_with_its_pieces():
     )
     body = ct.SoftBody(m, skin=skin, name="body")
     stir(body)
-    drawn = body.frame().dressed().positions
+    drawn = body.frame().with_embedded_surface().positions
     body.refine(lambda c: c[:, 0] < 0.4)
-    np.testing.assert_allclose(body.frame().dressed().positions, drawn, atol=1e-13)
+    np.testing.assert_allclose(body.frame().with_embedded_surface().positions, drawn, atol=1e-13)
     body.split(lambda c: c[:, 0] < 0.5)
     shell = body.frame().skin
     pieces = np.zeros(body.node_count, int)
@@ -352,7 +352,7 @@ def test_the_skin_goes_with_its_pieces():
     np.testing.assert_array_equal(by_triangle[far, 0], (inside[far, 0] > 0.5).astype(int))
     moved = body._x + np.where(pieces == 1, 5.0, 0.0)[:, None]
     body._x[:] = moved
-    size = np.ptp(body.frame().dressed().positions[shell.triangles], axis=1).max()
+    size = np.ptp(body.frame().with_embedded_surface().positions[shell.triangles], axis=1).max()
     assert size < 0.5  # none is stretched across the gap
 
 
@@ -366,7 +366,7 @@ def test_a_refined_body_follows_the_coarse_one(integrator):
     ways = []
     for start in (None, 0, 20):
         body = beam(2, integrator, cells=(4, 1, 1))
-        body.prepare(ct.surroundings.Surroundings(np.array([0.0, -9.81, 0.0])))
+        body.prepare(ct.environment.Environment(np.array([0.0, -9.81, 0.0])))
         body.pin(lambda x: x[:, 0] < 1e-6)
         corners = body.mesh.node_count
         for k in range(40):
@@ -384,7 +384,7 @@ def test_a_refined_body_follows_the_coarse_one(integrator):
 def test_two_pieces_fall_as_two():
     """A beam held at one end is cut through: the free piece falls freely, the other stays."""
     body = beam(1, "newmark", cells=(6, 1, 1))
-    body.prepare(ct.surroundings.Surroundings(np.array([0.0, -9.81, 0.0])))
+    body.prepare(ct.environment.Environment(np.array([0.0, -9.81, 0.0])))
     body.pin(lambda x: x[:, 0] < 1e-6)
     body.split(lambda c: c[:, 0] < 0.5)
     piece = np.zeros(body.node_count, int)
@@ -423,7 +423,7 @@ def test_hexes_and_plane_bodies_are_split(make):
 )
 def test_solvers_are_set_up_anew(solver):
     body = beam(cells=(6, 2, 2), solver=solver())
-    body.prepare(ct.surroundings.Surroundings(np.array([0.0, -9.81, 0.0])))
+    body.prepare(ct.environment.Environment(np.array([0.0, -9.81, 0.0])))
     body.pin(lambda x: x[:, 0] < 1e-6)
     body.step(0.01)
     body.refine(lambda c: c[:, 0] < 0.3)
@@ -441,7 +441,7 @@ def test_versions_rise_and_changes_are_told_once():
     body = beam(cells=(3, 1, 1))
     assert body.topology.version == 0
     assert body.take_topology_change() is None
-    assert body.shape_bytes() == (initial := body.mesh.points.tobytes() + body.mesh.cells.tobytes())
+    assert body.geometry_bytes() == (initial := body.mesh.points.tobytes() + body.mesh.cells.tobytes())
     old = body.mesh
     body.refine([0])
     middle = body.mesh
@@ -453,7 +453,7 @@ def test_versions_rise_and_changes_are_told_once():
     np.testing.assert_allclose(change.interpolate(old.points), body.mesh.points)
     assert body.take_topology_change() is None
     assert body.topology.version == 2
-    assert body.shape_bytes() == initial
+    assert body.geometry_bytes() == initial
     body.reset()
     assert body.topology.version == 3
     np.testing.assert_array_equal(body.mesh.cells, old.cells)
@@ -472,7 +472,7 @@ def test_states_are_restored_bitwise(order, plastic, integrator):
     def make():
         options = {"plasticity": ct.Plasticity(yield_strain=0.001)} if plastic else {}
         body = beam(order, integrator, cells=(2, 1, 1), **options)
-        body.prepare(ct.surroundings.Surroundings(np.array([0.0, -9.81, 0.0])))
+        body.prepare(ct.environment.Environment(np.array([0.0, -9.81, 0.0])))
         body.pin(lambda x: x[:, 0] < 1e-6)
         body.push(lambda x: x[:, 0] > 1.0 - 1e-6, (0.0, -9.0, 0.0))
         pull = body.pull(point=(1.0, 0.3, 0.1))
@@ -520,7 +520,7 @@ class Holder:
     def state(self): return {f"beam/{k}": v for k, v in self.body.state().items()}
 mesh = ct.mesh.box((1.0, 0.3, 0.3), (3, 1, 1))
 body = ct.SoftBody(mesh, order=2, name="beam")
-body.prepare(ct.surroundings.Surroundings(np.array([0.0, -9.81, 0.0])))
+body.prepare(ct.environment.Environment(np.array([0.0, -9.81, 0.0])))
 body.pin(lambda x: x[:, 0] < 1e-6)
 if sys.argv[1] == "first":
     body.step(0.01); body.refine([1, 2]); body.split(lambda c: c[:, 0] < 0.6); body.step(0.01)
@@ -545,7 +545,7 @@ def test_one_and_two_threads_agree():
     code = """
 import sys, numpy as np, continua as ct
 body = ct.SoftBody(ct.mesh.box((1.0, 0.5, 0.5), (12, 6, 6)), name="beam")
-body.prepare(ct.surroundings.Surroundings(np.array([0.0, -9.81, 0.0])))
+body.prepare(ct.environment.Environment(np.array([0.0, -9.81, 0.0])))
 body.pin(lambda x: x[:, 0] < 1e-6)
 body.step(0.01); body.refine(lambda c: c[:, 0] < 0.3); body.step(0.01)
 body.split(lambda c: c[:, 0] < 0.5); body.step(0.01)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import read_only
-from continua.mesh.lattice import MAX_ELEMENTS
 from continua.mesh.quality import mean_ratios
+from continua.mesh.structured import MAX_ELEMENTS
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.topology import TopologyChange, chosen_numbers, interpolate
 from continua.mesh.volume_mesh import VolumeMesh

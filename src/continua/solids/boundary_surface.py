@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.frames import Skin
+from continua.frames import EmbeddedSurface
 from continua.mesh import SurfaceMesh, TetMesh, TopologyChange, VolumeMesh, connected_pieces
 from continua.mesh.locate import Locator
 from continua.numerics.closest_points import closest_point_triangles
 from continua.solids.elements.base import Elements
 
-__all__ = ["BoundarySurface", "carry_skin", "embed_surface"]
+__all__ = ["BoundarySurface", "carry_embedded_surface", "embed_surface"]
 
 
 class BoundarySurface:
@@ -49,7 +49,7 @@ class BoundarySurface:
         return best, weights[best]
 
 
-def embed_surface(skin: SurfaceMesh, mesh: VolumeMesh) -> tuple[Skin, NDArray[np.int32]]:
+def embed_surface(skin: SurfaceMesh, mesh: VolumeMesh) -> tuple[EmbeddedSurface, NDArray[np.int32]]:
     """Embed a detailed surface in the tetrahedra around it (Georgii 2007); both at rest.
 
     Returns:
@@ -59,13 +59,15 @@ def embed_surface(skin: SurfaceMesh, mesh: VolumeMesh) -> tuple[Skin, NDArray[np
         raise InputError("only bodies of tetrahedra carry a skin")
     binding = Locator(mesh).bind_surface(skin)
     nodes = mesh.tets[binding.elements].astype(np.int32)
-    surface = Skin(skin.points.copy(), skin.triangles.astype(np.int32), nodes, binding.weights.copy())
+    surface = EmbeddedSurface(
+        skin.points.copy(), skin.triangles.astype(np.int32), nodes, binding.weights.copy()
+    )
     return surface, binding.elements
 
 
-def carry_skin(
-    skin: Skin, elements: NDArray[np.int32], change: TopologyChange
-) -> tuple[Skin, NDArray[np.int32]]:
+def carry_embedded_surface(
+    skin: EmbeddedSurface, elements: NDArray[np.int32], change: TopologyChange
+) -> tuple[EmbeddedSurface, NDArray[np.int32]]:
     """Embed a surface in a changed mesh: each node in that part of its old tetrahedron that holds it best.
 
     After a split a triangle goes with the piece that holds its centre. Nodes whose triangles go with several pieces get

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.frames import Skin, frozen
+from continua.frames import EmbeddedSurface, readonly_copy
 from continua.linalg import SolverChoice
 from continua.mesh import TopologyChange, VolumeMesh, connected_pieces
 from continua.solids.boundary_conditions.constraints import BoundaryCondition
 from continua.solids.boundary_conditions.dirichlet import DirichletSet
-from continua.solids.boundary_surface import carry_skin
+from continua.solids.boundary_surface import carry_embedded_surface
 from continua.solids.damping import Damper
 from continua.solids.discretisation import Discretisation
 from continua.solids.element_materials import ElementMaterials
@@ -68,7 +68,7 @@ class InitialTopology:
     paint: tuple[NDArray[np.float64], NDArray[np.float64]] | None
     plasticity: Plasticity | None
     goal: NDArray[np.float64] | None
-    skin: tuple[Skin, NDArray[np.int32]] | None
+    skin: tuple[EmbeddedSurface, NDArray[np.int32]] | None
     transfer: FieldTransfer | None = None
 
     @classmethod
@@ -107,7 +107,7 @@ class _Plan:
     stepper: Stepper
     velocities: NDArray[np.float64]
     paint: NDArray[np.float64] | None
-    skin: tuple[Skin, NDArray[np.int32]] | None
+    skin: tuple[EmbeddedSurface, NDArray[np.int32]] | None
     voxel_values: NDArray[np.float64]
     conditions: list[tuple[BoundaryCondition, dict[str, NDArray]]]
 
@@ -131,7 +131,7 @@ def apply_change(body: SoftBody, change: TopologyChange) -> None:
         assert body._plastic_state is not None
         plan.plastic.take(body._plastic_state, transfer)
     plan.stepper.take_history(body._stepper, transfer.interpolate)
-    contact, added = transfer.distribute(body._contact_force), body.added()
+    contact, added = transfer.distribute(body._contact_force), body.external_forces()
     reactions = None if body._reactions is None else transfer.distribute(body._reactions())
     _commit(body, plan, x, v)
     body._contact_force = contact
@@ -248,8 +248,8 @@ def _plan(
         )
         initial = replace(start, transfer=transfer)
         velocities = transfer.interpolate(velocities)
-        values = None if paint is None else frozen(elements.values(transfer.interpolate(paint[1])))
-        skin = None if skin is None else carry_skin(*skin, whole)
+        values = None if paint is None else readonly_copy(elements.values(transfer.interpolate(paint[1])))
+        skin = None if skin is None else carry_embedded_surface(*skin, whole)
         if start.goal is not None and plasticity is not None:
             goal = elements.values(transfer.interpolate(start.goal))
             plasticity = replace(plasticity, goal=goal)
@@ -276,7 +276,7 @@ def _plan(
     key = _topology_key(body, None if whole is None else mesh)
     conditions = _carry_conditions(body, key, initial, sequential)
     voxels = body.voxels
-    voxel_values = frozen(np.zeros(0) if voxels is None else voxels.sample(elements.rest_positions))
+    voxel_values = readonly_copy(np.zeros(0) if voxels is None else voxels.sample(elements.rest_positions))
     damper = None if body._damper is None else Damper(elements)
     solver = body._stepper.solver
     fresh = choose_solver(elements, None if isinstance(solver, SolverChoice) else solver)
@@ -358,7 +358,7 @@ def _commit(body: SoftBody, plan: _Plan, x: NDArray[np.float64], v: NDArray[np.f
         for old in [k for k in condition._by_topology if k != 0][:-_REMEMBERED]:
             del condition._by_topology[old]
     body._topology_key, body._initial = plan.key, plan.initial
-    body.forget_added()
+    body.clear_external_forces()
     body._take_discretisation(plan.built)
     body._materials, body._plastic_state, body._damper = plan.materials, plan.plastic, plan.damper
     body._x, body._v, body._initial_v = x, v, plan.velocities
@@ -473,7 +473,7 @@ def _keep_momentum(
     missing = np.stack([np.bincount(labels, column) for column in change.T], axis=1)
     piece = np.zeros(body.node_count, np.int32)
     piece[cells] = labels[:, None]
-    body._dirichlet.combine(body._constraints, body._surroundings.time)
+    body._dirichlet.combine(body._constraints, body._environment.time)
     for number in range(int(labels.max()) + 1):
         nodes = np.flatnonzero(piece == number)
         rigid = _rigid_arms(body._x[nodes] - center)

@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from continua.collision import ColliderSet
 from continua.environment import Environment
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Skin, StepReport, frozen
+from continua.frames import (
+    BodyFields,
+    BodyFrame,
+    ContactForces,
+    EmbeddedSurface,
+    Field,
+    StepReport,
+    readonly_copy,
+)
 from continua.geometry.surface_coefficients import check_coefficient
 from continua.linalg import LinearSolver, SolverChoice
 from continua.materials import Corotated, Law
@@ -133,12 +141,12 @@ class SoftBody(BoundaryConditions):
         self._force = np.zeros_like(self._x)
         self._contact_force = np.zeros_like(self._x)
         self._paint = _checked_paint(paint, self._elements.rest_positions)
-        self._skin: Skin | None = None
+        self._skin: EmbeddedSurface | None = None
         self._skin_elements: NDArray[np.int32] = np.zeros(0, np.int32)
         if skin is not None:
             self._skin, self._skin_elements = embed_surface(skin, mesh)
         self.voxels = voxels
-        self._surroundings = Surroundings()
+        self._environment = Environment()
         self._version = 0
         self._initial: InitialTopology | None = None  # None while the body has its initial mesh
         self._pending: TopologyChange | None = None  # changes since `take_topology_change`
@@ -254,7 +262,7 @@ class SoftBody(BoundaryConditions):
         """Return the number and order of the elements, for reports."""
         return {"elements": self.element_count, "order": self.order}
 
-    def shape_bytes(self) -> bytes:
+    def geometry_bytes(self) -> bytes:
         """Return the initial mesh as bytes; a run may only be resumed with the same."""
         mesh = self.mesh if self._initial is None else self._initial.mesh
         return mesh.points.tobytes() + mesh.cells.tobytes()

@@ -99,7 +99,7 @@ class Push(Load):
 
     def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add the force of every node."""
-        value = as_vector(self._force(time), "a push's force") if callable(self._force) else self._force
+        value = vector3(self._force(time), "a push's force") if callable(self._force) else self._force
         if self.shares is None:
             force[self.nodes] += value / len(self.nodes)
         else:
