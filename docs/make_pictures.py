@@ -141,6 +141,38 @@ def orders() -> None:
     save(picture(frame, size=SIZE, color="plain", camera=SIDE_VIEW), "orders")
 
 
+def topology() -> None:
+    """A beam as it was made, refined at its support while it bends, and cut through; tetrahedra are shrunk."""
+    body = ct.SoftBody(
+        ct.mesh.box((1.0, 0.25, 0.25), (8, 2, 2)), material=ct.Corotated(young=2e5), damping=(2.0, 0.01)
+    )
+    body.prepare(ct.environment.Environment(np.array([0.0, -9.81, 0.0])))
+    body.pin(where=lambda x: x[:, 0] < 1e-6)
+    moments = []
+    for change, steps in (
+        (lambda: None, 40),
+        (lambda: body.refine(lambda x: x[:, 0] < 0.3), 0),
+        (lambda: body.split(lambda x: x[:, 0] < 0.6), 18),
+    ):
+        change()
+        for _ in range(steps):
+            body.step(0.01)
+        moments.append(shrunk_tets(body, len(moments)))
+    frame = ct.Frame(0, 0, 0.0, {moment.name: moment for moment in moments})
+    save(picture(frame, size=SIZE, color="plain", camera=SIDE_VIEW), "topology")
+
+
+def shrunk_tets(body: ct.SoftBody, number: int) -> ct.BodyFrame:
+    """Return the tetrahedra of a body, each shrunk towards its centre, as one surface."""
+    corners = body.positions[body.mesh.tets]
+    center = corners.mean(axis=1, keepdims=True)
+    points = (center + 0.85 * (corners - center)).reshape(-1, 3) + (1.25 * number, 0.0, 0.0)
+    first = 4 * np.arange(len(corners), dtype=np.int32)
+    triangles = (first[:, None, None] + ct.TetMesh.FACES).reshape(-1, 3)
+    color = (GREY, BLUE, RED)[number]
+    return ct.BodyFrame(f"beam{number}", "soft", points, points, {}, triangles, {}, color)
+
+
 def scan(low: np.ndarray, high: np.ndarray, shape: tuple[int, int, int], seed: int = 2) -> np.ndarray:
     """Return an image like a scan of a liver in a box: branching vessels and a ball in soft tissue."""
     rng = np.random.default_rng(seed)
@@ -380,6 +412,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "colliders": colliders,
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
+    "topology": topology,
     "studio": studio,
     "studio-tunnel": studio_tunnel,
     "studio-volume": studio_volume,

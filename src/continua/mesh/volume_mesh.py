@@ -94,7 +94,7 @@ class VolumeMesh:
         for name, elements in self.regions.items():
             inside[:] = False
             inside[elements] = True
-            regions[name] = np.flatnonzero(inside[parents])
+            regions[name] = np.flatnonzero(inside[parents]).astype(np.int32)
         mesh = type(self)._trusted(points, cells, regions, self.notes)
         mesh.is_split = self.is_split
         return mesh

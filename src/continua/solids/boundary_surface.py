@@ -14,7 +14,7 @@ from continua.mesh.locate import Locator
 from continua.numerics.closest_points import closest_point_triangles
 from continua.solids.elements.base import Elements
 
-__all__ = ["BoundarySurface", "carry_skin", "embed_surface"]
+__all__ = ["BoundarySurface", "carry_embedded_surface", "embed_surface"]
 
 
 class BoundarySurface:
@@ -65,7 +65,7 @@ def embed_surface(skin: SurfaceMesh, mesh: VolumeMesh) -> tuple[EmbeddedSurface,
     return surface, binding.elements
 
 
-def carry_skin(
+def carry_embedded_surface(
     skin: EmbeddedSurface, elements: NDArray[np.int32], change: TopologyChange
 ) -> tuple[EmbeddedSurface, NDArray[np.int32]]:
     """Embed a surface in a changed mesh: each node in that part of its old tetrahedron that holds it best.

@@ -24,7 +24,7 @@ from continua.linalg import SolverChoice
 from continua.mesh import TopologyChange, VolumeMesh, connected_pieces
 from continua.solids.boundary_conditions.constraints import BoundaryCondition
 from continua.solids.boundary_conditions.dirichlet import DirichletSet
-from continua.solids.boundary_surface import carry_skin
+from continua.solids.boundary_surface import carry_embedded_surface
 from continua.solids.damping import Damper
 from continua.solids.discretisation import Discretisation
 from continua.solids.element_materials import ElementMaterials
@@ -249,7 +249,7 @@ def _plan(
         initial = replace(start, transfer=transfer)
         velocities = transfer.interpolate(velocities)
         values = None if paint is None else readonly_copy(elements.values(transfer.interpolate(paint[1])))
-        skin = None if skin is None else carry_skin(*skin, whole)
+        skin = None if skin is None else carry_embedded_surface(*skin, whole)
         if start.goal is not None and plasticity is not None:
             goal = elements.values(transfer.interpolate(start.goal))
             plasticity = replace(plasticity, goal=goal)

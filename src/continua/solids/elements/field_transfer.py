@@ -19,7 +19,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.mesh import TopologyChange
+from continua.mesh import TopologyChange, connected_pieces
 from continua.mesh.topology import interpolate, nodes_within, padded_rows
 from continua.numerics.bernstein import bernstein_tables
 from continua.numerics.quadrature import tet_rule
@@ -110,14 +110,21 @@ class FieldTransfer:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return new nodes and weights of a point that was a weighted mean of the coefficients of one old element.
 
-        A point on a cut follows the element with the smallest number that has its nodes.
+        A point on a cut follows one side: the piece of the new element that holds it, in the element with the smallest
+        number that has its nodes.
         """
         has = np.isin(self._before, nodes).sum(axis=1)
         element = int(has.argmax())
         if has[element] < len(nodes):  # not in one element: a mean of many nodes
             return _used(self.distribute(_scattered(nodes, weights, self.old_count)))
-        restriction = self._restriction_over(np.flatnonzero(self.element_parents == element))
-        return _used(restriction.T @ _scattered(nodes, weights, self.old_count))
+        children = np.flatnonzero(self.element_parents == element)
+        values = _scattered(nodes, weights, self.old_count)
+        if len(children) > 1 and self.change.mesh.is_split:
+            place = values[self._before[element]] @ bernstein_tables(self._order).indices / self._order
+            inside = np.linalg.solve(self.change.corner_weights[children].swapaxes(1, 2), place[:, None])
+            holder = children[inside.min(axis=(1, 2)).argmax()]
+            children = children[self._pieces[children] == self._pieces[holder]]
+        return _used(self._restriction_over(children).T @ values)
 
     def return_point(
         self, nodes: NDArray[np.int32], weights: NDArray[np.float64]
@@ -134,19 +141,24 @@ class FieldTransfer:
             old = np.unique(self.parents[nodes][self.weights[nodes] != 0.0])
         return old.astype(np.int32)
 
-    def point_parents(self, count: int) -> NDArray[np.intp]:
-        """Return for `count` quadrature points of each new element the nearest one of its parent, shape [m_new, count].
+    def interpolate_points(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values at the quadrature points of the new elements, shape [m_new, q, ...], from old ones.
 
-        Nearest in barycentric coordinates. Elements other than tetrahedra are not refined and keep their points.
+        On a refined element they follow the polynomial of the degree of the strain that fits the old values best.
+        Elements that are the same keep theirs. Elements other than tetrahedra are never refined.
         """
-        table = np.tile(np.arange(count), (len(self.element_parents), 1))
+        result = values[self.element_parents]
         changed = self._changed
-        if len(changed):
+        if len(changed) and self._order > 1:
             points, _ = tet_rule(self._order)
             there = np.einsum("qc,mca->mqa", points, self.change.corner_weights[changed])
-            distance = ((there[:, :, None, :] - points) ** 2).sum(axis=3)
-            table[changed] = distance.argmin(axis=2)
-        return table
+            weights = _monomials(there, self._order - 1) @ np.linalg.pinv(_monomials(points, self._order - 1))
+            result[changed] = np.einsum("mqp,mp...->mq...", weights, result[changed])
+        return result
+
+    @cached_property
+    def _pieces(self) -> NDArray[np.int32]:
+        return connected_pieces(self.change.mesh)
 
     @cached_property
     def _interpolation(self) -> sparse.csr_array:
@@ -187,7 +199,7 @@ class FieldTransfer:
         others = children[changed[children]]
         for start in range(0, len(others), _CHUNK):
             part = others[start : start + _CHUNK]
-            inverse = np.linalg.inv(self.change.corner_weights[part])
+            inverse = np.asarray(np.linalg.inv(self.change.corner_weights[part]), np.float64)
             weights = _blossom_weights(self._order, inverse[:, _corner_lists(self._order)])
             used = np.abs(weights) > _NONZERO
             pair, local = np.divmod(np.flatnonzero(used), width)
@@ -226,6 +238,14 @@ def _used(weights: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.f
     if not len(nodes):
         raise InputError("a point of the body is lost in the change of topology")
     return nodes.astype(np.int32), weights[nodes]
+
+
+def _monomials(points: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+    """Return a basis of the polynomials of degree 1 or 2 at barycentric coordinates [..., 4], shape [..., k]."""
+    if degree == 1:
+        return points
+    pairs = [(a, b) for a in range(4) for b in range(a, 4)]
+    return np.stack([points[..., a] * points[..., b] for a, b in pairs], axis=-1)
 
 
 @cache

@@ -90,11 +90,24 @@ class PlasticState:
         self.strain[:] = 0.0
 
     def take(self, before: PlasticState, transfer: FieldTransfer) -> None:
-        """Take over the deformation of a coarser mesh: each point gets that of the nearest point of its old element."""
-        parents = transfer.element_parents[:, None]
-        points = transfer.point_parents(self.strain.shape[1])
-        self.inverse[:] = before.inverse[parents, points]
-        self.strain[:] = before.strain[parents, points]
+        """Take over the plastic deformation of the body on another mesh, interpolated within refined elements.
+
+        Where interpolation would invert the plastic deformation, all points take the mean of their old element. With
+        `preserve_volume` the volume is kept.
+        """
+        parents = transfer.element_parents
+        self.inverse[:] = transfer.interpolate_points(before.inverse)
+        determinants = np.linalg.det(self.inverse.reshape(*self.strain.shape, 3, 3))
+        old = np.linalg.det(before.inverse.reshape(*before.strain.shape, 3, 3))
+        bad = (determinants < 0.5 * old.min(axis=1)[parents, None]).any(axis=1)
+        self.inverse[bad] = before.inverse.mean(axis=1)[parents[bad], None]
+        if self.plasticity.preserve_volume:
+            changed = (self.inverse != before.inverse[parents]).any(axis=(1, 2))
+            flat = self.inverse[changed].reshape(-1, 9)
+            flat /= np.cbrt(np.linalg.det(flat.reshape(-1, 3, 3)))[:, None]
+            self.inverse[changed] = flat.reshape(-1, *self.inverse.shape[1:])
+        low, high = before.strain.min(axis=1)[parents, None], before.strain.max(axis=1)[parents, None]
+        self.strain[:] = transfer.interpolate_points(before.strain).clip(low, high)
 
     def advance(self, coefficients: NDArray[np.float64], dt: float) -> None:
         """Return-map the plastic deformation at the end of a step of `dt` [s], at the given coefficients."""
