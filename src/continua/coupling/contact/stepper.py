@@ -48,7 +48,8 @@ class ContactStepper:
         participants: The bodies and colliders themselves.
         environment: Gravity and time.
         rigid: The rigid bodies, or None.
-        check_start: Whether to warn of bodies that overlap now.
+        overlapping: Pairs of bodies that intersected at the start and do not touch each other; None finds and warns of
+            those that intersect now.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class ContactStepper:
         environment: Environment,
         rigid: RigidSystem | None = None,
         *,
-        check_start: bool = True,
+        overlapping: frozenset[tuple[int, int]] | None = None,
     ) -> None:
         self.collider_set = ColliderSet(shapes)
         self._shapes = tuple(shapes)
@@ -83,7 +84,9 @@ class ContactStepper:
             contact,
             self.pair_table,
         )
-        if check_start:
+        if overlapping is not None:
+            self.surface_contacts.disable_overlapping(overlapping)
+        else:
             warning = self.surface_contacts.check_start(
                 [adapter.positions for adapter in self.contact_bodies], environment.time
             )
@@ -94,7 +97,7 @@ class ContactStepper:
             self.rigid_surfaces = RigidSurfaces(
                 self.contact_bodies, rigid, self._rigid_numbers.tolist(), contact, self.pair_table
             )
-            if check_start:
+            if overlapping is None:
                 self.rigid_surfaces.check_start()
         self.warm_start = WarmStart.empty()
 

@@ -10,7 +10,7 @@ pushes them apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,7 +123,10 @@ class SurfaceContacts:
         min_distance: Distance at which two surfaces count as close [m], shape [m, m].
         kept_distance: Distance that they keep [m]: the same, but zero between pieces of one body, shape [m, m].
         max_distance: Largest distance at which pairs are found [m], shape [m, m].
+        overlapping: Numbers of bodies that intersected at the start and do not touch each other.
     """
+
+    overlapping: frozenset[tuple[int, int]] = frozenset()
 
     def __init__(
         self,
@@ -300,14 +303,31 @@ class SurfaceContacts:
         overlaps = {(int(a), int(b)) for a, b in zip(found.a[both], found.b[both], strict=True)}
         count = len(self.body_of_surface)
         overlaps |= self._nested(x)
-        for pairs in (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs):
-            for i, j in overlaps:
-                pairs[i, j] = pairs[j, i] = False
+        self._disable(overlaps)
+        self.overlapping = frozenset((self._number[i], self._number[j]) for i, j in overlaps)
         for k in range(count, len(self.mesh.surfaces)):
             for i in np.flatnonzero(self.mesh.vertex_face_pairs[k, :count]).tolist():
                 self._check_not_inside(k, i, x)
         self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
         return describe_overlaps(overlaps, [surface.name for surface in self.mesh.surfaces])
+
+    def disable_overlapping(self, overlapping: frozenset[tuple[int, int]]) -> None:
+        """Disable contact between bodies that intersected at the start, by their numbers; see `overlapping`."""
+        count = len(self.body_of_surface)
+        self._disable(
+            (i, j)
+            for i in range(count)
+            for j in range(count)
+            if (self._number[i], self._number[j]) in overlapping
+            and (self._number[i] != self._number[j] or i == j)
+        )
+        self.overlapping = overlapping
+        self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
+
+    def _disable(self, surfaces: Iterable[tuple[int, int]]) -> None:
+        for i, j in surfaces:
+            for pairs in (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs):
+                pairs[i, j] = pairs[j, i] = False
 
     def _shrunk(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return positions with pieces of bodies a little smaller, as their faces may coincide."""

@@ -47,8 +47,11 @@ class SolidSystem(System):
         self.soft_bodies = tuple(body for body in bodies if isinstance(body, SoftBody))
         self.rigid_bodies = tuple(body for body in bodies if isinstance(body, RigidInstances))
         self._temporary_colliders: tuple[Shape, ...] = ()
+        self._overlapping: frozenset[tuple[int, int]] = frozenset()
         self.rigid = self._make_rigid()
-        self.stepper = self._make_stepper(check_start=True)
+        self.stepper = self._make_stepper(None)
+        if self.stepper is not None:
+            self._overlapping = self.stepper.surface_contacts.overlapping
 
     @classmethod
     def make(cls, bodies: Sequence[Any], context: WorldContext) -> Self | None:
@@ -68,8 +71,11 @@ class SolidSystem(System):
             self.rigid_bodies, shapes, context.contact, context.environment, context.joints, names
         )
 
-    def _make_stepper(self, *, check_start: bool) -> ContactStepper | None:
-        """Return what finds and solves contacts, for the present surfaces and colliders, or None if there are none."""
+    def _make_stepper(self, overlapping: frozenset[tuple[int, int]] | None) -> ContactStepper | None:
+        """Return what finds and solves contacts, for the present surfaces and colliders, or None if there are none.
+
+        Bodies that were `overlapping` at the start do not touch; None finds those that overlap now.
+        """
         context, shapes = self.context, self._shapes
         names = [body.name for body in context.bodies] + [shape.name for shape in shapes]
         participants = [*context.bodies, *shapes]
@@ -86,7 +92,7 @@ class SolidSystem(System):
             participants,
             context.environment,
             self.rigid,
-            check_start=check_start,
+            overlapping=overlapping,
         )
 
     # --- one step -----------------------------------------------------------------------------------------
@@ -173,7 +179,7 @@ class SolidSystem(System):
         if not isinstance(body, SoftBody):
             return
         warm_start = WarmStart.empty() if self.stepper is None else self.stepper.warm_start
-        self.stepper = self._make_stepper(check_start=False)
+        self.stepper = self._make_stepper(self._overlapping)
         if self.stepper is not None:
             self.stepper.warm_start = warm_start.remap(number, _new_numbers(body, change))
 
@@ -182,7 +188,7 @@ class SolidSystem(System):
         state = self.state()
         self._temporary_colliders = tuple(shapes)
         self.rigid = self._make_rigid()
-        self.stepper = self._make_stepper(check_start=True)
+        self.stepper = self._make_stepper(None)
         self.restore(state)
 
     # --- for frames ---------------------------------------------------------------------------------------
