@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
 from continua.voxels import Voxels
 
 __all__ = [
+    "CHANGES_EVERY_FRAME",
     "BodyFields",
     "BodyFrame",
     "ContactForces",
@@ -27,9 +29,15 @@ __all__ = [
     "Sink",
     "Skin",
     "StepReport",
+    "TopologyCache",
     "Volume",
+    "check_same_connectivity",
     "frozen",
 ]
+
+
+CHANGES_EVERY_FRAME = -1
+"""The `topology_version` of bodies whose point set changes every frame: particles and surfaces of liquids."""
 
 
 def frozen(array: NDArray) -> NDArray:
@@ -215,7 +223,7 @@ class BodyFrame:
     Attributes:
         name: The body's name, unique in its world.
         kind: What it is made of: "soft" for a soft body, "rigid", "fluid" for particles, "grid" for a fluid
-            on a grid, "liquid" for one with a surface, whose points and triangles are others at every moment.
+            on a grid, "liquid" for one with a surface.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
         cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then
@@ -233,6 +241,9 @@ class BodyFrame:
         skin: A detailed surface that is drawn instead of `triangles`, or None.
         contacts: What presses on it; None if that is not known.
         voxels: A 3-D image in the undeformed body that it carries, or None; the field "voxels" has it at the nodes.
+        topology_version: Rises whenever the nodes, `cells`, `triangles` or the nodes and triangles of `skin` change.
+            Frames of a body with the same version have the same connectivity. `CHANGES_EVERY_FRAME` if no two
+            frames share it.
     """
 
     name: str
@@ -249,6 +260,7 @@ class BodyFrame:
     skin: Skin | None = None
     contacts: ContactForces | None = None
     voxels: Voxels | None = None
+    topology_version: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):
@@ -307,9 +319,68 @@ class BodyFrame:
         )
 
     @property
+    def has_dynamic_topology(self) -> bool:
+        """Whether the point set changes every frame, as for particles and surfaces of liquids."""
+        return self.topology_version == CHANGES_EVERY_FRAME
+
+    @property
     def displacements(self) -> NDArray[np.float64]:
         """Displacement of every node from rest [m], shape [n, 3]."""
         return self.positions - self.rest_positions
+
+
+T = TypeVar("T")
+
+
+class TopologyCache(Generic[T]):
+    """What was computed from the connectivity of bodies, by name; valid until the topology version changes."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[BodyFrame, T]] = {}
+
+    def get(self, body: BodyFrame, compute: Callable[[], T]) -> T:
+        """Return the value for the topology of `body`, computed again if it has another version.
+
+        Raises:
+            InputError: The connectivity has changed, but not the version.
+        """
+        if self.is_current(body):
+            return self._found[body.name][1]
+        return self.replace(body, compute())
+
+    def replace(self, body: BodyFrame, value: T) -> T:
+        """Keep another value for the topology of `body`, and return it."""
+        self._found[body.name] = (_without_motion(body), value)
+        return value
+
+    def is_current(self, body: BodyFrame) -> bool:
+        """Return whether the value of `body` was computed for its topology version."""
+        if body.name not in self._found or body.has_dynamic_topology:
+            return False
+        before = self._found[body.name][0]
+        if before.topology_version != body.topology_version:
+            return False
+        check_same_connectivity(before, body)
+        return True
+
+    def clear(self) -> None:
+        """Forget all values."""
+        self._found.clear()
+
+
+def _without_motion(body: BodyFrame) -> BodyFrame:
+    """Return a body without what changes from frame to frame."""
+    return replace(body, positions=body.rest_positions, fields=BodyFields({}), volume=None, contacts=None)
+
+
+def check_same_connectivity(before: BodyFrame, body: BodyFrame) -> None:
+    """Raise `InputError` unless two frames of a body with one topology version have the same connectivity."""
+    old, new = ((*frame.cells.values(), frame.triangles) for frame in (before, body))
+    if len(old) != len(new) or not all(a is b or np.array_equal(a, b) for a, b in zip(old, new)):
+        raise InputError(
+            f'body "{body.name}" changes its connectivity, but not its topology version '
+            f"({body.topology_version}); each change of cells or triangles needs a higher version"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.files import atomic_write
-from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, Volume
+from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, TopologyCache, Volume
 from continua.output.files import file_names
 from continua.output.folder import OWN_FOLDER, OutputFolder
 from continua.output.sequence import check_earlier_frames, check_next
@@ -59,7 +59,7 @@ class Spool:
         self.volume = volume
         self.indices: list[int] = []
         self._next = 0
-        self._known: dict[str, tuple[NDArray, NDArray, str]] = {}
+        self._kept: TopologyCache[tuple[NDArray, str]] = TopologyCache()
         self._fixed: dict[str, dict[str, NDArray]] = {}
 
     @property
@@ -76,7 +76,7 @@ class Spool:
         self.output.remove(path for index, paths in listed.items() if index >= start for path in paths)
         self.indices = sorted(index for index in found if index < start)
         self._next = start
-        self._known.clear()
+        self._kept.clear()
         self._fixed.clear()
         if self.indices:
             self.read(self.indices[-1])
@@ -121,6 +121,7 @@ class Spool:
                     "unit": unit,
                     "fixed": fixed,
                     "point_radius": body.point_radius,
+                    "topology_version": body.topology_version,
                     "grid": None if fog is None else [*fog.origin, fog.spacing],
                 }
             )
@@ -138,10 +139,14 @@ class Spool:
             np.savez(file, allow_pickle=False, **arrays)
 
     def _keep_fixed(self, body: BodyFrame, nodes: NDArray) -> str:
-        """Write what does not move, once, under a name made from its contents; return the name."""
-        triangles, rest, name = self._known.get(body.name, (None, None, ""))
-        if triangles is body.triangles and rest is body.rest_positions:
-            return name
+        """Write what does not move, once per topology, under a name made from its contents; return the name."""
+        rest, name = self._kept.get(body, lambda: self._write_fixed(body, nodes))
+        if rest is not body.rest_positions:  # a body may take another rest shape with the same elements
+            _, name = self._kept.replace(body, self._write_fixed(body, nodes))
+        return name
+
+    def _write_fixed(self, body: BodyFrame, nodes: NDArray) -> tuple[NDArray, str]:
+        """Write the rest positions and the connectivity unless a file has them; return the former and its name."""
         arrays = {
             "rest": np.asarray(body.rest_positions)[nodes],
             "triangles": np.searchsorted(nodes, body.triangles).astype(np.int32).reshape(-1, 3),
@@ -159,8 +164,7 @@ class Spool:
         if not path.exists():
             with atomic_write(self.output.record(path)) as file:
                 np.savez(file, allow_pickle=False, **arrays)
-        self._known[body.name] = (body.triangles, body.rest_positions, name)
-        return name
+        return body.rest_positions, name
 
     def _read_fixed(self, name: str) -> dict[str, NDArray]:
         if name not in self._fixed:
@@ -223,6 +227,7 @@ class Spool:
             fields=BodyFields({} if values is None else {self.color: Field(values, item["unit"])}),
             color=item["color"],
             point_radius=item.get("point_radius"),
+            topology_version=item.get("topology_version", 0),
             volume=volume,
             contacts=contacts,
             voxels=Voxels(fixed["voxels"], *map(tuple, fixed["voxel_place"])) if "voxels" in fixed else None,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.files import atomic_write
-from continua.frames import BodyFrame, Frame
+from continua.frames import BodyFrame, Frame, TopologyCache
 from continua.output.sequence import SequenceSink
 from continua.render.composition import smooth_surface
 from continua.render.fluid_surface import with_fluid_surface
@@ -75,12 +74,12 @@ class ObjSink(SequenceSink):
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         super().__init__(folder)
-        self._surfaces: dict[str, tuple[Any, SmoothSurface]] = {}
+        self._surfaces: TopologyCache[SmoothSurface] = TopologyCache()
 
     def write_body(self, path: Path, body: BodyFrame, frame: Frame) -> None:
         """Write one OBJ file."""
         body = with_fluid_surface(body)
-        smooth = smooth_surface(body, self._surfaces)
+        smooth = self._surfaces.get(body, lambda: smooth_surface(body))
         nodes, triangles = np.unique(body.triangles, return_inverse=True)
         triangles = triangles.reshape(-1, 3)
         positions = np.asarray(body.positions)[nodes].astype(np.float32)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from continua.errors import MissingExtraError
 from continua.files import atomic_path
-from continua.frames import BodyFrame
+from continua.frames import BodyFrame, TopologyCache
 from continua.output.files import file_names
 from continua.output.whole import WholeRunSink
 from continua.render.composition import Legend, body_colors, make_view, smooth_surface
@@ -129,46 +129,43 @@ class _UsdBody:
         self.mesh.CreateSubdivisionSchemeAttr(self.geom.Tokens.none)
         self.tets: Any = None
         self.primvars = self.geom.PrimvarsAPI(self.mesh)
-        self.surface: SmoothSurface | None = None
-        self.nodes: NDArray = np.empty(0, np.int32)
-        self.shape: tuple[Any, ...] = ()
+        self.surfaces: TopologyCache[tuple[SmoothSurface, NDArray]] = TopologyCache()
         self.since = 0
 
     def add(self, body: BodyFrame, index: int, color: str, legend: Legend | None) -> None:
         """Add the time samples of frame `index`."""
-        if not self.shape or any(
-            a is not b for a, b in zip(self.shape, (body.triangles, body.rest_positions))
-        ):
-            self._set_shape(body, index)
-        assert self.surface is not None
-        if not len(self.nodes):
+        surface, nodes = self.surfaces.get(body, lambda: self._set_topology(body, index))
+        if not len(nodes):
             return
-        points = body.positions[self.nodes].astype(np.float32)
+        points = body.positions[nodes].astype(np.float32)
         self._points(self.mesh, points, index)
-        normals = self.surface.normals(body.positions).astype(np.float32)
+        normals = surface.normals(body.positions).astype(np.float32)
         self._primvar("normals", "Normal3fArray", "faceVarying").Set(self._vec3(normals), index)
-        colors = body_colors(body, self.number, color, legend)[self.nodes].astype(np.float32)
+        colors = body_colors(body, self.number, color, legend)[nodes].astype(np.float32)
         if legend is None or color not in body.fields:
             self.mesh.CreateDisplayColorPrimvar("constant").Set(self._vec3(colors[:1]))
         else:
             self.mesh.CreateDisplayColorPrimvar("vertex").Set(self._vec3(colors), index)
-            values = body[color][self.nodes].astype(np.float32)
+            values = body[color][nodes].astype(np.float32)
             self._primvar(color, "FloatArray", "vertex").Set(self.vt.FloatArray.FromNumpy(values), index)
         if self.tets is not None:
             self._points(self.tets, body.positions.astype(np.float32), index)
 
-    def _set_shape(self, body: BodyFrame, index: int) -> None:
-        """Set the connectivity: once for a body that keeps it, as samples in time for one that does not."""
-        self.shape = (body.triangles, body.rest_positions)
-        self.surface = smooth_surface(body, {})
-        self.nodes, corners = np.unique(body.triangles, return_inverse=True)
+    def _set_topology(self, body: BodyFrame, index: int) -> tuple[SmoothSurface, NDArray]:
+        """Set the connectivity from frame `index` on; return the surface and its nodes.
+
+        A body that keeps its topology has it once, without a time. Each further version is a sample in time; viewers
+        hold the connectivity between samples.
+        """
+        surface = smooth_surface(body)
+        nodes, corners = np.unique(body.triangles, return_inverse=True)
         faces = len(body.triangles)
         tets = next((cells for kind, cells in body.cells.items() if kind.startswith("tetra")), None)
         ints = self.vt.IntArray.FromNumpy
         self._fixed(self.mesh.GetFaceVertexCountsAttr(), ints(np.full(faces, 3, np.int32)), index)
         self._fixed(self.mesh.GetFaceVertexIndicesAttr(), ints(corners.ravel().astype(np.int32)), index)
         normals = self._primvar("normals", "Normal3fArray", "faceVarying")
-        self._fixed(normals.CreateIndicesAttr(), ints(self.surface.triangles.ravel()), index)
+        self._fixed(normals.CreateIndicesAttr(), ints(surface.triangles.ravel()), index)
         if tets is not None:
             if self.tets is None:
                 self.tets = self.geom.TetMesh.Define(self.stage, f"{self.path}/volume")
@@ -178,6 +175,7 @@ class _UsdBody:
             self._fixed(self.tets.GetTetVertexIndicesAttr(), four, index)
             self._fixed(self.tets.GetSurfaceFaceVertexIndicesAttr(), three, index)
         self.since = index
+        return surface, nodes
 
     def _fixed(self, attribute: Any, value: Any, index: int) -> None:
         """Set a value that holds from frame `index` on; an earlier value keeps its own time."""

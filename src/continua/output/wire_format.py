@@ -20,8 +20,7 @@ from continua.frames import BodyFrame, Frame
 from continua.render.colors import PALETTE
 
 __all__ = [
-    "MessageKind", "body_header", "collider_header", "collider_poses", "field_list", "has_dynamic_topology", "pack",
-    "range_mode",
+    "MessageKind", "body_header", "collider_header", "collider_poses", "field_list", "pack", "range_mode",
 ]  # fmt: skip
 
 _DTYPES = {"float32": "f4", "uint32": "u4", "uint16": "u2", "uint8": "u1"}
@@ -91,21 +90,17 @@ def field_list(frame: Frame) -> list[dict[str, str]]:
 
 
 def body_header(number: int, body: BodyFrame) -> dict[str, Any]:
-    """Return the constant properties of a body except its mesh."""
+    """Return the properties of a body that are constant while its topology is, except its mesh."""
     return {
         "name": body.name,
         "kind": body.kind,
         "color": body.color or PALETTE[number % len(PALETTE)],
         "pointRadius": body.point_radius,
-        "dynamicTopology": has_dynamic_topology(body),
+        "dynamicTopology": body.has_dynamic_topology,
+        "topologyVersion": body.topology_version,
         "nodes": len(body.positions),
         "cells": {kind: len(cells) for kind, cells in body.cells.items()},
     }
-
-
-def has_dynamic_topology(body: BodyFrame) -> bool:
-    """Return whether the point set of a body changes every frame, as for particles and liquid surfaces."""
-    return body.point_radius is not None or body.kind == "liquid"
 
 
 def collider_header(number: int, about: Mapping[str, object], arrays: dict[str, NDArray]) -> dict[str, Any]:

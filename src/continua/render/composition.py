@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.frames import BodyFrame, Frame, Volume
+from continua.frames import BodyFrame, Frame, TopologyCache, Volume
 from continua.render.annotations_3d import force_arrows, force_scale, joint_rods, largest_force
 from continua.render.camera import Camera
 from continua.render.colors import PALETTE, map_colors, srgb_to_linear
@@ -344,17 +344,15 @@ def _range_top(value: float) -> float:
     return float(steps[steps >= value / power * (1 - 1e-9)][0] * power)
 
 
-def compose(
-    frame: Frame, view: View, surfaces: dict[str, tuple[Any, SmoothSurface]] | None = None
-) -> Composition:
+def compose(frame: Frame, view: View, surfaces: TopologyCache[SmoothSurface] | None = None) -> Composition:
     """Prepare a frame for drawing.
 
     Args:
         frame: The frame.
         view: Camera, colours and ranges.
-        surfaces: Cache of surfaces by body; reused while the triangles stay the same.
+        surfaces: Cache of surfaces by body and topology version.
     """
-    surfaces = {} if surfaces is None else surfaces
+    surfaces = TopologyCache() if surfaces is None else surfaces
     shapes, clouds, smoke_volumes = [], [], []
     for number, found in enumerate(frame):
         body = found.dressed(view.color)
@@ -387,14 +385,10 @@ def compose(
     )
 
 
-def smooth_surface(body: BodyFrame, surfaces: dict[str, tuple[Any, SmoothSurface]]) -> SmoothSurface:
-    """Return the body's surface from the cache `surfaces`, rebuilt only if its triangles changed."""
-    key, surface = surfaces.get(body.name, (None, None))
-    if surface is None or key is None or not (key is body.triangles or np.array_equal(key, body.triangles)):
-        crease = _LIQUID_CREASE if body.kind == "liquid" else CREASE
-        surface = SmoothSurface(body.rest_positions, body.triangles, crease)
-        surfaces[body.name] = (body.triangles, surface)
-    return surface
+def smooth_surface(body: BodyFrame) -> SmoothSurface:
+    """Return the surface of a body with hard edges at its creases."""
+    crease = _LIQUID_CREASE if body.kind == "liquid" else CREASE
+    return SmoothSurface(body.rest_positions, body.triangles, crease)
 
 
 def plain_color(body: BodyFrame, number: int) -> NDArray[np.float64]:
@@ -424,8 +418,8 @@ def _cloud(body: BodyFrame, number: int, view: View) -> Cloud:
     return Cloud(body.name, positions, body.point_radius, color, _normalized_values(body, view))
 
 
-def _body_shape(body: BodyFrame, number: int, view: View, surfaces: dict) -> Shape:
-    surface = smooth_surface(body, surfaces)
+def _body_shape(body: BodyFrame, number: int, view: View, surfaces: TopologyCache[SmoothSurface]) -> Shape:
+    surface = surfaces.get(body, lambda: smooth_surface(body))
     positions = np.asarray(body.positions, dtype=float)
     values = _normalized_values(body, view)
     if values is not None:

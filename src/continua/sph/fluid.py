@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, Field, frozen
+from continua.frames import CHANGES_EVERY_FRAME, BodyFields, BodyFrame, Field, frozen
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import exact
 from continua.sph.boundary.methods import BOUNDARY_METHODS, BoundaryMethod
@@ -263,6 +263,7 @@ class Fluid:
             color=self.color,
             energy=self.energy(),
             point_radius=self.particle_radius,
+            topology_version=CHANGES_EVERY_FRAME,
         )
 
     def energy(self) -> dict[str, float]:

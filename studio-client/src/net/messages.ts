@@ -226,6 +226,8 @@ export interface BodyInfo {
   pointRadius: number | null;
   /** Whether points and triangles change every frame, as for fluids. */
   dynamicTopology: boolean;
+  /** Rises when the mesh changes; the next frame then has the new mesh. */
+  topologyVersion: number;
   nodes: number;
   cells: Record<string, number>;
   /** The voxel image of the body, if the page shows volumes. */
@@ -315,6 +317,8 @@ export interface FrameHeader {
   /** 3D grid fluids by body number. */
   volumes?: Record<number, VolumeInfo>;
   poses: Poses;
+  /** Bodies with a new mesh in this frame, by number. */
+  bodies?: Record<number, BodyInfo>;
   /** Number of the frame in a replay. */
   frame?: number;
 }

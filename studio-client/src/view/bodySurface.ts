@@ -112,16 +112,21 @@ export class BodySurface {
 
   /** The first intersection of a ray with the body. */
   hit(ray: Ray): SurfaceHit | null {
-    this.update();
-    if (this.treeVersion !== this.version) {
-      this.tree.refit();
-      this.treeVersion = this.version;
-    }
+    this.refit();
     const hit = this.tree.raycastFirst(ray);
     if (!hit || hit.faceIndex == null) return null;
     this.corners(hit.faceIndex);
     const weights = barycentric(hit.point);
     return { triangle: hit.faceIndex, barycentric: weights, point: hit.point, distance: hit.distance };
+  }
+
+  /** The point of the surface nearest to a point. */
+  nearest(point: Vector3): { triangle: number; barycentric: Vector } | null {
+    this.refit();
+    const found = this.tree.closestPointToPoint(point);
+    if (!found) return null;
+    this.corners(found.faceIndex);
+    return { triangle: found.faceIndex, barycentric: barycentric(found.point) };
   }
 
   /** The outward normal at a node. */
@@ -145,6 +150,14 @@ export class BodySurface {
     this.wire.dispose();
     this.points.dispose();
     this.restGeometry?.dispose();
+  }
+
+  /** Fit the tree to the newest positions. */
+  private refit(): void {
+    this.update();
+    if (this.treeVersion === this.version) return;
+    this.tree.refit();
+    this.treeVersion = this.version;
   }
 
   private corners(triangle: number): void {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, Field, Volume, frozen
+from continua.frames import CHANGES_EVERY_FRAME, BodyFields, BodyFrame, Field, Volume, frozen
 from continua.geometry import MeshShape, Shape
 from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative, flow_options
 from continua.grid_fluids.bodies.smoke import Inflow
@@ -307,6 +307,7 @@ class Liquid(GridFluid):
             color=self.color,
             energy=self.energy(),
             volume=Volume((low[0], low[1], low[2]), grid.spacing, volume_fields),
+            topology_version=CHANGES_EVERY_FRAME,
         )
 
     def energy(self) -> dict[str, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.frames import Frame
 from continua.mesh import TetMesh
 from continua.rigid import RigidInstances
 from continua.scene import integrators as integrator_models
@@ -90,6 +91,7 @@ class ControlPanel:
             condition for body in world.soft_bodies for condition in boundary_conditions_of(world, body)
         ]
         self.version = 0
+        self._topology_versions: dict[str, int] = {}
         self._meshes = {body.name: _mesh_summary(body) for body in world.soft_bodies}
         self._parameters: dict[str, Parameter] = {}
         self._initial: dict[str, Any] = {}
@@ -108,6 +110,19 @@ class ControlPanel:
             ]
         self.boundary_conditions = found
         self._build()
+
+    def update_topology(self, frame: Frame) -> None:
+        """Update mesh summaries and markers of the bodies whose topology version has changed."""
+        versions = {body.name: body.topology_version for body in frame}
+        before, self._topology_versions = self._topology_versions, versions
+        changed = {name for name, version in before.items() if versions.get(name, version) != version}
+        for body in self._world.soft_bodies:
+            if body.name in changed:
+                self._meshes[body.name] = _mesh_summary(body)
+        for condition in self.boundary_conditions:
+            if condition.body.name in changed:
+                condition.update_nodes()
+        self.version += bool(changed)
 
     def set_value(self, key: str, value: Any) -> None:
         """Set a parameter, or raise `InputError` with one sentence."""
