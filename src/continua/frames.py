@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.textures import Texture
 from continua.voxels import Voxels
 
 __all__ = [
@@ -167,12 +168,17 @@ class Skin:
         triangles: Outward oriented, shape [k, 3]; indices into its own nodes.
         nodes: The body's nodes that carry each node, shape [s, 4].
         weights: Their weights, shape [s, 4]; rows add up to 1, negative ones extrapolate.
+        uv: Texture coordinates of the corners of each triangle, shape [k, 3, 2], or None. They belong to triangles
+            and not to nodes: a subset of the triangles, or triangles with other node numbers, have `uv[triangles]`.
+        texture: The image on the surface, or None.
     """
 
     rest: NDArray[np.float64]
     triangles: NDArray[np.int32]
     nodes: NDArray[np.int32]
     weights: NDArray[np.float64]
+    uv: NDArray[np.float64] | None = None
+    texture: Texture | None = None
 
     def carry(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values at the nodes of the skin from values at the body's nodes, shape [n] or [n, k]."""
@@ -244,6 +250,8 @@ class BodyFrame:
         topology_version: Rises whenever the nodes, `cells`, `triangles` or the nodes and triangles of `skin` change.
             Frames of a body with the same version have the same connectivity. `CHANGES_EVERY_FRAME` if no two
             frames share it.
+        uv: Texture coordinates of the corners of `triangles`, shape [k, 3, 2], or None.
+        texture: The image on the surface, drawn where no field colours it, or None.
     """
 
     name: str
@@ -261,6 +269,8 @@ class BodyFrame:
     contacts: ContactForces | None = None
     voxels: Voxels | None = None
     topology_version: int = 0
+    uv: NDArray[np.float64] | None = None
+    texture: Texture | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):
@@ -316,6 +326,8 @@ class BodyFrame:
             triangles=skin.triangles,
             fields=BodyFields(fields),
             skin=None,
+            uv=skin.uv,
+            texture=skin.texture,
         )
 
     @property
@@ -394,7 +406,8 @@ class Frame:
         bodies: Body frames by name, in the world's order.
         reports: The last step's report of each body (empty at frame 0).
         colliders: Shapes to draw, each with `kind` "plane" (point, normal), "sphere" (center, radius) or "mesh"
-            (points, triangles); one that moves has a `pose`, the rows of the 3x4 matrix that takes it there.
+            (points, triangles, and with an image uv and texture); one that moves has a `pose`, the rows of the 3x4
+            matrix that takes it there.
         joints: A line from each joint of rigid bodies to the centre of each of its bodies [m], shape [k, 2, 3].
     """
 

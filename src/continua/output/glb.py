@@ -44,5 +44,6 @@ class GlbSink(WholeRunSink):
             scene.add_body(name, number)
             self.tell((number + 1) * self.spool.count // len(names))
         with atomic_write(self.output.record(self.path)) as file:
-            file.write(glb_bytes(scene.describe(self.info.name), scene.out.chunks))
+            document = scene.describe(self.info.name)
+            file.write(glb_bytes(document, scene.out.chunks))
         return [self.path]

@@ -52,7 +52,15 @@ class Document:
         self.size += len(data) + -len(data) % 4
         return len(self.accessors) - 1
 
+    def file(self, data: bytes) -> int:
+        """Add the bytes of a file, such as an image, and return the number of their view."""
+        self.views.append({"buffer": 0, "byteOffset": self.size, "byteLength": len(data)})
+        self.chunks += [data, bytes(-len(data) % 4)]
+        self.size += len(data) + -len(data) % 4
+        return len(self.views) - 1
+
     def vertices(self, array: NDArray, *, bounds: bool = False) -> int:
+        """Add vectors of vertices [n, 3] and return the number of their accessor."""
         return self.add(array.astype("<f4"), FLOAT, "VEC3", target=34962, bounds=bounds)
 
 

@@ -16,6 +16,8 @@ from continua.output.glb_document import BYTE, FLOAT, UNSIGNED_BYTE, UNSIGNED_IN
 from continua.render.colors import srgb_to_linear
 from continua.render.composition import Legend, body_colors, smooth_surface
 from continua.render.fluid_surface import with_fluid_surface
+from continua.render.surface import split_seams
+from continua.textures import Texture
 
 __all__ = ["AnimatedScene"]
 
@@ -40,6 +42,9 @@ class AnimatedScene:
         self._samplers: list[dict[str, Any]] = []
         self._channels: list[dict[str, Any]] = []
         self._weights: dict[tuple[int, int], int] = {}
+        self._materials: list[dict[str, Any]] = [_material("body")]
+        self._images: list[Texture] = []
+        self._material_of: dict[str, int] = {}
 
     def add_body(self, name: str, number: int) -> None:
         """Add all versions of the body `name`, which is the body with that number."""
@@ -130,28 +135,39 @@ class AnimatedScene:
         """Return the mesh of a body over some keys: the first one as the base, every key as a morph target."""
         first, color, legend = bodies[0], self._color, self._legend
         surface = smooth_surface(first)
-        base = first.positions[surface.nodes].astype(np.float32)
-        normals = surface.normals(first.positions).astype(np.float32)
+        vertices: NDArray[np.int64] | slice = slice(None)  # of the surface; more along the seams of an image
+        triangles, uv = surface.triangles, None
+        if first.uv is not None:
+            vertices, triangles, uv = split_seams(triangles, first.uv)
+        nodes = surface.nodes[vertices]
+        base = first.positions[nodes].astype(np.float32)
+        normals = surface.normals(first.positions)[vertices].astype(np.float32)
         primitive: dict[str, Any] = {
             "attributes": {
                 "POSITION": self.out.vertices(base, bounds=True),
                 "NORMAL": self.out.vertices(normals),
             },
-            "indices": self._indices(surface.triangles),
+            "indices": self._indices(triangles),
             "material": 0,
             "targets": [],
         }
         colored = legend is not None and color in first.fields
 
         def tint(body: BodyFrame) -> NDArray[np.float64]:
-            return srgb_to_linear(body_colors(body, number, color, legend))[surface.nodes]
+            return srgb_to_linear(body_colors(body, number, color, legend))[nodes]
 
         peak = max(bodies, key=lambda body: float(body[color].max())) if colored else first
         shown = np.rint(255 * tint(peak)) / 255
-        primitive["attributes"] |= self._linear_colors(shown)
+        if uv is not None:
+            downwards = np.column_stack([uv[:, 0], 1.0 - uv[:, 1]]).astype("<f4")
+            primitive["attributes"]["TEXCOORD_0"] = self.out.add(downwards, FLOAT, "VEC2", target=34962)
+        if uv is not None and first.texture is not None and not colored:
+            primitive["material"] = self._textured_material(first.texture)
+        else:
+            primitive["attributes"] |= self._linear_colors(shown)
         for body in bodies:
-            moved = body.positions[surface.nodes].astype(np.float32) - base
-            turned = surface.normals(body.positions).astype(np.float32) - normals
+            moved = body.positions[nodes].astype(np.float32) - base
+            turned = surface.normals(body.positions)[vertices].astype(np.float32) - normals
             target = {"POSITION": self.out.vertices(moved, bounds=True), "NORMAL": self.out.vertices(turned)}
             if colored:
                 change = np.rint(127 * np.clip(tint(body) - shown, -1, 1))
@@ -159,6 +175,18 @@ class AnimatedScene:
                 target["COLOR_0"] = self.out.add(delta, BYTE, "VEC4", target=34962)
             primitive["targets"].append(target)
         return {"primitives": [primitive], "weights": [1.0] + [0.0] * (len(bodies) - 1)}
+
+    def _textured_material(self, texture: Texture) -> int:
+        """Return the number of the material with an image; each image is in the file once."""
+        if texture.digest not in self._material_of:
+            self._material_of[texture.digest] = len(self._materials)
+            material = _material(f"image {len(self._images)}")
+            surface = material["pbrMetallicRoughness"]
+            surface["baseColorFactor"] = [*texture.factor, 1]
+            surface["baseColorTexture"] = {"index": len(self._images)}
+            self._materials.append(material)
+            self._images.append(texture)
+        return self._material_of[texture.digest]
 
     def _indices(self, triangles: NDArray[np.int32]) -> int:
         return self.out.add(triangles.astype("<u4").ravel(), UNSIGNED_INT, "SCALAR", target=34963)
@@ -178,16 +206,27 @@ class AnimatedScene:
             "scenes": [{"name": name}],
         }
         if self._nodes:
-            surface = {"baseColorFactor": [1, 1, 1, 1], "metallicFactor": 0.0, "roughnessFactor": 0.55}
             document["scenes"][0]["nodes"] = list(range(len(self._nodes)))
             document |= {
                 "nodes": self._nodes,
                 "meshes": self._meshes,
-                "materials": [{"name": "body", "pbrMetallicRoughness": surface, "doubleSided": True}],
+                "materials": self._materials,
                 "animations": [{"name": name, "samplers": self._samplers, "channels": self._channels}],
+            }
+        if self._images:
+            views = [self.out.file(image.png()) for image in self._images]
+            document |= {
+                "images": [{"bufferView": view, "mimeType": "image/png"} for view in views],
+                "samplers": [{"wrapS": 10497, "wrapT": 10497, "magFilter": 9729, "minFilter": 9987}],
+                "textures": [{"sampler": 0, "source": i} for i in range(len(views))],
             }
         return document | {
             "accessors": self.out.accessors,
             "bufferViews": self.out.views,
             "buffers": [{"byteLength": self.out.size}],
         }
+
+
+def _material(name: str) -> dict[str, Any]:
+    surface = {"baseColorFactor": [1, 1, 1, 1], "metallicFactor": 0.0, "roughnessFactor": 0.55}
+    return {"name": name, "pbrMetallicRoughness": surface, "doubleSided": True}

@@ -30,7 +30,9 @@ from continua.output.wire_format import (
     collider_header,
     collider_poses,
     field_list,
+    frame_textures,
     pack,
+    texture_arrays,
 )
 from continua.render.colors import color_map
 
@@ -88,6 +90,7 @@ class HtmlSink(WholeRunSink):
             "fields": field_list(first),
             "colliders": [collider_header(n, about, arrays) for n, about in enumerate(first.colliders)],
         }
+        arrays |= texture_arrays(texture for frame in frames for texture in frame_textures(frame))
         with atomic_write(self.output.record(self.path)) as file:
             file.write(_page(self.info.name, pack(MessageKind.REPLAY, header, arrays)).encode())
         return [self.path]
@@ -117,11 +120,13 @@ class HtmlSink(WholeRunSink):
             elif not body.has_dynamic_topology:
                 check_same_connectivity(shown[-1], body)
             numbers.append(len(shown) - 1)
-        for version, body in enumerate(shown):
-            key = topology_key(number, version)
+        for count, body in enumerate(shown):
+            key = topology_key(number, count)
             arrays[f"{key}/triangles"] = body.triangles.astype(np.uint32)
             arrays[f"{key}/nodes"] = np.arange(len(body.positions), dtype=np.uint32)
             arrays[f"{key}/rest"] = body.rest_positions.astype(np.float32)
+            if body.uv is not None and body.texture is not None:
+                arrays[f"{key}/uv"] = np.asarray(body.uv, np.float32)
         if len(shown) == 1:
             return {}
         return {"topologies": numbers, "bodies": [body_header(number, body) for body in shown]}

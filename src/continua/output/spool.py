@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.files import atomic_write
-from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, TopologyCache, Volume
+from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, Skin, TopologyCache, Volume
 from continua.output.files import file_names
 from continua.output.folder import OWN_FOLDER, OutputFolder
 from continua.output.sequence import check_earlier_frames, check_next
 from continua.render.composition import visible_smoke
+from continua.textures import Texture
 from continua.voxels import Voxels
 
 __all__ = ["Spool"]
@@ -61,6 +62,7 @@ class Spool:
         self._next = 0
         self._kept: TopologyCache[tuple[NDArray, str]] = TopologyCache()
         self._fixed: dict[str, dict[str, NDArray]] = {}
+        self._textures: dict[str, Texture] = {}
 
     @property
     def count(self) -> int:
@@ -113,6 +115,7 @@ class Spool:
                 pressed = np.hstack([body.contacts.points, body.contacts.forces])
                 arrays[f"contacts{i}"] = pressed.astype(np.float32)
             fixed = self._keep_fixed(body, nodes)
+            skin = body.skin if self.volume else None
             bodies.append(
                 {
                     "name": body.name,
@@ -122,6 +125,8 @@ class Spool:
                     "fixed": fixed,
                     "point_radius": body.point_radius,
                     "topology_version": body.topology_version,
+                    "texture": self._keep_texture(body.texture),
+                    "skin_texture": None if skin is None else self._keep_texture(skin.texture),
                     "grid": None if fog is None else [*fog.origin, fog.spacing],
                 }
             )
@@ -131,7 +136,13 @@ class Spool:
             "step": frame.step,
             "time": frame.time,
             "bodies": bodies,
-            "colliders": frame.colliders,
+            "colliders": [
+                {
+                    key: self._keep_texture(value) if isinstance(value, Texture) else value
+                    for key, value in about.items()
+                }
+                for about in frame.colliders
+            ],
         }
         text = json.dumps(about, default=lambda v: dict(v) if isinstance(v, Mapping) else _plain(v))
         arrays["about"] = np.frombuffer(text.encode(), np.uint8)
@@ -151,8 +162,20 @@ class Spool:
             "rest": np.asarray(body.rest_positions)[nodes],
             "triangles": np.searchsorted(nodes, body.triangles).astype(np.int32).reshape(-1, 3),
         }
+        if body.uv is not None:
+            arrays["uv"] = np.asarray(body.uv, np.float32)
         if self.volume:
             arrays |= {f"cells_{kind}": np.asarray(cells) for kind, cells in body.cells.items()}
+        if self.volume and body.skin is not None:
+            skin = body.skin
+            parts = {
+                "rest": skin.rest,
+                "triangles": skin.triangles,
+                "nodes": skin.nodes,
+                "weights": skin.weights,
+            }
+            parts |= {} if skin.uv is None else {"uv": np.asarray(skin.uv, np.float32)}
+            arrays |= {f"skin_{key}": array for key, array in parts.items()}
         if self.volume and self.color == "voxels" and body.voxels is not None:
             image = body.voxels
             arrays |= {"voxels": image.values, "voxel_place": np.array([image.origin, image.spacing])}
@@ -165,6 +188,27 @@ class Spool:
             with atomic_write(self.output.record(path)) as file:
                 np.savez(file, allow_pickle=False, **arrays)
         return body.rest_positions, name
+
+    def _keep_texture(self, texture: Texture | None) -> str | None:
+        """Write an image once, under a name made from its contents; return the name."""
+        if texture is None:
+            return None
+        name = f"texture-{texture.digest}"
+        path = self.folder / (name + _SUFFIX)
+        if name not in self._textures and not path.exists():
+            with atomic_write(self.output.record(path)) as file:
+                np.savez(file, allow_pickle=False, pixels=texture.pixels, factor=np.array(texture.factor))
+        self._textures[name] = texture
+        return name
+
+    def _read_texture(self, name: str | None) -> Texture | None:
+        if name is None:
+            return None
+        if name not in self._textures:
+            with np.load(self.folder / (name + _SUFFIX)) as data:
+                r, g, b = data["factor"].tolist()
+                self._textures[name] = Texture(data["pixels"], (r, g, b))
+        return self._textures[name]
 
     def _read_fixed(self, name: str) -> dict[str, NDArray]:
         if name not in self._fixed:
@@ -197,7 +241,10 @@ class Spool:
             step=about["step"],
             time=about["time"],
             bodies=bodies,
-            colliders=tuple(about["colliders"]),
+            colliders=tuple(
+                shape | {"texture": self._read_texture(shape["texture"])} if "texture" in shape else shape
+                for shape in about["colliders"]
+            ),
             joints=joints,
         )
 
@@ -228,10 +275,19 @@ class Spool:
             color=item["color"],
             point_radius=item.get("point_radius"),
             topology_version=item.get("topology_version", 0),
+            skin=self._skin(fixed, item.get("skin_texture")),
+            uv=fixed.get("uv"),
+            texture=self._read_texture(item.get("texture")),
             volume=volume,
             contacts=contacts,
             voxels=Voxels(fixed["voxels"], *map(tuple, fixed["voxel_place"])) if "voxels" in fixed else None,
         )
+
+    def _skin(self, fixed: dict[str, NDArray], texture: str | None) -> Skin | None:
+        if "skin_rest" not in fixed:
+            return None
+        parts = (fixed[f"skin_{key}"] for key in ("rest", "triangles", "nodes", "weights"))
+        return Skin(*parts, uv=fixed.get("skin_uv"), texture=self._read_texture(texture))
 
     def frames(self) -> Iterator[Frame]:
         """Read all frames in order."""

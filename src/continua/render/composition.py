@@ -20,6 +20,7 @@ from continua.render.camera import Camera
 from continua.render.colors import PALETTE, map_colors, srgb_to_linear
 from continua.render.fluid_surface import with_fluid_surface
 from continua.render.surface import CREASE, SmoothSurface
+from continua.textures import Texture
 
 __all__ = [
     "DEFAULT_COLOR",
@@ -122,8 +123,9 @@ class View:
 class Shape:
     """One surface: vertices with positions [m] and unit normals, and triangles.
 
-    It has one linear RGB `color`, or `values` at the vertices from 0 to 1 over the range of the colour map.
-    Values are interpolated inside a triangle and then mapped to colours, never the other way round.
+    It has one linear RGB `color`, or `values` at the vertices from 0 to 1 over the range of the colour map, or a
+    `texture` with the coordinates `uv` of the corners of each triangle [k, 3, 2]. Values are interpolated inside a
+    triangle and then mapped to colours, never the other way round.
     """
 
     name: str
@@ -132,6 +134,8 @@ class Shape:
     triangles: NDArray[np.int32]
     color: NDArray[np.float64]
     values: NDArray[np.float64] | None = None
+    uv: NDArray[np.float64] | None = None
+    texture: Texture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,6 +428,7 @@ def _body_shape(body: BodyFrame, number: int, view: View, surfaces: TopologyCach
     values = _normalized_values(body, view)
     if values is not None:
         values = values[surface.nodes]
+    textured = values is None and body.texture is not None and body.uv is not None
     return Shape(
         body.name,
         positions[surface.nodes],
@@ -431,6 +436,8 @@ def _body_shape(body: BodyFrame, number: int, view: View, surfaces: TopologyCach
         surface.triangles,
         srgb_to_linear(plain_color(body, number)),
         values,
+        body.uv if textured else None,
+        body.texture if textured else None,
     )
 
 
@@ -446,12 +453,17 @@ def _mesh_shape(collider: Mapping[str, Any], view: View) -> Shape:
     rest, triangles = np.asarray(collider["points"], dtype=float), np.asarray(collider["triangles"])
     surface = SmoothSurface(rest, triangles, crease=35.0)
     points = rest @ rotation.T + translation
-    shown = surface.triangles
+    shown, uv = surface.triangles, None
+    texture = collider.get("texture")
+    if texture is not None:
+        uv = np.asarray(collider["uv"], dtype=float)
     if collider.get("inside"):
         a, b, c = (points[surface.nodes[shown[:, i]]] for i in range(3))
         towards = np.einsum("ij,ij->i", np.cross(b - a, c - a), np.array(view.camera.position) - a) > 0
         shown = np.ascontiguousarray(shown[towards])
-    return Shape("mesh", points[surface.nodes], surface.normals(points), shown, srgb_to_linear(_NEUTRAL))
+        uv = None if uv is None else uv[towards]
+    neutral = srgb_to_linear(_NEUTRAL)
+    return Shape("mesh", points[surface.nodes], surface.normals(points), shown, neutral, None, uv, texture)
 
 
 def _sphere_shape(collider: Mapping[str, Any], view: View) -> Shape:

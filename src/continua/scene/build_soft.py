@@ -13,7 +13,7 @@ from continua import materials, solids
 from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.scene import loads, matter, motions
-from continua.scene.build_mesh import build_shape, turn_vector
+from continua.scene.build_mesh import build_shape, read_textured, turn_vector
 from continua.scene.build_selection import select_nodes, select_parts
 from continua.scene.build_surroundings import build_motion, or_never, rgb
 from continua.scene.models import Scene
@@ -124,7 +124,7 @@ def _skin(scene: Scene, number: int) -> meshes.SurfaceMesh | None:
     if spec.skin is None:
         return None
     with scene.at("bodies", number, "skin"):
-        surface = meshes.read(scene.file(spec.skin.path))
+        surface = read_textured(spec.skin.path, spec.skin.texture, scene)
         if not isinstance(surface, meshes.SurfaceMesh):
             raise InputError(f"{spec.skin.path} is no surface; a skin is a surface such as OBJ, STL or PLY")
         place = spec.transform

@@ -53,4 +53,11 @@ def embed_surface(skin: SurfaceMesh, mesh: VolumeMesh) -> Skin:
         raise InputError("only bodies of tetrahedra carry a skin")
     binding = Locator(mesh).bind_surface(skin)
     nodes = mesh.tets[binding.elements].astype(np.int32)
-    return Skin(skin.points.copy(), skin.triangles.astype(np.int32), nodes, binding.weights.copy())
+    return Skin(
+        skin.points.copy(),
+        skin.triangles.astype(np.int32),
+        nodes,
+        binding.weights.copy(),
+        uv=skin.uv,
+        texture=skin.texture,
+    )

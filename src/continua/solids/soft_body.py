@@ -133,6 +133,7 @@ class SoftBody(BoundaryConditions):
         self._contact_force = np.zeros_like(self._x)
         self._paint = _checked_paint(paint, self._elements.rest_positions)
         self._skin = None if skin is None else embed_surface(skin, mesh)
+        self._skin_notes = () if skin is None else skin.notes
         self.voxels = voxels
         self._surroundings = Surroundings()
         self._surface = BoundarySurface(self._elements)
@@ -237,8 +238,8 @@ class SoftBody(BoundaryConditions):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was repaired or remarkable when the mesh was made, one sentence each."""
-        return self.mesh.notes
+        """What was repaired or remarkable when the mesh and the skin were made, one sentence each."""
+        return (*self.mesh.notes, *self._skin_notes)
 
     def facts(self) -> dict[str, int | str]:
         """Return the number and order of the elements, for reports."""

@@ -232,6 +232,15 @@ export interface BodyInfo {
   cells: Record<string, number>;
   /** The voxel image of the body, if the page shows volumes. */
   image?: ImageInfo | null;
+  /** The image on its surface. */
+  texture?: TextureInfo | null;
+}
+
+/** An image on a surface; its file is sent once, in the array `texture/NAME`. */
+export interface TextureInfo {
+  name: string;
+  /** Linear RGB that the image is multiplied with. */
+  factor: Vector;
 }
 
 /** A voxel image in the rest space of a body. */
@@ -245,7 +254,7 @@ export interface ImageInfo {
 export type Collider =
   | { kind: "plane"; point: Vector; normal: Vector }
   | { kind: "sphere"; center: Vector; radius: number; inside?: boolean }
-  | { kind: "mesh" };
+  | { kind: "mesh"; texture?: TextureInfo | null };
 
 /** 3x4 matrices of moving colliders by number, row-major. */
 export type Poses = Record<number, number[]>;

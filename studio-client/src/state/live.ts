@@ -10,6 +10,8 @@ export interface LiveBody {
   /** Node numbers of the surface nodes in the simulation. */
   nodes: Uint32Array;
   rest: Float32Array;
+  /** Texture coordinates of the corners of the triangles; null without an image. */
+  uv: Float32Array | null;
   positions: Float32Array;
   scalars: Float32Array | null;
   /** The field of `scalars`. */
@@ -49,6 +51,7 @@ export interface Bounds {
 export interface ColliderMesh {
   points: Float32Array;
   triangles: Uint32Array;
+  uv: Float32Array | null;
 }
 
 export interface LiveScene {
@@ -135,6 +138,7 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
     meshes.set(number, {
       points: array(`collider/${number}/points`) as Float32Array,
       triangles: array(`collider/${number}/triangles`) as Uint32Array,
+      uv: (packet.arrays.get(`collider/${number}/uv`) as Float32Array | undefined) ?? null,
     });
   });
   return {
@@ -172,6 +176,7 @@ function makeBody(arrays: Map<string, PackedArray>, info: BodyInfo, number: numb
     rest,
     triangles: array("triangles") as Uint32Array,
     nodes: array("nodes") as Uint32Array,
+    uv: (arrays.get(`${number}/uv`) as Float32Array | undefined) ?? null,
     positions: rest,
     scalars: null,
     version: 0,
@@ -214,6 +219,7 @@ function makeEmbedded(arrays: Map<string, PackedArray>, info: BodyInfo, key: str
     rest,
     triangles: (part("triangles") as Uint32Array | undefined) ?? new Uint32Array(),
     nodes: new Uint32Array(),
+    uv: (part("uv") as Float32Array | undefined) ?? null,
     positions: rest,
     scalars: null,
     version: -1,

@@ -6,6 +6,7 @@ import { type Command, type ExportsMessage, type Overlays, type FluidStyle, type
 import type { Packet } from "../net/decode";
 import { History } from "./history";
 import { applyFrame, followNodes, type LiveScene, makeScene, replaceMeshes, scalarExtent } from "./live";
+import { receiveTextures } from "../view/textures";
 import { WarningList } from "./warnings";
 import { AutoRange } from "./range";
 import { setSender, receiveDocument } from "./document";
@@ -113,6 +114,7 @@ export function measure(act: () => void): void {
 }
 
 function onPacket(packet: Packet): void {
+  receiveTextures(packet.arrays, redraw);
   if (packet.kind === "topology") {
     const scene = makeScene(packet);
     const before = useStudio.getState().scene;

@@ -11,6 +11,7 @@ import { bodyMaterial, tableTexture } from "./material";
 import { OCCLUDER_LAYERS } from "./DepthOccluders";
 import { BodySurface } from "./bodySurface";
 import { setBodyGroup, setSurfaces } from "./surfaceRegistry";
+import { textureOf } from "./textures";
 
 interface Props {
   scene: LiveScene;
@@ -94,7 +95,11 @@ export function Bodies({ scene, dark }: Props) {
         updateEmbedded(body, body.embedded);
         embeddedSurfaces[number].update();
       });
-      const plain = new Color().setRGB(...(body.info.color ?? [0.5, 0.5, 0.5]), "srgb");
+      const shownSurface = (showEmbedded && embeddedSurfaces[number]) || surfaces[number];
+      const { texture } = body.info;
+      const image = shownSurface?.hasCoordinates && texture ? textureOf(texture.name) : null;
+      const plain = image && texture ? new Color().setRGB(...texture.factor) : new Color().setRGB(...(body.info.color ?? [0.5, 0.5, 0.5]), "srgb");
+      materials[number].setImage(image);
       materials[number].setColoring(colored && body.scalars && !isEditing ? range : null, plain);
       const highlight = selectedBody === body.info.name ? (dark ? 0.16 : 0.1) : 0;
       const transparent = interior !== "none" && body.info.kind === "soft";

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,10 @@ from continua.output.wire_format import (
     collider_header,
     collider_poses,
     field_list,
+    frame_textures,
     pack,
     range_mode,
+    texture_arrays,
 )
 from continua.render.colors import color_map
 from continua.render.fluid_surface import with_fluid_surface
@@ -26,6 +28,7 @@ from continua.sph.surface_reconstruction import require_pysplashsurf
 from continua.studio.encoding.clip_plane import ClipPlane
 from continua.studio.encoding.volume_encoder import encode_volume
 from continua.studio.session.snapshot import Snapshot
+from continua.textures import Texture
 
 __all__ = ["FrameEncoder"]
 
@@ -83,6 +86,7 @@ class FrameEncoder:
         self._surfaces: dict[int, _VisibleSurface] = {}
         self._versions: dict[int, int] = {}
         self._sent: dict[str, NDArray] = {}
+        self._images: set[str] = set()
         self._last_sample = -1
         self._marker_keys: set[str] = set()
 
@@ -109,6 +113,7 @@ class FrameEncoder:
             "divergingColormap": np.round(255.0 * color_map(signed=True)).astype(np.uint8),
         }
         bodies = [self._add_mesh(number, body, snapshot, arrays) for number, body in enumerate(frame)]
+        self._add_textures(frame_textures(frame), arrays)
         header = {
             "epoch": snapshot.epoch,
             "sceneId": snapshot.scene_id,
@@ -170,6 +175,9 @@ class FrameEncoder:
         arrays[f"{number}/rest"] = body.rest_positions[surface.nodes].astype(np.float32)
         if body.skin is not None and self._clip is None:
             arrays |= _embedded_surface(number, body.skin, surface)
+        if body.texture is not None and body.uv is not None and len(body.uv) == len(surface.triangles):
+            arrays[f"{number}/uv"] = np.asarray(body.uv, np.float32)
+        self._add_textures([body.texture if body.skin is None else body.skin.texture], arrays)
         image = None
         if self.interior == "volume":
             found, image = encode_volume(number, body, surface.nodes, self._clip, self._clip_coordinate)
@@ -178,6 +186,14 @@ class FrameEncoder:
             if owner == number:
                 arrays[f"{key}/markers"] = np.searchsorted(surface.nodes, nodes).astype(np.uint32)
         return {**body_header(number, body), "image": image}
+
+    def _add_textures(self, textures: Iterable[Texture | None], arrays: dict[str, NDArray]) -> None:
+        """Add the images that the page does not have yet."""
+        missing = [
+            texture for texture in textures if texture is not None and texture.digest not in self._images
+        ]
+        arrays |= texture_arrays(missing)
+        self._images |= {texture.digest for texture in missing}
 
     def _forget(self, number: int, snapshot: Snapshot) -> None:
         """Forget what was sent of a body, which has another mesh now."""
@@ -331,7 +347,10 @@ class FrameEncoder:
 
 def _embedded_surface(number: int, skin: Skin, surface: _VisibleSurface) -> dict[str, NDArray]:
     """Return an embedded surface and its interpolation weights; the page deforms it, which keeps frames small."""
-    return {
+    coordinates = {}
+    if skin.texture is not None and skin.uv is not None:
+        coordinates[f"{number}/embedded/uv"] = np.asarray(skin.uv, np.float32)
+    return coordinates | {
         f"{number}/embedded/rest": skin.rest.astype(np.float32),
         f"{number}/embedded/triangles": skin.triangles.astype(np.uint32),
         f"{number}/embedded/nodes": np.searchsorted(surface.nodes, skin.nodes).astype(np.uint32),
