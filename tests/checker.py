@@ -32,7 +32,9 @@ def textured_box(size=(1.0, 1.0, 1.0), texture=None, cells=1):
     across = np.where((axis == 0)[:, None], corners[:, :, 2], corners[:, :, 0])
     upwards = np.where((axis == 1)[:, None], corners[:, :, 2], corners[:, :, 1])
     uv = np.stack([across, upwards], axis=2)
-    return ct.SurfaceMesh(mesh.points, mesh.triangles, uv=uv, texture=checker() if texture is None else texture)
+    return ct.SurfaceMesh(
+        mesh.points, mesh.triangles, uv=uv, texture=checker() if texture is None else texture
+    )
 
 
 def corner_set(points, triangles, uv):

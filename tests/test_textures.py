@@ -58,7 +58,12 @@ def test_light_and_srgb_are_inverse():
 
 @pytest.mark.parametrize(
     "pixels",
-    [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((0, 4, 3), np.uint8), np.zeros((4, 4, 2), np.uint8)],
+    [
+        np.zeros((4, 4), np.uint8),
+        np.zeros((4, 4, 3)),
+        np.zeros((0, 4, 3), np.uint8),
+        np.zeros((4, 4, 2), np.uint8),
+    ],
 )
 def test_wrong_pixels_are_refused(pixels):
     with pytest.raises(InputError, match="a texture needs pixels of type uint8"):

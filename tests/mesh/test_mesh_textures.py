@@ -16,11 +16,11 @@ from tests.checker import checker, corner_set, textured_box
 
 def assert_same_surface(one, two, atol=1e-12):
     np.testing.assert_allclose(
-        corner_set(one.points, one.triangles, one.uv), corner_set(two.points, two.triangles, two.uv), atol=atol
+        corner_set(one.points, one.triangles, one.uv),
+        corner_set(two.points, two.triangles, two.uv),
+        atol=atol,
     )
     np.testing.assert_array_equal(one.texture.pixels, two.texture.pixels)
-
-
 
 
 def test_obj_files_keep_coordinates_and_image(tmp_path):
@@ -143,7 +143,11 @@ def glb(folder, *, component="f4", uri=None, factor=(1.0, 1.0, 1.0, 1.0), slot=0
         "scenes": [{"nodes": [0]}],
         "nodes": [{"mesh": 0, "scale": [-1.0 if mirror else 1.0, 1.0, 1.0]}],
         "meshes": [
-            {"primitives": [{"attributes": {"POSITION": 0, f"TEXCOORD_{slot}": 1}, "indices": 2, "material": 0}]}
+            {
+                "primitives": [
+                    {"attributes": {"POSITION": 0, f"TEXCOORD_{slot}": 1}, "indices": 2, "material": 0}
+                ]
+            }
         ],
         "materials": [
             {
@@ -158,7 +162,13 @@ def glb(folder, *, component="f4", uri=None, factor=(1.0, 1.0, 1.0, 1.0), slot=0
         "images": [{"uri": uri} if uri else {"bufferView": 3, "mimeType": "image/png"}],
         "accessors": [
             {"bufferView": 0, "componentType": 5126, "count": 4, "type": "VEC3"},
-            {"bufferView": 1, "componentType": kind, "count": 4, "type": "VEC2", "normalized": component != "f4"},
+            {
+                "bufferView": 1,
+                "componentType": kind,
+                "count": 4,
+                "type": "VEC2",
+                "normalized": component != "f4",
+            },
             {"bufferView": 2, "componentType": 5125, "count": 6, "type": "SCALAR"},
         ],
         "bufferViews": views,
@@ -196,7 +206,9 @@ def test_glb_images_may_lie_elsewhere(tmp_path):
 
 def test_a_mirrored_glb_node_keeps_corners_and_coordinates_together(tmp_path):
     surface = ct.mesh.read(glb(tmp_path, mirror=True))
-    np.testing.assert_allclose(surface.uv, surface.points[surface.triangles][:, :, :2] * [-1.0, 1.0], atol=1e-7)
+    np.testing.assert_allclose(
+        surface.uv, surface.points[surface.triangles][:, :, :2] * [-1.0, 1.0], atol=1e-7
+    )
 
 
 def test_operations_that_keep_triangles_keep_coordinates():
@@ -204,7 +216,9 @@ def test_operations_that_keep_triangles_keep_coordinates():
     moved = surface.transformed(translate=(1, 2, 3), rotate=(0.1, 0.7, -0.3), scale=2.0)
     np.testing.assert_array_equal(moved.uv, surface.uv)
     mirrored = surface.transformed(scale=(-1.0, 1.0, 1.0))
-    back = ct.SurfaceMesh(mirrored.points * [-1, 1, 1], mirrored.triangles, uv=mirrored.uv, texture=mirrored.texture)
+    back = ct.SurfaceMesh(
+        mirrored.points * [-1, 1, 1], mirrored.triangles, uv=mirrored.uv, texture=mirrored.texture
+    )
     assert_same_surface(back.flipped(), surface)
     assert mirrored.volume > 0.0
     chosen = surface.subset(np.arange(0, surface.triangle_count, 3))
