@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import continua as ct
-from continua.frames import BodyFrame, Field, Frame, Skin, frozen
+from continua.frames import BodyFrame, EmbeddedSurface, Field, Frame, readonly_copy
 from continua.mesh.refinement import refine
 
 GAP = 0.4  # m between the halves at the end
@@ -32,7 +32,7 @@ def skin_of(mesh):
     weights = np.zeros((len(nodes), 4))
     weights[:, 0] = 1.0
     carriers = np.repeat(nodes[:, None], 4, axis=1).astype(np.int32)
-    return Skin(mesh.points[nodes], triangles.reshape(-1, 3).astype(np.int32), carriers, weights)
+    return EmbeddedSurface(mesh.points[nodes], triangles.reshape(-1, 3).astype(np.int32), carriers, weights)
 
 
 def body_frame(mesh, version, time, *, with_skin=False, name="block"):
@@ -45,14 +45,14 @@ def body_frame(mesh, version, time, *, with_skin=False, name="block"):
     return BodyFrame(
         name=name,
         kind="soft",
-        positions=frozen(positions),
+        positions=readonly_copy(positions),
         rest_positions=mesh.points,
         cells={"tetra": mesh.cells},
         triangles=mesh.boundary_triangles,
         fields={
-            "displacement": Field(frozen(positions - rest), "m"),
-            "velocity": Field(frozen(0.0 * rest), "m/s"),
-            "von_mises": Field(frozen(1e4 * (1.0 + rest[:, 0])), "Pa"),
+            "displacement": Field(readonly_copy(positions - rest), "m"),
+            "velocity": Field(readonly_copy(0.0 * rest), "m/s"),
+            "von_mises": Field(readonly_copy(1e4 * (1.0 + rest[:, 0])), "Pa"),
         },
         skin=skin_of(mesh) if with_skin else None,
         topology_version=version,
@@ -69,7 +69,7 @@ def changing_frames(*, per_version=2, fps=10.0, with_skin=False):
             time = index / fps
             body = replace(body_frame(mesh, version, time), skin=skin)
             other = body_frame(others, 0, time, name="other")
-            other = replace(other, positions=frozen(other.positions + np.array([0.0, 0.0, 1.0])))
+            other = replace(other, positions=readonly_copy(other.positions + np.array([0.0, 0.0, 1.0])))
             frames.append(Frame(index, 2 * index, time, {"block": body, "other": other}))
             index += 1
     return frames

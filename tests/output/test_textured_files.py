@@ -54,7 +54,7 @@ def run(kind, folder, frames, info=INFO, start=0):
 
 
 def expected(frame):
-    body = frame["body"].dressed()
+    body = frame["body"].with_embedded_surface()
     return corner_set(body.positions, body.triangles, body.uv)
 
 
@@ -64,7 +64,7 @@ def assert_coordinates(found, wanted):
 
 
 def test_the_body_has_the_coordinates_and_the_image_of_the_file(frames, source):
-    body = frames[0]["body"].dressed()
+    body = frames[0]["body"].with_embedded_surface()
     np.testing.assert_allclose(
         corner_set(body.rest_positions, body.triangles, body.uv),
         corner_set(source.points, source.triangles, source.uv),
@@ -157,7 +157,7 @@ def test_replay_has_the_image_once(tmp_path, frames):
     texture = header["bodies"][0]["texture"]
     data = array(f"texture/{texture['name']}").tobytes()
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(data))), checker().pixels)
-    body = frames[0]["body"].dressed()
+    body = frames[0]["body"].with_embedded_surface()
     rest = corner_set(array("0/rest"), array("0/triangles"), array("0/uv"))
     assert_coordinates(rest, corner_set(body.rest_positions, body.triangles, body.uv))
     assert sum(name.startswith("texture/") for name in header["arrays"]) == 1
@@ -185,7 +185,7 @@ def test_a_new_run_leaves_no_image_of_an_earlier_one(tmp_path, frames, kind):
     run(kind, tmp_path, frames)
     assert list(tmp_path.rglob("texture-*.png"))
     plain = [
-        replace(frame, bodies={"body": replace(frame["body"].dressed(), texture=None, uv=None)})
+        replace(frame, bodies={"body": replace(frame["body"].with_embedded_surface(), texture=None, uv=None)})
         for frame in frames
     ]
     run(kind, tmp_path, plain)

@@ -10,7 +10,7 @@ from studio_world import make_session, make_world
 from test_studio_page import browser, opened, pause, serving, until  # noqa: F401
 from test_studio_protocol import unpack
 
-from continua.frames import Field, frozen
+from continua.frames import Field, readonly_copy
 from continua.mesh.refinement import refine
 from continua.output.wire_format import MessageKind
 from continua.studio.encoding.frame_encoder import FrameEncoder
@@ -21,10 +21,10 @@ def refined_frame(body, mesh, version):
     """Return a body frame with the nodes, elements and surface of a refined mesh."""
     refinement = refine(mesh)
     spread = refinement.interpolation()
-    positions = frozen(spread @ body.positions)
+    positions = readonly_copy(spread @ body.positions)
     fine = refinement.mesh
     fields = {
-        name: Field(frozen(spread @ np.asarray(body[name])), body.fields[name].unit)
+        name: Field(readonly_copy(spread @ np.asarray(body[name])), body.fields[name].unit)
         for name in ("displacement", "velocity", "von_mises")
     }
     return replace(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
 from continua.mesh.checks import compact
 from continua.mesh.gltf import read_glb
 from continua.mesh.hex_mesh import HexMesh
@@ -24,7 +24,7 @@ from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.text_formats import read_obj, read_off, read_tetgen
 from continua.textures import mtl_text
-from continua.values import counted
+from continua.validation import pluralize
 
 if TYPE_CHECKING:
     import meshio
@@ -225,7 +225,7 @@ def _volume(
     if len(cells) and cells.min() >= 0 and cells.max() < len(points):
         kept, renumbered, numbers = compact(points, cells)
         if len(numbers) < len(points):
-            notes = (*notes, f"dropped {counted(len(points) - len(numbers), 'node')} that no element uses")
+            notes = (*notes, f"dropped {pluralize(len(points) - len(numbers), 'node')} that no element uses")
             points, cells = kept, renumbered
     return kind(points, cells, regions, notes)
 
@@ -241,20 +241,20 @@ def _surface(
     notes = image.notes
     whole = (triangles != np.roll(triangles, 1, axis=1)).all(axis=1)
     if not whole.all():
-        notes = (*notes, f"dropped {counted(int((~whole).sum()), 'triangle')} with a node named twice")
+        notes = (*notes, f"dropped {pluralize(int((~whole).sum()), 'triangle')} with a node named twice")
         triangles = triangles[whole]
         uv = None if uv is None else uv[whole]
     if len(triangles) and triangles.min() >= 0 and triangles.max() < len(points):
         kept, renumbered, numbers = compact(points, triangles)
         if len(numbers) < len(points):
-            notes = (*notes, f"dropped {counted(len(points) - len(numbers), 'node')} that no triangle uses")
+            notes = (*notes, f"dropped {pluralize(len(points) - len(numbers), 'node')} that no triangle uses")
             points, triangles = kept, renumbered
     surface = SurfaceMesh(points, triangles, notes, uv=uv, texture=texture)
     if weld and not surface.is_closed:
         welded = surface.welded()
         if welded.node_count < surface.node_count:
             done = (
-                f"welded {counted(surface.node_count - welded.node_count, 'node')} at nearly the same place"
+                f"welded {pluralize(surface.node_count - welded.node_count, 'node')} at nearly the same place"
             )
             return SurfaceMesh(
                 welded.points, welded.triangles, (*notes, done), uv=welded.uv, texture=welded.texture

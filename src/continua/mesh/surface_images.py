@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.mesh.text_formats import ObjSurface
 from continua.textures import Texture, linear_to_srgb, srgb_to_linear
-from continua.values import counted
+from continua.validation import pluralize
 
 __all__ = ["SurfaceImage", "combine_materials", "obj_image"]
 
@@ -170,7 +170,7 @@ def combine_materials(
         top += rows
     notes: tuple[str, ...] = ()
     if wrapped:
-        what = counted(wrapped, "triangle")
+        what = pluralize(wrapped, "triangle")
         notes = (f"{what} repeat an image, which is cut off where a surface has several images",)
     return SurfaceImage(Texture(atlas), moved, notes)
 

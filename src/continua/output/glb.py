@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from continua.files import atomic_write
+from continua.atomic_io import atomic_write
+from continua.output.deferred_sink import DeferredSink
 from continua.output.glb_document import glb_bytes
 from continua.output.glb_scene import AnimatedScene
-from continua.output.whole import WholeRunSink
 from continua.render.composition import make_view
 
 __all__ = ["GlbSink"]
@@ -16,7 +16,7 @@ __all__ = ["GlbSink"]
 MAX_KEYS = 240
 
 
-class GlbSink(WholeRunSink):
+class GlbSink(DeferredSink):
     """`NAME.glb` with each body's surface, its colours, and its motion; made when the run ends.
 
     Viewers that know colours of morph targets (three.js) animate the colours too; others show those of the
@@ -42,7 +42,7 @@ class GlbSink(WholeRunSink):
         names = list(dict.fromkeys(name for frame in keys for name in frame.bodies))
         for number, name in enumerate(names):
             scene.add_body(name, number)
-            self.tell((number + 1) * self.spool.count // len(names))
+            self.report_done((number + 1) * self.spool.count // len(names))
         with atomic_write(self.output.record(self.path)) as file:
             document = scene.describe(self.info.name)
             file.write(glb_bytes(document, scene.out.chunks))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from continua.files import atomic_write
+from continua.atomic_io import atomic_write
 from continua.output.folder import OutputFolder
 from continua.textures import Texture, mtl_text
 

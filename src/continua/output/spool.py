@@ -18,9 +18,18 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
-from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, Skin, TopologyCache, Volume
+from continua.frames import (
+    BodyFields,
+    BodyFrame,
+    ContactForces,
+    EmbeddedSurface,
+    Field,
+    Frame,
+    TopologyCache,
+    Volume,
+)
 from continua.output.files import file_names
 from continua.output.folder import OWN_FOLDER, OutputFolder
 from continua.output.sequence import check_earlier_frames, check_next
@@ -100,7 +109,7 @@ class Spool:
         arrays: dict[str, NDArray] = {}
         bodies = []
         for i, found in enumerate(frame):
-            body = found if self.volume else found.dressed(self.color)
+            body = found if self.volume else found.with_embedded_surface(self.color)
             whole = self.volume or body.point_radius is not None
             nodes = np.arange(len(body.positions)) if whole else np.unique(body.triangles)
             arrays[f"positions{i}"] = np.asarray(body.positions)[nodes].astype(np.float32)
@@ -283,11 +292,11 @@ class Spool:
             voxels=Voxels(fixed["voxels"], *map(tuple, fixed["voxel_place"])) if "voxels" in fixed else None,
         )
 
-    def _skin(self, fixed: dict[str, NDArray], texture: str | None) -> Skin | None:
+    def _skin(self, fixed: dict[str, NDArray], texture: str | None) -> EmbeddedSurface | None:
         if "skin_rest" not in fixed:
             return None
         parts = (fixed[f"skin_{key}"] for key in ("rest", "triangles", "nodes", "weights"))
-        return Skin(*parts, uv=fixed.get("skin_uv"), texture=self._read_texture(texture))
+        return EmbeddedSurface(*parts, uv=fixed.get("skin_uv"), texture=self._read_texture(texture))
 
     def frames(self) -> Iterator[Frame]:
         """Read all frames in order."""

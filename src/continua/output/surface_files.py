@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.files import atomic_write
+from continua.atomic_io import atomic_write
 from continua.frames import BodyFrame, Frame, RunInfo, TopologyCache
 from continua.output.image_files import ImageFiles
 from continua.output.sequence import SequenceSink
@@ -90,7 +90,7 @@ class ObjSink(SequenceSink):
 
     def write_body(self, path: Path, body: BodyFrame, frame: Frame) -> None:
         """Write one OBJ file."""
-        body = with_fluid_surface(body.dressed())
+        body = with_fluid_surface(body.with_embedded_surface())
         smooth = self._surfaces.get(body, lambda: smooth_surface(body))
         nodes, triangles = np.unique(body.triangles, return_inverse=True)
         triangles = triangles.reshape(-1, 3)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.atomic_io import atomic_path
 from continua.errors import InputError, MissingExtraError
-from continua.files import atomic_path
 from continua.frames import BodyFrame, RunInfo, TopologyCache
+from continua.output.deferred_sink import DeferredSink
 from continua.output.files import file_names
 from continua.output.image_files import ImageFiles
-from continua.output.whole import WholeRunSink
 from continua.render.composition import Legend, body_colors, make_view, smooth_surface
 from continua.render.fluid_surface import with_fluid_surface
 from continua.render.surface import SmoothSurface
@@ -31,7 +31,7 @@ def _pxr() -> Any:
     return Gf, Sdf, Usd, UsdGeom, UsdShade, Vt
 
 
-class UsdSink(WholeRunSink):
+class UsdSink(DeferredSink):
     """`NAME.usdc`, made when the run ends; needs the "usd" extra.
 
     The stage is in metres with y up; time codes are frame numbers. Below /World each body has a Mesh
@@ -85,7 +85,7 @@ class UsdSink(WholeRunSink):
                     )
                 shown = with_fluid_surface(body) if look == "surface" else body
                 bodies[body.name].add(shown, frame.index, self.color, legend)
-            self.tell(done)
+            self.report_done(done)
         with atomic_path(self.output.record(self.path)) as temporary:
             if not layer.Export(str(temporary)):
                 raise OSError(f"USD could not write {self.path}")
@@ -152,7 +152,7 @@ class _UsdBody:
 
     def add(self, body: BodyFrame, index: int, color: str, legend: Legend | None) -> None:
         """Add the time samples of frame `index`."""
-        whole, body = body, body.dressed(color)
+        whole, body = body, body.with_embedded_surface(color)
         surface, nodes = self.surfaces.get(whole, lambda: self._set_topology(whole, body, index))
         if not len(nodes):
             return
