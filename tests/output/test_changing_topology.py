@@ -327,3 +327,46 @@ def test_versions_may_skip_numbers(tmp_path, frames):
     assert [node["name"] for node in file.json["nodes"]] == ["block 0", "block 2", "block 4"]
     header, _ = read_replay(run("html", tmp_path, skipping)[0])
     assert header["motions"][0]["topologies"] == [0, 0, 1, 1, 2, 2]
+
+
+def test_images_follow_the_surface_through_versions(tmp_path, skinned):
+    """A texture coordinate belongs to a corner of a triangle, so it stays with it in any numbering."""
+    from pxr import Usd, UsdGeom
+
+    from tests.checker import checker, corner_set
+
+    def painted(body):
+        skin = body.skin
+        if skin is None:
+            return body
+        uv = skin.rest[skin.triangles][:, :, :2]  # its position at rest
+        return replace(body, skin=replace(skin, uv=uv, texture=checker()))
+
+    run_frames = [
+        replace(frame, bodies={name: painted(body) for name, body in frame.bodies.items()})
+        for frame in skinned
+    ]
+    for kind in ("glb", "usd", "html", "obj"):
+        run(kind, tmp_path, run_frames, **({} if kind == "obj" else {"color": "plain"}))
+    stage = Usd.Stage.Open(str(tmp_path / "cut.usdc"))
+    mesh = UsdGeom.Mesh.Get(stage, "/World/block/surface")
+    header, array = read_replay(tmp_path / "cut.html")
+    file = Reader(tmp_path / "cut.glb")
+    assert len(file.json["images"]) == 1
+    for frame in run_frames:
+        body = frame["block"].with_embedded_surface()
+        wanted = corner_set(body.positions, body.triangles, body.uv)
+        triangles = np.reshape(mesh.GetFaceVertexIndicesAttr().Get(frame.index), (-1, 3))
+        st = np.reshape(UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st").Get(frame.index), (-1, 3, 2))
+        found = corner_set(np.array(mesh.GetPointsAttr().Get(frame.index)), triangles, st)
+        np.testing.assert_allclose(found, wanted, atol=2e-5)
+        version = header["motions"][0]["topologies"][frame.index]
+        key = f"0/topology{version}" if version else "0"
+        rest = array(f"{key}/rest")[array(f"{key}/triangles")]
+        np.testing.assert_allclose(array(f"{key}/uv"), rest[:, :, :2], atol=1e-6)
+        part = trimesh.load(tmp_path / f"obj/block_{frame.index:06d}.obj", process=False)
+        assert part.visual.kind == "texture"
+    node = next(node for node in file.json["nodes"] if node["name"] == "block 4")
+    part = file.json["meshes"][node["mesh"]]["primitives"][0]
+    assert "TEXCOORD_0" in part["attributes"]
+    assert part["material"] == 1

@@ -10,8 +10,9 @@ from studio_world import make_session, make_world
 from test_studio_page import browser, opened, pause, serving, until  # noqa: F401
 from test_studio_protocol import unpack
 
-from continua.frames import Field, readonly_copy
+from continua.frames import Field, RunInfo, readonly_copy
 from continua.mesh.refinement import refine
+from continua.output import make_sink
 from continua.output.wire_format import MessageKind
 from continua.studio.encoding.frame_encoder import FrameEncoder
 from continua.studio.session.snapshot import Snapshot, Stats
@@ -190,3 +191,33 @@ def _step():
     from continua.studio.protocol import parse_command
 
     return parse_command(json.dumps({"type": "step"}))
+
+
+def test_a_replay_shows_each_mesh_in_both_directions(browser, tmp_path):  # noqa: F811
+    world = RefinedWorld()
+    sink = make_sink("html", tmp_path)
+    sink.open(RunInfo(name="refined", fps=10.0, seconds=0.5, view={"color": "displacement"}))
+    frames = []
+    for index in range(4):
+        if index == 2:
+            world.refined.set()
+        frames.append(replace(world.frame(), index=index, time=index / 10.0))
+        sink.write(frames[-1])
+        world.step()
+    (path,) = sink.close()
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(path.as_uri())
+    page.wait_for_function("() => window.__continua?.frame() && window.__continua.drawn() > 0")
+    until(page, lambda: page.evaluate("() => __continua.frame().frame") == 3)
+    for index in (3, 2, 1, 0, 2):
+        page.get_by_label("Time", exact=True).fill(str(index))
+        until(page, lambda index=index: page.evaluate("() => __continua.frame().frame") == index)
+        body = frames[index]["beam"]
+        positions = np.reshape(page.evaluate("() => __continua.positions(0)"), (-1, 3))
+        triangles = np.reshape(page.evaluate("() => __continua.triangles(0)"), (-1, 3))
+        np.testing.assert_allclose(positions[triangles], body.positions[body.triangles], atol=1e-4)
+    context.close()
+    assert errors == []
