@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         VolumeMap,
     )
     from continua.studio import view
+    from continua.textures import Texture
     from continua.voxels import Voxels, read_voxels
     from continua.world import World
 
@@ -126,6 +127,7 @@ _LAZY_EXPORTS = {
     ),
     "continua.studio": ("view",),
     "continua.environment": ("Wind",),
+    "continua.textures": ("Texture",),
     "continua.voxels": ("Voxels", "read_voxels"),
     "continua.world": ("World",),
 }
@@ -198,6 +200,7 @@ __all__ = [
     "StoppedError",
     "SurfaceMesh",
     "TetMesh",
+    "Texture",
     "TriMesh",
     "VolumeMap",
     "Voxels",

@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
+from continua.textures import Texture
 from continua.voxels import Voxels
 
 __all__ = [
+    "CHANGES_EVERY_FRAME",
     "BodyFields",
     "BodyFrame",
     "ContactForces",
@@ -26,9 +29,15 @@ __all__ = [
     "RunInfo",
     "Sink",
     "StepReport",
+    "TopologyCache",
     "Volume",
+    "check_same_connectivity",
     "readonly_copy",
 ]
+
+
+CHANGES_EVERY_FRAME = -1
+"""The `topology_version` of bodies whose point set changes every frame: particles and surfaces of liquids."""
 
 
 def readonly_copy(array: NDArray) -> NDArray:
@@ -170,12 +179,17 @@ class EmbeddedSurface:
         triangles: Outward oriented, shape [k, 3]; indices into its own nodes.
         nodes: The nodes of the body that each node depends on, shape [s, 4].
         weights: Their weights, shape [s, 4]; rows add up to 1, negative ones extrapolate.
+        uv: Texture coordinates of the corners of each triangle, shape [k, 3, 2], or None. They belong to triangles
+            and not to nodes: a subset of the triangles, or triangles with other node numbers, have `uv[triangles]`.
+        texture: The image on the surface, or None.
     """
 
     rest: NDArray[np.float64]
     triangles: NDArray[np.int32]
     nodes: NDArray[np.int32]
     weights: NDArray[np.float64]
+    uv: NDArray[np.float64] | None = None
+    texture: Texture | None = None
 
     def interpolate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Interpolate values at the body's nodes, shape [n] or [n, k], to the nodes of the surface."""
@@ -226,7 +240,7 @@ class BodyFrame:
     Attributes:
         name: The body's name, unique in its world.
         kind: What it is made of: "soft" for a soft body, "rigid", "fluid" for particles, "grid" for a fluid
-            on a grid, "liquid" for one with a surface, whose points and triangles change in every frame.
+            on a grid, "liquid" for one with a surface.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
         cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then
@@ -244,7 +258,11 @@ class BodyFrame:
         skin: An embedded surface that is drawn instead of `triangles`, or None.
         contacts: Its contact forces; None if they are not known.
         voxels: A 3-D image of the undeformed body, or None; the field "voxels" samples it at the nodes.
-        topology_version: Rises when the topology changes; frames of a body with equal versions have the same cells.
+        topology_version: Rises whenever the nodes, `cells`, `triangles` or the nodes and triangles of `skin` change.
+            Frames of a body with the same version have the same connectivity. `CHANGES_EVERY_FRAME` if no two
+            frames share it.
+        uv: Texture coordinates of the corners of `triangles`, shape [k, 3, 2], or None.
+        texture: The image on the surface, drawn where no field colours it, or None.
     """
 
     name: str
@@ -262,6 +280,8 @@ class BodyFrame:
     contacts: ContactForces | None = None
     voxels: Voxels | None = None
     topology_version: int = 0
+    uv: NDArray[np.float64] | None = None
+    texture: Texture | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):
@@ -317,12 +337,73 @@ class BodyFrame:
             triangles=skin.triangles,
             fields=BodyFields(fields),
             skin=None,
+            uv=skin.uv,
+            texture=skin.texture,
         )
+
+    @property
+    def has_dynamic_topology(self) -> bool:
+        """Whether the point set changes every frame, as for particles and surfaces of liquids."""
+        return self.topology_version == CHANGES_EVERY_FRAME
 
     @property
     def displacements(self) -> NDArray[np.float64]:
         """Displacement of every node from rest [m], shape [n, 3]."""
         return self.positions - self.rest_positions
+
+
+T = TypeVar("T")
+
+
+class TopologyCache(Generic[T]):
+    """What was computed from the connectivity of bodies, by name; valid until the topology version changes."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[BodyFrame, T]] = {}
+
+    def get(self, body: BodyFrame, compute: Callable[[], T]) -> T:
+        """Return the value for the topology of `body`, computed again if it has another version.
+
+        Raises:
+            InputError: The connectivity has changed, but not the version.
+        """
+        if self.is_current(body):
+            return self._found[body.name][1]
+        return self.replace(body, compute())
+
+    def replace(self, body: BodyFrame, value: T) -> T:
+        """Keep another value for the topology of `body`, and return it."""
+        self._found[body.name] = (_without_motion(body), value)
+        return value
+
+    def is_current(self, body: BodyFrame) -> bool:
+        """Return whether the value of `body` was computed for its topology version."""
+        if body.name not in self._found or body.has_dynamic_topology:
+            return False
+        before = self._found[body.name][0]
+        if before.topology_version != body.topology_version:
+            return False
+        check_same_connectivity(before, body)
+        return True
+
+    def clear(self) -> None:
+        """Forget all values."""
+        self._found.clear()
+
+
+def _without_motion(body: BodyFrame) -> BodyFrame:
+    """Return a body without what changes from frame to frame."""
+    return replace(body, positions=body.rest_positions, fields=BodyFields({}), volume=None, contacts=None)
+
+
+def check_same_connectivity(before: BodyFrame, body: BodyFrame) -> None:
+    """Raise `InputError` unless two frames of a body with one topology version have the same connectivity."""
+    old, new = ((*frame.cells.values(), frame.triangles) for frame in (before, body))
+    if len(old) != len(new) or not all(a is b or np.array_equal(a, b) for a, b in zip(old, new)):
+        raise InputError(
+            f'body "{body.name}" changes its connectivity, but not its topology version '
+            f"({body.topology_version}); each change of cells or triangles needs a higher version"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +417,8 @@ class Frame:
         bodies: Body frames by name, in the world's order.
         reports: The last step's report of each body (empty at frame 0).
         colliders: Shapes to draw, each with `kind` "plane" (point, normal), "sphere" (center, radius) or "mesh"
-            (points, triangles); one that moves has a `pose`, the rows of the 3x4 matrix that takes it there.
+            (points, triangles, and with an image uv and texture); one that moves has a `pose`, the rows of the 3x4
+            matrix that takes it there.
         joints: A line from each joint of rigid bodies to the centre of each of its bodies [m], shape [k, 2, 3].
     """
 

@@ -101,7 +101,12 @@ def test_connectivity_may_change_in_time(tmp_path, frames):
     for frame in frames[:4]:
         body = frame["block"]
         if frame.index >= 2:
-            body = replace(body, triangles=body.triangles[:20], cells={"tetra": body.cells["tetra"][:10]})
+            body = replace(
+                body,
+                triangles=body.triangles[:20],
+                cells={"tetra": body.cells["tetra"][:10]},
+                topology_version=1,
+            )
         cut.append(replace(frame, bodies={"block": body}))
     stage = run(tmp_path, cut)
     counts = UsdGeom.Mesh.Get(stage, "/World/block/surface").GetFaceVertexCountsAttr()

@@ -84,10 +84,9 @@ class MeshShape(Shape):
 
     def description(self) -> Mapping[str, object]:
         """Return the surface; its triangles face inwards if it is hollow."""
-        triangles = self.surface.triangles
-        if self.inside:
-            triangles = np.ascontiguousarray(triangles[:, ::-1])
-        points = self.surface.points
+        surface = self.surface.flipped() if self.inside else self.surface
+        points = surface.points
         if self.rounding > 0.0:
             points = points + self.rounding * self.surface.normals
-        return {"kind": "mesh", "points": points, "triangles": triangles, "inside": self.inside}
+        about = {"kind": "mesh", "points": points, "triangles": surface.triangles, "inside": self.inside}
+        return about if surface.texture is None else about | {"uv": surface.uv, "texture": surface.texture}

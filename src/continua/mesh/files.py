@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
 from continua.mesh.checks import compact
 from continua.mesh.gltf import read_glb
 from continua.mesh.hex_mesh import HexMesh
+from continua.mesh.surface_images import SurfaceImage, obj_image
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.text_formats import read_obj, read_off, read_tetgen
+from continua.textures import mtl_text
 from continua.validation import pluralize
 
 if TYPE_CHECKING:
@@ -41,13 +44,18 @@ _FACES = {"triangle": 3, "triangle6": 3, "quad": 4, "quad8": 4, "quad9": 4, "pol
 _IGNORED = ("vertex", "line", "line3")
 
 
-def read(path: str | Path) -> AnyMesh:
+def read(path: str | Path, *, images: bool = True) -> AnyMesh:
     """Read a mesh: tetrahedra or hexahedra if the file has them, else its triangles.
 
     Formats by name: Gmsh .msh, VTK .vtu and .vtk, Medit .mesh, TetGen .node or .ele, and .obj .ply .stl .off .glb.
     Elements with negative volume are turned, unused nodes and collapsed triangles dropped, nodes of an STL
     or GLB file welded; `notes` of the mesh tell. Named parts of Gmsh files and of our own VTU files become
-    `regions`.
+    `regions`. Surfaces from OBJ and GLB files keep their texture coordinates and their image; an image that is
+    missing or cannot be read is told in `notes`.
+
+    Args:
+        path: The file.
+        images: Whether images of materials are read.
 
     Raises:
         InputError: The file is missing, cut off, of unknown format, or holds no usable mesh.
@@ -66,11 +74,14 @@ def read(path: str | Path) -> AnyMesh:
         raise InputError("the file is empty", where=str(path))
     try:
         if suffix == ".obj":
-            return _surface(*read_obj(path))
+            found = read_obj(path)
+            image = obj_image(path, found) if images else SurfaceImage(None, found.uv)
+            return _surface(found.points, found.triangles, image=image)
         if suffix == ".off":
             return _surface(*read_off(path))
         if suffix == ".glb":
-            return _surface(*read_glb(path), weld=True)
+            points, triangles, image = read_glb(path, images=images)
+            return _surface(points, triangles, weld=True, image=image)
         if suffix in (".node", ".ele"):
             points, tets, numbers = read_tetgen(path)
             return _volume(TetMesh, points, tets, _numbered(numbers))
@@ -219,28 +230,35 @@ def _volume(
     return kind(points, cells, regions, notes)
 
 
-def _surface(points: NDArray, triangles: NDArray, weld: bool = False) -> SurfaceMesh:
+def _surface(
+    points: NDArray, triangles: NDArray, weld: bool = False, image: SurfaceImage | None = None
+) -> SurfaceMesh:
     """Make a surface, dropping collapsed triangles and unused nodes."""
+    image = SurfaceImage(None, None) if image is None else image
+    uv, texture = image.uv, image.texture
     if len(points) == 0 or len(triangles) == 0:
         raise InputError("the file holds no triangles, tets or hexes; it may be cut off")
-    notes: tuple[str, ...] = ()
+    notes = image.notes
     whole = (triangles != np.roll(triangles, 1, axis=1)).all(axis=1)
     if not whole.all():
-        notes = (f"dropped {pluralize(int((~whole).sum()), 'triangle')} with a node named twice",)
+        notes = (*notes, f"dropped {pluralize(int((~whole).sum()), 'triangle')} with a node named twice")
         triangles = triangles[whole]
+        uv = None if uv is None else uv[whole]
     if len(triangles) and triangles.min() >= 0 and triangles.max() < len(points):
         kept, renumbered, numbers = compact(points, triangles)
         if len(numbers) < len(points):
             notes = (*notes, f"dropped {pluralize(len(points) - len(numbers), 'node')} that no triangle uses")
             points, triangles = kept, renumbered
-    surface = SurfaceMesh(points, triangles, notes)
+    surface = SurfaceMesh(points, triangles, notes, uv=uv, texture=texture)
     if weld and not surface.is_closed:
         welded = surface.welded()
         if welded.node_count < surface.node_count:
             done = (
                 f"welded {pluralize(surface.node_count - welded.node_count, 'node')} at nearly the same place"
             )
-            return SurfaceMesh(welded.points, welded.triangles, (*notes, done))
+            return SurfaceMesh(
+                welded.points, welded.triangles, (*notes, done), uv=welded.uv, texture=welded.texture
+            )
     return surface
 
 
@@ -285,7 +303,7 @@ def _umask() -> int:
 
 def _write_aside(mesh: AnyMesh, path: Path, suffix: str, where: str) -> None:
     if suffix == ".obj":
-        return _write_obj(mesh, path)
+        return _write_obj(mesh, path, Path(where))
     if suffix == ".ply":
         return _write_ply(mesh, path)
     import meshio
@@ -339,10 +357,27 @@ def _physical(mesh: TetMesh | HexMesh, where: str) -> tuple[dict[str, list[NDArr
     return {"gmsh:physical": [numbers]}, fields
 
 
-def _write_obj(mesh: Any, path: Path) -> None:
-    with open(path, "w", encoding="ascii", newline="\n") as file:
+def _write_obj(mesh: Any, path: Path, final: Path) -> None:
+    """Write an OBJ file; a material file and an image of the same name go beside it if the surface has an image."""
+    texture = mesh.texture if isinstance(mesh, SurfaceMesh) else None
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        if texture is not None:
+            file.write(f"mtllib {final.stem}.mtl\n")
         file.writelines(f"v {x!r} {y!r} {z!r}\n" for x, y, z in mesh.points.tolist())
-        file.writelines(f"f {i} {j} {k}\n" for i, j, k in (mesh.triangles + 1).tolist())
+        if mesh.uv is None:
+            file.writelines(f"f {i} {j} {k}\n" for i, j, k in (mesh.triangles + 1).tolist())
+            return
+        places, corners = np.unique(mesh.uv.reshape(-1, 2), axis=0, return_inverse=True)
+        file.writelines(f"vt {u!r} {v!r}\n" for u, v in places.tolist())
+        if texture is not None:
+            file.write("usemtl image\n")
+        rows = np.stack([mesh.triangles, corners.reshape(-1, 3)], axis=2).reshape(-1, 6) + 1
+        file.writelines(f"f {a}/{p} {b}/{q} {c}/{r}\n" for a, p, b, q, c, r in rows.tolist())
+    if texture is not None:
+        with atomic_write(final.with_suffix(".png")) as file:
+            file.write(texture.png())
+        with atomic_write(final.with_suffix(".mtl"), "w") as file:
+            file.write(mtl_text("image", f"{final.stem}.png", texture))
 
 
 def _write_ply(mesh: Any, path: Path) -> None:

@@ -56,7 +56,7 @@ def close_holes(surface: SurfaceMesh) -> SurfaceMesh:
     """Return the surface with every hole closed by triangles that fold as little as they can (Liepa 2003).
 
     Nodes keep their numbers and triangles come after those there are. A hole with more than 400 edges gets a node in
-    its middle.
+    its middle. New triangles have texture coordinates of the triangles around the hole.
     """
     loops = holes(surface)
     points, fills = [surface.points], []
@@ -76,7 +76,23 @@ def close_holes(surface: SurfaceMesh) -> SurfaceMesh:
         return surface
     note = f"closed {len(loops)} hole{'s' if len(loops) > 1 else ''}"
     triangles = np.concatenate([surface.triangles, *fills])
-    return SurfaceMesh(np.concatenate(points), triangles, (*surface.notes, note))
+    every = np.concatenate(points)
+    return SurfaceMesh(
+        every,
+        triangles,
+        (*surface.notes, note),
+        uv=_filled_uv(surface, triangles, len(every)),
+        texture=surface.texture,
+    )
+
+
+def _filled_uv(surface: SurfaceMesh, triangles: NDArray[np.int32], count: int) -> NDArray[np.float64] | None:
+    """Return the texture coordinates of a surface with more triangles; new corners take those of their nodes."""
+    if surface.uv is None:
+        return None
+    nodal = np.tile(surface.uv.mean(axis=(0, 1)), (count, 1))
+    nodal[surface.triangles.ravel()] = surface.uv.reshape(-1, 2)
+    return np.concatenate([surface.uv, nodal[triangles[surface.triangle_count :]]])
 
 
 def _beyond(surface: SurfaceMesh, loop: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -101,4 +101,4 @@ def _with_inside(surface: SurfaceMesh) -> SurfaceMesh:
         raise InputError("the surface encloses no volume")
     if surface.volume > 0.0:
         return surface
-    return SurfaceMesh(surface.points, surface.triangles[:, ::-1], surface.notes)
+    return surface.flipped()

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh import kernels
-from continua.mesh.checks import as_cells, as_points, compact, read_only
+from continua.mesh.checks import as_cells, as_points, compact, read_only, some
 from continua.mesh.transform import apply_transform
+from continua.textures import Texture
 
 __all__ = ["SurfaceMesh", "unique_edges"]
 
@@ -25,6 +26,25 @@ def unique_edges(
     return edges, group.reshape(-1, 3), np.diff(starts)
 
 
+_NO_UV = "the surface has no texture coordinates, so no image can be put on it; export it with them"
+
+
+def _as_uv(values: ArrayLike, count: int) -> NDArray[np.float64]:
+    """Return a copy of the texture coordinates of `count` triangles, all finite."""
+    try:
+        uv = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        uv = np.zeros(0)
+    if uv.shape != (count, 3, 2):
+        raise InputError(
+            f"texture coordinates must have shape [{count}, 3, 2] for {count} triangles, not {list(uv.shape)}"
+        )
+    bad = np.flatnonzero(~np.isfinite(uv).all(axis=(1, 2)))
+    if bad.size:
+        raise InputError(f"texture coordinates must be finite, but those of triangles {some(bad)} are not")
+    return uv
+
+
 class SurfaceMesh:
     """A surface of triangles. All arrays are read-only.
 
@@ -33,18 +53,34 @@ class SurfaceMesh:
         triangles: Node numbers, int32, shape [k, 3]; counter-clockwise seen from outside.
         nodes: For the surface of a volume mesh, the node of that mesh for each node here [n]; else None.
         notes: What was repaired or remarkable when the mesh was made, one sentence each.
+        uv: Texture coordinates of the corners of each triangle, float64, shape [k, 3, 2], or None.
+        texture: The image on the surface, or None.
     """
 
     points: NDArray[np.float64]
     triangles: NDArray[np.int32]
     nodes: NDArray[np.int32] | None
     notes: tuple[str, ...]
+    uv: NDArray[np.float64] | None
+    texture: Texture | None
 
-    def __init__(self, points: ArrayLike, triangles: ArrayLike, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        points: ArrayLike,
+        triangles: ArrayLike,
+        notes: tuple[str, ...] = (),
+        *,
+        uv: ArrayLike | None = None,
+        texture: Texture | None = None,
+    ) -> None:
         self.points = as_points(points)
         self.triangles = read_only(as_cells(triangles, 3, len(self.points), "triangles"))
         self.nodes = None
         self.notes = tuple(notes)
+        self.uv = None if uv is None else read_only(_as_uv(uv, len(self.triangles)))
+        self.texture = texture
+        if texture is not None and uv is None:
+            raise InputError(_NO_UV)
 
     @classmethod
     def _trusted(
@@ -53,6 +89,8 @@ class SurfaceMesh:
         triangles: NDArray,
         nodes: NDArray[np.int32] | None = None,
         notes: tuple[str, ...] = (),
+        uv: NDArray | None = None,
+        texture: Texture | None = None,
     ) -> Self:
         """Make a surface from arrays that are right by construction; they are taken over, not copied."""
         mesh = cls.__new__(cls)
@@ -60,6 +98,8 @@ class SurfaceMesh:
         mesh.triangles = read_only(np.ascontiguousarray(triangles, dtype=np.int32))
         mesh.nodes = None if nodes is None else read_only(nodes)
         mesh.notes = notes
+        mesh.uv = None if uv is None else read_only(np.ascontiguousarray(uv, dtype=np.float64))
+        mesh.texture = texture
         return mesh
 
     @property
@@ -195,7 +235,28 @@ class SurfaceMesh:
         if not whole.any():
             raise InputError("all triangles of the surface collapse when nodes at the same place are welded")
         points, renumbered, _ = compact(self.points, triangles[whole])
-        return type(self)(points, renumbered, self.notes)
+        uv = None if self.uv is None else self.uv[whole]
+        return type(self)(points, renumbered, self.notes, uv=uv, texture=self.texture)
+
+    def subset(self, triangles: ArrayLike) -> Self:
+        """Return the surface of some of its triangles, given by number or by a mask; unused nodes are dropped."""
+        chosen = np.arange(self.triangle_count)[np.asarray(triangles)]
+        points, renumbered, _ = compact(self.points, self.triangles[chosen])
+        uv = None if self.uv is None else self.uv[chosen]
+        return type(self)(points, renumbered, self.notes, uv=uv, texture=self.texture)
+
+    def flipped(self) -> Self:
+        """Return the surface with its outside inside."""
+        uv = None if self.uv is None else self.uv[:, ::-1]
+        return type(self)._trusted(
+            self.points, self.triangles[:, ::-1], self.nodes, self.notes, uv, self.texture
+        )
+
+    def textured(self, texture: Texture | None) -> Self:
+        """Return the surface with another image, or without one; its texture coordinates stay."""
+        if texture is not None and self.uv is None:
+            raise InputError(_NO_UV)
+        return type(self)._trusted(self.points, self.triangles, self.nodes, self.notes, self.uv, texture)
 
     def transformed(
         self,
@@ -211,8 +272,8 @@ class SurfaceMesh:
             scale: One factor, or one for each axis; not zero. A mirror image keeps its outside outside.
         """
         points, mirrored = apply_transform(self.points, translate, rotate, scale)
-        triangles = self.triangles[:, ::-1] if mirrored else self.triangles
-        return type(self)._trusted(points, triangles, self.nodes, self.notes)
+        moved = type(self)._trusted(points, self.triangles, self.nodes, self.notes, self.uv, self.texture)
+        return moved.flipped() if mirrored else moved
 
     def __repr__(self) -> str:
         return f"<SurfaceMesh: {self.triangle_count} triangles, {self.node_count} nodes>"

@@ -115,7 +115,7 @@ def _ready(surface: SurfaceMesh, close_holes: bool) -> tuple[SurfaceMesh, tuple[
         raise InputError("neighbouring triangles of the surface face opposite ways; make them face outward")
     if surface.volume < 0.0:
         notes = (*notes, "turned the surface, which was inside out")
-        surface = SurfaceMesh(surface.points, surface.triangles[:, ::-1])
+        surface = surface.flipped()
     extent = surface.bounds[1] - surface.bounds[0]
     if not close_holes and surface.volume <= 1e-9 * extent.max() ** 3:
         raise InputError("the surface encloses no volume")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 
-__all__ = ["read_obj", "read_off", "read_tetgen"]
+__all__ = ["ObjSurface", "read_obj", "read_off", "read_tetgen"]
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -31,10 +32,38 @@ def _trouble(path: Path, number: int, what: str) -> InputError:
     return InputError(what, where=f"{path}, line {number}")
 
 
-def read_obj(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Read positions and faces of a Wavefront file; polygons become fans of triangles."""
+@dataclass(frozen=True, slots=True)
+class ObjSurface:
+    """The contents of a Wavefront file.
+
+    Attributes:
+        points: Positions [m], shape [n, 3].
+        triangles: Shape [k, 3].
+        uv: Texture coordinates of the corners of each triangle, shape [k, 3, 2], 0 where a face has none; None if no
+            face has any.
+        material_of: The number of the material of each triangle in `materials`, -1 for none; shape [k].
+        materials: Names of materials.
+        libraries: Names of the files that describe them.
+    """
+
+    points: NDArray[np.float64]
+    triangles: NDArray[np.int64]
+    uv: NDArray[np.float64] | None
+    material_of: NDArray[np.int64]
+    materials: list[str]
+    libraries: list[str]
+
+
+def read_obj(path: Path) -> ObjSurface:
+    """Read a Wavefront file; polygons become fans of triangles."""
     points: list[list[float]] = []
+    coordinates: list[list[float]] = [[0.0, 0.0]]  # of corners without any
     triangles: list[list[int]] = []
+    corners: list[list[int]] = []
+    material_of: list[int] = []
+    materials: dict[str, int] = {}
+    libraries: list[str] = []
+    material = -1
     for number, words in _lines(path):
         try:
             if words[0] == "v":
@@ -44,10 +73,39 @@ def read_obj(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
                 if len(given) < 3 or 0 in given:
                     raise ValueError
                 # Negative numbers count back from the last position read so far.
-                triangles += _fan([i - 1 if i > 0 else len(points) + i for i in given])
+                fan = _fan([i - 1 if i > 0 else len(points) + i for i in given])
+                triangles += fan
+                corners += _fan([_coordinate_index(word, len(coordinates)) for word in words[1:]])
+                material_of += [material] * len(fan)
+            elif words[0] == "vt":
+                coordinates.append([float(words[1]), float(words[2]) if len(words) > 2 else 0.0])
+            elif words[0] == "usemtl":
+                material = materials.setdefault(" ".join(words[1:]), len(materials))
+            elif words[0] == "mtllib":
+                libraries.append(" ".join(words[1:]))
         except (ValueError, IndexError):
             raise _trouble(path, number, f'"{" ".join(words)[:40]}" is not a valid OBJ line') from None
-    return np.array(points).reshape(-1, 3), np.array(triangles, dtype=np.int64).reshape(-1, 3)
+    chosen = np.array(corners, dtype=np.int64).reshape(-1, 3)
+    return ObjSurface(
+        np.array(points).reshape(-1, 3),
+        np.array(triangles, dtype=np.int64).reshape(-1, 3),
+        np.array(coordinates)[chosen] if chosen.any() else None,
+        np.array(material_of, dtype=np.int64),
+        list(materials),
+        libraries,
+    )
+
+
+def _coordinate_index(word: str, count: int) -> int:
+    """Return which of `count` texture coordinates a corner such as 3/2/1 names; the first one if it names none."""
+    parts = word.split("/")
+    if len(parts) < 2 or not parts[1]:
+        return 0
+    given = int(parts[1])
+    index = given if given > 0 else count + given
+    if not 0 < index < count:
+        raise ValueError
+    return index
 
 
 def read_off(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -1,9 +1,9 @@
 """One HTML file of a run that any browser plays: the page of the studio, and the motion in a few bytes a number.
 
 Positions are rounded to 1/65535 of the box that a body moves in, along each axis; from frame to frame only the
-differences are kept, and all of it is deflated. The surface of a liquid on a grid is another one in every frame: its
-points are numbered as its triangles use them first, which leaves small numbers. The file loads nothing from elsewhere,
-and says so to the browser.
+differences are kept, and all of it is deflated. Each topology version of a body has its mesh once. The surface of a
+liquid on a grid changes every frame: its points are numbered as its triangles use them first, which leaves small
+numbers. The file loads nothing from elsewhere, and says so to the browser.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.frames import BodyFrame, Frame
+from continua.frames import BodyFrame, Frame, check_same_connectivity
 from continua.output.deferred_sink import DeferredSink
 from continua.output.wire_format import (
     MessageKind,
@@ -30,11 +30,13 @@ from continua.output.wire_format import (
     collider_header,
     collider_poses,
     field_list,
+    frame_textures,
     pack,
+    texture_arrays,
 )
 from continua.render.colors import color_map
 
-__all__ = ["HtmlSink", "folded", "squeezed"]
+__all__ = ["HtmlSink", "folded", "squeezed", "topology_key"]
 
 _PAGE = Path(__file__).parents[1] / "studio" / "page"
 _STEPS = 65535  # from one side of the box to the other
@@ -68,7 +70,7 @@ class HtmlSink(DeferredSink):
         }
         moves = []
         for number, name in enumerate(first.bodies):
-            moves.append(self._body(number, [_same(frame, name, first) for frame in frames], arrays))
+            moves.append(self._body(number, [_body_of(frame, name) for frame in frames], arrays))
             self.report_done((number + 1) * len(frames) // len(first.bodies))
         color = self.color if any(self.color in body.fields for body in first) else None
         camera = self.info.view.get("camera")
@@ -88,29 +90,51 @@ class HtmlSink(DeferredSink):
             "fields": field_list(first),
             "colliders": [collider_header(n, about, arrays) for n, about in enumerate(first.colliders)],
         }
+        arrays |= texture_arrays(texture for frame in frames for texture in frame_textures(frame))
         with atomic_write(self.output.record(self.path)) as file:
             file.write(_page(self.info.name, pack(MessageKind.REPLAY, header, arrays)).encode())
         return [self.path]
 
     def _body(self, number: int, frames: Sequence[BodyFrame], arrays: dict[str, NDArray]) -> dict[str, Any]:
         """Put a body's mesh and motion into the arrays; return what is needed to read them."""
-        if frames[0].kind == "liquid":
-            return self._changing(number, frames, arrays)
         first = frames[0]
-        arrays[f"{number}/triangles"] = first.triangles.astype(np.uint32)
-        arrays[f"{number}/nodes"] = np.arange(len(first.positions), dtype=np.uint32)
-        arrays[f"{number}/rest"] = first.rest_positions.astype(np.float32)
+        if first.has_dynamic_topology and first.point_radius is None:
+            return self._changing(number, frames, arrays)
         entry: dict[str, Any] = {"counts": [len(body.positions) for body in frames]}
+        entry |= self._topologies(number, frames, arrays)
         entry["positions"] = _keep(arrays, f"{number}/positions", [body.positions for body in frames])
         if self.color in first.fields:
             values = [body.scalars(self.color)[:, None] for body in frames]
             entry["values"] = _keep(arrays, f"{number}/values", values)
         return entry
 
+    def _topologies(
+        self, number: int, frames: Sequence[BodyFrame], arrays: dict[str, NDArray]
+    ) -> dict[str, Any]:
+        """Put the mesh of each topology version into the arrays; return which of them each frame has."""
+        shown = [frames[0]]
+        numbers = []
+        for body in frames:
+            if body.topology_version != shown[-1].topology_version:
+                shown.append(body)
+            elif not body.has_dynamic_topology:
+                check_same_connectivity(shown[-1], body)
+            numbers.append(len(shown) - 1)
+        for count, body in enumerate(shown):
+            key = topology_key(number, count)
+            arrays[f"{key}/triangles"] = body.triangles.astype(np.uint32)
+            arrays[f"{key}/nodes"] = np.arange(len(body.positions), dtype=np.uint32)
+            arrays[f"{key}/rest"] = body.rest_positions.astype(np.float32)
+            if body.uv is not None and body.texture is not None:
+                arrays[f"{key}/uv"] = np.asarray(body.uv, np.float32)
+        if len(shown) == 1:
+            return {}
+        return {"topologies": numbers, "bodies": [body_header(number, body) for body in shown]}
+
     def _changing(
         self, number: int, frames: Sequence[BodyFrame], arrays: dict[str, NDArray]
     ) -> dict[str, Any]:
-        """The same for a body with another surface in every frame."""
+        """The same for a surface that changes every frame."""
         orders, faces = zip(*[folded(body.triangles, len(body.positions)) for body in frames], strict=True)
         arrays[f"{number}/triangles"] = np.zeros((0, 3), np.uint32)
         arrays[f"{number}/nodes"] = np.zeros(0, np.uint32)
@@ -133,17 +157,17 @@ class HtmlSink(DeferredSink):
         return entry
 
 
-def _same(frame: Frame, name: str, first: Frame) -> BodyFrame:
-    """Return a body of a frame; its surface must be that of the first frame, unless it is a liquid's."""
-    body = frame.bodies.get(name)
-    if body is not None and body.kind == "liquid":
-        return body
-    if body is None or not np.array_equal(body.triangles, first[name].triangles):
+def topology_key(number: int, version: int) -> str:
+    """Return the start of the names of the arrays of a body's mesh; `version` counts its topologies from 0."""
+    return f"{number}/topology{version}" if version else f"{number}"
+
+
+def _body_of(frame: Frame, name: str) -> BodyFrame:
+    if name not in frame.bodies:
         raise InputError(
-            f'the surface of body "{name}" changes its connectivity at frame {frame.index}, which a replay '
-            'cannot show; choose "usd", "vtu" or "ply"'
+            f'body "{name}" is not in frame {frame.index}, which a replay cannot show; choose "usd", "vtu" or "ply"'
         )
-    return body
+    return frame[name]
 
 
 def folded(triangles: NDArray, points: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

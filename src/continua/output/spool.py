@@ -20,11 +20,21 @@ from numpy.typing import NDArray
 
 from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, Volume
+from continua.frames import (
+    BodyFields,
+    BodyFrame,
+    ContactForces,
+    EmbeddedSurface,
+    Field,
+    Frame,
+    TopologyCache,
+    Volume,
+)
 from continua.output.files import file_names
 from continua.output.folder import OWN_FOLDER, OutputFolder
 from continua.output.sequence import check_earlier_frames, check_next
 from continua.render.composition import visible_smoke
+from continua.textures import Texture
 from continua.voxels import Voxels
 
 __all__ = ["Spool"]
@@ -59,8 +69,9 @@ class Spool:
         self.volume = volume
         self.indices: list[int] = []
         self._next = 0
-        self._known: dict[str, tuple[NDArray, NDArray, str]] = {}
+        self._kept: TopologyCache[tuple[NDArray, str]] = TopologyCache()
         self._fixed: dict[str, dict[str, NDArray]] = {}
+        self._textures: dict[str, Texture] = {}
 
     @property
     def count(self) -> int:
@@ -76,7 +87,7 @@ class Spool:
         self.output.remove(path for index, paths in listed.items() if index >= start for path in paths)
         self.indices = sorted(index for index in found if index < start)
         self._next = start
-        self._known.clear()
+        self._kept.clear()
         self._fixed.clear()
         if self.indices:
             self.read(self.indices[-1])
@@ -113,6 +124,7 @@ class Spool:
                 pressed = np.hstack([body.contacts.points, body.contacts.forces])
                 arrays[f"contacts{i}"] = pressed.astype(np.float32)
             fixed = self._keep_fixed(body, nodes)
+            skin = body.skin if self.volume else None
             bodies.append(
                 {
                     "name": body.name,
@@ -121,6 +133,9 @@ class Spool:
                     "unit": unit,
                     "fixed": fixed,
                     "point_radius": body.point_radius,
+                    "topology_version": body.topology_version,
+                    "texture": self._keep_texture(body.texture),
+                    "skin_texture": None if skin is None else self._keep_texture(skin.texture),
                     "grid": None if fog is None else [*fog.origin, fog.spacing],
                 }
             )
@@ -130,7 +145,13 @@ class Spool:
             "step": frame.step,
             "time": frame.time,
             "bodies": bodies,
-            "colliders": frame.colliders,
+            "colliders": [
+                {
+                    key: self._keep_texture(value) if isinstance(value, Texture) else value
+                    for key, value in about.items()
+                }
+                for about in frame.colliders
+            ],
         }
         text = json.dumps(about, default=lambda v: dict(v) if isinstance(v, Mapping) else _plain(v))
         arrays["about"] = np.frombuffer(text.encode(), np.uint8)
@@ -138,16 +159,32 @@ class Spool:
             np.savez(file, allow_pickle=False, **arrays)
 
     def _keep_fixed(self, body: BodyFrame, nodes: NDArray) -> str:
-        """Write what does not move, once, under a name made from its contents; return the name."""
-        triangles, rest, name = self._known.get(body.name, (None, None, ""))
-        if triangles is body.triangles and rest is body.rest_positions:
-            return name
+        """Write what does not move, once per topology, under a name made from its contents; return the name."""
+        rest, name = self._kept.get(body, lambda: self._write_fixed(body, nodes))
+        if rest is not body.rest_positions:  # a body may take another rest shape with the same elements
+            _, name = self._kept.replace(body, self._write_fixed(body, nodes))
+        return name
+
+    def _write_fixed(self, body: BodyFrame, nodes: NDArray) -> tuple[NDArray, str]:
+        """Write the rest positions and the connectivity unless a file has them; return the former and its name."""
         arrays = {
             "rest": np.asarray(body.rest_positions)[nodes],
             "triangles": np.searchsorted(nodes, body.triangles).astype(np.int32).reshape(-1, 3),
         }
+        if body.uv is not None:
+            arrays["uv"] = np.asarray(body.uv, np.float32)
         if self.volume:
             arrays |= {f"cells_{kind}": np.asarray(cells) for kind, cells in body.cells.items()}
+        if self.volume and body.skin is not None:
+            skin = body.skin
+            parts = {
+                "rest": skin.rest,
+                "triangles": skin.triangles,
+                "nodes": skin.nodes,
+                "weights": skin.weights,
+            }
+            parts |= {} if skin.uv is None else {"uv": np.asarray(skin.uv, np.float32)}
+            arrays |= {f"skin_{key}": array for key, array in parts.items()}
         if self.volume and self.color == "voxels" and body.voxels is not None:
             image = body.voxels
             arrays |= {"voxels": image.values, "voxel_place": np.array([image.origin, image.spacing])}
@@ -159,8 +196,28 @@ class Spool:
         if not path.exists():
             with atomic_write(self.output.record(path)) as file:
                 np.savez(file, allow_pickle=False, **arrays)
-        self._known[body.name] = (body.triangles, body.rest_positions, name)
+        return body.rest_positions, name
+
+    def _keep_texture(self, texture: Texture | None) -> str | None:
+        """Write an image once, under a name made from its contents; return the name."""
+        if texture is None:
+            return None
+        name = f"texture-{texture.digest}"
+        path = self.folder / (name + _SUFFIX)
+        if name not in self._textures and not path.exists():
+            with atomic_write(self.output.record(path)) as file:
+                np.savez(file, allow_pickle=False, pixels=texture.pixels, factor=np.array(texture.factor))
+        self._textures[name] = texture
         return name
+
+    def _read_texture(self, name: str | None) -> Texture | None:
+        if name is None:
+            return None
+        if name not in self._textures:
+            with np.load(self.folder / (name + _SUFFIX)) as data:
+                r, g, b = data["factor"].tolist()
+                self._textures[name] = Texture(data["pixels"], (r, g, b))
+        return self._textures[name]
 
     def _read_fixed(self, name: str) -> dict[str, NDArray]:
         if name not in self._fixed:
@@ -193,7 +250,10 @@ class Spool:
             step=about["step"],
             time=about["time"],
             bodies=bodies,
-            colliders=tuple(about["colliders"]),
+            colliders=tuple(
+                shape | {"texture": self._read_texture(shape["texture"])} if "texture" in shape else shape
+                for shape in about["colliders"]
+            ),
             joints=joints,
         )
 
@@ -223,10 +283,20 @@ class Spool:
             fields=BodyFields({} if values is None else {self.color: Field(values, item["unit"])}),
             color=item["color"],
             point_radius=item.get("point_radius"),
+            topology_version=item.get("topology_version", 0),
+            skin=self._skin(fixed, item.get("skin_texture")),
+            uv=fixed.get("uv"),
+            texture=self._read_texture(item.get("texture")),
             volume=volume,
             contacts=contacts,
             voxels=Voxels(fixed["voxels"], *map(tuple, fixed["voxel_place"])) if "voxels" in fixed else None,
         )
+
+    def _skin(self, fixed: dict[str, NDArray], texture: str | None) -> EmbeddedSurface | None:
+        if "skin_rest" not in fixed:
+            return None
+        parts = (fixed[f"skin_{key}"] for key in ("rest", "triangles", "nodes", "weights"))
+        return EmbeddedSurface(*parts, uv=fixed.get("skin_uv"), texture=self._read_texture(texture))
 
     def frames(self) -> Iterator[Frame]:
         """Read all frames in order."""

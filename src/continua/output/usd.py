@@ -10,23 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.atomic_io import atomic_path
-from continua.errors import MissingExtraError
-from continua.frames import BodyFrame
+from continua.errors import InputError, MissingExtraError
+from continua.frames import BodyFrame, RunInfo, TopologyCache
 from continua.output.deferred_sink import DeferredSink
 from continua.output.files import file_names
+from continua.output.image_files import ImageFiles
 from continua.render.composition import Legend, body_colors, make_view, smooth_surface
 from continua.render.fluid_surface import with_fluid_surface
 from continua.render.surface import SmoothSurface
+from continua.textures import Texture
 
 __all__ = ["UsdSink"]
 
 
 def _pxr() -> Any:
     try:
-        from pxr import Gf, Sdf, Usd, UsdGeom, Vt
+        from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, Vt
     except ImportError:
         raise MissingExtraError("Writing USD", "usd") from None
-    return Gf, Sdf, Usd, UsdGeom, Vt
+    return Gf, Sdf, Usd, UsdGeom, UsdShade, Vt
 
 
 class UsdSink(DeferredSink):
@@ -35,7 +37,8 @@ class UsdSink(DeferredSink):
     The stage is in metres with y up; time codes are frame numbers. Below /World each body has a Mesh
     `surface` (points, normals, extent and displayColor sampled in time) and, if it has tetrahedra, a TetMesh
     `volume` with purpose "guide", so that viewers do not draw the body twice. A fluid is Points `points`, or a Mesh
-    where the run's view says "surface".
+    where the run's view says "surface". A surface with texture coordinates has the primvar `st`; one with an image,
+    and no field that colours it, is bound to a UsdPreviewSurface with the file `texture-DIGEST.png` beside the stage.
     """
 
     kind = "usd"
@@ -45,10 +48,16 @@ class UsdSink(DeferredSink):
     def __init__(self, folder: str | os.PathLike[str], *, color: str | None = None) -> None:
         super().__init__(folder, color=color)
         self._modules = _pxr()
+        self._images = ImageFiles(self.output, self.folder)
+
+    def open(self, info: RunInfo, start: int = 0) -> None:
+        """Keep the first `start` frames, drop all later ones, and remove the result of an earlier end."""
+        super().open(info, start)
+        self._images.remove()
 
     def finish(self) -> list[Path]:
         """Write the file."""
-        _, Sdf, Usd, UsdGeom, _ = self._modules
+        _, Sdf, Usd, UsdGeom, _, _ = self._modules
         legend = make_view(self.spool.frames(), color=self.asked_color).legend
         layer = Sdf.Layer.CreateAnonymous(".usdc")
         stage = Usd.Stage.Open(layer)
@@ -71,7 +80,9 @@ class UsdSink(DeferredSink):
             for number, body in enumerate(frame):
                 if body.name not in bodies:
                     kind = _UsdCloud if body.point_radius is not None and look == "points" else _UsdBody
-                    bodies[body.name] = kind(self._modules, stage, names[body.name], body.name, number)
+                    bodies[body.name] = kind(
+                        self._modules, stage, names[body.name], body.name, number, self._images
+                    )
                 shown = with_fluid_surface(body) if look == "surface" else body
                 bodies[body.name].add(shown, frame.index, self.color, legend)
             self.report_done(done)
@@ -94,8 +105,10 @@ def _holder(geom: Any, stage: Any, identifier: str, name: str) -> str:
 class _UsdCloud:
     """The particles of a fluid."""
 
-    def __init__(self, modules: Any, stage: Any, identifier: str, name: str, number: int) -> None:
-        _, _, _, geom, self.vt = modules
+    def __init__(
+        self, modules: Any, stage: Any, identifier: str, name: str, number: int, images: ImageFiles
+    ) -> None:
+        _, _, _, geom, _, self.vt = modules
         self.number = number
         self.points = geom.Points.Define(stage, f"{_holder(geom, stage, identifier, name)}/points")
 
@@ -120,8 +133,12 @@ class _UsdCloud:
 class _UsdBody:
     """The prims of one body."""
 
-    def __init__(self, modules: Any, stage: Any, identifier: str, name: str, number: int) -> None:
-        _, _, _, self.geom, self.vt = modules
+    def __init__(
+        self, modules: Any, stage: Any, identifier: str, name: str, number: int, images: ImageFiles
+    ) -> None:
+        self.images = images
+        self.modules = modules
+        _, _, _, self.geom, _, self.vt = modules
         self.number = number
         path = _holder(self.geom, stage, identifier, name)
         self.stage, self.path = stage, path
@@ -129,55 +146,96 @@ class _UsdBody:
         self.mesh.CreateSubdivisionSchemeAttr(self.geom.Tokens.none)
         self.tets: Any = None
         self.primvars = self.geom.PrimvarsAPI(self.mesh)
-        self.surface: SmoothSurface | None = None
-        self.nodes: NDArray = np.empty(0, np.int32)
-        self.shape: tuple[Any, ...] = ()
+        self.surfaces: TopologyCache[tuple[SmoothSurface, NDArray]] = TopologyCache()
         self.since = 0
+        self.name, self.bound = name, ""
 
     def add(self, body: BodyFrame, index: int, color: str, legend: Legend | None) -> None:
         """Add the time samples of frame `index`."""
-        if not self.shape or any(
-            a is not b for a, b in zip(self.shape, (body.triangles, body.rest_positions))
-        ):
-            self._set_shape(body, index)
-        assert self.surface is not None
-        if not len(self.nodes):
+        whole, body = body, body.with_embedded_surface(color)
+        surface, nodes = self.surfaces.get(whole, lambda: self._set_topology(whole, body, index))
+        if not len(nodes):
             return
-        points = body.positions[self.nodes].astype(np.float32)
+        points = body.positions[nodes].astype(np.float32)
         self._points(self.mesh, points, index)
-        normals = self.surface.normals(body.positions).astype(np.float32)
+        normals = surface.normals(body.positions).astype(np.float32)
         self._primvar("normals", "Normal3fArray", "faceVarying").Set(self._vec3(normals), index)
-        colors = body_colors(body, self.number, color, legend)[self.nodes].astype(np.float32)
+        colors = body_colors(body, self.number, color, legend)[nodes].astype(np.float32)
         if legend is None or color not in body.fields:
             self.mesh.CreateDisplayColorPrimvar("constant").Set(self._vec3(colors[:1]))
+            if body.texture is not None and body.uv is not None:
+                self._bind_image(body.texture)
         else:
             self.mesh.CreateDisplayColorPrimvar("vertex").Set(self._vec3(colors), index)
-            values = body[color][self.nodes].astype(np.float32)
+            values = body.scalars(color)[nodes].astype(np.float32)
             self._primvar(color, "FloatArray", "vertex").Set(self.vt.FloatArray.FromNumpy(values), index)
         if self.tets is not None:
-            self._points(self.tets, body.positions.astype(np.float32), index)
+            self._points(self.tets, whole.positions.astype(np.float32), index)
 
-    def _set_shape(self, body: BodyFrame, index: int) -> None:
-        """Set the connectivity: once for a body that keeps it, as samples in time for one that does not."""
-        self.shape = (body.triangles, body.rest_positions)
-        self.surface = smooth_surface(body, {})
-        self.nodes, corners = np.unique(body.triangles, return_inverse=True)
+    def _bind_image(self, texture: Texture) -> None:
+        """Bind the mesh to a material that shows an image at the coordinates `st`."""
+        if self.bound == texture.digest:
+            return
+        if self.bound:
+            raise InputError(
+                f'body "{self.name}" has another image than before, which a USD file cannot show; choose "glb"'
+            )
+        self.bound = texture.digest
+        _, sdf, _, _, shade, _ = self.modules
+        path = f"{self.path}/material"
+        material = shade.Material.Define(self.stage, path)
+        shader = shade.Shader.Define(self.stage, f"{path}/surface")
+        shader.CreateIdAttr("UsdPreviewSurface")
+        shader.CreateInput("roughness", sdf.ValueTypeNames.Float).Set(0.55)
+        shader.CreateInput("metallic", sdf.ValueTypeNames.Float).Set(0.0)
+        reader = shade.Shader.Define(self.stage, f"{path}/coordinates")
+        reader.CreateIdAttr("UsdPrimvarReader_float2")
+        reader.CreateInput("varname", sdf.ValueTypeNames.String).Set("st")
+        image = shade.Shader.Define(self.stage, f"{path}/image")
+        image.CreateIdAttr("UsdUVTexture")
+        image.CreateInput("file", sdf.ValueTypeNames.Asset).Set(f"./{self.images.write(texture)}.png")
+        image.CreateInput("sourceColorSpace", sdf.ValueTypeNames.Token).Set("sRGB")
+        for axis in ("wrapS", "wrapT"):
+            image.CreateInput(axis, sdf.ValueTypeNames.Token).Set("repeat")
+        image.CreateInput("scale", sdf.ValueTypeNames.Float4).Set((*texture.factor, 1.0))
+        st = reader.CreateOutput("result", sdf.ValueTypeNames.Float2)
+        image.CreateInput("st", sdf.ValueTypeNames.Float2).ConnectToSource(st)
+        rgb = image.CreateOutput("rgb", sdf.ValueTypeNames.Float3)
+        shader.CreateInput("diffuseColor", sdf.ValueTypeNames.Color3f).ConnectToSource(rgb)
+        surface = shader.CreateOutput("surface", sdf.ValueTypeNames.Token)
+        material.CreateSurfaceOutput().ConnectToSource(surface)
+        shade.MaterialBindingAPI.Apply(self.mesh.GetPrim()).Bind(material)
+
+    def _set_topology(self, whole: BodyFrame, body: BodyFrame, index: int) -> tuple[SmoothSurface, NDArray]:
+        """Set the connectivity from frame `index` on; return the surface and its nodes.
+
+        The mesh shows `body`, which is `whole` or the surface embedded in it; the tetrahedra are those of `whole`. A
+        body that keeps its topology has it once, without a time. Each further version is a sample in time; viewers
+        hold the connectivity between samples.
+        """
+        surface = smooth_surface(body)
+        nodes, corners = np.unique(body.triangles, return_inverse=True)
         faces = len(body.triangles)
-        tets = next((cells for kind, cells in body.cells.items() if kind.startswith("tetra")), None)
+        tets = next((cells for kind, cells in whole.cells.items() if kind.startswith("tetra")), None)
         ints = self.vt.IntArray.FromNumpy
         self._fixed(self.mesh.GetFaceVertexCountsAttr(), ints(np.full(faces, 3, np.int32)), index)
         self._fixed(self.mesh.GetFaceVertexIndicesAttr(), ints(corners.ravel().astype(np.int32)), index)
         normals = self._primvar("normals", "Normal3fArray", "faceVarying")
-        self._fixed(normals.CreateIndicesAttr(), ints(self.surface.triangles.ravel()), index)
+        self._fixed(normals.CreateIndicesAttr(), ints(surface.triangles.ravel()), index)
+        if body.uv is not None:
+            flat = np.ascontiguousarray(body.uv.reshape(-1, 2), np.float32)
+            st = self._primvar("st", "TexCoord2fArray", "faceVarying")
+            self._fixed(st.GetAttr(), self.vt.Vec2fArray.FromNumpy(flat), index)
         if tets is not None:
             if self.tets is None:
                 self.tets = self.geom.TetMesh.Define(self.stage, f"{self.path}/volume")
                 self.tets.CreatePurposeAttr(self.geom.Tokens.guide)
             four = self.vt.Vec4iArray.FromNumpy(np.ascontiguousarray(tets[:, :4], np.int32))
-            three = self.vt.Vec3iArray.FromNumpy(np.ascontiguousarray(body.triangles, np.int32))
+            three = self.vt.Vec3iArray.FromNumpy(np.ascontiguousarray(whole.triangles, np.int32))
             self._fixed(self.tets.GetTetVertexIndicesAttr(), four, index)
             self._fixed(self.tets.GetSurfaceFaceVertexIndicesAttr(), three, index)
         self.since = index
+        return surface, nodes
 
     def _fixed(self, attribute: Any, value: Any, index: int) -> None:
         """Set a value that holds from frame `index` on; an earlier value keeps its own time."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.frames import BodyFrame, Frame, RunInfo
+from continua.frames import BodyFrame, Frame, RunInfo, TopologyCache
 from continua.output.files import file_names
 from continua.output.sequence import SequenceSink
 
@@ -66,14 +66,13 @@ class Appended:
 
 
 class _Cells:
-    """Connectivity, offsets and VTK kinds of a body's cells, compressed once for all frames.
+    """Connectivity, offsets and VTK kinds of a body's cells, compressed once per topology version.
 
     A body without volume cells shows its surface.
     """
 
     def __init__(self, body: BodyFrame) -> None:
         blocks = dict(body.cells) or {"triangle": body.triangles}
-        self.source = tuple(blocks.values())
         lengths = [np.full(len(block), block.shape[1], np.int32) for block in blocks.values()]
         kinds = [np.full(len(block), _VTK_KIND[kind], np.uint8) for kind, block in blocks.items()]
         self.arrays = {
@@ -84,11 +83,6 @@ class _Cells:
             "types": np.concatenate(kinds),
         }
         self.data = {name: _compressed(array.tobytes()) for name, array in self.arrays.items()}
-
-    def fits(self, body: BodyFrame) -> bool:
-        """Tell whether these are still the cells of `body`."""
-        blocks = tuple(body.cells.values()) or (body.triangles,)
-        return len(blocks) == len(self.source) and all(a is b for a, b in zip(blocks, self.source))
 
 
 def _single(values: NDArray) -> NDArray:
@@ -133,7 +127,7 @@ class VtuSink(SequenceSink):
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         super().__init__(folder)
         self._entries: list[str] = []
-        self._cells: dict[str, _Cells] = {}
+        self._cells: TopologyCache[_Cells] = TopologyCache()
 
     @property
     def pvd(self) -> Path:
@@ -183,10 +177,9 @@ class VtuSink(SequenceSink):
 
     def write_body(self, path: Path, body: BodyFrame, frame: Frame) -> None:
         """Write one VTU file."""
-        if body.name not in self._cells or not self._cells[body.name].fits(body):
-            self._cells[body.name] = _Cells(body)
+        cells = self._cells.get(body, lambda: _Cells(body))
         with atomic_write(path) as file:
-            file.write(_vtu_bytes(body, frame.time, self._cells[body.name]))
+            file.write(_vtu_bytes(body, frame.time, cells))
 
     def _write_pvd(self) -> None:
         with atomic_write(self.output.record(self.pvd), "w") as file:

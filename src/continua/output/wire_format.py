@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any
 
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from continua.frames import BodyFrame, Frame
 from continua.render.colors import PALETTE
+from continua.textures import Texture
 
 __all__ = [
-    "MessageKind", "body_header", "collider_header", "collider_poses", "field_list", "has_dynamic_topology", "pack",
-    "range_mode",
+    "MessageKind", "body_header", "collider_header", "collider_poses", "field_list", "frame_textures", "pack",
+    "range_mode", "texture_arrays", "texture_header",
 ]  # fmt: skip
 
 _DTYPES = {"float32": "f4", "uint32": "u4", "uint16": "u2", "uint8": "u1"}
@@ -91,21 +92,18 @@ def field_list(frame: Frame) -> list[dict[str, str]]:
 
 
 def body_header(number: int, body: BodyFrame) -> dict[str, Any]:
-    """Return the constant properties of a body except its mesh."""
+    """Return the properties of a body that are constant while its topology is, except its mesh."""
     return {
         "name": body.name,
         "kind": body.kind,
         "color": body.color or PALETTE[number % len(PALETTE)],
         "pointRadius": body.point_radius,
-        "dynamicTopology": has_dynamic_topology(body),
+        "dynamicTopology": body.has_dynamic_topology,
+        "topologyVersion": body.topology_version,
         "nodes": len(body.positions),
         "cells": {kind: len(cells) for kind, cells in body.cells.items()},
+        "texture": texture_header(body.texture if body.skin is None else body.skin.texture),
     }
-
-
-def has_dynamic_topology(body: BodyFrame) -> bool:
-    """Return whether the point set of a body changes every frame, as for particles and liquid surfaces."""
-    return body.point_radius is not None or body.kind == "liquid"
 
 
 def collider_header(number: int, about: Mapping[str, object], arrays: dict[str, NDArray]) -> dict[str, Any]:
@@ -116,11 +114,33 @@ def collider_header(number: int, about: Mapping[str, object], arrays: dict[str, 
             arrays[f"collider/{number}/points"] = np.asarray(value, dtype=np.float32)
         elif key == "triangles":
             arrays[f"collider/{number}/triangles"] = np.asarray(value, dtype=np.uint32)
+        elif key == "uv":
+            arrays[f"collider/{number}/uv"] = np.asarray(value, dtype=np.float32)
+        elif isinstance(value, Texture):
+            plain["texture"] = texture_header(value)
         elif key != "pose":
             plain[key] = (
                 np.asarray(value).tolist() if isinstance(value, (np.ndarray, np.generic, tuple)) else value
             )
     return plain
+
+
+def texture_header(texture: Texture | None) -> dict[str, Any] | None:
+    """Return how the header of a body or a collider refers to an image."""
+    return None if texture is None else {"name": texture.digest, "factor": list(texture.factor)}
+
+
+def texture_arrays(textures: Iterable[Texture | None]) -> dict[str, NDArray]:
+    """Return the PNG files of images as arrays; each image is there once."""
+    found = {texture.digest: texture for texture in textures if texture is not None}
+    return {f"texture/{name}": np.frombuffer(image.png(), np.uint8) for name, image in found.items()}
+
+
+def frame_textures(frame: Frame) -> list[Texture]:
+    """Return the images of a frame, of bodies as they are drawn and of colliders."""
+    found = [body.texture if body.skin is None else body.skin.texture for body in frame]
+    found += [about["texture"] for about in frame.colliders if isinstance(about.get("texture"), Texture)]
+    return [texture for texture in found if texture is not None]
 
 
 def collider_poses(frame: Frame) -> dict[int, list[float]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+
+from continua.textures import linear_to_srgb, srgb_to_linear
 
 __all__ = ["PALETTE", "color_map", "linear_to_srgb", "map_colors", "srgb_to_linear"]
 
@@ -45,18 +47,6 @@ _SIGNED_KNOTS = np.array(
         [0.410, 0.145, 26.0],
     ]
 )
-
-
-def srgb_to_linear(color: ArrayLike) -> NDArray[np.float64]:
-    """Return linear light for sRGB values in 0..1."""
-    c = np.asarray(color, dtype=float)
-    return np.where(c <= 0.04045, c / 12.92, ((np.maximum(c, 0.04045) + 0.055) / 1.055) ** 2.4)
-
-
-def linear_to_srgb(light: ArrayLike) -> NDArray[np.float64]:
-    """Return sRGB values in 0..1 for linear light, clipped."""
-    c = np.clip(np.asarray(light, dtype=float), 0.0, 1.0)
-    return np.where(c <= 0.0031308, 12.92 * c, 1.055 * np.maximum(c, 0.0031308) ** (1 / 2.4) - 0.055)
 
 
 def _oklch_to_linear(lch: NDArray) -> NDArray:

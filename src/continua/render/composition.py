@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.frames import BodyFrame, Frame, Volume
+from continua.frames import BodyFrame, Frame, TopologyCache, Volume
 from continua.render.annotations_3d import force_arrows, force_scale, joint_rods, largest_force
 from continua.render.camera import Camera
 from continua.render.colors import PALETTE, map_colors, srgb_to_linear
 from continua.render.fluid_surface import with_fluid_surface
 from continua.render.surface import CREASE, SmoothSurface
+from continua.textures import Texture
 
 __all__ = [
     "DEFAULT_COLOR",
@@ -122,8 +123,9 @@ class View:
 class Shape:
     """One surface: vertices with positions [m] and unit normals, and triangles.
 
-    It has one linear RGB `color`, or `values` at the vertices from 0 to 1 over the range of the colour map.
-    Values are interpolated inside a triangle and then mapped to colours, never the other way round.
+    It has one linear RGB `color`, or `values` at the vertices from 0 to 1 over the range of the colour map, or a
+    `texture` with the coordinates `uv` of the corners of each triangle [k, 3, 2]. Values are interpolated inside a
+    triangle and then mapped to colours, never the other way round.
     """
 
     name: str
@@ -132,6 +134,8 @@ class Shape:
     triangles: NDArray[np.int32]
     color: NDArray[np.float64]
     values: NDArray[np.float64] | None = None
+    uv: NDArray[np.float64] | None = None
+    texture: Texture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,17 +348,15 @@ def _range_top(value: float) -> float:
     return float(steps[steps >= value / power * (1 - 1e-9)][0] * power)
 
 
-def compose(
-    frame: Frame, view: View, surfaces: dict[str, tuple[Any, SmoothSurface]] | None = None
-) -> Composition:
+def compose(frame: Frame, view: View, surfaces: TopologyCache[SmoothSurface] | None = None) -> Composition:
     """Prepare a frame for drawing.
 
     Args:
         frame: The frame.
         view: Camera, colours and ranges.
-        surfaces: Cache of surfaces by body; reused while the triangles stay the same.
+        surfaces: Cache of surfaces by body and topology version.
     """
-    surfaces = {} if surfaces is None else surfaces
+    surfaces = TopologyCache() if surfaces is None else surfaces
     shapes, clouds, smoke_volumes = [], [], []
     for number, found in enumerate(frame):
         body = found.with_embedded_surface(view.color)
@@ -387,14 +389,10 @@ def compose(
     )
 
 
-def smooth_surface(body: BodyFrame, surfaces: dict[str, tuple[Any, SmoothSurface]]) -> SmoothSurface:
-    """Return the body's surface from the cache `surfaces`, rebuilt only if its triangles changed."""
-    key, surface = surfaces.get(body.name, (None, None))
-    if surface is None or key is None or not (key is body.triangles or np.array_equal(key, body.triangles)):
-        crease = _LIQUID_CREASE if body.kind == "liquid" else CREASE
-        surface = SmoothSurface(body.rest_positions, body.triangles, crease)
-        surfaces[body.name] = (body.triangles, surface)
-    return surface
+def smooth_surface(body: BodyFrame) -> SmoothSurface:
+    """Return the surface of a body with hard edges at its creases."""
+    crease = _LIQUID_CREASE if body.kind == "liquid" else CREASE
+    return SmoothSurface(body.rest_positions, body.triangles, crease)
 
 
 def plain_color(body: BodyFrame, number: int) -> NDArray[np.float64]:
@@ -424,12 +422,13 @@ def _cloud(body: BodyFrame, number: int, view: View) -> Cloud:
     return Cloud(body.name, positions, body.point_radius, color, _normalized_values(body, view))
 
 
-def _body_shape(body: BodyFrame, number: int, view: View, surfaces: dict) -> Shape:
-    surface = smooth_surface(body, surfaces)
+def _body_shape(body: BodyFrame, number: int, view: View, surfaces: TopologyCache[SmoothSurface]) -> Shape:
+    surface = surfaces.get(body, lambda: smooth_surface(body))
     positions = np.asarray(body.positions, dtype=float)
     values = _normalized_values(body, view)
     if values is not None:
         values = values[surface.nodes]
+    textured = values is None and body.texture is not None and body.uv is not None
     return Shape(
         body.name,
         positions[surface.nodes],
@@ -437,6 +436,8 @@ def _body_shape(body: BodyFrame, number: int, view: View, surfaces: dict) -> Sha
         surface.triangles,
         srgb_to_linear(plain_color(body, number)),
         values,
+        body.uv if textured else None,
+        body.texture if textured else None,
     )
 
 
@@ -452,12 +453,17 @@ def _mesh_shape(collider: Mapping[str, Any], view: View) -> Shape:
     rest, triangles = np.asarray(collider["points"], dtype=float), np.asarray(collider["triangles"])
     surface = SmoothSurface(rest, triangles, crease=35.0)
     points = rest @ rotation.T + translation
-    shown = surface.triangles
+    shown, uv = surface.triangles, None
+    texture = collider.get("texture")
+    if texture is not None:
+        uv = np.asarray(collider["uv"], dtype=float)
     if collider.get("inside"):
         a, b, c = (points[surface.nodes[shown[:, i]]] for i in range(3))
         towards = np.einsum("ij,ij->i", np.cross(b - a, c - a), np.array(view.camera.position) - a) > 0
         shown = np.ascontiguousarray(shown[towards])
-    return Shape("mesh", points[surface.nodes], surface.normals(points), shown, srgb_to_linear(_NEUTRAL))
+        uv = None if uv is None else uv[towards]
+    neutral = srgb_to_linear(_NEUTRAL)
+    return Shape("mesh", points[surface.nodes], surface.normals(points), shown, neutral, None, uv, texture)
 
 
 def _sphere_shape(collider: Mapping[str, Any], view: View) -> Shape:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from continua.frames import BodyFields, BodyFrame, Field
+from continua.frames import CHANGES_EVERY_FRAME, BodyFields, BodyFrame, Field
 from continua.sph.surface_reconstruction import reconstruct_surface
 
 __all__ = ["with_fluid_surface"]
@@ -45,4 +45,5 @@ def with_fluid_surface(body: BodyFrame) -> BodyFrame:
         fields=BodyFields(fields),
         color=body.color,
         energy=body.energy,
+        topology_version=CHANGES_EVERY_FRAME,
     )

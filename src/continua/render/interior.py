@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.frames import BodyFrame, Frame
+from continua.frames import BodyFrame, Frame, TopologyCache
 from continua.render.camera import Camera
 from continua.render.colors import color_map
 from continua.render.composition import View, compose, make_view
@@ -57,7 +57,7 @@ class InteriorPainter:
         low, high = view.legend.low, view.legend.high
         self._range = (low, high)
         self._levels = low + (np.arange(levels) + 0.5) / levels * (high - low)
-        self._surfaces: dict[str, tuple[Any, SmoothSurface]] = {}
+        self._surfaces: TopologyCache[SmoothSurface] = TopologyCache()
         self._pyvista = import_pyvista()
 
     def paint(self, frame: Frame) -> NDArray[np.uint8]:

@@ -271,9 +271,24 @@ def _ground_color(plane, table, lamp, eye, ray, focal, lift, axes, center, scale
 
 
 @kernel
+def _texel_color(u, v, image, texels, color):
+    """Set `color` to that of an image, which repeats: bilinear between the centres of four texels."""
+    start, width, height = image[0], image[1], image[2]
+    x, y = u * width - 0.5, (1.0 - v) * height - 0.5
+    i, j = np.int64(np.floor(x)), np.int64(np.floor(y))
+    fx, fy = x - i, y - j
+    left, right = i % width, (i + 1) % width
+    upper, lower = start + (j % height) * width, start + ((j + 1) % height) * width
+    for k in range(3):
+        above = (1.0 - fx) * texels[upper + left, k] + fx * texels[upper + right, k]
+        below = (1.0 - fx) * texels[lower + left, k] + fx * texels[lower + right, k]
+        color[k] = (1.0 - fy) * above + fy * below
+
+
+@kernel
 def _surface_color(
-    t, px, py, eye, ray, lamp, lift, positions, normals, colors, values, ramp, light, triangles, edges,
-    axes, center, scale, maps, color,
+    t, px, py, eye, ray, lamp, lift, positions, normals, colors, values, ramp, light, triangles, uv, image_of, images,
+    texels, edges, axes, center, scale, maps, color,
 ):  # fmt: skip
     """Shade one sample of one triangle: sky light, lamp with soft shadow, a faint specular highlight."""
     e = edges[t]
@@ -311,8 +326,16 @@ def _surface_color(
     place = (wa * values[a] + wb * values[b] + wc * values[c]) * (ramp.shape[0] - 1)
     step = min(max(int(place), 0), ramp.shape[0] - 2)
     part = place - step
+    textured = image_of[t] >= 0 and values[a] < 0.0
+    if textured:
+        # the weights are those in space, so that the image keeps its perspective
+        u = wa * uv[t, 0, 0] + wb * uv[t, 1, 0] + wc * uv[t, 2, 0]
+        v = wa * uv[t, 0, 1] + wb * uv[t, 1, 1] + wc * uv[t, 2, 1]
+        _texel_color(u, v, images[image_of[t]], texels, color)
     for k in range(3):
-        if values[a] >= 0.0:
+        if textured:
+            albedo = color[k]
+        elif values[a] >= 0.0:
             albedo = ramp[step, k] * (1.0 - part) + ramp[step + 1, k] * part
         else:
             albedo = wa * colors[a, k] + wb * colors[b, k] + wc * colors[c, k]
@@ -329,8 +352,8 @@ def _srgb_byte(light):
 
 @kernel
 def _draw_band(
-    band, camera, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
-    axes, center, scale, maps, planes, tables, background, picture,
+    band, camera, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, uv, image_of, images,
+    texels, edges, boxes, axes, center, scale, maps, planes, tables, background, picture,
 ):  # fmt: skip
     """Draw some rows of the picture."""
     height, width = picture.shape[0], picture.shape[1]
@@ -371,7 +394,7 @@ def _draw_band(
                 if t >= 0:
                     _surface_color(
                         t, px, py, eye, ray, lamp, lift, positions, normals, colors, values, ramp, light,
-                        triangles, edges, axes, center, scale, maps, color,
+                        triangles, uv, image_of, images, texels, edges, axes, center, scale, maps, color,
                     )  # fmt: skip
                 elif t <= -2:
                     _ground_color(
@@ -386,8 +409,8 @@ def _draw_band(
 
 @kernel(parallel=True)
 def draw(
-    camera, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
-    axes, center, scale, maps, planes, tables, background, picture,
+    camera, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, uv, image_of, images, texels,
+    edges, boxes, axes, center, scale, maps, planes, tables, background, picture,
 ):  # fmt: skip
     """Draw everything. Each pixel has several samples, and each surface found there is shaded once.
 
@@ -402,6 +425,10 @@ def draw(
         ramp: The colour map in linear RGB, shape [m, 3].
         light: Sky light at the vertices, shape [n].
         triangles: Shape [k, 3].
+        uv: Texture coordinates of the corners, shape [k, 3, 2].
+        image_of: Number of the image of each triangle, -1 for none.
+        images: First texel, width and height of each image, shape [i, 3].
+        texels: Texels of all images in linear RGB, rows from the top, shape [n, 3].
         edges: From `setup_triangles`.
         boxes: From `setup_triangles`.
         axes: Axes of the lamp's depth maps, shape [d, 3, 3].
@@ -416,6 +443,6 @@ def draw(
     """
     for band in prange((picture.shape[0] + BAND - 1) // BAND):
         _draw_band(
-            band, camera, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, edges, boxes,
-            axes, center, scale, maps, planes, tables, background, picture,
+            band, camera, lamp, offsets, positions, normals, colors, values, ramp, light, triangles, uv, image_of,
+            images, texels, edges, boxes, axes, center, scale, maps, planes, tables, background, picture,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from scipy.ndimage import gaussian_filter
 
 from continua.render import kernels
 from continua.render.colors import srgb_to_linear
-from continua.render.composition import Composition, Ground, fibonacci_sphere
+from continua.render.composition import Composition, Ground, Shape, fibonacci_sphere
 
 __all__ = ["Lighting", "background", "compute_lighting", "lamp_direction"]
 
@@ -35,6 +35,10 @@ class Lighting:
         colors: Linear RGB, shape [n, 3].
         values: Vertex values from 0 to 1 over the colour map; -1 for vertices with a plain colour.
         triangles: Shape [k, 3].
+        uv: Texture coordinates of the corners of each triangle, shape [k, 3, 2]; 0 without an image.
+        image_of: Number of the image of each triangle, -1 for none; shape [k].
+        images: First texel, width and height of each image, shape [i, 3].
+        texels: Texels of all images in linear RGB, rows from the top, shape [n, 3].
         sky: Sky light at the vertices, 1 for an unoccluded point that faces up, shape [n].
         center: Centre of the depth maps [m].
         lamp: Unit vector to the lamp.
@@ -50,6 +54,10 @@ class Lighting:
     colors: NDArray[np.float64]
     values: NDArray[np.float64]
     triangles: NDArray[np.int32]
+    uv: NDArray[np.float64]
+    image_of: NDArray[np.int32]
+    images: NDArray[np.int64]
+    texels: NDArray[np.float32]
     sky: NDArray[np.float64]
     center: NDArray[np.float64]
     lamp: NDArray[np.float64]
@@ -139,8 +147,34 @@ def compute_lighting(composition: Composition) -> Lighting:
     planes = np.array(rows).reshape(-1, 17)
     tables = np.array([_ground_table(row, sky) for row in rows]).reshape(-1, _TABLE, _TABLE)
     return Lighting(
-        positions, normals, colors, values, triangles, light, center, lamp, axes, scale, maps, planes, tables
-    )
+        positions, normals, colors, values, triangles, *_images(shapes), light, center, lamp, axes, scale, maps, planes,
+        tables,
+    )  # fmt: skip
+
+
+def _images(
+    shapes: tuple[Shape, ...],
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64], NDArray[np.float32]]:
+    """Return texture coordinates and image numbers of all triangles, and the images, each of them once."""
+    uv, image_of = [np.zeros((0, 3, 2))], [np.zeros(0, np.int32)]
+    images: list[tuple[int, int, int]] = []
+    texels = [np.zeros((0, 3), np.float32)]
+    known: dict[str, int] = {}
+    for shape in shapes:
+        texture, count = shape.texture, len(shape.triangles)
+        if texture is None or shape.uv is None:
+            uv.append(np.zeros((count, 3, 2)))
+            image_of.append(np.full(count, -1, np.int32))
+            continue
+        if texture.digest not in known:
+            known[texture.digest] = len(images)
+            images.append((sum(map(len, texels)), texture.width, texture.height))
+            light = srgb_to_linear(texture.pixels[:, :, :3] / 255.0) * np.array(texture.factor)
+            texels.append(light.reshape(-1, 3).astype(np.float32))
+        uv.append(np.asarray(shape.uv, np.float64))
+        image_of.append(np.full(count, known[texture.digest], np.int32))
+    table = np.array(images, np.int64).reshape(-1, 3)
+    return np.concatenate(uv), np.concatenate(image_of), table, np.concatenate(texels)
 
 
 def _sky(positions: NDArray, triangles: NDArray, center: NDArray, radius: float) -> tuple:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.frames import Frame
+from continua.frames import Frame, TopologyCache
 from continua.render import raster
 from continua.render.camera import Camera
 from continua.render.composition import DEFAULT_COLOR, Composition, View, compose, make_view
@@ -41,7 +41,7 @@ class Painter:
     def __init__(self, view: View, backend: str = "auto") -> None:
         self.view = view
         self._draw = _drawer(backend)
-        self._surfaces: dict[str, tuple[Any, SmoothSurface]] = {}
+        self._surfaces: TopologyCache[SmoothSurface] = TopologyCache()
 
     def paint(self, frame: Frame) -> NDArray[np.uint8]:
         """Return the picture of `frame`, sRGB bytes, shape [height, width, 3]."""

@@ -18,6 +18,7 @@ from continua.render.colors import color_map, linear_to_srgb
 from continua.render.composition import Cloud, Composition, Ground, Shape, SmokeVolume
 from continua.render.lighting import background, compute_lighting
 from continua.render.smoke_volume import extinction_per_cell
+from continua.render.surface import split_seams
 
 __all__ = ["add_bodies", "draw", "import_pyvista", "probe", "quiet_vtk", "rgba_bytes", "set_camera"]
 
@@ -66,10 +67,19 @@ def _bytes(linear: NDArray) -> NDArray[np.uint8]:
 
 
 def _add_shape(pyvista: Any, plotter: Any, shape: Shape, signed: bool) -> None:
-    faces = np.hstack([np.full((len(shape.triangles), 1), 3), shape.triangles]).ravel()
-    mesh = pyvista.PolyData(shape.positions, faces)
-    mesh.point_data.active_normals = shape.normals
+    positions, normals, triangles = shape.positions, shape.normals, shape.triangles
+    if shape.texture is not None and shape.uv is not None:
+        parents, triangles, coordinates = split_seams(triangles, shape.uv)
+        positions, normals = positions[parents], normals[parents]
+    faces = np.hstack([np.full((len(triangles), 1), 3), triangles]).ravel()
+    mesh = pyvista.PolyData(positions, faces)
+    mesh.point_data.active_normals = normals
     paint: dict[str, Any] = {"color": tuple(_bytes(shape.color) / 255)}
+    if shape.texture is not None and shape.uv is not None:
+        mesh.active_texture_coordinates = coordinates.astype(np.float32)
+        image = pyvista.Texture(np.ascontiguousarray(shape.texture.pixels[:, :, :3]))
+        image.repeat, image.interpolate = True, True
+        paint = {"texture": image, "color": tuple(_bytes(np.array(shape.texture.factor)) / 255)}
     if shape.values is not None:
         table = pyvista.LookupTable(values=rgba_bytes(color_map(signed)), scalar_range=(0.0, 1.0))
         paint = {"scalars": shape.values, "cmap": table, "show_scalar_bar": False}

@@ -39,8 +39,8 @@ def draw(composition: Composition) -> NDArray[np.uint8]:
     picture = np.empty((height, width, 3), np.uint8)
     kernels.draw(
         camera_data, lit.lamp, _SAMPLE_OFFSETS, lit.positions, lit.normals, lit.colors, lit.values, ramp, lit.sky,
-        lit.triangles, edges, boxes, lit.axes, lit.center, lit.scale, lit.maps, lit.planes, lit.tables,
-        background(height), picture,
+        lit.triangles, lit.uv, lit.image_of, lit.images, lit.texels, edges, boxes, lit.axes, lit.center, lit.scale,
+        lit.maps, lit.planes, lit.tables, background(height), picture,
     )  # fmt: skip
     occluders = (edges, boxes, lit.planes, camera_data)
     if composition.clouds:

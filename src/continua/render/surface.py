@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["SmoothSurface", "face_normals"]
+__all__ = ["SmoothSurface", "face_normals", "split_seams"]
 
 CREASE = 40.0
 
@@ -80,3 +80,22 @@ class SmoothSurface:
                 self.triangles.ravel(), weighted[:, :, axis].ravel(), minlength=len(self.nodes)
             )
         return _unit(result)
+
+
+def split_seams(
+    triangles: NDArray[np.int32], uv: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Split vertices along the seams of an image, so that one pair of texture coordinates per vertex is enough.
+
+    Args:
+        triangles: Shape [k, 3].
+        uv: Texture coordinates of the corners, shape [k, 3, 2].
+
+    Returns:
+        The old vertex of each new one [s], the triangles of new vertices [k, 3], and their coordinates [s, 2].
+    """
+    flat = np.asarray(uv, dtype=np.float64).reshape(-1, 2)
+    rows = np.column_stack([triangles.ravel().astype(np.float64), flat])
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    parents = triangles.ravel()[first].astype(np.int64)
+    return parents, inverse.reshape(-1, 3).astype(np.int32), flat[first]

@@ -157,6 +157,12 @@ class RigidInstances:
         starts = one.node_count * np.arange(self.count, dtype=np.int32)
         return readonly_copy((one.triangles[None] + starts[:, None, None]).reshape(-1, 3).astype(np.int32))
 
+    @cached_property
+    def _uv(self) -> NDArray[np.float64] | None:
+        """Texture coordinates of the corners of all triangles, shape [m, 3, 2], or None."""
+        uv = self.geometry.surface.uv
+        return None if uv is None else readonly_copy(np.tile(uv, (self.count, 1, 1)))
+
     @property
     def velocities(self) -> NDArray[np.float64]:
         """Velocities of the surfaces' nodes [m/s], shape [n, 3]."""
@@ -315,6 +321,8 @@ class RigidInstances:
             color=self.color,
             energy=MappingProxyType(self.energy()),
             contacts=self._contacts,
+            uv=self._uv,
+            texture=self.geometry.surface.texture,
         )
 
     def state(self) -> dict[str, NDArray]:

@@ -159,7 +159,7 @@ def _mesh_geometry(mesh: SurfaceMesh | VolumeMesh, given: object) -> RigidGeomet
     volume, center, inertia = moments(surface)
     values, axes = principal(inertia / volume)
     points = (surface.points - center) @ axes
-    own = SurfaceMesh(points, surface.triangles)
+    own = SurfaceMesh(points, surface.triangles, uv=surface.uv, texture=surface.texture)
     size = np.abs(points).max(axis=0)
     return RigidGeometry(
         MESH, size, volume, values, center, axes, own, 0.5 * float(size.min()),

@@ -17,6 +17,7 @@ from continua.numerics.kernel import cache_root
 from continua.numerics.progress import report_progress
 from continua.scene import rigid, shapes
 from continua.scene.models import Scene
+from continua.textures import Texture
 
 __all__ = ["build_shape", "build_surface", "transformed_mesh", "turn_vector"]
 
@@ -62,8 +63,28 @@ def _parametric(spec: shapes.ParametricMesh) -> meshes.SurfaceMesh:
     return meshes.parametric(spec.x, spec.y, spec.z, u=spec.u, v=spec.v, cells=spec.cells)
 
 
+def read_textured(path: str, texture: str | None, scene: Scene) -> Any:
+    """Return a mesh from a file with the image that the file names, with another one, or with none.
+
+    Args:
+        path: The file of the mesh.
+        texture: The image, "none", or None for that of the file.
+        scene: The scene.
+    """
+    mesh = meshes.read(scene.file(path), images=texture is None)
+    if texture is None or texture == "none":
+        return mesh
+    if not isinstance(mesh, meshes.SurfaceMesh):
+        raise InputError(f"{path} is no surface, so no image can be put on it; remove 'texture'")
+    return mesh.textured(Texture.read(scene.file(texture)))
+
+
 def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.VolumeMesh:
-    mesh = meshes.read(path)
+    if spec.texture is not None:
+        raise InputError(
+            "elements carry no image; give the body a 'skin' with a texture, and remove 'texture' here"
+        )
+    mesh = meshes.read(path, images=False)
     if isinstance(mesh, meshes.TetMesh):
         return mesh
     if isinstance(mesh, meshes.HexMesh):
@@ -98,7 +119,7 @@ def build_surface(
     mesh: meshes.SurfaceMesh | meshes.VolumeMesh
     match spec:
         case shapes.FileMesh() | rigid.RigidFile():
-            mesh = meshes.read(scene.file(spec.path))
+            mesh = read_textured(spec.path, spec.texture, scene)
         case shapes.ParametricMesh():
             mesh = _parametric(spec)
         case rigid.RigidTorus():

@@ -15,7 +15,7 @@ from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMu
 from continua.registry import BodySummary
 from continua.scene import loads, motions, soft_bodies
 from continua.scene.build_environment import build_motion, rgb, to_inf
-from continua.scene.build_mesh import transformed_mesh, turn_vector
+from continua.scene.build_mesh import read_textured, transformed_mesh, turn_vector
 from continua.scene.build_selection import select_nodes, select_parts
 from continua.scene.models import Scene
 from continua.solids.element_materials import with_constants
@@ -129,7 +129,7 @@ def _skin(scene: Scene, number: int) -> meshes.SurfaceMesh | None:
     if spec.skin is None:
         return None
     with scene.at("bodies", number, "skin"):
-        surface = meshes.read(scene.file(spec.skin.path))
+        surface = read_textured(spec.skin.path, spec.skin.texture, scene)
         if not isinstance(surface, meshes.SurfaceMesh):
             raise InputError(f"{spec.skin.path} is no surface; a skin is a surface such as OBJ, STL or PLY")
         place = spec.transform

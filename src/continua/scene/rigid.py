@@ -99,10 +99,15 @@ class RigidWheel(DistanceFieldSpec):
 
 
 class RigidFile(DistanceFieldSpec):
-    """A closed surface from a file (STL, OBJ, PLY, OFF), or the outside of a volume mesh."""
+    """A closed surface from a file (STL, OBJ, GLB, PLY, OFF), or the outside of a volume mesh."""
 
     type: Literal["file"] = option("A mesh from a file.")
     path: Path = option("The file, relative to the folder of the scene.")
+    texture: Path | None = option(
+        "An image (PNG, JPEG) instead of the one that the file names, or none for no image; the surface needs texture "
+        "coordinates.",
+        None,
+    )
 
 
 class RigidMesh(DistanceFieldSpec):

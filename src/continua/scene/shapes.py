@@ -281,6 +281,11 @@ class FileMesh(Model):
         "Whether hexahedra are cut into 24 tetrahedra each or kept.", "cut"
     )
     tetrahedralize: Tetrahedralize | None = option("How to fill a surface with tetrahedra.", None)
+    texture: Path | None = option(
+        "Of a collider: an image (PNG, JPEG) instead of the one that the file names, or none for no image; the surface "
+        "needs texture coordinates.",
+        None,
+    )
 
 
 Mesh = Annotated[

@@ -112,7 +112,12 @@ Paint = Annotated[
 class Skin(Model):
     """A detailed surface that a body carries along in pictures, films and the studio."""
 
-    path: Path = option("A surface (OBJ, STL, PLY, OFF), relative to the folder of the scene.")
+    path: Path = option("A surface (OBJ, GLB, STL, PLY, OFF), relative to the folder of the scene.")
+    texture: Path | None = option(
+        "An image (PNG, JPEG) instead of the one that the file names, or none for no image; the surface needs texture "
+        "coordinates.",
+        None,
+    )
 
 
 class VoxelImage(Model):

@@ -14,7 +14,7 @@ from continua.mesh.locate import Locator
 from continua.numerics.closest_points import closest_point_triangles
 from continua.solids.elements.base import Elements
 
-__all__ = ["BoundarySurface", "remap_embedded_surface", "embed_surface"]
+__all__ = ["BoundarySurface", "embed_surface", "remap_embedded_surface"]
 
 
 class BoundarySurface:
@@ -60,7 +60,12 @@ def embed_surface(skin: SurfaceMesh, mesh: VolumeMesh) -> tuple[EmbeddedSurface,
     binding = Locator(mesh).bind_surface(skin)
     nodes = mesh.tets[binding.elements].astype(np.int32)
     surface = EmbeddedSurface(
-        skin.points.copy(), skin.triangles.astype(np.int32), nodes, binding.weights.copy()
+        skin.points.copy(),
+        skin.triangles.astype(np.int32),
+        nodes,
+        binding.weights.copy(),
+        uv=skin.uv,
+        texture=skin.texture,
     )
     return surface, binding.elements
 
@@ -103,7 +108,7 @@ def remap_embedded_surface(
         field.name: value[node]
         for field in fields(skin)
         if isinstance(value := getattr(skin, field.name), np.ndarray)
-        and field.name not in ("triangles", "nodes", "weights")
+        and field.name not in ("triangles", "nodes", "weights", "uv")
         and len(value) == len(skin.rest)
     }
     nodes = change.mesh.cells[child].astype(np.int32)

@@ -146,6 +146,7 @@ class SoftBody(BoundaryConditions):
         self._skin_elements: NDArray[np.int32] = np.zeros(0, np.int32)
         if skin is not None:
             self._skin, self._skin_elements = embed_surface(skin, mesh)
+        self._skin_notes = () if skin is None else skin.notes
         self.voxels = voxels
         self._environment = Environment()
         self._version = 0
@@ -256,8 +257,8 @@ class SoftBody(BoundaryConditions):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was repaired or remarkable when the mesh was made, one sentence each."""
-        return self.mesh.notes
+        """What was repaired or remarkable when the mesh and the skin were made, one sentence each."""
+        return (*self.mesh.notes, *self._skin_notes)
 
     def summary(self) -> dict[str, int | str]:
         """Return the number and order of the elements, for reports."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.environment import Environment
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, Field, readonly_copy
+from continua.frames import CHANGES_EVERY_FRAME, BodyFields, BodyFrame, Field, readonly_copy
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import exact
 from continua.sph.boundary.methods import BOUNDARY_METHODS, BoundaryMethod
@@ -263,6 +263,7 @@ class Fluid:
             color=self.color,
             energy=self.energy(),
             point_radius=self.particle_radius,
+            topology_version=CHANGES_EVERY_FRAME,
         )
 
     def energy(self) -> dict[str, float]:

@@ -226,10 +226,21 @@ export interface BodyInfo {
   pointRadius: number | null;
   /** Whether points and triangles change every frame, as for fluids. */
   dynamicTopology: boolean;
+  /** Rises when the mesh changes; the next frame then has the new mesh. */
+  topologyVersion: number;
   nodes: number;
   cells: Record<string, number>;
   /** The voxel image of the body, if the page shows volumes. */
   image?: ImageInfo | null;
+  /** The image on its surface. */
+  texture?: TextureInfo | null;
+}
+
+/** An image on a surface; its file is sent once, in the array `texture/NAME`. */
+export interface TextureInfo {
+  name: string;
+  /** Linear RGB that the image is multiplied with. */
+  factor: Vector;
 }
 
 /** A voxel image in the rest space of a body. */
@@ -243,7 +254,7 @@ export interface ImageInfo {
 export type Collider =
   | { kind: "plane"; point: Vector; normal: Vector }
   | { kind: "sphere"; center: Vector; radius: number; inside?: boolean }
-  | { kind: "mesh" };
+  | { kind: "mesh"; texture?: TextureInfo | null };
 
 /** 3x4 matrices of moving colliders by number, row-major. */
 export type Poses = Record<number, number[]>;
@@ -315,6 +326,8 @@ export interface FrameHeader {
   /** 3D grid fluids by body number. */
   volumes?: Record<number, VolumeInfo>;
   poses: Poses;
+  /** Bodies with a new mesh in this frame, by number. */
+  bodies?: Record<number, BodyInfo>;
   /** Number of the frame in a replay. */
   frame?: number;
 }

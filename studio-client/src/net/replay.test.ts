@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DeltaDecoder, decodeConnectivity } from "./replay";
+import { DeltaDecoder, decodeConnectivity, meshArrays } from "./replay";
 
 /** Low bytes, then high bytes, as the writer stores them. */
 function bytesOf(codes: number[]): Uint8Array {
@@ -36,5 +36,17 @@ describe("delta-encoded frames", () => {
       [0, 1, 2, 2, 1, 3],
       [0, 1, 2],
     ]);
+  });
+});
+
+describe("meshes of a body", () => {
+  const names = ["0/rest", "0/triangles", "0/positions", "0/values", "0/topology1/rest", "0/topology12/rest", "1/rest", "10/rest"];
+  const arrays = new Map(names.map((name, i) => [name, Uint8Array.of(i)]));
+
+  it("are found by topology", () => {
+    expect([...meshArrays(arrays, 0, 0).keys()]).toEqual(["rest", "triangles"]);
+    expect(meshArrays(arrays, 0, 1).get("rest")?.[0]).toBe(4);
+    expect(meshArrays(arrays, 0, 12).get("rest")?.[0]).toBe(5);
+    expect([...meshArrays(arrays, 1, 0).keys()]).toEqual(["rest"]);
   });
 });

@@ -16,6 +16,9 @@ interface Motion {
   faces?: number[];
   positions: Box;
   values?: Box;
+  /** For a body whose topology changes: the number of its mesh in each frame, and the properties of each mesh. */
+  topologies?: number[];
+  bodies?: BodyInfo[];
 }
 
 interface ReplayHeader extends Omit<TopologyHeader, "poses"> {
@@ -91,7 +94,23 @@ interface Body {
   triangles: Uint32Array[] | null;
   positions: DeltaDecoder;
   values: DeltaDecoder | null;
-  rest: Float32Array;
+  /** The mesh of each topology, by the names of its arrays. */
+  meshes: Map<string, PackedArray>[];
+  /** The number of the mesh that the page has. */
+  shown: number;
+}
+
+const MOTION = ["positions", "values", "faces"];
+
+/** The arrays of the mesh of a body; `version` counts its topologies from 0. */
+export function meshArrays(arrays: Map<string, PackedArray>, body: number, version: number): Map<string, PackedArray> {
+  const key = version > 0 ? `${body}/topology${version}/` : `${body}/`;
+  const found = new Map<string, PackedArray>();
+  arrays.forEach((values, name) => {
+    const rest = name.slice(key.length);
+    if (name.startsWith(key) && !rest.startsWith("topology") && !MOTION.includes(rest)) found.set(rest, values);
+  });
+  return found;
 }
 
 const DISPLACEMENT = { name: "displacement", group: "Motion", label: "Displacement", unit: "m", rangeMode: "zero" } as const;
@@ -165,7 +184,8 @@ export class Replay implements Link {
       values: motion.values
         ? new DeltaDecoder(arrays.get(`${number}/values`) as Uint8Array, motion.counts, motion.values, !motion.faces)
         : null,
-      rest: arrays.get(`${number}/rest`) as Float32Array,
+      meshes: (motion.bodies ?? [null]).map((_, version) => meshArrays(arrays, number, version)),
+      shown: 0,
     }));
     const others = replay.fields.filter(({ name }) => name !== "displacement");
     const fields = replay.bodies.some(isDisplaced) ? [...others, DISPLACEMENT] : others;
@@ -233,17 +253,26 @@ export class Replay implements Link {
     if (!replay) return;
     this.number = number;
     const arrays = new Map<string, PackedArray>([["samples", new Float32Array()]]);
+    const changed: Record<number, BodyInfo> = {};
     this.bodies.forEach((body, index) => {
+      const { topologies, bodies } = replay.motions[index];
+      const version = topologies?.[number] ?? 0;
+      if (bodies && version !== body.shown) {
+        changed[index] = bodies[version];
+        body.meshes[version].forEach((values, name) => arrays.set(`${index}/${name}`, values));
+        body.shown = version;
+      }
+      const rest = body.meshes[version].get("rest") as Float32Array;
       const positions = body.positions.frame(number);
       arrays.set(`${index}/positions`, positions);
       if (body.triangles) arrays.set(`${index}/triangles`, body.triangles[number]);
       if (this.field === "displacement") {
-        if (isDisplaced(replay.bodies[index])) arrays.set(`${index}/displacement`, displacements(positions, body.rest));
+        if (isDisplaced(replay.bodies[index])) arrays.set(`${index}/displacement`, displacements(positions, rest));
       } else if (this.field !== null && body.values) {
         arrays.set(`${index}/${this.field}`, body.values.frame(number));
       }
     });
-    this.handlers.packet({ kind: "frame", header: this.frameHeader(replay, number), arrays });
+    this.handlers.packet({ kind: "frame", header: { ...this.frameHeader(replay, number), bodies: changed }, arrays });
   }
 
   private frameHeader(replay: ReplayHeader, number: number): FrameHeader {

@@ -10,6 +10,8 @@ export interface LiveBody {
   /** Node numbers of the surface nodes in the simulation. */
   nodes: Uint32Array;
   rest: Float32Array;
+  /** Texture coordinates of the corners of the triangles; null without an image. */
+  uv: Float32Array | null;
   positions: Float32Array;
   scalars: Float32Array | null;
   /** The field of `scalars`. */
@@ -49,6 +51,7 @@ export interface Bounds {
 export interface ColliderMesh {
   points: Float32Array;
   triangles: Uint32Array;
+  uv: Float32Array | null;
 }
 
 export interface LiveScene {
@@ -128,27 +131,14 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
     if (!found) throw new Error(`the topology lacks the array ${name}`);
     return found;
   };
-  const bodies = packet.header.bodies.map((info, number): LiveBody => {
-    const rest = array(`${number}/rest`) as Float32Array;
-    return {
-      info,
-      rest,
-      triangles: array(`${number}/triangles`) as Uint32Array,
-      nodes: array(`${number}/nodes`) as Uint32Array,
-      positions: rest,
-      scalars: null,
-      version: 0,
-      isosurfaces: null,
-      embedded: makeEmbedded(packet, info, `${number}/embedded`),
-      interior: makeInterior(packet.arrays, info, `${number}/interior`),
-    };
-  });
+  const bodies = packet.header.bodies.map((info, number) => makeBody(packet.arrays, info, number));
   const meshes = new Map<number, ColliderMesh>();
   packet.header.colliders.forEach(({ kind }, number) => {
     if (kind !== "mesh") return;
     meshes.set(number, {
       points: array(`collider/${number}/points`) as Float32Array,
       triangles: array(`collider/${number}/triangles`) as Uint32Array,
+      uv: (packet.arrays.get(`collider/${number}/uv`) as Float32Array | undefined) ?? null,
     });
   });
   return {
@@ -173,8 +163,55 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
   };
 }
 
-function makeEmbedded(packet: Extract<Packet, { kind: "topology" }>, info: BodyInfo, key: string): LiveBody | null {
-  const part = (name: string) => packet.arrays.get(`${key}/${name}`);
+/** A body with the mesh in a message, at rest. */
+function makeBody(arrays: Map<string, PackedArray>, info: BodyInfo, number: number): LiveBody {
+  const array = (name: string): PackedArray => {
+    const found = arrays.get(`${number}/${name}`);
+    if (!found) throw new Error(`the mesh of body ${number} lacks the array ${name}`);
+    return found;
+  };
+  const rest = array("rest") as Float32Array;
+  return {
+    info,
+    rest,
+    triangles: array("triangles") as Uint32Array,
+    nodes: array("nodes") as Uint32Array,
+    uv: (arrays.get(`${number}/uv`) as Float32Array | undefined) ?? null,
+    positions: rest,
+    scalars: null,
+    version: 0,
+    isosurfaces: null,
+    embedded: makeEmbedded(arrays, info, `${number}/embedded`),
+    interior: makeInterior(arrays, info, `${number}/interior`),
+  };
+}
+
+/**
+ * The scene with the new meshes of a frame, or the scene itself if there are none. Bodies with a new mesh are new
+ * objects, all others stay.
+ */
+export function replaceMeshes(scene: LiveScene, header: FrameHeader, arrays: Map<string, PackedArray>): LiveScene {
+  const changed = Object.entries(header.bodies ?? {});
+  if (changed.length === 0) return scene;
+  const bodies = [...scene.bodies];
+  for (const [number, info] of changed) bodies[Number(number)] = makeBody(arrays, info, Number(number));
+  const markers = new Map([...scene.markers, ...(arraysWithSuffix(arrays, "/markers") as Map<string, Uint32Array>)]);
+  return { ...scene, bodies, markers };
+}
+
+/** The surface indices of nodes in a new mesh; nodes that no longer exist are dropped. */
+export function followNodes(nodes: number[], before: LiveBody, after: LiveBody): number[] {
+  const index = new Map(Array.from(after.nodes, (node, i) => [node, i]));
+  return nodes.flatMap((i) => {
+    const found = index.get(before.nodes[i]);
+    if (found === undefined) return [];
+    const same = [0, 1, 2].every((axis) => after.rest[3 * found + axis] === before.rest[3 * i + axis]);
+    return same ? [found] : []; // the number now belongs to another node
+  });
+}
+
+function makeEmbedded(arrays: Map<string, PackedArray>, info: BodyInfo, key: string): LiveBody | null {
+  const part = (name: string) => arrays.get(`${key}/${name}`);
   const rest = part("rest") as Float32Array | undefined;
   if (!rest) return null;
   const embedded: LiveBody = {
@@ -182,6 +219,7 @@ function makeEmbedded(packet: Extract<Packet, { kind: "topology" }>, info: BodyI
     rest,
     triangles: (part("triangles") as Uint32Array | undefined) ?? new Uint32Array(),
     nodes: new Uint32Array(),
+    uv: (part("uv") as Float32Array | undefined) ?? null,
     positions: rest,
     scalars: null,
     version: -1,

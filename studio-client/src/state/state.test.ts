@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { History } from "./history";
 import type { FrameHeader } from "../net/messages";
-import { applyFrame, type LiveScene, scalarExtent } from "./live";
+import { applyFrame, followNodes, type LiveBody, type LiveScene, makeScene, replaceMeshes, scalarExtent } from "./live";
 import { WarningList } from "./warnings";
 import { AutoRange } from "./range";
 
@@ -38,6 +38,45 @@ describe("applyFrame", () => {
     expect(rigid.version).toBeGreaterThan(before);
     show(null, {});
     expect([soft.scalars, rigid.scalars]).toEqual([null, null]);
+  });
+});
+
+describe("new meshes", () => {
+  const mesh = (nodes: number[], rest: number[], triangles: number[]) => ({
+    "0/nodes": Uint32Array.from(nodes),
+    "0/rest": Float32Array.from(rest),
+    "0/triangles": Uint32Array.from(triangles),
+  });
+  const info = (topologyVersion: number) => ({ name: "block", kind: "soft", topologyVersion });
+  const first = mesh([0, 1, 5], [0, 0, 0, 1, 0, 0, 0, 1, 0], [0, 1, 2]);
+  const other = { "1/nodes": new Uint32Array(), "1/rest": new Float32Array(), "1/triangles": new Uint32Array() };
+  const live = makeScene({
+    kind: "topology",
+    header: { bodies: [info(0), info(0)], colliders: [], fields: [], poses: {}, epoch: 3 },
+    arrays: new Map(Object.entries({ ...first, ...other, colormap: new Uint8Array(3), divergingColormap: new Uint8Array(3), "a/markers": Uint32Array.of(2) })),
+  } as never);
+  const second = mesh([0, 5, 6, 7], [0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1], [0, 1, 2, 0, 2, 3]);
+  const header = { field: null, poses: {}, bodies: { 0: info(1) } } as unknown as FrameHeader;
+  const arrays = new Map(Object.entries({ ...second, "0/positions": Float32Array.from({ length: 12 }, (_, i) => i), "a/markers": Uint32Array.of(1) }));
+
+  it("replaces changed bodies only", () => {
+    const next = replaceMeshes(live, header, arrays as never);
+    applyFrame(next, header, arrays as never);
+    expect(next.epoch).toBe(3);
+    expect(next.bodies[1]).toBe(live.bodies[1]);
+    expect(next.bodies[0].info.topologyVersion).toBe(1);
+    expect([...next.bodies[0].triangles]).toEqual([0, 1, 2, 0, 2, 3]);
+    expect(next.bodies[0].positions.length).toBe(12);
+    expect([...(next.markers.get("a") ?? [])]).toEqual([1]);
+    expect(live.bodies[0].triangles.length).toBe(3); // what is drawn stays whole until the page draws the new one
+    expect(replaceMeshes(live, { ...header, bodies: {} }, arrays as never)).toBe(live);
+  });
+
+  it("keeps selected nodes that still exist, and drops the others", () => {
+    const after = replaceMeshes(live, header, arrays as never).bodies[0];
+    expect(followNodes([0, 1, 2], live.bodies[0], after)).toEqual([0, 1]); // node 1 is gone
+    const moved = { ...after, rest: after.rest.map((x) => x + 1) } as LiveBody;
+    expect(followNodes([0, 2], live.bodies[0], moved)).toEqual([]); // the numbers belong to other nodes now
   });
 });
 

@@ -5,11 +5,12 @@ import { Replay } from "../net/replay";
 import { type Command, type ExportsMessage, type Overlays, type FluidStyle, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
 import type { Packet } from "../net/decode";
 import { History } from "./history";
-import { applyFrame, makeScene, scalarExtent } from "./live";
+import { applyFrame, followNodes, type LiveScene, makeScene, replaceMeshes, scalarExtent } from "./live";
+import { receiveTextures } from "../view/textures";
 import { WarningList } from "./warnings";
 import { AutoRange } from "./range";
 import { setSender, receiveDocument } from "./document";
-import { type ClipPlane, setFieldError, toast, useStudio, NO_CLIP } from "./store";
+import { type ClipPlane, type NodeSelection, setFieldError, toast, useStudio, NO_CLIP } from "./store";
 
 const HEADER_INTERVAL = 100; // ms between updates of the status line
 
@@ -113,6 +114,7 @@ export function measure(act: () => void): void {
 }
 
 function onPacket(packet: Packet): void {
+  receiveTextures(packet.arrays, redraw);
   if (packet.kind === "topology") {
     const scene = makeScene(packet);
     const before = useStudio.getState().scene;
@@ -139,10 +141,13 @@ function onPacket(packet: Packet): void {
     else selectedField = null;
     return;
   }
-  const { scene, rangeFixed, range, field, colored } = useStudio.getState();
-  if (!scene || scene.epoch !== packet.header.epoch) return;
+  const { rangeFixed, range, field, colored } = useStudio.getState();
+  const before = useStudio.getState().scene;
+  if (!before || before.epoch !== packet.header.epoch) return;
   const { header } = packet;
+  const scene = replaceMeshes(before, header, packet.arrays);
   measure(() => applyFrame(scene, header, packet.arrays));
+  if (scene !== before) useStudio.setState(({ nodeSelection }) => ({ scene, nodeSelection: followSelection(nodeSelection, before, scene) }));
   if (newest && header.time < newest.time) {
     autoRange.clear();
     warningList.clear();
@@ -165,6 +170,14 @@ function onPacket(packet: Packet): void {
   header.warnings = warningList.update(header.warnings, performance.now() / 1000);
   showHeader();
   redraw();
+}
+
+/** The node selection in a scene with new meshes. */
+function followSelection(selection: NodeSelection | null, before: LiveScene, after: LiveScene): NodeSelection | null {
+  const number = after.bodies.findIndex(({ info }) => info.name === selection?.body);
+  if (!selection || number < 0 || after.bodies[number] === before.bodies[number]) return selection;
+  const nodes = followNodes(selection.nodes, before.bodies[number], after.bodies[number]);
+  return nodes.length > 0 ? { ...selection, nodes } : null;
 }
 
 function showHeader(): void {

@@ -1,16 +1,17 @@
 import { useFrame, useThree } from "@react-three/fiber";
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { Color, LineBasicMaterial } from "three";
 import { acknowledge, measure } from "../state/studio";
 import { editing, entries } from "../state/document";
 import { useStudio } from "../state/store";
-import { updateEmbedded, isSigned, type LiveScene } from "../state/live";
+import { updateEmbedded, isSigned, type LiveBody, type LiveScene } from "../state/live";
 import { Fluid } from "./Fluid";
 import { Interior } from "./Interior";
 import { bodyMaterial, tableTexture } from "./material";
 import { OCCLUDER_LAYERS } from "./DepthOccluders";
 import { BodySurface } from "./bodySurface";
 import { setBodyGroup, setSurfaces } from "./surfaceRegistry";
+import { textureOf } from "./textures";
 
 interface Props {
   scene: LiveScene;
@@ -18,6 +19,30 @@ interface Props {
 }
 
 const SURFACE_OPACITY = 0.1; // of bodies whose interior is shown
+
+/** The surfaces of bodies. A body with a new mesh is a new object and gets a new surface; the others keep theirs. */
+function useSurfaces(bodies: (LiveBody | null)[]): (BodySurface | null)[] {
+  const kept = useRef<{ bodies: (LiveBody | null)[]; surfaces: (BodySurface | null)[] }>({ bodies: [], surfaces: [] });
+  const same = bodies.length === kept.current.bodies.length && bodies.every((body, i) => body === kept.current.bodies[i]);
+  if (!same) {
+    const known = new Map(kept.current.bodies.map((body, i) => [body, kept.current.surfaces[i]]));
+    kept.current = { bodies, surfaces: bodies.map((body) => body && (known.get(body) ?? new BodySurface(body))) };
+  }
+  const { surfaces } = kept.current;
+  const drawn = useRef<(BodySurface | null)[]>([]);
+  useEffect(() => {
+    drawn.current.filter((surface) => !surfaces.includes(surface)).forEach((surface) => surface?.dispose());
+    drawn.current = surfaces;
+  }, [surfaces]);
+  useEffect(
+    () => () => {
+      drawn.current.forEach((surface) => surface?.dispose());
+      kept.current = { bodies: [], surfaces: [] };
+    },
+    [],
+  );
+  return surfaces;
+}
 
 /** All bodies. They are updated just before each frame is drawn. */
 export function Bodies({ scene, dark }: Props) {
@@ -34,21 +59,19 @@ export function Bodies({ scene, dark }: Props) {
   const selectedBody = useStudio((s) => (editing(s) && s.selected[0] === "bodies" ? entries(s.sceneDocument?.data, "bodies")[Number(s.selected[1])]?.name : null));
   const invalidate = useThree((s) => s.invalidate);
 
-  const surfaces = useMemo(() => scene.bodies.map((body) => (!body.info.dynamicTopology ? new BodySurface(body) : null)), [scene]);
-  const embeddedSurfaces = useMemo(() => scene.bodies.map(({ embedded }) => embedded && new BodySurface(embedded)), [scene]);
+  const surfaces = useSurfaces(scene.bodies.map((body) => (body.info.dynamicTopology ? null : body)));
+  const embeddedSurfaces = useSurfaces(scene.bodies.map(({ embedded }) => embedded));
   const signed = useStudio((s) => isSigned(scene, s.field));
-  const table = useMemo(() => tableTexture(signed ? scene.divergingColormap : scene.colormap), [scene, signed]);
-  const materials = useMemo(() => scene.bodies.map(() => bodyMaterial(table)), [scene, table]);
+  const colormap = signed ? scene.divergingColormap : scene.colormap;
+  const table = useMemo(() => tableTexture(colormap), [colormap]);
+  const bodyCount = scene.bodies.length;
+  const materials = useMemo(() => Array.from({ length: bodyCount }, () => bodyMaterial(table)), [bodyCount, table]);
   const lines = useMemo(() => new LineBasicMaterial({ transparent: true }), []);
 
   useEffect(() => {
     setSurfaces(surfaces);
-    return () => {
-      setSurfaces([]);
-      surfaces.forEach((surface) => surface?.dispose());
-      embeddedSurfaces.forEach((embedded) => embedded?.dispose());
-    };
-  }, [surfaces, embeddedSurfaces]);
+    return () => setSurfaces([]);
+  }, [surfaces]);
 
   useEffect(
     () => () => {
@@ -72,7 +95,11 @@ export function Bodies({ scene, dark }: Props) {
         updateEmbedded(body, body.embedded);
         embeddedSurfaces[number].update();
       });
-      const plain = new Color().setRGB(...(body.info.color ?? [0.5, 0.5, 0.5]), "srgb");
+      const shownSurface = (showEmbedded && embeddedSurfaces[number]) || surfaces[number];
+      const { texture } = body.info;
+      const image = shownSurface?.hasCoordinates && texture ? textureOf(texture.name) : null;
+      const plain = image && texture ? new Color().setRGB(...texture.factor) : new Color().setRGB(...(body.info.color ?? [0.5, 0.5, 0.5]), "srgb");
+      materials[number].setImage(image);
       materials[number].setColoring(colored && body.scalars && !isEditing ? range : null, plain);
       const highlight = selectedBody === body.info.name ? (dark ? 0.16 : 0.1) : 0;
       const transparent = interior !== "none" && body.info.kind === "soft";

@@ -1,9 +1,10 @@
 import { useFrame, useThree } from "@react-three/fiber";
-import { type ReactNode, useEffect, useMemo, useRef } from "react";
-import { BufferAttribute, BufferGeometry, DoubleSide, type Group, Vector3 } from "three";
-import type { Vector } from "../net/messages";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { BufferAttribute, BufferGeometry, Color, DoubleSide, type Group, type Texture, Vector3 } from "three";
+import type { TextureInfo, Vector } from "../net/messages";
 import type { ColliderMesh, LiveScene } from "../state/live";
-import { gather, splitCreases, vertexNormals } from "./geometry";
+import { gather, splitCreases, splitSeams, vertexNormals } from "./geometry";
+import { textureOf } from "./textures";
 import { useStudio } from "../state/store";
 import { setCollider } from "./colliderRegistry";
 import { Grid, PlainGrid } from "./Grid";
@@ -31,7 +32,7 @@ export function Colliders({ scene, extent, dark }: Props) {
               <ColliderMaterial dark={dark} transparent={collider.inside} />
             </mesh>
           )}
-          {collider.kind === "mesh" && <MeshShape mesh={scene.meshes.get(number)} dark={dark} />}
+          {collider.kind === "mesh" && <MeshShape mesh={scene.meshes.get(number)} texture={collider.texture} dark={dark} />}
           </Posed>
         </ColliderGroup>
       ))}
@@ -96,25 +97,45 @@ function PlaneGrid({ extent, dark, point, normal }: PlaneProps) {
   return <Grid extent={extent} dark={dark} solid {...plane} />;
 }
 
-function MeshShape({ mesh, dark }: { mesh: ColliderMesh | undefined; dark: boolean }) {
+interface MeshShapeProps {
+  mesh: ColliderMesh | undefined;
+  texture: TextureInfo | null | undefined;
+  dark: boolean;
+}
+
+function MeshShape({ mesh, texture, dark }: MeshShapeProps) {
   const geometry = useMemo(() => mesh && geometryOf(mesh), [mesh]);
+  const [image, setImage] = useState<Texture | null>(null);
   useEffect(() => () => geometry?.dispose(), [geometry]);
+  useFrame(() => setImage(mesh?.uv ? textureOf(texture?.name) : null)); // it may be decoded later than the mesh arrives
   return geometry ? (
     <mesh geometry={geometry} layers-mask={OCCLUDER_LAYERS} castShadow receiveShadow>
-      <ColliderMaterial dark={dark} />
+      {image && texture ? (
+        <meshStandardMaterial key="image" map={image} color={new Color().setRGB(...texture.factor)} roughness={0.85} />
+      ) : (
+        <ColliderMaterial dark={dark} />
+      )}
     </mesh>
   ) : null;
 }
 
-function geometryOf({ points, triangles }: ColliderMesh): BufferGeometry {
+function geometryOf({ points, triangles, uv }: ColliderMesh): BufferGeometry {
   const { nodes, index } = splitCreases(points, triangles);
   const positions = new Float32Array(3 * nodes.length);
   const normals = new Float32Array(3 * nodes.length);
   gather(positions, nodes, points, 3);
   vertexNormals(normals, positions, index);
   const geometry = new BufferGeometry();
-  geometry.setAttribute("position", new BufferAttribute(positions, 3));
-  geometry.setAttribute("normal", new BufferAttribute(normals, 3));
-  geometry.setIndex(new BufferAttribute(index, 1));
+  const seams = uv && splitSeams(index, uv);
+  const drawn = (values: Float32Array) => {
+    if (!seams) return values;
+    const out = new Float32Array(3 * seams.parents.length);
+    gather(out, seams.parents, values, 3);
+    return out;
+  };
+  geometry.setAttribute("position", new BufferAttribute(drawn(positions), 3));
+  geometry.setAttribute("normal", new BufferAttribute(drawn(normals), 3));
+  if (seams) geometry.setAttribute("uv", new BufferAttribute(seams.uv, 2));
+  geometry.setIndex(new BufferAttribute(seams?.index ?? index, 1));
   return geometry;
 }

@@ -16,7 +16,7 @@ const COLORED = ["velocity", "pressure", "vorticity", "temperature"]; // drawn i
 export function GridVolumes({ scene, dark }: { scene: LiveScene; dark: boolean }) {
   const style = useFlow((s) => s.style);
   const volumes = useStudio((s) => s.header?.volumes);
-  const table = useMemo(() => tableTexture(scene.colormap), [scene]);
+  const table = useMemo(() => tableTexture(scene.colormap), [scene.colormap]);
   useEffect(() => () => table.dispose(), [table]);
   if (style === "midplane" || !volumes) return null;
   return Object.entries(volumes).map(([number, info]) => (

@@ -100,7 +100,7 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   const removePointerListeners = onPointerFirst(canvas, { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up });
   parent.addEventListener("wheel", wheel, { capture: true, passive: false });
   const unsubscribe = useStudio.subscribe((now, before) => {
-    if (now.scene !== before.scene || now.link !== before.link || now.viewTool !== before.viewTool) endProbe();
+    if (now.scene?.epoch !== before.scene?.epoch || now.link !== before.link || now.viewTool !== before.viewTool) endProbe();
   });
   return () => {
     removePointerListeners();

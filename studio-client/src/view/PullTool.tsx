@@ -10,6 +10,7 @@ import { isReplay } from "../state/store";
 import { probeOrPinActive } from "./PokeTool";
 import { pressToolActive } from "./PressTool";
 import { type Pull, usePullStore } from "./pullStore";
+import type { BodySurface } from "./bodySurface";
 import { pick, surfaceOf } from "./surfaceRegistry";
 import { onPointerFirst } from "./pointerCapture";
 
@@ -149,7 +150,8 @@ function attach(canvas: HTMLCanvasElement, camera: Camera): () => void {
   parent.addEventListener("pointerleave", leave);
   // another scene or a lost connection ends all pulls
   const unsubscribe = useStudio.subscribe((now, before) => {
-    if (now.scene !== before.scene || now.link !== before.link) endAll();
+    if (now.scene !== before.scene) usePullStore.setState({ hover: null }); // its triangle may be gone
+    if (now.scene?.epoch !== before.scene?.epoch || now.link !== before.link) endAll();
   });
   return () => {
     removePointerListeners();
@@ -175,10 +177,15 @@ function PullMarker({ pull }: { pull: Pull }) {
   const end = useRef<Mesh>(null);
   const rod = useRef<Mesh>(null);
   const tag = useRef<Group>(null);
+  const held = useRef<BodySurface | null>(null);
+  const anchorOf = useRef(new Vector3());
   useFrame(({ camera, size }) => {
     const surface = surfaceOf(pull.body);
     if (!surface || !start.current || !end.current || !rod.current) return;
+    if (held.current && held.current !== surface) Object.assign(pull, surface.nearest(anchorOf.current)); // a new mesh
+    held.current = surface;
     surface.point(pull.triangle, pull.barycentric, anchor);
+    anchorOf.current.copy(anchor);
     start.current.position.copy(anchor);
     start.current.scale.setScalar(sizeAt(anchor, camera, size.height, 4.5));
     end.current.position.copy(pull.target);

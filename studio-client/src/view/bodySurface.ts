@@ -12,7 +12,7 @@ import { MeshBVH } from "three-mesh-bvh";
 import { type LiveBody, shownPositions } from "../state/live";
 import { useStudio } from "../state/store";
 import type { Vector } from "../net/messages";
-import { gather, splitCreases, uniqueEdges, vertexNormals } from "./geometry";
+import { gather, splitCreases, splitSeams, uniqueEdges, vertexNormals } from "./geometry";
 
 export interface SurfaceHit {
   triangle: number;
@@ -34,8 +34,13 @@ export class BodySurface {
   /** The nodes as points. */
   readonly points = new BufferGeometry();
   private restGeometry: BufferGeometry | null = null;
+  /** Whether the drawn geometry has texture coordinates. */
+  readonly hasCoordinates: boolean;
+  /** Nodes and triangles with vertices split along creases only, which have the normals. */
   private readonly vertexNodes: Uint32Array;
   private readonly index: Uint32Array;
+  /** The seams of an image split drawn vertices further: their vertices in `vertexNodes`, and buffers of the latter. */
+  private readonly seams: { parents: Uint32Array; positions: Float32Array; normals: Float32Array; scalars: Float32Array } | null;
   private readonly tree: MeshBVH;
   /** For each node, one of the drawn vertices that show it. */
   private readonly vertexOf: Uint32Array;
@@ -47,14 +52,25 @@ export class BodySurface {
     const split = splitCreases(body.rest, body.triangles);
     this.vertexNodes = split.nodes;
     this.index = split.index;
-    const count = split.nodes.length;
+    const seams = body.uv ? splitSeams(split.index, body.uv) : null;
+    const smooth = split.nodes.length;
+    const count = seams ? seams.parents.length : smooth;
+    this.hasCoordinates = seams !== null;
+    this.seams = seams && {
+      parents: seams.parents,
+      positions: new Float32Array(3 * smooth),
+      normals: new Float32Array(3 * smooth),
+      scalars: new Float32Array(smooth),
+    };
+    if (seams) this.drawn.setAttribute("uv", new BufferAttribute(seams.uv, 2));
     this.vertexOf = new Uint32Array(body.rest.length / 3);
-    split.nodes.forEach((node, vertex) => {
+    const drawnNodes = seams ? seams.parents.map((vertex) => split.nodes[vertex]) : split.nodes;
+    drawnNodes.forEach((node, vertex) => {
       this.vertexOf[node] = vertex;
     });
     const attribute = (length: number, size: number) =>
       new BufferAttribute(new Float32Array(length * size), size).setUsage(DynamicDrawUsage);
-    this.drawn.setIndex(new BufferAttribute(split.index, 1));
+    this.drawn.setIndex(new BufferAttribute(seams?.index ?? split.index, 1));
     this.drawn.setAttribute("position", attribute(count, 3));
     this.drawn.setAttribute("normal", attribute(count, 3));
     this.drawn.setAttribute("scalar", attribute(count, 1));
@@ -86,13 +102,19 @@ export class BodySurface {
     nodePositions.needsUpdate = true;
     const position = this.drawn.getAttribute("position") as BufferAttribute;
     const normal = this.drawn.getAttribute("normal") as BufferAttribute;
-    gather(position.array as Float32Array, this.vertexNodes, positions, 3);
-    vertexNormals(normal.array as Float32Array, position.array as Float32Array, this.index);
+    const smooth = this.seams ?? { positions: position.array as Float32Array, normals: normal.array as Float32Array };
+    gather(smooth.positions, this.vertexNodes, positions, 3);
+    vertexNormals(smooth.normals, smooth.positions, this.index);
+    if (this.seams) {
+      gather(position.array as Float32Array, this.seams.parents, smooth.positions, 3);
+      gather(normal.array as Float32Array, this.seams.parents, smooth.normals, 3);
+    }
     position.needsUpdate = true;
     normal.needsUpdate = true;
     if (body.scalars) {
       const scalar = this.drawn.getAttribute("scalar") as BufferAttribute;
-      gather(scalar.array as Float32Array, this.vertexNodes, body.scalars, 1);
+      gather(this.seams?.scalars ?? (scalar.array as Float32Array), this.vertexNodes, body.scalars, 1);
+      if (this.seams) gather(scalar.array as Float32Array, this.seams.parents, this.seams.scalars, 1);
       scalar.needsUpdate = true;
     }
   }
@@ -112,16 +134,21 @@ export class BodySurface {
 
   /** The first intersection of a ray with the body. */
   hit(ray: Ray): SurfaceHit | null {
-    this.update();
-    if (this.treeVersion !== this.version) {
-      this.tree.refit();
-      this.treeVersion = this.version;
-    }
+    this.refit();
     const hit = this.tree.raycastFirst(ray);
     if (!hit || hit.faceIndex == null) return null;
     this.corners(hit.faceIndex);
     const weights = barycentric(hit.point);
     return { triangle: hit.faceIndex, barycentric: weights, point: hit.point, distance: hit.distance };
+  }
+
+  /** The point of the surface nearest to a point. */
+  nearest(point: Vector3): { triangle: number; barycentric: Vector } | null {
+    this.refit();
+    const found = this.tree.closestPointToPoint(point);
+    if (!found) return null;
+    this.corners(found.faceIndex);
+    return { triangle: found.faceIndex, barycentric: barycentric(found.point) };
   }
 
   /** The outward normal at a node. */
@@ -145,6 +172,14 @@ export class BodySurface {
     this.wire.dispose();
     this.points.dispose();
     this.restGeometry?.dispose();
+  }
+
+  /** Fit the tree to the newest positions. */
+  private refit(): void {
+    this.update();
+    if (this.treeVersion === this.version) return;
+    this.tree.refit();
+    this.treeVersion = this.version;
   }
 
   private corners(triangle: number): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { splitCreases, uniqueEdges, vertexNormals } from "./geometry";
+import { splitCreases, splitSeams, uniqueEdges, vertexNormals } from "./geometry";
 
 // A unit cube: 8 nodes, 12 triangles, outward.
 const CUBE = new Float32Array([0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1]);
@@ -38,5 +38,20 @@ describe("uniqueEdges", () => {
   it("satisfies Euler's formula on a cube", () => {
     const edges = uniqueEdges(FACES, 8).length / 2;
     expect(8 - edges + FACES.length / 3).toBe(2);
+  });
+});
+
+describe("splitSeams", () => {
+  // two triangles over one edge; the second has other texture coordinates at one of its ends
+  const index = Uint32Array.of(0, 1, 2, 2, 1, 3);
+  const uv = Float32Array.of(0, 0, 1, 0, 0, 1, 0, 1, 0.5, 0, 1, 1);
+
+  it("gives each vertex one pair of texture coordinates, and keeps the corners", () => {
+    const split = splitSeams(index, uv);
+    expect(split.parents.length).toBe(5); // vertex 1 twice, vertex 2 once
+    index.forEach((vertex, corner) => {
+      expect(split.parents[split.index[corner]]).toBe(vertex);
+      expect([...split.uv.subarray(2 * split.index[corner], 2 * split.index[corner] + 2)]).toEqual([...uv.subarray(2 * corner, 2 * corner + 2)]);
+    });
   });
 });

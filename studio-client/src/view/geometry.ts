@@ -164,3 +164,32 @@ export function uniqueEdges(triangles: Uint32Array, nodeCount: number): Uint32Ar
   }
   return Uint32Array.from(edges);
 }
+
+export interface SeamSplit {
+  /** The old vertex of each new one. */
+  parents: Uint32Array;
+  /** Triangles of new vertices. */
+  index: Uint32Array;
+  /** Two texture coordinates per new vertex. */
+  uv: Float32Array;
+}
+
+/** Split vertices along the seams of an image, so that each has one pair of texture coordinates. */
+export function splitSeams(index: Uint32Array, uv: Float32Array): SeamSplit {
+  const found = new Map<string, number>();
+  const parents: number[] = [];
+  const coordinates: number[] = [];
+  const corners = new Uint32Array(index.length);
+  for (let corner = 0; corner < index.length; corner++) {
+    const [u, v] = [uv[2 * corner], uv[2 * corner + 1]];
+    const key = `${index[corner]}/${u}/${v}`;
+    let vertex = found.get(key);
+    if (vertex === undefined) {
+      vertex = parents.push(index[corner]) - 1;
+      coordinates.push(u, v);
+      found.set(key, vertex);
+    }
+    corners[corner] = vertex;
+  }
+  return { parents: Uint32Array.from(parents), index: corners, uv: Float32Array.from(coordinates) };
+}

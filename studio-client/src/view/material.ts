@@ -9,6 +9,7 @@ import {
   MeshStandardMaterial,
   RGBAFormat,
   SRGBColorSpace,
+  type Texture,
   Vector2,
 } from "three";
 import { graphics } from "./graphics";
@@ -17,6 +18,8 @@ export interface BodyMaterial {
   material: MeshStandardMaterial | MeshLambertMaterial;
   /** Colour by the table over this range, or plainly. */
   setColoring(range: [number, number] | null, plain: Color): void;
+  /** Multiply the plain colour with an image; null for none. */
+  setImage(image: Texture | null): void;
 }
 
 export function tableTexture(colors: Uint8Array): DataTexture {
@@ -74,6 +77,11 @@ export function bodyMaterial(table: DataTexture): BodyMaterial {
       uniforms.colored.value = range ? 1 : 0;
       if (range) uniforms.scalarRange.value.set(range[0], range[1]);
       material.color.copy(plain);
+    },
+    setImage(image) {
+      if (material.map === image) return;
+      material.map = image;
+      material.needsUpdate = true;
     },
   };
 }

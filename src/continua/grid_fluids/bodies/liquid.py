@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.environment import Environment
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, Field, Volume, readonly_copy
+from continua.frames import CHANGES_EVERY_FRAME, BodyFields, BodyFrame, Field, Volume, readonly_copy
 from continua.geometry import MeshShape, Shape
 from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative, flow_options
 from continua.grid_fluids.bodies.smoke import Inflow
@@ -310,6 +310,7 @@ class Liquid(GridFluid):
             color=self.color,
             energy=self.energy(),
             volume=Volume((low[0], low[1], low[2]), grid.spacing, volume_fields),
+            topology_version=CHANGES_EVERY_FRAME,
         )
 
     def energy(self) -> dict[str, float]:

@@ -59,14 +59,19 @@ class BoundaryConditionView:
         self._on = True
         self._base_value: Callable[..., Any] | None = None
         self._factor = 1.0
-        nodes, count = self._nodes()
-        self.note = count if condition.until == inf else f"{count}, until {condition.until:g} s"
-        shown = np.intersect1d(nodes, np.unique(body.triangles))
-        self.markers = shown[farthest_points(body.rest_positions[shown], _MAX_MARKERS.get(self.kind, 0))]
+        self.update_nodes()
         self.parameters: list[Parameter] = []
         if not isinstance(condition, HapticTool):  # a device moves it
             self.parameters = [Parameter(f"{key}/on", self.title, lambda: self._on, self.switch, "switch")]
             self.parameters += self._value_parameters()
+
+    def update_nodes(self) -> None:
+        """Choose the markers from the body's current mesh, and describe what the condition acts on."""
+        body = self.body
+        nodes, count = self._nodes()
+        self.note = count if self._until == inf else f"{count}, until {self._until:g} s"
+        shown = np.intersect1d(nodes, np.unique(body.triangles))
+        self.markers = shown[farthest_points(body.rest_positions[shown], _MAX_MARKERS.get(self.kind, 0))]
 
     @property
     def direction(self) -> list[float] | None:

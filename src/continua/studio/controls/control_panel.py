@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from continua.environment import Wind
 from continua.errors import InputError
+from continua.frames import Frame
 from continua.mesh import TetMesh
 from continua.rigid import RigidInstances
 from continua.scene import environment as surrounding_models
@@ -122,6 +123,7 @@ class ControlPanel:
             for condition in boundary_conditions_of(world, body)
         ]
         self.version = 0
+        self._topology_versions: dict[str, int] = {}
         self._meshes = {body.name: _mesh_summary(body) for body in world.bodies_of(SoftBody)}
         self._parameters: dict[str, Parameter] = {}
         self._initial: dict[str, Any] = {}
@@ -140,6 +142,19 @@ class ControlPanel:
             ]
         self.boundary_conditions = found
         self._build()
+
+    def update_topology(self, frame: Frame) -> None:
+        """Update mesh summaries and markers of the bodies whose topology version has changed."""
+        versions = {body.name: body.topology_version for body in frame}
+        before, self._topology_versions = self._topology_versions, versions
+        changed = {name for name, version in before.items() if versions.get(name, version) != version}
+        for body in self._world.soft_bodies:
+            if body.name in changed:
+                self._meshes[body.name] = _mesh_summary(body)
+        for condition in self.boundary_conditions:
+            if condition.body.name in changed:
+                condition.update_nodes()
+        self.version += bool(changed)
 
     def set_value(self, key: str, value: Any) -> None:
         """Set a parameter, or raise `InputError` with one sentence."""

@@ -1,8 +1,8 @@
-"""Encodes snapshots as messages for a page: meshes once, then only what changed."""
+"""Encodes snapshots as messages for a page: meshes once per topology version, then only what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,10 @@ from continua.output.wire_format import (
     collider_header,
     collider_poses,
     field_list,
-    has_dynamic_topology,
+    frame_textures,
     pack,
     range_mode,
+    texture_arrays,
 )
 from continua.render.colors import color_map
 from continua.render.fluid_surface import with_fluid_surface
@@ -27,6 +28,7 @@ from continua.sph.surface_reconstruction import require_pysplashsurf
 from continua.studio.encoding.clip_plane import ClipPlane
 from continua.studio.encoding.volume_encoder import encode_volume
 from continua.studio.session.snapshot import Snapshot
+from continua.textures import Texture
 
 __all__ = ["FrameEncoder"]
 
@@ -47,7 +49,7 @@ class _VisibleSurface:
     def of(
         cls, body: BodyFrame, clip: ClipPlane | None, coordinate: float, marked: NDArray[np.integer]
     ) -> _VisibleSurface:
-        if has_dynamic_topology(body):  # particles, or a surface that is sent with every frame
+        if body.has_dynamic_topology:  # particles, or a surface that is sent with every frame
             return cls(np.arange(len(body.positions)), np.zeros((0, 3), np.uint32))
         triangles = body.triangles if clip is None else clip.triangles(body, coordinate)
         embedding = [] if body.skin is None else [np.unique(body.skin.nodes)]
@@ -79,9 +81,12 @@ class FrameEncoder:
         self.forces, self.joints = False, True
         self.epoch = 0
         self._clip: ClipPlane | None = None
+        self._clip_coordinate = 0.0
         self._scene_id = self._field_epoch = -1
-        self._surfaces: list[_VisibleSurface] = []
+        self._surfaces: dict[int, _VisibleSurface] = {}
+        self._versions: dict[int, int] = {}
         self._sent: dict[str, NDArray] = {}
+        self._images: set[str] = set()
         self._last_sample = -1
         self._marker_keys: set[str] = set()
 
@@ -98,17 +103,7 @@ class FrameEncoder:
             self.field, self._field_epoch = snapshot.color, snapshot.epoch
         if self._scene_id != snapshot.scene_id:
             self._clip, self._scene_id = None, snapshot.scene_id
-        coordinate = 0.0 if self._clip is None else self._clip.coordinate(frame)
-        self._surfaces = []
-        for number, body in enumerate(frame):
-            marked = [nodes for owner, nodes in snapshot.markers.values() if owner == number]
-            if self.interior == "volume" and body.kind == "soft":
-                marked.append(np.arange(len(body.positions), dtype=np.int32))
-            self._surfaces.append(
-                _VisibleSurface.of(
-                    body, self._clip, coordinate, np.concatenate([np.zeros(0, np.int64), *marked])
-                )
-            )
+        self._clip_coordinate = 0.0 if self._clip is None else self._clip.coordinate(frame)
         self._sent.clear()
         if new_world:  # the page keeps its plots while the world stays
             self._last_sample = -1
@@ -117,20 +112,8 @@ class FrameEncoder:
             "colormap": np.round(255.0 * color_map()).astype(np.uint8),
             "divergingColormap": np.round(255.0 * color_map(signed=True)).astype(np.uint8),
         }
-        bodies = []
-        for number, (body, surface) in enumerate(zip(frame, self._surfaces)):
-            arrays[f"{number}/triangles"] = surface.triangles
-            arrays[f"{number}/nodes"] = surface.nodes.astype(np.uint32)
-            arrays[f"{number}/rest"] = body.rest_positions[surface.nodes].astype(np.float32)
-            if body.skin is not None and self._clip is None:
-                arrays |= _embedded_surface(number, body.skin, surface)
-            image = None
-            if self.interior == "volume":
-                found, image = encode_volume(number, body, surface.nodes, self._clip, coordinate)
-                arrays |= found
-            bodies.append({**body_header(number, body), "image": image})
-        for key, (owner, nodes) in snapshot.markers.items():
-            arrays[f"{key}/markers"] = np.searchsorted(self._surfaces[owner].nodes, nodes).astype(np.uint32)
+        bodies = [self._add_mesh(number, body, snapshot, arrays) for number, body in enumerate(frame)]
+        self._add_textures(frame_textures(frame), arrays)
         header = {
             "epoch": snapshot.epoch,
             "sceneId": snapshot.scene_id,
@@ -144,11 +127,16 @@ class FrameEncoder:
         return pack(MessageKind.TOPOLOGY, header, arrays)
 
     def encode_frame(self, snapshot: Snapshot) -> bytes:
-        """Encode a frame of the topology encoded last; unchanged arrays are omitted."""
+        """Encode a frame; unchanged arrays are omitted. Bodies with another topology version have their new mesh."""
         frame = snapshot.frame
         arrays: dict[str, NDArray] = {}
-        for number, (body, surface) in enumerate(zip(frame, self._surfaces)):
-            if not has_dynamic_topology(body):
+        changed: dict[int, dict[str, Any]] = {}
+        for number, body in enumerate(frame):
+            if body.topology_version != self._versions[number]:
+                self._forget(number, snapshot)
+                changed[number] = self._add_mesh(number, body, snapshot, arrays)
+            surface = self._surfaces[number]
+            if not body.has_dynamic_topology:
                 wanted: dict[str, NDArray] = {
                     f"{number}/positions": body.positions[surface.nodes].astype(np.float32)
                 }
@@ -169,7 +157,49 @@ class FrameEncoder:
         self._add({f"{key}/spring": values for key, values in boundary.springs.items()}, arrays)
         self._add(self._overlays(frame), arrays)
         arrays["samples"] = self._new_samples(snapshot)
-        return pack(MessageKind.FRAME, self._frame_header(snapshot), arrays)
+        return pack(MessageKind.FRAME, {**self._frame_header(snapshot), "bodies": changed}, arrays)
+
+    def _add_mesh(
+        self, number: int, body: BodyFrame, snapshot: Snapshot, arrays: dict[str, NDArray]
+    ) -> dict[str, Any]:
+        """Add the mesh of a body and the nodes of its markers to the arrays, and return its header."""
+        marked = [nodes for owner, nodes in snapshot.markers.values() if owner == number]
+        if self.interior == "volume" and len(tets_of(body)):
+            marked.append(np.arange(len(body.positions), dtype=np.int32))
+        surface = _VisibleSurface.of(
+            body, self._clip, self._clip_coordinate, np.concatenate([np.zeros(0, np.int64), *marked])
+        )
+        self._surfaces[number], self._versions[number] = surface, body.topology_version
+        arrays[f"{number}/triangles"] = surface.triangles
+        arrays[f"{number}/nodes"] = surface.nodes.astype(np.uint32)
+        arrays[f"{number}/rest"] = body.rest_positions[surface.nodes].astype(np.float32)
+        if body.skin is not None and self._clip is None:
+            arrays |= _embedded_surface(number, body.skin, surface)
+        if body.texture is not None and body.uv is not None and len(body.uv) == len(surface.triangles):
+            arrays[f"{number}/uv"] = np.asarray(body.uv, np.float32)
+        self._add_textures([body.texture if body.skin is None else body.skin.texture], arrays)
+        image = None
+        if self.interior == "volume":
+            found, image = encode_volume(number, body, surface.nodes, self._clip, self._clip_coordinate)
+            arrays |= found
+        for key, (owner, nodes) in snapshot.markers.items():
+            if owner == number:
+                arrays[f"{key}/markers"] = np.searchsorted(surface.nodes, nodes).astype(np.uint32)
+        return {**body_header(number, body), "image": image}
+
+    def _add_textures(self, textures: Iterable[Texture | None], arrays: dict[str, NDArray]) -> None:
+        """Add the images that the page does not have yet."""
+        missing = [
+            texture for texture in textures if texture is not None and texture.digest not in self._images
+        ]
+        arrays |= texture_arrays(missing)
+        self._images |= {texture.digest for texture in missing}
+
+    def _forget(self, number: int, snapshot: Snapshot) -> None:
+        """Forget what was sent of a body, which has another mesh now."""
+        keys = [key for key, (owner, _) in snapshot.markers.items() if owner == number]
+        starts = (f"{number}/", *(f"{key}/" for key in keys))
+        self._sent = {name: values for name, values in self._sent.items() if not name.startswith(starts)}
 
     def _isosurfaces(self, number: int, body: BodyFrame, values: NDArray) -> dict[str, NDArray]:
         """Return the isosurfaces of a body as one mesh, with the value at each point."""
@@ -317,7 +347,10 @@ class FrameEncoder:
 
 def _embedded_surface(number: int, skin: EmbeddedSurface, surface: _VisibleSurface) -> dict[str, NDArray]:
     """Return an embedded surface and its interpolation weights; the page deforms it, which keeps frames small."""
-    return {
+    coordinates = {}
+    if skin.texture is not None and skin.uv is not None:
+        coordinates[f"{number}/embedded/uv"] = np.asarray(skin.uv, np.float32)
+    return coordinates | {
         f"{number}/embedded/rest": skin.rest.astype(np.float32),
         f"{number}/embedded/triangles": skin.triangles.astype(np.uint32),
         f"{number}/embedded/nodes": np.searchsorted(surface.nodes, skin.nodes).astype(np.uint32),

@@ -34,7 +34,7 @@ def encode_volume(
         coordinate: Coordinate of that plane [m].
     """
     tets: NDArray[np.integer] = tets_of(body)
-    if body.kind != "soft" or not len(tets):
+    if not len(tets):
         return {}, None
     if clip is not None:
         tets = clip.select_cells(body, tets, coordinate)

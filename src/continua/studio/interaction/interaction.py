@@ -28,11 +28,15 @@ _MAX_PINNED = 200
 
 @dataclass(frozen=True)
 class PinnedNode:
-    """A node that was pinned with the mouse."""
+    """A node that was pinned with the mouse. Where the mesh is split there, its copies are pinned too."""
 
     body: str
-    node: int
     constraint: Any
+
+    @property
+    def nodes(self) -> list[int]:
+        """The nodes that are pinned, in the body's current mesh."""
+        return [int(node) for node in self.constraint.nodes]
 
 
 class Interaction:
@@ -145,7 +149,7 @@ class Interaction:
         body = world.body(command.body)
         if not hasattr(body, "drive"):
             raise InputError(f"only nodes of soft bodies can be pinned, and '{command.body}' is not one")
-        existing = next((h for h in self.pinned if (h.body, h.node) == (command.body, command.node)), None)
+        existing = next((p for p in self.pinned if p.body == command.body and command.node in p.nodes), None)
         if existing is not None:
             existing.constraint.remove()
             self.pinned.remove(existing)
@@ -154,7 +158,7 @@ class Interaction:
             raise InputError(f"'{command.body}' has nodes 0 to {body.node_count - 1}, not {command.node}")
         if len(self.pinned) >= _MAX_PINNED:
             raise InputError(f"at most {_MAX_PINNED} nodes can be pinned with the mouse")
-        self.pinned.append(PinnedNode(command.body, command.node, _pin_here(body, command.node)))
+        self.pinned.append(PinnedNode(command.body, _pin_here(body, command.node)))
 
     # The time loop.
 

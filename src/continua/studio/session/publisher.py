@@ -83,7 +83,7 @@ class Publisher:
         scene: SessionScene | None = None,
         same_scene: bool = False,
     ) -> bool:
-        """Publish a snapshot of the world; return whether the world has changed parameters by itself.
+        """Publish a snapshot of the world; return whether the world has changed parameters or meshes by itself.
 
         Args:
             world: The world.
@@ -102,6 +102,7 @@ class Publisher:
             step_ms, stages = _mean_times(self.times)
         self.times.clear()
         frame = world.frame()
+        panel.update_topology(frame)
         boundary_forces = panel.boundary_forces()
         snapshot_ms = 1e3 * (time.perf_counter() - begin)
         # Snapshots fall on whole time steps, so their intervals vary; the mean is limited. Snapshots of large
@@ -121,12 +122,12 @@ class Publisher:
             boundary_forces=boundary_forces,
             pull_forces=interaction.pull_forces(),
             probe=None if interaction.probe is None else interaction.probe.describe(),
-            pinned=tuple((pinned.body, pinned.node) for pinned in interaction.pinned),
+            pinned=tuple((pinned.body, node) for pinned in interaction.pinned for node in pinned.nodes),
             solvers=panel.solvers(),
             plane_flow=interaction.flow_sketch.describe(world),
             streamlines=interaction.flow_sketch.streamlines(world),
         )
-        return panel.values() != self._values
+        return panel.values() != self._values or (panel, panel.version) != self._published_panel
 
 
 def _mean_times(times: Sequence[tuple[float, Mapping[str, float]]]) -> tuple[float, dict[str, float]]:
