@@ -148,7 +148,7 @@ class ControlPanel:
         versions = {body.name: body.topology_version for body in frame}
         before, self._topology_versions = self._topology_versions, versions
         changed = {name for name, version in before.items() if versions.get(name, version) != version}
-        for body in self._world.soft_bodies:
+        for body in self._world.bodies_of(SoftBody):
             if body.name in changed:
                 self._meshes[body.name] = _mesh_summary(body)
         for condition in self.boundary_conditions:
