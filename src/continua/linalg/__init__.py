@@ -1,17 +1,16 @@
-"""Block-sparse matrices and linear solvers: algebra that knows nothing of matter or scenes."""
+"""Block-sparse matrices and linear solvers: algebra that knows nothing of bodies or scenes."""
 
-from continua.linalg.choice import SolverChoice
+from continua.linalg.auto_solver import AutoSolver
 from continua.linalg.direct import Direct
 from continua.linalg.geometry import Geometry
+from continua.linalg.krylov import PCG, MergedPCG, SlicedEllMatrix
 from continua.linalg.matrix import BlockMatrix, BlockPattern
-from continua.linalg.merged import BinMatrix, MergedPCG
 from continua.linalg.multigrid import Multigrid, PMultigrid
-from continua.linalg.pcg import PCG
 from continua.linalg.solver import LinearSolver, SolveReport
 
 __all__ = [
     "PCG",
-    "BinMatrix",
+    "AutoSolver",
     "BlockMatrix",
     "BlockPattern",
     "Direct",
@@ -20,6 +19,6 @@ __all__ = [
     "MergedPCG",
     "Multigrid",
     "PMultigrid",
+    "SlicedEllMatrix",
     "SolveReport",
-    "SolverChoice",
 ]

@@ -8,7 +8,7 @@ import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import levels
+from continua.linalg import block_kernels
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.solver import SolveReport
 
@@ -51,7 +51,7 @@ class Direct:
         p = matrix.pattern
         filtered = BlockMatrix(p)
         free = np.zeros((0, 6)) if projections is None else projections
-        levels.project_blocks.pick(p.parallel)(
+        block_kernels.project_blocks.pick(p.parallel)(
             p.indptr, p.indices, matrix.blocks, fixed, free, filtered.blocks
         )
         size = float(np.abs(matrix.blocks[p.diagonal][:, ::4]).mean()) or 1.0
@@ -75,14 +75,14 @@ class Direct:
         self,
         rhs: NDArray[np.float64],
         x: NDArray[np.float64],
-        load: NDArray[np.float64] | None = None,
-        ways: NDArray[np.float64] | None = None,
+        tolerance_scale: NDArray[np.float64] | None = None,
+        guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place; held components of x keep their values."""
         if self._matrix is None:
             raise InputError("call setup() and update() before solve()")
-        r = self._free_part(rhs - self._matrix.multiply(x))
-        scale = float(np.linalg.norm(self._free_part(rhs))) or float(np.linalg.norm(r))
+        r = self._project_free(rhs - self._matrix.multiply(x))
+        scale = float(np.linalg.norm(self._project_free(rhs))) or float(np.linalg.norm(r))
         if scale == 0.0:
             self.last = SolveReport(0, 0.0, True)
         elif self._factor is None or not np.isfinite(r).all():
@@ -92,14 +92,14 @@ class Direct:
             left = r - self._filtered.multiply(e)
             correction = self._factor.solve(left.ravel()).reshape(-1, 3)  # one step of refinement
             e += correction
-            x += self._free_part(e)
+            x += self._project_free(e)
             residual = float(np.linalg.norm(r - self._filtered.multiply(e)))
             # a warm start may leave a residual below rounding of the right-hand side: that is solved, too
             relative = residual / max(scale, float(np.linalg.norm(r)))
             self.last = SolveReport(1, relative, bool(relative <= _ACCURATE), error=relative)
         return self.last
 
-    def _free_part(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _project_free(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         fixed, projections = self._held
         free = values.copy()
         free[fixed == 1] = 0.0

@@ -9,7 +9,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import kernels
+from continua.linalg import block_kernels
 from continua.linalg.geometry import Geometry
 
 __all__ = ["BlockMatrix", "BlockPattern"]
@@ -55,9 +55,9 @@ class BlockPattern:
                 f"{elements.shape[0]:,} elements are more than this pattern can index; use fewer"
             )
         elements = np.ascontiguousarray(elements, dtype=np.int32)
-        inc_indptr, inc_codes = kernels.incidences(elements, node_count)
-        indptr, indices, slots = kernels.row_patterns(elements, inc_indptr, inc_codes, node_count)
-        diagonal = kernels.diagonal_slots(indptr, indices)
+        inc_indptr, inc_codes = block_kernels.incidences(elements, node_count)
+        indptr, indices, slots = block_kernels.row_patterns(elements, inc_indptr, inc_codes, node_count)
+        diagonal = block_kernels.diagonal_slots(indptr, indices)
         return cls(indptr, indices, diagonal, inc_indptr, inc_codes, slots, elements.shape[1])
 
     @classmethod
@@ -111,14 +111,14 @@ class BlockMatrix:
         """Return A x for a vector x of shape [n, 3]."""
         out = np.empty_like(x) if out is None else out
         p = self.pattern
-        kernels.multiply.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
+        block_kernels.multiply.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
     def magnitudes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return |A| |x|, shape [n, 3]: times the unit roundoff it bounds the rounding errors of A x."""
         out = np.empty_like(x)
         p = self.pattern
-        kernels.magnitudes.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
+        block_kernels.magnitudes.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
     def __matmul__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -135,9 +135,9 @@ class BlockMatrix:
         Returns whether all blocks of free directions are positive definite; the others become zero.
         """
         p = self.pattern
-        kernels.invert_diagonal.pick(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
+        block_kernels.invert_diagonal.pick(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
         if projections is not None:
-            kernels.project_diagonal.pick(p.parallel)(
+            block_kernels.project_diagonal.pick(p.parallel)(
                 self.blocks, p.diagonal, fixed, projections, 1.0, inverse, np.zeros((0, 6))
             )
         return not bool(((inverse[:, 0] + inverse[:, 3] + inverse[:, 5] <= 0.0) & (fixed != 1)).any())
@@ -166,7 +166,7 @@ class BlockMatrix:
         pattern = BlockPattern(
             indptr,
             indices,
-            kernels.diagonal_slots(indptr, indices),
+            block_kernels.diagonal_slots(indptr, indices),
             np.zeros(n + 1, np.int32),
             empty,
             np.zeros((0, 1), np.uint16),

@@ -59,16 +59,16 @@ class LinearSolver(Protocol):
         self,
         rhs: NDArray[np.float64],
         x: NDArray[np.float64],
-        load: NDArray[np.float64] | None = None,
-        ways: NDArray[np.float64] | None = None,
+        tolerance_scale: NDArray[np.float64] | None = None,
+        guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x.
 
         Args:
             rhs: Right-hand side, shape [n, 3].
             x: First guess, and the solution.
-            load: Sets the scale of the tolerance together with rhs.
-            ways: Two directions along which a better guess may lie, shape [2, n, 3], zero where x is held. A solver
+            tolerance_scale: Sets the scale of the tolerance together with rhs.
+            guess_directions: Two directions along which a better guess may lie, shape [2, n, 3], zero where x is held. A solver
                 for which a product with the matrix is cheap starts from the best guess along them.
         """
 

@@ -13,7 +13,7 @@ from continua.collision import ColliderSet
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, StepReport, frozen
 from continua.geometry.surface_coefficients import check_coefficient
-from continua.linalg import LinearSolver, SolverChoice
+from continua.linalg import AutoSolver, LinearSolver
 from continua.materials import Corotated, Law
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.solids import mass_kernels
@@ -178,7 +178,7 @@ class SoftBody(BoundaryConditions):
     def solver(self) -> LinearSolver:
         """The linear solver; `print(body.solver)` describes it."""
         solver = self._stepper.solver
-        return solver.current if isinstance(solver, SolverChoice) else solver
+        return solver.current if isinstance(solver, AutoSolver) else solver
 
     @property
     def voxels(self) -> Voxels | None:

@@ -5,45 +5,45 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import levels
 from continua.linalg.matrix import blocks_of
+from continua.linalg.multigrid import level_kernels
 
-__all__ = ["SweptBlocks"]
+__all__ = ["SweepOrderedBlocks"]
 
 
-class SweptBlocks:
-    """Off-diagonal blocks of levels that lie one behind the other: early and late ones (see `cycle`).
+class SweepOrderedBlocks:
+    """Off-diagonal blocks of levels that lie one behind the other: lower and upper ones (see `cycle`).
 
     Attributes:
-        early: Row starts, columns and values of the blocks that a forward sweep visits before the row.
-        late: The same for those it visits after it.
+        lower: Row starts, columns and values of the blocks that a forward sweep visits before the row.
+        upper: The same for those it visits after it.
 
     Args:
-        early: Row starts, columns and sources of every level, sources being numbers of blocks of its matrix.
-        late: The same for late blocks.
+        lower: Row starts, columns and sources of every level, sources being numbers of blocks of its matrix.
+        upper: The same for upper blocks.
         before: Rows before the first level, which have no blocks here.
         precision: Type of the values.
     """
 
-    def __init__(self, early: list[tuple], late: list[tuple], before: int, precision: type) -> None:
-        self._early_from, self.early = _joined(early, before, precision)
-        self._late_from, self.late = _joined(late, before, precision)
+    def __init__(self, lower: list[tuple], upper: list[tuple], before: int, precision: type) -> None:
+        self._lower_from, self.lower = _joined(lower, before, precision)
+        self._upper_from, self.upper = _joined(upper, before, precision)
 
     @property
     def arrays(self) -> tuple[NDArray, ...]:
         """What the kernels of a cycle take."""
-        return (*self.early, *self.late)
+        return (*self.lower, *self.upper)
 
     @property
     def nbytes(self) -> int:
         """Bytes of a pass over all blocks and their columns."""
-        return sum(array.nbytes for array in (*self.early[1:], *self.late[1:]))
+        return sum(array.nbytes for array in (*self.lower[1:], *self.upper[1:]))
 
-    def take(self, blocks: NDArray[np.float64], first: int, last: int, parallel: bool) -> None:
+    def copy_from(self, blocks: NDArray[np.float64], first: int, last: int, parallel: bool) -> None:
         """Copy the blocks of a level, whose rows are first..last-1, rounded if need be."""
-        levels.copy_blocks.pick(parallel)(
-            blocks, first, last, self.early[0], self._early_from, self.early[2], self.late[0], self._late_from,
-            self.late[2],
+        level_kernels.copy_blocks.pick(parallel)(
+            blocks, first, last, self.lower[0], self._lower_from, self.lower[2], self.upper[0], self._upper_from,
+            self.upper[2],
         )  # fmt: skip
 
 

@@ -8,14 +8,24 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from continua.linalg import cycle, graphs, kernels, levels, smoothers
-from continua.linalg.aggregation import Aggregation, Bodies
-from continua.linalg.aggregation_kernels import largest_eigenvalue
+from continua.linalg import block_kernels
 from continua.linalg.geometry import Geometry
-from continua.linalg.interpolated import LEAST_ROWS, Interpolated, near_order
 from continua.linalg.matrix import PARALLEL_FROM, BlockMatrix, blocks_of
-from continua.linalg.swept import SweptBlocks
-from continua.linalg.transfer import from_lattice, lattice_spacing
+from continua.linalg.multigrid import (
+    gauss_seidel_cycle,
+    level_kernels,
+    ordering_kernels,
+    polynomial_smoothers,
+)
+from continua.linalg.multigrid.aggregation import Aggregation, NearNullspace
+from continua.linalg.multigrid.aggregation_kernels import largest_eigenvalue
+from continua.linalg.multigrid.lattice_prolongation import lattice_prolongation, lattice_spacing
+from continua.linalg.multigrid.scalar_prolongation_level import (
+    MIN_PART_ROWS,
+    ScalarProlongationLevel,
+    sweep_ordering,
+)
+from continua.linalg.multigrid.sweep_storage import SweepOrderedBlocks
 
 __all__ = ["Hierarchy"]
 
@@ -26,18 +36,18 @@ class Hierarchy:
     """All levels of a matrix, made once a pattern; `update` takes over new values.
 
     Refined meshes, lattices and lower degrees are interpolated. Where none of these is left, nodes are put together in
-    groups that move as rigid bodies.
+    aggregates that move as rigid near_nullspace.
 
     Args:
         matrix: The finest matrix.
         geometry: Where its unknowns are, or None.
         coarsest: Nodes of a level that is solved directly.
         precision: Type of the numbers that the smoother reads.
-        smoother: One of `smoothers.SMOOTHERS`.
+        smoother: One of `polynomial_smoothers.SMOOTHERS`.
         sweeps: Sweeps, or steps of a polynomial, before and again after the correction of the coarser level.
         visits: How often a cycle visits each level for one visit of the level above it. More than once needs the
             levels below the finest in double precision, where materials are very different.
-        groups: Groups of the aggregation levels, if they are known from an earlier run.
+        aggregates: Groups of the aggregation levels, if they are known from an earlier run.
     """
 
     def __init__(
@@ -49,21 +59,21 @@ class Hierarchy:
         smoother: str = "gauss-seidel",
         sweeps: int = 1,
         visits: int = 1,
-        groups: Sequence[NDArray[np.int64]] = (),
+        aggregates: Sequence[NDArray[np.int64]] = (),
     ) -> None:
-        self._known_groups = list(groups)
-        self.smoother, self.sweeps, self._often = smoother, sweeps, visits > 1
+        self._known_aggregates = list(aggregates)
+        self.smoother, self.sweeps, self._coarse_double = smoother, sweeps, visits > 1
         p = matrix.pattern
-        self.levels: list[Interpolated | Aggregation] = []
-        self.order = near_order(p.indptr, p.indices)
+        self.levels: list[ScalarProlongationLevel | Aggregation] = []
+        self.order = sweep_ordering(p.indptr, p.indices)
         self.rank = _inverse_of(self.order)
         self._rows = [(p.indptr, p.indices, self.order)]
         self.orders = [1 if geometry is None else geometry.order]
-        self._points: NDArray[np.float64] | None = None  # of the level that groups are made of, at rest
+        self._points: NDArray[np.float64] | None = None  # of the level that aggregates are made of, at rest
         self._anchors: NDArray[np.intp] | None = np.arange(p.node_count)  # its nodes among the finest ones
         self._coarsen(matrix, geometry, coarsest)
         self._lay_out(precision)
-        self.visit(visits)
+        self.set_cycle_index(visits)
         self.held = np.zeros(self.row_count, np.uint8)
         self.free = np.zeros((0, 6))
         self._fixed: NDArray[np.uint8] | None = None
@@ -74,18 +84,18 @@ class Hierarchy:
         p = matrix.pattern
         indptr, indices, blocks, diagonal = p.indptr, p.indices, matrix.blocks, p.diagonal
         n = p.node_count
-        mixed = np.arange(n, dtype=np.int32)  # numbers of the rows in the geometry
+        row_points = np.arange(n, dtype=np.int32)  # numbers of the rows in the geometry
         while n > coarsest:
-            level: Interpolated | Aggregation
-            found = None if geometry is None else self._interpolated(indptr, indices, geometry, mixed)
+            level: ScalarProlongationLevel | Aggregation
+            found = None if geometry is None else self._prolongated(indptr, indices, geometry, row_points)
             if found is not None:
                 level, geometry = found
                 level.product(blocks)
-                mixed = level.order
+                row_points = level.order
             else:
                 if geometry is not None:
-                    self._points, geometry = geometry.points[mixed], None
-                level = self._grouped(indptr, indices, blocks, diagonal)
+                    self._points, geometry = geometry.points[row_points], None
+                level = self._aggregate(indptr, indices, blocks, diagonal)
             order = 1 if geometry is None else geometry.order
             if level.row_count > _SLOW * n and order == 1:
                 break
@@ -95,26 +105,26 @@ class Hierarchy:
             n = level.row_count
             self._rows.append((indptr, indices, np.arange(n, dtype=np.int32)))
 
-    def _interpolated(
+    def _prolongated(
         self,
         indptr: NDArray[np.int32],
         indices: NDArray[np.int32],
         geometry: Geometry,
-        mixed: NDArray[np.int32],
-    ) -> tuple[Interpolated, Geometry] | None:
+        row_points: NDArray[np.int32],
+    ) -> tuple[ScalarProlongationLevel, Geometry] | None:
         """Return a level that interpolates and its geometry, or None if there is none that is much smaller."""
         if geometry.coarser is not None:
             P, below = geometry.coarser()
-            P = sparse.csr_array(P[mixed])
+            P = sparse.csr_array(P[row_points])
         else:
             spacing = lattice_spacing(geometry.points)
             if spacing is None:
                 return None
-            P, points = from_lattice(geometry.points[mixed], 2.0 * spacing)
+            P, points = lattice_prolongation(geometry.points[row_points], 2.0 * spacing)
             below = Geometry(points)
         if P.shape[1] > _SLOW * P.shape[0] and below.order == 1:
             return None
-        level = Interpolated(indptr, indices, P)
+        level = ScalarProlongationLevel(indptr, indices, P)
         if self._anchors is not None:  # nodes that the level shares with the finest, if it shares all
             P = level.P
             same = np.flatnonzero((np.diff(P.indptr) == 1) & (P.data[P.indptr[:-1]] == 1.0))
@@ -123,35 +133,35 @@ class Hierarchy:
             self._anchors = anchors if (anchors >= 0).all() else None
         return level, below
 
-    def _grouped(
+    def _aggregate(
         self,
         indptr: NDArray[np.int32],
         indices: NDArray[np.int32],
         blocks: NDArray[np.float64],
         diagonal: NDArray[np.int32],
     ) -> Aggregation:
-        """Return a level of groups."""
+        """Return a level of aggregates."""
         above = self.levels[-1] if self.levels else None
-        paired = isinstance(above, Aggregation) and above.turning
-        known = self._known_groups.pop(0) if self._known_groups else None
+        finer_has_rotations = isinstance(above, Aggregation) and above.has_rotations
+        known = self._known_aggregates.pop(0) if self._known_aggregates else None
         level = Aggregation(
-            indptr, indices, blocks, self._rows[-1][2], self._points is not None, paired, known
+            indptr, indices, blocks, self._rows[-1][2], self._points is not None, finer_has_rotations, known
         )
         inverse = np.zeros((len(diagonal), 6))
-        levels.take_diagonal.serial(blocks, diagonal, 0, np.zeros_like(inverse), inverse)
-        level.update(blocks, inverse, self._bodies(len(self.levels), None))
+        level_kernels.invert_level_diagonal.serial(blocks, diagonal, 0, np.zeros_like(inverse), inverse)
+        level.update(blocks, inverse, self._near_nullspace(len(self.levels), None))
         return level
 
-    def _bodies(self, number: int, positions: NDArray[np.float64] | None) -> Bodies | None:
+    def _near_nullspace(self, number: int, positions: NDArray[np.float64] | None) -> NearNullspace | None:
         """Return what the rows of a level stand for, the finest nodes being at `positions`."""
         above = self.levels[number - 1] if number else None
         if isinstance(above, Aggregation):
-            return above.bodies
+            return above.near_nullspace
         if self._points is None:
             return None
         if positions is None or self._anchors is None:
-            return Bodies(self._points)
-        return Bodies(positions[self._anchors])
+            return NearNullspace(self._points)
+        return NearNullspace(positions[self._anchors])
 
     @property
     def aggregations(self) -> list[Aggregation]:
@@ -174,9 +184,9 @@ class Hierarchy:
             start += last - first
 
     @property
-    def interpolations(self) -> list[sparse.sparray]:
-        """Interpolation to every level from the next, shape [n, coarse]; from groups, with blocks, [3 n, 3 coarse]."""
-        return [level.interpolation() for level in self.levels]
+    def prolongations(self) -> list[sparse.sparray]:
+        """Interpolation to every level from the next, shape [n, coarse]; from aggregates, with blocks, [3 n, 3 coarse]."""
+        return [level.prolongation_matrix() for level in self.levels]
 
     @property
     def node_counts(self) -> list[int]:
@@ -195,31 +205,35 @@ class Hierarchy:
         firsts = np.concatenate([[0], np.cumsum(counts)])
         self.row_count = int(firsts[-1])
         table, cuts = [], [np.zeros(0, np.int64)]
-        early: list[tuple] = []
-        late: list[tuple] = []
+        lower: list[tuple] = []
+        upper: list[tuple] = []
         parts = 0
         for level, (indptr, indices, order) in enumerate(self._rows):
             rank = _inverse_of(order)
-            wide = len(indices) >= PARALLEL_FROM
-            least = LEAST_ROWS if wide else counts[level]
-            last = graphs.farthest_columns(indptr, indices, order, rank)
-            starts = graphs.part_starts(last, max(1, least))
-            split = graphs.sweep_order(indptr, indices, order, rank, starts, firsts[level])
-            early.append(split[:3])
-            late.append(split[3:])
+            parallel_level = len(indices) >= PARALLEL_FROM
+            least = MIN_PART_ROWS if parallel_level else counts[level]
+            last = ordering_kernels.last_columns(indptr, indices, order, rank)
+            starts = ordering_kernels.part_starts(last, max(1, least))
+            split = ordering_kernels.sweep_order(indptr, indices, order, rank, starts, firsts[level])
+            lower.append(split[:3])
+            upper.append(split[3:])
             cuts.append(starts + firsts[level])
             end = parts + len(starts) - 1
-            table.append([firsts[level], firsts[level + 1], parts, end, wide and len(starts) > 4, 1])
+            table.append(
+                [firsts[level], firsts[level + 1], parts, end, parallel_level and len(starts) > 4, 1]
+            )
             parts += len(starts)
         self.table = np.array(table, np.int64)
-        self.wide = bool(self.table[0, cycle.WIDE])
-        self._coarse_wide = bool(self.table[1:, cycle.WIDE].any())
+        self.parallel = bool(self.table[0, gauss_seidel_cycle.PARALLEL])
+        self._coarse_parallel = bool(self.table[1:, gauss_seidel_cycle.PARALLEL].any())
         self.cuts = np.concatenate(cuts)
         n = counts[0]
-        self.finest = SweptBlocks(early[:1], late[:1], 0, precision)
-        self.coarser = SweptBlocks(early[1:], late[1:], n, np.float64 if self._often else precision)
-        self.up, self.down = self._transfers(firsts)
-        self.up_blocks, self.down_blocks = self._block_transfers(firsts, precision)
+        self.finest = SweepOrderedBlocks(lower[:1], upper[:1], 0, precision)
+        self.coarser = SweepOrderedBlocks(
+            lower[1:], upper[1:], n, np.float64 if self._coarse_double else precision
+        )
+        self.prolongation, self.restriction = self._transfers(firsts)
+        self.prolongation_blocks, self.restriction_blocks = self._block_transfers(firsts, precision)
         n = self.row_count
         self.diagonal, self.inverse = np.zeros((n, 6)), np.zeros((n, 6))
         self.b, self.x, self.r = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
@@ -230,10 +244,10 @@ class Hierarchy:
         self._visits = np.zeros(len(counts), np.int64)
 
     def _transfers(self, firsts: NDArray[np.int64]) -> tuple[tuple, tuple]:
-        """Return the interpolations by numbers and their transposes over the rows of all levels as CSR arrays."""
+        """Return the prolongations by numbers and their transposes over the rows of all levels as CSR arrays."""
         rows, columns, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
         for number, level in enumerate(self.levels):
-            if isinstance(level, Interpolated):
+            if isinstance(level, ScalarProlongationLevel):
                 coo = sparse.coo_array(level.P if number else level.P[self.order])
                 rows.append(coo.row + firsts[number])
                 columns.append(coo.col + firsts[number + 1])
@@ -249,7 +263,7 @@ class Hierarchy:
         return both[0], both[1]
 
     def _block_transfers(self, firsts: NDArray[np.int64], precision: type) -> tuple[tuple, tuple]:
-        """Return the same for the interpolations by blocks, whose values come with every update."""
+        """Return the same for the prolongations by blocks, whose values come with every update."""
         counts = np.zeros((2, self.row_count), np.int64)
         columns: tuple[list, list] = ([np.zeros(0, np.int32)], [np.zeros(0, np.int32)])
         self._block_ranges: list[tuple[int, int, NDArray[np.int64] | slice]] = []
@@ -296,23 +310,23 @@ class Hierarchy:
         self._take_constraints(fixed, projections)
         finest = matrix.blocks
         if self._projected is not None:
-            levels.project_blocks.pick(p.parallel)(
+            block_kernels.project_blocks.pick(p.parallel)(
                 p.indptr, p.indices, finest, fixed, projections, self._projected
             )
             finest = self._projected
         blocks, parallel = finest, p.parallel
         for number, level in enumerate(self.levels):
-            if isinstance(level, Interpolated):
+            if isinstance(level, ScalarProlongationLevel):
                 level.product(blocks)
             elif number == 0:
-                level.update(blocks, inverse, self._bodies(0, matrix.positions), fixed, projections)
+                level.update(blocks, inverse, self._near_nullspace(0, matrix.positions), fixed, projections)
             else:
                 first, last = self.table[number, :2]
-                level.update(blocks, self.inverse[first:last], self._bodies(number, matrix.positions))
+                level.update(blocks, self.inverse[first:last], self._near_nullspace(number, matrix.positions))
             if isinstance(level, Aggregation):
                 first, last, taken = self._block_ranges[number]
-                self.up_blocks[2][first:last] = level.up[taken]
-                self.down_blocks[2][first:last] = level.down
+                self.prolongation_blocks[2][first:last] = level.prolongation_values[taken]
+                self.restriction_blocks[2][first:last] = level.restriction_values
             blocks = level.blocks
             self._take_diagonal(number + 1, blocks, level.diagonal, parallel)
         self._take_diagonal(0, finest, p.diagonal[self.order], parallel)
@@ -337,7 +351,7 @@ class Hierarchy:
                 self._vectors[number],
                 15 if fresh else 3,
             )
-            self._tables[number] = smoothers.factors(self.smoother, largest, self.sweeps)
+            self._tables[number] = polynomial_smoothers.step_coefficients(self.smoother, largest, self.sweeps)
 
     def _take_constraints(self, fixed: NDArray[np.uint8], projections: NDArray[np.float64]) -> None:
         if self._fixed is not None and (self._fixed == fixed).all() and not (fixed == 2).any():
@@ -353,43 +367,45 @@ class Hierarchy:
                 self._projected = blocks_of(len(self._rows[0][1]))
         else:
             self._projected = None
-        if self.levels and isinstance(level := self.levels[0], Interpolated):
-            level.hold(fixed)
+        if self.levels and isinstance(level := self.levels[0], ScalarProlongationLevel):
+            level.set_fixed(fixed)
 
     def _take_diagonal(
         self, number: int, blocks: NDArray[np.float64], diagonal: NDArray[np.int32], parallel: bool
     ) -> None:
         """Invert the diagonal blocks of a level."""
-        wide = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
-        levels.take_diagonal.pick(wide)(blocks, diagonal, self.table[number, 0], self.diagonal, self.inverse)
+        parallel_level = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
+        level_kernels.invert_level_diagonal.pick(parallel_level)(
+            blocks, diagonal, self.table[number, 0], self.diagonal, self.inverse
+        )
 
     def _copy(self, blocks: NDArray[np.float64], parallel: bool) -> None:
         """Copy the blocks of all levels into the order in which the smoother reads them."""
         for number in range(len(self._rows)):
             own = blocks if number == 0 else self.levels[number - 1].blocks
-            wide = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
+            parallel_level = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
             first, last = self.table[number, :2]
-            self._swept(number).take(own, first, last, wide)
+            self._swept(number).copy_from(own, first, last, parallel_level)
 
-    def _swept(self, number: int) -> SweptBlocks:
+    def _swept(self, number: int) -> SweepOrderedBlocks:
         return self.coarser if number else self.finest
 
     def _factorise(self, blocks: NDArray[np.float64]) -> None:
         """Invert the coarsest matrix, which may be the only one."""
         if self.levels:
             level = self.levels[-1]
-            levels.dense_matrix(level.indptr, level.indices, level.blocks, self.dense)
+            level_kernels.dense_matrix(level.indptr, level.indices, level.blocks, self.dense)
         else:
             indptr, indices, order = self._rows[0]
-            levels.dense_matrix(indptr, indices, blocks, self.dense)
+            level_kernels.dense_matrix(indptr, indices, blocks, self.dense)
             fixed = np.repeat(self.held[self.rank] == 1, 3)
             self.dense[fixed] = 0.0
             self.dense[:, fixed] = 0.0
             place = (3 * order[:, None] + np.arange(3)).ravel()
             self.dense[:] = self.dense[np.ix_(place, place)]
-        levels.invert_dense(self.dense)
+        level_kernels.invert_dense(self.dense)
 
-    def full_cycle(self, matrix: BlockMatrix, residual: NDArray[np.float64]) -> NDArray[np.float64]:
+    def fmg(self, matrix: BlockMatrix, residual: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a full multigrid correction for a residual [n, 3]: from the coarsest level up, a cycle on each."""
         loads = [residual]
         for level in self.levels:
@@ -397,15 +413,15 @@ class Hierarchy:
         first, last = self.table[-1, :2]
         u = (self.dense @ loads[-1].ravel()).reshape(-1, 3)
         for number in range(len(self.levels) - 1, -1, -1):
-            u = self.levels[number].interpolate(u)
+            u = self.levels[number].prolongate(u)
             order = self.order if number == 0 else np.arange(len(u))
-            self._hold(u, number)
+            self._project_free(u, number)
             if number == 0:
                 left = loads[0] - matrix.multiply(u)
             else:
                 level = self.levels[number - 1]
                 product = np.empty_like(u)
-                kernels.multiply.serial(level.indptr, level.indices, level.blocks, u, product)
+                block_kernels.multiply.serial(level.indptr, level.indices, level.blocks, u, product)
                 left = loads[number] - product
             first, last = self.table[number, :2]
             self.b[first:last] = left[order]
@@ -413,7 +429,7 @@ class Hierarchy:
             u[order] += self.x[first:last]
         return u
 
-    def _hold(self, u: NDArray[np.float64], number: int) -> None:
+    def _project_free(self, u: NDArray[np.float64], number: int) -> None:
         """Take away what constraints forbid, on the finest level."""
         if number:
             return
@@ -424,9 +440,9 @@ class Hierarchy:
             s = self.free[self.rank[partly]][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
             u[partly] = np.einsum("kij,kj->ki", s, u[partly])
 
-    def visit(self, times: int) -> None:
+    def set_cycle_index(self, times: int) -> None:
         """Let cycles visit every level so many times for one visit of the level above it."""
-        self.table[1:, cycle.VISITS] = times
+        self.table[1:, gauss_seidel_cycle.CYCLE_INDEX] = times
 
     def cycle(self, top: int = 0) -> None:
         """Set `x` on level `top` to one cycle from zero for the right-hand side in `b`."""
@@ -436,18 +452,18 @@ class Hierarchy:
         more = top == 0 and len(self.levels) > 0
         where = (self.table, self.cuts)
         if more:
-            cycle.descend.pick(self.wide)(
+            gauss_seidel_cycle.descend.pick(self.parallel)(
                 *where, *self.finest.arrays, self.diagonal, self.inverse, self.held, self.free,
-                *self.down, *self.down_blocks, self.b, self.x, self.r, self.sweeps,
+                *self.restriction, *self.restriction_blocks, self.b, self.x, self.r, self.sweeps,
             )  # fmt: skip
-        cycle.gauss_seidel_cycle.pick(self._coarse_wide)(
-            *where, *self.coarser.arrays, self.diagonal, self.inverse, self.held, self.free, *self.up,
-            *self.up_blocks, *self.down, *self.down_blocks, self.dense, self.b, self.x, self.r, top + more,
-            self.table[1, cycle.VISITS] if more else 1, self.sweeps, self._visits,
+        gauss_seidel_cycle.gauss_seidel_cycle.pick(self._coarse_parallel)(
+            *where, *self.coarser.arrays, self.diagonal, self.inverse, self.held, self.free, *self.prolongation,
+            *self.prolongation_blocks, *self.restriction, *self.restriction_blocks, self.dense, self.b, self.x, self.r, top + more,
+            self.table[1, gauss_seidel_cycle.CYCLE_INDEX] if more else 1, self.sweeps, self._visits,
         )  # fmt: skip
         if more:
-            cycle.ascend.pick(self.wide)(
-                *where, *self.finest.arrays, self.inverse, self.held, self.free, *self.up, *self.up_blocks,
+            gauss_seidel_cycle.ascend.pick(self.parallel)(
+                *where, *self.finest.arrays, self.inverse, self.held, self.free, *self.prolongation, *self.prolongation_blocks,
                 self.b, self.x, self.sweeps,
             )  # fmt: skip
 
@@ -457,21 +473,23 @@ class Hierarchy:
         if number + 1 == len(self.table):
             self.x[first:last] = (self.dense @ self.b[first:last].ravel()).reshape(-1, 3)
             return
-        wide = bool(self.table[number, cycle.WIDE])
+        parallel_level = bool(self.table[number, gauss_seidel_cycle.PARALLEL])
         matrix = (*self._swept(number).arrays, self.diagonal)
         vectors = (self.b, self.x, self.r)
-        for visit in range(self.table[number, cycle.VISITS]):
-            smoothers.relax.pick(wide)(
+        for visit in range(self.table[number, gauss_seidel_cycle.CYCLE_INDEX]):
+            polynomial_smoothers.relax.pick(parallel_level)(
                 first, last, *matrix, self.inverse, self.held, self.free, self._tables[number],
                 fresh and visit == 0, *vectors, self._d,
             )  # fmt: skip
-            smoothers.restrict_residual.pick(wide)(
+            polynomial_smoothers.restrict_residual.pick(parallel_level)(
                 first, last, int(self.table[number + 1, 1]), *matrix, self.held, self.free,
-                *self.down, *self.down_blocks, *vectors,
+                *self.restriction, *self.restriction_blocks, *vectors,
             )  # fmt: skip
             self._polynomial_cycle(number + 1, True)
-            smoothers.correct.pick(wide)(first, last, *self.up, *self.up_blocks, self.held, self.free, self.x)
-            smoothers.relax.pick(wide)(
+            polynomial_smoothers.correct.pick(parallel_level)(
+                first, last, *self.prolongation, *self.prolongation_blocks, self.held, self.free, self.x
+            )
+            polynomial_smoothers.relax.pick(parallel_level)(
                 first, last, *matrix, self.inverse, self.held, self.free, self._tables[number], False,
                 *vectors, self._d,
             )  # fmt: skip

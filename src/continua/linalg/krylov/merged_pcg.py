@@ -15,18 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import bin_kernels
+from continua.linalg.krylov import ell_kernels
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.solver import SolveReport, check_limits
 
-__all__ = ["BinMatrix", "MergedPCG"]
+__all__ = ["MergedPCG", "SlicedEllMatrix"]
 
-WIDTH = bin_kernels.WIDTH
+WIDTH = ell_kernels.WIDTH
 _NO_PROJECTIONS = np.zeros((0, 6))
 
 
 @dataclass(eq=False)
-class BinMatrix:
+class SlicedEllMatrix:
     """A block matrix in bins of rows.
 
     Attributes:
@@ -42,7 +42,7 @@ class BinMatrix:
     node_count: int
 
     @classmethod
-    def from_matrix(cls, matrix: BlockMatrix) -> BinMatrix:
+    def from_matrix(cls, matrix: BlockMatrix) -> SlicedEllMatrix:
         """Lay out the pattern of a block matrix and copy its values."""
         p = matrix.pattern
         lengths = np.diff(p.indptr)
@@ -54,14 +54,14 @@ class BinMatrix:
         columns = np.zeros((starts[-1], WIDTH), np.int32)
         values = np.zeros((starts[-1], 9, WIDTH))
         result = cls(starts, columns, values, p.node_count)
-        bin_kernels.fill_columns(p.indptr, p.indices, starts, columns)
+        ell_kernels.fill_columns(p.indptr, p.indices, starts, columns)
         result.update(matrix)
         return result
 
     def update(self, matrix: BlockMatrix) -> None:
         """Copy the values of a matrix with the same pattern."""
         p = matrix.pattern
-        bin_kernels.fill_values.pick(p.parallel)(p.indptr, matrix.blocks, self.starts, self.values)
+        ell_kernels.fill_values.pick(p.parallel)(p.indptr, matrix.blocks, self.starts, self.values)
 
     @property
     def overhead(self) -> float:
@@ -71,7 +71,7 @@ class BinMatrix:
     def multiply(self, x: NDArray[np.float64], out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return A x for a vector x of shape [n, 3]."""
         out = np.empty_like(x) if out is None else out
-        bin_kernels.multiply.pick(self.columns.size >= 60_000)(self.starts, self.columns, self.values, x, out)
+        ell_kernels.multiply.pick(self.columns.size >= 60_000)(self.starts, self.columns, self.values, x, out)
         return out
 
 
@@ -90,18 +90,18 @@ class MergedPCG:
         self.reason = ""
         self.last: SolveReport | None = None
         self.passes = 0
-        self._bins: BinMatrix | None = None
+        self._bins: SlicedEllMatrix | None = None
         self._ready = False
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Lay out the bins and allocate the work vectors."""
         n = matrix.pattern.node_count
-        self._bins = BinMatrix.from_matrix(matrix)
+        self._bins = SlicedEllMatrix.from_matrix(matrix)
         self._inverse = np.zeros((n, 6))
         self._work = [np.zeros((n, 3)) for _ in range(4)]
         self._zero = np.zeros((n, 3))
         bins = max(1, (n + WIDTH - 1) // WIDTH)
-        self._partial = [np.zeros((bins + bin_kernels.BINS - 1) // bin_kernels.BINS) for _ in range(2)]
+        self._partial = [np.zeros((bins + ell_kernels.BINS - 1) // ell_kernels.BINS) for _ in range(2)]
         self._ready = False
 
     def update(
@@ -122,15 +122,15 @@ class MergedPCG:
         self,
         rhs: NDArray[np.float64],
         x: NDArray[np.float64],
-        load: NDArray[np.float64] | None = None,
-        ways: NDArray[np.float64] | None = None,
+        tolerance_scale: NDArray[np.float64] | None = None,
+        guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
         if not self._ready or self._bins is None:
             raise InputError("call setup() and update() before solve()")
         b = self._bins
-        iterations, residual, self.passes = bin_kernels.conjugate_gradients.pick(self._parallel)(
-            b.starts, b.columns, b.values, *self._held, self._inverse, rhs, self._zero if load is None else load,
+        iterations, residual, self.passes = ell_kernels.conjugate_gradients.pick(self._parallel)(
+            b.starts, b.columns, b.values, *self._held, self._inverse, rhs, self._zero if tolerance_scale is None else tolerance_scale,
             x, self.rtol, self.max_iterations, *self._work, *self._partial,
         )  # fmt: skip
         self.last = SolveReport(int(iterations), float(residual), 0.0 <= residual <= self.rtol)

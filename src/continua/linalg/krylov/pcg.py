@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import kernels, ssor
+from continua.linalg import block_kernels
+from continua.linalg.krylov import jacobi_cg_kernels, ssor_kernels
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.solver import SolveReport, check_limits
 
@@ -60,13 +61,13 @@ class PCG:
         self._work = [np.zeros((n, 3)) for _ in range(4 if jacobi else 5)]
         self._zero = np.zeros((n, 3))
         if jacobi:
-            chunks = max(1, (n + kernels.CHUNK - 1) // kernels.CHUNK)
+            chunks = max(1, (n + block_kernels.CHUNK - 1) // block_kernels.CHUNK)
             self._partial = [np.zeros(chunks) for _ in range(2)]
         else:
-            self._starts = ssor.part_starts(n, p.parallel)
+            self._starts = ssor_kernels.part_starts(n, p.parallel)
             self._partial = [np.zeros(len(self._starts) - 1)]
             self._inner = np.zeros((n, 2), np.int32)
-            ssor.split_rows.serial(p.indptr, p.indices, self._starts, self._inner)
+            ssor_kernels.split_rows.serial(p.indptr, p.indices, self._starts, self._inner)
 
     def update(
         self,
@@ -78,14 +79,14 @@ class PCG:
         p = matrix.pattern
         relaxation = 1.0
         if self.preconditioner == "jacobi":
-            kernels.invert_diagonal.pick(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
+            block_kernels.invert_diagonal.pick(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
         else:
             relaxation = self.relaxation
-            ssor.diagonal_blocks.pick(p.parallel)(
+            ssor_kernels.diagonal_blocks.pick(p.parallel)(
                 matrix.blocks, p.diagonal, fixed, relaxation, self._starts, self._scaled, self._inverse
             )
         if projections is not None:
-            kernels.project_diagonal.pick(p.parallel)(
+            block_kernels.project_diagonal.pick(p.parallel)(
                 matrix.blocks, p.diagonal, fixed, projections, relaxation, self._inverse, self._scaled
             )
         self._held = (fixed, _NO_PROJECTIONS if projections is None else projections)
@@ -95,21 +96,21 @@ class PCG:
         self,
         rhs: NDArray[np.float64],
         x: NDArray[np.float64],
-        load: NDArray[np.float64] | None = None,
-        ways: NDArray[np.float64] | None = None,
+        tolerance_scale: NDArray[np.float64] | None = None,
+        guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
         if self._matrix is None:
             raise InputError("call setup() and update() before solve()")
         p = self._matrix.pattern
-        scale = self._zero if load is None else load
+        scale = self._zero if tolerance_scale is None else tolerance_scale
         end = (rhs, scale, x, self.rtol, self.max_iterations, *self._work, *self._partial)
         front: tuple = (p.indptr, p.indices, self._matrix.blocks)
         if self.preconditioner == "jacobi":
-            run = kernels.conjugate_gradients.pick(p.parallel)
+            run = jacobi_cg_kernels.conjugate_gradients.pick(p.parallel)
             front += (*self._held, self._inverse)
         else:
-            run = ssor.ssor_conjugate_gradients.pick(p.parallel)
+            run = ssor_kernels.ssor_conjugate_gradients.pick(p.parallel)
             front += (p.diagonal, self._inner, self._starts, self._inverse, self._scaled)
         iterations, residual = run(*front, *end)
         self.last = SolveReport(int(iterations), float(residual), 0.0 <= residual <= self.rtol)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import CHUNK, free_part
+from continua.linalg.block_kernels import CHUNK
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.simd import load4, store4
 
@@ -18,20 +18,20 @@ def _copy_block(source, at, target, to):
 
 
 @kernel_pair
-def copy_blocks(blocks, first, last, e_ptr, e_from, early, l_ptr, l_from, late):
+def copy_blocks(blocks, first, last, lower_ptr, lower_from, lower, upper_ptr, upper_from, upper):
     """Copy the blocks of rows first..last-1 into the order of sweeps, rounded to the precision of the target.
 
-    `e_from` and `l_from` are the numbers of blocks in the matrix.
+    `lower_from` and `upper_from` are the numbers of blocks in the matrix.
     """
     flat = blocks.reshape(-1)
-    e_flat = early.reshape(-1)
-    l_flat = late.reshape(-1)
+    lower_flat = lower.reshape(-1)
+    upper_flat = upper.reshape(-1)
     for c in prange((last - first + CHUNK - 1) // CHUNK):
         for i in range(uint64(first + c * CHUNK), uint64(min(last, first + (c + 1) * CHUNK))):
-            for k in range(uint64(e_ptr[i]), uint64(e_ptr[i + uint64(1)])):
-                _copy_block(flat, uint64(9) * uint64(uint32(e_from[k])), e_flat, uint64(9) * k)
-            for k in range(uint64(l_ptr[i]), uint64(l_ptr[i + uint64(1)])):
-                _copy_block(flat, uint64(9) * uint64(uint32(l_from[k])), l_flat, uint64(9) * k)
+            for k in range(uint64(lower_ptr[i]), uint64(lower_ptr[i + uint64(1)])):
+                _copy_block(flat, uint64(9) * uint64(uint32(lower_from[k])), lower_flat, uint64(9) * k)
+            for k in range(uint64(upper_ptr[i]), uint64(upper_ptr[i + uint64(1)])):
+                _copy_block(flat, uint64(9) * uint64(uint32(upper_from[k])), upper_flat, uint64(9) * k)
 
 
 @kernel
@@ -133,7 +133,7 @@ def _pseudo_inverse(a, b, d, e, f, g):
 
 
 @kernel_pair
-def take_diagonal(blocks, at, first, diagonal, inverse):
+def invert_level_diagonal(blocks, at, first, diagonal, inverse):
     """Copy the diagonal blocks `at` and invert them, for rows from `first` on.
 
     A coarse node may have no stiffness in some directions, or none at all, because all it stands for is held: there
@@ -160,28 +160,3 @@ def take_diagonal(blocks, at, first, diagonal, inverse):
             diagonal[i, 3], diagonal[i, 4], diagonal[i, 5] = e, f, g
             inverse[i, 0], inverse[i, 1], inverse[i, 2] = r[0], r[1], r[2]
             inverse[i, 3], inverse[i, 4], inverse[i, 5] = r[3], r[4], r[5]
-
-
-@kernel_pair
-def project_blocks(indptr, indices, blocks, fixed, projections, target):
-    """Set target to S A S, S the projector of every node onto its free directions."""
-    n = indptr.shape[0] - 1
-    for i in prange(n):
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            for a in range(9):
-                target[k, a] = blocks[k, a]
-            if fixed[i] != 0 or fixed[j] != 0:
-                for column in range(3):
-                    x = blocks[k, 3 * column], blocks[k, 3 * column + 1], blocks[k, 3 * column + 2]
-                    y = free_part(fixed, projections, i, x[0], x[1], x[2])
-                    target[k, 3 * column] = y[0]
-                    target[k, 3 * column + 1] = y[1]
-                    target[k, 3 * column + 2] = y[2]
-                for row in range(3):
-                    y = free_part(
-                        fixed, projections, j, target[k, row], target[k, 3 + row], target[k, 6 + row]
-                    )
-                    target[k, row] = y[0]
-                    target[k, 3 + row] = y[1]
-                    target[k, 6 + row] = y[2]

@@ -3,8 +3,8 @@
 All levels lie one behind the other in one set of arrays, and columns count through, so that a level is a range of
 rows. A sweep visits the even parts of a level, in parallel, then the odd ones; parts of the same kind do not couple, so
 the result is that of a sequential sweep for any number of threads. Off-diagonal blocks are kept as those of columns
-that a forward sweep visits before the row (`early`) and after it (`late`). From zero, a forward sweep needs the early
-blocks alone and leaves the residual -(late blocks) x: both together cost one pass over the matrix.
+that a forward sweep visits before the row (`lower`) and after it (`upper`). From zero, a forward sweep needs the lower
+blocks alone and leaves the residual -(upper blocks) x: both together cost one pass over the matrix.
 
 The finest level, which has nearly all the work, has kernels of its own, since its blocks are kept in single precision.
 """
@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import CHUNK, blocks_times, free_part, symmetric_times
+from continua.linalg.block_kernels import CHUNK, blocks_times, project_free, symmetric_times
 from continua.numerics import inline, kernel_pair
 
-FIRST, LAST, PARTS, PARTS_END, WIDE, VISITS = range(6)  # columns of the table of levels
+FIRST, LAST, PARTS, PARTS_END, PARALLEL, CYCLE_INDEX = range(6)  # columns of the table of levels
 
 
 @inline
@@ -32,12 +32,12 @@ def _forward_from_zero(matrix, inverse, b, x, lo, hi):
 
 
 @inline
-def _late_residual(matrix, held, free, x, r, lo, hi):
+def _upper_residual(matrix, held, free, x, r, lo, hi):
     """Set the residual of rows lo..hi-1 after a forward sweep from zero."""
     _, _, _, ptr, cols, flat = matrix
     for i in range(uint64(lo), uint64(hi)):
         s0, s1, s2 = blocks_times(flat, cols, x, uint32(ptr[i]), uint32(ptr[i + uint64(1)]))
-        s0, s1, s2 = free_part(held, free, i, -s0, -s1, -s2)
+        s0, s1, s2 = project_free(held, free, i, -s0, -s1, -s2)
         r[i, 0] = s0
         r[i, 1] = s1
         r[i, 2] = s2
@@ -46,9 +46,13 @@ def _late_residual(matrix, held, free, x, r, lo, hi):
 @inline
 def _off_diagonal(matrix, x, i):
     """Return the sum of all blocks of row i but the diagonal one, times their columns of x."""
-    e_ptr, e_cols, e_flat, l_ptr, l_cols, l_flat = matrix
-    s0, s1, s2 = blocks_times(e_flat, e_cols, x, uint32(e_ptr[i]), uint32(e_ptr[i + uint64(1)]))
-    t0, t1, t2 = blocks_times(l_flat, l_cols, x, uint32(l_ptr[i]), uint32(l_ptr[i + uint64(1)]))
+    lower_ptr, lower_cols, lower_flat, upper_ptr, upper_cols, upper_flat = matrix
+    s0, s1, s2 = blocks_times(
+        lower_flat, lower_cols, x, uint32(lower_ptr[i]), uint32(lower_ptr[i + uint64(1)])
+    )
+    t0, t1, t2 = blocks_times(
+        upper_flat, upper_cols, x, uint32(upper_ptr[i]), uint32(upper_ptr[i + uint64(1)])
+    )
     return s0 + t0, s1 + t1, s2 + t2
 
 
@@ -86,7 +90,7 @@ def residual_rows(matrix, diagonal, held, free, b, x, r, lo, hi):
     for i in range(uint64(lo), uint64(hi)):
         s0, s1, s2 = _off_diagonal(matrix, x, i)
         d0, d1, d2 = symmetric_times(diagonal, i, x[i, 0], x[i, 1], x[i, 2])
-        s0, s1, s2 = free_part(held, free, i, b[i, 0] - s0 - d0, b[i, 1] - s1 - d1, b[i, 2] - s2 - d2)
+        s0, s1, s2 = project_free(held, free, i, b[i, 0] - s0 - d0, b[i, 1] - s1 - d1, b[i, 2] - s2 - d2)
         r[i, 0] = s0
         r[i, 1] = s1
         r[i, 2] = s2
@@ -96,7 +100,7 @@ def residual_rows(matrix, diagonal, held, free, b, x, r, lo, hi):
 def _leave_residual(matrix, diagonal, held, free, b, x, r, lo, hi, short):
     """Set the residual of rows lo..hi-1, the short way after one forward sweep from zero."""
     if short:
-        _late_residual(matrix, held, free, x, r, lo, hi)
+        _upper_residual(matrix, held, free, x, r, lo, hi)
     else:
         residual_rows(matrix, diagonal, held, free, b, x, r, lo, hi)
 
@@ -126,11 +130,11 @@ def gather_rows(transfer, source, target, lo, hi):
 
 
 @inline
-def add_interpolated(transfer, held, free, x, lo, hi):
+def add_prolongated(transfer, held, free, x, lo, hi):
     """Add to rows lo..hi-1 of x what the coarser level says."""
     for i in range(uint64(lo), uint64(hi)):
         s0, s1, s2 = _weighted(transfer, x, i)
-        s0, s1, s2 = free_part(held, free, i, s0, s1, s2)
+        s0, s1, s2 = project_free(held, free, i, s0, s1, s2)
         x[i, 0] += s0
         x[i, 1] += s1
         x[i, 2] += s2
@@ -149,11 +153,18 @@ def _coarse_solve(dense, b, x, lo, hi):
 
 @kernel_pair
 def descend(
-    levels, starts, e_ptr, e_cols, e_blocks, l_ptr, l_cols, l_blocks, diagonal, inverse, held, free,
+    levels, starts, lower_ptr, lower_cols, lower_blocks, upper_ptr, upper_cols, upper_blocks, diagonal, inverse, held, free,
     r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks, b, x, r, sweeps,
 ):  # fmt: skip
     """Sweep the finest level up from zero, and restrict the residual that is left to b of the next level."""
-    matrix = (e_ptr, e_cols, e_blocks.reshape(-1), l_ptr, l_cols, l_blocks.reshape(-1))
+    matrix = (
+        lower_ptr,
+        lower_cols,
+        lower_blocks.reshape(-1),
+        upper_ptr,
+        upper_cols,
+        upper_blocks.reshape(-1),
+    )
     down = (r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks.reshape(-1))
     p0, p1 = levels[0, PARTS], levels[0, PARTS_END]
     for sweep in range(sweeps):
@@ -171,16 +182,23 @@ def descend(
 
 @kernel_pair
 def ascend(
-    levels, starts, e_ptr, e_cols, e_blocks, l_ptr, l_cols, l_blocks, inverse, held, free,
+    levels, starts, lower_ptr, lower_cols, lower_blocks, upper_ptr, upper_cols, upper_blocks, inverse, held, free,
     p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks, b, x, sweeps,
 ):  # fmt: skip
     """Add to the finest level what the next one says, and sweep it down."""
-    matrix = (e_ptr, e_cols, e_blocks.reshape(-1), l_ptr, l_cols, l_blocks.reshape(-1))
+    matrix = (
+        lower_ptr,
+        lower_cols,
+        lower_blocks.reshape(-1),
+        upper_ptr,
+        upper_cols,
+        upper_blocks.reshape(-1),
+    )
     up = (p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks.reshape(-1))
     p0, p1 = levels[0, PARTS], levels[0, PARTS_END]
     last = levels[0, LAST]
     for c in prange((last + CHUNK - 1) // CHUNK):
-        add_interpolated(up, held, free, x, c * CHUNK, min(last, (c + 1) * CHUNK))
+        add_prolongated(up, held, free, x, c * CHUNK, min(last, (c + 1) * CHUNK))
     for _sweep in range(sweeps):
         for back in range(2):
             for t in prange((p1 - p0 + back) // 2):
@@ -190,7 +208,7 @@ def ascend(
 
 @kernel_pair
 def gauss_seidel_cycle(
-    levels, starts, e_ptr, e_cols, e_blocks, l_ptr, l_cols, l_blocks, diagonal, inverse, held, free,
+    levels, starts, lower_ptr, lower_cols, lower_blocks, upper_ptr, upper_cols, upper_blocks, diagonal, inverse, held, free,
     p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks, r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks,
     dense, b, x, r, top, times, sweeps, visits,
 ):  # fmt: skip
@@ -200,7 +218,14 @@ def gauss_seidel_cycle(
     W-cycle. `sweeps` forward sweeps go before the correction of the coarser level and as many backward ones after it,
     so the cycle is a symmetric operator.
     """
-    matrix = (e_ptr, e_cols, e_blocks.reshape(-1), l_ptr, l_cols, l_blocks.reshape(-1))
+    matrix = (
+        lower_ptr,
+        lower_cols,
+        lower_blocks.reshape(-1),
+        upper_ptr,
+        upper_cols,
+        upper_blocks.reshape(-1),
+    )
     to_fine = (p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks.reshape(-1))
     to_coarse = (r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks.reshape(-1))
     bottom = levels.shape[0] - 1
@@ -210,11 +235,11 @@ def gauss_seidel_cycle(
     while True:
         first, last = levels[level, FIRST], levels[level, LAST]
         p0, p1 = levels[level, PARTS], levels[level, PARTS_END]
-        wide = levels[level, WIDE] == 1
+        parallel_level = levels[level, PARALLEL] == 1
         chunks = (last - first + CHUNK - 1) // CHUNK
         if level == bottom:
             _coarse_solve(dense, b, x, first, last)
-            visits[level] = max(times, levels[level, VISITS])
+            visits[level] = max(times, levels[level, CYCLE_INDEX])
             down = False
         elif down:
             again = visits[level] > 0
@@ -222,7 +247,7 @@ def gauss_seidel_cycle(
                 fresh = sweep == 0 and not again
                 for color in range(2):
                     count = (p1 - p0 + 1 - color) // 2
-                    if wide:
+                    if parallel_level:
                         for t in prange(count):
                             k = p0 + 2 * t + color
                             _sweep_up(matrix, inverse, b, x, starts[k], starts[k + 1], fresh)
@@ -232,7 +257,7 @@ def gauss_seidel_cycle(
                             _sweep_up(matrix, inverse, b, x, starts[k], starts[k + 1], fresh)
             short = sweeps == 1 and not again
             end = levels[level + 1, LAST]
-            if wide:
+            if parallel_level:
                 for c in prange(chunks):
                     lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
                     _leave_residual(matrix, diagonal, held, free, b, x, r, lo, hi, short)
@@ -245,16 +270,16 @@ def gauss_seidel_cycle(
             visits[level] = 0
             continue
         else:
-            if wide:
+            if parallel_level:
                 for c in prange(chunks):
                     lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
-                    add_interpolated(to_fine, held, free, x, lo, hi)
+                    add_prolongated(to_fine, held, free, x, lo, hi)
             else:
-                add_interpolated(to_fine, held, free, x, first, last)
+                add_prolongated(to_fine, held, free, x, first, last)
             for _sweep in range(sweeps):
                 for back in range(2):
                     count = (p1 - p0 + back) // 2
-                    if wide:
+                    if parallel_level:
                         for t in prange(count):
                             k = p0 + 2 * t + 1 - back
                             _sweep_down(matrix, inverse, b, x, starts[k], starts[k + 1])
@@ -263,7 +288,7 @@ def gauss_seidel_cycle(
                             k = p0 + 2 * t + 1 - back
                             _sweep_down(matrix, inverse, b, x, starts[k], starts[k + 1])
             visits[level] += 1
-        if visits[level] < (times if level == top else levels[level, VISITS]):
+        if visits[level] < (times if level == top else levels[level, CYCLE_INDEX]):
             down = True
         elif level == top:
             return

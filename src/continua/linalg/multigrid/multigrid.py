@@ -10,23 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import kernels, krylov
+from continua.linalg.block_kernels import CHUNK
 from continua.linalg.direct import Direct
-from continua.linalg.hierarchy import Hierarchy
+from continua.linalg.krylov import preconditioned_cg_kernels as outer_cg
+from continua.linalg.krylov.pcg import PCG
 from continua.linalg.matrix import BlockMatrix
-from continua.linalg.pcg import PCG
-from continua.linalg.smoothers import SMOOTHERS
+from continua.linalg.multigrid.hierarchy import Hierarchy
+from continua.linalg.multigrid.polynomial_smoothers import SMOOTHERS
 from continua.linalg.solver import SolveReport, check_limits
 
 __all__ = ["Multigrid", "PMultigrid"]
 
 _NO_PROJECTIONS = np.zeros((0, 6))
 _STUCK = 50  # iterations without a new best residual after which to give up
-_SAME = 1e-8  # square of the sine of the angle below which two ways are one
+_SAME = 1e-8  # square of the sine of the angle below which two directions count as one
 _CYCLES = {"auto": 1, "v": 1, "w": 2, "full": 1}  # visits of a level for each of the one above
 _SLOW = 0.42  # mean factor an iteration, from which on W-cycles pay
 _TRIED = 5  # iterations that tell
-_STATE_KEYS = ("group_sizes", "groups", "eigenvectors", "smoother_vectors")
+_STATE_KEYS = ("aggregate_sizes", "aggregates", "eigenvectors", "smoother_vectors")
 _PRECISIONS = {"single": np.float32, "double": np.float64}
 
 
@@ -34,7 +35,7 @@ class Multigrid:
     """Multigrid with Galerkin coarse matrices, by default one symmetric V-cycle as preconditioner of CG.
 
     Levels come from the geometry of the matrix: refined meshes and lattices have nested levels, other meshes get
-    groups of nodes that move as rigid bodies (see `linalg.aggregation`). They are made once a pattern; new values flow
+    aggregates of nodes that move as rigid near_nullspace (see `linalg.multigrid.aggregation`). They are made once a pattern; new values flow
     through all levels in place. The cycle reads the matrix in single precision, the solution has double precision all
     the same.
 
@@ -97,7 +98,7 @@ class Multigrid:
         self.factor: float | None = None
         self._restored: Mapping[str, NDArray] = {}
         self._matrix: BlockMatrix | None = None
-        self._products: NDArray[np.float64] | None = None  # with the matrix, of the ways of a solve
+        self._products: NDArray[np.float64] | None = None  # matrix times the guess directions
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Prepare for matrices with this pattern; levels are made when the first one comes."""
@@ -107,7 +108,7 @@ class Multigrid:
         self._others: list[PCG | Direct] = []
 
     def state(self) -> dict[str, NDArray]:
-        """Return what the levels take from earlier matrices: groups of nodes, and eigenvectors of the power method.
+        """Return what the levels take from earlier matrices: aggregates of nodes, and eigenvectors of the power method.
 
         Groups are made from the first matrix, so a run that goes on from a file cannot make them again.
         """
@@ -117,8 +118,8 @@ class Multigrid:
         if not levels and not len(smoother):
             return {}
         return {
-            "group_sizes": np.array([len(level.group) for level in levels], np.int64),
-            "groups": np.concatenate([np.zeros(0, np.int64), *(level.group for level in levels)]),
+            "aggregate_sizes": np.array([len(level.aggregate) for level in levels], np.int64),
+            "aggregates": np.concatenate([np.zeros(0, np.int64), *(level.aggregate for level in levels)]),
             "eigenvectors": np.concatenate([np.zeros((0, 3)), *(level.vector for level in levels)]),
             "smoother_vectors": smoother,
         }
@@ -126,15 +127,19 @@ class Multigrid:
     def restore(self, state: Mapping[str, NDArray]) -> None:
         """Restore a state from `state()`; without one, levels are made from the next matrix."""
         self._restored = {key: np.array(state[key]) for key in _STATE_KEYS if key in state}
-        if self.hierarchy is not None and self._restored and self._has_groups(self._restored["groups"]):
+        if (
+            self.hierarchy is not None
+            and self._restored
+            and self._has_aggregates(self._restored["aggregates"])
+        ):
             self._restore_eigenvectors()
         elif self._restored or (self.hierarchy is not None and self.state()):
             self.hierarchy = None
 
-    def _has_groups(self, groups: NDArray) -> bool:
+    def _has_aggregates(self, aggregates: NDArray) -> bool:
         assert self.hierarchy is not None
-        own = [np.zeros(0, np.int64), *(level.group for level in self.hierarchy.aggregations)]
-        return np.array_equal(groups, np.concatenate(own))
+        own = [np.zeros(0, np.int64), *(level.aggregate for level in self.hierarchy.aggregations)]
+        return np.array_equal(aggregates, np.concatenate(own))
 
     def _restore_eigenvectors(self) -> None:
         assert self.hierarchy is not None
@@ -159,12 +164,12 @@ class Multigrid:
         if self.hierarchy is None:
             self.hierarchy = Hierarchy(
                 matrix, p.geometry, self.coarsest, _PRECISIONS[self.precision], self.smoother, self.sweeps,
-                _CYCLES[self.kind], self._known_groups(),
+                _CYCLES[self.kind], self._known_aggregates(),
             )  # fmt: skip
             self._restore_eigenvectors()
             self._inverse = np.zeros((n, 6))
             self._r, self._p, self._q, self._zero, self._given = (np.zeros((n, 3)) for _ in range(5))
-            chunks = max(1, (n + kernels.CHUNK - 1) // kernels.CHUNK)
+            chunks = max(1, (n + CHUNK - 1) // CHUNK)
             self._partial = [np.zeros(chunks) for _ in range(2)]
             self._sums, self._products = np.zeros((chunks, 7)), None
         self._matrix = matrix
@@ -172,29 +177,33 @@ class Multigrid:
         self._definite = matrix.invert_diagonal(fixed, projections, self._inverse)
         self.hierarchy.update(matrix, *self._held, self._inverse)
 
-    def _known_groups(self) -> list[NDArray]:
+    def _known_aggregates(self) -> list[NDArray]:
         if not self._restored:
             return []
-        return np.split(self._restored["groups"], np.cumsum(self._restored["group_sizes"])[:-1])
+        return np.split(self._restored["aggregates"], np.cumsum(self._restored["aggregate_sizes"])[:-1])
 
     def solve(
         self,
         rhs: NDArray[np.float64],
         x: NDArray[np.float64],
-        load: NDArray[np.float64] | None = None,
-        ways: NDArray[np.float64] | None = None,
+        tolerance_scale: NDArray[np.float64] | None = None,
+        guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
-        """Solve A x = rhs in place, starting from the best x along the ways or, if that is worse, from zero."""
+        """Solve A x = rhs in place, starting from the best x along the guess directions or, if that is worse, from zero."""
         self._both()
         begin = perf_counter()
-        scale = self._zero if load is None else load
+        scale = self._zero if tolerance_scale is None else tolerance_scale
         given = self._given
         given[:] = x
         self._rhs = rhs
         if not self._definite:
-            self.last = self._give_up(rhs, x, given, load, SolveReport(0, -1.0, False))
+            self.last = self._give_up(rhs, x, given, tolerance_scale, SolveReport(0, -1.0, False))
             return self.last
-        square, reference = self._start(rhs, scale, x) if ways is None else self._along(rhs, scale, x, ways)
+        square, reference = (
+            self._start(rhs, scale, x)
+            if guess_directions is None
+            else self._along(rhs, scale, x, guess_directions)
+        )
         if square > reference > 0.0 or self.budget_ms is not None:
             square, reference = self._guard_start(rhs, scale, x, square)
         if square <= 0.0:
@@ -205,7 +214,7 @@ class Multigrid:
             return self.last
         reference = reference if reference > 0.0 else square
         first = square
-        iterations, square, late = self._iterate(x, square, self.rtol**2 * reference, begin)
+        iterations, square, timed_out = self._iterate(x, square, self.rtol**2 * reference, begin)
         if not np.isfinite(square):
             square = -1.0
         residual = float(np.sqrt(square / reference)) if square >= 0.0 else -1.0
@@ -213,7 +222,7 @@ class Multigrid:
             self.factor = float(np.sqrt(square / first)) ** (1.0 / iterations)
         converged = 0.0 <= residual <= self.rtol
         report = SolveReport(iterations, residual, converged)
-        if late and not converged:
+        if timed_out and not converged:
             error = self._error(rhs, x)
             report = SolveReport(
                 iterations,
@@ -226,7 +235,7 @@ class Multigrid:
                 ),
             )
         elif not converged:
-            report = self._give_up(rhs, x, given, load, report)
+            report = self._give_up(rhs, x, given, tolerance_scale, report)
         self.last = report
         return report
 
@@ -235,30 +244,32 @@ class Multigrid:
             raise InputError("call setup() and update() before solve()")
         return self._matrix, self.hierarchy
 
-    def _start(self, rhs: NDArray, load: NDArray, x: NDArray) -> tuple[float, float]:
+    def _start(self, rhs: NDArray, tolerance_scale: NDArray, x: NDArray) -> tuple[float, float]:
         matrix, h = self._both()
         p = matrix.pattern
-        return krylov.start.pick(p.parallel)(
-            p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, rhs, load, x,
+        return outer_cg.start.pick(p.parallel)(
+            p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, rhs, tolerance_scale, x,
             self._r, h.b, self._p, *self._partial,
         )  # fmt: skip
 
-    def _along(self, rhs: NDArray, load: NDArray, x: NDArray, ways: NDArray) -> tuple[float, float]:
-        """Start where the residual is the smallest of all x plus multiples of two ways."""
+    def _along(
+        self, rhs: NDArray, tolerance_scale: NDArray, x: NDArray, guess_directions: NDArray
+    ) -> tuple[float, float]:
+        """Start where the residual is the smallest of all x plus multiples of two directions."""
         matrix, h = self._both()
         p = matrix.pattern
         if self._products is None:
-            self._products = np.zeros_like(ways)
-        sums = krylov.start_along.pick(p.parallel)(
-            p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, rhs, load, x, *ways,
+            self._products = np.zeros_like(guess_directions)
+        sums = outer_cg.minimise_initial_guess.pick(p.parallel)(
+            p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, rhs, tolerance_scale, x, *guess_directions,
             self._r, *self._products, self._sums,
         )  # fmt: skip
         factors = _nearest(*sums[2:].tolist())
-        square = krylov.shift.pick(p.parallel)(
+        square = outer_cg.shift.pick(p.parallel)(
             self._inverse,
             h.rank,
             *factors,
-            *ways,
+            *guess_directions,
             *self._products,
             x,
             self._r,
@@ -268,18 +279,20 @@ class Multigrid:
         )
         return square, float(sums[1])
 
-    def _guard_start(self, rhs: NDArray, load: NDArray, x: NDArray, square: float) -> tuple[float, float]:
+    def _guard_start(
+        self, rhs: NDArray, tolerance_scale: NDArray, x: NDArray, square: float
+    ) -> tuple[float, float]:
         """Start from zero if x is worse, in residual or in energy: truncated solves that start from each other can run
         away (Weber 2015). With d the free part of x, the energy x.A x / 2 - x.rhs of x less that of zero is
         -d.(residual of x + residual of zero)/2.
         """
         residual = self._r.copy()
         zero = self._without_free_part(x)
-        better = self._start(rhs, load, zero)[0] < square
+        better = self._start(rhs, tolerance_scale, zero)[0] < square
         rise = -float(np.vdot(x - zero, residual + self._r))
         if better or rise > 0.0:
             x[:] = zero
-        return self._start(rhs, load, x)
+        return self._start(rhs, tolerance_scale, x)
 
     def _without_free_part(self, x: NDArray) -> NDArray:
         """Return x with zeros where it is free; what is held keeps its value."""
@@ -293,25 +306,25 @@ class Multigrid:
         return held
 
     def _iterate(self, x: NDArray, square: float, goal: float, begin: float) -> tuple[int, float, bool]:
-        """Iterate until the square of the residual's norm is at most `goal`; return (iterations, square, late)."""
+        """Iterate until the square of the residual's norm is at most `goal`; return (iterations, square, timed_out)."""
         matrix, h = self._both()
         p = matrix.pattern
         if self.kind == "full" and square > goal:
-            x += h.full_cycle(matrix, self._r)
+            x += h.fmg(matrix, self._r)
             square = self._restart(x)
         delta, first, best, since = np.inf, square, square, 0
-        h.visit(_CYCLES[self.kind])
+        h.set_cycle_index(_CYCLES[self.kind])
         for iteration in range(self.max_iterations):
             if not square > goal:  # a number that is none ends it as well
                 return iteration, square, False
             if iteration and self.budget_ms is not None and 1e3 * (perf_counter() - begin) >= self.budget_ms:
                 return iteration, square, True
             if self.kind == "auto" and iteration == _TRIED and square > _SLOW ** (2 * _TRIED) * first:
-                h.visit(_CYCLES["w"])
+                h.set_cycle_index(_CYCLES["w"])
                 delta = np.inf  # another preconditioner: conjugate gradients start anew
             h.cycle()
             if self.accelerate:
-                delta, curvature, square = krylov.iterate.pick(p.parallel)(
+                delta, curvature, square = outer_cg.iterate.pick(p.parallel)(
                     p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, h.x,
                     x, self._r, h.b, self._p, self._q, delta, self._partial[0],
                 )  # fmt: skip
@@ -339,7 +352,7 @@ class Multigrid:
         return float(np.sqrt(error / energy)) if energy > 0.0 else np.inf
 
     def _give_up(
-        self, rhs: NDArray, x: NDArray, given: NDArray, load: NDArray | None, report: SolveReport
+        self, rhs: NDArray, x: NDArray, given: NDArray, tolerance_scale: NDArray | None, report: SolveReport
     ) -> SolveReport:
         """Let the next solvers try, if that is allowed: PCG, then a direct solve."""
         assert self._matrix is not None
@@ -353,7 +366,7 @@ class Multigrid:
         for solver in self._others if self._definite else self._others[1:]:
             x[:] = given
             solver.update(self._matrix, *self._held)
-            found = solver.solve(rhs, x, load)
+            found = solver.solve(rhs, x, tolerance_scale)
             total += found.iterations
             if found.converged:
                 why = f"{' and '.join(tried)} did not converge; {type(solver).__name__} did"

@@ -3,7 +3,7 @@
 P has one number for each pair of a fine and a coarse node, so that every block of the coarse matrix is a sum of fine
 blocks with constant factors. The list of (fine block, factor) of every coarse block is worked out once. It is ordered
 by the coarse block: each has one writer, so the product runs in parallel with the same bits for any number of threads.
-A is symmetric: only the upper half is summed, and mirrored.
+A is symmetric: only the upper half is summed, and mirror_indices.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def coarse_pattern(indptr, indices, p_indptr, p_indices, r_indptr, r_indices, co
 
 
 @kernel
-def stream(
+def term_lists(
     indptr, indices, p_indptr, p_indices, p_values, r_indptr, r_indices, r_values, c_indptr, c_indices, terms
 ):
     """Return (starts, sources, factors, mirror) of the upper half of P^T A P.
@@ -109,7 +109,7 @@ def stream(
 
 
 @kernel_pair
-def masked_factors(sources, factors, rows, indices, fixed, masked):
+def mask_fixed_factors(sources, factors, rows, indices, fixed, masked):
     """Set `masked` to the factors, with zero where a fine block couples a fixed node (`fixed` is 1)."""
     for t in prange(sources.shape[0]):
         k = sources[t]
@@ -118,7 +118,7 @@ def masked_factors(sources, factors, rows, indices, fixed, masked):
 
 
 @kernel_pair
-def product(blocks, starts, sources, factors, mirror, c_indptr, c_indices, coarse):
+def galerkin_product(blocks, starts, sources, factors, mirror, c_indptr, c_indices, coarse):
     """Set the blocks of the coarse matrix to P^T A P."""
     rows = c_indptr.shape[0] - 1
     flat = blocks.reshape(-1)

@@ -10,11 +10,11 @@ import numpy as np
 from numba import prange, uint64
 from numpy.typing import NDArray
 
-from continua.linalg.cycle import add_interpolated, gather_rows, residual_rows
-from continua.linalg.kernels import CHUNK, symmetric_times
+from continua.linalg.block_kernels import CHUNK, symmetric_times
+from continua.linalg.multigrid.gauss_seidel_cycle import add_prolongated, gather_rows, residual_rows
 from continua.numerics import kernel_pair
 
-__all__ = ["SMOOTHERS", "correct", "factors", "relax", "restrict_residual"]
+__all__ = ["SMOOTHERS", "correct", "relax", "restrict_residual", "step_coefficients"]
 
 SMOOTHERS = {"gauss-seidel": "Gauss-Seidel", "jacobi": "block Jacobi", "chebyshev": "Chebyshev"}
 """The smoothers of multigrid, and how they are called."""
@@ -23,7 +23,7 @@ _LOWEST = 1.0 / 10.0  # part of the largest eigenvalue from which on Chebyshev p
 _HIGHEST = 1.1  # the estimate of the largest is from below
 
 
-def factors(kind: str, largest: float, steps: int) -> NDArray[np.float64]:
+def step_coefficients(kind: str, largest: float, steps: int) -> NDArray[np.float64]:
     """Return (a, b) of every step: d <- a d + b D^-1 r, x <- x + d.
 
     Args:
@@ -50,11 +50,18 @@ def factors(kind: str, largest: float, steps: int) -> NDArray[np.float64]:
 
 @kernel_pair
 def relax(
-    first, last, e_ptr, e_cols, e_blocks, l_ptr, l_cols, l_blocks, diagonal, inverse, held, free, table, fresh,
+    first, last, lower_ptr, lower_cols, lower_blocks, upper_ptr, upper_cols, upper_blocks, diagonal, inverse, held, free, table, fresh,
     b, x, r, d,
 ):  # fmt: skip
     """Do the steps of `table` on rows first..last-1, from zero if `fresh`."""
-    matrix = (e_ptr, e_cols, e_blocks.reshape(-1), l_ptr, l_cols, l_blocks.reshape(-1))
+    matrix = (
+        lower_ptr,
+        lower_cols,
+        lower_blocks.reshape(-1),
+        upper_ptr,
+        upper_cols,
+        upper_blocks.reshape(-1),
+    )
     chunks = (last - first + CHUNK - 1) // CHUNK
     for step in range(table.shape[0]):
         start = fresh and step == 0
@@ -81,11 +88,18 @@ def relax(
 
 @kernel_pair
 def restrict_residual(
-    first, last, below, e_ptr, e_cols, e_blocks, l_ptr, l_cols, l_blocks, diagonal, held, free,
+    first, last, below, lower_ptr, lower_cols, lower_blocks, upper_ptr, upper_cols, upper_blocks, diagonal, held, free,
     r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks, b, x, r,
 ):  # fmt: skip
     """Set b of the next level, rows last..below-1, to the restricted residual of rows first..last-1."""
-    matrix = (e_ptr, e_cols, e_blocks.reshape(-1), l_ptr, l_cols, l_blocks.reshape(-1))
+    matrix = (
+        lower_ptr,
+        lower_cols,
+        lower_blocks.reshape(-1),
+        upper_ptr,
+        upper_cols,
+        upper_blocks.reshape(-1),
+    )
     down = (r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks.reshape(-1))
     for c in prange((last - first + CHUNK - 1) // CHUNK):
         lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
@@ -101,4 +115,4 @@ def correct(first, last, p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks, he
     up = (p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks.reshape(-1))
     for c in prange((last - first + CHUNK - 1) // CHUNK):
         lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
-        add_interpolated(up, held, free, x, lo, hi)
+        add_prolongated(up, held, free, x, lo, hi)

@@ -5,7 +5,7 @@ import pytest
 
 import continua as ct
 from continua import mesh
-from continua.linalg import BlockMatrix, SolverChoice
+from continua.linalg import AutoSolver, BlockMatrix
 
 
 def make_beam(cells, young, **options):
@@ -102,7 +102,7 @@ def test_multigrid_takes_over_where_conjugate_gradients_end_without_a_solution()
     body.step(0.01)
     matrix = body._stepper.matrix
     pcg, multigrid = ct.PCG(rtol=1e-8, max_iterations=5), ct.Multigrid(rtol=1e-8)
-    choice = SolverChoice(pcg, multigrid, pcg)
+    choice = AutoSolver(pcg, multigrid, pcg)
     choice.setup(matrix)
     choice.update(matrix, body._dirichlet.fixed)
     rhs = np.random.default_rng(0).normal(size=(body.node_count, 3))
@@ -123,7 +123,7 @@ def test_it_solves_what_scipy_solves():
     free = np.zeros(body.node_count, np.uint8)
     pcg, multigrid = ct.PCG(rtol=1e-11), ct.Multigrid(rtol=1e-11)
     for start in (pcg, multigrid):
-        choice = SolverChoice(pcg, multigrid, start)
+        choice = AutoSolver(pcg, multigrid, start)
         choice.setup(A)
         choice.update(A, free)
         for _ in range(30):  # tries and changes among them

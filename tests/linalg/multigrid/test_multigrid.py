@@ -50,12 +50,12 @@ def test_cycle_is_symmetric_and_positive(name, options):
 
 def test_a_cycle_forgets_the_one_before_in_few_parts_as_in_many(monkeypatch):
     """From zero means from zero, also on a level that is cut into parts but swept by one thread."""
-    monkeypatch.setattr("continua.linalg.hierarchy.PARALLEL_FROM", 1)
+    monkeypatch.setattr("continua.linalg.multigrid.hierarchy.PARALLEL_FROM", 1)
     matrix, rhs, elements = system(mesh.box((2, 1, 1), (12, 6, 6)))
     other = np.random.default_rng(6).normal(size=rhs.shape)
     parts = set()
     for least in (50, 150, 250, 350):
-        monkeypatch.setattr("continua.linalg.hierarchy.LEAST_ROWS", least)
+        monkeypatch.setattr("continua.linalg.multigrid.hierarchy.MIN_PART_ROWS", least)
         solver = ready(matrix, left(elements.rest_positions))
         parts.add(int(solver.hierarchy.table[0, 3] - solver.hierarchy.table[0, 2]))
         first = apply(solver, rhs)
@@ -268,7 +268,7 @@ def test_full_cycle_beats_one_cycle_from_zero():
     solver = ready(matrix, fixed)
     rhs[fixed == 1] = 0.0
     for name, x in {
-        "full": solver.hierarchy.full_cycle(matrix, rhs),
+        "full": solver.hierarchy.fmg(matrix, rhs),
         "v": apply(solver, rhs),
     }.items():
         e = (x - exact).ravel()
@@ -353,7 +353,7 @@ def test_without_geometry_neighbours_are_put_together():
     solver = ready(bare, left(elements.rest_positions), rtol=1e-6, fallback=False)
     report = solver.solve(rhs, np.zeros_like(rhs))
     assert len(solver.hierarchy.levels) >= 1
-    assert not solver.hierarchy.levels[0].turning
+    assert not solver.hierarchy.levels[0].has_rotations
     assert report.converged
     assert report.iterations <= 30
 

@@ -1,4 +1,4 @@
-"""Coarser unknowns for points on a lattice: interpolation matrices with one number for each pair of nodes.
+"""Coarser unknowns for points on a lattice: prolongation matrices with one number for each pair of nodes.
 
 They get the lattice of twice the spacing, in six tetrahedra a cell (Freudenthal 1942), which for a box or a refined
 lattice is the nested hierarchy. Rows add up to 1 and carry linear fields, and with them all rigid motions, exactly.
@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-__all__ = ["from_lattice", "lattice_spacing"]
+__all__ = ["lattice_prolongation", "lattice_spacing"]
 
 _TINY = 1e-9  # weights below are dropped
 
@@ -34,12 +34,12 @@ def lattice_spacing(points: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return spacing if cells < 64.0 * len(points) else None
 
 
-def from_lattice(
+def lattice_prolongation(
     points: NDArray[np.float64], spacing: NDArray[np.float64]
 ) -> tuple[sparse.csr_array, NDArray[np.float64]]:
     """Interpolate linearly in the tetrahedra of a lattice with the given spacing.
 
-    Returns the interpolation from its nodes that matter, shape [n, coarse], and their positions [m].
+    Returns the prolongation from its nodes that matter, shape [n, coarse], and their positions [m].
     """
     low = points.min(axis=0)
     width = np.where(spacing > 0.0, spacing, 1.0)

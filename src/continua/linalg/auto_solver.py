@@ -1,7 +1,7 @@
 """Conjugate gradients or multigrid, by the work they turn out to take.
 
 How many iterations a system needs depends on its size, on jumps of stiffness, on Poisson's ratio and on the time step,
-in ways that no rule of thumb foresees. So a choice starts from the size, counts, and changes over when the other solver
+in a way that no rule of thumb predicts. So a choice starts from the size, counts, and changes over when the other solver
 does less. Work is counted in visits to blocks of the matrix and never timed: a run has the same bits on any machine.
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg.aggregation import Aggregation
+from continua.linalg.krylov.pcg import PCG
 from continua.linalg.matrix import BlockMatrix
-from continua.linalg.multigrid import Multigrid
-from continua.linalg.pcg import PCG
+from continua.linalg.multigrid.aggregation import Aggregation
+from continua.linalg.multigrid.multigrid import Multigrid
 from continua.linalg.solver import SolveReport
 
-__all__ = ["SolverChoice"]
+__all__ = ["AutoSolver"]
 
 # Visits to blocks, fitted to times on one core from 2,000 to 500,000 blocks. An iteration of conjugate gradients visits
 # each block once. One of multigrid goes with the blocks of all levels, bringing them up to date with a power of those
@@ -40,7 +40,7 @@ _MEMORY = 0.7  # share of the past in mean values
 _SWITCHED, _WORK, _STREAK, _SINCE, _TRIES = 0, 1, 3, 4, 5
 
 
-class SolverChoice:
+class AutoSolver:
     """A linear solver that hands over to conjugate gradients or to multigrid.
 
     Args:
@@ -49,7 +49,7 @@ class SolverChoice:
         start_with: The one of the two to begin with.
 
     Attributes:
-        memory: What it has learnt, as numbers; zeros are a fresh start. Part of a body's state, so that a run that goes
+        history: What it has learnt, as numbers; zeros are a fresh start. Part of a body's state, so that a run that goes
             on from a file takes the same turns.
     """
 
@@ -58,7 +58,7 @@ class SolverChoice:
         self._solvers: tuple[PCG, Multigrid] = (pcg, multigrid)
         self._first = 0 if start_with is pcg else 1
         self._why = start_with.reason
-        self.memory = np.zeros(6)
+        self.history = np.zeros(6)
         self._fresh = [False, False]
         self._matrix: BlockMatrix | None = None
         self._held: tuple[NDArray[np.uint8], NDArray[np.float64] | None] = (np.zeros(0, np.uint8), None)
@@ -100,19 +100,19 @@ class SolverChoice:
         self,
         rhs: NDArray[np.float64],
         x: NDArray[np.float64],
-        load: NDArray[np.float64] | None = None,
-        ways: NDArray[np.float64] | None = None,
+        tolerance_scale: NDArray[np.float64] | None = None,
+        guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
         if self._time_to_try():
-            return self._try(rhs, x, load)
+            return self._try(rhs, x, tolerance_scale)
         now = self._now
         given = x.copy() if now == 0 else x
-        report, work = self._run(now, rhs, x, load, ways)
+        report, work = self._run(now, rhs, x, tolerance_scale, guess_directions)
         if now == 0 and not report.converged:
             tried = report.iterations
             x[:] = given
-            report, _ = self._run(1, rhs, x, load, ways)
+            report, _ = self._run(1, rhs, x, tolerance_scale, guess_directions)
             said = f"PCG did not converge in {tried} iterations; {type(self._solvers[1]).__name__} took over"
             report = SolveReport(
                 tried + report.iterations,
@@ -129,7 +129,7 @@ class SolverChoice:
 
     @property
     def _now(self) -> int:
-        return self._first if self.memory[_SWITCHED] == 0.0 else 1 - self._first
+        return self._first if self.history[_SWITCHED] == 0.0 else 1 - self._first
 
     def _blocks(self) -> int:
         assert self._matrix is not None
@@ -140,8 +140,8 @@ class SolverChoice:
         which: int,
         rhs: NDArray[np.float64],
         x: NDArray[np.float64],
-        load: NDArray[np.float64] | None,
-        ways: NDArray[np.float64] | None = None,
+        tolerance_scale: NDArray[np.float64] | None,
+        guess_directions: NDArray[np.float64] | None = None,
     ) -> tuple[SolveReport, float]:
         """Solve by one of the two; return its report and its work."""
         assert self._matrix is not None
@@ -150,7 +150,7 @@ class SolverChoice:
         if update:
             solver.update(self._matrix, *self._held)
             self._fresh[which] = False
-        report = solver.solve(rhs, x, load, ways)
+        report = solver.solve(rhs, x, tolerance_scale, guess_directions)
         return report, self._work(which, report.iterations, update)
 
     def _work(self, which: int, iterations: float, update: bool) -> float:
@@ -173,12 +173,12 @@ class SolverChoice:
         return work + _UPDATE * complexity**_FILL * blocks + _GROUPS * grouped + _DENSE * (3 * coarsest) ** 3
 
     def _learn(self, which: int, work: float) -> None:
-        mean = self.memory[_WORK + which]
-        self.memory[_WORK + which] = work if mean == 0.0 else _MEMORY * mean + (1.0 - _MEMORY) * work
+        mean = self.history[_WORK + which]
+        self.history[_WORK + which] = work if mean == 0.0 else _MEMORY * mean + (1.0 - _MEMORY) * work
 
     def _decide(self) -> None:
         """Change over when the other solver has done, or should do, clearly less for some solves in a row."""
-        m, now = self.memory, self._now
+        m, now = self.history, self._now
         m[_SINCE] += 1.0
         other = m[_WORK + 1 - now]
         if other == 0.0:
@@ -190,23 +190,23 @@ class SolverChoice:
             self._change_over()
 
     def _change_over(self) -> None:
-        m = self.memory
+        m = self.history
         m[_SWITCHED] = 1.0 - m[_SWITCHED]
         m[_STREAK] = m[_SINCE] = 0.0
 
     def _time_to_try(self) -> bool:
-        m = self.memory
+        m = self.history
         return self._now == 1 and m[_SINCE] >= _FIRST_TRY * 2.0 ** min(m[_TRIES], _MOST_WAIT)
 
     def _try(
-        self, rhs: NDArray[np.float64], x: NDArray[np.float64], load: NDArray[np.float64] | None
+        self, rhs: NDArray[np.float64], x: NDArray[np.float64], tolerance_scale: NDArray[np.float64] | None
     ) -> SolveReport:
         """Try conjugate gradients, with no more work than multigrid would do; that goes on from where they stop."""
-        pcg, m = self._solvers[0], self.memory
+        pcg, m = self._solvers[0], self.history
         most, given = pcg.max_iterations, x.copy()
         pcg.max_iterations = min(most, max(1, int(m[_WORK + 1] / (_SURE * self._blocks()))))
         try:
-            report, work = self._run(0, rhs, x, load)
+            report, work = self._run(0, rhs, x, tolerance_scale)
         finally:
             pcg.max_iterations = most
         if report.converged:
@@ -220,13 +220,13 @@ class SolverChoice:
         m[_WORK] = m[_STREAK] = m[_SINCE] = 0.0  # more than multigrid; by how much is not known
         m[_TRIES] += 1.0
         spent = report.iterations
-        report, work = self._run(1, rhs, x, load)
+        report, work = self._run(1, rhs, x, tolerance_scale)
         return SolveReport(
             spent + report.iterations, report.residual, report.converged, report.error, report.warnings
         )
 
     def _reason(self) -> str:
-        m, now = self.memory, self._now
+        m, now = self.history, self._now
         if m[_SWITCHED] == 0.0:
             return self._why
         mine, other = m[_WORK + now], m[_WORK + 1 - now]

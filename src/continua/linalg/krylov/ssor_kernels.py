@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import blocks_times, invert_block, ordered_sum, symmetric_times
+from continua.linalg.block_kernels import blocks_times, invert_block, ordered_sum, symmetric_times
 from continua.numerics import inline, kernel_pair
 
 _ROWS_A_PART = 1024
@@ -91,7 +91,7 @@ def _forward_part(flat, indices, diagonal, inner, inverse, scaled, rhs, y, lo, h
 
 @kernel_pair
 def ssor_conjugate_gradients(
-    indptr, indices, blocks, diagonal, inner, starts, inverse, scaled, rhs, load, x, rtol, max_iterations,
+    indptr, indices, blocks, diagonal, inner, starts, inverse, scaled, rhs, tolerance_scale, x, rtol, max_iterations,
     r, z, p, q, t, partial,
 ):  # fmt: skip
     """Solve A x = rhs, starting from x; the arguments are those of `conjugate_gradients`.
@@ -111,7 +111,16 @@ def ssor_conjugate_gradients(
             flat, indices, diagonal, inner, inverse, scaled, rhs, q, starts[part], starts[part + 1]
         )
         b = _forward_part(
-            flat, indices, diagonal, inner, inverse, scaled, load, q, starts[part], starts[part + 1]
+            flat,
+            indices,
+            diagonal,
+            inner,
+            inverse,
+            scaled,
+            tolerance_scale,
+            q,
+            starts[part],
+            starts[part + 1],
         )
         partial[part] = a + b
     reference = ordered_sum(partial)

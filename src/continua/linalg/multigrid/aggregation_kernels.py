@@ -1,6 +1,6 @@
-"""Compiled smoothed aggregation on 3x3-block matrices: groups of nodes, their interpolation, and P^T A P in place.
+"""Compiled smoothed aggregation on 3x3-block matrices: aggregates of nodes, their prolongation, and P^T A P in place.
 
-Every group has one block column for its translation and, where positions are known, one for its rotation. P is a
+Every aggregate has one block column for its translation and, where positions are known, one for its rotation. P is a
 block matrix like the others (nine values a block, column by column). All results have one writer and sums in a fixed
 order, so the bits do not depend on the number of threads.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import symmetric_times
+from continua.linalg.block_kernels import symmetric_times
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.simd import fma4, load4, store4
 
@@ -57,39 +57,39 @@ def coupling_strengths(indptr, indices, blocks, width):
 
 
 @kernel
-def strong_groups(indptr, indices, strengths, least):
-    """Return the group of every node: whole neighbourhoods first, then what is left joins what it couples with most.
+def aggregate_nodes(indptr, indices, strengths, least):
+    """Return the aggregate of every node: whole neighbourhoods first, then what is left joins what it couples with most.
 
     Couplings weaker than `least` do not count, unless a node has no others.
     """
     n = indptr.shape[0] - 1
-    group = np.full(n, -1, np.int64)
+    aggregate = np.full(n, -1, np.int64)
     count = 0
     for i in range(n):
-        if group[i] >= 0:
+        if aggregate[i] >= 0:
             continue
         alone = True
         neighbours = 0
         for k in range(indptr[i], indptr[i + 1]):
             if strengths[k] >= least and indices[k] != i:
                 neighbours += 1
-                if group[indices[k]] >= 0:
+                if aggregate[indices[k]] >= 0:
                     alone = False
                     break
         if alone and neighbours > 0:
-            group[i] = count
+            aggregate[i] = count
             for k in range(indptr[i], indptr[i + 1]):
                 if strengths[k] >= least:
-                    group[indices[k]] = count
+                    aggregate[indices[k]] = count
             count += 1
-    joined = group.copy()
+    joined = aggregate.copy()
     for i in range(n):
-        if group[i] < 0:
+        if aggregate[i] < 0:
             best = -1.0
             for k in range(indptr[i], indptr[i + 1]):
-                if group[indices[k]] >= 0 and strengths[k] > best:
+                if aggregate[indices[k]] >= 0 and strengths[k] > best:
                     best = strengths[k]
-                    joined[i] = group[indices[k]]
+                    joined[i] = aggregate[indices[k]]
             if joined[i] < 0:
                 joined[i] = count
                 count += 1
@@ -97,18 +97,18 @@ def strong_groups(indptr, indices, strengths, least):
 
 
 @kernel
-def interpolation_pattern(indptr, indices, group, group_count, width, columns):
-    """Return (indptr, indices) of P: every row couples with the groups of its neighbours.
+def prolongation_pattern(indptr, indices, aggregate, aggregate_count, width, columns):
+    """Return (indptr, indices) of P: every row couples with the aggregates of its neighbours.
 
-    `width` block rows make a node, and `columns` block columns a group.
+    `width` block rows make a node, and `columns` block columns a aggregate.
     """
     n = indptr.shape[0] - 1
     p_indptr = np.zeros(n + 1, np.int32)
-    seen = np.full(group_count, -1, np.int32)
+    seen = np.full(aggregate_count, -1, np.int32)
     for i in range(n):
         found = 0
         for k in range(indptr[i], indptr[i + 1]):
-            g = group[indices[k] // width]
+            g = aggregate[indices[k] // width]
             if seen[g] != i:
                 seen[g] = i
                 found += 1
@@ -118,7 +118,7 @@ def interpolation_pattern(indptr, indices, group, group_count, width, columns):
     for i in range(n):
         at = p_indptr[i]
         for k in range(indptr[i], indptr[i + 1]):
-            g = group[indices[k] // width]
+            g = aggregate[indices[k] // width]
             if seen[g] != i:
                 seen[g] = i
                 for c in range(columns):
@@ -220,17 +220,17 @@ def _put(row, at, coarse, k, m):
 
 
 @kernel_pair
-def smooth_interpolation(
-    indptr, indices, blocks, inverse, order, group, columns, modes, factor, p_indptr, p_indices, t_targets, up, down
+def smooth_prolongation(
+    indptr, indices, blocks, inverse, order, aggregate, columns, modes, factor, p_indptr, p_indices, t_targets, up, down
 ):  # fmt: skip
-    """Set P = T - factor D^-1 A T, and its transpose; row i of T has its `modes` in the columns of its group.
+    """Set P = T - factor D^-1 A T, and its transpose; row i of T has its `modes` in the columns of its aggregate.
 
     Args:
         indptr, indices, blocks: The matrix A.
         inverse: Inverse diagonal blocks, six values each.
         order: Order in which rows are visited, neighbours soon after each other.
-        group: Group of every row, shape [n].
-        columns: Block columns of a group, 1 or 2.
+        aggregate: Group of every row, shape [n].
+        columns: Block columns of a aggregate, 1 or 2.
         modes: Blocks of the rows of T, shape [n columns, 9].
         factor: Damping over the largest eigenvalue of D^-1 A.
         p_indptr, p_indices: Pattern of P.
@@ -244,10 +244,10 @@ def smooth_interpolation(
     for i in range(n):
         most = max(most, p_indptr[i + 1] - p_indptr[i])
     column_count = 0
-    for g in group:
+    for g in aggregate:
         column_count = max(column_count, columns * (g + 1))
     pad = uint64(_PAD)
-    wide = uint64(columns)
+    parallel_level = uint64(columns)
     for chunk in prange((n + _ROWS - 1) // _ROWS):
         row = np.zeros(_PAD * most)
         place = np.zeros(column_count, np.uint32)
@@ -261,18 +261,18 @@ def smooth_interpolation(
                 place[uint32(p_indices[first + s])] = s
             for k in range(uint32(indptr[i]), uint32(indptr[i + 1])):
                 j = uint32(indices[k])
-                to = pad * uint64(place[wide * uint32(group[j])])
+                to = pad * uint64(place[parallel_level * uint32(aggregate[j])])
                 a0, a1, a2 = _columns(flat, k)
-                for c in range(wide):
-                    at = uint64(9) * (wide * uint64(j) + c)
+                for c in range(parallel_level):
+                    at = uint64(9) * (parallel_level * uint64(j) + c)
                     _add_product(a0, a1, a2, flat_modes, at, uint64(3), row, to + pad * c)
-            own = uint64(place[wide * uint32(group[i])])
+            own = uint64(place[parallel_level * uint32(aggregate[i])])
             for s in range(count):
                 q = first + s
                 t = uint32(t_targets[q])
                 at = pad * uint64(s)
-                mine = own <= s < own + wide
-                m = wide * uint64(i) + (uint64(s) - own)
+                mine = own <= s < own + parallel_level
+                m = parallel_level * uint64(i) + (uint64(s) - own)
                 for c in range(uint64(3)):
                     from_ = at + uint64(4) * c
                     y0, y1, y2 = symmetric_times(
@@ -321,9 +321,9 @@ def multiply_blocks(
 def restrict_blocks(
     t_indptr, t_indices, t_blocks, m_indptr, m_indices, middle, c_indptr, c_indices, mirror, columns, coarse
 ):  # fmt: skip
-    """Set the coarse blocks to P^T (A P): the upper half, mirrored.
+    """Set the coarse blocks to P^T (A P): the upper half, mirror_indices.
 
-    `t_blocks` is P^T and `middle` the padded product A P. The `columns` rows of a group have the same pattern and are
+    `t_blocks` is P^T and `middle` the padded product A P. The `columns` rows of a aggregate have the same pattern and are
     worked out together, since they read the same rows of the product.
     """
     rows = c_indptr.shape[0] - 1
@@ -364,10 +364,10 @@ def restrict_blocks(
 
 
 @kernel
-def point_modes(points, group, centers, sizes, modes):
+def point_modes(points, aggregate, centers, sizes, modes):
     """Set the blocks of T for points: w x arm / size beside the identity, shape [2 n, 9]."""
     for i in range(points.shape[0]):
-        g = group[i]
+        g = aggregate[i]
         x = (points[i, 0] - centers[g, 0]) / sizes[g]
         y = (points[i, 1] - centers[g, 1]) / sizes[g]
         z = (points[i, 2] - centers[g, 2]) / sizes[g]
@@ -380,7 +380,7 @@ def point_modes(points, group, centers, sizes, modes):
 
 
 @kernel
-def mirrored(indptr, indices):
+def mirror_indices(indptr, indices):
     """Return for every block of a symmetric pattern the block opposite to it."""
     mirror = np.empty(indices.shape[0], np.int32)
     place = indptr[:-1].copy()

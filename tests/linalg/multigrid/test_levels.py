@@ -6,8 +6,8 @@ import scipy.sparse as sparse
 
 from continua import Multigrid, mesh
 from continua.linalg import BlockMatrix
-from continua.linalg.aggregation import Aggregation
-from continua.linalg.transfer import from_lattice, lattice_spacing
+from continua.linalg.multigrid.aggregation import Aggregation
+from continua.linalg.multigrid.lattice_prolongation import lattice_prolongation, lattice_spacing
 from tests.linalg.bodies import SHAPES, jittered, left, ready, system
 
 
@@ -17,7 +17,7 @@ def expanded(P, n):
 
 
 @pytest.mark.parametrize("name", ["lattice", "odd lattice", "refined", "hexes"])
-def test_interpolation_carries_linear_fields_exactly(name):
+def test_prolongation_carries_linear_fields_exactly(name):
     """Rows add up to 1 and a linear field on the coarse points is that field on the fine ones (G35)."""
     matrix, _, elements = system(SHAPES[name]())
     points = elements.rest_positions
@@ -26,7 +26,7 @@ def test_interpolation_carries_linear_fields_exactly(name):
         P, below = known()
         coarse = below.points
     else:
-        P, coarse = from_lattice(points, 2.0 * lattice_spacing(points))
+        P, coarse = lattice_prolongation(points, 2.0 * lattice_spacing(points))
     assert P.shape[1] < 0.4 * P.shape[0]
     np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-12)
     np.testing.assert_allclose(P @ coarse, points, atol=1e-9)
@@ -39,7 +39,7 @@ def rigid_motion(points, velocity, spin):
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("name", ["irregular", "sphere"])
-def test_groups_carry_rigid_motions_exactly_on_every_level(name, turned):
+def test_aggregates_carry_rigid_motions_exactly_on_every_level(name, turned):
     """Without mass no force acts against rigid motions, so smoothing keeps them: P (v + w x c, s w) is v + w x x, at
     rest, and where the body turned by 1.2 rad."""
     shape = SHAPES[name]()
@@ -63,7 +63,7 @@ def test_groups_carry_rigid_motions_exactly_on_every_level(name, turned):
         coarse = np.empty((level.row_count, 3))
         coarse[::2] = rigid_motion(level.bodies.points, velocity, spin)
         coarse[1::2] = level.bodies.sizes[:, None] * spin
-        np.testing.assert_allclose(level.interpolate(coarse), fine, atol=1e-9)
+        np.testing.assert_allclose(level.prolongate(coarse), fine, atol=1e-9)
         fine = coarse
 
 
@@ -92,7 +92,7 @@ def test_lattice_and_refinement_are_the_nested_hierarchy():
     matrix, _, _ = system(mesh.bridge(8))
     solver = ready(matrix)
     assert solver.hierarchy.node_counts == [5265, 825, 153, 36]
-    assert set(np.unique(np.concatenate([P.data for P in solver.hierarchy.interpolations]))) == {0.5, 1.0}
+    assert set(np.unique(np.concatenate([P.data for P in solver.hierarchy.prolongations]))) == {0.5, 1.0}
 
 
 def test_galerkin_matrix_of_a_nested_lattice_is_that_of_the_coarse_mesh():
@@ -102,8 +102,8 @@ def test_galerkin_matrix_of_a_nested_lattice_is_that_of_the_coarse_mesh():
     h = ready(fine, coarsest=200).hierarchy
     level = h.levels[0]
     ours = sparse.bsr_array((level.blocks.reshape(-1, 3, 3).swapaxes(1, 2), level.indices, level.indptr))
-    where = h.interpolations[0].T @ elements.rest_positions
-    where /= h.interpolations[0].sum(axis=0)[:, None]
+    where = h.prolongations[0].T @ elements.rest_positions
+    where /= h.prolongations[0].sum(axis=0)[:, None]
     match = np.array([np.abs(below.rest_positions - point).sum(axis=1).argmin() for point in where])
     place = (3 * match[:, None] + np.arange(3)).ravel()
     expected = coarse.to_scipy().toarray()[np.ix_(place, place)]
@@ -123,7 +123,7 @@ def test_galerkin_products_in_place_equal_scipy_on_all_levels(name):
     assert len(h.levels) >= 2
     A = matrix.to_scipy().tocsr()
     free = sparse.diags_array(np.repeat(1.0 - fixed, 3))
-    for number, P in enumerate(h.interpolations):
+    for number, P in enumerate(h.prolongations):
         P3 = expanded(P, A.shape[0] // 3)
         P3 = free @ P3 if number == 0 else P3
         A = P3.T @ A @ P3

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import advance_row, begin_row, ordered_sum, partly_free, turn_row
+from continua.linalg.block_kernels import ordered_sum, project_partly_fixed
+from continua.linalg.krylov.jacobi_cg_kernels import cg_begin_row, cg_direction_row, cg_update_row
 from continua.numerics import inline, kernel, kernel_pair
 
 WIDTH = 8  # rows a bin: lanes of a register
@@ -73,7 +74,7 @@ def multiply(starts, columns, values, x, y):
 
 @kernel_pair
 def conjugate_gradients(
-    starts, columns, values, fixed, projections, inverse, rhs, load, x, rtol, max_iterations,
+    starts, columns, values, fixed, projections, inverse, rhs, tolerance_scale, x, rtol, max_iterations,
     r, z, d, q, partial, partial2,
 ):  # fmt: skip
     """Solve A x = rhs, starting from x; the arguments are those of `kernels.conjugate_gradients`.
@@ -91,7 +92,7 @@ def conjugate_gradients(
             _bin_times(starts, columns, values, x, b, sums)
             for lane in range(min(WIDTH, n - b * WIDTH)):
                 i = b * WIDTH + lane
-                r0, r1, r2 = partly_free(
+                r0, r1, r2 = project_partly_fixed(
                     fixed,
                     projections,
                     i,
@@ -99,7 +100,7 @@ def conjugate_gradients(
                     rhs[i, 1] - sums[1, lane],
                     rhs[i, 2] - sums[2, lane],
                 )
-                square, whole = begin_row(inverse, rhs, load, i, r0, r1, r2, r, d)
+                square, whole = cg_begin_row(inverse, rhs, tolerance_scale, i, r0, r1, r2, r, d)
                 total += square
                 scale += whole
         partial[c] = total
@@ -121,7 +122,7 @@ def conjugate_gradients(
                 _bin_times(starts, columns, values, d, b, sums)
                 for lane in range(min(WIDTH, n - b * WIDTH)):
                     i = b * WIDTH + lane
-                    s0, s1, s2 = partly_free(
+                    s0, s1, s2 = project_partly_fixed(
                         fixed, projections, i, sums[0, lane], sums[1, lane], sums[2, lane]
                     )
                     q[i, 0], q[i, 1], q[i, 2] = s0, s1, s2
@@ -134,14 +135,14 @@ def conjugate_gradients(
         for c in prange(chunks):  # second pass: solution, residual, preconditioned residual
             total = 0.0
             for i in range(uint64(c * BINS * WIDTH), uint64(min(n, (c + 1) * BINS * WIDTH))):
-                total += advance_row(inverse, alpha, x, r, z, d, q, i)
+                total += cg_update_row(inverse, alpha, x, r, z, d, q, i)
             partial[c] = total
         fresh = ordered_sum(partial)
         beta = fresh / delta
         delta = fresh
         for c in prange(chunks):  # third pass: search direction
             for i in range(uint64(c * BINS * WIDTH), uint64(min(n, (c + 1) * BINS * WIDTH))):
-                turn_row(beta, z, d, i)
+                cg_direction_row(beta, z, d, i)
         iteration += 1
         passes += 3
     return iteration, np.sqrt(delta / reference), passes

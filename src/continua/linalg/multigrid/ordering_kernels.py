@@ -8,7 +8,7 @@ from continua.numerics import kernel
 
 
 @kernel
-def farthest_columns(indptr, indices, order, rank):
+def last_columns(indptr, indices, order, rank):
     """Return for every row of the renumbered matrix its last column; row i is `order[i]`, which has `rank` i."""
     n = indptr.shape[0] - 1
     last = np.zeros(n, np.int64)
@@ -40,23 +40,23 @@ def sweep_order(indptr, indices, order, rank, starts, first):
     """Split the off-diagonal blocks of every row into those of columns that a sweep visits before it, and after.
 
     A sweep takes the even parts, then the odd ones, and each part row by row. Returns (pointers, columns, sources) of
-    the early and of the late blocks: columns count from `first`, sources are numbers of blocks of the matrix.
+    the lower and of the upper blocks: columns count from `first`, sources are numbers of blocks of the matrix.
     """
     n = indptr.shape[0] - 1
     size = indices.shape[0]
     part = np.empty(n, np.int64)
     for p in range(starts.shape[0] - 1):
         part[starts[p] : starts[p + 1]] = p
-    early_ptr = np.zeros(n + 1, np.int64)
-    late_ptr = np.zeros(n + 1, np.int64)
-    early_cols = np.empty(size, np.int32)
-    late_cols = np.empty(size, np.int32)
-    early_from = np.empty(size, np.int32)
-    late_from = np.empty(size, np.int32)
+    lower_ptr = np.zeros(n + 1, np.int64)
+    upper_ptr = np.zeros(n + 1, np.int64)
+    lower_cols = np.empty(size, np.int32)
+    upper_cols = np.empty(size, np.int32)
+    lower_from = np.empty(size, np.int32)
+    upper_from = np.empty(size, np.int32)
     for i in range(n):
         old = order[i]
-        a = early_ptr[i]
-        b = late_ptr[i]
+        a = lower_ptr[i]
+        b = upper_ptr[i]
         columns = rank[indices[indptr[old] : indptr[old + 1]]]
         for s in np.argsort(columns):
             j = columns[s]
@@ -64,15 +64,15 @@ def sweep_order(indptr, indices, order, rank, starts, first):
             if j == i:
                 continue
             if (part[j] == part[i] and j < i) or (part[j] != part[i] and part[i] % 2 == 1):
-                early_cols[a] = first + j
-                early_from[a] = k
+                lower_cols[a] = first + j
+                lower_from[a] = k
                 a += 1
             else:
-                late_cols[b] = first + j
-                late_from[b] = k
+                upper_cols[b] = first + j
+                upper_from[b] = k
                 b += 1
-        early_ptr[i + 1] = a
-        late_ptr[i + 1] = b
-    a = early_ptr[n]
-    b = late_ptr[n]
-    return early_ptr, early_cols[:a], early_from[:a], late_ptr, late_cols[:b], late_from[:b]
+        lower_ptr[i + 1] = a
+        upper_ptr[i + 1] = b
+    a = lower_ptr[n]
+    b = upper_ptr[n]
+    return lower_ptr, lower_cols[:a], lower_from[:a], upper_ptr, upper_cols[:b], upper_from[:b]

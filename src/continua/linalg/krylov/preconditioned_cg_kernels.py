@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import (
+from continua.linalg.block_kernels import (
     CHUNK,
     add_columns,
     blocks_times,
-    force_square,
-    free_part,
+    inverse_norm_square,
     ordered_sum,
+    project_free,
     symmetric_times,
 )
 from continua.numerics import inline, kernel_pair
@@ -24,9 +24,9 @@ from continua.numerics.simd import fma4, load4, zero4
 
 @kernel_pair
 def start(
-    indptr, indices, blocks, fixed, projections, inverse, rank, rhs, load, x, r, b, p, partial, partial2
+    indptr, indices, blocks, fixed, projections, inverse, rank, rhs, tolerance_scale, x, r, b, p, partial, partial2
 ):  # fmt: skip
-    """Set r to the residual of x and p to zero; return the squares of its norm and of that of rhs and load."""
+    """Set r to the residual of x and p to zero; return the squares of its norm and of that of rhs and tolerance_scale."""
     n = indptr.shape[0] - 1
     flat = blocks.reshape(-1)
     for c in prange(partial.shape[0]):
@@ -34,14 +34,16 @@ def start(
         scale = 0.0
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
             s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
-            r0, r1, r2 = free_part(fixed, projections, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
+            r0, r1, r2 = project_free(fixed, projections, i, rhs[i, 0] - s0, rhs[i, 1] - s1, rhs[i, 2] - s2)
             to = uint32(rank[i])
             r[i, 0], r[i, 1], r[i, 2] = r0, r1, r2
             b[to, 0], b[to, 1], b[to, 2] = r0, r1, r2
             p[i, 0], p[i, 1], p[i, 2] = 0.0, 0.0, 0.0
-            total += force_square(inverse, i, r0, r1, r2)
-            scale += force_square(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
-            scale += force_square(inverse, i, load[i, 0], load[i, 1], load[i, 2])
+            total += inverse_norm_square(inverse, i, r0, r1, r2)
+            scale += inverse_norm_square(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
+            scale += inverse_norm_square(
+                inverse, i, tolerance_scale[i, 0], tolerance_scale[i, 1], tolerance_scale[i, 2]
+            )
         partial[c] = total
         partial2[c] = scale
     return ordered_sum(partial), ordered_sum(partial2)
@@ -66,12 +68,12 @@ def _product(flat, indices, x, u, v, first, last):
 
 
 @kernel_pair
-def start_along(
-    indptr, indices, blocks, fixed, projections, inverse, rhs, load, x, u, v, r, au, av, partial
+def minimise_initial_guess(
+    indptr, indices, blocks, fixed, projections, inverse, rhs, tolerance_scale, x, u, v, r, au, av, partial
 ):  # fmt: skip
     """Set r to the residual of x, au to A u and av to A v in one pass over the matrix.
 
-    Returns, in the inner product of the inverse diagonal blocks, r.r, that of rhs and load, r.au, r.av, au.au, au.av
+    Returns, in the inner product of the inverse diagonal blocks, r.r, that of rhs and tolerance_scale, r.au, r.av, au.au, au.av
     and av.av; `partial` [chunks, 7] is work space. u and v are zero where x is held.
     """
     n = indptr.shape[0] - 1
@@ -80,16 +82,18 @@ def start_along(
         s = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
             a, b, d = _product(flat, indices, x, u, v, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
-            a = free_part(fixed, projections, i, rhs[i, 0] - a[0], rhs[i, 1] - a[1], rhs[i, 2] - a[2])
-            b = free_part(fixed, projections, i, b[0], b[1], b[2])
-            d = free_part(fixed, projections, i, d[0], d[1], d[2])
+            a = project_free(fixed, projections, i, rhs[i, 0] - a[0], rhs[i, 1] - a[1], rhs[i, 2] - a[2])
+            b = project_free(fixed, projections, i, b[0], b[1], b[2])
+            d = project_free(fixed, projections, i, d[0], d[1], d[2])
             r[i, 0], r[i, 1], r[i, 2] = a
             au[i, 0], au[i, 1], au[i, 2] = b
             av[i, 0], av[i, 1], av[i, 2] = d
             za = symmetric_times(inverse, i, a[0], a[1], a[2])
             zb = symmetric_times(inverse, i, b[0], b[1], b[2])
-            scale = force_square(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
-            scale += force_square(inverse, i, load[i, 0], load[i, 1], load[i, 2])
+            scale = inverse_norm_square(inverse, i, rhs[i, 0], rhs[i, 1], rhs[i, 2])
+            scale += inverse_norm_square(
+                inverse, i, tolerance_scale[i, 0], tolerance_scale[i, 1], tolerance_scale[i, 2]
+            )
             s = (
                 s[0] + za[0] * a[0] + za[1] * a[1] + za[2] * a[2],
                 s[1] + scale,
@@ -97,7 +101,7 @@ def start_along(
                 s[3] + za[0] * d[0] + za[1] * d[1] + za[2] * d[2],
                 s[4] + zb[0] * b[0] + zb[1] * b[1] + zb[2] * b[2],
                 s[5] + zb[0] * d[0] + zb[1] * d[1] + zb[2] * d[2],
-                s[6] + force_square(inverse, i, d[0], d[1], d[2]),
+                s[6] + inverse_norm_square(inverse, i, d[0], d[1], d[2]),
             )
         for k in range(7):
             partial[c, k] = s[k]
@@ -124,7 +128,7 @@ def shift(inverse, rank, f, g, u, v, au, av, x, r, b, p, partial):
             for a in range(3):
                 x[i, a] += f * u[i, a] + g * v[i, a]
                 p[i, a] = 0.0
-            total += force_square(inverse, i, r0, r1, r2)
+            total += inverse_norm_square(inverse, i, r0, r1, r2)
         partial[c] = total
     return ordered_sum(partial)
 
@@ -155,7 +159,7 @@ def iterate(
         total = 0.0
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
             s0, s1, s2 = blocks_times(flat, indices, p, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
-            s0, s1, s2 = free_part(fixed, projections, i, s0, s1, s2)
+            s0, s1, s2 = project_free(fixed, projections, i, s0, s1, s2)
             q[i, 0], q[i, 1], q[i, 2] = s0, s1, s2
             total += p[i, 0] * s0 + p[i, 1] * s1 + p[i, 2] * s2
         partial[c] = total
@@ -175,6 +179,6 @@ def iterate(
             to = uint32(rank[i])
             r[i, 0], r[i, 1], r[i, 2] = r0, r1, r2
             b[to, 0], b[to, 1], b[to, 2] = r0, r1, r2
-            total += force_square(inverse, i, r0, r1, r2)
+            total += inverse_norm_square(inverse, i, r0, r1, r2)
         partial[c] = total
     return delta, curvature, ordered_sum(partial)
