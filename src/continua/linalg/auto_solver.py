@@ -1,8 +1,9 @@
-"""Conjugate gradients or multigrid, by the work they turn out to take.
+"""Automatic choice between conjugate gradients and multigrid, by the work each of them takes.
 
-How many iterations a system needs depends on its size, on jumps of stiffness, on Poisson's ratio and on the time step,
-in a way that no rule of thumb predicts. So a choice starts from the size, counts, and changes over when the other solver
-does less. Work is counted in visits to blocks of the matrix and never timed: a run has the same bits on any machine.
+The number of iterations depends on the size of the system, on jumps of stiffness, on Poisson's ratio and on the time
+step, in a way that no simple rule predicts. The choice therefore starts from the size, counts the work of every solve,
+and switches when the other solver needs less. Work is counted in block visits, not in seconds: a run is bitwise
+identical on any machine.
 """
 
 from __future__ import annotations
@@ -18,61 +19,61 @@ from continua.linalg.solver import SolveReport
 
 __all__ = ["AutoSolver"]
 
-# Visits to blocks, fitted to times on one core from 2,000 to 500,000 blocks. An iteration of conjugate gradients visits
-# each block once. One of multigrid goes with the blocks of all levels, bringing them up to date with a power of those
-# that shows how they fill, with the blocks that levels of groups are made of, whose interpolation is made anew, and
-# with the cube of the unknowns of the coarsest.
+# Work in block visits, fitted to times on one core for 2,000 to 500,000 blocks. An iteration of conjugate gradients
+# visits each block once. The cost of a multigrid iteration is proportional to the blocks of all levels. The cost of an
+# update depends on a power of the operator complexity (fill-in), on the blocks above aggregation levels, whose
+# prolongation is recomputed, and on the cube of the unknowns of the coarsest level.
 _CYCLE, _CYCLE_START = 2.0, 4_000
-_UPDATE, _FILL, _GROUPS, _DENSE = 2.1, 3, 42.0, 0.055
-_EXPECTED, _COMPLEXITY, _COARSEST = (
-    6,
-    1.3,
-    40,
-)  # iterations, complexity, coarsest nodes of a multigrid not yet tried
-_SURE = 1.2  # times the work of the other solver from which to change over
-_PATIENCE = 4  # solves in a row that say so
-_FIRST_TRY = (
-    16  # solves with multigrid before conjugate gradients are tried; each next try comes twice as late
+_UPDATE, _FILL, _AGGREGATION, _DENSE = 2.1, 3, 42.0, 0.055
+# Expected iterations, complexity and coarsest nodes of a multigrid solver that has not run yet.
+_EXPECTED, _COMPLEXITY, _COARSEST = 6, 1.3, 40
+_SWITCH_RATIO = 1.2  # work relative to the other solver above which to switch
+_SWITCH_STREAK = 4  # solves in a row above that ratio before a switch
+_FIRST_TRIAL = (
+    16  # multigrid solves before the first trial of conjugate gradients; the interval doubles each time
 )
-_MOST_WAIT = 12  # doublings
-_MEMORY = 0.7  # share of the past in mean values
+_MAX_DOUBLINGS = 12
+_SMOOTHING = 0.7  # weight of the past in running means
 
 _SWITCHED, _WORK, _STREAK, _SINCE, _TRIES = 0, 1, 3, 4, 5
 
 
 class AutoSolver:
-    """A linear solver that hands over to conjugate gradients or to multigrid.
+    """A linear solver that delegates to conjugate gradients or to multigrid.
 
     Args:
-        pcg: The conjugate gradients.
+        pcg: The conjugate gradients solver.
         multigrid: The multigrid solver.
-        start_with: The one of the two to begin with.
+        start_with: The solver to start with, one of the two.
 
     Attributes:
-        history: What it has learnt, as numbers; zeros are a fresh start. Part of a body's state, so that a run that goes
-            on from a file takes the same turns.
+        history: Statistics of past solves, shape [6]; zeros are a fresh start. Part of a body's state, so that a
+            resumed run makes the same choices.
     """
 
     def __init__(self, pcg: PCG, multigrid: Multigrid, start_with: PCG | Multigrid) -> None:
         self.pcg, self.multigrid = pcg, multigrid
         self._solvers: tuple[PCG, Multigrid] = (pcg, multigrid)
         self._first = 0 if start_with is pcg else 1
-        self._why = start_with.reason
+        self._first_reason = start_with.reason
         self.history = np.zeros(6)
         self._fresh = [False, False]
         self._matrix: BlockMatrix | None = None
-        self._held: tuple[NDArray[np.uint8], NDArray[np.float64] | None] = (np.zeros(0, np.uint8), None)
+        self._constraints: tuple[NDArray[np.uint8], NDArray[np.float64] | None] = (
+            np.zeros(0, np.uint8),
+            None,
+        )
 
     @property
     def current(self) -> PCG | Multigrid:
-        """The solver that has the next system."""
+        """The solver of the next system."""
         solver = self._solvers[self._now]
         solver.reason = self._reason()
         return solver
 
     @property
     def last(self) -> SolveReport | None:
-        """How the last solve went."""
+        """Report of the last solve."""
         return self.current.last
 
     @property
@@ -92,8 +93,8 @@ class AutoSolver:
         fixed: NDArray[np.uint8],
         projections: NDArray[np.float64] | None = None,
     ) -> None:
-        """Remember new values; the solver that needs them takes them over."""
-        self._matrix, self._held = matrix, (fixed, projections)
+        """Store the new system; a solver is updated when it is used."""
+        self._matrix, self._constraints = matrix, (fixed, projections)
         self._fresh = [True, True]
 
     def solve(
@@ -104,8 +105,8 @@ class AutoSolver:
         guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
-        if self._time_to_try():
-            return self._try(rhs, x, tolerance_scale)
+        if self._trial_due():
+            return self._trial(rhs, x, tolerance_scale)
         now = self._now
         given = x.copy() if now == 0 else x
         report, work = self._run(now, rhs, x, tolerance_scale, guess_directions)
@@ -121,11 +122,9 @@ class AutoSolver:
                 report.error,
                 (said, *report.warnings),
             )
-        self._learn(now, work)
+        self._record(now, work)
         self._decide()
         return report
-
-    # --- inside -------------------------------------------------------------------------------------------
 
     @property
     def _now(self) -> int:
@@ -143,18 +142,18 @@ class AutoSolver:
         tolerance_scale: NDArray[np.float64] | None,
         guess_directions: NDArray[np.float64] | None = None,
     ) -> tuple[SolveReport, float]:
-        """Solve by one of the two; return its report and its work."""
+        """Solve with one of the two; return its report and its work."""
         assert self._matrix is not None
         solver = self._solvers[which]
         update = self._fresh[which]
         if update:
-            solver.update(self._matrix, *self._held)
+            solver.update(self._matrix, *self._constraints)
             self._fresh[which] = False
         report = solver.solve(rhs, x, tolerance_scale, guess_directions)
         return report, self._work(which, report.iterations, update)
 
     def _work(self, which: int, iterations: float, update: bool) -> float:
-        """Return visits to blocks."""
+        """Return the work of a solve in block visits."""
         blocks = self._blocks()
         if which == 0:
             return (1.0 + iterations) * blocks
@@ -165,59 +164,64 @@ class AutoSolver:
         if not update:
             return work
         above = [] if h is None else [blocks, *(len(level.indices) for level in h.levels)]
-        grouped = sum(
+        aggregated = sum(
             count
             for count, level in zip(above, [] if h is None else h.levels, strict=False)
             if isinstance(level, Aggregation)
         )
-        return work + _UPDATE * complexity**_FILL * blocks + _GROUPS * grouped + _DENSE * (3 * coarsest) ** 3
+        return (
+            work
+            + _UPDATE * complexity**_FILL * blocks
+            + _AGGREGATION * aggregated
+            + _DENSE * (3 * coarsest) ** 3
+        )
 
-    def _learn(self, which: int, work: float) -> None:
+    def _record(self, which: int, work: float) -> None:
         mean = self.history[_WORK + which]
-        self.history[_WORK + which] = work if mean == 0.0 else _MEMORY * mean + (1.0 - _MEMORY) * work
+        self.history[_WORK + which] = work if mean == 0.0 else _SMOOTHING * mean + (1.0 - _SMOOTHING) * work
 
     def _decide(self) -> None:
-        """Change over when the other solver has done, or should do, clearly less for some solves in a row."""
+        """Switch if the other solver took, or should take, clearly less work for some solves in a row."""
         m, now = self.history, self._now
         m[_SINCE] += 1.0
         other = m[_WORK + 1 - now]
         if other == 0.0:
             if now == 1:
-                return  # nothing is known of conjugate gradients before they have been tried
+                return  # the work of conjugate gradients is unknown before their first trial
             other = self._work(1, _EXPECTED, True)
-        m[_STREAK] = m[_STREAK] + 1.0 if m[_WORK + now] > _SURE * other else 0.0
-        if m[_STREAK] >= _PATIENCE:
-            self._change_over()
+        m[_STREAK] = m[_STREAK] + 1.0 if m[_WORK + now] > _SWITCH_RATIO * other else 0.0
+        if m[_STREAK] >= _SWITCH_STREAK:
+            self._switch()
 
-    def _change_over(self) -> None:
+    def _switch(self) -> None:
         m = self.history
         m[_SWITCHED] = 1.0 - m[_SWITCHED]
         m[_STREAK] = m[_SINCE] = 0.0
 
-    def _time_to_try(self) -> bool:
+    def _trial_due(self) -> bool:
         m = self.history
-        return self._now == 1 and m[_SINCE] >= _FIRST_TRY * 2.0 ** min(m[_TRIES], _MOST_WAIT)
+        return self._now == 1 and m[_SINCE] >= _FIRST_TRIAL * 2.0 ** min(m[_TRIES], _MAX_DOUBLINGS)
 
-    def _try(
+    def _trial(
         self, rhs: NDArray[np.float64], x: NDArray[np.float64], tolerance_scale: NDArray[np.float64] | None
     ) -> SolveReport:
-        """Try conjugate gradients, with no more work than multigrid would do; that goes on from where they stop."""
+        """Try conjugate gradients with at most the work of multigrid, which continues from their result."""
         pcg, m = self._solvers[0], self.history
         most, given = pcg.max_iterations, x.copy()
-        pcg.max_iterations = min(most, max(1, int(m[_WORK + 1] / (_SURE * self._blocks()))))
+        pcg.max_iterations = min(most, max(1, int(m[_WORK + 1] / (_SWITCH_RATIO * self._blocks()))))
         try:
             report, work = self._run(0, rhs, x, tolerance_scale)
         finally:
             pcg.max_iterations = most
         if report.converged:
-            self._learn(0, work)
+            self._record(0, work)
             m[_STREAK] += 1.0
-            if m[_STREAK] >= _PATIENCE:
-                self._change_over()
+            if m[_STREAK] >= _SWITCH_STREAK:
+                self._switch()
             return report
         if not report.residual >= 0.0:
             x[:] = given
-        m[_WORK] = m[_STREAK] = m[_SINCE] = 0.0  # more than multigrid; by how much is not known
+        m[_WORK] = m[_STREAK] = m[_SINCE] = 0.0  # more work than multigrid, by an unknown amount
         m[_TRIES] += 1.0
         spent = report.iterations
         report, work = self._run(1, rhs, x, tolerance_scale)
@@ -228,13 +232,13 @@ class AutoSolver:
     def _reason(self) -> str:
         m, now = self.history, self._now
         if m[_SWITCHED] == 0.0:
-            return self._why
+            return self._first_reason
         mine, other = m[_WORK + now], m[_WORK + 1 - now]
         names = [type(solver).__name__ for solver in self._solvers]
         if mine == 0.0 or other == 0.0:
             return f"chosen because {names[1 - now]} took more work"
         return (
-            f"chosen because it takes {mine / self._blocks():.0f} visits to each block of the matrix a solve, "
+            f"chosen because it takes {mine / self._blocks():.0f} visits to each block of the matrix per solve, "
             f"{names[1 - now]} took {other / self._blocks():.0f}"
         )
 

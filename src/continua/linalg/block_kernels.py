@@ -1,11 +1,11 @@
-"""Compiled functions on 3x3-block sparse matrices: pattern, product, diagonal inverse, conjugate gradients.
+"""Compiled functions on sparse matrices of 3x3 blocks: pattern, product, inverse diagonal, constraints.
 
-A matrix is (indptr, indices, blocks): row i holds the blocks `indptr[i]:indptr[i+1]`, block k couples it to
-column `indices[k]`, `blocks[k]` are its nine values column by column, so that a product adds up whole columns in
-a register. The last column is read with the number behind it: blocks need one double of memory after their end.
-Vectors are [n, 3].
+A matrix is (indptr, indices, blocks): row i holds the blocks `indptr[i]:indptr[i+1]`, block k couples it to column
+`indices[k]`, and `blocks[k]` are its nine values column by column, so that a product accumulates whole columns in a
+register. The last column is loaded with the number after it: blocks need one double of padding at the end. Vectors
+are [n, 3].
 
-Sums run over chunks of fixed size whose partial results are added in order: the bits do not depend on the
+Sums run over chunks of fixed size whose partial results are added in order: results are bitwise identical for any
 number of threads.
 """
 
@@ -17,7 +17,7 @@ from numba import prange, uint32, uint64
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.simd import fma4, lane4, load4, zero4
 
-CHUNK = 256  # rows a chunk
+CHUNK = 256  # rows per chunk
 
 
 @kernel
@@ -42,7 +42,7 @@ def incidences(elements, node_count):
 
 @kernel
 def row_patterns(elements, inc_indptr, inc_codes, node_count):
-    """Return (indptr, indices, slots): sorted block columns, and where in its row each coupling goes.
+    """Return (indptr, indices, slots): sorted block columns, and the offset of each coupling in its row.
 
     `slots[q, b]` belongs to incidence q = (element e, corner a): the position, counted from the start of
     row `elements[e, a]`, of the block that couples it to `elements[e, b]`.
@@ -60,7 +60,7 @@ def row_patterns(elements, inc_indptr, inc_codes, node_count):
                     seen[j] = i
                     count += 1
         if count == 0:
-            count = 1  # a node of no element keeps its diagonal block
+            count = 1  # a node without elements still has its diagonal block
         indptr[i + 1] = indptr[i] + count
     indices = np.empty(indptr[node_count], np.int32)
     slots = np.empty((inc_codes.shape[0], k), np.uint16)
@@ -116,7 +116,7 @@ def add_columns(a, b, c):
 def blocks_times(flat, indices, x, first, last):
     """Return the three components of the sum of blocks first..last-1 times their columns of x.
 
-    `flat` are the blocks as one row of numbers.
+    `flat` are the blocks as a flat array.
     """
     a = zero4()
     b = zero4()
@@ -145,7 +145,7 @@ def multiply(indptr, indices, blocks, x, y):
 
 @kernel_pair
 def magnitudes(indptr, indices, blocks, x, y):
-    """Set y = |A| |x|, with the absolute values of all numbers: nothing cancels."""
+    """Set y = |A| |x|, with absolute values throughout: nothing cancels."""
     n = indptr.shape[0] - 1
     for c in prange((n + CHUNK - 1) // CHUNK):
         for i in range(uint64(c * CHUNK), uint64(min(n, (c + 1) * CHUNK))):
@@ -199,8 +199,8 @@ def invert_block(blocks, k, fixed, factor, inverse, i):
 def invert_diagonal(blocks, diagonal, fixed, inverse):
     """Set `inverse[i]` to the inverse of row i's diagonal block (symmetric, six values), zero where `fixed`.
 
-    A zero block keeps a fixed node out of every search direction: that is the filter of Baraff and Witkin
-    without touching the matrix. Returns the number of rows whose diagonal block is not positive definite;
+    A zero block removes a fixed node from every search direction: the filter of Baraff and Witkin without
+    changing the matrix. Returns the number of rows whose diagonal block is not positive definite;
     those get a zero block too.
     """
     n = diagonal.shape[0]
@@ -233,11 +233,11 @@ def _project(s, a, b, d, e, f, g):
 
 @kernel_pair
 def project_diagonal(blocks, diagonal, fixed, projections, relaxation, inverse, scaled):
-    """Do over the preconditioner blocks of rows with `fixed` = 2: they act in the free directions alone.
+    """Replace the preconditioner blocks of rows with `fixed` = 2 by blocks that act in the free directions only.
 
     `inverse` becomes `relaxation` times the pseudo-inverse of S D S, S the projector in `projections`: the inverse of
     S D S + c (1 - S), which is regular for any c > 0, projected again. `scaled`, if it has rows, becomes
-    (2/relaxation - 1) S D S (see `ssor`). A row that is not positive definite is left out.
+    (2/relaxation - 1) S D S (see `ssor_kernels`). A row that is not positive definite gets zeros.
     """
     n = diagonal.shape[0]
     for c in prange((n + CHUNK - 1) // CHUNK):
@@ -265,7 +265,7 @@ def project_diagonal(blocks, diagonal, fixed, projections, relaxation, inverse, 
 
 @inline
 def symmetric_times(block, i, a0, a1, a2):
-    """Apply a symmetric 3x3 block that is kept as six values (00, 01, 02, 11, 12, 22)."""
+    """Apply a symmetric 3x3 block stored as six values (00, 01, 02, 11, 12, 22)."""
     return (
         block[i, 0] * a0 + block[i, 1] * a1 + block[i, 2] * a2,
         block[i, 1] * a0 + block[i, 3] * a1 + block[i, 4] * a2,
@@ -275,7 +275,7 @@ def symmetric_times(block, i, a0, a1, a2):
 
 @inline
 def ordered_sum(partial):
-    """Return the sum of partial results, one after the other: the same bits for any number of threads."""
+    """Return the sum of partial results in order: bitwise identical for any number of threads."""
     total = 0.0
     for c in range(partial.shape[0]):
         total += partial[c]
@@ -284,7 +284,7 @@ def ordered_sum(partial):
 
 @inline
 def project_free(fixed, projections, i, a0, a1, a2):
-    """Return the part of a vector of row i that constraints leave."""
+    """Return the part of a vector of row i in its free directions."""
     if fixed[i] == 0:
         return a0, a1, a2
     if fixed[i] == 1:
@@ -294,7 +294,11 @@ def project_free(fixed, projections, i, a0, a1, a2):
 
 @inline
 def project_partly_fixed(fixed, projections, i, a0, a1, a2):
-    """Return the free part of a vector of node i: what is held would drown in rounding as the rest gets small."""
+    """Return a vector of row i, projected if the row is partly fixed.
+
+    Without it, rounding of the fixed part would dominate as the rest gets small. Fixed rows need no projection: their
+    preconditioner block is zero.
+    """
     if fixed[i] != 2:
         return a0, a1, a2
     return symmetric_times(projections, i, a0, a1, a2)
@@ -302,14 +306,14 @@ def project_partly_fixed(fixed, projections, i, a0, a1, a2):
 
 @inline
 def inverse_norm_square(inverse, i, a0, a1, a2):
-    """Return the square of a force at row i in the norm of the inverse diagonal block."""
+    """Return the square of the norm of a force at row i, in the inner product of the inverse diagonal block."""
     z0, z1, z2 = symmetric_times(inverse, i, a0, a1, a2)
     return a0 * z0 + a1 * z1 + a2 * z2
 
 
 @kernel_pair
 def project_blocks(indptr, indices, blocks, fixed, projections, target):
-    """Set target to S A S, S the projector of every node onto its free directions."""
+    """Set target to S A S, with S the projector of every node onto its free directions."""
     n = indptr.shape[0] - 1
     for i in prange(n):
         for k in range(indptr[i], indptr[i + 1]):

@@ -1,4 +1,4 @@
-"""3x3-block sparse matrices whose pattern comes once from the elements and whose values change in place."""
+"""Sparse matrices of 3x3 blocks: a pattern that is built once from the elements, and values that change in place."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from continua.linalg.geometry import Geometry
 __all__ = ["BlockMatrix", "BlockPattern"]
 
 PARALLEL_FROM = 60_000
-"""Blocks from which a pass over the matrix is worth a parallel region (about 100 us of work)."""
+"""Number of blocks from which a parallel pass over the matrix pays (about 100 us of work)."""
 
 
 def blocks_of(count: int, kind: type = np.float64) -> NDArray:
-    """Return zero blocks with a little memory behind them, which products read."""
+    """Return zero blocks followed by padding, which products read."""
     return np.zeros((count + 1, 9), kind)[:-1]
 
 
@@ -31,11 +31,11 @@ class BlockPattern:
         indptr: Row starts, shape [n + 1].
         indices: Block columns, sorted in each row, shape [nnz].
         diagonal: Index of each row's diagonal block, shape [n].
-        inc_indptr: For every node the range of its incidences, shape [n + 1].
+        inc_indptr: Range of the incidences of every node, shape [n + 1].
         inc_codes: Incidences as element * corners + corner, shape [m * corners].
-        slots: For every incidence and every corner of its element the block's place in the row.
-        corners: Nodes an element.
-        geometry: Where the rows are, for solvers that coarsen; None where that is not known.
+        slots: Offset in its row of the block of every incidence and every corner of its element.
+        corners: Nodes per element.
+        geometry: Positions of the rows, for solvers that coarsen; None if unknown.
     """
 
     indptr: NDArray[np.int32]
@@ -51,9 +51,7 @@ class BlockPattern:
     def from_elements(cls, elements: NDArray[np.int32], node_count: int) -> BlockPattern:
         """Build the pattern of a mesh with `elements` [m, k] over `node_count` nodes."""
         if max(16, elements.shape[1]) * elements.shape[0] >= 2**31:
-            raise InputError(
-                f"{elements.shape[0]:,} elements are more than this pattern can index; use fewer"
-            )
+            raise InputError(f"{elements.shape[0]:,} elements are more than the pattern can index; use fewer")
         elements = np.ascontiguousarray(elements, dtype=np.int32)
         inc_indptr, inc_codes = block_kernels.incidences(elements, node_count)
         indptr, indices, slots = block_kernels.row_patterns(elements, inc_indptr, inc_codes, node_count)
@@ -62,7 +60,7 @@ class BlockPattern:
 
     @classmethod
     def of_diagonal(cls, node_count: int) -> BlockPattern:
-        """Return the pattern of a matrix that has diagonal blocks only."""
+        """Return the pattern of a block-diagonal matrix."""
         each = np.arange(node_count, dtype=np.int32)
         starts = np.arange(node_count + 1, dtype=np.int32)
         none = np.zeros(0, np.int32)
@@ -82,7 +80,7 @@ class BlockPattern:
 
     @property
     def parallel(self) -> bool:
-        """Whether a pass over the matrix repays a parallel region; depends on the size alone."""
+        """Whether a parallel pass over the matrix pays; depends on the size only."""
         return self.block_count >= PARALLEL_FROM
 
 
@@ -91,9 +89,9 @@ class BlockMatrix:
 
     Attributes:
         pattern: The pattern, shared by all matrices of a mesh.
-        blocks: Values, nine a block, column by column, shape [nnz, 9]; change them in place.
-        positions: Where its nodes are at present [m], shape [n, 3], for solvers whose coarser levels know rigid
-            motions; None for where they are at rest.
+        blocks: Values, nine per block, column by column, shape [nnz, 9]; change them in place.
+        positions: Current positions of its nodes [m], shape [n, 3], for solvers whose coarser levels use rigid-body
+            modes; None for the rest positions.
     """
 
     def __init__(self, pattern: BlockPattern) -> None:
@@ -115,7 +113,7 @@ class BlockMatrix:
         return out
 
     def magnitudes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return |A| |x|, shape [n, 3]: times the unit roundoff it bounds the rounding errors of A x."""
+        """Return |A| |x|, shape [n, 3]; its product with the unit roundoff bounds the rounding errors of A x."""
         out = np.empty_like(x)
         p = self.pattern
         block_kernels.magnitudes.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
@@ -130,7 +128,7 @@ class BlockMatrix:
         projections: NDArray[np.float64] | None,
         inverse: NDArray[np.float64],
     ) -> bool:
-        """Set `inverse` to the inverse diagonal blocks of the free directions; see `LinearSolver.update`.
+        """Set `inverse` to the inverse diagonal blocks in the free directions; see `LinearSolver.update`.
 
         Returns whether all blocks of free directions are positive definite; the others become zero.
         """
@@ -150,7 +148,7 @@ class BlockMatrix:
 
     @classmethod
     def from_scipy(cls, matrix: sparse.sparray) -> BlockMatrix:
-        """Copy a SciPy matrix whose size is a multiple of 3 into blocks (missing diagonals become zero)."""
+        """Copy a SciPy matrix whose size is a multiple of 3 into blocks; missing diagonal blocks become zero."""
         if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] % 3:
             raise InputError(
                 f"a matrix of 3x3 blocks is square with a multiple of 3 rows, not {matrix.shape}"
@@ -181,5 +179,5 @@ class BlockMatrix:
         megabytes = (self.blocks.nbytes + p.indices.nbytes + p.indptr.nbytes) / 1e6
         return (
             f"BlockMatrix {3 * p.node_count} x {3 * p.node_count}, {p.block_count} blocks "
-            f"({p.block_count / max(p.node_count, 1):.1f} a row), {megabytes:.1f} MB"
+            f"({p.block_count / max(p.node_count, 1):.1f} per row), {megabytes:.1f} MB"
         )

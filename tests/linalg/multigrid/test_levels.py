@@ -61,8 +61,8 @@ def test_aggregates_carry_rigid_motions_exactly_on_every_level(name, turned):
     for level in h.levels:
         assert isinstance(level, Aggregation)
         coarse = np.empty((level.row_count, 3))
-        coarse[::2] = rigid_motion(level.bodies.points, velocity, spin)
-        coarse[1::2] = level.bodies.sizes[:, None] * spin
+        coarse[::2] = rigid_motion(level.near_nullspace.points, velocity, spin)
+        coarse[1::2] = level.near_nullspace.sizes[:, None] * spin
         np.testing.assert_allclose(level.prolongate(coarse), fine, atol=1e-9)
         fine = coarse
 

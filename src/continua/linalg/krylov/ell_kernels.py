@@ -1,4 +1,4 @@
-"""Compiled functions on matrices in bins of rows: layout, product, merged conjugate gradients."""
+"""Compiled functions on sliced ELLPACK matrices of 3x3 blocks: layout, product, merged conjugate gradients."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from continua.linalg.block_kernels import ordered_sum, project_partly_fixed
 from continua.linalg.krylov.jacobi_cg_kernels import cg_begin_row, cg_direction_row, cg_update_row
 from continua.numerics import inline, kernel, kernel_pair
 
-WIDTH = 8  # rows a bin: lanes of a register
-BINS = 32  # bins a chunk
+WIDTH = 8  # rows per slice: lanes of a register
+BINS = 32  # slices per chunk
 
 
 @kernel
 def fill_columns(indptr, indices, starts, columns):
-    """Write the column of every entry; padding refers to the row itself, or to row 0 behind the last."""
+    """Set the column of every entry; padding refers to the row itself, or to row 0 after the last row."""
     n = indptr.shape[0] - 1
     for b in range(starts.shape[0] - 1):
         for lane in range(WIDTH):
@@ -43,7 +43,7 @@ def fill_values(indptr, blocks, starts, values):
 
 @inline
 def _bin_times(starts, columns, values, x, b, sums):
-    """Set sums [3, WIDTH] to the rows of bin b of A x."""
+    """Set sums [3, WIDTH] to the rows of slice b of A x."""
     for lane in range(WIDTH):
         sums[0, lane] = 0.0
         sums[1, lane] = 0.0
@@ -77,7 +77,7 @@ def conjugate_gradients(
     starts, columns, values, fixed, projections, inverse, rhs, tolerance_scale, x, rtol, max_iterations,
     r, z, d, q, partial, partial2,
 ):  # fmt: skip
-    """Solve A x = rhs, starting from x; the arguments are those of `kernels.conjugate_gradients`.
+    """Solve A x = rhs, starting from x; the arguments are those of `jacobi_cg_kernels.conjugate_gradients`.
 
     Returns (iterations, relative residual, passes over the vectors).
     """

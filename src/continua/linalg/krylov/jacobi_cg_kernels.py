@@ -1,4 +1,4 @@
-"""Compiled conjugate gradients with the inverse diagonal blocks as preconditioner, and the row updates of an iteration."""
+"""Compiled conjugate gradients with the inverse diagonal blocks as preconditioner, and their row updates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from continua.numerics import inline, kernel_pair
 
 @inline
 def cg_begin_row(inverse, rhs, tolerance_scale, i, r0, r1, r2, r, d):
-    """Set the residual of row i and its first direction; return the squares of the residual and of rhs and tolerance_scale."""
+    """Set the residual and first direction of row i; return the squares of the residual and of rhs and its scale."""
     z0, z1, z2 = symmetric_times(inverse, i, r0, r1, r2)
     r[i, 0] = r0
     r[i, 1] = r1
@@ -35,7 +35,7 @@ def cg_begin_row(inverse, rhs, tolerance_scale, i, r0, r1, r2, r, d):
 
 @inline
 def cg_update_row(inverse, alpha, x, r, z, d, q, i):
-    """Go along the direction at row i: solution, residual, preconditioned residual; return the residual's square."""
+    """Update solution, residual and preconditioned residual of row i; return the square of the residual."""
     r0 = r[i, 0] - alpha * q[i, 0]
     r1 = r[i, 1] - alpha * q[i, 1]
     r2 = r[i, 2] - alpha * q[i, 2]

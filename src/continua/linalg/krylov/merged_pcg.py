@@ -1,10 +1,10 @@
-"""Merged conjugate gradients on matrices stored in bins of rows (Weber 2015), the pair made for graphics cards.
+"""Merged conjugate gradients on a sliced ELLPACK matrix (Weber 2015), a pair designed for graphics cards.
 
-Rows are put into bins of equal width. All rows of a bin are padded to the same length, and values lie so that the
-same entry of all rows of a bin is contiguous: lanes work on rows, not on blocks. Of each 3x3 block only one column is
-stored (BIN-BCSR). An iteration of the merged method has three passes: product and curvature; solution, residual and
-preconditioned residual; search direction. On a CPU plain block rows are as fast or faster (`python -m benchmarks
-solvers`): a block fills a register by itself, and padding costs traffic.
+Rows are stored in slices ("bins") of equal width. All rows of a slice are padded to the same length, and the same entry
+of all its rows is contiguous, so SIMD lanes work on rows, not on blocks. Each 3x3 block stores one column index
+(BIN-BCSR). An iteration of the merged method has three passes: product and curvature; solution, residual and
+preconditioned residual; search direction. On a CPU block rows are as fast or faster (`python -m benchmarks
+solvers`): a block fills a register by itself, and padding costs memory traffic.
 """
 
 from __future__ import annotations
@@ -14,25 +14,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import InputError
 from continua.linalg.krylov import ell_kernels
 from continua.linalg.matrix import BlockMatrix
-from continua.linalg.solver import SolveReport, check_limits
+from continua.linalg.solver import SolverBase, SolveReport, check_limits
 
 __all__ = ["MergedPCG", "SlicedEllMatrix"]
 
 WIDTH = ell_kernels.WIDTH
-_NO_PROJECTIONS = np.zeros((0, 6))
 
 
 @dataclass(eq=False)
 class SlicedEllMatrix:
-    """A block matrix in bins of rows.
+    """A block matrix in slices of rows, each padded to its longest row.
 
     Attributes:
-        starts: First entry of every bin, counted in blocks a row, shape [bins + 1].
+        starts: First entry of every slice, counted in blocks per row, shape [slices + 1].
         columns: Block columns, shape [entries, WIDTH]; padding refers to the row itself.
-        values: Nine values a block, shape [entries, 9, WIDTH]; padding is zero.
+        values: Nine values per block, shape [entries, 9, WIDTH]; padding is zero.
         node_count: Number of block rows.
     """
 
@@ -65,7 +63,7 @@ class SlicedEllMatrix:
 
     @property
     def overhead(self) -> float:
-        """Padding, as a part of the blocks that are stored."""
+        """Padding as a fraction of the stored blocks."""
         return float((self.values[:, 0] == 0.0).sum()) / max(self.columns.size, 1)
 
     def multiply(self, x: NDArray[np.float64], out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
@@ -75,34 +73,32 @@ class SlicedEllMatrix:
         return out
 
 
-class MergedPCG:
-    """Block-Jacobi conjugate gradients in three passes an iteration, on a matrix in bins; kept for comparison.
+class MergedPCG(SolverBase):
+    """Merged block-Jacobi conjugate gradients (Weber 2015), three passes per iteration; kept for comparison.
 
     Args:
-        rtol: Residual at which to stop, relative to the right-hand side, in the norm of the inverse diagonal blocks.
-        max_iterations: Iterations after which to give up.
+        rtol: Tolerance of the residual, relative to the right-hand side, in the norm of the inverse diagonal blocks.
+        max_iterations: Limit of the iterations.
     """
 
     def __init__(self, rtol: float = 1e-4, max_iterations: int = 2000) -> None:
+        super().__init__()
         check_limits(rtol, max_iterations)
         self.rtol = float(rtol)
         self.max_iterations = int(max_iterations)
-        self.reason = ""
-        self.last: SolveReport | None = None
         self.passes = 0
-        self._bins: SlicedEllMatrix | None = None
-        self._ready = False
+        self._ell: SlicedEllMatrix | None = None
 
     def setup(self, matrix: BlockMatrix) -> None:
-        """Lay out the bins and allocate the work vectors."""
+        """Lay out the slices and allocate the work vectors."""
+        self._matrix = None
         n = matrix.pattern.node_count
-        self._bins = SlicedEllMatrix.from_matrix(matrix)
+        self._ell = SlicedEllMatrix.from_matrix(matrix)
         self._inverse = np.zeros((n, 6))
         self._work = [np.zeros((n, 3)) for _ in range(4)]
         self._zero = np.zeros((n, 3))
         bins = max(1, (n + WIDTH - 1) // WIDTH)
         self._partial = [np.zeros((bins + ell_kernels.BINS - 1) // ell_kernels.BINS) for _ in range(2)]
-        self._ready = False
 
     def update(
         self,
@@ -110,13 +106,11 @@ class MergedPCG:
         fixed: NDArray[np.uint8],
         projections: NDArray[np.float64] | None = None,
     ) -> None:
-        """Take over new values and invert the diagonal blocks; see `LinearSolver.update`."""
-        assert self._bins is not None
-        p = matrix.pattern
-        self._held = (fixed, _NO_PROJECTIONS if projections is None else projections)
-        self._bins.update(matrix)
+        """Copy new values and invert the diagonal blocks; see `LinearSolver.update`."""
+        assert self._ell is not None
+        self._ell.update(matrix)
         matrix.invert_diagonal(fixed, projections, self._inverse)
-        self._parallel, self._ready = p.parallel, True
+        self._set_system(matrix, fixed, projections)
 
     def solve(
         self,
@@ -126,22 +120,20 @@ class MergedPCG:
         guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
-        if not self._ready or self._bins is None:
-            raise InputError("call setup() and update() before solve()")
-        b = self._bins
-        iterations, residual, self.passes = ell_kernels.conjugate_gradients.pick(self._parallel)(
-            b.starts, b.columns, b.values, *self._held, self._inverse, rhs, self._zero if tolerance_scale is None else tolerance_scale,
-            x, self.rtol, self.max_iterations, *self._work, *self._partial,
+        parallel, ell = self._system(rhs, x).pattern.parallel, self._ell
+        assert ell is not None
+        scale = self._zero if tolerance_scale is None else tolerance_scale
+        iterations, residual, self.passes = ell_kernels.conjugate_gradients.pick(parallel)(
+            ell.starts, ell.columns, ell.values, *self._constraints, self._inverse, rhs, scale, x, self.rtol,
+            self.max_iterations, *self._work, *self._partial,
         )  # fmt: skip
-        self.last = SolveReport(int(iterations), float(residual), 0.0 <= residual <= self.rtol)
-        return self.last
+        return self._finish(iterations, residual, self.rtol)
 
     def __str__(self) -> str:
-        text = f"MergedPCG(rtol={self.rtol:g}), three passes an iteration, bins of {WIDTH} rows"
-        if self._bins is not None:
-            text += f", {3 * self._bins.node_count} unknowns"
-        if self.last is not None:
-            text += f", last solve {self.last.iterations} iterations to {self.last.residual:.1e}"
+        text = f"MergedPCG(rtol={self.rtol:g}), three passes per iteration, slices of {WIDTH} rows"
+        if self._ell is not None:
+            text += f", {3 * self._ell.node_count} unknowns"
+        text += f", {self._last_solve()}" if self.last is not None else ""
         return text + (f"; {self.reason}" if self.reason else "")
 
     def __repr__(self) -> str:

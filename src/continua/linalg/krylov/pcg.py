@@ -1,4 +1,4 @@
-"""Conjugate gradients with a cheap preconditioner: the solver that always works."""
+"""Conjugate gradients with a cheap preconditioner: the solver with the fewest assumptions."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from continua.errors import InputError
 from continua.linalg import block_kernels
 from continua.linalg.krylov import jacobi_cg_kernels, ssor_kernels
 from continua.linalg.matrix import BlockMatrix
-from continua.linalg.solver import SolveReport, check_limits
+from continua.linalg.solver import SolverBase, SolveReport, check_limits, check_option
 
 __all__ = ["PCG"]
 
-_NO_PROJECTIONS = np.zeros((0, 6))
 
-
-class PCG:
+class PCG(SolverBase):
     """Preconditioned conjugate gradients; the whole solve is one compiled function.
 
-    Constraints are filtered (Baraff and Witkin 1998): fixed nodes get a zero preconditioner block, and nodes that
-    may move in some directions only get one of those directions. The matrix is never modified, so nodes can be
-    pinned, locked and freed at no cost.
+    Constraints are filtered (Baraff and Witkin 1998): a fixed node has a zero preconditioner block, and the block of a
+    partly fixed node acts in its free directions only. The matrix is not modified, so pinning, locking and
+    releasing nodes costs nothing.
 
     Args:
-        rtol: Residual at which to stop, relative to the right-hand side, in the preconditioner's norm.
-        max_iterations: Iterations after which to give up; the report then says `converged=False`.
-        preconditioner: "ssor" (symmetric over-relaxation by Eisenstat's trick: about a third of the iterations
-            at the same price) or "jacobi" (the inverse diagonal blocks).
-        relaxation: Over-relaxation of "ssor", between 0 and 2.
+        rtol: Tolerance of the residual, relative to the right-hand side, in the preconditioner's norm.
+        max_iterations: Limit of the iterations; a solve that reaches it reports `converged=False`.
+        preconditioner: "ssor" (symmetric over-relaxation with Eisenstat's trick: about a third of the iterations
+            at the same cost per iteration) or "jacobi" (the inverse diagonal blocks).
+        relaxation: Over-relaxation factor of "ssor", between 0 and 2.
     """
 
     def __init__(
@@ -38,21 +36,19 @@ class PCG:
         preconditioner: str = "ssor",
         relaxation: float = 1.4,
     ) -> None:
+        super().__init__()
         check_limits(rtol, max_iterations)
-        if preconditioner not in ("ssor", "jacobi"):
-            raise InputError(f"preconditioner must be 'ssor' or 'jacobi', not {preconditioner!r}")
+        check_option("preconditioner", preconditioner, ("ssor", "jacobi"))
         if not 0.0 < relaxation < 2.0:
             raise InputError(f"relaxation must be between 0 and 2, not {relaxation}")
         self.rtol = float(rtol)
         self.max_iterations = int(max_iterations)
         self.preconditioner = preconditioner
         self.relaxation = float(relaxation)
-        self.reason = ""
-        self._matrix: BlockMatrix | None = None
-        self.last: SolveReport | None = None
 
     def setup(self, matrix: BlockMatrix) -> None:
-        """Allocate the work vectors and cut the rows into parts."""
+        """Allocate the work vectors and divide the rows into parts."""
+        self._matrix = None
         p = matrix.pattern
         n = p.node_count
         jacobi = self.preconditioner == "jacobi"
@@ -89,8 +85,7 @@ class PCG:
             block_kernels.project_diagonal.pick(p.parallel)(
                 matrix.blocks, p.diagonal, fixed, projections, relaxation, self._inverse, self._scaled
             )
-        self._held = (fixed, _NO_PROJECTIONS if projections is None else projections)
-        self._matrix = matrix
+        self._set_system(matrix, fixed, projections)
 
     def solve(
         self,
@@ -100,28 +95,25 @@ class PCG:
         guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
-        if self._matrix is None:
-            raise InputError("call setup() and update() before solve()")
-        p = self._matrix.pattern
+        matrix = self._system(rhs, x)
+        p = matrix.pattern
         scale = self._zero if tolerance_scale is None else tolerance_scale
         end = (rhs, scale, x, self.rtol, self.max_iterations, *self._work, *self._partial)
-        front: tuple = (p.indptr, p.indices, self._matrix.blocks)
+        front: tuple = (p.indptr, p.indices, matrix.blocks)
         if self.preconditioner == "jacobi":
             run = jacobi_cg_kernels.conjugate_gradients.pick(p.parallel)
-            front += (*self._held, self._inverse)
+            front += (*self._constraints, self._inverse)
         else:
             run = ssor_kernels.ssor_conjugate_gradients.pick(p.parallel)
             front += (p.diagonal, self._inner, self._starts, self._inverse, self._scaled)
         iterations, residual = run(*front, *end)
-        self.last = SolveReport(int(iterations), float(residual), 0.0 <= residual <= self.rtol)
-        return self.last
+        return self._finish(iterations, residual, self.rtol)
 
     def __str__(self) -> str:
         text = f"PCG(rtol={self.rtol:g}, max_iterations={self.max_iterations}), {self.preconditioner} preconditioner"
         if self._matrix is not None:
             text += f", {3 * self._matrix.pattern.node_count} unknowns"
-        if self.last is not None:
-            text += f", last solve {self.last.iterations} iterations to {self.last.residual:.1e}"
+        text += f", {self._last_solve()}" if self.last is not None else ""
         return text + (f"; {self.reason}" if self.reason else "")
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""Compiled conjugate gradients around a preconditioner that is applied elsewhere, one iteration a call.
+"""Compiled conjugate gradients with an external preconditioner, one iteration per call.
 
-The preconditioner keeps its rows in an order of its own: row i of the matrix is row `rank[i]` there. It reads the
-residual from `b` and leaves its answer in `z`.
+The preconditioner has its own order of rows: row i of the matrix is row `rank[i]` there. It reads the residual from `b`
+and writes the preconditioned residual to `z`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from continua.numerics.simd import fma4, load4, zero4
 def start(
     indptr, indices, blocks, fixed, projections, inverse, rank, rhs, tolerance_scale, x, r, b, p, partial, partial2
 ):  # fmt: skip
-    """Set r to the residual of x and p to zero; return the squares of its norm and of that of rhs and tolerance_scale."""
+    """Set r to the residual of x and p to zero; return the squares of the norms of r and of rhs and its scale."""
     n = indptr.shape[0] - 1
     flat = blocks.reshape(-1)
     for c in prange(partial.shape[0]):
@@ -51,7 +51,7 @@ def start(
 
 @inline
 def _product(flat, indices, x, u, v, first, last):
-    """Return the sums of blocks first..last-1 times their columns of three vectors, which are read together."""
+    """Return the sums of blocks first..last-1 times their columns of three vectors, in one pass."""
     a, b, c = zero4(), zero4(), zero4()
     d, e, f = zero4(), zero4(), zero4()
     g, h, i = zero4(), zero4(), zero4()
@@ -73,8 +73,8 @@ def minimise_initial_guess(
 ):  # fmt: skip
     """Set r to the residual of x, au to A u and av to A v in one pass over the matrix.
 
-    Returns, in the inner product of the inverse diagonal blocks, r.r, that of rhs and tolerance_scale, r.au, r.av, au.au, au.av
-    and av.av; `partial` [chunks, 7] is work space. u and v are zero where x is held.
+    Returns, in the inner product of the inverse diagonal blocks, r.r, the square of rhs and its scale, r.au, r.av,
+    au.au, au.av and av.av; `partial` [chunks, 7] is work space. u and v are zero where x is fixed.
     """
     n = indptr.shape[0] - 1
     flat = blocks.reshape(-1)
@@ -114,7 +114,7 @@ def minimise_initial_guess(
 
 @kernel_pair
 def shift(inverse, rank, f, g, u, v, au, av, x, r, b, p, partial):
-    """Go from x to x + f u + g v, and p to zero; return the square of the norm of the residual there."""
+    """Set x to x + f u + g v and p to zero; return the square of the norm of the new residual."""
     n = x.shape[0]
     for c in prange(partial.shape[0]):
         total = 0.0

@@ -1,17 +1,17 @@
-"""Conjugate gradients preconditioned by symmetric over-relaxation, at the price of one product an iteration.
+"""Conjugate gradients preconditioned by symmetric over-relaxation, at the cost of one product per iteration.
 
 With D the block diagonal, L the blocks below it and w the relaxation, P = (D/w + L) K^-1 (D/w + L^T) with
-K = (2/w - 1) D is the preconditioner. Eisenstat (1981) saw that the conjugate gradients of
-(D/w + L)^-1 A (D/w + L^T)^-1 need no product with A at all: with t = (D/w + L^T)^-1 p,
+K = (2/w - 1) D is the preconditioner. Eisenstat (1981) showed that the conjugate gradients of
+(D/w + L)^-1 A (D/w + L^T)^-1 need no product with A: with t = (D/w + L^T)^-1 p,
 
     (D/w + L)^-1 A t = t + (D/w + L)^-1 (p - K t).
 
-A sweep through the rows is sequential. So that it runs in parallel with the same result for any number of
-threads, rows are cut into a number of parts that depends on the size alone. L holds only couplings inside a part;
-those between parts, E, enter as p - K t + E t.
+A sweep over the rows is sequential. To run it in parallel with a result that does not depend on the number of threads,
+rows are divided into a number of parts that depends on the size only. L holds only couplings inside a part; those
+between parts, E, enter as p - K t + E t.
 
-Rows that may move in some directions only have blocks that act in those alone (`kernels.project_diagonal`). All vectors
-of the iteration then stay in them, so the conjugate gradients are those of S A S.
+The blocks of partly fixed rows act in the free directions only (`block_kernels.project_diagonal`). All vectors of the
+iteration then stay in these, so the conjugate gradients are those of S A S.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from numba import prange, uint32, uint64
 from continua.linalg.block_kernels import blocks_times, invert_block, ordered_sum, symmetric_times
 from continua.numerics import inline, kernel_pair
 
-_ROWS_A_PART = 1024
-_MOST_PARTS = 64
+_ROWS_PER_PART = 1024
+_MAX_PARTS = 64
 
 
 def part_starts(node_count: int, parallel: bool) -> np.ndarray:
-    """Return the first row of each part and the end: one part for small systems."""
-    parts = min(_MOST_PARTS, max(1, node_count // _ROWS_A_PART)) if parallel else 1
+    """Return the first row of each part, and the end; small systems have one part."""
+    parts = min(_MAX_PARTS, max(1, node_count // _ROWS_PER_PART)) if parallel else 1
     return np.linspace(0, node_count, parts + 1).astype(np.int64)
 
 
@@ -51,7 +51,7 @@ def split_rows(indptr, indices, starts, inner):
 
 @kernel_pair
 def diagonal_blocks(blocks, diagonal, fixed, relaxation, starts, scaled, inverse):
-    """Set `scaled` = K and `inverse` = (D/w)^-1 as six values a row; both are zero where `fixed`.
+    """Set `scaled` = K and `inverse` = (D/w)^-1 as six values per row; both are zero where `fixed`.
 
     A row whose diagonal block is not positive definite is left out of the preconditioner like a fixed one;
     returns how many there are.

@@ -1,9 +1,9 @@
 """Coarser levels by smoothed aggregation with rigid-body modes (Vanek, Mandel and Brezina 1996).
 
-Nodes that couple strongly are put together. A aggregate moves as a rigid body: where positions are known it has a block of
-unknowns for its translation and one for its rotation, scaled by its size, so that both are lengths. One damped Jacobi
-step on the matrix smooths the jumps between aggregates, P = (1 - w D^-1 A) T. Groups are made once; T follows the current
-positions, since a body that turned has other rigid motions than at rest.
+Strongly coupled nodes form an aggregate, which moves as a rigid body: if positions are known, it has a block of
+unknowns for its translation and one for its rotation, scaled by its size so that both are lengths. A damped Jacobi step
+smooths the jumps between aggregates, P = (1 - w D^-1 A) T. Aggregates are built once; T follows the current positions,
+since the rigid motions of a rotated body differ from those at rest.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from continua.linalg import block_kernels
+from continua.linalg.constraints import full_blocks
 from continua.linalg.matrix import PARALLEL_FROM, blocks_of
 from continua.linalg.multigrid import aggregation_kernels as compiled
 
 __all__ = ["Aggregation", "NearNullspace"]
 
-_LEAST_STRENGTH = 4e-3  # couplings below do not put nodes together, |A_ij|^2 / (|A_ii| |A_jj|)
-_FEW = 0.3  # more aggregates than this part of the nodes are too many
+_MIN_STRENGTH = 4e-3  # weaker couplings do not aggregate nodes, |A_ij|^2 / (|A_ii| |A_jj|)
+_MAX_AGGREGATES = 0.3  # largest useful ratio of aggregates to nodes
 _DAMPING = 4.0 / 3.0  # of the Jacobi step, over the largest eigenvalue
-_SAFETY = 1.1  # power steps find the largest eigenvalue from below
-_WARM_STEPS = 3  # power steps of later matrices: the eigenvector hardly changes from one to the next
-_FLAT = 1e-4  # directions with less than this part of a aggregate's largest moment of inertia do not turn
+_SAFETY = 1.1  # the power method estimates the largest eigenvalue from below
+_WARM_STEPS = 3  # power steps for later matrices, whose eigenvector hardly changes
+_MIN_INERTIA = 1e-4  # axes with a smaller part of the largest moment of inertia have no rotation
 
 
 @dataclass(frozen=True)
 class NearNullspace:
-    """What the block rows of a level stand for.
+    """Geometry of the near-nullspace (the rigid-body modes) of a level.
 
     Attributes:
-        points: Their positions [m], shape [n, 3].
-        sizes: Lengths that scale their rotations [m], shape [n], or None for points, which do not turn. With sizes
-            there are two block rows each: translation and rotation.
+        points: Positions of its nodes or aggregates [m], shape [n, 3].
+        sizes: Lengths that scale the rotations of aggregates [m], shape [n]; each aggregate then has two block rows,
+            translation and rotation. None for nodes, which do not rotate.
     """
 
     points: NDArray[np.float64]
@@ -44,16 +45,16 @@ class NearNullspace:
 
 
 class Aggregation:
-    """A level of aggregates: its pattern, its values, and the prolongation from it.
+    """A level of aggregates: its pattern, its values, and the prolongation to the finer level.
 
     Args:
         indptr: Row starts of the matrix of the finer level, shape [n + 1].
         indices: Its block columns, sorted in each row.
-        blocks: Its values, which tell what couples strongly.
-        order: Order in which to visit its rows, neighbours soon after each other.
-        has_rotations: Whether aggregates turn; `update` then needs to know where they are.
-        finer_has_rotations: Whether two rows each are a translation and a rotation.
-        aggregate: The aggregate of each node, if it is known from an earlier run.
+        blocks: Its values, which determine the strength of couplings.
+        order: Order in which its rows are visited, for locality.
+        has_rotations: Whether aggregates rotate; `update` then needs their geometry.
+        finer_has_rotations: Whether pairs of finer rows are a translation and a rotation.
+        aggregate: Aggregate of each node, if known from an earlier run.
     """
 
     def __init__(
@@ -101,10 +102,10 @@ class Aggregation:
     def _make_aggregates(self, blocks: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the aggregate of each node of the finer level."""
         graph = compiled.coupling_strengths(*self._finer, blocks, self._width)
-        aggregate = compiled.aggregate_nodes(*graph, _LEAST_STRENGTH)
-        if aggregate.max() + 1 > _FEW * len(aggregate):  # hardly anything couples strongly
+        aggregate = compiled.aggregate_nodes(*graph, _MIN_STRENGTH)
+        if aggregate.max() + 1 > _MAX_AGGREGATES * len(aggregate):  # few strong couplings
             aggregate = compiled.aggregate_nodes(*graph, 0.0)
-        return _near_numbers(graph[0], graph[1], aggregate)
+        return _renumber(graph[0], graph[1], aggregate)
 
     def restore(self, vector: NDArray[np.float64]) -> None:
         """Restore the iterate of the power method that estimates the largest eigenvalue, shape [n, 3]."""
@@ -124,19 +125,19 @@ class Aggregation:
         fixed: NDArray[np.uint8] | None = None,
         projections: NDArray[np.float64] | None = None,
     ) -> None:
-        """Work out the prolongation and the matrix of this level.
+        """Compute the prolongation and the matrix of this level.
 
         Args:
             blocks: Values of the finer matrix.
             inverse: Its inverse diagonal blocks in the directions that are free, shape [n, 6].
-            near_nullspace: What its rows stand for, where that is known.
-            fixed: Which of its rows are held, see `LinearSolver.update`, or None.
-            projections: Directions that are free.
+            near_nullspace: Geometry of its rigid-body modes, if known.
+            fixed: Constraints of its rows, see `LinearSolver.update`, or None.
+            projections: Projectors onto the free directions.
         """
         indptr, indices = self._finer
         modes = self._modes(near_nullspace)
         if fixed is not None:
-            _project_free(modes, self._columns, fixed, projections)
+            _project_modes(modes, self._columns, fixed, projections)
         largest = compiled.largest_eigenvalue(indptr, indices, blocks, inverse, self.vector, self._steps)
         self._steps = _WARM_STEPS
         factor = _DAMPING / (_SAFETY * largest) if largest > 0.0 else 0.0
@@ -147,11 +148,11 @@ class Aggregation:
         self.product(blocks)
 
     def product(self, blocks: NDArray[np.float64]) -> None:
-        """Work out the matrix of this level, P^T A P, with P as it is."""
+        """Compute the matrix of this level, P^T A P, with the current P."""
         indptr, indices = self._finer
         compiled.multiply_blocks.pick(self.parallel)(
-            indptr, indices, blocks, self._order, self.p_indptr, self.p_indices, self.prolongation_values, self.m_indptr,
-            self.m_indices, self.row_count, self._middle,
+            indptr, indices, blocks, self._order, self.p_indptr, self.p_indices, self.prolongation_values,
+            self.m_indptr, self.m_indices, self.row_count, self._middle,
         )  # fmt: skip
         compiled.restrict_blocks.pick(self.parallel)(
             self.t_indptr, self.t_indices, self.restriction_values, self.m_indptr, self.m_indices, self._middle,
@@ -159,7 +160,7 @@ class Aggregation:
         )  # fmt: skip
 
     def _modes(self, near_nullspace: NearNullspace | None) -> NDArray[np.float64]:
-        """Return the blocks of the rows of T, shape [n columns, 9], and set the near_nullspace of this level."""
+        """Return the blocks of the rows of T, shape [n columns, 9], and set the near-nullspace of this level."""
         n = len(self._finer[0]) - 1
         if not self.has_rotations:
             return np.tile(np.eye(3).ravel(), (n, 1))
@@ -180,24 +181,24 @@ class Aggregation:
         modes = np.empty((len(aggregate), 2, 9))
         compiled.point_modes(near_nullspace.points, aggregate, centers, sizes, modes.reshape(-1, 9))
         if near_nullspace.sizes is None:
-            self._drop_axes(modes)
+            self._remove_axes(modes)
             return modes.reshape(-1, 9)
         both = np.zeros((len(aggregate), 2, 2, 9))
         both[:, 0] = modes
         both[:, 1, 1] = (near_nullspace.sizes / sizes[aggregate])[:, None] * np.eye(3).ravel()
         return both.reshape(-1, 9)
 
-    def _drop_axes(self, modes: NDArray[np.float64]) -> None:
-        """Take away turns about axes through all points of a aggregate, which move none of them."""
-        turns = modes[:, 1].reshape(-1, 3, 3)  # rows are what a turn about an axis does
+    def _remove_axes(self, modes: NDArray[np.float64]) -> None:
+        """Remove rotations about axes through all points of an aggregate, which move none of them."""
+        turns = modes[:, 1].reshape(-1, 3, 3)  # row: motion of the node for a rotation about an axis
         inertia = np.einsum("nij,nkj->nik", turns, turns).reshape(-1, 9)
         inertia = _sums(self.aggregate, inertia, self.aggregate_count).reshape(-1, 3, 3)
         trace = np.trace(inertia, axis1=1, axis2=2)
-        slim = np.flatnonzero(np.linalg.det(inertia) <= _FLAT * trace**3)
+        slim = np.flatnonzero(np.linalg.det(inertia) <= _MIN_INERTIA * trace**3)
         if len(slim) == 0:
             return
         values, vectors = np.linalg.eigh(inertia[slim])
-        kept = (values > _FLAT * values[:, 2:]).astype(np.float64)
+        kept = (values > _MIN_INERTIA * values[:, 2:]).astype(np.float64)
         projectors = np.tile(np.eye(3), (self.aggregate_count, 1, 1))
         projectors[slim] = np.einsum("gij,gj,gkj->gik", vectors, kept, vectors)
         some = np.isin(self.aggregate, slim)
@@ -220,10 +221,10 @@ class Aggregation:
         return sparse.bsr_array((values, self.p_indices, self.p_indptr), shape=shape)
 
 
-def _near_numbers(
+def _renumber(
     indptr: NDArray[np.int32], indices: NDArray[np.int32], aggregate: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Number aggregates anew, so that neighbours have near numbers (Cuthill and McKee 1969)."""
+    """Renumber aggregates to reduce the bandwidth (Cuthill and McKee 1969)."""
     n, count = len(aggregate), int(aggregate.max()) + 1
     graph = sparse.csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=(n, n))
     belongs = sparse.csr_array((np.ones(n, np.float32), aggregate, np.arange(n + 1)), shape=(n, count))
@@ -237,16 +238,16 @@ def _sums(aggregate: NDArray[np.int64], values: NDArray[np.float64], count: int)
     return np.stack([np.bincount(aggregate, values[:, a], count) for a in range(values.shape[1])], axis=1)
 
 
-def _project_free(
+def _project_modes(
     modes: NDArray[np.float64],
     columns: int,
     fixed: NDArray[np.uint8],
     projections: NDArray[np.float64] | None,
 ) -> None:
-    """Take away from the modes what is held."""
+    """Project the modes onto the free directions."""
     rows = modes.reshape(len(fixed), columns, 3, 3)
     rows[fixed == 1] = 0.0
     partly = np.flatnonzero(fixed == 2)
     if len(partly) and projections is not None:
-        s = projections[partly][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+        s = full_blocks(projections[partly])
         rows[partly] = np.einsum("kij,kbcj->kbci", s, rows[partly])

@@ -1,8 +1,8 @@
-"""Compiled smoothed aggregation on 3x3-block matrices: aggregates of nodes, their prolongation, and P^T A P in place.
+"""Compiled smoothed aggregation on 3x3-block matrices: aggregates, their prolongation, and P^T A P in place.
 
-Every aggregate has one block column for its translation and, where positions are known, one for its rotation. P is a
-block matrix like the others (nine values a block, column by column). All results have one writer and sums in a fixed
-order, so the bits do not depend on the number of threads.
+Every aggregate has one block column for its translation and, if positions are known, one for its rotation. P is a
+block matrix like the others (nine values per block, column by column). Every result has one writer and sums have a
+fixed order, so results are bitwise identical for any number of threads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from continua.linalg.block_kernels import symmetric_times
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.simd import fma4, load4, store4
 
-_ROWS = 64  # rows a chunk
+_ROWS = 64  # rows per chunk
 _COARSE = 16  # the same where a row is more work
 _PAD = 12  # numbers of a block whose columns are registers of four
 
@@ -58,7 +58,7 @@ def coupling_strengths(indptr, indices, blocks, width):
 
 @kernel
 def aggregate_nodes(indptr, indices, strengths, least):
-    """Return the aggregate of every node: whole neighbourhoods first, then what is left joins what it couples with most.
+    """Return the aggregate of every node: whole neighbourhoods first; the rest join their strongest neighbour.
 
     Couplings weaker than `least` do not count, unless a node has no others.
     """
@@ -321,10 +321,10 @@ def multiply_blocks(
 def restrict_blocks(
     t_indptr, t_indices, t_blocks, m_indptr, m_indices, middle, c_indptr, c_indices, mirror, columns, coarse
 ):  # fmt: skip
-    """Set the coarse blocks to P^T (A P): the upper half, mirror_indices.
+    """Set the coarse blocks to P^T (A P): the upper half, then mirrored.
 
-    `t_blocks` is P^T and `middle` the padded product A P. The `columns` rows of a aggregate have the same pattern and are
-    worked out together, since they read the same rows of the product.
+    `t_blocks` is P^T and `middle` the padded product A P. The `columns` rows of an aggregate have the same pattern and
+    are computed together, since they read the same rows of the product.
     """
     rows = c_indptr.shape[0] - 1
     t_flat = t_blocks.reshape(-1)

@@ -1,9 +1,9 @@
-"""The product P^T A P in place: analysed once, then only values flow (Georgii 2007, stream-accelerated product).
+"""The Galerkin product P^T A P in place: symbolic phase once, then values only (Georgii 2007, stream acceleration).
 
-P has one number for each pair of a fine and a coarse node, so that every block of the coarse matrix is a sum of fine
-blocks with constant factors. The list of (fine block, factor) of every coarse block is worked out once. It is ordered
-by the coarse block: each has one writer, so the product runs in parallel with the same bits for any number of threads.
-A is symmetric: only the upper half is summed, and mirror_indices.
+P has one scalar per pair of a fine and a coarse node, so every block of the coarse matrix is a sum of fine blocks with
+constant factors. The list of (fine block, factor) of every coarse block is computed once. It is ordered by the coarse
+block: each has one writer, so the parallel product is bitwise identical for any number of threads. A is symmetric: only
+the upper half is summed, then mirrored.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numba import prange, uint32, uint64
 from continua.numerics import kernel, kernel_pair
 from continua.numerics.simd import fma4, lane4, load4, zero4
 
-_ROWS = 16  # coarse rows a chunk
+_ROWS = 16  # coarse rows per chunk
 
 
 @kernel
 def coarse_pattern(indptr, indices, p_indptr, p_indices, r_indptr, r_indices, coarse_count):
-    """Return (indptr, indices, count): the pattern of P^T A P, and how many terms its upper half has in all."""
+    """Return (indptr, indices, count): the pattern of P^T A P, and the number of terms of its upper half."""
     c_indptr = np.zeros(coarse_count + 1, np.int32)
     seen = np.full(coarse_count, -1, np.int32)
     terms = 0

@@ -1,12 +1,12 @@
 """Compiled multigrid cycles with Gauss-Seidel sweeps.
 
-All levels lie one behind the other in one set of arrays, and columns count through, so that a level is a range of
-rows. A sweep visits the even parts of a level, in parallel, then the odd ones; parts of the same kind do not couple, so
-the result is that of a sequential sweep for any number of threads. Off-diagonal blocks are kept as those of columns
-that a forward sweep visits before the row (`lower`) and after it (`upper`). From zero, a forward sweep needs the lower
-blocks alone and leaves the residual -(upper blocks) x: both together cost one pass over the matrix.
+All levels are stored consecutively in one set of arrays with global column indices, so a level is a range of rows. A
+sweep visits the even parts of a level in parallel, then the odd ones; parts of equal parity do not couple, so the
+result is that of a sequential sweep for any number of threads. Off-diagonal blocks are split into those whose columns a
+forward sweep visits before the row (`lower`) and after it (`upper`). From zero, a forward sweep needs the lower blocks
+only and leaves the residual -(upper blocks) x: together they cost one pass over the matrix.
 
-The finest level, which has nearly all the work, has kernels of its own, since its blocks are kept in single precision.
+The finest level, with most of the work, has its own kernels because its blocks may have another precision.
 """
 
 from __future__ import annotations
@@ -16,12 +16,38 @@ from numba import prange, uint32, uint64
 from continua.linalg.block_kernels import CHUNK, blocks_times, project_free, symmetric_times
 from continua.numerics import inline, kernel_pair
 
-FIRST, LAST, PARTS, PARTS_END, PARALLEL, CYCLE_INDEX = range(6)  # columns of the table of levels
+FIRST, LAST, PARTS, PARTS_END, PARALLEL, CYCLE_INDEX = range(6)  # columns of the level table
+
+
+@inline
+def flat_blocks(blocks):
+    """Return `SweepArrays` as a tuple whose values are flat arrays."""
+    return (
+        blocks.lower_ptr,
+        blocks.lower_cols,
+        blocks.lower_blocks.reshape(-1),
+        blocks.upper_ptr,
+        blocks.upper_cols,
+        blocks.upper_blocks.reshape(-1),
+    )
+
+
+@inline
+def flat_transfer(transfer):
+    """Return `Transfer` as a tuple whose blocks are a flat array."""
+    return (
+        transfer.ptr,
+        transfer.cols,
+        transfer.values,
+        transfer.block_ptr,
+        transfer.block_cols,
+        transfer.blocks.reshape(-1),
+    )
 
 
 @inline
 def _forward_from_zero(matrix, inverse, b, x, lo, hi):
-    """Sweep rows lo..hi-1 up when everything that is visited later is zero."""
+    """Sweep rows lo..hi-1 forward, with zero in all rows that are visited later."""
     ptr, cols, flat, _, _, _ = matrix
     for i in range(uint64(lo), uint64(hi)):
         s0, s1, s2 = blocks_times(flat, cols, x, uint32(ptr[i]), uint32(ptr[i + uint64(1)]))
@@ -45,7 +71,7 @@ def _upper_residual(matrix, held, free, x, r, lo, hi):
 
 @inline
 def _off_diagonal(matrix, x, i):
-    """Return the sum of all blocks of row i but the diagonal one, times their columns of x."""
+    """Return the product of the off-diagonal blocks of row i with x."""
     lower_ptr, lower_cols, lower_flat, upper_ptr, upper_cols, upper_flat = matrix
     s0, s1, s2 = blocks_times(
         lower_flat, lower_cols, x, uint32(lower_ptr[i]), uint32(lower_ptr[i + uint64(1)])
@@ -67,8 +93,8 @@ def _relax(matrix, inverse, b, x, i):
 
 
 @inline
-def _sweep_up(matrix, inverse, b, x, lo, hi, fresh):
-    """Sweep rows lo..hi-1 up, from zero if `fresh`."""
+def _sweep_forward(matrix, inverse, b, x, lo, hi, fresh):
+    """Sweep rows lo..hi-1 forward, from zero if `fresh`."""
     if fresh:
         _forward_from_zero(matrix, inverse, b, x, lo, hi)
     else:
@@ -77,8 +103,8 @@ def _sweep_up(matrix, inverse, b, x, lo, hi, fresh):
 
 
 @inline
-def _sweep_down(matrix, inverse, b, x, lo, hi):
-    """Sweep rows hi-1..lo."""
+def _sweep_backward(matrix, inverse, b, x, lo, hi):
+    """Sweep rows hi-1..lo, backward."""
     count = uint64(hi) - uint64(lo)
     for back in range(count):
         _relax(matrix, inverse, b, x, uint64(lo) + (count - uint64(1) - back))
@@ -97,8 +123,8 @@ def residual_rows(matrix, diagonal, held, free, b, x, r, lo, hi):
 
 
 @inline
-def _leave_residual(matrix, diagonal, held, free, b, x, r, lo, hi, short):
-    """Set the residual of rows lo..hi-1, the short way after one forward sweep from zero."""
+def _sweep_residual(matrix, diagonal, held, free, b, x, r, lo, hi, short):
+    """Set the residual of rows lo..hi-1; `short` if it follows one forward sweep from zero."""
     if short:
         _upper_residual(matrix, held, free, x, r, lo, hi)
     else:
@@ -106,8 +132,8 @@ def _leave_residual(matrix, diagonal, held, free, b, x, r, lo, hi, short):
 
 
 @inline
-def _weighted(transfer, source, i):
-    """Return the sum of rows of source that a transfer takes to row i: numbers times rows, and blocks times rows."""
+def _transfer_row(transfer, source, i):
+    """Return row i of a transfer applied to source: scalar weights and 3x3 blocks."""
     ptr, cols, values, q_ptr, q_cols, q_flat = transfer
     s0, s1, s2 = blocks_times(q_flat, q_cols, source, uint32(q_ptr[i]), uint32(q_ptr[i + uint64(1)]))
     for k in range(uint64(ptr[i]), uint64(ptr[i + uint64(1)])):
@@ -123,7 +149,7 @@ def _weighted(transfer, source, i):
 def gather_rows(transfer, source, target, lo, hi):
     """Set rows lo..hi-1 of target to the weighted sums of rows of source."""
     for i in range(uint64(lo), uint64(hi)):
-        s0, s1, s2 = _weighted(transfer, source, i)
+        s0, s1, s2 = _transfer_row(transfer, source, i)
         target[i, 0] = s0
         target[i, 1] = s1
         target[i, 2] = s2
@@ -131,9 +157,9 @@ def gather_rows(transfer, source, target, lo, hi):
 
 @inline
 def add_prolongated(transfer, held, free, x, lo, hi):
-    """Add to rows lo..hi-1 of x what the coarser level says."""
+    """Add the prolongation of the coarser level to rows lo..hi-1 of x."""
     for i in range(uint64(lo), uint64(hi)):
-        s0, s1, s2 = _weighted(transfer, x, i)
+        s0, s1, s2 = _transfer_row(transfer, x, i)
         s0, s1, s2 = project_free(held, free, i, s0, s1, s2)
         x[i, 0] += s0
         x[i, 1] += s1
@@ -152,49 +178,29 @@ def _coarse_solve(dense, b, x, lo, hi):
 
 
 @kernel_pair
-def descend(
-    levels, starts, lower_ptr, lower_cols, lower_blocks, upper_ptr, upper_cols, upper_blocks, diagonal, inverse, held, free,
-    r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks, b, x, r, sweeps,
-):  # fmt: skip
-    """Sweep the finest level up from zero, and restrict the residual that is left to b of the next level."""
-    matrix = (
-        lower_ptr,
-        lower_cols,
-        lower_blocks.reshape(-1),
-        upper_ptr,
-        upper_cols,
-        upper_blocks.reshape(-1),
-    )
-    down = (r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks.reshape(-1))
+def descend(levels, starts, blocks, diagonal, inverse, held, free, restriction, b, x, r, sweeps):
+    """Sweep the finest level forward from zero and restrict its residual to b of the next level."""
+    matrix = flat_blocks(blocks)
+    down = flat_transfer(restriction)
     p0, p1 = levels[0, PARTS], levels[0, PARTS_END]
     for sweep in range(sweeps):
         for color in range(2):
             for t in prange((p1 - p0 + 1 - color) // 2):
                 k = p0 + 2 * t + color
-                _sweep_up(matrix, inverse, b, x, starts[k], starts[k + 1], sweep == 0)
+                _sweep_forward(matrix, inverse, b, x, starts[k], starts[k + 1], sweep == 0)
     last, end = levels[0, LAST], levels[1, LAST]
     for c in prange((last + CHUNK - 1) // CHUNK):
         lo, hi = c * CHUNK, min(last, (c + 1) * CHUNK)
-        _leave_residual(matrix, diagonal, held, free, b, x, r, lo, hi, sweeps == 1)
+        _sweep_residual(matrix, diagonal, held, free, b, x, r, lo, hi, sweeps == 1)
     for c in prange((end - last + CHUNK - 1) // CHUNK):
         gather_rows(down, r, b, last + c * CHUNK, min(end, last + (c + 1) * CHUNK))
 
 
 @kernel_pair
-def ascend(
-    levels, starts, lower_ptr, lower_cols, lower_blocks, upper_ptr, upper_cols, upper_blocks, inverse, held, free,
-    p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks, b, x, sweeps,
-):  # fmt: skip
-    """Add to the finest level what the next one says, and sweep it down."""
-    matrix = (
-        lower_ptr,
-        lower_cols,
-        lower_blocks.reshape(-1),
-        upper_ptr,
-        upper_cols,
-        upper_blocks.reshape(-1),
-    )
-    up = (p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks.reshape(-1))
+def ascend(levels, starts, blocks, inverse, held, free, prolongation, b, x, sweeps):
+    """Add the prolongation of the next level to the finest, and sweep it backward."""
+    matrix = flat_blocks(blocks)
+    up = flat_transfer(prolongation)
     p0, p1 = levels[0, PARTS], levels[0, PARTS_END]
     last = levels[0, LAST]
     for c in prange((last + CHUNK - 1) // CHUNK):
@@ -203,31 +209,23 @@ def ascend(
         for back in range(2):
             for t in prange((p1 - p0 + back) // 2):
                 k = p0 + 2 * t + 1 - back
-                _sweep_down(matrix, inverse, b, x, starts[k], starts[k + 1])
+                _sweep_backward(matrix, inverse, b, x, starts[k], starts[k + 1])
 
 
 @kernel_pair
 def gauss_seidel_cycle(
-    levels, starts, lower_ptr, lower_cols, lower_blocks, upper_ptr, upper_cols, upper_blocks, diagonal, inverse, held, free,
-    p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks, r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks,
-    dense, b, x, r, top, times, sweeps, visits,
+    levels, starts, blocks, diagonal, inverse, held, free, prolongation, restriction, dense, b, x, r, top, times,
+    sweeps, visits,
 ):  # fmt: skip
-    """Set x on level `top`, which is not the finest, to some cycles from zero for the right-hand side in b.
+    """Set x on level `top`, which is not the finest, to `times` cycles from zero for the right-hand side in b.
 
     A level is visited as often as the table says for each visit of the one above it: once in a V-cycle, twice in a
     W-cycle. `sweeps` forward sweeps go before the correction of the coarser level and as many backward ones after it,
     so the cycle is a symmetric operator.
     """
-    matrix = (
-        lower_ptr,
-        lower_cols,
-        lower_blocks.reshape(-1),
-        upper_ptr,
-        upper_cols,
-        upper_blocks.reshape(-1),
-    )
-    to_fine = (p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks.reshape(-1))
-    to_coarse = (r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks.reshape(-1))
+    matrix = flat_blocks(blocks)
+    to_fine = flat_transfer(prolongation)
+    to_coarse = flat_transfer(restriction)
     bottom = levels.shape[0] - 1
     level = top
     visits[:] = 0
@@ -250,21 +248,21 @@ def gauss_seidel_cycle(
                     if parallel_level:
                         for t in prange(count):
                             k = p0 + 2 * t + color
-                            _sweep_up(matrix, inverse, b, x, starts[k], starts[k + 1], fresh)
+                            _sweep_forward(matrix, inverse, b, x, starts[k], starts[k + 1], fresh)
                     else:
                         for t in range(count):
                             k = p0 + 2 * t + color
-                            _sweep_up(matrix, inverse, b, x, starts[k], starts[k + 1], fresh)
+                            _sweep_forward(matrix, inverse, b, x, starts[k], starts[k + 1], fresh)
             short = sweeps == 1 and not again
             end = levels[level + 1, LAST]
             if parallel_level:
                 for c in prange(chunks):
                     lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
-                    _leave_residual(matrix, diagonal, held, free, b, x, r, lo, hi, short)
+                    _sweep_residual(matrix, diagonal, held, free, b, x, r, lo, hi, short)
                 for c in prange((end - last + CHUNK - 1) // CHUNK):
                     gather_rows(to_coarse, r, b, last + c * CHUNK, min(end, last + (c + 1) * CHUNK))
             else:
-                _leave_residual(matrix, diagonal, held, free, b, x, r, first, last, short)
+                _sweep_residual(matrix, diagonal, held, free, b, x, r, first, last, short)
                 gather_rows(to_coarse, r, b, last, end)
             level += 1
             visits[level] = 0
@@ -282,11 +280,11 @@ def gauss_seidel_cycle(
                     if parallel_level:
                         for t in prange(count):
                             k = p0 + 2 * t + 1 - back
-                            _sweep_down(matrix, inverse, b, x, starts[k], starts[k + 1])
+                            _sweep_backward(matrix, inverse, b, x, starts[k], starts[k + 1])
                     else:
                         for t in range(count):
                             k = p0 + 2 * t + 1 - back
-                            _sweep_down(matrix, inverse, b, x, starts[k], starts[k + 1])
+                            _sweep_backward(matrix, inverse, b, x, starts[k], starts[k + 1])
             visits[level] += 1
         if visits[level] < (times if level == top else levels[level, CYCLE_INDEX]):
             down = True

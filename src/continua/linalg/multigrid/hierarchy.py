@@ -1,4 +1,4 @@
-"""A matrix on coarser and coarser levels, kept up to date in place."""
+"""The levels of a matrix, updated in place."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from continua.linalg import block_kernels
+from continua.linalg.constraints import project_free
 from continua.linalg.geometry import Geometry
 from continua.linalg.matrix import PARALLEL_FROM, BlockMatrix, blocks_of
 from continua.linalg.multigrid import (
@@ -25,29 +26,29 @@ from continua.linalg.multigrid.scalar_prolongation_level import (
     ScalarProlongationLevel,
     sweep_ordering,
 )
-from continua.linalg.multigrid.sweep_storage import SweepOrderedBlocks
+from continua.linalg.multigrid.sweep_storage import SweepOrderedBlocks, Transfer
 
 __all__ = ["Hierarchy"]
 
-_SLOW = 0.6  # a coarser level with more than this part of the nodes is not worth having
+_MAX_COARSENING_RATIO = 0.6  # a coarser level with a larger part of the nodes is not worth its cost
 
 
 class Hierarchy:
-    """All levels of a matrix, made once a pattern; `update` takes over new values.
+    """All levels of a matrix, built once per pattern; `update` computes them for new values.
 
-    Refined meshes, lattices and lower degrees are interpolated. Where none of these is left, nodes are put together in
-    aggregates that move as rigid near_nullspace.
+    Refined meshes, lattices and lower polynomial degrees have scalar prolongations. Coarser levels than these come from
+    smoothed aggregation.
 
     Args:
         matrix: The finest matrix.
-        geometry: Where its unknowns are, or None.
-        coarsest: Nodes of a level that is solved directly.
-        precision: Type of the numbers that the smoother reads.
+        geometry: Positions of its unknowns, or None.
+        coarsest: Largest number of nodes of a level that is solved directly.
+        precision: Type of the matrix values in the smoother.
         smoother: One of `polynomial_smoothers.SMOOTHERS`.
-        sweeps: Sweeps, or steps of a polynomial, before and again after the correction of the coarser level.
-        visits: How often a cycle visits each level for one visit of the level above it. More than once needs the
-            levels below the finest in double precision, where materials are very different.
-        aggregates: Groups of the aggregation levels, if they are known from an earlier run.
+        sweeps: Sweeps, or degree of a polynomial smoother, before and again after the coarse-grid correction.
+        cycle_index: Visits of each level per visit of the next finer level: 1 is a V-cycle, 2 a W-cycle. From 2 on, the
+            levels below the finest are stored in double precision, which large contrasts of stiffness need.
+        aggregates: Aggregates of the aggregation levels, if known from an earlier run.
     """
 
     def __init__(
@@ -58,33 +59,33 @@ class Hierarchy:
         precision: type = np.float32,
         smoother: str = "gauss-seidel",
         sweeps: int = 1,
-        visits: int = 1,
+        cycle_index: int = 1,
         aggregates: Sequence[NDArray[np.int64]] = (),
     ) -> None:
         self._known_aggregates = list(aggregates)
-        self.smoother, self.sweeps, self._coarse_double = smoother, sweeps, visits > 1
+        self.smoother, self.sweeps, self._coarse_double = smoother, sweeps, cycle_index > 1
         p = matrix.pattern
         self.levels: list[ScalarProlongationLevel | Aggregation] = []
         self.order = sweep_ordering(p.indptr, p.indices)
         self.rank = _inverse_of(self.order)
         self._rows = [(p.indptr, p.indices, self.order)]
         self.orders = [1 if geometry is None else geometry.order]
-        self._points: NDArray[np.float64] | None = None  # of the level that aggregates are made of, at rest
-        self._anchors: NDArray[np.intp] | None = np.arange(p.node_count)  # its nodes among the finest ones
+        self._points: NDArray[np.float64] | None = None  # of the level above the first aggregation, at rest
+        self._anchors: NDArray[np.intp] | None = np.arange(p.node_count)  # its nodes among the finest nodes
         self._coarsen(matrix, geometry, coarsest)
         self._lay_out(precision)
-        self.set_cycle_index(visits)
+        self.set_cycle_index(cycle_index)
         self.held = np.zeros(self.row_count, np.uint8)
         self.free = np.zeros((0, 6))
         self._fixed: NDArray[np.uint8] | None = None
         self._projected: NDArray[np.float64] | None = None
 
     def _coarsen(self, matrix: BlockMatrix, geometry: Geometry | None, coarsest: int) -> None:
-        """Add levels until one is small, or as long as they become smaller."""
+        """Add levels until one is small enough or coarsening stops being effective."""
         p = matrix.pattern
         indptr, indices, blocks, diagonal = p.indptr, p.indices, matrix.blocks, p.diagonal
         n = p.node_count
-        row_points = np.arange(n, dtype=np.int32)  # numbers of the rows in the geometry
+        row_points = np.arange(n, dtype=np.int32)  # index of each row in the geometry
         while n > coarsest:
             level: ScalarProlongationLevel | Aggregation
             found = None if geometry is None else self._prolongated(indptr, indices, geometry, row_points)
@@ -97,7 +98,7 @@ class Hierarchy:
                     self._points, geometry = geometry.points[row_points], None
                 level = self._aggregate(indptr, indices, blocks, diagonal)
             order = 1 if geometry is None else geometry.order
-            if level.row_count > _SLOW * n and order == 1:
+            if level.row_count > _MAX_COARSENING_RATIO * n and order == 1:
                 break
             self.levels.append(level)
             self.orders.append(order)
@@ -112,7 +113,7 @@ class Hierarchy:
         geometry: Geometry,
         row_points: NDArray[np.int32],
     ) -> tuple[ScalarProlongationLevel, Geometry] | None:
-        """Return a level that interpolates and its geometry, or None if there is none that is much smaller."""
+        """Return a level with a scalar prolongation and its geometry, or None if it would not be much smaller."""
         if geometry.coarser is not None:
             P, below = geometry.coarser()
             P = sparse.csr_array(P[row_points])
@@ -122,10 +123,10 @@ class Hierarchy:
                 return None
             P, points = lattice_prolongation(geometry.points[row_points], 2.0 * spacing)
             below = Geometry(points)
-        if P.shape[1] > _SLOW * P.shape[0] and below.order == 1:
+        if P.shape[1] > _MAX_COARSENING_RATIO * P.shape[0] and below.order == 1:
             return None
         level = ScalarProlongationLevel(indptr, indices, P)
-        if self._anchors is not None:  # nodes that the level shares with the finest, if it shares all
+        if self._anchors is not None:  # nodes that coincide with nodes of the finest level, if all do
             P = level.P
             same = np.flatnonzero((np.diff(P.indptr) == 1) & (P.data[P.indptr[:-1]] == 1.0))
             anchors = np.full(P.shape[1], -1)
@@ -140,7 +141,7 @@ class Hierarchy:
         blocks: NDArray[np.float64],
         diagonal: NDArray[np.int32],
     ) -> Aggregation:
-        """Return a level of aggregates."""
+        """Return a level by aggregation."""
         above = self.levels[-1] if self.levels else None
         finer_has_rotations = isinstance(above, Aggregation) and above.has_rotations
         known = self._known_aggregates.pop(0) if self._known_aggregates else None
@@ -153,7 +154,7 @@ class Hierarchy:
         return level
 
     def _near_nullspace(self, number: int, positions: NDArray[np.float64] | None) -> NearNullspace | None:
-        """Return what the rows of a level stand for, the finest nodes being at `positions`."""
+        """Return the geometry of the rigid-body modes of a level, with the finest nodes at `positions`."""
         above = self.levels[number - 1] if number else None
         if isinstance(above, Aggregation):
             return above.near_nullspace
@@ -185,7 +186,7 @@ class Hierarchy:
 
     @property
     def prolongations(self) -> list[sparse.sparray]:
-        """Interpolation to every level from the next, shape [n, coarse]; from aggregates, with blocks, [3 n, 3 coarse]."""
+        """Prolongation to every level from the next, [n, coarse] if scalar, [3 n, 3 coarse] from aggregates."""
         return [level.prolongation_matrix() for level in self.levels]
 
     @property
@@ -194,13 +195,17 @@ class Hierarchy:
         return [int(last - first) for first, last in self.table[:, :2]]
 
     @property
+    def block_counts(self) -> list[int]:
+        """Blocks of every level's matrix, the finest first."""
+        return [len(self._rows[0][1])] + [len(level.indices) for level in self.levels]
+
+    @property
     def complexity(self) -> float:
-        """Blocks of all levels over the blocks of the finest (operator complexity)."""
-        counts = [len(self._rows[0][1])] + [len(level.indices) for level in self.levels]
-        return sum(counts) / counts[0]
+        """Operator complexity: blocks of all levels over the blocks of the finest."""
+        return sum(self.block_counts) / self.block_counts[0]
 
     def _lay_out(self, precision: type) -> None:
-        """Put all levels one behind the other."""
+        """Store all levels consecutively in one set of arrays."""
         counts = [len(indptr) - 1 for indptr, _, _ in self._rows]
         firsts = np.concatenate([[0], np.cumsum(counts)])
         self.row_count = int(firsts[-1])
@@ -232,8 +237,9 @@ class Hierarchy:
         self.coarser = SweepOrderedBlocks(
             lower[1:], upper[1:], n, np.float64 if self._coarse_double else precision
         )
-        self.prolongation, self.restriction = self._transfers(firsts)
-        self.prolongation_blocks, self.restriction_blocks = self._block_transfers(firsts, precision)
+        scalars, blocks = self._transfers(firsts), self._block_transfers(firsts, precision)
+        self.prolongation = Transfer(*scalars[0], *blocks[0])
+        self.restriction = Transfer(*scalars[1], *blocks[1])
         n = self.row_count
         self.diagonal, self.inverse = np.zeros((n, 6)), np.zeros((n, 6))
         self.b, self.x, self.r = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
@@ -244,7 +250,7 @@ class Hierarchy:
         self._visits = np.zeros(len(counts), np.int64)
 
     def _transfers(self, firsts: NDArray[np.int64]) -> tuple[tuple, tuple]:
-        """Return the prolongations by numbers and their transposes over the rows of all levels as CSR arrays."""
+        """Return the scalar prolongations and restrictions over the rows of all levels as CSR arrays."""
         rows, columns, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
         for number, level in enumerate(self.levels):
             if isinstance(level, ScalarProlongationLevel):
@@ -263,7 +269,7 @@ class Hierarchy:
         return both[0], both[1]
 
     def _block_transfers(self, firsts: NDArray[np.int64], precision: type) -> tuple[tuple, tuple]:
-        """Return the same for the prolongations by blocks, whose values come with every update."""
+        """Return the same for prolongations with blocks, whose values are set by every update."""
         counts = np.zeros((2, self.row_count), np.int64)
         columns: tuple[list, list] = ([np.zeros(0, np.int32)], [np.zeros(0, np.int32)])
         self._block_ranges: list[tuple[int, int, NDArray[np.int64] | slice]] = []
@@ -276,7 +282,7 @@ class Hierarchy:
             lengths = np.diff(level.p_indptr)
             taken: NDArray[np.int64] | slice = slice(None)
             fine, up = level.t_indices, level.p_indices
-            if number == 0:  # its rows are in the order of sweeps
+            if number == 0:  # its rows are in sweep order
                 lengths = lengths[self.order]
                 starts = np.cumsum(lengths) - lengths
                 taken = np.repeat(level.p_indptr[:-1][self.order] - starts, lengths) + np.arange(size)
@@ -304,10 +310,10 @@ class Hierarchy:
         projections: NDArray[np.float64],
         inverse: NDArray[np.float64],
     ) -> None:
-        """Take over values, constraints and the inverse diagonal blocks of the finest level."""
+        """Compute all levels from the values, constraints and inverse diagonal blocks of the finest."""
         p = matrix.pattern
         n = p.node_count
-        self._take_constraints(fixed, projections)
+        self._set_constraints(fixed, projections)
         finest = matrix.blocks
         if self._projected is not None:
             block_kernels.project_blocks.pick(p.parallel)(
@@ -325,11 +331,11 @@ class Hierarchy:
                 level.update(blocks, self.inverse[first:last], self._near_nullspace(number, matrix.positions))
             if isinstance(level, Aggregation):
                 first, last, taken = self._block_ranges[number]
-                self.prolongation_blocks[2][first:last] = level.prolongation_values[taken]
-                self.restriction_blocks[2][first:last] = level.restriction_values
+                self.prolongation.blocks[first:last] = level.prolongation_values[taken]
+                self.restriction.blocks[first:last] = level.restriction_values
             blocks = level.blocks
-            self._take_diagonal(number + 1, blocks, level.diagonal, parallel)
-        self._take_diagonal(0, finest, p.diagonal[self.order], parallel)
+            self._invert_diagonal(number + 1, blocks, level.diagonal, parallel)
+        self._invert_diagonal(0, finest, p.diagonal[self.order], parallel)
         self.inverse[:n] = inverse[self.order]
         self._copy(finest, parallel)
         self._factorise(finest)
@@ -337,7 +343,7 @@ class Hierarchy:
             self._find_factors(finest, inverse)
 
     def _find_factors(self, finest: NDArray[np.float64], inverse: NDArray[np.float64]) -> None:
-        """Work out the factors of polynomial smoothers on all levels from the largest eigenvalues of D^-1 A."""
+        """Compute the coefficients of polynomial smoothers on all levels from the largest eigenvalues of D^-1 A."""
         fresh = not self._vectors
         for number, (indptr, indices, _) in enumerate(self._rows[:-1]):
             first, last = self.table[number, :2]
@@ -353,7 +359,7 @@ class Hierarchy:
             )
             self._tables[number] = polynomial_smoothers.step_coefficients(self.smoother, largest, self.sweeps)
 
-    def _take_constraints(self, fixed: NDArray[np.uint8], projections: NDArray[np.float64]) -> None:
+    def _set_constraints(self, fixed: NDArray[np.uint8], projections: NDArray[np.float64]) -> None:
         if self._fixed is not None and (self._fixed == fixed).all() and not (fixed == 2).any():
             return
         self._fixed = fixed.copy()
@@ -370,7 +376,7 @@ class Hierarchy:
         if self.levels and isinstance(level := self.levels[0], ScalarProlongationLevel):
             level.set_fixed(fixed)
 
-    def _take_diagonal(
+    def _invert_diagonal(
         self, number: int, blocks: NDArray[np.float64], diagonal: NDArray[np.int32], parallel: bool
     ) -> None:
         """Invert the diagonal blocks of a level."""
@@ -380,18 +386,18 @@ class Hierarchy:
         )
 
     def _copy(self, blocks: NDArray[np.float64], parallel: bool) -> None:
-        """Copy the blocks of all levels into the order in which the smoother reads them."""
+        """Copy the blocks of all levels into sweep order."""
         for number in range(len(self._rows)):
             own = blocks if number == 0 else self.levels[number - 1].blocks
             parallel_level = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
             first, last = self.table[number, :2]
-            self._swept(number).copy_from(own, first, last, parallel_level)
+            self._blocks_of_level(number).copy_from(own, first, last, parallel_level)
 
-    def _swept(self, number: int) -> SweepOrderedBlocks:
+    def _blocks_of_level(self, number: int) -> SweepOrderedBlocks:
         return self.coarser if number else self.finest
 
     def _factorise(self, blocks: NDArray[np.float64]) -> None:
-        """Invert the coarsest matrix, which may be the only one."""
+        """Invert the coarsest matrix, which may be the only level."""
         if self.levels:
             level = self.levels[-1]
             level_kernels.dense_matrix(level.indptr, level.indices, level.blocks, self.dense)
@@ -406,7 +412,7 @@ class Hierarchy:
         level_kernels.invert_dense(self.dense)
 
     def fmg(self, matrix: BlockMatrix, residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a full multigrid correction for a residual [n, 3]: from the coarsest level up, a cycle on each."""
+        """Return the full multigrid correction of a residual [n, 3]: one cycle on each level, the coarsest first."""
         loads = [residual]
         for level in self.levels:
             loads.append(level.restrict(loads[-1]))
@@ -415,7 +421,10 @@ class Hierarchy:
         for number in range(len(self.levels) - 1, -1, -1):
             u = self.levels[number].prolongate(u)
             order = self.order if number == 0 else np.arange(len(u))
-            self._project_free(u, number)
+            if number == 0:
+                u = project_free(
+                    u, self.held[self.rank], self.free[self.rank] if len(self.free) else self.free
+                )
             if number == 0:
                 left = loads[0] - matrix.multiply(u)
             else:
@@ -429,20 +438,9 @@ class Hierarchy:
             u[order] += self.x[first:last]
         return u
 
-    def _project_free(self, u: NDArray[np.float64], number: int) -> None:
-        """Take away what constraints forbid, on the finest level."""
-        if number:
-            return
-        held = self.held[self.rank]
-        u[held == 1] = 0.0
-        partly = np.flatnonzero(held == 2)
-        if len(partly):
-            s = self.free[self.rank[partly]][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
-            u[partly] = np.einsum("kij,kj->ki", s, u[partly])
-
-    def set_cycle_index(self, times: int) -> None:
-        """Let cycles visit every level so many times for one visit of the level above it."""
-        self.table[1:, gauss_seidel_cycle.CYCLE_INDEX] = times
+    def set_cycle_index(self, cycle_index: int) -> None:
+        """Set the visits of each level per visit of the next finer level: 1 for V-cycles, 2 for W-cycles."""
+        self.table[1:, gauss_seidel_cycle.CYCLE_INDEX] = cycle_index
 
     def cycle(self, top: int = 0) -> None:
         """Set `x` on level `top` to one cycle from zero for the right-hand side in `b`."""
@@ -453,28 +451,28 @@ class Hierarchy:
         where = (self.table, self.cuts)
         if more:
             gauss_seidel_cycle.descend.pick(self.parallel)(
-                *where, *self.finest.arrays, self.diagonal, self.inverse, self.held, self.free,
-                *self.restriction, *self.restriction_blocks, self.b, self.x, self.r, self.sweeps,
+                *where, self.finest.arrays, self.diagonal, self.inverse, self.held, self.free, self.restriction,
+                self.b, self.x, self.r, self.sweeps,
             )  # fmt: skip
         gauss_seidel_cycle.gauss_seidel_cycle.pick(self._coarse_parallel)(
-            *where, *self.coarser.arrays, self.diagonal, self.inverse, self.held, self.free, *self.prolongation,
-            *self.prolongation_blocks, *self.restriction, *self.restriction_blocks, self.dense, self.b, self.x, self.r, top + more,
+            *where, self.coarser.arrays, self.diagonal, self.inverse, self.held, self.free, self.prolongation,
+            self.restriction, self.dense, self.b, self.x, self.r, top + more,
             self.table[1, gauss_seidel_cycle.CYCLE_INDEX] if more else 1, self.sweeps, self._visits,
         )  # fmt: skip
         if more:
             gauss_seidel_cycle.ascend.pick(self.parallel)(
-                *where, *self.finest.arrays, self.inverse, self.held, self.free, *self.prolongation, *self.prolongation_blocks,
+                *where, self.finest.arrays, self.inverse, self.held, self.free, self.prolongation,
                 self.b, self.x, self.sweeps,
             )  # fmt: skip
 
     def _polynomial_cycle(self, number: int, fresh: bool) -> None:
-        """Do a cycle from level `number` on with a polynomial smoother, from zero if `fresh`."""
+        """Do a cycle on level `number` and coarser ones with a polynomial smoother, from zero if `fresh`."""
         first, last = (int(row) for row in self.table[number, :2])
         if number + 1 == len(self.table):
             self.x[first:last] = (self.dense @ self.b[first:last].ravel()).reshape(-1, 3)
             return
         parallel_level = bool(self.table[number, gauss_seidel_cycle.PARALLEL])
-        matrix = (*self._swept(number).arrays, self.diagonal)
+        matrix = (self._blocks_of_level(number).arrays, self.diagonal)
         vectors = (self.b, self.x, self.r)
         for visit in range(self.table[number, gauss_seidel_cycle.CYCLE_INDEX]):
             polynomial_smoothers.relax.pick(parallel_level)(
@@ -483,11 +481,11 @@ class Hierarchy:
             )  # fmt: skip
             polynomial_smoothers.restrict_residual.pick(parallel_level)(
                 first, last, int(self.table[number + 1, 1]), *matrix, self.held, self.free,
-                *self.restriction, *self.restriction_blocks, *vectors,
+                self.restriction, *vectors,
             )  # fmt: skip
             self._polynomial_cycle(number + 1, True)
             polynomial_smoothers.correct.pick(parallel_level)(
-                first, last, *self.prolongation, *self.prolongation_blocks, self.held, self.free, self.x
+                first, last, self.prolongation, self.held, self.free, self.x
             )
             polynomial_smoothers.relax.pick(parallel_level)(
                 first, last, *matrix, self.inverse, self.held, self.free, self._tables[number], False,

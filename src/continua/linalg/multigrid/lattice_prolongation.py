@@ -1,7 +1,8 @@
-"""Coarser unknowns for points on a lattice: prolongation matrices with one number for each pair of nodes.
+"""Coarser unknowns for points on a lattice: prolongations with one scalar per pair of nodes.
 
-They get the lattice of twice the spacing, in six tetrahedra a cell (Freudenthal 1942), which for a box or a refined
-lattice is the nested hierarchy. Rows add up to 1 and carry linear fields, and with them all rigid motions, exactly.
+The coarser unknowns are on the lattice of twice the spacing, with six tetrahedra per cell (Freudenthal 1942), which for
+a box or a refined lattice is the nested hierarchy. Rows sum to 1 and reproduce linear fields, hence all rigid motions,
+exactly.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def lattice_spacing(points: NDArray[np.float64]) -> NDArray[np.float64] | None:
     for axis in range(3):
         values = np.unique(np.round((points[:, axis] - points[:, axis].min()) / (1e-9 * size + 1e-300)))
         steps = np.diff(values)
-        steps = steps[steps > 100.0]  # rounding makes two of one
+        steps = steps[steps > 100.0]  # smaller steps are rounding
         if len(steps) == 0:
             continue
         step = float(np.median(steps))
@@ -39,7 +40,7 @@ def lattice_prolongation(
 ) -> tuple[sparse.csr_array, NDArray[np.float64]]:
     """Interpolate linearly in the tetrahedra of a lattice with the given spacing.
 
-    Returns the prolongation from its nodes that matter, shape [n, coarse], and their positions [m].
+    Returns the prolongation from the lattice nodes that contribute, shape [n, coarse], and their positions [m].
     """
     low = points.min(axis=0)
     width = np.where(spacing > 0.0, spacing, 1.0)
@@ -84,7 +85,7 @@ def _strides(counts: NDArray[np.int64], slow: NDArray[np.intp]) -> NDArray[np.in
 
 
 def _unit_rows(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Return the matrix with sorted columns and rows that add up to 1."""
+    """Return the matrix with sorted columns and rows that sum to 1."""
     matrix = sparse.csr_array(matrix)
     matrix.sort_indices()
     sums = matrix.sum(axis=1)

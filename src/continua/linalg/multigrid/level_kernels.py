@@ -1,4 +1,4 @@
-"""Compiled preparation of the levels of a hierarchy: blocks in the order of sweeps, inverse diagonals, constraints."""
+"""Compiled preparation of the levels of a hierarchy: blocks in sweep order, inverse diagonals, the coarsest inverse."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def _copy_block(source, at, target, to):
 
 @kernel_pair
 def copy_blocks(blocks, first, last, lower_ptr, lower_from, lower, upper_ptr, upper_from, upper):
-    """Copy the blocks of rows first..last-1 into the order of sweeps, rounded to the precision of the target.
+    """Copy the blocks of rows first..last-1 into sweep order, rounded to the precision of the target.
 
-    `lower_from` and `upper_from` are the numbers of blocks in the matrix.
+    `lower_from` and `upper_from` are block indices of the matrix.
     """
     flat = blocks.reshape(-1)
     lower_flat = lower.reshape(-1)
@@ -36,9 +36,9 @@ def copy_blocks(blocks, first, last, lower_ptr, lower_from, lower, upper_ptr, up
 
 @kernel
 def invert_dense(A):
-    """Replace a symmetric positive semidefinite matrix by its inverse, without the directions that have no stiffness.
+    """Replace a symmetric positive semidefinite matrix by its inverse, zero in directions without stiffness.
 
-    Small enough for one thread: Cholesky, the inverse of the factor, and its square.
+    Cholesky factor, its inverse, and the product of that with its transpose; small enough for one thread.
     """
     n = A.shape[0]
     scale = np.zeros(n)
@@ -49,7 +49,7 @@ def invert_dense(A):
         if A[i, i] > 1e-14 * largest:
             scale[i] = 1.0 / np.sqrt(A[i, i])
     factor = np.zeros((n, n))
-    pivot = np.zeros(n)  # inverse pivots, zero where nothing is left
+    pivot = np.zeros(n)  # inverse pivots, zero in the nullspace
     for i in range(n):
         for j in range(i + 1):
             total = A[i, j] * scale[i] * scale[j]
@@ -85,7 +85,7 @@ def invert_dense(A):
 
 @kernel
 def dense_matrix(indptr, indices, blocks, dense):
-    """Write a block matrix out in full."""
+    """Expand a block matrix to a dense one."""
     dense[:] = 0.0
     for i in range(indptr.shape[0] - 1):
         for k in range(indptr[i], indptr[i + 1]):
@@ -136,8 +136,8 @@ def _pseudo_inverse(a, b, d, e, f, g):
 def invert_level_diagonal(blocks, at, first, diagonal, inverse):
     """Copy the diagonal blocks `at` and invert them, for rows from `first` on.
 
-    A coarse node may have no stiffness in some directions, or none at all, because all it stands for is held: there
-    its inverse is zero.
+    A coarse node may have no stiffness in some or all directions because its fine nodes are fixed: its inverse is zero
+    there.
     """
     n = at.shape[0]
     for c in prange((n + CHUNK - 1) // CHUNK):

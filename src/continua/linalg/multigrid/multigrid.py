@@ -1,4 +1,4 @@
-"""Multigrid: a cycle over coarser and coarser levels inside conjugate gradients, or by itself."""
+"""Multigrid: a cycle over successively coarser levels, as preconditioner of conjugate gradients or on its own."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.linalg.block_kernels import CHUNK
+from continua.linalg.constraints import fixed_part
 from continua.linalg.direct import Direct
 from continua.linalg.krylov import preconditioned_cg_kernels as outer_cg
 from continua.linalg.krylov.pcg import PCG
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.multigrid.hierarchy import Hierarchy
 from continua.linalg.multigrid.polynomial_smoothers import SMOOTHERS
-from continua.linalg.solver import SolveReport, check_limits
+from continua.linalg.solver import SolverBase, SolveReport, check_limits, check_option
 
 __all__ = ["Multigrid", "PMultigrid"]
 
-_NO_PROJECTIONS = np.zeros((0, 6))
-_STUCK = 50  # iterations without a new best residual after which to give up
-_SAME = 1e-8  # square of the sine of the angle below which two directions count as one
-_CYCLES = {"auto": 1, "v": 1, "w": 2, "full": 1}  # visits of a level for each of the one above
-_SLOW = 0.42  # mean factor an iteration, from which on W-cycles pay
-_TRIED = 5  # iterations that tell
+_MAX_STALLED = 50  # iterations without a new smallest residual after which a solve has failed
+_PARALLEL_SINE2 = 1e-8  # square of the sine of the angle below which two directions count as one
+_CYCLE_INDEX = {"auto": 1, "v": 1, "w": 2, "full": 1}  # visits of a level per visit of the finer one
+_SLOW = 0.42  # mean convergence factor above which W-cycles pay
+_TRIAL = 5  # V-cycles after which that is decided
 _STATE_KEYS = ("aggregate_sizes", "aggregates", "eigenvectors", "smoother_vectors")
 _PRECISIONS = {"single": np.float32, "double": np.float64}
 
 
-class Multigrid:
+class Multigrid(SolverBase):
     """Multigrid with Galerkin coarse matrices, by default one symmetric V-cycle as preconditioner of CG.
 
     Levels come from the geometry of the matrix: refined meshes and lattices have nested levels, other meshes get
-    aggregates of nodes that move as rigid near_nullspace (see `linalg.multigrid.aggregation`). They are made once a pattern; new values flow
-    through all levels in place. The cycle reads the matrix in single precision, the solution has double precision all
-    the same.
+    levels by smoothed aggregation with rigid-body modes (see `linalg.multigrid.aggregation`). Levels are built once per
+    pattern; new values update all of them in place. The cycle reads the matrix in single precision; the solution
+    still has double precision.
 
     Args:
-        rtol: Residual at which to stop, relative to the right-hand side, in the norm of the inverse diagonal blocks.
-        max_iterations: Iterations after which to give up.
-        cycle: "v", "w", "full" (one full multigrid pass from the coarsest level first, then V-cycles), or "auto":
-            V-cycles, and W-cycles for the rest of a solve that turns out to be hard.
-        sweeps: Sweeps of the smoother before, and again after, the correction of the coarser level.
-        accelerate: Whether the cycle preconditions conjugate gradients; else it is iterated by itself.
-        coarsest: Nodes of a level that is small enough to be solved directly.
-        precision: "single" or "double": the numbers that the smoother reads.
-        budget_ms: Stop after this time [ms] (checked once an iteration; at least one is done); the report then has the
-            residual, an estimate of the error, and a warning. None for no limit.
-        fallback: Whether to try PCG, then a direct solve, when it does not converge. The report warns of it.
-        smoother: "gauss-seidel", or a polynomial of degree `sweeps` whose steps do not depend on the order of nodes:
+        rtol: Tolerance of the residual, relative to the right-hand side, in the norm of the inverse diagonal blocks.
+        max_iterations: Limit of the iterations.
+        cycle: "v", "w", "full" (one full multigrid cycle first, then V-cycles), or "auto": V-cycles, and W-cycles for
+            the rest of a solve that converges slowly.
+        sweeps: Smoothing sweeps before, and again after, the coarse-grid correction.
+        accelerate: Whether the cycle preconditions conjugate gradients; else it is iterated on its own.
+        coarsest: Largest number of nodes of a level that is solved directly.
+        precision: "single" or "double": precision of the matrix in the smoother.
+        budget_ms: Time limit of a solve [ms], checked once per iteration; at least one iteration is done. The report
+            then has the residual, an estimate of the error, and a warning. None for no limit.
+        fallback: Whether to try PCG, then a direct solve, if the solve does not converge. The report says so.
+        smoother: "gauss-seidel", or a polynomial of degree `sweeps` that does not depend on the order of nodes:
             "jacobi" (damped block Jacobi) or "chebyshev". They need more sweeps, 2 or 3, for the same convergence.
     """
 
@@ -70,21 +70,19 @@ class Multigrid:
         fallback: bool = True,
         smoother: str = "gauss-seidel",
     ) -> None:
+        super().__init__()
         check_limits(rtol, max_iterations)
         for name, value in {"sweeps": sweeps, "coarsest": coarsest}.items():
             if value < 1:
                 raise InputError(f"{name} must be at least 1, not {value}")
-        if cycle not in _CYCLES:
-            raise InputError(f"cycle must be 'auto', 'v', 'w' or 'full', not {cycle!r}")
-        if precision not in _PRECISIONS:
-            raise InputError(f"precision must be 'single' or 'double', not {precision!r}")
-        if smoother not in SMOOTHERS:
-            raise InputError(f"smoother must be 'gauss-seidel', 'jacobi' or 'chebyshev', not {smoother!r}")
+        check_option("cycle", cycle, _CYCLE_INDEX)
+        check_option("precision", precision, _PRECISIONS)
+        check_option("smoother", smoother, SMOOTHERS)
         if budget_ms is not None and not budget_ms > 0.0:
             raise InputError(f"budget_ms must be greater than 0 ms, not {budget_ms}")
         self.rtol = float(rtol)
         self.max_iterations = int(max_iterations)
-        self.kind = cycle
+        self.cycle = cycle
         self.sweeps = int(sweeps)
         self.accelerate = bool(accelerate)
         self.coarsest = int(coarsest)
@@ -92,25 +90,22 @@ class Multigrid:
         self.smoother = smoother
         self.budget_ms = budget_ms
         self.fallback = bool(fallback)
-        self.reason = ""
-        self.last: SolveReport | None = None
         self.hierarchy: Hierarchy | None = None
         self.factor: float | None = None
         self._restored: Mapping[str, NDArray] = {}
-        self._matrix: BlockMatrix | None = None
-        self._products: NDArray[np.float64] | None = None  # matrix times the guess directions
+        self._products: NDArray[np.float64] | None = None  # of the matrix and the guess directions
 
     def setup(self, matrix: BlockMatrix) -> None:
-        """Prepare for matrices with this pattern; levels are made when the first one comes."""
+        """Prepare for matrices with this pattern; the first `update` builds the levels."""
         self.hierarchy = None
         self._restored = {}
         self._matrix = None
         self._others: list[PCG | Direct] = []
 
     def state(self) -> dict[str, NDArray]:
-        """Return what the levels take from earlier matrices: aggregates of nodes, and eigenvectors of the power method.
+        """Return what the levels keep of earlier matrices: aggregates of nodes, and iterates of the power method.
 
-        Groups are made from the first matrix, so a run that goes on from a file cannot make them again.
+        Aggregates come from the first matrix, so a resumed run cannot build them again.
         """
         if self.hierarchy is None:
             return {key: array.copy() for key, array in self._restored.items()}
@@ -125,7 +120,7 @@ class Multigrid:
         }
 
     def restore(self, state: Mapping[str, NDArray]) -> None:
-        """Restore a state from `state()`; without one, levels are made from the next matrix."""
+        """Restore a state from `state()`; without one, the next matrix builds the levels."""
         self._restored = {key: np.array(state[key]) for key in _STATE_KEYS if key in state}
         if (
             self.hierarchy is not None
@@ -158,13 +153,13 @@ class Multigrid:
         fixed: NDArray[np.uint8],
         projections: NDArray[np.float64] | None = None,
     ) -> None:
-        """Bring all levels up to date; see `LinearSolver.update`."""
+        """Update all levels; see `LinearSolver.update`."""
         p = matrix.pattern
         n = p.node_count
         if self.hierarchy is None:
             self.hierarchy = Hierarchy(
                 matrix, p.geometry, self.coarsest, _PRECISIONS[self.precision], self.smoother, self.sweeps,
-                _CYCLES[self.kind], self._known_aggregates(),
+                _CYCLE_INDEX[self.cycle], self._known_aggregates(),
             )  # fmt: skip
             self._restore_eigenvectors()
             self._inverse = np.zeros((n, 6))
@@ -172,10 +167,9 @@ class Multigrid:
             chunks = max(1, (n + CHUNK - 1) // CHUNK)
             self._partial = [np.zeros(chunks) for _ in range(2)]
             self._sums, self._products = np.zeros((chunks, 7)), None
-        self._matrix = matrix
-        self._held = (fixed, _NO_PROJECTIONS if projections is None else projections)
+        self._set_system(matrix, fixed, projections)
         self._definite = matrix.invert_diagonal(fixed, projections, self._inverse)
-        self.hierarchy.update(matrix, *self._held, self._inverse)
+        self.hierarchy.update(matrix, *self._constraints, self._inverse)
 
     def _known_aggregates(self) -> list[NDArray]:
         if not self._restored:
@@ -189,8 +183,8 @@ class Multigrid:
         tolerance_scale: NDArray[np.float64] | None = None,
         guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
-        """Solve A x = rhs in place, starting from the best x along the guess directions or, if that is worse, from zero."""
-        self._both()
+        """Solve A x = rhs in place, starting from x, from the best x along `guess_directions`, or from zero."""
+        self._system(rhs, x)
         begin = perf_counter()
         scale = self._zero if tolerance_scale is None else tolerance_scale
         given = self._given
@@ -239,30 +233,30 @@ class Multigrid:
         self.last = report
         return report
 
-    def _both(self) -> tuple[BlockMatrix, Hierarchy]:
-        if self._matrix is None or self.hierarchy is None:
-            raise InputError("call setup() and update() before solve()")
+    def _levels(self) -> tuple[BlockMatrix, Hierarchy]:
+        assert self._matrix is not None
+        assert self.hierarchy is not None
         return self._matrix, self.hierarchy
 
     def _start(self, rhs: NDArray, tolerance_scale: NDArray, x: NDArray) -> tuple[float, float]:
-        matrix, h = self._both()
+        matrix, h = self._levels()
         p = matrix.pattern
         return outer_cg.start.pick(p.parallel)(
-            p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, rhs, tolerance_scale, x,
+            p.indptr, p.indices, matrix.blocks, *self._constraints, self._inverse, h.rank, rhs, tolerance_scale, x,
             self._r, h.b, self._p, *self._partial,
         )  # fmt: skip
 
     def _along(
         self, rhs: NDArray, tolerance_scale: NDArray, x: NDArray, guess_directions: NDArray
     ) -> tuple[float, float]:
-        """Start where the residual is the smallest of all x plus multiples of two directions."""
-        matrix, h = self._both()
+        """Start from x plus the multiples of two directions that minimise the residual."""
+        matrix, h = self._levels()
         p = matrix.pattern
         if self._products is None:
             self._products = np.zeros_like(guess_directions)
         sums = outer_cg.minimise_initial_guess.pick(p.parallel)(
-            p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, rhs, tolerance_scale, x, *guess_directions,
-            self._r, *self._products, self._sums,
+            p.indptr, p.indices, matrix.blocks, *self._constraints, self._inverse, rhs, tolerance_scale, x,
+            *guess_directions, self._r, *self._products, self._sums,
         )  # fmt: skip
         factors = _nearest(*sums[2:].tolist())
         square = outer_cg.shift.pick(p.parallel)(
@@ -282,50 +276,39 @@ class Multigrid:
     def _guard_start(
         self, rhs: NDArray, tolerance_scale: NDArray, x: NDArray, square: float
     ) -> tuple[float, float]:
-        """Start from zero if x is worse, in residual or in energy: truncated solves that start from each other can run
-        away (Weber 2015). With d the free part of x, the energy x.A x / 2 - x.rhs of x less that of zero is
+        """Start from zero if x is worse, in residual or in energy: truncated solves that start from each other can
+        diverge (Weber 2015). With d the free part of x, the energy x.A x / 2 - x.rhs of x less that of zero is
         -d.(residual of x + residual of zero)/2.
         """
         residual = self._r.copy()
-        zero = self._without_free_part(x)
+        zero = fixed_part(x, *self._constraints)
         better = self._start(rhs, tolerance_scale, zero)[0] < square
         rise = -float(np.vdot(x - zero, residual + self._r))
         if better or rise > 0.0:
             x[:] = zero
         return self._start(rhs, tolerance_scale, x)
 
-    def _without_free_part(self, x: NDArray) -> NDArray:
-        """Return x with zeros where it is free; what is held keeps its value."""
-        fixed, projections = self._held
-        held = x.copy()
-        held[fixed == 0] = 0.0
-        partly = np.flatnonzero(fixed == 2)
-        if len(partly):
-            s = projections[partly][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
-            held[partly] -= np.einsum("kij,kj->ki", s, x[partly])
-        return held
-
     def _iterate(self, x: NDArray, square: float, goal: float, begin: float) -> tuple[int, float, bool]:
         """Iterate until the square of the residual's norm is at most `goal`; return (iterations, square, timed_out)."""
-        matrix, h = self._both()
+        matrix, h = self._levels()
         p = matrix.pattern
-        if self.kind == "full" and square > goal:
+        if self.cycle == "full" and square > goal:
             x += h.fmg(matrix, self._r)
             square = self._restart(x)
         delta, first, best, since = np.inf, square, square, 0
-        h.set_cycle_index(_CYCLES[self.kind])
+        h.set_cycle_index(_CYCLE_INDEX[self.cycle])
         for iteration in range(self.max_iterations):
-            if not square > goal:  # a number that is none ends it as well
+            if not square > goal:  # ends on NaN as well
                 return iteration, square, False
             if iteration and self.budget_ms is not None and 1e3 * (perf_counter() - begin) >= self.budget_ms:
                 return iteration, square, True
-            if self.kind == "auto" and iteration == _TRIED and square > _SLOW ** (2 * _TRIED) * first:
-                h.set_cycle_index(_CYCLES["w"])
-                delta = np.inf  # another preconditioner: conjugate gradients start anew
+            if self.cycle == "auto" and iteration == _TRIAL and square > _SLOW ** (2 * _TRIAL) * first:
+                h.set_cycle_index(_CYCLE_INDEX["w"])
+                delta = np.inf  # the preconditioner changes: restart conjugate gradients
             h.cycle()
             if self.accelerate:
                 delta, curvature, square = outer_cg.iterate.pick(p.parallel)(
-                    p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, h.x,
+                    p.indptr, p.indices, matrix.blocks, *self._constraints, self._inverse, h.rank, h.x,
                     x, self._r, h.b, self._p, self._q, delta, self._partial[0],
                 )  # fmt: skip
                 if not (curvature > 0.0 and delta > 0.0):
@@ -335,17 +318,17 @@ class Multigrid:
                 square = self._restart(x)
             since = 0 if square < best else since + 1
             best = min(best, square)
-            if since >= _STUCK:
+            if since >= _MAX_STALLED:
                 return iteration + 1, square, False
         return self.max_iterations, square, False
 
     def _restart(self, x: NDArray) -> float:
-        """Work out the residual of x anew; return the square of its norm."""
+        """Compute the residual of x again; return the square of its norm."""
         return self._start(self._rhs, self._zero, x)[0]
 
     def _error(self, rhs: NDArray, x: NDArray) -> float:
-        """Estimate the error in the energy norm, relative to x: the cycle is nearly the inverse of the matrix."""
-        matrix, h = self._both()
+        """Estimate the error in the energy norm, relative to x; the cycle approximates the inverse of the matrix."""
+        matrix, h = self._levels()
         h.cycle()
         error = abs(float(np.vdot(self._r, h.x[h.rank])))
         energy = abs(float(np.vdot(x, matrix.multiply(x))))
@@ -354,7 +337,7 @@ class Multigrid:
     def _give_up(
         self, rhs: NDArray, x: NDArray, given: NDArray, tolerance_scale: NDArray | None, report: SolveReport
     ) -> SolveReport:
-        """Let the next solvers try, if that is allowed: PCG, then a direct solve."""
+        """Fall back to other solvers if allowed: PCG, then a direct solve."""
         assert self._matrix is not None
         if not self.fallback:
             return report
@@ -365,7 +348,7 @@ class Multigrid:
         tried, total = [self._name], report.iterations
         for solver in self._others if self._definite else self._others[1:]:
             x[:] = given
-            solver.update(self._matrix, *self._held)
+            solver.update(self._matrix, *self._constraints)
             found = solver.solve(rhs, x, tolerance_scale)
             total += found.iterations
             if found.converged:
@@ -377,12 +360,12 @@ class Multigrid:
         return SolveReport(total, report.residual, False, None, (why,))
 
     def __str__(self) -> str:
-        how = "preconditioner of CG" if self.accelerate else "by itself"
-        kind = {"auto": "V or W", "v": "V", "w": "W", "full": "full multigrid and V"}[self.kind]
+        how = "preconditioner of CG" if self.accelerate else "iteration"
+        kind = {"auto": "V or W", "v": "V", "w": "W", "full": "full multigrid and V"}[self.cycle]
         text = f"{self._name}(rtol={self.rtol:g}), {kind} cycle as {how}"
         if self.hierarchy is not None:
             h = self.hierarchy
-            text += f", {h.complexity:.2f} operator complexity"
+            text += f"\n  {len(h.node_counts)} levels, operator complexity {h.complexity:.2f}"
             text += f"\n  smoother: {SMOOTHERS[self.smoother]}, {self.sweeps} "
             text += (
                 f"forward and {self.sweeps} backward"
@@ -390,34 +373,37 @@ class Multigrid:
                 else "before and after"
             )
             text += f", {self.precision} precision"
-            for number, count in enumerate(h.node_counts):
+            for number, (nodes, blocks) in enumerate(zip(h.node_counts, h.block_counts, strict=True)):
+                share = 100.0 * blocks / sum(h.block_counts)
                 what = f", order {h.orders[number]}" if max(h.orders) > 1 else ""
                 end = ", solved directly" if number + 1 == len(h.node_counts) else ""
-                text += f"\n  level {number}: {3 * count} unknowns{what}{end}"
+                text += (
+                    f"\n  level {number}: {3 * nodes} unknowns, {blocks} blocks ({share:.1f} %){what}{end}"
+                )
         if self.last is not None:
-            text += f"\n  last solve: {self.last.iterations} iterations to {self.last.residual:.1e}"
+            text += f"\n  {self._last_solve()}"
             if self.factor is not None:
                 text += f", convergence factor {self.factor:.2f}"
         return text + (f"\n  {self.reason}" if self.reason else "")
 
     def __repr__(self) -> str:
-        return f"{self._name}(rtol={self.rtol:g}, cycle={self.kind!r}, sweeps={self.sweeps})"
+        return f"{self._name}(rtol={self.rtol:g}, cycle={self.cycle!r}, sweeps={self.sweeps})"
 
 
 def _nearest(ra: float, rb: float, aa: float, ab: float, bb: float) -> tuple[float, float]:
-    """Return the f and g for which |r - f a - g b| is the smallest; ra is the inner product of r and a, and so on."""
+    """Return the f and g that minimise |r - f a - g b|; ra is the inner product of r and a, and so on."""
     if not all(map(isfinite, (ra, rb, aa, ab, bb))) or not aa > 0.0:
         return 0.0, 0.0
     left = bb - ab * ab / aa  # the square of b without its part along a
-    g = (rb - ab * ra / aa) / left if left > _SAME * bb else 0.0
+    g = (rb - ab * ra / aa) / left if left > _PARALLEL_SINE2 * bb else 0.0
     return (ra - g * ab) / aa, g
 
 
 class PMultigrid(Multigrid):
-    """Multigrid for elements of order 2 and 3: lower degrees on the same mesh, then coarser meshes (Weber 2015).
+    """p-multigrid for elements of order 2 and 3: lower degrees on the same mesh, then coarser meshes (Weber 2015).
 
-    The transfer between degrees is exact degree elevation and restriction its transpose, so the Galerkin matrix of a
-    lower degree is that of the elements of that degree. Arguments as for `Multigrid`.
+    Prolongation between degrees is exact degree elevation, and restriction is its transpose, so the Galerkin matrix of
+    a lower degree is the stiffness matrix of elements of that degree. Arguments as for `Multigrid`.
     """
 
     _name = "PMultigrid"
@@ -428,8 +414,8 @@ class PMultigrid(Multigrid):
         fixed: NDArray[np.uint8],
         projections: NDArray[np.float64] | None = None,
     ) -> None:
-        """Bring all levels up to date; see `LinearSolver.update`."""
+        """Update all levels; see `LinearSolver.update`."""
         geometry = matrix.pattern.geometry
         if geometry is None or geometry.order < 2:
-            raise InputError("PMultigrid is for elements of order 2 or 3; take Multigrid for others")
+            raise InputError("PMultigrid is for elements of order 2 or 3; use Multigrid for others")
         super().update(matrix, fixed, projections)

@@ -1,4 +1,4 @@
-"""Compiled functions on the graph of a matrix: how rows are cut into parts, and in which order they are swept."""
+"""Compiled functions on the graph of a matrix: partition of the rows into parts, and sweep order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from continua.numerics import kernel
 
 @kernel
 def last_columns(indptr, indices, order, rank):
-    """Return for every row of the renumbered matrix its last column; row i is `order[i]`, which has `rank` i."""
+    """Return the last column of every row of the renumbered matrix; row i is `order[i]`, which has `rank` i."""
     n = indptr.shape[0] - 1
     last = np.zeros(n, np.int64)
     for i in range(n):
@@ -21,10 +21,10 @@ def last_columns(indptr, indices, order, rank):
 
 @kernel
 def part_starts(last, least):
-    """Cut rows into parts of at least `least` rows, so that a part couples with the parts beside it only."""
+    """Partition rows into parts of at least `least` rows, so that a part couples with adjacent parts only."""
     n = last.shape[0]
     starts = [0]
-    reached = 0  # first row that no row of the parts before the newest reaches
+    reached = 0  # first row that earlier parts do not couple with
     row = 0
     while row < n:
         end = min(n, max(row + least, reached))
@@ -37,10 +37,10 @@ def part_starts(last, least):
 
 @kernel
 def sweep_order(indptr, indices, order, rank, starts, first):
-    """Split the off-diagonal blocks of every row into those of columns that a sweep visits before it, and after.
+    """Split the off-diagonal blocks of every row into those whose columns a sweep visits before and after it.
 
     A sweep takes the even parts, then the odd ones, and each part row by row. Returns (pointers, columns, sources) of
-    the lower and of the upper blocks: columns count from `first`, sources are numbers of blocks of the matrix.
+    the lower and of the upper blocks: columns count from `first`, sources are block indices of the matrix.
     """
     n = indptr.shape[0] - 1
     size = indices.shape[0]

@@ -1,7 +1,7 @@
 """Smoothers that are polynomials of D^-1 A: damped block Jacobi and Chebyshev, and the cycle around them.
 
-Every step reads old values only, so nothing depends on the order of rows or on the number of threads. A polynomial of
-D^-1 A times D^-1 is a symmetric operator by itself: the same steps go before and after the coarser level.
+Every step reads old values only, so results do not depend on the order of rows or the number of threads. A polynomial
+of D^-1 A times D^-1 is symmetric: the same steps are used before and after the coarse-grid correction.
 """
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ from numba import prange, uint64
 from numpy.typing import NDArray
 
 from continua.linalg.block_kernels import CHUNK, symmetric_times
-from continua.linalg.multigrid.gauss_seidel_cycle import add_prolongated, gather_rows, residual_rows
+from continua.linalg.multigrid.gauss_seidel_cycle import (
+    add_prolongated,
+    flat_blocks,
+    flat_transfer,
+    gather_rows,
+    residual_rows,
+)
 from continua.numerics import kernel_pair
 
 __all__ = ["SMOOTHERS", "correct", "relax", "restrict_residual", "step_coefficients"]
 
 SMOOTHERS = {"gauss-seidel": "Gauss-Seidel", "jacobi": "block Jacobi", "chebyshev": "Chebyshev"}
-"""The smoothers of multigrid, and how they are called."""
+"""The smoothers of multigrid by option, with their names."""
 
-_LOWEST = 1.0 / 10.0  # part of the largest eigenvalue from which on Chebyshev polynomials are small
-_HIGHEST = 1.1  # the estimate of the largest is from below
+_LOWEST = 1.0 / 10.0  # lower end of the damped interval, relative to the largest eigenvalue
+_HIGHEST = 1.1  # upper end, relative to the estimate of the largest eigenvalue, which is from below
 
 
 def step_coefficients(kind: str, largest: float, steps: int) -> NDArray[np.float64]:
@@ -49,19 +55,9 @@ def step_coefficients(kind: str, largest: float, steps: int) -> NDArray[np.float
 
 
 @kernel_pair
-def relax(
-    first, last, lower_ptr, lower_cols, lower_blocks, upper_ptr, upper_cols, upper_blocks, diagonal, inverse, held, free, table, fresh,
-    b, x, r, d,
-):  # fmt: skip
+def relax(first, last, blocks, diagonal, inverse, held, free, table, fresh, b, x, r, d):
     """Do the steps of `table` on rows first..last-1, from zero if `fresh`."""
-    matrix = (
-        lower_ptr,
-        lower_cols,
-        lower_blocks.reshape(-1),
-        upper_ptr,
-        upper_cols,
-        upper_blocks.reshape(-1),
-    )
+    matrix = flat_blocks(blocks)
     chunks = (last - first + CHUNK - 1) // CHUNK
     for step in range(table.shape[0]):
         start = fresh and step == 0
@@ -87,20 +83,10 @@ def relax(
 
 
 @kernel_pair
-def restrict_residual(
-    first, last, below, lower_ptr, lower_cols, lower_blocks, upper_ptr, upper_cols, upper_blocks, diagonal, held, free,
-    r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks, b, x, r,
-):  # fmt: skip
+def restrict_residual(first, last, below, blocks, diagonal, held, free, restriction, b, x, r):
     """Set b of the next level, rows last..below-1, to the restricted residual of rows first..last-1."""
-    matrix = (
-        lower_ptr,
-        lower_cols,
-        lower_blocks.reshape(-1),
-        upper_ptr,
-        upper_cols,
-        upper_blocks.reshape(-1),
-    )
-    down = (r_ptr, r_cols, r_values, rb_ptr, rb_cols, rb_blocks.reshape(-1))
+    matrix = flat_blocks(blocks)
+    down = flat_transfer(restriction)
     for c in prange((last - first + CHUNK - 1) // CHUNK):
         lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
         residual_rows(matrix, diagonal, held, free, b, x, r, lo, hi)
@@ -110,9 +96,9 @@ def restrict_residual(
 
 
 @kernel_pair
-def correct(first, last, p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks, held, free, x):
-    """Add to rows first..last-1 of x what the next level says."""
-    up = (p_ptr, p_cols, p_values, pb_ptr, pb_cols, pb_blocks.reshape(-1))
+def correct(first, last, prolongation, held, free, x):
+    """Add the prolongation of the next level to rows first..last-1 of x."""
+    up = flat_transfer(prolongation)
     for c in prange((last - first + CHUNK - 1) // CHUNK):
         lo, hi = first + c * CHUNK, min(last, first + (c + 1) * CHUNK)
         add_prolongated(up, held, free, x, lo, hi)

@@ -1,4 +1,4 @@
-"""A coarser level with one number for each pair of a fine and a coarse node, and its Galerkin matrix in place."""
+"""A coarser level with one scalar weight per pair of a fine and a coarse node, and its Galerkin matrix in place."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from continua.linalg.multigrid import galerkin_kernels, ordering_kernels
 __all__ = ["MIN_PART_ROWS", "ScalarProlongationLevel", "sweep_ordering"]
 
 MIN_PART_ROWS = 256
-"""Rows of a part that is worth a thread's while."""
+"""Least rows of a part that are worth a thread."""
 
 
 def sweep_ordering(indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the order in which to sweep rows: as they are, unless neighbours are far apart."""
+    """Return the order in which to sweep rows: as given, or reverse Cuthill-McKee if the bandwidth is large."""
     n = len(indptr) - 1
     same = np.arange(n, dtype=np.int32)
     width = ordering_kernels.last_columns(indptr, indices, same, same) - same
@@ -29,15 +29,15 @@ def sweep_ordering(indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> NDA
 
 
 class ScalarProlongationLevel:
-    """A level below the first: its pattern, its values and how they come from the level above.
+    """A coarse level: its pattern, its values and how they follow from the finer level.
 
     Args:
         indptr: Row starts of the matrix of the finer level, shape [n + 1].
         indices: Its block columns, sorted in each row.
-        P: Interpolation from the coarser nodes, shape [n, coarse].
+        P: Prolongation from the coarser nodes, shape [n, coarse].
 
     Attributes:
-        order: How the columns of P are renumbered, so that neighbours are near.
+        order: Renumbering of the columns of P that reduces the bandwidth.
     """
 
     def __init__(self, indptr: NDArray[np.int32], indices: NDArray[np.int32], P: sparse.csr_array) -> None:
@@ -74,7 +74,7 @@ class ScalarProlongationLevel:
         return len(self.indptr) - 1
 
     def set_fixed(self, fixed: NDArray[np.uint8]) -> None:
-        """Take the fixed nodes of the finer level out of P."""
+        """Remove the fixed nodes of the finer level from P."""
         if not fixed.any():
             self._masked = self._factors
             return
@@ -85,7 +85,7 @@ class ScalarProlongationLevel:
         )
 
     def product(self, blocks: NDArray[np.float64]) -> None:
-        """Work out the matrix of this level from that of the finer one."""
+        """Compute the matrix of this level, P^T A P."""
         galerkin_kernels.galerkin_product.pick(self.parallel)(
             blocks,
             self._starts,

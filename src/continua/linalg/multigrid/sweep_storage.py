@@ -1,6 +1,8 @@
-"""The blocks of levels in the order in which sweeps read them."""
+"""Blocks of levels in sweep order."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,18 +10,40 @@ from numpy.typing import NDArray
 from continua.linalg.matrix import blocks_of
 from continua.linalg.multigrid import level_kernels
 
-__all__ = ["SweepOrderedBlocks"]
+__all__ = ["SweepArrays", "SweepOrderedBlocks", "Transfer"]
+
+
+class SweepArrays(NamedTuple):
+    """Off-diagonal blocks of a matrix in sweep order, as the cycle kernels take them."""
+
+    lower_ptr: NDArray[np.int64]
+    lower_cols: NDArray[np.int32]
+    lower_blocks: NDArray
+    upper_ptr: NDArray[np.int64]
+    upper_cols: NDArray[np.int32]
+    upper_blocks: NDArray
+
+
+class Transfer(NamedTuple):
+    """Prolongation or restriction of all levels: scalar weights, and 3x3 blocks for aggregation levels."""
+
+    ptr: NDArray[np.int64]
+    cols: NDArray[np.int32]
+    values: NDArray[np.float64]
+    block_ptr: NDArray[np.int64]
+    block_cols: NDArray[np.int32]
+    blocks: NDArray
 
 
 class SweepOrderedBlocks:
-    """Off-diagonal blocks of levels that lie one behind the other: lower and upper ones (see `cycle`).
+    """Off-diagonal blocks of consecutive levels, split into lower and upper ones (see `gauss_seidel_cycle`).
 
     Attributes:
-        lower: Row starts, columns and values of the blocks that a forward sweep visits before the row.
-        upper: The same for those it visits after it.
+        lower: Row starts, columns and values of the blocks whose columns a forward sweep visits before the row.
+        upper: The same for columns that it visits after the row.
 
     Args:
-        lower: Row starts, columns and sources of every level, sources being numbers of blocks of its matrix.
+        lower: Row starts, columns and sources of every level, sources being block indices of its matrix.
         upper: The same for upper blocks.
         before: Rows before the first level, which have no blocks here.
         precision: Type of the values.
@@ -30,9 +54,9 @@ class SweepOrderedBlocks:
         self._upper_from, self.upper = _joined(upper, before, precision)
 
     @property
-    def arrays(self) -> tuple[NDArray, ...]:
-        """What the kernels of a cycle take."""
-        return (*self.lower, *self.upper)
+    def arrays(self) -> SweepArrays:
+        """The arrays that the cycle kernels take."""
+        return SweepArrays(*self.lower, *self.upper)
 
     @property
     def nbytes(self) -> int:
@@ -40,7 +64,7 @@ class SweepOrderedBlocks:
         return sum(array.nbytes for array in (*self.lower[1:], *self.upper[1:]))
 
     def copy_from(self, blocks: NDArray[np.float64], first: int, last: int, parallel: bool) -> None:
-        """Copy the blocks of a level, whose rows are first..last-1, rounded if need be."""
+        """Copy the blocks of a level, whose rows are first..last-1, rounded to the stored precision."""
         level_kernels.copy_blocks.pick(parallel)(
             blocks, first, last, self.lower[0], self._lower_from, self.lower[2], self.upper[0], self._upper_from,
             self.upper[2],
