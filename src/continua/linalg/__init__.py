@@ -1,7 +1,9 @@
 """Block-sparse matrices and linear solvers: algebra that knows nothing of bodies or scenes."""
 
+from continua.linalg.assembly_pattern import AssemblyPattern
 from continua.linalg.auto_solver import AutoSolver
 from continua.linalg.direct import Direct
+from continua.linalg.dof_map import DofMap
 from continua.linalg.geometry import Geometry
 from continua.linalg.krylov import PCG, MergedPCG, SlicedEllMatrix
 from continua.linalg.matrix import BlockMatrix, BlockPattern
@@ -10,10 +12,12 @@ from continua.linalg.solver import LinearSolver, SolveReport
 
 __all__ = [
     "PCG",
+    "AssemblyPattern",
     "AutoSolver",
     "BlockMatrix",
     "BlockPattern",
     "Direct",
+    "DofMap",
     "Geometry",
     "LinearSolver",
     "MergedPCG",

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.linalg import block_kernels
+from continua.linalg.assembly_pattern import AssemblyPattern
+from continua.linalg.dof_map import DofMap
 from continua.linalg.geometry import Geometry
 
 __all__ = ["BlockMatrix", "BlockPattern"]
@@ -32,10 +34,11 @@ class BlockPattern:
         indices: Block columns, sorted in each row, shape [nnz].
         diagonal: Index of each row's diagonal block, shape [n].
         inc_indptr: Range of the incidences of every node, shape [n + 1].
-        inc_codes: Incidences as element * corners + corner, shape [m * corners].
+        inc_codes: Incidences as entries of the dof map, element * corners + corner if elements have equally many dofs.
         slots: Offset in its row of the block of every incidence and every corner of its element.
-        corners: Nodes per element.
+        corners: Dofs per element; 0 if elements have different numbers of dofs.
         geometry: Positions of the rows, for solvers that coarsen; None if unknown.
+        assembly: Gather lists of elements with different numbers of dofs; None for others.
     """
 
     indptr: NDArray[np.int32]
@@ -46,27 +49,55 @@ class BlockPattern:
     slots: NDArray[np.uint16]
     corners: int
     geometry: Geometry | None = None
+    assembly: AssemblyPattern | None = None
 
     @classmethod
-    def from_elements(cls, elements: NDArray[np.int32], node_count: int) -> BlockPattern:
-        """Build the pattern of a mesh with `elements` [m, k] over `node_count` nodes."""
-        if max(16, elements.shape[1]) * elements.shape[0] >= 2**31:
-            raise InputError(f"{elements.shape[0]:,} elements are more than the pattern can index; use fewer")
-        elements = np.ascontiguousarray(elements, dtype=np.int32)
-        inc_indptr, inc_codes = block_kernels.incidences(elements, node_count)
-        indptr, indices, slots = block_kernels.row_patterns(elements, inc_indptr, inc_codes, node_count)
+    def from_dof_map(cls, dof_map: DofMap) -> BlockPattern:
+        """Build the pattern of a field whose dofs are blocks of three unknowns.
+
+        Elements with equally many dofs have rectangular gather lists (`slots`). For others, `BlockMatrix.assemble` sums
+        the element matrices.
+        """
+        elements = dof_map.rectangular
+        if elements is None:
+            ragged = AssemblyPattern.from_dof_maps(dof_map)
+            inc_indptr, inc_codes = block_kernels.incidences(dof_map.dofs[:, None], dof_map.dof_count)
+            diagonal = block_kernels.diagonal_slots(ragged.indptr, ragged.indices)
+            none = np.zeros((0, 1), np.uint16)
+            return cls(
+                ragged.indptr, ragged.indices, diagonal, inc_indptr, inc_codes, none, 0, assembly=ragged
+            )
+        n = dof_map.dof_count
+        inc_indptr, inc_codes = block_kernels.incidences(elements, n)
+        indptr, indices, slots = block_kernels.row_patterns(elements, inc_indptr, inc_codes, n)
         diagonal = block_kernels.diagonal_slots(indptr, indices)
         return cls(indptr, indices, diagonal, inc_indptr, inc_codes, slots, elements.shape[1])
+
+    @classmethod
+    def from_scipy(cls, matrix: sparse.sparray) -> BlockPattern:
+        """Return the pattern of a SciPy matrix with one entry per block, with all diagonal blocks."""
+        n = matrix.shape[0]
+        coo = sparse.coo_array(matrix)
+        each = np.arange(n, dtype=np.int64)
+        keys = np.unique(np.concatenate([coo.row.astype(np.int64) * n + coo.col, each * (n + 1)]))
+        indptr = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
+        indices = (keys % max(n, 1)).astype(np.int32)
+        return cls.without_elements(indptr, indices, block_kernels.diagonal_slots(indptr, indices))
+
+    @classmethod
+    def without_elements(
+        cls, indptr: NDArray[np.int32], indices: NDArray[np.int32], diagonal: NDArray[np.int32]
+    ) -> BlockPattern:
+        """Return a pattern that no elements assemble, from its rows and the index of each diagonal block."""
+        none = np.zeros(0, np.int32)
+        incidences = np.zeros(len(indptr), np.int32)
+        return cls(indptr, indices, diagonal, incidences, none, np.zeros((0, 1), np.uint16), 1)
 
     @classmethod
     def of_diagonal(cls, node_count: int) -> BlockPattern:
         """Return the pattern of a block-diagonal matrix."""
         each = np.arange(node_count, dtype=np.int32)
-        starts = np.arange(node_count + 1, dtype=np.int32)
-        none = np.zeros(0, np.int32)
-        return cls(
-            starts, each, each, np.zeros(node_count + 1, np.int32), none, np.zeros((0, 1), np.uint16), 1
-        )
+        return cls.without_elements(np.arange(node_count + 1, dtype=np.int32), each, each)
 
     @property
     def node_count(self) -> int:
@@ -119,6 +150,19 @@ class BlockMatrix:
         block_kernels.magnitudes.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
+    def assemble(self, entries: NDArray[np.float64]) -> None:
+        """Set the values to the sum of element matrices, for patterns of elements with different numbers of dofs.
+
+        Args:
+            entries: 3x3 blocks of all element matrices, one element after the other and row by row, shape
+                [entries, 3, 3].
+        """
+        assembly = self.pattern.assembly
+        if assembly is None:
+            raise InputError("the pattern of this matrix has no gather lists of ragged elements")
+        columns = np.ascontiguousarray(np.swapaxes(entries, 1, 2)).reshape(-1, 9)
+        assembly.assemble(columns, self.blocks)
+
     def __matmul__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.multiply(x)
 
@@ -155,23 +199,13 @@ class BlockMatrix:
             )
         n = matrix.shape[0] // 3
         coo = sparse.coo_array(matrix)
-        rows = np.concatenate([coo.row // 3, np.arange(n)])
-        columns = np.concatenate([coo.col // 3, np.arange(n)])
-        keys, inverse = np.unique(rows.astype(np.int64) * n + columns, return_inverse=True)
-        indptr = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
-        indices = (keys % n).astype(np.int32)
-        empty = np.zeros(0, np.int32)
-        pattern = BlockPattern(
-            indptr,
-            indices,
-            block_kernels.diagonal_slots(indptr, indices),
-            np.zeros(n + 1, np.int32),
-            empty,
-            np.zeros((0, 1), np.uint16),
-            1,
-        )
-        result = cls(pattern)
-        np.add.at(result.blocks, (inverse[: coo.nnz], 3 * (coo.col % 3) + coo.row % 3), coo.data)
+        rows, columns = coo.row // 3, coo.col // 3
+        blocks = sparse.coo_array((np.ones(coo.nnz, np.int8), (rows, columns)), shape=(n, n))
+        result = cls(BlockPattern.from_scipy(blocks))
+        p = result.pattern
+        keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(p.indptr)) * n + p.indices
+        inverse = np.searchsorted(keys, rows.astype(np.int64) * n + columns)
+        np.add.at(result.blocks, (inverse, 3 * (coo.col % 3) + coo.row % 3), coo.data)
         return result
 
     def __str__(self) -> str:

@@ -6,13 +6,13 @@ import scipy.sparse.linalg as spla
 
 from continua import mesh
 from continua.errors import InputError
-from continua.linalg import PCG, BlockMatrix, BlockPattern
+from continua.linalg import PCG, BlockMatrix, BlockPattern, DofMap
 
 
 def definite_system(cells=(4, 3, 2), seed=0):
     """A random symmetric positive definite block matrix: graph Laplacian with random definite couplings."""
     tets = mesh.box(size=(1, 1, 1), cells=cells).tets
-    p = BlockPattern.from_elements(tets, int(tets.max()) + 1)
+    p = BlockPattern.from_dof_map(DofMap.from_nodes(tets, int(tets.max()) + 1))
     rng = np.random.default_rng(seed)
     matrix = BlockMatrix(p)
     rows = np.repeat(np.arange(p.node_count), np.diff(p.indptr))
