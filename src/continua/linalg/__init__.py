@@ -5,17 +5,20 @@ from continua.linalg.auto_solver import AutoSolver
 from continua.linalg.direct import Direct
 from continua.linalg.dof_map import DofMap
 from continua.linalg.geometry import Geometry
-from continua.linalg.krylov import PCG, MergedPCG, SlicedEllMatrix
+from continua.linalg.krylov import MINRES, PCG, MergedPCG, SlicedEllMatrix
 from continua.linalg.matrix import BlockMatrix, BlockPattern
 from continua.linalg.multigrid import Multigrid, PMultigrid
+from continua.linalg.saddle_point import CouplingMatrix, SaddlePointMatrix
 from continua.linalg.solver import LinearSolver, SolveReport
 
 __all__ = [
+    "MINRES",
     "PCG",
     "AssemblyPattern",
     "AutoSolver",
     "BlockMatrix",
     "BlockPattern",
+    "CouplingMatrix",
     "Direct",
     "DofMap",
     "Geometry",
@@ -23,6 +26,7 @@ __all__ = [
     "MergedPCG",
     "Multigrid",
     "PMultigrid",
+    "SaddlePointMatrix",
     "SlicedEllMatrix",
     "SolveReport",
 ]
