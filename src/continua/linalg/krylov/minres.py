@@ -42,11 +42,11 @@ class SsorParts(NamedTuple):
 
 
 class _Residual(NamedTuple):
-    """The true residual: its norm, that of its second field, and how they compare with the tolerance."""
+    """The true residual: its norm, what the tolerance applies to, and the size of the terms in both fields."""
 
     norm: float
     measure: float
-    second_scale: float
+    scales: tuple[float, float]
     at_rounding: bool
 
 
@@ -190,14 +190,18 @@ class MINRES:
         reference = _norm(np.concatenate([self._free(b), scale]))
         self.restarts = 0
         self._state[:] = 0.0
+        self._least_scales = (0.0, 0.0)
         residual = self._measure(b, solution, reference)
-        if reference == 0.0:  # relative to the residual of the initial guess
-            reference = residual.norm
+        if reference == 0.0:  # relative to the residual and the terms of the initial guess
+            reference, self._least_scales = residual.norm, residual.scales
             residual = self._measure(b, solution, reference)
-        before, why = np.inf, ""
+        best, before, why = (residual, solution.copy()), np.inf, ""
         restart = True
         while residual.measure > self.rtol and not why:
             if restart:
+                if residual.norm > best[0].norm:
+                    solution[:] = best[1]
+                    residual = self._measure(b, solution, reference)
                 if residual.norm > _PROGRESS * before:
                     why = self._stagnation(residual)
                     break
@@ -211,15 +215,19 @@ class MINRES:
             residual = self._measure(b, solution, reference)
             restart = not _norm(self._true - self._r) <= _AGREEMENT * residual.norm
             self.restarts += restart and residual.measure > self.rtol
+            if residual.norm < best[0].norm:
+                best = (residual, solution.copy())
             if code == kernels.ITERATION_LIMIT:
                 why = f"MINRES reached its limit of {self.max_iterations} iterations"
             elif code == kernels.LEAST_SQUARES:
                 why = (
-                    "the matrix is singular and the right-hand side is not in its range; "
+                    "the matrix is singular or nearly so, and the right-hand side is not in its range; "
                     "MINRES ended at a least-squares solution"
                 )
             elif code == kernels.NOT_DEFINITE:
                 why = "the preconditioner of MINRES is not positive definite"
+        if restart and residual.measure > self.rtol and residual.norm > best[0].norm:
+            residual, solution = best
         solution -= (self._null * solution).sum(axis=1) @ self._null if len(self._null) else 0.0
         converged = bool(residual.measure <= self.rtol)
         if not converged and why:
@@ -264,19 +272,19 @@ class MINRES:
         assert self._matrix is not None
         kernel = kernels.true_residual.pick(self._matrix.pattern.parallel)
         squares = kernel(self._arrays, b, x, self._true, self._partial)
-        first, second, first_scale, second_scale = (float(np.sqrt(square)) for square in squares)
+        first, second, *terms = (float(np.sqrt(square)) for square in squares)
         norm = float(np.hypot(first, second))
-        pairs = ((norm, reference), (first, first_scale), (second, second_scale))
+        scales = (max(terms[0], self._least_scales[0]), max(terms[1], self._least_scales[1]))
+        pairs = ((norm, reference), (first, scales[0]), (second, scales[1]))
         measure = max(value / scale if scale > 0.0 else 0.0 for value, scale in pairs)
-        rounding = norm <= _ROUNDING * float(np.hypot(first_scale, second_scale))
-        return _Residual(norm, measure, second_scale, rounding)
+        return _Residual(norm, measure, scales, norm <= _ROUNDING * float(np.hypot(terms[0], terms[1])))
 
     def _iterate(self, x: NDArray[np.float64], reference: float, residual: _Residual) -> int:
         """Iterate until the kernel returns for another reason than the preconditioner; return that reason."""
         assert self._matrix is not None
         run = kernels.minres.pick(self._matrix.pattern.parallel)
         # from a zero guess |B| |x| says nothing yet: the true residual will tell
-        second = residual.second_scale if x.any() else np.inf
+        second = residual.scales[1] if x.any() else np.inf
         goal = _MARGIN * self.rtol
         limits = np.array([goal * reference, goal * second, self.max_iterations])
         while True:
@@ -305,7 +313,10 @@ class MINRES:
             return "the right-hand side has a part in the nullspace of the matrix, which no solution reaches"
         if residual.at_rounding:
             return "MINRES stagnated at the rounding level of double precision"
-        return "MINRES stagnated: the matrix is nearly singular, or the preconditioner is not symmetric"
+        return (
+            "MINRES stagnated: the matrix is singular or nearly so and the right-hand side not in its range, "
+            "or the preconditioner is not symmetric"
+        )
 
     def _broken(self) -> tuple[str, ...]:
         return (*self._notes, "MINRES met numbers that are not finite and left x as it was")

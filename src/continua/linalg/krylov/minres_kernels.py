@@ -23,16 +23,18 @@ NONE, JACOBI, SSOR, EXTERNAL = range(4)
 START, LANCZOS, PRECONDITIONED = range(3)
 """Where the kernel resumes."""
 
-APPLY_PRECONDITIONER, SMALL_RESIDUAL, ITERATION_LIMIT, LEAST_SQUARES, NOT_DEFINITE, NOT_FINITE = range(6)
+APPLY_PRECONDITIONER, CHECK, ITERATION_LIMIT, LEAST_SQUARES, NOT_DEFINITE, NOT_FINITE = range(6)
 """Why the kernel returns."""
 
 (
     ITERATION, RESUME, GAMMA, GAMMA_OLD, COS, COS_OLD, SIN, SIN_OLD, ETA, NORM2, DELTA, RESIDUAL, RESIDUAL2,
-    STATE_SIZE,
-) = range(14)  # fmt: skip
+    SLOPE, STATE_SIZE,
+) = range(15)  # fmt: skip
 """Scalars of the iteration that live between calls."""
 
-_LEAST_SQUARES = 1e-12  # |K r| / (|K| |r|) below which r is in the nullspace
+_LEAST_SQUARES = 1e-11  # |K r| / (|K| |r|) below which r is in the nullspace
+_SMALL_SLOPE = 1e-6  # the same from which on a singular system may soon diverge: look at the true residual
+_CHECK_EVERY = 100  # iterations between two true residuals
 
 
 @inline
@@ -176,7 +178,7 @@ def _backward(flat, system, parts, inverse, scaled, y, z, lo, hi):
 def minres(
     system, preconditioner, kind, inverse, scaled, schur_inverse, nullspace, V, Z, W, x, r, y, limits, state, partial
 ):  # fmt: skip
-    """Iterate from the residual in r until a test stops it; return why (`SMALL_RESIDUAL` and others).
+    """Iterate from the residual in r until a test stops it; return why (`CHECK` for a look at the true residual).
 
     With an external preconditioner the kernel also returns whenever `Z[1]` must be set to the preconditioned `V[1]`,
     and resumes there in the next call. The names follow Elman, Silvester and Wathen (2014), algorithm 4.1. r is updated
@@ -306,6 +308,7 @@ def minres(
                 return NOT_DEFINITE  # a residual that the preconditioner does not see
             state[GAMMA], state[GAMMA_OLD], state[ETA], state[NORM2] = gamma, 0.0, gamma, 0.0
             state[COS], state[COS_OLD], state[SIN], state[SIN_OLD] = 1.0, 1.0, 0.0, 0.0
+            state[SLOPE] = _SMALL_SLOPE
             scale = 1.0 / gamma
             for c in prange((size + 3 * CHUNK - 1) // (3 * CHUNK)):
                 for i in range(uint64(c * 3 * CHUNK), uint64(min(size, (c + 1) * 3 * CHUNK))):
@@ -323,6 +326,9 @@ def minres(
         slope = np.sqrt(alpha0 * alpha0 + cos * gamma * cos * gamma)  # |K r| / |r|
         if slope <= _LEAST_SQUARES * np.sqrt(state[NORM2]) or alpha1 == 0.0:
             return LEAST_SQUARES
+        check = slope < state[SLOPE] * np.sqrt(state[NORM2])
+        if check:
+            state[SLOPE] = 0.1 * slope / np.sqrt(state[NORM2])
         new_cos, new_sin = alpha0 / alpha1, gamma / alpha1
         step = new_cos * state[ETA]
         eta = -new_sin * state[ETA]
@@ -353,5 +359,5 @@ def minres(
         state[RESUME] = LANCZOS
         norm2 = state[RESIDUAL] + state[RESIDUAL2]
         small = norm2 <= limits[0] * limits[0] and state[RESIDUAL2] <= limits[1] * limits[1]
-        if small or gamma == 0.0:
-            return SMALL_RESIDUAL
+        if small or check or gamma == 0.0 or state[ITERATION] % _CHECK_EVERY == 0.0:
+            return CHECK
