@@ -79,7 +79,7 @@ class AssemblyPattern:
             )
         out = np.empty((len(self.indices), entries.shape[1])) if out is None else out
         parallel = self.entry_count >= _PARALLEL_FROM
-        assembly_kernels.gather.pick(parallel)(
+        assembly_kernels.gather.variant(parallel)(
             self.source_indptr, self.sources, np.ascontiguousarray(entries, dtype=np.float64), out
         )
         return out

@@ -50,7 +50,7 @@ class Direct(SolverBase):
         self._blocks = matrix.blocks.copy()
         p = matrix.pattern
         filtered = BlockMatrix(p)
-        block_kernels.project_blocks.pick(p.parallel)(
+        block_kernels.project_blocks.variant(p.parallel)(
             p.indptr, p.indices, matrix.blocks, fixed, free, filtered.blocks
         )
         size = float(np.abs(matrix.blocks[p.diagonal][:, ::4]).mean()) or 1.0

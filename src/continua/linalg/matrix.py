@@ -140,14 +140,14 @@ class BlockMatrix:
         """Return A x for a vector x of shape [n, 3]."""
         out = np.empty_like(x) if out is None else out
         p = self.pattern
-        block_kernels.multiply.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
+        block_kernels.multiply.variant(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
     def magnitudes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return |A| |x|, shape [n, 3]; its product with the unit roundoff bounds the rounding errors of A x."""
         out = np.empty_like(x)
         p = self.pattern
-        block_kernels.magnitudes.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
+        block_kernels.magnitudes.variant(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
     def assemble(self, entries: NDArray[np.float64]) -> None:
@@ -177,9 +177,9 @@ class BlockMatrix:
         Returns whether all blocks of free directions are positive definite; the others become zero.
         """
         p = self.pattern
-        block_kernels.invert_diagonal.pick(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
+        block_kernels.invert_diagonal.variant(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
         if projections is not None:
-            block_kernels.project_diagonal.pick(p.parallel)(
+            block_kernels.project_diagonal.variant(p.parallel)(
                 self.blocks, p.diagonal, fixed, projections, 1.0, inverse, np.zeros((0, 6))
             )
         return not bool(((inverse[:, 0] + inverse[:, 3] + inverse[:, 5] <= 0.0) & (fixed != 1)).any())

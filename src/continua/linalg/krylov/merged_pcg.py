@@ -59,7 +59,7 @@ class SlicedEllMatrix:
     def update(self, matrix: BlockMatrix) -> None:
         """Copy the values of a matrix with the same pattern."""
         p = matrix.pattern
-        ell_kernels.fill_values.pick(p.parallel)(p.indptr, matrix.blocks, self.starts, self.values)
+        ell_kernels.fill_values.variant(p.parallel)(p.indptr, matrix.blocks, self.starts, self.values)
 
     @property
     def overhead(self) -> float:
@@ -69,7 +69,9 @@ class SlicedEllMatrix:
     def multiply(self, x: NDArray[np.float64], out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return A x for a vector x of shape [n, 3]."""
         out = np.empty_like(x) if out is None else out
-        ell_kernels.multiply.pick(self.columns.size >= 60_000)(self.starts, self.columns, self.values, x, out)
+        ell_kernels.multiply.variant(self.columns.size >= 60_000)(
+            self.starts, self.columns, self.values, x, out
+        )
         return out
 
 
@@ -123,7 +125,7 @@ class MergedPCG(SolverBase):
         parallel, ell = self._system(rhs, x).pattern.parallel, self._ell
         assert ell is not None
         scale = self._zero if tolerance_scale is None else tolerance_scale
-        iterations, residual, self.passes = ell_kernels.conjugate_gradients.pick(parallel)(
+        iterations, residual, self.passes = ell_kernels.conjugate_gradients.variant(parallel)(
             ell.starts, ell.columns, ell.values, *self._constraints, self._inverse, rhs, scale, x, self.rtol,
             self.max_iterations, *self._work, *self._partial,
         )  # fmt: skip

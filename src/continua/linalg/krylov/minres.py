@@ -140,11 +140,11 @@ class MINRES:
         definite = system.A.invert_diagonal(fixed, projections, self._jacobi)
         self._inverse[:] = self._jacobi
         if self._kind == kernels.SSOR:
-            ssor_kernels.diagonal_blocks.pick(p.parallel)(
+            ssor_kernels.diagonal_blocks.variant(p.parallel)(
                 system.A.blocks, p.diagonal, fixed, _RELAXATION, self._parts.starts, self._scaled, self._inverse
             )  # fmt: skip
             if projections is not None:
-                block_kernels.project_diagonal.pick(p.parallel)(
+                block_kernels.project_diagonal.variant(p.parallel)(
                     system.A.blocks, p.diagonal, fixed, projections, _RELAXATION, self._inverse, self._scaled
                 )
         self._notes: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ class MINRES:
             schur = np.ones(system.B.row_count)
         else:
             schur = np.empty(system.B.row_count)
-            kernels.schur_diagonal.pick(system.pattern.parallel)(self._arrays, self._jacobi, schur)
+            kernels.schur_diagonal.variant(system.pattern.parallel)(self._arrays, self._jacobi, schur)
             positive = schur > 0.0
             schur[~positive] = schur[positive].mean() if positive.any() else 1.0
         self._schur_inverse = 1.0 / schur
@@ -263,14 +263,14 @@ class MINRES:
     def _free(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the right-hand side in the free directions."""
         assert self._matrix is not None
-        kernel = kernels.true_residual.pick(self._matrix.pattern.parallel)
+        kernel = kernels.true_residual.variant(self._matrix.pattern.parallel)
         kernel(self._arrays, b, np.zeros_like(b), self._true, self._partial)
         return self._true.copy()
 
     def _measure(self, b: NDArray[np.float64], x: NDArray[np.float64], reference: float) -> _Residual:
         """Compute the true residual of x."""
         assert self._matrix is not None
-        kernel = kernels.true_residual.pick(self._matrix.pattern.parallel)
+        kernel = kernels.true_residual.variant(self._matrix.pattern.parallel)
         squares = kernel(self._arrays, b, x, self._true, self._partial)
         first, second, *terms = (float(np.sqrt(square)) for square in squares)
         norm = float(np.hypot(first, second))
@@ -282,7 +282,7 @@ class MINRES:
     def _iterate(self, x: NDArray[np.float64], reference: float, residual: _Residual) -> int:
         """Iterate until the kernel returns for another reason than the preconditioner; return that reason."""
         assert self._matrix is not None
-        run = kernels.minres.pick(self._matrix.pattern.parallel)
+        run = kernels.minres.variant(self._matrix.pattern.parallel)
         # from a zero guess |B| |x| says nothing yet: the true residual will tell
         second = residual.scales[1] if x.any() else np.inf
         goal = _MARGIN * self.rtol

@@ -75,14 +75,14 @@ class PCG(SolverBase):
         p = matrix.pattern
         relaxation = 1.0
         if self.preconditioner == "jacobi":
-            block_kernels.invert_diagonal.pick(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
+            block_kernels.invert_diagonal.variant(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
         else:
             relaxation = self.relaxation
-            ssor_kernels.diagonal_blocks.pick(p.parallel)(
+            ssor_kernels.diagonal_blocks.variant(p.parallel)(
                 matrix.blocks, p.diagonal, fixed, relaxation, self._starts, self._scaled, self._inverse
             )
         if projections is not None:
-            block_kernels.project_diagonal.pick(p.parallel)(
+            block_kernels.project_diagonal.variant(p.parallel)(
                 matrix.blocks, p.diagonal, fixed, projections, relaxation, self._inverse, self._scaled
             )
         self._set_system(matrix, fixed, projections)
@@ -101,10 +101,10 @@ class PCG(SolverBase):
         end = (rhs, scale, x, self.rtol, self.max_iterations, *self._work, *self._partial)
         front: tuple = (p.indptr, p.indices, matrix.blocks)
         if self.preconditioner == "jacobi":
-            run = jacobi_cg_kernels.conjugate_gradients.pick(p.parallel)
+            run = jacobi_cg_kernels.conjugate_gradients.variant(p.parallel)
             front += (*self._constraints, self._inverse)
         else:
-            run = ssor_kernels.ssor_conjugate_gradients.pick(p.parallel)
+            run = ssor_kernels.ssor_conjugate_gradients.variant(p.parallel)
             front += (p.diagonal, self._inner, self._starts, self._inverse, self._scaled)
         iterations, residual = run(*front, *end)
         return self._finish(iterations, residual, self.rtol)

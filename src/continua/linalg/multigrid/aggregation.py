@@ -141,7 +141,7 @@ class Aggregation:
         largest = compiled.largest_eigenvalue(indptr, indices, blocks, inverse, self.vector, self._steps)
         self._steps = _WARM_STEPS
         factor = _DAMPING / (_SAFETY * largest) if largest > 0.0 else 0.0
-        compiled.smooth_prolongation.pick(self.parallel)(
+        compiled.smooth_prolongation.variant(self.parallel)(
             indptr, indices, blocks, inverse, self._order, self._row_aggregate, self._columns, modes, factor,
             self.p_indptr, self.p_indices, self._targets, self.prolongation_values, self.restriction_values,
         )  # fmt: skip
@@ -150,11 +150,11 @@ class Aggregation:
     def product(self, blocks: NDArray[np.float64]) -> None:
         """Compute the matrix of this level, P^T A P, with the current P."""
         indptr, indices = self._finer
-        compiled.multiply_blocks.pick(self.parallel)(
+        compiled.multiply_blocks.variant(self.parallel)(
             indptr, indices, blocks, self._order, self.p_indptr, self.p_indices, self.prolongation_values,
             self.m_indptr, self.m_indices, self.row_count, self._middle,
         )  # fmt: skip
-        compiled.restrict_blocks.pick(self.parallel)(
+        compiled.restrict_blocks.variant(self.parallel)(
             self.t_indptr, self.t_indices, self.restriction_values, self.m_indptr, self.m_indices, self._middle,
             self.indptr, self.indices, self._mirror, self._columns, self.blocks,
         )  # fmt: skip

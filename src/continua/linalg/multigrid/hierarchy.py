@@ -316,7 +316,7 @@ class Hierarchy:
         self._set_constraints(fixed, projections)
         finest = matrix.blocks
         if self._projected is not None:
-            block_kernels.project_blocks.pick(p.parallel)(
+            block_kernels.project_blocks.variant(p.parallel)(
                 p.indptr, p.indices, finest, fixed, projections, self._projected
             )
             finest = self._projected
@@ -381,7 +381,7 @@ class Hierarchy:
     ) -> None:
         """Invert the diagonal blocks of a level."""
         parallel_level = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
-        level_kernels.invert_level_diagonal.pick(parallel_level)(
+        level_kernels.invert_level_diagonal.variant(parallel_level)(
             blocks, diagonal, self.table[number, 0], self.diagonal, self.inverse
         )
 
@@ -450,17 +450,17 @@ class Hierarchy:
         more = top == 0 and len(self.levels) > 0
         where = (self.table, self.cuts)
         if more:
-            gauss_seidel_cycle.descend.pick(self.parallel)(
+            gauss_seidel_cycle.descend.variant(self.parallel)(
                 *where, self.finest.arrays, self.diagonal, self.inverse, self.held, self.free, self.restriction,
                 self.b, self.x, self.r, self.sweeps,
             )  # fmt: skip
-        gauss_seidel_cycle.gauss_seidel_cycle.pick(self._coarse_parallel)(
+        gauss_seidel_cycle.gauss_seidel_cycle.variant(self._coarse_parallel)(
             *where, self.coarser.arrays, self.diagonal, self.inverse, self.held, self.free, self.prolongation,
             self.restriction, self.dense, self.b, self.x, self.r, top + more,
             self.table[1, gauss_seidel_cycle.CYCLE_INDEX] if more else 1, self.sweeps, self._visits,
         )  # fmt: skip
         if more:
-            gauss_seidel_cycle.ascend.pick(self.parallel)(
+            gauss_seidel_cycle.ascend.variant(self.parallel)(
                 *where, self.finest.arrays, self.inverse, self.held, self.free, self.prolongation,
                 self.b, self.x, self.sweeps,
             )  # fmt: skip
@@ -475,19 +475,19 @@ class Hierarchy:
         matrix = (self._blocks_of_level(number).arrays, self.diagonal)
         vectors = (self.b, self.x, self.r)
         for visit in range(self.table[number, gauss_seidel_cycle.CYCLE_INDEX]):
-            polynomial_smoothers.relax.pick(parallel_level)(
+            polynomial_smoothers.relax.variant(parallel_level)(
                 first, last, *matrix, self.inverse, self.held, self.free, self._tables[number],
                 fresh and visit == 0, *vectors, self._d,
             )  # fmt: skip
-            polynomial_smoothers.restrict_residual.pick(parallel_level)(
+            polynomial_smoothers.restrict_residual.variant(parallel_level)(
                 first, last, int(self.table[number + 1, 1]), *matrix, self.held, self.free,
                 self.restriction, *vectors,
             )  # fmt: skip
             self._polynomial_cycle(number + 1, True)
-            polynomial_smoothers.correct.pick(parallel_level)(
+            polynomial_smoothers.correct.variant(parallel_level)(
                 first, last, self.prolongation, self.held, self.free, self.x
             )
-            polynomial_smoothers.relax.pick(parallel_level)(
+            polynomial_smoothers.relax.variant(parallel_level)(
                 first, last, *matrix, self.inverse, self.held, self.free, self._tables[number], False,
                 *vectors, self._d,
             )  # fmt: skip

@@ -241,7 +241,7 @@ class Multigrid(SolverBase):
     def _start(self, rhs: NDArray, tolerance_scale: NDArray, x: NDArray) -> tuple[float, float]:
         matrix, h = self._levels()
         p = matrix.pattern
-        return outer_cg.start.pick(p.parallel)(
+        return outer_cg.start.variant(p.parallel)(
             p.indptr, p.indices, matrix.blocks, *self._constraints, self._inverse, h.rank, rhs, tolerance_scale, x,
             self._r, h.b, self._p, *self._partial,
         )  # fmt: skip
@@ -254,12 +254,12 @@ class Multigrid(SolverBase):
         p = matrix.pattern
         if self._products is None:
             self._products = np.zeros_like(guess_directions)
-        sums = outer_cg.minimise_initial_guess.pick(p.parallel)(
+        sums = outer_cg.minimise_initial_guess.variant(p.parallel)(
             p.indptr, p.indices, matrix.blocks, *self._constraints, self._inverse, rhs, tolerance_scale, x,
             *guess_directions, self._r, *self._products, self._sums,
         )  # fmt: skip
         factors = _nearest(*sums[2:].tolist())
-        square = outer_cg.shift.pick(p.parallel)(
+        square = outer_cg.shift.variant(p.parallel)(
             self._inverse,
             h.rank,
             *factors,
@@ -307,7 +307,7 @@ class Multigrid(SolverBase):
                 delta = np.inf  # the preconditioner changes: restart conjugate gradients
             h.cycle()
             if self.accelerate:
-                delta, curvature, square = outer_cg.iterate.pick(p.parallel)(
+                delta, curvature, square = outer_cg.iterate.variant(p.parallel)(
                     p.indptr, p.indices, matrix.blocks, *self._constraints, self._inverse, h.rank, h.x,
                     x, self._r, h.b, self._p, self._q, delta, self._partial[0],
                 )  # fmt: skip

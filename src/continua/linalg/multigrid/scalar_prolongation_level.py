@@ -80,13 +80,13 @@ class ScalarProlongationLevel:
             return
         if self._masked is self._factors:
             self._masked = self._factors.copy()
-        galerkin_kernels.mask_fixed_factors.pick(self.parallel)(
+        galerkin_kernels.mask_fixed_factors.variant(self.parallel)(
             self._sources, self._factors, self._row_of, self._finer_indices, fixed, self._masked
         )
 
     def product(self, blocks: NDArray[np.float64]) -> None:
         """Compute the matrix of this level, P^T A P."""
-        galerkin_kernels.galerkin_product.pick(self.parallel)(
+        galerkin_kernels.galerkin_product.variant(self.parallel)(
             blocks,
             self._starts,
             self._sources,

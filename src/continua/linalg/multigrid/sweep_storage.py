@@ -65,7 +65,7 @@ class SweepOrderedBlocks:
 
     def copy_from(self, blocks: NDArray[np.float64], first: int, last: int, parallel: bool) -> None:
         """Copy the blocks of a level, whose rows are first..last-1, rounded to the stored precision."""
-        level_kernels.copy_blocks.pick(parallel)(
+        level_kernels.copy_blocks.variant(parallel)(
             blocks, first, last, self.lower[0], self._lower_from, self.lower[2], self.upper[0], self._upper_from,
             self.upper[2],
         )  # fmt: skip
