@@ -24,7 +24,7 @@ def main(threads: int | None = None) -> Result:
         assert h is not None
         A0 = matrix.to_scipy().tocsr()
         carriers, size = [], A0.shape[0]
-        for P in h.interpolations:  # with one number a pair of nodes, or with blocks
+        for P in h.prolongations:  # with one number a pair of nodes, or with blocks
             carriers.append(
                 sparse.csr_array(P if P.shape[0] == size else sparse.kron(P, sparse.eye_array(3)))
             )

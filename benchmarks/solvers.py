@@ -8,7 +8,7 @@ import continua as ct
 from benchmarks.bridge import least, product_time, solve_time, system
 from benchmarks.multigrid_vs_amg import cholesky_time, pyamg_time, rigid_modes
 from benchmarks.report import Result
-from continua.linalg import BinMatrix, BlockMatrix
+from continua.linalg import BlockMatrix, SlicedEllMatrix
 
 RTOL = 1e-4
 
@@ -44,7 +44,7 @@ def main(threads: int | None = None) -> Result:
             spent["CHOLMOD"] = cholesky_time(A, b)
         rows.append({"nodes": len(rhs), **{f"{name} ms": 1e3 * seconds for name, seconds in spent.items()}})
         ratio = spent["Jacobi"] / spent["Multigrid"]
-    bins = BinMatrix.from_matrix(matrix)
+    bins = SlicedEllMatrix.from_matrix(matrix)
     x, out = np.ones_like(rhs), np.zeros_like(rhs)
     binned = least(lambda: bins.multiply(x, out)) / product_time(matrix)
     notes = [f"a product in bins takes {binned:.2f} times one in block rows, padding {bins.overhead:.1%}"]

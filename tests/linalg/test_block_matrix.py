@@ -7,13 +7,13 @@ import scipy.sparse as sparse
 
 from continua import mesh
 from continua.errors import InputError
-from continua.linalg import BlockMatrix, BlockPattern
+from continua.linalg import BlockMatrix, BlockPattern, DofMap
 
 
 @pytest.fixture
 def pattern():
     tets = mesh.box(size=(1, 1, 1), cells=(3, 2, 2)).tets
-    return tets, BlockPattern.from_elements(tets, int(tets.max()) + 1)
+    return tets, BlockPattern.from_dof_map(DofMap.from_nodes(tets, int(tets.max()) + 1))
 
 
 def random_matrix(pattern, seed=0):
@@ -45,7 +45,7 @@ def test_gather_lists_lead_every_element_entry_to_its_block(pattern):
 
 
 def test_node_without_elements_keeps_a_diagonal_block():
-    p = BlockPattern.from_elements(np.array([[0, 1, 2, 4]], np.int32), 5)
+    p = BlockPattern.from_dof_map(DofMap.from_nodes(np.array([[0, 1, 2, 4]], np.int32), 5))
     assert p.indices[p.indptr[3] : p.indptr[4]].tolist() == [3]
 
 
@@ -65,7 +65,7 @@ def test_scipy_round_trip():
 
 def test_product_has_the_same_bits_for_any_number_of_threads():
     tets = mesh.bridge(8).tets  # large enough for the parallel variant
-    p = BlockPattern.from_elements(tets, int(tets.max()) + 1)
+    p = BlockPattern.from_dof_map(DofMap.from_nodes(tets, int(tets.max()) + 1))
     assert p.parallel
     matrix = random_matrix(p)
     x = np.random.default_rng(3).normal(size=(p.node_count, 3))

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sparse
 
 from continua import PCG, Direct, MergedPCG, Multigrid, PMultigrid, SoftBody, mesh
-from continua.linalg import BinMatrix, BlockMatrix
+from continua.linalg import BlockMatrix, SlicedEllMatrix
 from tests.linalg.bodies import jittered, system
 
 
@@ -100,7 +100,7 @@ def test_product_in_bins_equals_scipy(n):
     """Random patterns, rows of one block, and sizes that are no multiple of the width (A23)."""
     dense = sparse.random_array((3 * n, 3 * n), density=0.1, rng=np.random.default_rng(n)).tocsr()
     matrix = BlockMatrix.from_scipy(dense)
-    bins = BinMatrix.from_matrix(matrix)
+    bins = SlicedEllMatrix.from_matrix(matrix)
     x = np.random.default_rng(1).normal(size=(n, 3))
     np.testing.assert_allclose(bins.multiply(x).ravel(), dense @ x.ravel(), rtol=1e-13, atol=1e-13)
     assert 0.0 <= bins.overhead <= 1.0

@@ -1,4 +1,4 @@
-"""Multigrid takes groups and eigenvectors from earlier matrices: they are part of a body's state."""
+"""Multigrid takes aggregates and eigenvectors from earlier matrices: they are part of a body's state."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_a_restored_body_continues_bitwise_identically(smoother):
     for _ in range(3):
         world.step()
     state = world.state()
-    assert len(state["ball/multigrid_groups"]) > 100  # the mesh has no geometric levels
+    assert len(state["ball/multigrid_aggregates"]) > 100  # the mesh has no geometric levels
     other = make(solver())
     other.restore(state)
     assert same(other.state(), state)

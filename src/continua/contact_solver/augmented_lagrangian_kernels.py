@@ -1,6 +1,6 @@
 """Compiled functions of the contact solver: projection onto friction cones, line search, and contact terms of matrices.
 
-Matrices are stored as in `linalg.kernels`: nine values per block, column by column.
+Matrices are stored as in `linalg.block_kernels`: nine values per block, column by column.
 """
 
 from __future__ import annotations

@@ -132,15 +132,7 @@ class MergedContactSystem:
         count = merge_pattern(
             indptr.astype(np.int32), indices, keys, merged_indptr, merged, self._block_index, diagonal
         )
-        pattern = BlockPattern(
-            merged_indptr,
-            merged[:count].copy(),
-            diagonal,
-            np.zeros(n + 1, np.int32),
-            np.zeros(0, np.int32),
-            np.zeros((0, 1), np.uint16),
-            1,
-        )
+        pattern = BlockPattern.without_elements(merged_indptr, merged[:count].copy(), diagonal)
         self.matrix = BlockMatrix(pattern)
         self._couplings = np.empty(pairs, np.int32)  # indices of the blocks that contacts change
         coupling_places(self.rows.ptr, self.rows.row, merged_indptr, pattern.indices, self._couplings)

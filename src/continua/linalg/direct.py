@@ -1,4 +1,4 @@
-"""Sparse factorisation: exact, for small or hopeless systems, and for matrices that stay."""
+"""Sparse factorisation: exact, for small or badly conditioned systems, and for constant matrices."""
 
 from __future__ import annotations
 
@@ -7,33 +7,30 @@ import scipy.sparse as sparse
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
-from continua.errors import InputError
-from continua.linalg import levels
+from continua.linalg import block_kernels
+from continua.linalg.constraints import full_blocks, project_free
 from continua.linalg.matrix import BlockMatrix
-from continua.linalg.solver import SolveReport
+from continua.linalg.solver import SolverBase, SolveReport
 
 __all__ = ["Direct"]
 
-_ACCURATE = 1e-6  # relative residual above which a factorisation has failed
+_MAX_RESIDUAL = 1e-6  # relative residual above which a factorisation has failed
 
 
-class Direct:
-    """A sparse LU factorisation (SuperLU in symmetric mode), kept while neither the matrix nor the pins change.
+class Direct(SolverBase):
+    """Sparse LU factorisation (SuperLU in symmetric mode), reused while neither matrix nor constraints change.
 
-    Held components are taken out of the system, so their values stay as they are.
+    Fixed components are removed from the system, so their values do not change.
     """
 
     def __init__(self) -> None:
-        self.last: SolveReport | None = None
+        super().__init__()
         self.factorisations = 0
-        self.reason = ""
-        self._matrix: BlockMatrix | None = None
         self._factor: scipy.sparse.linalg.SuperLU | None = None
         self._blocks: NDArray[np.float64] | None = None
-        self._held: tuple[NDArray[np.uint8], NDArray[np.float64] | None] = (np.zeros(0, np.uint8), None)
 
     def setup(self, matrix: BlockMatrix) -> None:
-        """Forget the factors of an earlier matrix."""
+        """Drop the factors of an earlier matrix."""
         self._matrix, self._factor, self._blocks = None, None, None
 
     def update(
@@ -42,16 +39,18 @@ class Direct:
         fixed: NDArray[np.uint8],
         projections: NDArray[np.float64] | None = None,
     ) -> None:
-        """Factorise, unless nothing changed since the last time."""
-        held = (fixed.copy(), None if projections is None else projections.copy())
+        """Factorise, unless nothing changed since the last factorisation."""
+        free = np.zeros((0, 6)) if projections is None else projections
         same = self._blocks is not None and np.array_equal(self._blocks, matrix.blocks)
-        if same and np.array_equal(fixed, self._held[0]) and _equal(held[1], self._held[1]):
+        same = same and np.array_equal(fixed, self._constraints[0])
+        if same and np.array_equal(free, self._constraints[1]):
+            self._matrix = matrix
             return
-        self._matrix, self._held, self._blocks = matrix, held, matrix.blocks.copy()
+        self._set_system(matrix, fixed.copy(), free.copy())
+        self._blocks = matrix.blocks.copy()
         p = matrix.pattern
         filtered = BlockMatrix(p)
-        free = np.zeros((0, 6)) if projections is None else projections
-        levels.project_blocks.variant(p.parallel)(
+        block_kernels.project_blocks.variant(p.parallel)(
             p.indptr, p.indices, matrix.blocks, fixed, free, filtered.blocks
         )
         size = float(np.abs(matrix.blocks[p.diagonal][:, ::4]).mean()) or 1.0
@@ -59,7 +58,7 @@ class Direct:
         own[fixed == 1] = np.eye(3)
         partly = np.flatnonzero(fixed == 2)
         if len(partly):
-            own[partly] = np.eye(3) - free[partly][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+            own[partly] = np.eye(3) - full_blocks(free[partly])
         filtered.blocks[p.diagonal] += size * own.reshape(-1, 9)
         A = sparse.csc_array(filtered.to_scipy())
         self._filtered, self._factor = filtered, None
@@ -75,14 +74,12 @@ class Direct:
         self,
         rhs: NDArray[np.float64],
         x: NDArray[np.float64],
-        load: NDArray[np.float64] | None = None,
-        ways: NDArray[np.float64] | None = None,
+        tolerance_scale: NDArray[np.float64] | None = None,
+        guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
-        """Solve A x = rhs in place; held components of x keep their values."""
-        if self._matrix is None:
-            raise InputError("call setup() and update() before solve()")
-        r = self._free_part(rhs - self._matrix.multiply(x))
-        scale = float(np.linalg.norm(self._free_part(rhs))) or float(np.linalg.norm(r))
+        """Solve A x = rhs in place; fixed components of x keep their values."""
+        r = project_free(rhs - self._system(rhs, x).multiply(x), *self._constraints)
+        scale = float(np.linalg.norm(project_free(rhs, *self._constraints))) or float(np.linalg.norm(r))
         if scale == 0.0:
             self.last = SolveReport(0, 0.0, True)
         elif self._factor is None or not np.isfinite(r).all():
@@ -92,22 +89,12 @@ class Direct:
             left = r - self._filtered.multiply(e)
             correction = self._factor.solve(left.ravel()).reshape(-1, 3)  # one step of refinement
             e += correction
-            x += self._free_part(e)
+            x += project_free(e, *self._constraints)
             residual = float(np.linalg.norm(r - self._filtered.multiply(e)))
-            # a warm start may leave a residual below rounding of the right-hand side: that is solved, too
+            # the residual of a warm start may be below the rounding of the right-hand side: that is solved, too
             relative = residual / max(scale, float(np.linalg.norm(r)))
-            self.last = SolveReport(1, relative, bool(relative <= _ACCURATE), error=relative)
+            self.last = SolveReport(1, relative, bool(relative <= _MAX_RESIDUAL), error=relative)
         return self.last
-
-    def _free_part(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        fixed, projections = self._held
-        free = values.copy()
-        free[fixed == 1] = 0.0
-        partly = np.flatnonzero(fixed == 2)
-        if len(partly) and projections is not None:
-            s = projections[partly][:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
-            free[partly] = np.einsum("kij,kj->ki", s, values[partly])
-        return free
 
     def __str__(self) -> str:
         text = "Direct, sparse LU"
@@ -120,7 +107,3 @@ class Direct:
 
     def __repr__(self) -> str:
         return "Direct()"
-
-
-def _equal(a: NDArray | None, b: NDArray | None) -> bool:
-    return a is b if a is None or b is None else np.array_equal(a, b)

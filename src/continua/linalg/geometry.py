@@ -1,4 +1,4 @@
-"""Where the unknowns of a matrix are, and the coarser unknowns that are known to interpolate them."""
+"""Positions of the unknowns of a matrix, and known coarser unknowns."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["Geometry"]
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """The places of the block rows of a matrix, and what a solver may use to coarsen them.
+    """Positions of the block rows of a matrix, and what a solver may use to coarsen them.
 
     Attributes:
         points: Position of every block row at rest [m], shape [n, 3].
-        coarser: Returns the interpolation from known coarser unknowns, shape [n, coarse], and their geometry: those of
-            the mesh that was refined, or of the next lower polynomial degree. None where nothing is known; a solver
-            then makes coarser unknowns from `points`.
+        coarser: Returns the prolongation from known coarser unknowns, shape [n, coarse], and their geometry: those of
+            the mesh that was refined, or of the next lower polynomial degree. None if there are none; a solver then
+            derives coarser unknowns from `points`.
         order: Polynomial degree of the unknowns.
         separate: Whether unknowns at the same place may belong to separate parts of the body, so that places alone do
             not tell which unknowns interpolate which.

@@ -1,4 +1,4 @@
-"""3x3-block sparse matrices whose pattern comes once from the elements and whose values change in place."""
+"""Sparse matrices of 3x3 blocks: a pattern that is built once from the elements, and values that change in place."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import kernels
+from continua.linalg import block_kernels
+from continua.linalg.assembly_pattern import AssemblyPattern
+from continua.linalg.dof_map import DofMap
 from continua.linalg.geometry import Geometry
 
 __all__ = ["BlockMatrix", "BlockPattern"]
 
 PARALLEL_FROM = 60_000
-"""Blocks from which a pass over the matrix is worth a parallel region (about 100 us of work)."""
+"""Number of blocks from which a parallel pass over the matrix pays (about 100 us of work)."""
 
 
 def blocks_of(count: int, kind: type = np.float64) -> NDArray:
-    """Return zero blocks with a little memory behind them, which products read."""
+    """Return zero blocks followed by padding, which products read."""
     return np.zeros((count + 1, 9), kind)[:-1]
 
 
@@ -31,11 +33,12 @@ class BlockPattern:
         indptr: Row starts, shape [n + 1].
         indices: Block columns, sorted in each row, shape [nnz].
         diagonal: Index of each row's diagonal block, shape [n].
-        inc_indptr: For every node the range of its incidences, shape [n + 1].
-        inc_codes: Incidences as element * corners + corner, shape [m * corners].
-        slots: For every incidence and every corner of its element the block's place in the row.
-        corners: Nodes an element.
-        geometry: Where the rows are, for solvers that coarsen; None where that is not known.
+        inc_indptr: Range of the incidences of every node, shape [n + 1].
+        inc_codes: Incidences as entries of the dof map, element * corners + corner if elements have equally many dofs.
+        slots: Offset in its row of the block of every incidence and every corner of its element.
+        corners: Dofs per element; 0 if elements have different numbers of dofs.
+        geometry: Positions of the rows, for solvers that coarsen; None if unknown.
+        assembly: Gather lists of elements with different numbers of dofs; None for others.
     """
 
     indptr: NDArray[np.int32]
@@ -46,29 +49,55 @@ class BlockPattern:
     slots: NDArray[np.uint16]
     corners: int
     geometry: Geometry | None = None
+    assembly: AssemblyPattern | None = None
 
     @classmethod
-    def from_elements(cls, elements: NDArray[np.int32], node_count: int) -> BlockPattern:
-        """Build the pattern of a mesh with `elements` [m, k] over `node_count` nodes."""
-        if max(16, elements.shape[1]) * elements.shape[0] >= 2**31:
-            raise InputError(
-                f"{elements.shape[0]:,} elements are more than this pattern can index; use fewer"
+    def from_dof_map(cls, dof_map: DofMap) -> BlockPattern:
+        """Build the pattern of a field whose dofs are blocks of three unknowns.
+
+        Elements with equally many dofs have rectangular gather lists (`slots`). For others, `BlockMatrix.assemble` sums
+        the element matrices.
+        """
+        elements = dof_map.rectangular
+        if elements is None:
+            ragged = AssemblyPattern.from_dof_maps(dof_map)
+            inc_indptr, inc_codes = block_kernels.incidences(dof_map.dofs[:, None], dof_map.dof_count)
+            diagonal = block_kernels.diagonal_slots(ragged.indptr, ragged.indices)
+            none = np.zeros((0, 1), np.uint16)
+            return cls(
+                ragged.indptr, ragged.indices, diagonal, inc_indptr, inc_codes, none, 0, assembly=ragged
             )
-        elements = np.ascontiguousarray(elements, dtype=np.int32)
-        inc_indptr, inc_codes = kernels.incidences(elements, node_count)
-        indptr, indices, slots = kernels.row_patterns(elements, inc_indptr, inc_codes, node_count)
-        diagonal = kernels.diagonal_slots(indptr, indices)
+        n = dof_map.dof_count
+        inc_indptr, inc_codes = block_kernels.incidences(elements, n)
+        indptr, indices, slots = block_kernels.row_patterns(elements, inc_indptr, inc_codes, n)
+        diagonal = block_kernels.diagonal_slots(indptr, indices)
         return cls(indptr, indices, diagonal, inc_indptr, inc_codes, slots, elements.shape[1])
 
     @classmethod
-    def of_diagonal(cls, node_count: int) -> BlockPattern:
-        """Return the pattern of a matrix that has diagonal blocks only."""
-        each = np.arange(node_count, dtype=np.int32)
-        starts = np.arange(node_count + 1, dtype=np.int32)
+    def from_scipy(cls, matrix: sparse.sparray) -> BlockPattern:
+        """Return the pattern of a SciPy matrix with one entry per block, with all diagonal blocks."""
+        n = matrix.shape[0]
+        coo = sparse.coo_array(matrix)
+        each = np.arange(n, dtype=np.int64)
+        keys = np.unique(np.concatenate([coo.row.astype(np.int64) * n + coo.col, each * (n + 1)]))
+        indptr = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
+        indices = (keys % max(n, 1)).astype(np.int32)
+        return cls.without_elements(indptr, indices, block_kernels.diagonal_slots(indptr, indices))
+
+    @classmethod
+    def without_elements(
+        cls, indptr: NDArray[np.int32], indices: NDArray[np.int32], diagonal: NDArray[np.int32]
+    ) -> BlockPattern:
+        """Return a pattern that no elements assemble, from its rows and the index of each diagonal block."""
         none = np.zeros(0, np.int32)
-        return cls(
-            starts, each, each, np.zeros(node_count + 1, np.int32), none, np.zeros((0, 1), np.uint16), 1
-        )
+        incidences = np.zeros(len(indptr), np.int32)
+        return cls(indptr, indices, diagonal, incidences, none, np.zeros((0, 1), np.uint16), 1)
+
+    @classmethod
+    def of_diagonal(cls, node_count: int) -> BlockPattern:
+        """Return the pattern of a block-diagonal matrix."""
+        each = np.arange(node_count, dtype=np.int32)
+        return cls.without_elements(np.arange(node_count + 1, dtype=np.int32), each, each)
 
     @property
     def node_count(self) -> int:
@@ -82,7 +111,7 @@ class BlockPattern:
 
     @property
     def parallel(self) -> bool:
-        """Whether a pass over the matrix repays a parallel region; depends on the size alone."""
+        """Whether a parallel pass over the matrix pays; depends on the size only."""
         return self.block_count >= PARALLEL_FROM
 
 
@@ -91,9 +120,9 @@ class BlockMatrix:
 
     Attributes:
         pattern: The pattern, shared by all matrices of a mesh.
-        blocks: Values, nine a block, column by column, shape [nnz, 9]; change them in place.
-        positions: Where its nodes are at present [m], shape [n, 3], for solvers whose coarser levels know rigid
-            motions; None for where they are at rest.
+        blocks: Values, nine per block, column by column, shape [nnz, 9]; change them in place.
+        positions: Current positions of its nodes [m], shape [n, 3], for solvers whose coarser levels use rigid-body
+            modes; None for the rest positions.
     """
 
     def __init__(self, pattern: BlockPattern) -> None:
@@ -111,15 +140,28 @@ class BlockMatrix:
         """Return A x for a vector x of shape [n, 3]."""
         out = np.empty_like(x) if out is None else out
         p = self.pattern
-        kernels.multiply.variant(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
+        block_kernels.multiply.variant(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
     def magnitudes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return |A| |x|, shape [n, 3]: times the unit roundoff it bounds the rounding errors of A x."""
+        """Return |A| |x|, shape [n, 3]; its product with the unit roundoff bounds the rounding errors of A x."""
         out = np.empty_like(x)
         p = self.pattern
-        kernels.magnitudes.variant(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
+        block_kernels.magnitudes.variant(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
+
+    def assemble(self, entries: NDArray[np.float64]) -> None:
+        """Set the values to the sum of element matrices, for patterns of elements with different numbers of dofs.
+
+        Args:
+            entries: 3x3 blocks of all element matrices, one element after the other and row by row, shape
+                [entries, 3, 3].
+        """
+        assembly = self.pattern.assembly
+        if assembly is None:
+            raise InputError("the pattern of this matrix has no gather lists of ragged elements")
+        columns = np.ascontiguousarray(np.swapaxes(entries, 1, 2)).reshape(-1, 9)
+        assembly.assemble(columns, self.blocks)
 
     def __matmul__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.multiply(x)
@@ -130,14 +172,14 @@ class BlockMatrix:
         projections: NDArray[np.float64] | None,
         inverse: NDArray[np.float64],
     ) -> bool:
-        """Set `inverse` to the inverse diagonal blocks of the free directions; see `LinearSolver.update`.
+        """Set `inverse` to the inverse diagonal blocks in the free directions; see `LinearSolver.update`.
 
         Returns whether all blocks of free directions are positive definite; the others become zero.
         """
         p = self.pattern
-        kernels.invert_diagonal.variant(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
+        block_kernels.invert_diagonal.variant(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
         if projections is not None:
-            kernels.project_diagonal.variant(p.parallel)(
+            block_kernels.project_diagonal.variant(p.parallel)(
                 self.blocks, p.diagonal, fixed, projections, 1.0, inverse, np.zeros((0, 6))
             )
         return not bool(((inverse[:, 0] + inverse[:, 3] + inverse[:, 5] <= 0.0) & (fixed != 1)).any())
@@ -150,30 +192,20 @@ class BlockMatrix:
 
     @classmethod
     def from_scipy(cls, matrix: sparse.sparray) -> BlockMatrix:
-        """Copy a SciPy matrix whose size is a multiple of 3 into blocks (missing diagonals become zero)."""
+        """Copy a SciPy matrix whose size is a multiple of 3 into blocks; missing diagonal blocks become zero."""
         if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] % 3:
             raise InputError(
                 f"a matrix of 3x3 blocks is square with a multiple of 3 rows, not {matrix.shape}"
             )
         n = matrix.shape[0] // 3
         coo = sparse.coo_array(matrix)
-        rows = np.concatenate([coo.row // 3, np.arange(n)])
-        columns = np.concatenate([coo.col // 3, np.arange(n)])
-        keys, inverse = np.unique(rows.astype(np.int64) * n + columns, return_inverse=True)
-        indptr = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
-        indices = (keys % n).astype(np.int32)
-        empty = np.zeros(0, np.int32)
-        pattern = BlockPattern(
-            indptr,
-            indices,
-            kernels.diagonal_slots(indptr, indices),
-            np.zeros(n + 1, np.int32),
-            empty,
-            np.zeros((0, 1), np.uint16),
-            1,
-        )
-        result = cls(pattern)
-        np.add.at(result.blocks, (inverse[: coo.nnz], 3 * (coo.col % 3) + coo.row % 3), coo.data)
+        rows, columns = coo.row // 3, coo.col // 3
+        blocks = sparse.coo_array((np.ones(coo.nnz, np.int8), (rows, columns)), shape=(n, n))
+        result = cls(BlockPattern.from_scipy(blocks))
+        p = result.pattern
+        keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(p.indptr)) * n + p.indices
+        inverse = np.searchsorted(keys, rows.astype(np.int64) * n + columns)
+        np.add.at(result.blocks, (inverse, 3 * (coo.col % 3) + coo.row % 3), coo.data)
         return result
 
     def __str__(self) -> str:
@@ -181,5 +213,5 @@ class BlockMatrix:
         megabytes = (self.blocks.nbytes + p.indices.nbytes + p.indptr.nbytes) / 1e6
         return (
             f"BlockMatrix {3 * p.node_count} x {3 * p.node_count}, {p.block_count} blocks "
-            f"({p.block_count / max(p.node_count, 1):.1f} a row), {megabytes:.1f} MB"
+            f"({p.block_count / max(p.node_count, 1):.1f} per row), {megabytes:.1f} MB"
         )

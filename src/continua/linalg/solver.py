@@ -1,7 +1,8 @@
-"""The one shape of linear solvers, and the report each solve gives."""
+"""The interface of linear solvers, the report of a solve, and the checks that all solvers share."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,19 +12,19 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.linalg.matrix import BlockMatrix
 
-__all__ = ["LinearSolver", "SolveReport", "check_limits"]
+__all__ = ["LinearSolver", "SolveReport", "SolverBase", "check_limits", "check_option"]
 
 
 @dataclass(frozen=True, slots=True)
 class SolveReport:
-    """How a linear solve went.
+    """Result of a linear solve.
 
     Attributes:
-        iterations: Iterations.
-        residual: Residual in the end, relative to the right-hand side; negative if the solve broke down.
-        converged: Whether it reached its tolerance.
-        error: Estimate of the error in the energy norm, relative to the solution, where the solver makes one.
-        warnings: Sentences on what did not go as planned, such as a solver that another one had to replace.
+        iterations: Number of iterations.
+        residual: Final residual relative to the right-hand side; negative if the solve broke down.
+        converged: Whether the residual reached the tolerance.
+        error: Estimate of the error in the energy norm, relative to the solution, if the solver makes one.
+        warnings: Sentences on what did not go as planned, for example that another solver had to take over.
     """
 
     iterations: int
@@ -34,7 +35,7 @@ class SolveReport:
 
 
 class LinearSolver(Protocol):
-    """What a body needs of a solver: `setup` once a pattern, `update` when values changed, then `solve`."""
+    """What a body needs of a solver: `setup` once per pattern, `update` when values changed, then `solve`."""
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Prepare for matrices with this pattern."""
@@ -45,37 +46,88 @@ class LinearSolver(Protocol):
         fixed: NDArray[np.uint8],
         projections: NDArray[np.float64] | None = None,
     ) -> None:
-        """Take over new values and constraints.
+        """Use new values and constraints.
 
         Args:
             matrix: The matrix.
-            fixed: Shape [n]: 0 for a free node, 1 for one that keeps what it has in every solve, 2 for one that
-                keeps some directions.
-            projections: For nodes with `fixed` = 2 the projector onto the directions that are free, as its six
-                values 00, 01, 02, 11, 12, 22, shape [n, 6]; may be None when there are no such nodes.
+            fixed: Shape [n]: 0 for a free node, 1 for a node whose value does not change in a solve, 2 for a node
+                that is fixed in some directions.
+            projections: For nodes with `fixed` = 2 the projector onto the free directions, as its six values
+                00, 01, 02, 11, 12, 22, shape [n, 6]; may be None if there are no such nodes.
         """
 
     def solve(
         self,
         rhs: NDArray[np.float64],
         x: NDArray[np.float64],
-        load: NDArray[np.float64] | None = None,
-        ways: NDArray[np.float64] | None = None,
+        tolerance_scale: NDArray[np.float64] | None = None,
+        guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x.
 
         Args:
             rhs: Right-hand side, shape [n, 3].
-            x: First guess, and the solution.
-            load: Sets the scale of the tolerance together with rhs.
-            ways: Two directions along which a better guess may lie, shape [2, n, 3], zero where x is held. A solver
-                for which a product with the matrix is cheap starts from the best guess along them.
+            x: Initial guess, and the solution.
+            tolerance_scale: A second load vector, shape [n, 3]: the tolerance is relative to rhs and this one together.
+            guess_directions: Two directions along which a better guess may lie, shape [2, n, 3], zero where x is
+                fixed. A solver for which a product with the matrix is cheap starts from the best guess along them.
         """
 
 
+class SolverBase:
+    """What all solvers share: the current system, the checks before a solve, and the last report.
+
+    Attributes:
+        reason: Why this solver was chosen, if it was chosen automatically.
+        last: Report of the last solve.
+    """
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self.last: SolveReport | None = None
+        self._matrix: BlockMatrix | None = None
+        self._constraints: tuple[NDArray[np.uint8], NDArray[np.float64]] = (
+            np.zeros(0, np.uint8),
+            np.zeros((0, 6)),
+        )
+
+    def _set_system(
+        self, matrix: BlockMatrix, fixed: NDArray[np.uint8], projections: NDArray[np.float64] | None
+    ) -> None:
+        self._matrix = matrix
+        self._constraints = (fixed, np.zeros((0, 6)) if projections is None else projections)
+
+    def _system(self, rhs: NDArray[np.float64], x: NDArray[np.float64]) -> BlockMatrix:
+        """Return the current matrix; raise InputError if there is none, or if a vector does not fit it."""
+        if self._matrix is None:
+            raise InputError("call setup() and update() before solve()")
+        shape = (self._matrix.pattern.node_count, 3)
+        for name, vector in (("rhs", rhs), ("x", x)):
+            if vector.shape != shape:
+                raise InputError(f"{name} has shape {list(vector.shape)}; the matrix needs {list(shape)}")
+        return self._matrix
+
+    def _finish(self, iterations: int, residual: float, rtol: float) -> SolveReport:
+        self.last = SolveReport(int(iterations), float(residual), bool(0.0 <= residual <= rtol))
+        return self.last
+
+    def _last_solve(self) -> str:
+        """Return a phrase on the last solve, for `print(solver)`; empty before the first."""
+        if self.last is None:
+            return ""
+        return f"last solve: {self.last.iterations} iterations to {self.last.residual:.1e}"
+
+
 def check_limits(rtol: float, max_iterations: int) -> None:
-    """Raise InputError if a solver cannot stop there."""
+    """Raise InputError if a solver cannot stop at these limits."""
     if not 0.0 < rtol < 1.0:
         raise InputError(f"rtol must be between 0 and 1, not {rtol}")
     if max_iterations < 1:
         raise InputError(f"max_iterations must be at least 1, not {max_iterations}")
+
+
+def check_option(name: str, value: str, options: Collection[str]) -> None:
+    """Raise InputError if a value is not one of the options."""
+    if value not in options:
+        *first, last = map(repr, options)
+        raise InputError(f"{name} must be {', '.join(first)} or {last}, not {value!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import prange, uint32, uint64
 
-from continua.linalg.kernels import CHUNK, add_columns
+from continua.linalg.block_kernels import CHUNK, add_columns
 from continua.numerics import kernel_pair
 from continua.numerics.simd.f64x4 import fma4, lane4, load4, zero4
 

@@ -22,7 +22,7 @@ from continua.frames import (
     readonly_copy,
 )
 from continua.geometry.surface_coefficients import check_coefficient
-from continua.linalg import LinearSolver, SolverChoice
+from continua.linalg import AutoSolver, LinearSolver
 from continua.materials import Corotated, Law
 from continua.mesh import (
     SurfaceMesh,
@@ -198,7 +198,7 @@ class SoftBody(BoundaryConditions):
     def solver(self) -> LinearSolver:
         """The linear solver; `print(body.solver)` describes it."""
         solver = self._stepper.solver
-        return solver.current if isinstance(solver, SolverChoice) else solver
+        return solver.current if isinstance(solver, AutoSolver) else solver
 
     @property
     def voxels(self) -> Voxels | None:

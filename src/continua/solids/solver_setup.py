@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import PCG, Geometry, LinearSolver, Multigrid, PMultigrid, SolverChoice
+from continua.linalg import PCG, AutoSolver, Geometry, LinearSolver, Multigrid, PMultigrid
 from continua.mesh import TetMesh, VolumeMesh
 from continua.numerics.bernstein import bernstein_tables
 from continua.solids.elements.base import Elements
@@ -103,4 +103,4 @@ def choose_solver(elements: Elements, requested: LinearSolver | None = None) -> 
     solver: PCG | Multigrid = pcg if n < threshold else multigrid
     how = f"are fewer than {threshold}" if n < threshold else f"are {threshold} or more"
     solver.reason = f"chosen because {n} nodes of order {order} {how}"
-    return SolverChoice(pcg, multigrid, solver)
+    return AutoSolver(pcg, multigrid, solver)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from continua.collision import ColliderSet
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, solve_contacts
 from continua.errors import DivergedError, InputError
-from continua.linalg import PCG, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolverChoice, SolveReport
+from continua.linalg import PCG, AutoSolver, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolveReport
 from continua.materials import Corotated, CorotatedExactTangent
 from continua.mesh import TetMesh
 from continua.solids import mass_kernels
@@ -472,7 +472,7 @@ def _exact(body: SoftBody) -> Elements:
 @contextmanager
 def _accurate(solver: LinearSolver) -> Iterator[None]:
     """Let a solver solve more exactly: contact leaves a body loose along the shapes, and that needs it."""
-    kinds = (solver.pcg, solver.multigrid) if isinstance(solver, SolverChoice) else (solver,)
+    kinds = (solver.pcg, solver.multigrid) if isinstance(solver, AutoSolver) else (solver,)
     given = [(kind, kind.rtol) for kind in kinds if isinstance(kind, PCG | Multigrid | MergedPCG)]
     for kind, rtol in given:
         kind.rtol = min(rtol, _RTOL)

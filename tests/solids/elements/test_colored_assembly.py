@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.linalg import BlockMatrix, BlockPattern
+from continua.linalg import BlockMatrix, BlockPattern, DofMap
 from continua.numerics import kernel
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.colored_assembly import ColoredAssembly, add_element
@@ -26,7 +26,7 @@ def add_all(order, elements, indptr, slots, K, f, blocks, rhs):
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_chunks_of_a_colour_share_no_node(name, order):
     geometry = BernsteinGeometry(MESHES[name], order)
-    pattern = BlockPattern.from_elements(geometry.elements, geometry.node_count)
+    pattern = BlockPattern.from_dof_map(DofMap.from_nodes(geometry.elements, geometry.node_count))
     assembly = ColoredAssembly.make(geometry.elements, geometry.rest_positions, pattern)
     np.testing.assert_array_equal(np.sort(assembly.order), np.arange(geometry.element_count))
     assert assembly.chunks[-1] == geometry.element_count
@@ -48,7 +48,7 @@ def test_a_node_of_very_many_elements_needs_more_than_64_colours():
         np.concatenate([[[0, 0, -0.01], [0, 0, 0.01]], ring]),
         [[0, 1, 2 + i, 2 + (i + 1) % n] for i in range(n)],
     )
-    pattern = BlockPattern.from_elements(mesh.tets, mesh.node_count)
+    pattern = BlockPattern.from_dof_map(DofMap.from_nodes(mesh.tets, mesh.node_count))
     assembly = ColoredAssembly.make(mesh.tets, mesh.points, pattern)
     assert len(assembly.colors) == len(assembly.chunks)
     assert (np.diff(assembly.colors) == 1).all()
@@ -59,7 +59,7 @@ def test_sums_equal_a_plain_loop(order):
     """Random symmetric element matrices added up by NumPy into a dense matrix."""
     geometry = BernsteinGeometry(MESHES["bridge"], order)
     elements, n, k = geometry.elements[:60], geometry.node_count, geometry.elements.shape[1]
-    pattern = BlockPattern.from_elements(elements, n)
+    pattern = BlockPattern.from_dof_map(DofMap.from_nodes(elements, n))
     assembly = ColoredAssembly.make(elements, geometry.rest_positions, pattern)
     rng = np.random.default_rng(2)
     full = rng.normal(size=(len(elements), 3 * k, 3 * k))
@@ -83,7 +83,7 @@ def test_a_block_gets_as_many_contributions_as_its_simplex_has_tets(order):
     """The lowest simplex that spans both nodes: all tets around a vertex or an edge, 2 or 1 at a face, 1 inside."""
     geometry = BernsteinGeometry(MESHES["bridge"], order)
     n = geometry.node_count
-    pattern = BlockPattern.from_elements(geometry.elements, n)
+    pattern = BlockPattern.from_dof_map(DofMap.from_nodes(geometry.elements, n))
     assembly = ColoredAssembly.make(geometry.elements, geometry.rest_positions, pattern)
     counts = np.zeros(pattern.block_count, int)
     np.add.at(counts, pattern.indptr[geometry.elements][:, :, None] + assembly.slots, 1)

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BlockMatrix, BlockPattern
+from continua.linalg import BlockMatrix, BlockPattern, DofMap
 from continua.materials import Law
 from continua.mesh import TetMesh, VolumeMesh
 from continua.numerics import inverse_batch
@@ -89,6 +89,7 @@ class Elements(Protocol):
     element_count: int
     elements: NDArray[np.int32]
     rest_positions: NDArray[np.float64]
+    dof_map: DofMap
     pattern: BlockPattern
     inverted: int
     conservative: bool
@@ -147,7 +148,8 @@ class TetElements:
         self.rest_positions = np.ascontiguousarray(rest_positions)
         self.node_count = len(rest_positions)
         self.element_count = mesh.element_count
-        self.pattern = BlockPattern.from_elements(self.elements, self.node_count)
+        self.dof_map = DofMap.from_nodes(self.elements, self.node_count)
+        self.pattern = BlockPattern.from_dof_map(self.dof_map)
         self.tables = bernstein_tables(self.order)
         self.inverted = 0
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BlockPattern
+from continua.linalg import BlockPattern, DofMap
 from continua.materials import Law, point_kernels
 from continua.mesh import HexMesh, PlaneMesh, TetMesh
 from continua.mesh.volume_mesh import VolumeMesh
@@ -43,6 +43,7 @@ class QuadratureElements:
     rest_positions: NDArray[np.float64]
     node_count: int
     element_count: int
+    dof_map: DofMap
     pattern: BlockPattern
 
     def _integrate_at(
@@ -162,7 +163,8 @@ class NodalElements(QuadratureElements):
         self.rest_positions = np.ascontiguousarray(mesh.points)
         self.node_count = mesh.node_count
         self.element_count = mesh.element_count
-        self.pattern = BlockPattern.from_elements(self.elements, self.node_count)
+        self.dof_map = DofMap.from_nodes(self.elements, self.node_count)
+        self.pattern = BlockPattern.from_dof_map(self.dof_map)
         plane = isinstance(mesh, PlaneMesh)
         self._depth = mesh.thickness if isinstance(mesh, PlaneMesh) else 1.0
         self._integrate_at(mesh, *self._points(2), plane=plane)

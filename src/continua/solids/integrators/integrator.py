@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BlockMatrix, LinearSolver, Multigrid, SolverChoice, SolveReport
+from continua.linalg import AutoSolver, BlockMatrix, LinearSolver, Multigrid, SolveReport
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import Pull
 from continua.solids.boundary_conditions.dirichlet import DirichletSet
@@ -105,8 +105,8 @@ class Stepper:
         self.positions = np.zeros((n, 3))
         self.velocities = np.zeros((n, 3))
         self.history: dict[str, NDArray] = {}
-        if isinstance(solver, SolverChoice):
-            self.history["solver"] = solver.memory
+        if isinstance(solver, AutoSolver):
+            self.history["solver"] = solver.history
         self.retries = True
         self.damper: Damper | None = None
         solver.setup(self.matrix)
@@ -123,12 +123,12 @@ class Stepper:
 
     def solver_memory(self) -> NDArray[np.float64] | None:
         """Return the statistics of an automatic solver choice, for `restore_solver_memory`."""
-        return self.solver.memory.copy() if isinstance(self.solver, SolverChoice) else None
+        return self.solver.history.copy() if isinstance(self.solver, AutoSolver) else None
 
     def restore_solver_memory(self, solver_memory: NDArray[np.float64] | float | None = 0.0) -> None:
         """Reset the statistics of an automatic solver choice; by default clear them."""
-        if isinstance(self.solver, SolverChoice) and solver_memory is not None:
-            self.solver.memory[:] = solver_memory
+        if isinstance(self.solver, AutoSolver) and solver_memory is not None:
+            self.solver.history[:] = solver_memory
 
     def solver_state(self) -> dict[str, NDArray]:
         """Return what multigrid levels of the solver take from earlier steps; part of a body's state."""
@@ -142,7 +142,7 @@ class Stepper:
             multigrid.restore({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
 
     def _multigrid(self) -> Multigrid | None:
-        solver = self.solver.multigrid if isinstance(self.solver, SolverChoice) else self.solver
+        solver = self.solver.multigrid if isinstance(self.solver, AutoSolver) else self.solver
         return solver if isinstance(solver, Multigrid) else None
 
     def material_changed(self) -> None:
