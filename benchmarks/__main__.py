@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.registry import listing, load
-from benchmarks.report import compare
+from benchmarks.report import compare, without_bars
 from benchmarks.run import BUDGET, Run
 from continua.errors import ContinuaError
 
@@ -75,6 +75,8 @@ def _run(words: list[str]) -> int:
         print(f'{error}: run  python -m pip install ".[bench]"', file=sys.stderr)
         return 2
     result.notes = [*result.notes, *run.notes]
+    if run.quick:
+        without_bars(result)
     result.settings = {"name": args.name, "size": choice, "budget": args.budget, "seconds": run.elapsed}
     result.print()
     if args.json is not None:

@@ -29,7 +29,7 @@ def main(run: Run) -> Result:
             part, ratio = quadratic_rows(run, ct.mesh.bridge(n))
             ratios.append(ratio)
         rows += part
-    notes.append("ratio: adding the matrices of quadratic tets, searching for every block over known slots")
+    notes.append("ratio = adding the matrices of quadratic tets, searching for every block over known slots")
     return Result(
         f"Assembly of one corotated step, order 1 with {count} threads, order 2 with one",
         rows,

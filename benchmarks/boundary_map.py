@@ -129,7 +129,7 @@ def main(run: Run) -> Result:
         f"{near:.2f} % at the surface and the first layer with ours",
         "the resolution is the peer's; our nodes are a quarter of the support radius apart",
         "the peer's time includes one step of its 59,319 particles, about 0.3 s",
-        "ratio: SPlisHSPlasH's processor time over ours, the smallest",
+        "ratio = SPlisHSPlasH's processor time over ours, the smallest",
     ]
     return Result("Density maps", rows, min(ratios, default=None), None, notes)
 

@@ -67,13 +67,14 @@ def main(run: Run) -> Result:
     ]
     largest = max(n for n, name in best if name == "Jacobi")
     ours, jacobi = best[largest, "multigrid"], best[largest, "Jacobi"]
+    share = ours["preconditioner"] / ours["step"]
     notes = [
         "the stages are in products with the matrix (SpMV)",
         against(f"n = {largest}, SpMV per step", ours["step"] / ours["product"], 40, at_most=True),
-        against(f"n = {largest}, preconditioner's share of a step", ours["preconditioner"] / ours["step"], 0.25, at_most=True),
+        against(f"n = {largest}, preconditioner's share of a step", share, 0.25, at_most=True),
         f"triad in the same run: {triad(run, 40):.0f} GB/s over 40 MB, {triad(run, 400):.0f} GB/s over 400 MB",
-        f"ratio: a step with Jacobi-PCG over one with multigrid, n = {largest}",
-    ]  # fmt: skip
+        f"ratio = a step with Jacobi-PCG over one with multigrid, n = {largest}",
+    ]
     if (8, "multigrid") in best and largest > 8:
         small = best[8, "multigrid"]
         growth = np.log(ours["step"] / small["step"]) / np.log(ours["unknowns"] / small["unknowns"])

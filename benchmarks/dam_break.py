@@ -67,7 +67,7 @@ def main(run: Run) -> Result:
     notes = [
         "iterations: those of the density solve / of the divergence solve, per step",
         f"our memory: {memory:.0f} bytes per particle",
-        "ratio: SPlisHSPlasH's wall time per simulated second over ours, the smallest",
+        "ratio = SPlisHSPlasH's wall time per simulated second over ours, the smallest",
     ]
     title = f"Dam break, {across**3:,} particles, {seconds:g} s"
     return Result(title, rows, min(ratios, default=None), 2.0, notes)

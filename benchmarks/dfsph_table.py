@@ -112,7 +112,7 @@ def main(run: Run) -> Result:
                     )
         row["end"] = found.end
         rows.append(row)
-    notes.append(f"ratio: the fastest other solver over dfsph at {1e3 * steps[0]:g} ms")
+    notes.append(f"ratio = the fastest other solver over dfsph at {1e3 * steps[0]:g} ms")
     return Result(
         f"Pressure solvers, {across**3:,} particles, {seconds:g} s", rows, min(ratios, default=None), None, notes,
         ("dt [ms]", "solver"),

@@ -133,7 +133,7 @@ density = np.array(fluid.getFieldBuffer("density"))[:n]
 sph.Utilities.Timing.printAverageTimes()
 sys.stdout.flush()
 print("RESULT " + json.dumps(dict(
-    simulated=float(simulated), end=clock.getTime(), wall=r[:, 0].sum() / simulated, cpu=r[:, 1].sum() / simulated, steps=len(r),
+    end=clock.getTime(), steps=len(r), wall=r[:, 0].sum() / simulated, cpu=r[:, 1].sum() / simulated,
     density_it=r[:, 3].mean(), div_it=r[:, 4].mean(),
     density_max=float(density.max()), cpu_step=r[:, 1].mean(), wall_step=r[:, 0].mean(),
     outside=int(((x[:, 1] < 0) | (np.abs(x[:, 0]) > 2) | (np.abs(x[:, 2]) > 0.75)).sum()))))

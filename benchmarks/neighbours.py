@@ -47,6 +47,6 @@ def main(run: Run) -> Result:
     baseline = tree if theirs is None else theirs["search"]
     notes = [
         f"{lists.counts.mean():.1f} neighbours per particle, {threads} thread(s)",
-        f"ratio: {'cKDTree' if theirs is None else 'SPlisHSPlasH'} over Continua",
+        f"ratio = {'cKDTree' if theirs is None else 'SPlisHSPlasH'} over Continua",
     ]
     return Result(f"Neighbour search, {n:,} particles", table, baseline / wall, 2.0, notes)

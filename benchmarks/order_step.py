@@ -2,9 +2,9 @@
 
 The bar is 1 x 0.25 x 0.25 m along x, clamped at x = 0, with E = 1e6 Pa, nu = 0.3 and 1000 kg/m3, in (4 n) x n x n
 cells of six tetrahedra. Its initial angular velocity about the axis grows linearly along it to 20 rad/s; the time step
-is 5 ms. The error is that of the twist of the free end over 0.3 s (rms), relative to the largest twist of the reference:
-a fine mesh of order 3 with the same steps. The ratio is the time of a step of order 1 over that of order 2 at the same
-error, interpolated between the meshes of order 1 in logarithms.
+is 5 ms. The error is that of the twist of the free end over 0.3 s (rms), relative to the largest twist of the
+reference: a fine mesh of order 3 with the same steps. The ratio is the time of a step of order 1 over that of order 2
+at the same error, interpolated between the meshes of order 1 in logarithms.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def main(run: Run) -> Result:
         rows.append(row)
     notes = [
         f"reference: order {fine[0]}, n = {fine[1]}; largest twist {np.abs(reference).max():.2f} rad",
-        "ratio: order 1 over order 2 at equal error, the smallest",
+        "ratio = order 1 over order 2 at equal error, the smallest",
     ]
     if ratios[3]:
         notes.append(f"order 3 at equal error: {min(ratios[3]):.1f} times faster than order 1")

@@ -53,5 +53,5 @@ def main(run: Run) -> Result:
             nodes, times, counts = zip(*entries, strict=True)
             growth = np.polyfit(np.log(nodes), np.log(times), 1)[0]
             notes.append(f"order {order}: iterations {list(counts)}, time grows as (nodes)^{growth:.2f}")
-    notes.append("ratio: Jacobi-PCG over PMultigrid, the last case")
+    notes.append("ratio = Jacobi-PCG over PMultigrid, the last case")
     return Result("Orders 2 and 3, update and solve to 1e-3", rows, ratio, None, notes)

@@ -157,13 +157,18 @@ def main(run: Run) -> Result:
                 for name, value, printed in orders_per_iteration(n)
             ]
     notes = [f"bandwidth of a = b + s c: {stream:.1f} GB/s", *_summary(rows, stream), *notes]
-    notes.append("ratio: CG (none, SSOR, incomplete Cholesky) and PyAMG over ours, the smallest")
+    notes.append("ratio = CG (none, SSOR, incomplete Cholesky) and PyAMG over ours, the smallest")
     return Result("Pressure of grid fluids", rows, ratio, None, notes, ("cells", "case"))
 
 
 def _summary(rows: list[dict[str, object]], stream: float) -> list[str]:
     """Return lines on the figures of all sizes."""
-    value = {(row["cells"], row["case"], name): float(v) for row in rows for name, v in row.items() if isinstance(v, int | float)}  # fmt: skip
+    value = {
+        (row["cells"], row["case"], name): float(v)
+        for row in rows
+        for name, v in row.items()
+        if isinstance(v, int | float)
+    }
     opened = [row["cells"] for row in rows if row["case"] == "open"]
 
     def column(name: str, *cases: str) -> list[float]:
@@ -173,14 +178,21 @@ def _summary(rows: list[dict[str, object]], stream: float) -> list[str]:
     count = [np.prod([float(n) for n in str(cells).split("x")]) for cells in opened]
     exponent = float(np.polyfit(np.log(count), np.log(column("s to 1e-6", "open")), 1)[0])
     growth = value[last, "open", "cycles (2+2)"] / value[first, "open", "cycles (2+2)"]
+    cycles = column("cycles to 5e-3 (8+8)", "open", "closed")
+    orders = column("orders per cycle (8+8)", "open", "closed")
     free = column("orders per cycle (8+8)", "surface")
+    share = value[last, "open", "GB/s of a sweep"] / stream
     return [
-        against("cycles to 5e-3 without a free surface", max(column("cycles to 5e-3 (8+8)", "open", "closed")), 2, at_most=True),
-        against("orders of magnitude per cycle, no free surface", min(column("orders per cycle (8+8)", "open", "closed")), 1.35),
-        *([against("orders of magnitude per iteration below a free surface", min(free), 0.7)] if free else []),
+        against("cycles to 5e-3 without a free surface", max(cycles), 2, at_most=True),
+        against("orders of magnitude per cycle, no free surface", min(orders), 1.35),
+        *(
+            [against("orders of magnitude per iteration below a free surface", min(free), 0.7)]
+            if free
+            else []
+        ),
         against("cycles at the largest size over those at the smallest, open", growth, 1.34, at_most=True),
-        against(f"red-black sweep at {last}, part of the bandwidth", value[last, "open", "GB/s of a sweep"] / stream, 0.6),
+        against(f"red-black sweep at {last}, part of the bandwidth", share, 0.6),
         against("exponent of time over cells", exponent, 1.05, at_most=True),
         against("bytes per cell", max(column("bytes per cell", *KINDS)), 60, at_most=True),
         against("residual in single precision", max(column("residual", *KINDS)), 1e-6, at_most=True),
-    ]  # fmt: skip
+    ]

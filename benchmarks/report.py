@@ -18,6 +18,9 @@ import numpy as np
 from continua.errors import InputError
 
 
+_MET, _NOT_MET = "met    ", "NOT MET"
+
+
 @dataclass
 class Result:
     """The table of a benchmark and its ratio.
@@ -68,7 +71,7 @@ class Result:
         for note in self.notes:
             print(note)
         if self.ratio is None:
-            print("ratio: none (no peer to compare with)")
+            print("ratio: none (nothing to compare with in this run)")
             return
         if self.bar is not None:
             print(f"bar: {self.bar:g} ({'met' if self.ratio >= self.bar else 'not met'})")
@@ -150,7 +153,14 @@ def against(what: str, figure: float, bar: float, *, at_most: bool = False) -> s
     """Return a line with a figure, its bar, and whether it is met."""
     met = figure <= bar if at_most else figure >= bar
     sign = "at most" if at_most else "at least"
-    return f"{'met    ' if met else 'NOT MET'}  {what}: {figure:.3g} (bar: {sign} {bar:g})"
+    return f"{_MET if met else _NOT_MET}  {what}: {figure:.3g} (bar: {sign} {bar:g})"
+
+
+def without_bars(result: Result) -> None:
+    """Remove the bars from a result of tiny sizes, whose times mean nothing."""
+    result.bar = None
+    lines = [note for note in result.notes if not note.startswith((_MET, _NOT_MET))]
+    result.notes = [*lines, "quick form: the sizes are too small for the times to mean anything"]
 
 
 def compare(before: Path, after: Path) -> str:
@@ -165,7 +175,8 @@ def compare(before: Path, after: Path) -> str:
             f"{before} holds the benchmark '{one.get('name')}', {after} '{two.get('name')}': nothing to compare"
         )
     lines = [f"{one.get('name')}: {before} (before) and {after} (after)"]
-    for fact, text in (("cpu", "processors"), ("threads", "numbers of threads"), ("python", "Pythons"), ("numba", "Numbas")):  # fmt: skip
+    facts = {"cpu": "processors", "threads": "numbers of threads", "python": "Pythons", "numba": "Numbas"}
+    for fact, text in facts.items():
         a, b = one["machine"].get(fact), two["machine"].get(fact)
         if a != b:
             lines.append(f"different {text}: {a} and {b}")

@@ -202,7 +202,6 @@ def main(run: Run) -> Result:
     for kind in run.cases(("bin", "poles")):
         found: dict[str, History] = {}
         for name, simulate in ENGINES.items():
-            run.stage(f"{kind}, {name}")
             history = run.peer(name, lambda simulate=simulate, kind=kind: simulate(run, kind, count))
             if history is not None:
                 found[name] = history
@@ -219,6 +218,6 @@ def main(run: Run) -> Result:
         rows,
         min(ratios, default=None),
         0.5,
-        ["ratio: the faster peer over ours, the smaller of both scenes"],
+        ["ratio = the faster peer over ours, the smaller of both scenes"],
         ("scene", "engine"),
     )

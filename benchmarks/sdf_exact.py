@@ -78,7 +78,7 @@ def main(run: Run) -> Result:
     notes = [
         f"{mesh.triangle_count:,} triangles, {len(points):,} points, {threads} thread(s)",
         against("queries per second", ours, BAR),
-        f"ratio: our queries per second over those of {max(rates, key=lambda n: rates[n]) if rates else 'SciPy'}",
+        f"ratio = our queries per second over those of {max(rates, key=lambda n: rates[n]) if rates else 'SciPy'}",
     ]
     return Result("Exact signed distance", rows, ours / fastest, None, notes)
 

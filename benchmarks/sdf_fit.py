@@ -121,7 +121,7 @@ def main(run: Run) -> Result:
         f"{mesh.triangle_count:,} triangles, extent 2; built with {threads} threads, queried with one",
         "published for the bunny at extent 2: a grid of 32^3 serendipity cells 5.3 MB, 2.5 s, rms 1.15e-3; a public "
         "hp-adaptive octree 2.45 MB, 222 s, rms 1.03e-3",
-        "ratio: MB of the smallest uniform grid as accurate as the first field (or of the largest tried) over its MB",
+        "ratio = MB of the smallest uniform grid as accurate as the first field (or of the largest tried) over its MB",
     ]
     return Result("Adaptive distance fields", rows, uniform / first["MB"] or None, None, notes, ("field",))
 

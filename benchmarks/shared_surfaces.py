@@ -10,10 +10,7 @@ import continua as ct
 
 
 def detailed_surface(divisions: int = 60) -> ct.SurfaceMesh:
-    """Return the surface of extent 2 in the file $CONTINUA_SURFACE, closed, or a bumpy ball of 20 divisions^2 triangles.
-
-    The default is 72,000 triangles.
-    """
+    """Return the closed surface of the file $CONTINUA_SURFACE, or a bumpy ball of 20 divisions^2 triangles; extent 2."""
     if path := os.environ.get("CONTINUA_SURFACE"):
         mesh = ct.mesh.read(path)
         if not isinstance(mesh, ct.SurfaceMesh):

@@ -89,7 +89,7 @@ def main(run: Run) -> Result:
             notes.append(against(f"{n}^3 {kind}, times faster than Mantaflow", ratios[-1], 4.0))
     notes += [
         against("smoke through a wall two cells thick", leak(run), 0.0, at_most=True),
-        "ratio: processor time of Mantaflow over ours, the smallest",
+        "ratio = processor time of Mantaflow over ours, the smallest",
     ]
     title = "Smoke past a sphere and a dam break, frames of 1/25 s"
     return Result(title, rows, min(ratios, default=None), 4.0, notes, ("scene", "cells"))

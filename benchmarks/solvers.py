@@ -53,7 +53,7 @@ def main(run: Run) -> Result:
     binned = run.least(lambda: bins.multiply(x, out)) / product_time(run, matrix)
     notes = [
         f"a product in bins takes {binned:.2f} times one in block rows, padding {bins.overhead:.1%}",
-        "ratio: Jacobi-PCG over Multigrid at the largest size",
+        "ratio = Jacobi-PCG over Multigrid at the largest size",
     ]
     return Result("Update and solve of a step to 1e-4, from zero", rows, float(ratio), None, notes)
 

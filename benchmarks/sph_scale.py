@@ -53,5 +53,5 @@ def main(run: Run) -> Result:
             }
         )
     per_step = [float(str(row["us per particle and step"])) for row in rows]
-    notes = ["ratio: time per particle and step of the smallest size over that of the largest"]
+    notes = ["ratio = time per particle and step of the smallest size over that of the largest"]
     return Result("Particle fluids by size", rows, per_step[0] / per_step[-1], 1 / 1.5, notes)

@@ -63,6 +63,6 @@ def main(run: Run) -> Result:
         [
             against("slowest start [s]", worst, 3.0, at_most=True),
             against("memory [MB]", max(memories), 400.0, at_most=True),
-            f"ratio: a process that runs `{_BASELINE}` over the slowest start",
+            f"ratio = a process that runs `{_BASELINE}` over the slowest start",
         ],
     )

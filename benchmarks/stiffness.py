@@ -37,7 +37,7 @@ def main(run: Run) -> Result:
         f"from 1e6 Pa the most iterations are {_spread(rows, 'multigrid'):.1f} times the fewest with multigrid, "
         f"{_spread(rows, 'SSOR'):.0f} times with SSOR and {_spread(rows, 'Jacobi'):.0f} times with Jacobi",
         "at 1e3 Pa the nodes hardly couple within 20 ms, so the matrix is nearly the mass matrix",
-        "ratio: most iterations with Jacobi over most with multigrid",
+        "ratio = most iterations with Jacobi over most with multigrid",
     ]
     return Result(
         f"Iterations to 1e-6, dt = 20 ms, n = {n}", rows, most["Jacobi"] / most["multigrid"], None, notes,

@@ -79,7 +79,7 @@ def main(run: Run) -> Result:
         f"surfaces of {len(surface.points):,} vertices; the studio publishes at most {RATE:g} frames per second",
         "page: headless Chromium with software rendering, at 1280 x 720 and at 330 x 120 pixels",
         "page work: what the page does with a frame besides drawing",
-        "ratio: slowest update rate at the server and in the small page over the published rate",
+        "ratio = slowest update rate at the server and in the small page over the published rate",
     ]
     return Result("Updates per second of the studio", rows, min(measured) / RATE, 0.95, notes)
 

@@ -78,7 +78,7 @@ def main(run: Run) -> Result:
     worst = max(MOST + 1 if count < 0 else count for count in counts)
     notes = [
         against("most iterations", worst, MOST, at_most=True),
-        "ratio: SSOR-PCG over multigrid with its update, the smallest",
+        "ratio = SSOR-PCG over multigrid with its update, the smallest",
     ]
     return Result(
         "Surfaces: iterations to 1e-6, dt = 20 ms", rows, min(ratios), None, notes, ("surface", "cells")

@@ -74,6 +74,6 @@ def main(run: Run) -> Result:
         against("cutting over one solve to 1e-3", cut / best, 0.5, at_most=True),
         against("solve in sweeps of the finest grid", best / sweep, 60, at_most=True),
         against("cutting [ms] (Weber 2015 prints 25 ms)", 1e3 * cut, 25, at_most=True),
-        "ratio: a pressure solve over cutting",
+        "ratio = a pressure solve over cutting",
     ]
     return Result(f"Wind tunnel, {n} x {n} cells", rows, best / cut, 2.0, notes)
