@@ -17,7 +17,6 @@ import numpy as np
 
 from continua.errors import InputError
 
-
 _MET, _NOT_MET = "met    ", "NOT MET"
 
 

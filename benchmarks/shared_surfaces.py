@@ -10,7 +10,7 @@ import continua as ct
 
 
 def detailed_surface(divisions: int = 60) -> ct.SurfaceMesh:
-    """Return the closed surface of the file $CONTINUA_SURFACE, or a bumpy ball of 20 divisions^2 triangles; extent 2."""
+    """Return the closed surface of the file $CONTINUA_SURFACE, or a bumpy ball of 20 divisions^2 triangles."""
     if path := os.environ.get("CONTINUA_SURFACE"):
         mesh = ct.mesh.read(path)
         if not isinstance(mesh, ct.SurfaceMesh):
