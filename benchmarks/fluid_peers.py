@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import continua as ct
-from benchmarks.run import PeerError, Run
+from benchmarks.run import PeerError, PeerStoppedError, Run
 
 RADIUS = 0.0125
 TANK = ((0.0, 1.5, 0.0), (4.0, 3.0, 1.5))
@@ -168,7 +168,7 @@ def run_splishsplash(code: str, arguments: list[str], limit: float) -> subproces
     """Run Python code in the environment of SPlisHSPlasH, for `limit` seconds at most.
 
     Raises:
-        PeerError: It was stopped.
+        PeerStoppedError: It took longer.
         ImportError: The environment lacks SPlisHSPlasH.
     """
     python = os.environ.get("CONTINUA_PEERS", sys.executable)
@@ -181,7 +181,7 @@ def run_splishsplash(code: str, arguments: list[str], limit: float) -> subproces
             timeout=max(limit, 1.0),
         )
     except subprocess.TimeoutExpired:
-        raise PeerError(f"stopped after {limit:.0f} s without a result") from None
+        raise PeerStoppedError(f"stopped after {limit:.0f} s without a result") from None
     if "No module named 'pysplishsplash'" in done.stderr:
         raise ImportError("SPlisHSPlasH (pysplishsplash) is not installed")
     return done

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from benchmarks.run import PeerError
+from benchmarks.run import PeerError, PeerStoppedError
 
 SCRIPT = r"""
 import json, sys, time
@@ -75,7 +75,7 @@ def mantaflow(kind: str, cells: int, frames: int, limit: float) -> float:
 
     Raises:
         ImportError: There is no Blender.
-        PeerError: It failed, or took longer than `limit` seconds.
+        PeerError: It failed, or was stopped after `limit` seconds.
     """
     program = blender()
     if program is None:
@@ -93,7 +93,7 @@ def mantaflow(kind: str, cells: int, frames: int, limit: float) -> float:
                 env={**os.environ, "OMP_NUM_THREADS": "1"},
             )
         except subprocess.TimeoutExpired:
-            raise PeerError(f"stopped after {limit:.0f} s on the {kind} of {cells}^3 cells") from None
+            raise PeerStoppedError(f"stopped after {limit:.0f} s on the {kind} of {cells}^3 cells") from None
     lines = [line for line in answer.stdout.splitlines() if line.startswith("RESULT ")]
     result = json.loads(lines[0].removeprefix("RESULT ")) if lines else {"done": []}
     if result["done"] != ["FINISHED"]:

@@ -14,7 +14,11 @@ T = TypeVar("T")
 
 
 class PeerError(Exception):
-    """A peer failed or was stopped before it gave a result."""
+    """A peer failed."""
+
+
+class PeerStoppedError(PeerError):
+    """A peer was stopped before it gave a result."""
 
 
 SIZES = ("quick", "default", "full")
