@@ -80,7 +80,7 @@ def _measure(run: Run, make: Callable[[bool], ct.World]) -> dict[str, object]:
         contacts.append(sum(report.contacts for report in reports))
         solves.append(max(report.iterations for report in reports))
         substeps.append(max(report.substeps for report in reports))
-        depths.append(max(report.overlap for report in reports))
+        depths.append(max(report.max_penetration for report in reports))
     step_time, search_time = statistics.mean(times), statistics.mean(search)
     return {
         "nodes": sum(body.node_count for body in world.bodies),

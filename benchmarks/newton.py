@@ -24,7 +24,7 @@ def _milliseconds(run: Run, n: int, law: type, newton: int) -> tuple[float, floa
         report = world.step()[0]
         times.append(time.perf_counter() - start)
         iterations.append(report.iterations)
-        linearised.append(report.newton)
+        linearised.append(report.newton_iterations)
     return (
         1e3 * statistics.median(times[2:] or times),
         float(statistics.mean(iterations)),

@@ -31,10 +31,10 @@ def detailed_surface(divisions: int = 60) -> ct.SurfaceMesh:
 def limbs() -> ct.SurfaceMesh:
     """Return a smooth body with a head and two ears, 0.5 m long."""
     parts = [
-        ct.mesh.Limb((0, 0.15, 0), (0.15, 0.16, 0), 0.13),
-        ct.mesh.Limb((0.25, 0.3, 0), (0.28, 0.3, 0), 0.09),
-        ct.mesh.Limb((0.22, 0.36, 0.04), (0.15, 0.55, 0.06), 0.035),
-        ct.mesh.Limb((0.22, 0.36, -0.04), (0.15, 0.55, -0.06), 0.035),
+        ct.mesh.RoundCone((0, 0.15, 0), (0.15, 0.16, 0), 0.13),
+        ct.mesh.RoundCone((0.25, 0.3, 0), (0.28, 0.3, 0), 0.09),
+        ct.mesh.RoundCone((0.22, 0.36, 0.04), (0.15, 0.55, 0.06), 0.035),
+        ct.mesh.RoundCone((0.22, 0.36, -0.04), (0.15, 0.55, -0.06), 0.035),
     ]
     return ct.mesh.blob(parts, 0.02, 0.03).surface
 

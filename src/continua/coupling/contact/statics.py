@@ -85,7 +85,7 @@ class _StaticContactSolve:
     ) -> None:
         self.adapters, self._surfaces = adapters, surfaces
         self.starts = np.cumsum([0] + [m.row_count for m in adapters])
-        self._time = adapters[0].body._surroundings.time
+        self._time = adapters[0].body._environment.time
         self.size = min(m.size for m in adapters)
         made = [static_potential(m.body, colliders_for(m.number)) for m in adapters]
         self._support_mass = [support for _, support, _ in made]
@@ -254,7 +254,7 @@ def solve_static_contact(
         raise DivergedError(
             f"bodies {names} found no common equilibrium in {solve.newton} Newton iterations ({solve.test}); "
             "let them come to rest in steps with damping instead",
-            step=adapters[0].body._surroundings.step,
+            step=adapters[0].body._environment.step,
         )
     reports = {}
     warnings = solve.test.warnings(solve.load) if solve.convergence is Convergence.ROUNDING_FLOOR else ()
