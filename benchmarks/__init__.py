@@ -1,1 +1,1 @@
-"""Speed, measured side by side in one run: `python -m benchmarks NAME`."""
+"""Speed against a baseline or a peer, measured in one run: `python -m benchmarks`."""

@@ -1,65 +1,83 @@
-"""Run a benchmark by name."""
+"""The command line: `python -m benchmarks [NAME | compare A.json B.json]`."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from pathlib import Path
 
-BENCHMARKS = {
-    "assembly": "assembly of one corotated step: linear against a product, quadratic against searching",
-    "beam-step": "one implicit step of the shared cantilever against MuJoCo flex and pyPBD",
-    "order-step": "time of a step and error of orders 1, 2 and 3 on a bar that swings about its axis",
-    "newton": "one step of a St. Venant-Kirchhoff body against a corotated one",
-    "contact": "40 soft tori in a pile, a sheet over a bunny, 800 rigid bodies on poles: contacts and time",
-    "corotated-step": "a full corotated step of the swinging bridge in matrix-vector products, and against Jacobi-PCG",
-    "galerkin-update": "all levels brought up to date in place against SciPy's triple products",
-    "linear-step": "a step with a constant matrix in matrix-vector products, and the bandwidth kernels reach",
-    "multigrid-vs-amg": "time to 1e-8 against PyAMG with rigid-body modes and sparse Cholesky",
-    "pmultigrid": "orders 2 and 3 from 5k to 60k nodes against Jacobi-PCG",
-    "rigid-pile": "800 rigid bodies in a bin and on 64 poles against PyBullet and MuJoCo",
-    "rotations": "rotations of 3x3 matrices in lanes against one by one and NumPy",
-    "sdf-exact": "exact signed distance to a surface against Open3D and libigl",
-    "sdf-fit": "hp-adaptive distance fields against a uniform cubic grid: size, error, build, queries",
-    "solvers": "all solvers over size: where multigrid begins to pay",
-    "stiffness": "iterations of multigrid over stiffness, Poisson's ratio and contrast",
-    "surfaces": "iterations of multigrid on meshes of the surfaces in the folder $CONTINUA_SURFACES, at two sizes",
-    "studio-updates": "updates a second of a 20,000-vertex surface at the studio's server and in its page",
-    "startup": "a warm process from start to the end of its first step, and its memory",
-    "boundary-map": "density maps of a tank and a bunny ($CONTINUA_BUNNY) against SPlisHSPlasH",
-    "dam-break": "dam break of 59,319 particles against SPlisHSPlasH, for each model of walls",
-    "dfsph-table": "DFSPH, IISPH, PBF and PCISPH on one dam break",
-    "neighbours": "neighbour search against SPlisHSPlasH's",
-    "pressure": "the cut-cell multigrid of grid fluids: rates, size, bandwidth, memory, against ICCG and PyAMG",
-    "smoke-step": "frames of smoke at 64^3 and 128^3 and of a dam break at 64^3 beside Mantaflow's figures",
-    "tunnel": "a plane wind tunnel of 1024^2 cells whose obstacle is changed while it runs",
-    "sph-scale": "particle fluids from 60 thousand to a million particles",
-}
+from benchmarks.registry import listing, load
+from benchmarks.report import compare, without_bars
+from benchmarks.run import BUDGET, Run
+from continua.errors import ContinuaError
+
+USAGE = """python -m benchmarks                            list the benchmarks
+       python -m benchmarks NAME [options]             run one
+       python -m benchmarks compare A.json B.json      compare two results"""
 
 
-def main() -> int:
-    """Parse the command line, run one benchmark, print and perhaps save its result."""
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        if words[:1] == ["compare"]:
+            return _compare(words[1:])
+        return _run(words)
+    except ContinuaError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _compare(words: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks",
-        description="Measure speed side by side in one run.",
-        epilog="\n".join(f"  {name:18}{what}" for name, what in BENCHMARKS.items()),
+        prog="python -m benchmarks compare", description="Print the ratios after/before of two results."
+    )
+    parser.add_argument("before", type=Path, metavar="A.json")
+    parser.add_argument("after", type=Path, metavar="B.json")
+    files = parser.parse_args(words)
+    print(compare(files.before, files.after))
+    return 0
+
+
+def _run(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        usage=USAGE,
+        description="Measure speed against a baseline or a peer in the same run.",
+        epilog=f"benchmarks:\n{listing()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", choices=sorted(BENCHMARKS), metavar="NAME")
+    parser.add_argument("name", nargs="?", metavar="NAME")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="tiny sizes: seconds, and no meaningful times")
+    size.add_argument("--full", action="store_true", help="the large sizes too; give a larger budget as well")
     parser.add_argument(
-        "--threads", type=int, default=None, help="threads for all (default: the benchmark's own)"
+        "--threads", type=int, metavar="N", help="threads for all (default: the benchmark's own choice)"
     )
     parser.add_argument(
-        "--json", type=Path, default=None, metavar="FILE", help="also write the result to FILE"
+        "--budget",
+        type=float,
+        default=BUDGET,
+        metavar="SECONDS",
+        help="wall time after which repetitions, cases and peers are cut short (default: %(default)g)",
     )
-    args = parser.parse_args()
-    module = importlib.import_module(f"benchmarks.{args.name.replace('-', '_')}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
+    args = parser.parse_args(words)
+    if args.name is None:
+        print("Benchmarks, to run with  python -m benchmarks NAME:")
+        print(listing())
+        return 0
+    benchmark = load(args.name)
+    choice = "quick" if args.quick else "full" if args.full else "default"
+    run = Run(args.name, choice, args.threads, args.budget, show=True)
     try:
-        result = module.main(threads=args.threads)
+        result = benchmark(run)
     except ImportError as error:
         print(f'{error}: run  python -m pip install ".[bench]"', file=sys.stderr)
         return 2
+    result.notes = [*result.notes, *run.notes]
+    if run.quick:
+        without_bars(result)
+    result.settings = {"name": args.name, "size": choice, "budget": args.budget, "seconds": run.elapsed}
     result.print()
     if args.json is not None:
         result.write(args.json)

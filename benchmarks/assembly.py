@@ -1,4 +1,4 @@
-"""Assembly of one corotated step: linear tets against a product, quadratic ones against searching for each block."""
+"""Assembly of one corotated step: linear tets in matrix products, quadratic tets against searching for each block."""
 
 from __future__ import annotations
 
@@ -6,33 +6,36 @@ import numpy as np
 from numba import prange, uint32
 
 import continua as ct
-from benchmarks.report import Result, best_of
+from benchmarks.report import Result, against
+from benchmarks.run import Run
 from continua.linalg import BlockMatrix
 from continua.numerics import inline, kernel
-from continua.solids.elements.base import AssembledSystem
-from continua.solids.elements.bernstein_tet import BernsteinTets
-from continua.solids.elements.colored_assembly import add_element, begin_rows
-from continua.solids.elements.linear_tet import LinearTets
+from continua.solids.elements import AssembledSystem, BernsteinTets, LinearTets
+from continua.solids.elements.colored_assembly import ColoredAssembly, add_element, begin_rows
 
 
-def main(threads: int | None = None) -> Result:
-    """Measure linear tets against a product, and two ways of adding the matrices of quadratic ones."""
-    count = threads if threads is not None else 2
-    ct.set_threads(count)
-    rows, note = linear_rows(ct.mesh.bridge(16))
-    ct.set_threads(1)  # two ways to do the same: what they cost, not how they share the memory
-    quadratic = [quadratic_rows(ct.mesh.bridge(n)) for n in (3, 6)]
-    for part, _ in quadratic:
+def main(run: Run) -> Result:
+    """Measure linear tets in matrix products, and two ways of adding the matrices of quadratic tets."""
+    count = run.set_threads(2)
+    rows: list[dict[str, object]] = []
+    notes, ratios = [], []
+    sizes = run.choose([(1, 2), (2, 1)], [(1, 16), (2, 3), (2, 6)])
+    for order, n in run.cases(sizes, lambda case: f"order {case[0]}, n = {case[1]}"):
+        if order == 1:
+            part, note = linear_rows(run, ct.mesh.bridge(n))
+            notes.append(note)
+        else:
+            ct.set_threads(1)  # the cost of two ways to do the same, not how they share the memory
+            part, ratio = quadratic_rows(run, ct.mesh.bridge(n))
+            ratios.append(ratio)
         rows += part
+    notes.append("ratio = adding the matrices of quadratic tets, searching for every block over known slots")
     return Result(
         f"Assembly of one corotated step, order 1 with {count} threads, order 2 with one",
         rows,
-        min(ratio for _, ratio in quadratic),
+        min(ratios, default=None),
         1.7,
-        [
-            note,
-            "ratio: adding the matrices of quadratic tets, searching for every block over places known beforehand",
-        ],
+        notes,
     )
 
 
@@ -49,17 +52,18 @@ def _system(elements: LinearTets | BernsteinTets) -> tuple[AssembledSystem, np.n
     return AssembledSystem(matrix, np.zeros_like(x), mass, 1.0, 1e-4, 0.01, v, np.zeros_like(x)), x
 
 
-def linear_rows(mesh: ct.TetMesh) -> tuple[list[dict[str, object]], str]:
-    """Measure rotations and assembly of linear tets in products with the same matrix."""
+def linear_rows(run: Run, mesh: ct.TetMesh) -> tuple[list[dict[str, object]], str]:
+    """Measure rotations and assembly of linear tets, in products with the same matrix."""
     elements = LinearTets(mesh)
     system, x = _system(elements)
     out = np.zeros_like(x)
-    times = best_of(
+    times = run.best_of(
         {
             "rotations and stress": lambda: elements.update(x),
             "assembly of A and rhs": lambda: elements.assemble(system),
             "block SpMV, float64": lambda: system.matrix.multiply(system.velocities, out),
-        }
+        },
+        repeats=3,
     )
     spmv = times["block SpMV, float64"]
     ours = times["rotations and stress"] + times["assembly of A and rhs"]
@@ -70,22 +74,21 @@ def linear_rows(mesh: ct.TetMesh) -> tuple[list[dict[str, object]], str]:
             "what": what,
             "ms": 1e3 * t,
             "in SpMV": t / spmv,
-            "ns a tet": 1e9 * t / mesh.element_count,
+            "ns per tet": 1e9 * t / mesh.element_count,
         }
         for what, t in {**times, "rotations + assembly": ours}.items()
     ]
-    met = "met" if ours <= 10.0 * spmv else "not met"
-    return (
-        rows,
-        f"order 1: rotations and assembly are {ours / spmv:.1f} products with the matrix; bar 10: {met}",
+    return rows, against(
+        "order 1: rotations and assembly in matrix products", ours / spmv, 10.0, at_most=True
     )
 
 
-def quadratic_rows(mesh: ct.TetMesh) -> tuple[list[dict[str, object]], float]:
-    """Measure the assembly of quadratic tets with places known beforehand, and searching for every block."""
+def quadratic_rows(run: Run, mesh: ct.TetMesh) -> tuple[list[dict[str, object]], float]:
+    """Measure the assembly of quadratic tets with known slots, and with a search for every block."""
     elements = BernsteinTets(mesh, 2)
     system, x = _system(elements)
-    p, assembly = elements.pattern, elements._assembly
+    p = elements.pattern
+    assembly = ColoredAssembly.make(elements.elements, elements.rest_positions, p)
     rng = np.random.default_rng(1)
     given = rng.normal(size=(10, 10, 9)), rng.normal(size=(10, 3))
     where = elements.elements, p.indptr, p.indices, *assembly, *system.arrays
@@ -95,14 +98,15 @@ def quadratic_rows(mesh: ct.TetMesh) -> tuple[list[dict[str, object]], float]:
     known = system.matrix.blocks.copy()
     add_searching(*given, *where)
     if not np.array_equal(system.matrix.blocks, known):
-        raise AssertionError("the two ways differ")
-    times = best_of(
+        raise AssertionError("the two ways give different matrices")
+    times = run.best_of(
         {
             "rotations": lambda: elements.update(x),
             "whole assembly": lambda: elements.assemble(system),
-            "adding, places known": lambda: add_known(*given, *where),
+            "adding, known slots": lambda: add_known(*given, *where),
             "adding, searching": lambda: add_searching(*given, *where),
-        }
+        },
+        repeats=3,
     )
     rows: list[dict[str, object]] = [
         {
@@ -110,16 +114,16 @@ def quadratic_rows(mesh: ct.TetMesh) -> tuple[list[dict[str, object]], float]:
             "tets": mesh.element_count,
             "what": what,
             "ms": 1e3 * t,
-            "ns a tet": 1e9 * t / mesh.element_count,
+            "ns per tet": 1e9 * t / mesh.element_count,
         }
         for what, t in times.items()
     ]
-    return rows, times["adding, searching"] / times["adding, places known"]
+    return rows, times["adding, searching"] / times["adding, known slots"]
 
 
 @inline
 def _find(indices, first, last, column):
-    """Return where `column` is among the sorted indices[first:last], by halving."""
+    """Return the position of `column` in the sorted indices[first:last], by bisection."""
     while last - first > uint32(1):
         middle = (first + last) >> uint32(1)
         if uint32(indices[middle]) <= column:
@@ -130,8 +134,8 @@ def _find(indices, first, last, column):
 
 
 @inline
-def _search_places(e, elements, indptr, indices, found):
-    """Set found [1, k, k] to the places of the blocks of element e in their rows."""
+def _search_slots(e, elements, indptr, indices, found):
+    """Set found [1, k, k] to the slots of the blocks of element e in their rows."""
     k = elements.shape[1]
     for a in range(k):
         i = uint32(elements[e, a])
@@ -145,7 +149,7 @@ def add_known(
     K, f, elements, indptr, indices, order, chunks, colors, first, slots,
     mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
 ):  # fmt: skip
-    """Add the same element matrix for every element, as `bezier_kernels.assemble` adds each its own."""
+    """Add the same matrix for every element, as the assembly of Bernstein tets adds each its own."""
     for color in range(colors.shape[0] - 1):
         for chunk in prange(colors[color], colors[color + 1]):
             for t in range(chunks[chunk], chunks[chunk + 1]):
@@ -159,7 +163,7 @@ def add_searching(
     K, f, elements, indptr, indices, order, chunks, colors, first, slots,
     mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs,
 ):  # fmt: skip
-    """Do the same, but look every block up in its row."""
+    """Do the same, but search for every block in its row."""
     k = elements.shape[1]
     for color in range(colors.shape[0] - 1):
         for chunk in prange(colors[color], colors[color + 1]):
@@ -167,7 +171,7 @@ def add_searching(
             for t in range(chunks[chunk], chunks[chunk + 1]):
                 e = uint32(order[t])
                 begin_rows(e, elements, first, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
-                _search_places(e, elements, indptr, indices, found)
+                _search_slots(e, elements, indptr, indices, found)
                 add_element(
                     uint32(0), elements[e : e + 1], indptr, found, K, f, c_stiffness, dt, blocks, rhs
                 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The shared beam, the peers that simulate it, and the reference."""
+"""The clamped beam of `beam-step`, its simulation by MuJoCo and pyPBD, and the reference solution by scikit-fem."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def mujoco_flex(beam: Beam) -> Stepper:
 
 
 def pypbd_xpbd(beam: Beam, substeps: int) -> Stepper:
-    """PositionBasedDynamics' XPBD finite elements; its gravity points along -y, so the beam is turned."""
+    """XPBD finite elements of PositionBasedDynamics; its gravity points along -y, so the beam is rotated."""
     import pypbd
 
     simulation = pypbd.Simulation.getCurrent()
@@ -81,7 +81,7 @@ def pypbd_xpbd(beam: Beam, substeps: int) -> Stepper:
     particles = model.getParticles()
     volumes = ct.TetMesh(beam.points, beam.tets).volumes
     mass = np.bincount(beam.tets.ravel(), weights=np.repeat(beam.density * volumes / 4, 4))
-    mass[beam.clamped] = 0.0  # held; and every particle weighs 1 kg unless told
+    mass[beam.clamped] = 0.0  # fixed; the default mass of a particle is 1 kg
     for i, m in enumerate(mass):
         particles.setMass(i, float(m))
     model.addSolidConstraints(tets, 3, beam.young, beam.poisson, 1.0, False, False)

@@ -1,31 +1,34 @@
-"""Density maps of a tank and of a bunny against SPlisHSPlasH, and their values against integrals by brute force."""
+"""Density maps of a tank and of a bunny against SPlisHSPlasH, and their values against brute-force integrals."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
+import resource
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import continua as ct
-from benchmarks.fluid_peers import PEER_BEGIN, RADIUS, TANK, peer_python
-from benchmarks.report import Result
+from benchmarks.fluid_peers import PEER_BEGIN, RADIUS, TANK, parse_result, run_splishsplash
+from benchmarks.report import Result, against
+from benchmarks.run import PeerStoppedError, Run
+from benchmarks.shared_surfaces import bunny
 from continua.sph import BoundaryMap, build_map, cubic_spline
 
 R = 4 * RADIUS
+Tank = tuple[tuple[float, float, float], tuple[float, float, float]]
 PEER = r"""
 c["boundaryHandlingMethod"] = 1
 body = scene["RigidBodies"][0]
 if len(sys.argv) > 2:
-    body.update(geometryFile=sys.argv[2], mapInvert=False, mapResolution=[80, 80, 80], scale=[1, 1, 1],
+    body.update(geometryFile=sys.argv[2], mapInvert=False, mapResolution=3 * [int(sys.argv[3])], scale=[1, 1, 1],
                 translation=[50, 0, 0])
 scene["RigidBodies"] = [body]
 base = open_scene()
-def on_step():  # the map is made before the first step
+def on_step():  # the map is built before the first step
     print("RESULT " + json.dumps(dict(wall=time.perf_counter() - start[0], cpu=time.process_time() - start[1])))
     sys.stdout.flush()
     os._exit(0)
@@ -35,28 +38,40 @@ base.runSimulation()
 """
 
 
-def peer(threads: int, mesh: Path | None = None) -> dict[str, float]:
-    """Return the seconds that SPlisHSPlasH takes for its map and the first step of 59,319 particles."""
-    arguments = [str(threads)] + ([] if mesh is None else [str(mesh)])
-    done = subprocess.run(
-        [peer_python(), "-c", PEER_BEGIN + PEER, *arguments], capture_output=True, text=True, check=False
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    if not lines:
-        raise ImportError(f"SPlisHSPlasH did not run ({done.stderr.strip().splitlines()[-1:]})")
-    return json.loads(lines[-1].removeprefix("RESULT "))
+def peer(run: Run, threads: int, mesh: Path | None, cells: int) -> dict[str, Any]:
+    """Return the processor seconds ("cpu") of SPlisHSPlasH for its map and the first step of 59,319 particles.
+
+    If the budget ends before, they are those used until then, and "stopped" is true.
+    """
+    arguments = [str(threads)] + ([] if mesh is None else [str(mesh), str(cells)])
+    before = _children_seconds()
+    try:
+        return {
+            **parse_result(run_splishsplash(PEER_BEGIN + PEER, arguments, run.seconds_left)),
+            "stopped": False,
+        }
+    except PeerStoppedError:
+        return {"cpu": _children_seconds() - before, "stopped": True}
 
 
-def timed(make) -> tuple[BoundaryMap, dict[str, float]]:
-    make()
-    wall, cpu = time.perf_counter(), time.process_time()
+def _children_seconds() -> float:
+    """Return the processor seconds of all processes started from here that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def timed(run: Run, make: Callable[[], BoundaryMap]) -> tuple[BoundaryMap, float]:
+    """Return a map and the seconds of processor time to build it."""
+    if not run.quick:
+        make()
+    busy = time.process_time()
     found = make()
-    return found, {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    return found, time.process_time() - busy
 
 
-def worst(extension: float, distances: tuple[float, ...]) -> float:
-    """Return the largest relative error [%] of the tank's map beside a side, an edge and a corner."""
-    box, bounds = ct.Box(*TANK, inside=True), _bounds()
+def worst(run: Run, tank: Tank, extension: float, distances: tuple[float, ...]) -> float:
+    """Return the largest relative error [%] of the tank's map near a side, an edge and a corner."""
+    box, bounds = ct.Box(*tank, inside=True), _bounds(tank)
     found = build_map(
         lambda p: box.distances(p)[0],
         bounds,
@@ -65,7 +80,8 @@ def worst(extension: float, distances: tuple[float, ...]) -> float:
         inset=0.0 if extension == 1 else None,
         inverted=True,
     )
-    q = (np.arange(120) + 0.5) / 60 - 1
+    n = run.choose(20, 120)
+    q = 2 * (np.arange(n) + 0.5) / n - 1
     ball = np.stack(np.meshgrid(q, q, q, indexing="ij"), axis=-1).reshape(-1, 3)
     length = np.linalg.norm(ball, axis=1)
     ball, weight = ball[length < 1], cubic_spline(length[length < 1], 1.0)
@@ -79,59 +95,67 @@ def worst(extension: float, distances: tuple[float, ...]) -> float:
     return 100 * max(errors)
 
 
-def _bounds() -> np.ndarray:
-    center, size = np.array(TANK[0]), np.array(TANK[1])
+def _bounds(tank: Tank) -> np.ndarray:
+    center, size = np.array(tank[0]), np.array(tank[1])
     return np.stack([center - 0.5 * size, center + 0.5 * size])
 
 
-def bunny() -> ct.SurfaceMesh:
-    """Return the surface in $CONTINUA_BUNNY, or a ball of as many triangles, scaled to 2 m."""
-    path = os.environ.get("CONTINUA_BUNNY")
-    mesh = ct.mesh.surfaces.sphere(1.0, 58) if path is None else ct.mesh.close_holes(ct.mesh.read(path))
-    low, high = mesh.bounds
-    return mesh.transformed(scale=2.0 / float((high - low).max()))
-
-
-def main(threads: int | None = None) -> Result:
-    count = 1 if threads is None else threads
-    ct.set_threads(count)
-    box = ct.Box(*TANK, inside=True)
-    surface = bunny()
+def main(run: Run) -> Result:
+    """Build both maps with Continua and with SPlisHSPlasH."""
+    count = run.set_threads(1)
+    tank: Tank = run.choose(((0.0, 0.2, 0.0), (0.4, 0.4, 0.3)), TANK)
+    box = ct.Box(*tank, inside=True)
+    surface = bunny(run.choose(6, 58)).transformed(scale=run.choose(0.2, 2.0))
     field = ct.sdf.exact(surface)
-    cases = {
-        "tank, 40 x 30 x 15 (ours: r/4)": (
-            lambda: build_map(lambda p: box.distances(p)[0], _bounds(), R, inverted=True), None, 30.0,
+    cells = run.choose(8, 40, 80)
+    cases: dict[str, tuple[Callable[[], BoundaryMap], ct.SurfaceMesh | None, float]] = {
+        "tank, 40 x 30 x 15": (
+            lambda: build_map(lambda p: box.distances(p)[0], _bounds(tank), R, inverted=True), None, 30.0,
         ),
-        "bunny, 80 x 80 x 80 (ours: r/4)": (lambda: build_map(field, surface.bounds, R), surface, 10.0),
+        f"bunny, {cells} x {cells} x {cells}": (lambda: build_map(field, surface.bounds, R), surface, 10.0),
     }  # fmt: skip
-    rows, shares = [], []
+    rows: list[dict[str, object]] = []
+    notes, ratios = [], []
     with tempfile.TemporaryDirectory() as folder:
-        for name, (make, mesh, bar) in cases.items():
-            found, mine = timed(make)
+        for name in run.cases(list(cases)):
+            make, mesh, bar = cases[name]
+            found, mine = timed(run, make)
+            row: dict[str, object] = {
+                "map": name,
+                "Continua CPU s": mine,
+                "flat / spline bricks": f"{found.flat_count} / {found.spline_count}",
+                "MB": found.nbytes / 1e6,
+            }
+            rows.append(row)
+            if run.quick:
+                continue
             path = None
             if mesh is not None:
                 path = Path(folder) / "shape.obj"
                 _write(path, mesh)
-            theirs = peer(count, path)
-            ratio = theirs["cpu"] / mine["cpu"]
-            shares.append(ratio / bar)
-            rows.append(
-                {
-                    "map": name,
-                    "continua CPU s": mine["cpu"],
-                    "SPlisHSPlasH CPU s": theirs["cpu"],
-                    "ratio": ratio,
-                    "bar": bar,
-                    "flat / spline bricks": f"{found.flat_count} / {found.spline_count}",
-                    "MB": found.nbytes / 1e6,
-                }
-            )
-    notes = [
-        f"largest error beside a side, an edge and a corner: {worst(1.0, (0.0, 0.25, 0.5, 0.75, 1.0)):.2f} % with the "
-        f"paper's extension, {worst(0.125, (0.0, 0.25)):.2f} % at the surface and the first layer with ours",
-        "the peer's time holds one step of its 59,319 particles, about 0.3 s; the ratio is that of the map to its bar",
+            run.stage(f"{name}, SPlisHSPlasH")
+            theirs = run.peer("SPlisHSPlasH", lambda path=path: peer(run, count, path, cells))
+            if theirs is None:
+                continue
+            if theirs["stopped"]:
+                row["SPlisHSPlasH CPU s, at least"] = theirs["cpu"]
+                run.notes.append(
+                    f"{name}: SPlisHSPlasH stopped after {theirs['cpu']:.0f} s of processor time, before its first step"
+                )
+                continue
+            row |= {"SPlisHSPlasH CPU s": theirs["cpu"], "ratio": theirs["cpu"] / mine}
+            ratios.append(theirs["cpu"] / mine)
+            notes.append(against(f"{name}, times faster than SPlisHSPlasH", ratios[-1], bar))
+    far = worst(run, tank, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0))
+    near = worst(run, tank, 0.125, (0.0, 0.25))
+    notes += [
+        f"largest error near a side, an edge and a corner: {far:.2f} % with the paper's extension, "
+        f"{near:.2f} % at the surface and the first layer with ours",
+        "the resolution is the peer's; our nodes are a quarter of the support radius apart",
+        "the peer's time includes one step of its 59,319 particles, about 0.3 s",
+        "ratio = SPlisHSPlasH's processor time over ours, the smallest",
     ]
-    return Result("Density maps", rows, min(shares), 1.0, notes)
+    return Result("Density maps", rows, min(ratios, default=None), None, notes)
 
 
 def _write(path: Path, mesh: ct.SurfaceMesh) -> None:

@@ -1,68 +1,40 @@
-"""The bridge that the solver benchmarks share: 8 n x n x n cells of six tets, clamped at one end."""
+"""The bridge of the solver benchmarks, 8 n x n x n cells of six tets clamped at one end, and its linear systems."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from typing import Any
 
-import numba
 import numpy as np
+from numba import prange
 
 import continua as ct
-from continua.linalg import BlockMatrix, LinearSolver
-from continua.solids.elements.base import AssembledSystem
-from continua.solids.elements.bernstein_tet import BernsteinTets
-from continua.solids.elements.linear_tet import LinearTets
-from continua.solids.solver_setup import attach_multigrid_geometry
+from benchmarks.run import Run
+from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.numerics import kernel_pair
 
 YOUNG, DT = 2e6, 0.02
 
 
-def bridge_body(n: int, solver: LinearSolver | None, young: float = YOUNG, **options: object) -> ct.SoftBody:
+def bridge_body(n: int, solver: LinearSolver | None, law: type = ct.Corotated) -> ct.SoftBody:
     """Return the clamped bridge."""
-    material = ct.Corotated(young=young, poisson=0.3, density=1000.0)
-    body = ct.SoftBody(ct.mesh.bridge(n), material=material, solver=solver, name="bridge", **options)
+    material = law(young=YOUNG, poisson=0.3, density=1000.0)
+    body = ct.SoftBody(ct.mesh.bridge(n), material=material, solver=solver, name="bridge")
     body.pin(body.rest_positions[:, 0] < 1e-9)
     return body
 
 
-def left_end(points: np.ndarray) -> np.ndarray:
-    """Return 1 for the nodes of the clamped end."""
-    return (points[:, 0] < points[:, 0].min() + 1e-9).astype(np.uint8)
+def with_matrix(kind: type, **options: object) -> Any:
+    """Return a solver of this kind whose attribute `matrix` is the matrix of the body that uses it."""
 
+    class WithMatrix(kind):  # type: ignore[misc]
+        matrix: BlockMatrix
 
-def least(function: Callable[[], object], rounds: int = 20) -> float:
-    """Return the least seconds of a function."""
-    function()
-    best = np.inf
-    for _ in range(rounds):
-        start = time.perf_counter()
-        function()
-        best = min(best, time.perf_counter() - start)
-    return best
+        def setup(self, matrix: BlockMatrix) -> None:
+            self.matrix = matrix
+            super().setup(matrix)
 
-
-class Stopwatch:
-    """Adds up the seconds of some methods of an object."""
-
-    def __init__(self, thing: object, *names: str) -> None:
-        self.seconds = dict.fromkeys(names, 0.0)
-        for name in names:
-            setattr(thing, name, self._timed(name, getattr(thing, name)))
-
-    def _timed(self, name: str, method: Callable) -> Callable:
-        def call(*args: object) -> object:
-            start = time.perf_counter()
-            result = method(*args)
-            self.seconds[name] += time.perf_counter() - start
-            return result
-
-        return call
-
-    def take(self) -> dict[str, float]:
-        """Return the seconds since the last call."""
-        seconds, self.seconds = self.seconds, dict.fromkeys(self.seconds, 0.0)
-        return seconds
+    return WithMatrix(**options)
 
 
 class Products:
@@ -87,64 +59,93 @@ class Products:
         return float(np.median(self.seconds))
 
 
-def product_time(matrix: BlockMatrix) -> float:
+def product_time(run: Run, matrix: BlockMatrix) -> float:
     """Return the least seconds of one float64 product with the matrix."""
     x = np.random.default_rng(0).normal(size=(matrix.pattern.node_count, 3))
     out = np.zeros_like(x)
-    return least(lambda: matrix.multiply(x, out), 40)
+    return run.least(lambda: matrix.multiply(x, out), 40)
 
 
-def triad(megabytes: float) -> float:
-    """Return GB/s of a = b + s c over three arrays of together `megabytes`, as in STREAM, on all threads."""
-    size = int(megabytes * 1e6 / 24)
+def triad(run: Run, megabytes: float) -> float:
+    """Return GB/s of a = b + s c over three arrays of `megabytes` in total, as in STREAM, on all threads."""
+    size = int(run.choose(0.1, megabytes) * 1e6 / 24)
     a, b, c = np.zeros(size), np.ones(size), np.ones(size)
-    return 24e-9 * size / least(lambda: _triad(a, b, c, 3.0), 30)
+    step = _triad.serial if run.quick else _triad.parallel
+    return 24e-9 * size / run.least(lambda: step(a, b, c, 3.0), 30)
 
 
-@numba.njit(parallel=True, fastmath=True)
+@kernel_pair
 def _triad(a, b, c, s):
-    for k in numba.prange(a.shape[0]):
+    for k in prange(a.shape[0]):
         a[k] = b[k] + s * c[k]
 
 
-def irregular(cells: tuple[int, int, int] = (20, 20, 20)) -> ct.TetMesh:
-    """Return a block of 48,000 tets with displaced nodes, numbered at random: nothing regular to lean on."""
-    box = ct.mesh.box((1.0, 1.0, 1.0), cells)
+def irregular(cells: int = 20) -> ct.TetMesh:
+    """Return a cube of 6 cells^3 tets with displaced nodes in random order, without any regularity to exploit."""
+    box = ct.mesh.box((1.0, 1.0, 1.0), (cells, cells, cells))
     rng = np.random.default_rng(0)
     inside = ((box.points > 1e-9) & (box.points < 1.0 - 1e-9)).all(axis=1)
-    moved = 0.2 / np.array(cells) * rng.uniform(-1, 1, box.points.shape) * inside[:, None]
+    moved = 0.2 / cells * rng.uniform(-1, 1, box.points.shape) * inside[:, None]
     order = rng.permutation(box.node_count)
     rank = np.empty(box.node_count, np.int64)
     rank[order] = np.arange(box.node_count)
     return ct.TetMesh((box.points + moved)[order], rank[box.tets])
 
 
+class _Recorder:
+    """A linear solver that keeps what it is given and solves nothing."""
+
+    matrix: BlockMatrix
+    rhs: np.ndarray
+    fixed: np.ndarray
+
+    def setup(self, matrix: BlockMatrix) -> None:
+        self.matrix = matrix
+
+    def update(self, _matrix: BlockMatrix, fixed: np.ndarray, *_projections: object) -> None:
+        self.fixed = fixed.copy()
+
+    def solve(self, rhs: np.ndarray, _x: np.ndarray, *_arguments: object, **_options: object) -> SolveReport:
+        self.rhs = rhs.copy()
+        return SolveReport(0, 0.0, True)
+
+
 def system(
     mesh: ct.TetMesh, *, order: int = 1, young: float = YOUNG, poisson: float = 0.3, contrast: float = 1.0
 ) -> tuple[BlockMatrix, np.ndarray, np.ndarray]:
-    """Return the matrix of one step, gravity as right-hand side, and the clamped nodes."""
-    elements = LinearTets(mesh) if order == 1 else BernsteinTets(mesh, order)
-    attach_multigrid_geometry(elements)
-    law = ct.Corotated(young=young, poisson=poisson)
-    constants = np.array(law.element_constants(np.arange(mesh.element_count)))
+    """Return the matrix and the right-hand side of a body's first step under gravity, and its fixed nodes.
+
+    Args:
+        mesh: The mesh; its nodes of least x are clamped.
+        order: Order of the elements.
+        young: Young's modulus [Pa].
+        poisson: Poisson's ratio.
+        contrast: The half of larger x is stiffer by this factor.
+
+    Returns:
+        The matrix, the right-hand side, shape [n, 3], and 1 for every clamped node, shape [n].
+    """
+    recorder = _Recorder()
+    law = ct.Corotated(young=young, poisson=poisson, density=1000.0)
+    stiff = ct.Corotated(young=contrast * young, poisson=poisson, density=1000.0)
     centers = mesh.points[mesh.tets].mean(axis=1)[:, 0]
-    constants[centers > centers.mean(), :2] *= contrast
-    elements.set_law(law, constants)
-    elements.update(elements.rest_positions)
-    matrix = BlockMatrix(elements.pattern)
-    mass = elements.mass(np.full(mesh.element_count, 1000.0), False)
-    rhs, zero = np.zeros_like(elements.rest_positions), np.zeros_like(elements.rest_positions)
-    load = DT * np.add.reduceat(mass, elements.pattern.indptr[:-1])[:, None] * np.array([0.0, -9.81, 0.0])
-    elements.assemble(AssembledSystem(matrix, rhs, mass, 1.0, DT * DT, DT, zero, load))
-    return matrix, rhs, left_end(elements.rest_positions)
+    parts = [] if contrast == 1.0 else [(centers > centers.mean(), stiff)]
+    body = ct.SoftBody(mesh, material=law, parts=parts, order=order, solver=recorder, name="body")
+    x = body.rest_positions[:, 0]
+    body.pin(x < x.min() + 1e-9)
+    ct.World([body], dt=DT).step()
+    return recorder.matrix, recorder.rhs, recorder.fixed
 
 
 def solve_time(
-    solver: LinearSolver, matrix: BlockMatrix, rhs: np.ndarray, fixed: np.ndarray, rounds: int = 3
+    run: Run, solver: LinearSolver, matrix: BlockMatrix, rhs: np.ndarray, fixed: np.ndarray, rounds: int = 3
 ) -> tuple[float, float, int]:
-    """Return the least seconds of bringing the solver up to date and of solving from zero, and iterations."""
+    """Return the least seconds of an update of the solver and of a solve from zero, and iterations.
+
+    The iterations are -1 if the solver did not converge.
+    """
     solver.setup(matrix)
-    update = least(lambda: solver.update(matrix, fixed), rounds)
+    update = run.least(lambda: solver.update(matrix, fixed), rounds)
     report = solver.solve(rhs, np.zeros_like(rhs))
-    seconds = least(lambda: solver.solve(rhs, np.zeros_like(rhs)), rounds)
+    seconds = run.least(lambda: solver.solve(rhs, np.zeros_like(rhs)), rounds)
     return update, seconds, report.iterations if report.converged else -1

@@ -1,4 +1,4 @@
-"""Mantaflow, as Blender brings it along, on the scenes of `smoke-step`: one thread, a process of its own."""
+"""Mantaflow of Blender on the scenes of `smoke-step`, on one thread, in its own process."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-# s a frame in Blender 3.4.1 with one thread, noted on another machine, for where there is no Blender
-NOTED = {("smoke", 64): 1.5, ("smoke", 128): 9.3, ("liquid", 64): 2.8}
+from benchmarks.run import PeerError, PeerStoppedError
 
 SCRIPT = r"""
 import json, sys, time
@@ -23,19 +22,19 @@ scene.frame_start, scene.frame_end, scene.render.fps = 1, int(frames), 25
 scene.render.threads_mode, scene.render.threads = "FIXED", 1
 
 
-def box(size, place):
-    bpy.ops.mesh.primitive_cube_add(size=1, location=place)
+def box(size, center):
+    bpy.ops.mesh.primitive_cube_add(size=1, location=center)
     bpy.context.object.scale = size
     bpy.ops.object.transform_apply(location=False, rotation=False, scale=True)
     return bpy.context.object
 
 
-def ball(radius, place):
-    bpy.ops.mesh.primitive_uv_sphere_add(radius=radius, location=place)
+def ball(radius, center):
+    bpy.ops.mesh.primitive_uv_sphere_add(radius=radius, location=center)
     return bpy.context.object
 
 
-def takes_part(thing, role):
+def add_fluid(thing, role):
     bpy.context.view_layer.objects.active = thing
     bpy.ops.object.modifier_add(type="FLUID")
     thing.modifiers[-1].fluid_type = role
@@ -43,15 +42,15 @@ def takes_part(thing, role):
 
 
 tank = box((1, 1, 1), (0, 0, 0.5))
-domain = takes_part(tank, "DOMAIN").domain_settings
+domain = add_fluid(tank, "DOMAIN").domain_settings
 if kind == "smoke":
     domain.domain_type = "GAS"
-    source = takes_part(ball(0.1, (0, 0, 0.15)), "FLOW").flow_settings
+    source = add_fluid(ball(0.1, (0, 0, 0.15)), "FLOW").flow_settings
     source.flow_type, source.flow_behavior = "SMOKE", "INFLOW"
-    takes_part(ball(0.12, (0.02, 0, 0.5)), "EFFECTOR").effector_settings.effector_type = "COLLISION"
+    add_fluid(ball(0.12, (0.02, 0, 0.5)), "EFFECTOR").effector_settings.effector_type = "COLLISION"
 else:
     domain.domain_type = "LIQUID"
-    block = takes_part(box((0.3, 0.96, 0.6), (-0.33, 0, 0.32)), "FLOW").flow_settings
+    block = add_fluid(box((0.3, 0.96, 0.6), (-0.33, 0, 0.32)), "FLOW").flow_settings
     block.flow_type, block.flow_behavior = "LIQUID", "GEOMETRY"
     domain.use_mesh = True
 domain.resolution_max, domain.cache_directory, domain.cache_type = int(cells), cache, "ALL"
@@ -71,27 +70,32 @@ def blender() -> str | None:
     return os.environ.get("CONTINUA_BLENDER") or shutil.which("blender")
 
 
-def mantaflow(kind: str, cells: int, frames: int) -> tuple[float, str]:
-    """Return the seconds of a frame of "smoke" or "liquid", and whether they were measured now or noted before."""
+def mantaflow(kind: str, cells: int, frames: int, limit: float) -> float:
+    """Return the processor seconds of a frame of "smoke" or "liquid".
+
+    Raises:
+        ImportError: There is no Blender.
+        PeerError: It failed, or was stopped after `limit` seconds.
+    """
     program = blender()
     if program is None:
-        return NOTED[kind, cells], "noted on another machine"
+        raise ImportError("Blender is not installed")
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "scene.py")
         script.write_text(SCRIPT)
-        answer = subprocess.run(
-            [program, "-b", "-t", "1", "-P", script, "--", kind, str(cells), str(frames), folder],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
+        try:
+            answer = subprocess.run(
+                [program, "-b", "-t", "1", "-P", script, "--", kind, str(cells), str(frames), folder],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=max(limit, 1.0),
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+        except subprocess.TimeoutExpired:
+            raise PeerStoppedError(f"stopped after {limit:.0f} s on the {kind} of {cells}^3 cells") from None
     lines = [line for line in answer.stdout.splitlines() if line.startswith("RESULT ")]
-    if not lines:
-        raise RuntimeError(
-            f"Blender did not bake the {kind}: {(answer.stderr or answer.stdout).strip()[-400:]}"
-        )
-    result = json.loads(lines[0].removeprefix("RESULT "))
+    result = json.loads(lines[0].removeprefix("RESULT ")) if lines else {"done": []}
     if result["done"] != ["FINISHED"]:
-        raise RuntimeError(f"Blender did not bake the {kind}: {result['done']}")
-    return float(result["cpu"]), "seconds of processor in this run"
+        raise PeerError(f"failed to bake the {kind}: {(answer.stderr or answer.stdout).strip()[-400:]}")
+    return float(result["cpu"])

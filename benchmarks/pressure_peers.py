@@ -1,17 +1,18 @@
-"""What the pressure solver is compared with: conjugate gradients of three kinds, and PyAMG."""
+"""Peers of the pressure solver: conjugate gradients with three preconditioners, and PyAMG."""
 
 from __future__ import annotations
 
 import time
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from continua.numerics import kernel
 
-@njit(fastmath=True)
+
+@kernel
 def _factor(w0, w1, w2, d, inverse):
-    """Modified incomplete Cholesky without fill-in (97 % of what is dropped goes to the diagonal)."""
+    """Factorise by modified incomplete Cholesky without fill-in; 97 % of the dropped entries go to the diagonal."""
     n0, n1, n2 = d.shape
     for i in range(n0):
         for j in range(n1):
@@ -34,9 +35,9 @@ def _factor(w0, w1, w2, d, inverse):
                 inverse[i, j, k] = 1.0 / np.sqrt(e)
 
 
-@njit(fastmath=True)
+@kernel
 def _scale(w0, w1, w2, inverse, l0, l1, l2):
-    """Set the factor's entries, each times the inverses of both its cells: a solve then has no other products."""
+    """Set the entries of the factor, scaled by the inverse diagonals of both cells, so that a solve needs no others."""
     n0, n1, n2 = inverse.shape
     for i in range(n0):
         for j in range(n1):
@@ -50,9 +51,9 @@ def _scale(w0, w1, w2, inverse, l0, l1, l2):
                     l2[i, j, k] = w2[i, j, k] * inverse[i, j, k - 1] * mine
 
 
-@njit(fastmath=True)
+@kernel
 def _solve(l0, l1, l2, inverse, r, z):
-    """Solve with both factors; what does not depend on the cell before in its row is done for whole rows first."""
+    """Solve with both factors; terms independent of the previous cell of a row are summed for the whole row first."""
     n0, n1, n2 = r.shape
     acc = np.empty(n2, r.dtype)
     for i in range(n0):
@@ -78,7 +79,7 @@ def _solve(l0, l1, l2, inverse, r, z):
             for k in range(n2 - 2, -1, -1):
                 last = acc[k] + c[k + 1] * last
                 row[k] = last
-    # z holds the solution over `inverse` so far
+    # so far z holds the solution over `inverse`
     for i in range(n0):
         for j in range(n1):
             row, own = z[i, j], inverse[i, j]
@@ -86,7 +87,7 @@ def _solve(l0, l1, l2, inverse, r, z):
                 row[k] *= own[k]
 
 
-@njit(fastmath=True)
+@kernel
 def _apply(w0, w1, w2, d, p, q):
     n0, n1, n2 = p.shape
     for i in range(n0):
@@ -105,7 +106,7 @@ def _apply(w0, w1, w2, d, p, q):
                 out[k] -= along[k] * row[k - 1]
 
 
-@njit(fastmath=True)
+@kernel
 def _dot(a, b):
     total = 0.0
     for i in range(a.size):
@@ -113,15 +114,15 @@ def _dot(a, b):
     return total
 
 
-@njit(fastmath=True)
+@kernel
 def _advance(x, r, p, q, alpha):
     for i in range(x.size):
         x[i] += alpha * p[i]
         r[i] -= alpha * q[i]
 
 
-@njit(fastmath=True)
-def _turn(p, z, beta):
+@kernel
+def _direction(p, z, beta):
     for i in range(p.size):
         p[i] = z[i] + beta * p[i]
 
@@ -130,13 +131,13 @@ def conjugate(weights, d, b, rtol, kind, most=2000, limit=120.0):
     """Return seconds, iterations and residual of conjugate gradients, compiled, with one thread.
 
     Args:
-        weights: Open parts of faces.
+        weights: Open fractions of the faces.
         d: Diagonal.
         b: Right-hand side.
-        rtol: Residual to reach.
-        kind: "none", "ssor" (one symmetric sweep), or "iccg" (modified incomplete Cholesky).
-        most: Most iterations.
-        limit: Most seconds.
+        rtol: Relative residual to reach.
+        kind: Preconditioner: "none", "ssor" (one symmetric sweep), or "iccg" (modified incomplete Cholesky).
+        most: Maximum number of iterations.
+        limit: Maximum seconds.
     """
     small = [np.zeros([3 + (a == axis) for a in range(3)], b.dtype) for axis in range(3)]
     _run(small, np.ones((3, 3, 3), d.dtype), np.ones((3, 3, 3), b.dtype), rtol, kind, 2, limit)
@@ -165,7 +166,7 @@ def _run(weights, d, b, rtol, kind, most, limit):
         else:
             _solve(*scaled, inverse, r, z)
         before, rho = rho, _dot(flat[1], flat[2])
-        _turn(p.reshape(-1), flat[2], b.dtype.type(rho / before if before else 0.0))
+        _direction(p.reshape(-1), flat[2], b.dtype.type(rho / before if before else 0.0))
         _apply(*weights, d, p, q)
         alpha = b.dtype.type(rho / _dot(p.reshape(-1), flat[3]))
         _advance(flat[0], flat[1], p.reshape(-1), flat[3], alpha)
@@ -174,7 +175,7 @@ def _run(weights, d, b, rtol, kind, most, limit):
 
 
 def matrix(weights, d):
-    """Return the stored matrix."""
+    """Return the matrix in CSR form."""
     number = np.arange(d.size, dtype=np.int32).reshape(d.shape)
     rows, columns, values = [number.ravel()], [number.ravel()], [d.ravel().astype(float)]
     for axis in range(3):
@@ -189,7 +190,7 @@ def matrix(weights, d):
 
 
 def pyamg_seconds(weights, d, b, rtol):
-    """Return seconds of set-up and solve of PyAMG's two kinds; the matrix is made before."""
+    """Return seconds of setup and solve of both of PyAMG's methods, without those of building the matrix."""
     import pyamg
 
     a, rhs = matrix(weights, d), b.ravel().astype(float)

@@ -1,26 +1,52 @@
-"""Piles of rigid bodies against PyBullet and MuJoCo: the same bodies, places, friction and time step.
+"""Piles of rigid bodies against PyBullet and MuJoCo: the same bodies, positions, friction and time step.
 
-Two scenes: 800 boxes, balls and rods fall onto 64 poles, and 800 boxes and balls fall into a bin. Each engine has its
-own defaults otherwise. The overlap of the others is what they report; ours is the deepest gap of all contacts.
+Two scenes: 800 boxes, balls and rods fall onto 64 poles, and 800 boxes and balls fall into a bin. Everything else is at
+the defaults of each engine. The penetration is what each engine reports. The figures are medians over the last third
+of the steps that all engines have done.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 
 import numpy as np
 
 import continua as ct
 from benchmarks.report import Result
-from continua.numerics import set_threads
+from benchmarks.run import Run
 
 DT = 0.01
 STEPS = 300
-LAST = 100  # steps that are measured, when the pile lies
 
 
-def bodies(kind: str) -> tuple[list[tuple[str, np.ndarray, np.ndarray]], list[tuple]]:
-    """Return (shape, size, places) of the bodies, and the obstacles."""
+@dataclass
+class History:
+    """Seconds, contacts and the largest penetration [m] of every step; where an engine was not asked, NaN."""
+
+    seconds: list[float] = field(default_factory=list)
+    contacts: list[float] = field(default_factory=list)
+    depths: list[float] = field(default_factory=list)
+
+    def add(self, seconds: float, contacts: float = np.nan, depth: float = np.nan) -> None:
+        """Add a step."""
+        self.seconds.append(seconds)
+        self.contacts.append(contacts)
+        self.depths.append(depth)
+
+    def summary(self, steps: int | None = None) -> dict[str, float]:
+        """Return the figures over the last third of the first steps."""
+        steps = len(self.seconds) if steps is None else steps
+        part = slice(2 * steps // 3, steps)
+        return {
+            "ms per step": 1e3 * float(np.median(self.seconds[part])),
+            "contacts": float(np.nanmean(self.contacts[part])),
+            "max penetration [mm]": 1e3 * float(np.nanmax(self.depths[part])),
+        }
+
+
+def bodies(kind: str, count: int) -> tuple[list[tuple[str, np.ndarray, np.ndarray]], list[tuple]]:
+    """Return (shape, size, positions) of `count` bodies, and the obstacles."""
     rng = np.random.default_rng(0)
     if kind == "bin":
         grid = np.stack(np.meshgrid(np.arange(8), np.arange(13), np.arange(8), indexing="ij"), -1).reshape(
@@ -31,12 +57,14 @@ def bodies(kind: str) -> tuple[list[tuple[str, np.ndarray, np.ndarray]], list[tu
         walls += [
             ("plane", (-1.1 * x, 0, -1.1 * z), (x, 0, z)) for x, z in ((1, 0), (-1, 0), (0, 1), (0, -1))
         ]
+        places = places[:count]
         return [("box", np.full(3, 0.2), places[::2]), ("ball", np.array([0.1]), places[1::2])], walls
     grid = np.stack(np.meshgrid(np.arange(10), np.arange(8), np.arange(10), indexing="ij"), -1).reshape(-1, 3)
     places = grid * 0.3 + [-1.35, 1.6, -1.35] + rng.uniform(-0.03, 0.03, (800, 3))
     poles = [
         ("rod", (0.45 * (i - 3.5), 0.0, 0.45 * (j - 3.5)), 0.04, 1.2) for i in range(8) for j in range(8)
     ]
+    places = places[:count]
     shapes = [
         ("box", np.array([0.25, 0.15, 0.2]), places[::3]),
         ("ball", np.array([0.1]), places[1::3]),
@@ -45,8 +73,9 @@ def bodies(kind: str) -> tuple[list[tuple[str, np.ndarray, np.ndarray]], list[tu
     return shapes, [("plane", (0, 0, 0), (0, 1, 0)), *poles]
 
 
-def ours(kind: str) -> dict[str, float]:
-    shapes, obstacles = bodies(kind)
+def ours(run: Run, kind: str, count: int = 800) -> History:
+    """Simulate the scene with Continua."""
+    shapes, obstacles = bodies(kind, count)
     groups = []
     for shape, size, places in shapes:
         if shape == "box":
@@ -64,25 +93,26 @@ def ours(kind: str) -> dict[str, float]:
             _, (x, _, z), radius, height = obstacle
             colliders.append(ct.Capsule((x, 0, z), (x, height, z), radius))
     world = ct.World(groups, colliders=colliders, dt=DT)
-    times, contacts, depths = [], [], []
-    for step in range(STEPS):
+    found = History()
+    for _ in run.steps(run.choose(3, STEPS), "Continua", 0.4):
         start = time.perf_counter()
         world.step()
-        if step >= STEPS - LAST:
-            times.append(time.perf_counter() - start)
-            rigid = world.system(ct.RigidBody).rigid
-            contacts.append(len(rigid.contacts))
-            depths.append(rigid.max_penetration)
-    return _summary(times, contacts, depths, world.energy()["kinetic"])
+        seconds = time.perf_counter() - start
+        rigid = world.system(ct.RigidBody).rigid
+        assert rigid is not None
+        assert rigid.contacts is not None
+        found.add(seconds, len(rigid.contacts), rigid.max_penetration)
+    return found
 
 
-def bullet(kind: str) -> dict[str, float]:
+def bullet(run: Run, kind: str, count: int = 800) -> History:
+    """Simulate the scene with PyBullet."""
     import pybullet as p
 
     client = p.connect(p.DIRECT)
     p.setGravity(0, -9.81, 0)
     p.setTimeStep(DT)
-    shapes, obstacles = bodies(kind)
+    shapes, obstacles = bodies(kind, count)
     for shape, size, places in shapes:
         if shape == "box":
             form, volume = (
@@ -108,26 +138,26 @@ def bullet(kind: str) -> dict[str, float]:
             turn = p.getQuaternionFromEuler([np.pi / 2, 0, 0])
             p.createMultiBody(0, form, basePosition=[x, height / 2, z], baseOrientation=turn)
     for body in range(p.getNumBodies()):
-        p.changeDynamics(body, -1, lateralFriction=np.sqrt(0.5))  # products of two
-    times, contacts, depths = [], [], []
-    for step in range(STEPS):
+        p.changeDynamics(body, -1, lateralFriction=np.sqrt(0.5))  # it multiplies the two
+    found = History()
+    for step in run.steps(run.choose(3, STEPS), "PyBullet", 0.6):
         start = time.perf_counter()
         p.stepSimulation()
-        if step >= STEPS - LAST:
-            times.append(time.perf_counter() - start)
-            if step % 10 == 0:
-                points = p.getContactPoints()
-                contacts.append(len(points))
-                depths.append(max([0.0, *(-point[8] for point in points)]))
-    motion = [p.getBaseVelocity(body) for body in range(800)]
+        seconds = time.perf_counter() - start
+        if step % 10 and not run.quick:
+            found.add(seconds)
+            continue
+        points = p.getContactPoints()
+        found.add(seconds, len(points), max([0.0, *(-point[8] for point in points)]))
     p.disconnect(client)
-    return _summary(times, contacts, depths, sum(4.0 * np.dot(v, v) for v, _ in motion))
+    return found
 
 
-def mujoco_(kind: str) -> dict[str, float]:
+def mujoco_(run: Run, kind: str, count: int = 800) -> History:
+    """Simulate the scene with MuJoCo."""
     import mujoco
 
-    shapes, obstacles = bodies(kind)
+    shapes, obstacles = bodies(kind, count)
     text = [f'<mujoco><option timestep="{DT}" gravity="0 -9.81 0" integrator="implicitfast"/>']
     text += [
         '<size memory="800M"/><default><geom friction="0.5 0.005 0.0001" density="1000"/></default><worldbody>'
@@ -151,46 +181,43 @@ def mujoco_(kind: str) -> dict[str, float]:
             text.append(f'<body pos="{at}"><freejoint/><geom {geom}/></body>')
     model = mujoco.MjModel.from_xml_string("".join([*text, "</worldbody></mujoco>"]))
     data = mujoco.MjData(model)
-    times, contacts, depths = [], [], []
-    steps = STEPS // 3  # it takes long; by then the heap has formed
-    for step in range(steps):
+    found = History()
+    for _ in run.steps(run.choose(3, STEPS), "MuJoCo"):
         start = time.perf_counter()
         mujoco.mj_step(model, data)
-        if step >= steps - LAST // 4:
-            times.append(time.perf_counter() - start)
-            contacts.append(data.ncon)
-            depths.append(max(0.0, -float(data.contact.dist.min(initial=0.0))))
-    return _summary(times, contacts, depths, float("nan"))
+        seconds = time.perf_counter() - start
+        found.add(seconds, data.ncon, max(0.0, -float(data.contact.dist.min(initial=0.0))))
+    return found
 
 
-def _summary(times: list, contacts: list, depths: list, kinetic: float) -> dict[str, float]:
-    return {
-        "ms a step": 1e3 * float(np.median(times)),
-        "contacts": float(np.mean(contacts)),
-        "deepest overlap [mm]": 1e3 * float(np.max(depths)),
-        "kinetic energy [J]": kinetic,
-    }
+ENGINES = {"Continua": ours, "PyBullet": bullet, "MuJoCo": mujoco_}
 
 
-def main(threads: int | None = None) -> Result:
+def main(run: Run) -> Result:
     """Run all engines on both scenes."""
-    set_threads(threads or 2)
-    rows, ratios = [], []
-    for kind in ("bin", "poles"):
-        times = {}
-        for name, run in (("continua", ours), ("PyBullet", bullet), ("MuJoCo", mujoco_)):
-            try:
-                values = run(kind)
-            except ImportError:
-                continue
-            times[name] = values["ms a step"]
-            rows.append({"scene": kind, "engine": name, **values})
-        others = [value for name, value in times.items() if name != "continua"]
-        ratios.append(min(others, default=float("nan")) / times["continua"])
+    run.set_threads(2)
+    count = run.choose(8, 800)
+    rows: list[dict[str, object]] = []
+    ratios = []
+    for kind in run.cases(("bin", "poles")):
+        found: dict[str, History] = {}
+        for name, simulate in ENGINES.items():
+            history = run.peer(name, lambda simulate=simulate, kind=kind: simulate(run, kind, count))
+            if history is not None:
+                found[name] = history
+        steps = min(len(history.seconds) for history in found.values())
+        figures = {name: history.summary(steps) for name, history in found.items()}
+        rows += [
+            {"scene": kind, "engine": name, "steps": steps, **values} for name, values in figures.items()
+        ]
+        peers = [values["ms per step"] for name, values in figures.items() if name != "Continua"]
+        if peers:
+            ratios.append(min(peers) / figures["Continua"]["ms per step"])
     return Result(
-        f"800 rigid bodies at a step of {DT * 1e3:g} ms, the last {LAST} of {STEPS} steps (MuJoCo: of {STEPS // 3})",
+        f"{count} rigid bodies at a step of {DT * 1e3:g} ms, the last third of the steps",
         rows,
-        float(min(ratios)),
-        bar=0.5,
-        notes=["ratio: time of the faster of the others over ours, the smaller of both scenes"],
+        min(ratios, default=None),
+        0.5,
+        ["ratio = the faster peer over ours, the smaller of both scenes"],
+        ("scene", "engine"),
     )

@@ -1,22 +1,24 @@
-"""DistanceFieldSpec distance fields: size, error, time to build and query, beside a uniform grid of cubic cells."""
+"""Adaptive polynomial distance fields: size, error, build and queries, against a uniform grid of cubics."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 from numba import prange
 
 import continua as ct
-from benchmarks.detailed_surface import detailed_surface
-from benchmarks.report import Result
+from benchmarks.report import Result, against
+from benchmarks.run import Run
+from benchmarks.shared_surfaces import detailed_surface
 from continua.numerics import kernel_pair
 
 
 @kernel_pair
 def _cubic(grid, lower, inverse, points, result):
-    """Interpolate by Catmull-Rom cubics along each axis: 64 values a point."""
+    """Interpolate by Catmull-Rom cubics along each axis: 64 values per point."""
     for q in prange(points.shape[0]):
         base = np.empty(3, np.int64)
         weights = np.empty((3, 4))
@@ -41,7 +43,7 @@ def _cubic(grid, lower, inverse, points, result):
 def _uniform(
     exact: ct.sdf.ExactDistance, bounds: np.ndarray, cells: int
 ) -> tuple[float, np.ndarray, np.ndarray, float]:
-    """Sample a uniform grid; return seconds, the grid (single precision), its corner and one over the spacing."""
+    """Return the seconds to sample a uniform grid, the grid (single precision), its corner and 1/spacing."""
     start = time.perf_counter()
     lower, upper = bounds
     step = float((upper - lower).max()) / cells
@@ -51,84 +53,78 @@ def _uniform(
     return time.perf_counter() - start, grid, lower - step, 1.0 / step
 
 
-def _ask_grid(
-    grid: np.ndarray, lower: np.ndarray, inverse: float, values: np.ndarray, points: np.ndarray
-) -> None:
-    _cubic.serial(grid, lower, inverse, points, values[: len(points)])
+def _rate(run: Run, query: Callable[[np.ndarray], object], points: np.ndarray) -> float:
+    """Return million queries per second."""
+    return 1e-6 * len(points) / run.least(lambda: query(points), 3)
 
 
-def _per_second(ask, points: np.ndarray) -> float:
-    ask(points[:5000])
-    best = np.inf
-    for _ in range(3):
-        start = time.perf_counter()
-        ask(points)
-        best = min(best, time.perf_counter() - start)
-    return len(points) / best
-
-
-def main(threads: int | None = None) -> Result:
-    """Build on two threads, ask on one."""
-    build_threads = threads or 2
-    mesh = detailed_surface()
+def main(run: Run) -> Result:
+    """Build with two threads, query with one."""
+    threads = run.set_threads(2)
+    mesh = detailed_surface(run.choose(4, 60))
     exact = ct.sdf.exact(mesh)
-    ct.sdf.fit(mesh, tolerance=1e-3)  # compiles
+    tolerances = run.choose((1e-2,), (1e-5,), (1e-5, 1e-6))
+    grids = run.choose((8,), (32, 64, 96, 128))
     rows: list[dict[str, object]] = []
-    points = None
-    for tolerance in (1e-5, 1e-6):
-        ct.set_threads(build_threads)
-        start = time.perf_counter()
-        field = ct.sdf.fit(exact, tolerance=tolerance)
-        seconds = time.perf_counter() - start
-        if points is None:
-            points = np.random.default_rng(2).uniform(*field.bounds, (300_000, 3))
-            wanted = exact(points)
-        ct.set_threads(1)
-        error = float(np.sqrt(np.mean((field(points) - wanted) ** 2)))
-        rows.append(
-            {
-                "field": f"hp, tolerance {tolerance:g}",
-                "MB": field.nbytes / 1e6,
-                "build [s]": seconds,
-                "rms error": error,
-                "million values/s": _per_second(field, points) / 1e6,
-                "million gradients/s": _per_second(field.gradient, points) / 1e6,
-            }
-        )
-    bounds = field.bounds
-    goal, uniform = float(rows[0]["rms error"]), np.inf  # type: ignore[arg-type]
-    for cells in (32, 64, 96, 128):
-        ct.set_threads(build_threads)
-        seconds, grid, lower, inverse = _uniform(exact, bounds, cells)
+    notes = []
+    points = wanted = np.zeros(0)
+    bounds = mesh.bounds
+    uniform = 0.0  # MB of the first grid as accurate as the first field, or of the last
+    for case in run.cases(
+        [*tolerances, *grids], lambda c: f"grid {c}" if isinstance(c, int) else f"tolerance {c:g}"
+    ):
+        ct.set_threads(threads)
+        if not isinstance(case, int):
+            if not run.quick and not rows:
+                ct.sdf.fit(mesh, tolerance=1e-3)  # compiles
+            start = time.perf_counter()
+            field = ct.sdf.fit(exact, tolerance=case)
+            seconds = time.perf_counter() - start
+            if not len(points):
+                bounds = field.bounds
+                points = np.random.default_rng(2).uniform(*bounds, (run.choose(1_000, 300_000), 3))
+                wanted = exact(points)
+            ct.set_threads(1)
+            rows.append(
+                {
+                    "field": f"adaptive, tolerance {case:g}",
+                    "MB": field.nbytes / 1e6,
+                    "build [s]": seconds,
+                    "rms error": _rms(field(points) - wanted),
+                    "million values/s": _rate(run, field, points),
+                    "million gradients/s": _rate(run, field.gradient, points),
+                }
+            )
+            continue
+        if uniform and float(str(rows[-1]["rms error"])) <= float(str(rows[0]["rms error"])):
+            continue  # the grid before is accurate enough
+        seconds, grid, lower, inverse = _uniform(exact, bounds, case)
         ct.set_threads(1)
         values = np.empty(len(points))
-        ask = partial(_ask_grid, grid, lower, inverse, values)
-        rate = _per_second(ask, points)
-        ask(points)
-        error = float(np.sqrt(np.mean((values - wanted) ** 2)))
+        query = partial(_cubic.serial, grid, lower, inverse, result=values)
+        rate = _rate(run, lambda p, q=query: q(points=p), points)
+        uniform = grid.nbytes / 1e6
         rows.append(
-            {"field": f"uniform cubic, {cells}", "MB": grid.nbytes / 1e6, "build [s]": seconds,
-             "rms error": error, "million values/s": rate / 1e6}
+            {"field": f"uniform cubic, {case}", "MB": uniform, "build [s]": seconds,
+             "rms error": _rms(values - wanted), "million values/s": rate}
         )  # fmt: skip
-        if error <= goal:
-            uniform = grid.nbytes / 1e6
-            break
-    first, fine = rows[0], rows[1]
-    margins = {
-        "rms error of 1.1e-3": 1.1e-3 / float(first["rms error"]),  # type: ignore[arg-type]
-        "2.5 MB": 2.5 / float(first["MB"]),  # type: ignore[arg-type]
-        "10 s to build": 10.0 / float(first["build [s]"]),  # type: ignore[arg-type]
-        "60 s to build, tolerance 1e-6": 60.0 / float(fine["build [s]"]),  # type: ignore[arg-type]
-        "8 MB, tolerance 1e-6": 8.0 / float(fine["MB"]),  # type: ignore[arg-type]
-        "3 million values/s": float(first["million values/s"]) / 3.0,  # type: ignore[arg-type]
-        "1.5 million gradients/s": float(first["million gradients/s"]) / 1.5,  # type: ignore[arg-type]
-    }
-    notes = [
-        f"{mesh.triangle_count:,} triangles, extent 2. Built on {build_threads} threads, asked on one.",
-        "Published for the bunny at extent 2: a grid of 32^3 serendipity cells 5.3 MB, 2.5 s, rms 1.15e-3; a public",
-        "hp-adaptive octree 2.45 MB, 222 s, rms 1.03e-3.",
-        f"The smallest uniform grid as exact as the first field is {uniform / float(first['MB']):.3g} times as large.",  # type: ignore[arg-type]
-        "Wanted, and what is reached over it: " + ", ".join(f"{k} {v:.2g}" for k, v in margins.items()) + ".",
-        "The ratio is the least of these.",
+    first = {name: float(value) for name, value in rows[0].items() if isinstance(value, float)}
+    if not run.quick:
+        notes = [
+            against("rms error", first["rms error"], 1.1e-3, at_most=True),
+            against("MB", first["MB"], 2.5, at_most=True),
+            against("seconds to build", first["build [s]"], 10.0, at_most=True),
+            against("million values per second", first["million values/s"], 3.0),
+            against("million gradients per second", first["million gradients/s"], 1.5),
+        ]
+    notes += [
+        f"{mesh.triangle_count:,} triangles, extent 2; built with {threads} threads, queried with one",
+        "published for the bunny at extent 2: a grid of 32^3 serendipity cells 5.3 MB, 2.5 s, rms 1.15e-3; a public "
+        "hp-adaptive octree 2.45 MB, 222 s, rms 1.03e-3",
+        "ratio = MB of the smallest uniform grid as accurate as the first field (or of the largest tried) over its MB",
     ]
-    return Result("DistanceFieldSpec distance fields", rows, min(margins.values()), 1.0, notes)
+    return Result("Adaptive distance fields", rows, uniform / first["MB"] or None, None, notes, ("field",))
+
+
+def _rms(difference: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(difference**2)))

@@ -1,9 +1,9 @@
-"""Multigrid on whole cells after McAdams, Sifakis and Teran (2010) in a plane, to compare orders an iteration.
+"""Multigrid on voxels after McAdams, Sifakis and Teran (2010) in 2-D, for its orders of magnitude per iteration.
 
-Cells are fluid, wall or air. A coarse cell is air if any of its four is, else fluid if any is, else wall. Damped Jacobi
-smooths, with Gauss-Seidel passes in a band along the boundary before and after; transfers are bilinear ("McAdams") or
-constant ("modified"). All preconditions conjugate gradients with eight passes, in a square with two round obstacles.
-Weber and others (2015) print orders of magnitude an iteration for these and for cut cells.
+Cells are fluid, wall or air. A coarse cell is air if any of its four is, else fluid if any is, else wall. The smoother
+is damped Jacobi, with Gauss-Seidel passes in a band along the boundary before and after; transfers are bilinear
+("McAdams") or constant ("modified"). Every method preconditions conjugate gradients with eight passes, in a square with
+two round obstacles. Weber et al. (2015) print orders of magnitude per iteration for these and for cut cells.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BAND = 2
 
 
 def posed(n: int, surface: bool):
-    """Return obstacles, and the level set of the liquid or None."""
+    """Return the grid, the obstacles, and the level set of the liquid or None."""
     grid = make_grid((1.0, 1.0), (n, n))
     balls = [ct.Sphere(center=(0.3, 0.4, 0.0), radius=0.12), ct.Sphere(center=(0.65, 0.3, 0.0), radius=0.15)]
     y = grid.centers()[:, 1].reshape(grid.shape)
@@ -45,7 +45,7 @@ def coarser(kinds: np.ndarray) -> np.ndarray:
 
 
 def laplacian(kinds: np.ndarray) -> sparse.csr_matrix:
-    """Five-point matrix of the fluid cells; air is a pressure of zero on the face, other rows are 1."""
+    """Return the five-point matrix of the fluid cells; pressure is zero on faces to air, other rows are 1."""
     n = len(kinds)
     number = np.arange(n * n).reshape(n, n)
     fluid = kinds == FLUID
@@ -127,7 +127,7 @@ class VoxelMultigrid:
 
 
 def _orders(a, b, precondition, most=30):
-    """Return orders of magnitude an iteration of preconditioned conjugate gradients to 1e-9."""
+    """Return orders of magnitude per iteration of preconditioned conjugate gradients to 1e-9."""
     x, r = np.zeros_like(b), b.copy()
     p, rho, count = np.zeros_like(b), 0.0, 0
     start = np.linalg.norm(b)
@@ -142,7 +142,7 @@ def _orders(a, b, precondition, most=30):
 
 
 def cut_orders(n: int, surface: bool) -> float:
-    """Return orders of magnitude an iteration of the cut-cell multigrid on the same flow."""
+    """Return orders of magnitude per iteration of the cut-cell multigrid on the same flow."""
     grid, balls, phi = posed(n, surface)
     cut = CutCells(grid, balls, np.float64)
     for axis in (1, 2):
@@ -160,8 +160,8 @@ def cut_orders(n: int, surface: bool) -> float:
     return -np.log10(solve.residual) / solve.iterations
 
 
-def orders_an_iteration(n: int = 128) -> list[tuple[str, float, float]]:
-    """Return name, orders of magnitude an iteration and the printed value of each method and problem."""
+def orders_per_iteration(n: int = 128) -> list[tuple[str, float, float]]:
+    """Return name, orders of magnitude per iteration and the printed value of each method and problem."""
     printed = {
         "McAdams": (0.699, 0.735),
         "McAdams, constant transfers": (0.997, 0.866),
@@ -182,8 +182,3 @@ def orders_an_iteration(n: int = 128) -> list[tuple[str, float, float]]:
             found.append((f"{name}, {where}", rate, printed[name][surface]))
         found.append((f"cut cells, {where}", cut_orders(n, surface), printed["cut cells"][surface]))
     return found
-
-
-if __name__ == "__main__":
-    for line in orders_an_iteration():
-        print(*line)

@@ -1,7 +1,7 @@
 """The lid-driven cavity against Ghia, Ghia and Shin (1982).
 
-J. Comput. Phys. 48, 387-411, Table I: the velocity along x on the vertical centre line of a square whose lid moves with
-speed 1, at rest otherwise, for several Reynolds numbers.
+J. Comput. Phys. 48, 387-411, Table I: the x velocity on the vertical centre line of a square cavity whose lid moves
+with speed 1, in the steady state, for several Reynolds numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def printed(reynolds: int) -> np.ndarray:
 
 
 def centre_line(reynolds: int, n: int = 64, until: float = 40.0, cfl: float = 1.0) -> np.ndarray:
-    """Return y and u of the flow at rest, shape [n + 2, 2]."""
+    """Return y and u of the steady flow, shape [n + 2, 2]."""
     grid = make_grid((1.0, 1.0), (n, n))
     sides = {"left": "no-slip", "right": "no-slip", "bottom": "no-slip", "top": (1.0, 0.0)}
     flow = Flow(grid, sides, density=1.0, viscosity=1.0 / reynolds, dtype=np.float64, rtol=1e-6)
@@ -40,7 +40,7 @@ def centre_line(reynolds: int, n: int = 64, until: float = 40.0, cfl: float = 1.
 
 
 def compare(reynolds: int, n: int = 64, cfl: float = 1.0) -> np.ndarray:
-    """Return y, u of the paper, u here and the difference in parts of the lid's speed, shape [n, 4]."""
+    """Return y, u of the paper, u here and their difference relative to the speed of the lid, shape [n, 4]."""
     table, line = printed(reynolds), centre_line(reynolds, n, cfl=cfl)
     found = np.interp(table[:, 0], line[:, 0], line[:, 1])
     return np.column_stack([table, found, found - table[:, 1]])

@@ -1,8 +1,8 @@
-"""How the error of linear elasticity falls with the size of the elements, for orders 1, 2 and 3.
+"""Convergence of linear elasticity with the size of the elements, for orders 1, 2 and 3.
 
 On the unit cube the displacement u = (sin(pi x) cos(y) exp(z/2), cos(x) sin(pi y) z, x^2 + y cos(pi z)) is prescribed
-on the boundary, together with the body force that makes it an exact solution. Theory says that the error falls as
-h^(p+1) in the mean square and as h^p in the energy.
+on the boundary, with the body force that makes it an exact solution. In theory the error decreases as h^(p+1) in the L2
+norm and as h^p in the energy norm.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _at(function, points):
 
 @dataclass(frozen=True)
 class Error:
-    """The errors of one solution: size of an element, in the mean square, and in the energy."""
+    """The errors of one solution: the size of an element, the error in the L2 norm and in the energy norm."""
 
     h: float
     mean_square: float
@@ -111,7 +111,7 @@ def solve(order: int, cells: int) -> Error:
 
 
 def _rule(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return Gauss's rule on a cube pressed into a tetrahedron: barycentric coordinates, weights that add up to 1."""
+    """Return a Gauss rule on a cube collapsed to a tetrahedron: barycentric coordinates, weights with sum 1."""
     x, w = np.polynomial.legendre.leggauss(count)
     x, w = (x + 1.0) / 2.0, w / 2.0
     u, v, t = (axis.ravel() for axis in np.meshgrid(x, x, x, indexing="ij"))
@@ -121,20 +121,20 @@ def _rule(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _basis(order: int, b: np.ndarray) -> np.ndarray:
-    """Return B_I at barycentric coordinates b [q, 4], shape [q, k]: by Euler, sum_c b_c dB_I/db_c = p B_I."""
+    """Return B_I at barycentric coordinates b [q, 4], shape [q, k], by Euler's theorem: sum_c b_c dB_I/db_c = p B_I."""
     return np.einsum("qkc,qc->qk", bernstein_slopes(order, b), b) / order
 
 
 def slopes(errors: list[Error]) -> tuple[float, float]:
-    """Return the orders of convergence of the last two errors, in the mean square and in the energy."""
+    """Return the orders of convergence between the last two errors, in the L2 and in the energy norm."""
     a, b = errors[-2:]
     step = np.log(a.h / b.h)
     return float(np.log(a.mean_square / b.mean_square) / step), float(np.log(a.energy / b.energy) / step)
 
 
 def main() -> None:
-    """Print the errors and their orders."""
-    print("order  cells  mean square      order  energy           order")
+    """Print the errors and the orders of convergence."""
+    print("order  cells  L2 error         order  energy           order")
     for order, counts in ((1, (4, 8, 16, 24)), (2, (2, 4, 8, 12)), (3, (2, 3, 4, 6))):
         errors: list[Error] = []
         for cells in counts:

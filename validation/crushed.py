@@ -1,7 +1,7 @@
-"""Whether a crushed body comes back: every law that is safe through inversion, on a cube of 20,250 tetrahedra.
+"""Recovery of a crushed body: every law that handles inversion, on a cube of 20,250 tetrahedra.
 
-The cube is pressed to 1 % of its height, with a noise that turns about half of the elements inside out, and let go.
-Printed is how far from its rest shape any node ends up, as a part of the size, once rigid motion is taken out.
+The cube is compressed to 1 % of its height, with noise that inverts about half of the elements, and released. The table
+has the largest distance of a node from the rest shape, relative to the size of the cube, without rigid motion.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ LAWS = (
 )
 
 
-ENOUGH = 0.002
-"""Part of the size of the body below which it counts as back."""
+RECOVERED = 0.002
+"""Error, relative to the size of the body, below which the body counts as recovered."""
 
 
 def error(body: ct.SoftBody) -> float:
-    """Return how far any node is from the rest shape, once rigid motion is taken out, as a part of the size."""
+    """Return the largest distance of a node from the rest shape without rigid motion, relative to the size."""
     now = body.positions - body.positions.mean(axis=0)
     rest = body.rest_positions - body.rest_positions.mean(axis=0)
     turn, _ = Rotation.align_vectors(now, rest)
@@ -40,7 +40,7 @@ def error(body: ct.SoftBody) -> float:
 
 
 def crushed(law: ct.materials.Law, cells: int, seconds: float = 4.0) -> tuple[int, int, float, float]:
-    """Return how many elements were inverted at the start and at the end, the time it took [s], and the error."""
+    """Return the numbers of inverted elements at the start and at the end, the simulated time [s], and the error."""
     body = ct.SoftBody(
         ct.mesh.box(size=(0.4, 0.4, 0.4), cells=(cells, cells, cells)),
         material=law,
@@ -57,7 +57,7 @@ def crushed(law: ct.materials.Law, cells: int, seconds: float = 4.0) -> tuple[in
     corners = x[body.mesh.tets]
     first = int((np.linalg.det(corners[:, 1:] - corners[:, :1]) < 0.0).sum())
     left = error(body)
-    while world.time < seconds and left > ENOUGH:
+    while world.time < seconds and left > RECOVERED:
         for _ in range(10):
             report = world.step()[0]
         left = error(body)
@@ -66,9 +66,9 @@ def crushed(law: ct.materials.Law, cells: int, seconds: float = 4.0) -> tuple[in
 
 def main() -> None:
     cells = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    print(f"{6 * cells**3} tetrahedra, pressed to 1 % of their height and let go")
+    print(f"{6 * cells**3} tetrahedra, compressed to 1 % of their height and released")
     print(
-        f"{'law':20}{'inverted at first':>20}{'in the end':>12}{'back after':>12}{'error':>9}{'computed in':>13}"
+        f"{'law':20}{'inverted at start':>20}{'at the end':>12}{'recovered':>12}{'error':>9}{'computed in':>13}"
     )
     for law in LAWS:
         start = perf_counter()

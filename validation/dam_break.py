@@ -1,7 +1,7 @@
 """The front of a collapsing column of water against the experiment of Martin and Moyce (1952).
 
-Phil. Trans. R. Soc. Lond. A 244, 312-324, Table 2: a column of width a = 2.25 in and height 2 a is let go; its front is
-at Z = x/a at the time T = t sqrt(2 g/a). The gate takes a moment to leave, so that small T are shifted.
+Phil. Trans. R. Soc. Lond. A 244, 312-324, Table 2: a column of width a = 2.25 in and height 2 a is released; its front
+is at Z = x/a at the time T = t sqrt(2 g/a). The gate takes a moment to open, which delays small T.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def front(across: int = 14, depth: int = 7, until: float = 3.4, solver: object =
     path = []
     while world.time * rate < until:
         world.step()
-        # single drops run ahead of the front: it is behind as many particles as lie side by side in the channel
+        # single drops run ahead of the front: skip as many particles as lie side by side across the channel
         x = np.sort(water.positions[:, 0])
         path.append((world.time * rate, (x[-depth] + 0.5 * d) / WIDTH))
     return np.array(path)
 
 
 def gate_delay(path: np.ndarray) -> float:
-    """Return by how much T of the experiment is late, from its points with 0.8 < T < 1.2: the gate must leave first."""
+    """Return the delay of T in the experiment by the opening of the gate, from its points with 0.8 < T < 1.2."""
     early = [row for row in experiment() if 0.8 < row[0] < 1.2]
     return float(np.mean([row[0] - np.interp(row[1], path[:, 1], path[:, 0]) for row in early]))
 
@@ -65,13 +65,13 @@ def compare(path: np.ndarray, delay: float = 0.0) -> np.ndarray:
 
 
 def report(path: np.ndarray) -> None:
-    """Print the simulated front beside that of the experiment."""
+    """Print the simulated front and that of the experiment."""
     delay = gate_delay(path)
     print(f"delay of the gate, from the points with T < 1.2: {delay:.2f}")
     print("    T   Z experiment   Z simulated   difference   with the delay")
     for row, late in zip(compare(path), compare(path, delay), strict=True):
         print(f"{row[0]:5.2f} {row[1]:14.2f} {row[2]:13.3f} {100 * row[3]:+10.1f} % {100 * late[3]:+14.1f} %")
-    for what, table in (("as it is", compare(path)), ("with the delay", compare(path, delay))):
+    for what, table in (("as measured", compare(path)), ("with the delay", compare(path, delay))):
         largest = np.abs(table[table[:, 0] > 1.2, 3]).max()
         print(f"largest difference for T > 1.2, {what}: {100 * largest:.1f} %")
 

@@ -1,8 +1,7 @@
-"""Facts of particle fluids at full size: a falling cube, a pillar, a dam, a shaken tank, a ball that grows heavier, a
-water wheel.
+"""Particle fluids at full size: a falling cube, a pillar, a dam, a shaken tank, a ball, a water wheel.
 
 Sizes are those of Bender and Koschier (2017). `python -m validation.fluids [NAME[:ACROSS[:SECONDS]] ...]`, for example
-`slosh:20:5` for a smaller and shorter run. Every ten seconds a line says how far a run is.
+`slosh:20:5` for a smaller and shorter run. Progress is printed every ten seconds.
 """
 
 from __future__ import annotations
@@ -17,24 +16,24 @@ import continua as ct
 
 
 class Progress:
-    """Tells every ten seconds how far a run is, and what the fluid does."""
+    """Prints progress and the largest speed every ten seconds."""
 
     def __init__(self, world: ct.World, until: float) -> None:
         self.world, self.until = world, until
-        self.begun = self.told = time.perf_counter()
+        self.begun = self.printed = time.perf_counter()
 
     def __call__(self) -> bool:
         """Return whether the run goes on."""
         now = time.perf_counter()
-        if now - self.told > 10.0:
-            self.told = now
+        if now - self.printed > 10.0:
+            self.printed = now
             done = self.world.time / self.until
             fast = max(
                 float(np.abs(b.velocities).max()) for b in self.world.bodies if isinstance(b, ct.Fluid)
             )
             left = (now - self.begun) * (1.0 / max(done, 1e-9) - 1.0)
             print(
-                f"    {100 * done:5.1f} %, {left:.0f} s to go, up to {fast:.3g} m/s",
+                f"    {100 * done:5.1f} %, {left:.0f} s left, up to {fast:.3g} m/s",
                 file=sys.stderr,
                 flush=True,
             )
@@ -49,14 +48,14 @@ def falling_cube(across: int = 30, seconds: float = 0.4, speed: float = 20.0) ->
     cube = ct.Fluid((low, low + side), particle_radius=d / 2, velocity=(0, -speed, 0))
     size = np.array([2 * side, 8 * side, 2 * side])
     world = ct.World([cube], colliders=[ct.Box(tuple(0.5 * size), tuple(size), inside=True)])
-    densest, put_back, steps = 0.0, 0, 0
+    densest, penetrations, steps = 0.0, 0, 0
     goes_on = Progress(world, seconds)
     while goes_on():
         world.step(0.01)
         densest = max(densest, float(cube.density_error.max()))
         system = world.system(ct.Fluid)
         assert system is not None
-        put_back += sum(s.penetrations for s in system.substeps)
+        penetrations += sum(s.penetrations for s in system.substeps)
         steps += len(system.substeps)
     x = cube.positions
     outside = ((x < -1e-6) | (x > size + 1e-6)).any(axis=1) | ~np.isfinite(x).all(axis=1)
@@ -64,7 +63,7 @@ def falling_cube(across: int = 30, seconds: float = 0.4, speed: float = 20.0) ->
         "particles": cube.node_count,
         "outside": int(outside.sum()),
         "largest density": 1.0 + densest,
-        "put back": put_back,
+        "penetrations corrected": penetrations,
         "steps": steps,
         "largest speed at the end": float(np.linalg.norm(cube.velocities, axis=1).max()),
     }
@@ -80,11 +79,11 @@ def largest_divergence(world: ct.World) -> float:
         p.velocities.reshape(-1, 4)[:, :3] += p.velocity_changes.reshape(-1, 4)[:, :3]
     rates = np.zeros(p.count, np.float32)
     p.compute_density_rates(p.velocities, rates)
-    return float(rates[p.neighbour_lists.counts >= 20].max())  # splashes are left alone
+    return float(rates[p.neighbour_lists.counts >= 20].max())  # without splashes
 
 
 def pillar(across: int = 20, seconds: float = 0.6) -> dict[str, float]:
-    """Let a pillar of across^2 times 10 across particles rest at steps of 5 ms; return how calm it is."""
+    """Let a pillar of across^2 times 10 across particles rest at steps of 5 ms; return how much it moves."""
     d = 0.02
     side = across * d
     water = ct.Fluid(((0, 0, 0), (side, 10 * side, side)), particle_radius=d / 2, xsph=0.05, max_dt=0.005)
@@ -135,21 +134,21 @@ def slosh(across: int = 39, seconds: float = 60.0) -> dict[str, float]:
     )  # fmt: skip
 
     def sway(time: float, rest: np.ndarray) -> np.ndarray:
-        """Return where points are: slow swings, and every 4 s half a second of 20 m/s."""
+        """Return the positions of points: slow swings, and every 4 s half a second at up to 20 m/s."""
         hard = np.sin(np.pi * np.clip((time % 4.0 - 3.0) / 0.5, 0.0, 1.0)) ** 2
         swing = 0.3 * np.sin(2.0 * time) * np.array([1.0, 0.0, 0.3])
         return rest + swing + hard * 0.3 * np.sin(66.0 * time) * np.array([0.9, 0.3, 0.3])
 
     tank = ct.Box((0.5, 1, 0.5), (1, 2, 1), inside=True, motion=ct.Motion(sway))
     world = ct.World([water], colliders=[tank], dt=0.01)
-    deepest, put_back = 0.0, 0
+    deepest, penetrations = 0.0, 0
     speeds = []
     goes_on = Progress(world, seconds)
     while goes_on():
         world.step()
         system = world.system(ct.Fluid)
         assert system is not None
-        put_back += sum(s.penetrations for s in system.substeps)
+        penetrations += sum(s.penetrations for s in system.substeps)
         gaps = tank.distances_at(water.positions, world.time, 0.0)[0]
         deepest = min(deepest, float(gaps.min()))
         speed = np.linalg.norm(water.velocities, axis=1)
@@ -164,14 +163,14 @@ def slosh(across: int = 39, seconds: float = 60.0) -> dict[str, float]:
         "largest speed": float(np.max(speeds, axis=0)[2]),
         "largest speed of all but a thousandth": float(np.max(speeds, axis=0)[1]),
         "largest root mean square of speeds": float(np.max(speeds, axis=0)[0]),
-        "times a particle was put back": put_back,
+        "penetrations corrected": penetrations,
     }
 
 
 def ball(across: int = 20, seconds: float = 8.0) -> dict[str, float]:
-    """Double the density of a floating ball again and again; return how high it floats, in radii over the floor.
+    """Double the density of a floating ball repeatedly; return its mean height above the bottom, in radii.
 
-    `across` is the number of particles over the tank. The ball floats lower each time, and sinks past 1000 kg/m3.
+    `across` is the number of particles across the tank. The ball floats lower each time, and sinks past 1000 kg/m3.
     """
     radius, d, side = 0.1, 0.6 / across, 0.6
     water = ct.Fluid(
@@ -204,7 +203,7 @@ def ball(across: int = 20, seconds: float = 8.0) -> dict[str, float]:
 
 
 def wheel(across: int = 0, seconds: float = 6.0) -> dict[str, float]:
-    """Run the shipped water wheel; return its speed and how it varies over the last half. `across` means nothing."""
+    """Run the shipped water wheel; return its speed and its variation over the last half. `across` is not used."""
     world = ct.load_scene("water-wheel").build()
     turning = world.body("wheel")
     assert isinstance(turning, ct.RigidBody)

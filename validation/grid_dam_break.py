@@ -1,6 +1,6 @@
 """The front of a collapsing column of water on a grid against the experiment of Martin and Moyce (1952).
 
-The experiment, and how it is compared, are those of `validation.dam_break`.
+Experiment and comparison are those of `validation.dam_break`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from validation.dam_break import GRAVITY, WIDTH, report
 
 
 def front(across: int = 16, until: float = 3.4) -> np.ndarray:
-    """Return T and Z of the simulated front in a plane, shape [n, 2].
+    """Return T and Z of the simulated front in 2-D, shape [n, 2].
 
     Args:
         across: Cells over the width of the column.
@@ -27,7 +27,7 @@ def front(across: int = 16, until: float = 3.4) -> np.ndarray:
     path = []
     while world.time * rate < until:
         world.step()
-        # single drops run ahead of the front: it is where the lowest cells are wet
+        # single drops run ahead of the front: it ends with the last wet cell of the lowest row
         phi = water.field("level_set")[0, :, 0]
         last = int(np.flatnonzero(phi < 0.0)[-1])
         part = phi[last] / (phi[last] - phi[last + 1]) if last + 1 < len(phi) else 0.5

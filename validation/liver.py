@@ -1,10 +1,10 @@
-"""A weight on a liver: the protocol of Georgii (2007, section 4.6.3) with a synthetic organ whose answer is known.
+"""A weight on a liver: the experiment of Georgii (2007, section 4.6.3) with a synthetic organ and a known solution.
 
-There a pig's liver lay in a scanner with 175 g on a disc of 24 mm; the simulated surface was compared with the scanned
-one. Here the scan is replaced by an independent computation, scikit-fem with quadratic elements on another mesh of the
-same shape, and the measure is the same: from every simulated surface node the shortest distance to that surface.
+In the thesis a pig's liver was scanned under 175 g on a disc of 24 mm, and the simulated surface was compared with the
+scan. Here scikit-fem, with quadratic elements on another mesh of the same shape, replaces the scan. The measure is the
+same: the shortest distance of every simulated surface node to the other surface.
 
-`python -m validation.liver` prints mean and largest distance; the thesis reports less than 0.6 mm in the mean (the
+`python -m validation.liver` prints mean and largest distance; the thesis reports a mean below 0.6 mm (the
 accuracy of the scanner) and three times as much at the rim of the weight.
 """
 
@@ -22,12 +22,12 @@ import continua as ct
 
 YOUNG, POISSON = 7500.0, 0.4  # Pa; homogeneous, as in the thesis
 LOAD, RADIUS = 0.175 * 9.81, 0.012  # N on a disc of this radius [m]
-RIM = 0.006  # height below which nothing is compared [m]
+RIM = 0.006  # nodes below this height are not compared [m]
 CENTER = np.array([0.02, 0.0])  # of the disc in the x-z plane [m]
 
 
 def organ(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far points lie outside a liver-like body of 180 x 50 x 130 mm that stands on y = 0."""
+    """Return a signed distance-like function of a liver-like body of 180 x 50 x 130 mm on y = 0."""
     x, y, z = points.T
     taper = 1.0 - 2.5 * x
     body = np.sqrt((x / 0.09) ** 2 + (y / (0.05 * taper)) ** 2 + (z / (0.065 * taper)) ** 2) - 1.0
@@ -35,13 +35,13 @@ def organ(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def organ_mesh(size: float, shift: float = 0.0) -> ct.TetMesh:
-    """Return the organ in tetrahedra; `shift` [m] moves the lattice they are cut from."""
+    """Return a tetrahedral mesh of the organ; `shift` [m] moves the lattice it is cut from."""
     low, high = np.array([-0.1, -0.003, -0.09]), np.array([0.1, 0.075, 0.09])
     return ct.mesh.fill(organ, [low - shift, high], size)
 
 
 def simulate(mesh: ct.TetMesh, law: type[ct.Linear] | type[ct.Corotated] = ct.Linear) -> ct.SoftBody:
-    """Return the organ at rest under the weight."""
+    """Return the organ in equilibrium under the weight."""
     body = ct.SoftBody(
         mesh,
         material=law(young=YOUNG, poisson=POISSON, density=1060.0),
@@ -61,7 +61,7 @@ def simulate(mesh: ct.TetMesh, law: type[ct.Linear] | type[ct.Corotated] = ct.Li
 
 
 def reference(mesh: ct.TetMesh) -> NDArray[np.float64]:
-    """Return the deformed surface triangles [k, 3, 3] by scikit-fem, quadratic, every face split in four."""
+    """Return the deformed surface triangles [k, 3, 3] of quadratic elements by scikit-fem, each face split in four."""
     fem = skfem.MeshTet(mesh.points.T.copy(), np.ascontiguousarray(mesh.tets.T, np.int64))
     basis = skfem.Basis(fem, skfem.ElementVector(skfem.ElementTetP2()), intorder=2)
     lam, mu = ct.Linear(young=YOUNG, poisson=POISSON).lame
@@ -113,7 +113,7 @@ def _edge(fem: skfem.MeshTet, a: int, b: int) -> int:
 def distances(
     points: NDArray[np.float64], triangles: NDArray[np.float64], near: int = 40
 ) -> NDArray[np.float64]:
-    """Return the shortest distance of points [n, 3] to triangles [k, 3, 3], searched among the nearest ones."""
+    """Return the shortest distance of points [n, 3] to triangles [k, 3, 3], searched among the `near` nearest."""
     _, candidates = cKDTree(triangles.mean(axis=1)).query(points, near)
     best = np.full(len(points), np.inf)
     for column in candidates.T:
@@ -128,10 +128,10 @@ def _distance(p: NDArray, a: NDArray, b: NDArray, c: NDArray) -> NDArray:
     inside = np.ones(len(p), bool)
     result = np.full(len(p), np.inf)
     for start, end in ((a, b), (b, c), (c, a)):
-        way = end - start
-        inside &= np.einsum("ij,ij->i", np.cross(normal, way), p - start) >= 0.0
-        t = np.clip(np.einsum("ij,ij->i", p - start, way) / np.einsum("ij,ij->i", way, way), 0.0, 1.0)
-        result = np.minimum(result, np.linalg.norm(p - start - t[:, None] * way, axis=1))
+        edge = end - start
+        inside &= np.einsum("ij,ij->i", np.cross(normal, edge), p - start) >= 0.0
+        t = np.clip(np.einsum("ij,ij->i", p - start, edge) / np.einsum("ij,ij->i", edge, edge), 0.0, 1.0)
+        result = np.minimum(result, np.linalg.norm(p - start - t[:, None] * edge, axis=1))
     return np.where(inside, np.abs(np.einsum("ij,ij->i", p - a, normal)), result)
 
 
@@ -140,7 +140,7 @@ def compare(size: float, reference_size: float) -> tuple[float, float, float, ct
     body = simulate(organ_mesh(size))
     there = reference(organ_mesh(reference_size, shift=0.3 * reference_size))
     nodes = np.unique(body.mesh.boundary_triangles)
-    # at the sharp rim on the table the two meshes differ at rest already
+    # at the sharp rim on the table the meshes differ already at rest
     nodes = nodes[body.rest_positions[nodes, 1] > RIM]
     off = distances(body.positions[nodes], there)
     dent = float((body.rest_positions - body.positions)[:, 1].max())

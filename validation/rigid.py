@@ -1,7 +1,7 @@
-"""Rigid bodies and distance fields over a long time and on real meshes: `python -m validation.rigid [NAME ...]`.
+"""Rigid bodies and distance fields over long times and on real meshes: `python -m validation.rigid [NAME ...]`.
 
-`CONTINUA_SURFACES` names a folder of closed surfaces (OBJ, PLY, STL) for `meshes`. Each part says what was found and
-whether it is as it must be; the program ends with 1 if something is not.
+`CONTINUA_SURFACES` names a folder of closed surfaces (OBJ, PLY, STL) for `meshes`. Each part prints its figures and
+whether it passed; the exit code is 1 if one failed.
 """
 
 from __future__ import annotations
@@ -69,14 +69,12 @@ def pile() -> bool:
         energy = max(energy, sum(body.energy()["kinetic"] for body in world.bodies))
     off = float(np.abs(np.concatenate([boxes.centers_of_mass, balls.centers_of_mass]) - start).max())
     scale = sum(body.mass_total for body in world.bodies) * 9.81 * 0.5
-    print(
-        f"  in 60 s: moved by {off:.2e} m, kinetic energy at most {energy / scale:.2e} of the potential scale"
-    )
+    print(f"  in 60 s: moved by {off:.2e} m, kinetic energy at most {energy / scale:.2e} of m g h")
     return energy < 1e-6 * scale and off < 5e-3
 
 
 def meshes() -> bool:
-    """Every surface of a folder is a distance field, a collider and a rigid body."""
+    """Every surface of a folder works as a distance field, a collider and a rigid body."""
     folder = os.environ.get("CONTINUA_SURFACES")
     if not folder:
         print("  left out: set CONTINUA_SURFACES to a folder of surfaces")
@@ -86,14 +84,14 @@ def meshes() -> bool:
         mesh = ct.mesh.read(path)
         assert isinstance(mesh, ct.SurfaceMesh)
         if not mesh.is_closed:
-            print(f"  {path.name}: open, its holes are closed")
+            print(f"  {path.name}: open; its holes are filled")
             mesh = ct.mesh.close_holes(mesh)
         mesh = mesh.transformed(scale=1.0 / float(np.ptp(mesh.bounds, axis=0).max()))
         mesh = mesh.transformed(translate=-mesh.bounds.mean(axis=0))
         begin = time.perf_counter()
         field = ct.sdf.fit(mesh, tolerance=1e-5, near=20.0)
         seconds = time.perf_counter() - begin
-        fall = [_falls(mesh, field), _is_met(mesh, field), _falls(mesh, None)]
+        fall = [_falls(mesh, field), _collides(mesh, field), _falls(mesh, None)]
         print(
             f"  {path.name}: {mesh.triangle_count:,} triangles, field {field.nbytes / 1e6:.2f} MB in {seconds:.1f} s, "
             f"near error {field.report.near_error:.1e} m; body {fall[0]}, collider {fall[1]}, exact body {fall[2]}"
@@ -103,7 +101,7 @@ def meshes() -> bool:
 
 
 def _falls(mesh: ct.SurfaceMesh, field: ct.sdf.DistanceField | None) -> bool:
-    """Let two bodies of a mesh of extent 1 fall on a floor and each other; return whether they lie there in the end."""
+    """Let two bodies of a mesh of extent 1 fall on a floor and each other; return whether they come to rest there."""
     shape = mesh if field is None else ct.MeshShape(mesh, field)
     pair = ct.RigidInstances(
         shape, [[0.0, 0.8, 0.0], [0.1, 2.0, 0.1]], density=1000.0, friction=0.5, name="pair"
@@ -119,8 +117,8 @@ def _falls(mesh: ct.SurfaceMesh, field: ct.sdf.DistanceField | None) -> bool:
     )
 
 
-def _is_met(mesh: ct.SurfaceMesh, field: ct.sdf.DistanceField) -> bool:
-    """Rain balls onto a mesh; return whether none is inside afterwards."""
+def _collides(mesh: ct.SurfaceMesh, field: ct.sdf.DistanceField) -> bool:
+    """Drop balls onto a mesh; return whether none ends inside."""
     rng = np.random.default_rng(1)
     places = rng.uniform(-0.4, 0.4, (60, 3)) * [1, 0, 1] + [0, 0.8, 0] + np.arange(60)[:, None] * [0, 0.1, 0]
     balls = ct.RigidInstances(ct.Sphere(radius=0.03), places, density=1000.0, name="balls")
@@ -136,13 +134,13 @@ PARTS: dict[str, Callable[[], bool]] = {"stack": stack, "chain": chain, "pile": 
 
 
 def main() -> int:
-    """Run the parts that are named, or all."""
+    """Run the named parts, or all."""
     good = True
     for name in sys.argv[1:] or PARTS:
         part = PARTS[name]
         print(f"{name}: {part.__doc__}", flush=True)
         fine = part()
-        print("  as it must be" if fine else "  NOT as it must be", flush=True)
+        print("  passed" if fine else "  FAILED", flush=True)
         good &= fine
     return 0 if good else 1
 

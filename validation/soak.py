@@ -1,8 +1,8 @@
-"""Random hands on the studio for minutes: clicks, drags, wheels, keys, sliders, resets, builds and other scenes.
+"""Random input to the studio for minutes: clicks, drags, wheels, keys, sliders, resets, builds and other scenes.
 
-A server and a real browser (Playwright drives the machine's Chromium) run for the wanted time. Printed is what was
-done, what went wrong, threads before and after, and the memory of the server and of the page's scripts; before means
-after two rounds through all scenes and tools, when everything is compiled and loaded.
+A server and a real browser (Chromium, driven by Playwright) run for the given time. Printed are the actions, errors,
+threads before and after, and the memory of the server and of the page's scripts. "Before" is after two rounds through
+all scenes and tools, when everything is compiled and loaded.
 
 Run: python -m validation.soak [--minutes 10] [--seed 1]
 """
@@ -35,12 +35,12 @@ KEYS = (" ", ".", "r", "f", "w", "l", "k", "i", "p", "n", "g", "1", "2", "3", "0
 
 
 class Soak:
-    """A page and what hands do in it, by chance.
+    """A page, and random actions on it.
 
     Args:
         page: The page, of Playwright.
         session: The session behind it.
-        rng: Where chance comes from.
+        rng: Source of random numbers.
     """
 
     def __init__(self, page: Any, session: Session, rng: random.Random) -> None:
@@ -50,26 +50,26 @@ class Soak:
         page.on("pageerror", lambda error: self.errors.append(f"page: {error}"))
         page.on("console", lambda m: self.errors.append(f"console: {m.text}") if m.type == "error" else None)
 
-    def place(self) -> tuple[float, float]:
-        """Return a place in the view."""
+    def point(self) -> tuple[float, float]:
+        """Return a random point in the view [px]."""
         return self.rng.uniform(230, 960), self.rng.uniform(130, 640)
 
     def click(self) -> None:
         """Click somewhere in the view."""
-        self.page.mouse.click(*self.place())
+        self.page.mouse.click(*self.point())
 
     def drag(self) -> None:
-        """Drag from one place to another, with any tool and button."""
+        """Drag through random points with any tool and button."""
         button = self.rng.choice(("left", "left", "left", "right", "middle"))
-        self.page.mouse.move(*self.place())
+        self.page.mouse.move(*self.point())
         self.page.mouse.down(button=button)
         for _ in range(self.rng.randint(1, 4)):
-            self.page.mouse.move(*self.place(), steps=4)
+            self.page.mouse.move(*self.point(), steps=4)
         self.page.mouse.up(button=button)
 
     def wheel(self) -> None:
         """Turn the wheel."""
-        self.page.mouse.move(*self.place())
+        self.page.mouse.move(*self.point())
         self.page.mouse.wheel(0, self.rng.uniform(-300, 300))
 
     def key(self) -> None:
@@ -77,13 +77,13 @@ class Soak:
         self.page.keyboard.press(self.rng.choice(KEYS))
 
     def color(self) -> None:
-        """Choose another field."""
+        """Colour by another field."""
         self.page.get_by_role("tab", name="Live").click()
         choice = self.page.get_by_label("Colour by")
         choice.select_option(index=self.rng.randrange(choice.locator("option").count()))
 
     def slide(self) -> None:
-        """Push a slider of the panel."""
+        """Move a slider of the panel."""
         self.page.get_by_role("tab", name="Live").click()
         sliders = self.page.locator("aside input[type=range]")
         if count := sliders.count():
@@ -103,11 +103,11 @@ class Soak:
 
         button = self.page.locator('button[aria-label="Play"]:enabled')
         if button.count():
-            with suppress(LateError):  # meanwhile it has become the one that pauses
+            with suppress(LateError):  # it has become the pause button meanwhile
                 button.click(timeout=5000)
 
     def undo(self) -> None:
-        """Take something back, or do it again."""
+        """Undo or redo."""
         self.page.keyboard.press(self.rng.choice(("Control+z", "Control+y")))
 
     def switch(self, scene: str | None = None) -> None:
@@ -118,7 +118,7 @@ class Soak:
         self.wait(lambda: self.page.evaluate("() => __continua.frame()?.step >= 0"))
 
     def wait(self, condition: Callable[[], bool], seconds: float = 1500.0) -> None:
-        """Wait until something is so; a first scene may have to compile."""
+        """Wait until a condition holds; the first scene may have to compile."""
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
@@ -126,7 +126,7 @@ class Soak:
             self.page.wait_for_timeout(50)
 
     def act(self) -> None:
-        """Do something, more often what people do more often."""
+        """Do a random action, with the frequencies of a user."""
         acts = {
             self.drag: 8, self.click: 4, self.wheel: 3, self.key: 4, self.color: 1, self.slide: 2,
             self.reset: 1, self.play: 1, self.undo: 1, self.switch: 0.4,
@@ -136,7 +136,7 @@ class Soak:
         act()
 
     def answers(self) -> bool:
-        """Tell whether the session still steps and the page still draws."""
+        """Return whether the session still steps and the page still draws."""
         self.page.keyboard.press("Escape")
         self.switch("beam")
         self.play()
@@ -165,11 +165,11 @@ def heap(page: Any) -> float:
 
 
 def main() -> int:
-    """Soak, and print what happened; 1 if something went wrong."""
+    """Run the soak test and print the result; return 1 if something went wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     from playwright.sync_api import sync_playwright
 
     program = shutil.which("chromium") or shutil.which("google-chrome")
@@ -180,19 +180,19 @@ def main() -> int:
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.goto(f"http://127.0.0.1:{server.port}/")
         page.wait_for_function("() => window.__continua?.frame() && __continua.drawn() > 0")
-        soak = Soak(page, session, random.Random(asked.seed))
-        trouble = run(soak, asked.minutes)
+        soak = Soak(page, session, random.Random(args.seed))
+        trouble = run(soak, args.minutes)
         browser.close()
         server.stop()
     left = [t.name for t in threading.enumerate() if t.name.startswith("continua")]
     if left:
         trouble.append(f"threads that did not end: {', '.join(left)}")
-    print("\n".join(f"WRONG: {line}" for line in trouble) or "nothing went wrong")
+    print("\n".join(f"FAILED: {line}" for line in trouble) or "passed")
     return bool(trouble)
 
 
 def run(soak: Soak, minutes: float) -> list[str]:
-    """Soak for some minutes and return what went wrong."""
+    """Act for some minutes and return what went wrong."""
     for _ in range(2):
         for scene in SCENES:
             soak.switch(scene)
@@ -207,16 +207,16 @@ def run(soak: Soak, minutes: float) -> list[str]:
     before, scripts, threads = memory(), heap(soak.page), threading.active_count()
     end = time.monotonic() + 60.0 * minutes
     trouble: list[str] = []
-    course, next_look = [before], time.monotonic() + 15.0
+    history, next_look = [before], time.monotonic() + 15.0
     while time.monotonic() < end:
         try:
             soak.act()
-        except Exception as error:  # what the hands meet is the result
+        except Exception as error:  # errors are the result
             trouble.append(f"{type(error).__name__}: {str(error).splitlines()[0]}")
             if len(trouble) > 5:
                 break
         if time.monotonic() > next_look:
-            course.append(memory())
+            history.append(memory())
             next_look += 15.0
     if not soak.answers():
         trouble.append(f"the session stopped: {soak.session.state['error']}")
@@ -225,7 +225,7 @@ def run(soak: Soak, minutes: float) -> list[str]:
     print(
         f"memory of the server {before:.0f} -> {after:.0f} MB, of scripts {scripts:.1f} -> {scripts_after:.1f} MB"
     )
-    print("every 15 s:", " ".join(f"{value:.0f}" for value in course), "MB")
+    print("every 15 s:", " ".join(f"{value:.0f}" for value in history), "MB")
     print(f"threads {threads} -> {threads_after}")
     trouble += soak.errors[:10]
     if after - before > ALLOWED:

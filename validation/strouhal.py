@@ -1,6 +1,6 @@
-"""How often vortices leave a round post at Reynolds number 100: the Strouhal number f D / U is 0.164 in the open air.
+"""Vortex shedding of a circular cylinder at Reynolds number 100: the Strouhal number f D / U.
 
-Williamson (1989), Phys. Fluids A 1, 2742: 0.164. Walls near the post make it a little larger.
+Williamson (1989), Phys. Fluids A 1, 2742: 0.164 in unbounded flow. Walls near the cylinder increase it a little.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import continua as ct
 
 @dataclass(frozen=True)
 class Street:
-    """What a vortex street does.
+    """Figures of a vortex street.
 
     Attributes:
         strouhal: Strouhal number.
-        drag: Mean drag coefficient by pressure and friction on the post.
-        loss: The same by the momentum that the air loses in the tunnel.
-        swing: By how much the lift coefficient swings.
+        drag: Mean drag coefficient from pressure and friction on the cylinder.
+        loss: The same from the momentum lost between inlet and outlet.
+        swing: Peak-to-peak amplitude of the lift coefficient.
     """
 
     strouhal: float
@@ -37,23 +37,23 @@ def street(
     upstream: float = 4.0,
     cfl: float = 0.5,
 ) -> Street:
-    """Return what follows a post of width 1 with so many cells across, in a tunnel of `size`.
+    """Simulate the flow past a cylinder of diameter 1 and return the figures of its vortex street.
 
     Args:
-        across: Cells across the post.
-        seconds: How long the wind of speed 1 blows; the last 40 % count.
-        size: Length and height of the tunnel, in widths of the post.
-        upstream: Where the post stands.
-        cfl: Cells that the wind moves in a step.
+        across: Cells across the cylinder.
+        seconds: Simulated time [s] at an inflow speed of 1 m/s; the last 40 % count.
+        size: Length and height of the tunnel, in diameters.
+        upstream: Distance of the cylinder from the inlet, in diameters.
+        cfl: Courant number of the time step.
     """
-    post = ct.Cylinder(
+    cylinder = ct.Cylinder(
         center=(upstream, 0.5 * size[1] + 0.05, 0.0), axis=(0.0, 0.0, 1.0), radius=0.5, height=2.0
     )
     cells = tuple(round(length * across) for length in size)
     tunnel = ct.WindTunnel(
-        size, cells, obstacles=[post], speed=1.0, density=1.0, viscosity=0.01, name="tunnel"
+        size, cells, obstacles=[cylinder], speed=1.0, density=1.0, viscosity=0.01, name="tunnel"
     )
-    # a push to one side lets vortices begin sooner
+    # a velocity to one side starts the shedding sooner
     tunnel.flow.fields.velocity[2][0, : round((upstream + 1.0) * across), :] += 0.3
     world = ct.World([tunnel], dt=cfl / across)
     rows = []
@@ -71,18 +71,18 @@ def street(
 
 
 def _lost(tunnel: ct.WindTunnel) -> float:
-    """Return the momentum with its pressure that comes in less that which leaves [N/m]; it leaves at pressure 0."""
+    """Return the momentum flux with pressure at the inlet minus that at the outlet [N/m], where pressure is 0."""
     u, p = tunnel.flow.fields.velocity[1][0].astype(np.float64), tunnel.flow.fields.pressure[0]
     return float((p[0] + u[0] ** 2 - u[-1] ** 2).sum()) * tunnel.grid.spacing
 
 
 def _between(t: NDArray[np.float64], crossings: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Tell which times lie in whole periods."""
+    """Return a mask of the times in whole periods."""
     return (t >= crossings[0]) & (t < crossings[-1])
 
 
 if __name__ == "__main__":
-    print("tunnel [widths]  cells across  Strouhal number  drag, wall  drag, momentum  swing of lift")
+    print("tunnel [diam.]   cells across  Strouhal number  drag, wall  drag, momentum  swing of lift")
     for size, upstream, across in (
         ((14.0, 8.0), 4.0, 12),
         ((14.0, 8.0), 4.0, 20),
@@ -91,4 +91,4 @@ if __name__ == "__main__":
         found = street(across, 60.0 if size[0] < 20.0 else 90.0, size, upstream)
         row = f"{found.strouhal:16.4f} {found.drag:11.3f} {found.loss:15.3f} {found.swing:14.3f}"
         print(f"{size[0]:9g} x {size[1]:<3g} {across:13d} {row}", flush=True)
-    print("literature, in the open:      0.164        1.33")
+    print("literature, unbounded:        0.164        1.33")
