@@ -15,7 +15,13 @@ import numpy as np
 from numba import prange
 
 from continua.collision.bvh_kernels import STACK, query_box
-from continua.collision.proximity_kernels import CHUNK, edge_edge_distance2, vertex_face
+from continua.collision.proximity_kernels import (
+    CHUNK,
+    edge_edge_distance2,
+    edge_faces,
+    vertex_face,
+    vertex_faces,
+)
 from continua.numerics import cross3, dot3, inline, kernel, kernel_pair
 from continua.numerics.closest_points import row3, sub3
 
@@ -251,7 +257,8 @@ def _triangle_outside(x0, x1, a, b, c, lx, ly, lz, hx, hy, hz):
 def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, counts, ids, values):
     """Find the vertices that hit triangles on the path from x0 to x1; see `proximity_kernels.vertex_face_candidates`.
 
-    Pieces of one body that are as close as that from the start are left to proximity: they may lie on each other.
+    Pieces of one body that are as close as that from the start are left to proximity: they may lie on each other. Of
+    the others those count whose vertex has a triangle that faces against the normal.
 
     Args:
         separation: Distance of two surfaces that counts as an impact [m], shape [m, m].
@@ -298,8 +305,10 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
                     time, u, w = _time_of_impact(work, along, axes, box_stack, True, separation[m, b], scale)
                     if time > 1.0:
                         continue
+                    n, gap = _impact_normal(work, time, u, w)
+                    if pieces and not vertex_faces(topology, x0, v, n):
+                        continue
                     if written < ids.shape[1]:
-                        n, gap = _impact_normal(work, time, u, w)
                         ids[chunk, written, 0], ids[chunk, written, 1] = v, t0
                         ids[chunk, written, 2], ids[chunk, written, 3] = t1, t2
                         ids[chunk, written, 4], ids[chunk, written, 7] = 0, side
@@ -365,8 +374,13 @@ def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, coun
                     time, s, t = _time_of_impact(work, along, axes, box_stack, False, separation[m, b], scale)
                     if time > 1.0:
                         continue
+                    n, gap = _impact_normal(work, time, s, t)
+                    if pieces and not (
+                        edge_faces(topology, x0, e, n)
+                        and edge_faces(topology, x0, found[k], (-n[0], -n[1], -n[2]))
+                    ):
+                        continue
                     if written < ids.shape[1]:
-                        n, gap = _impact_normal(work, time, s, t)
                         ids[chunk, written, 0], ids[chunk, written, 1] = a0, a1
                         ids[chunk, written, 2], ids[chunk, written, 3] = b0, b1
                         ids[chunk, written, 4], ids[chunk, written, 7] = 3, 0

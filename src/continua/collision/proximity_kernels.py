@@ -21,9 +21,11 @@ __all__ = [
     "classify_edges",
     "edge_edge_candidates",
     "edge_edge_distance2",
+    "edge_faces",
     "gather_chunks",
     "vertex_face",
     "vertex_face_candidates",
+    "vertex_faces",
     "vertex_normals",
 ]
 
@@ -32,7 +34,8 @@ _MAX_TRIANGLES = 48  # candidate triangles of one vertex
 _ZERO_WEIGHT = 1e-9  # weights below this count as zero
 _PARALLEL_SINE2 = 1e-5  # squared sine of two edges below which the vertices handle the contact
 _END_FRACTION = 1e-4  # fraction of an edge near its ends that is left to vertices
-_FACING = -0.2  # cosine of two faces of pieces that lie on each other, at most
+_FACING = 0.1  # cosine of a face with the direction of a contact of pieces, at least
+_COINCIDENT = 0.3  # fraction of `min_distance` below which the direction between closest points is not used
 _SAME_PLACE = 0.1  # fraction of `min_distance` within which distances of pieces count as equal
 _PARALLEL_COSINE = 1.0 - 1e-6  # of the normals of two triangles in one plane
 
@@ -180,23 +183,34 @@ def _distance_to_plane(x, w, p, v, cell, weights, normal):
 
 
 @inline
-def _faces_triangle(topology, triangles, x, v, normal):
-    """Return whether a triangle of point v faces one with the given normal."""
+def vertex_faces(topology, x, v, normal):
+    """Return whether a triangle of point v faces against `normal`: the point can then touch what is there."""
     for k in range(topology.point_ptr[v], topology.point_ptr[v + 1]):
-        cell = triangles[topology.point_triangles[k]]
-        own = triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2]))
-        if dot3(own, normal) < _FACING:
+        cell = topology.triangles[topology.point_triangles[k]]
+        if dot3(triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2])), normal) < -_FACING:
             return True
+    return False
+
+
+@inline
+def edge_faces(topology, x, e, normal):
+    """Return whether a triangle of edge e faces against `normal`."""
+    for k in range(2):
+        if topology.edge_triangles[e, k] >= 0:
+            cell = topology.triangles[topology.edge_triangles[e, k]]
+            if dot3(triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2])), normal) < -_FACING:
+                return True
     return False
 
 
 @inline
 def _rises_above(x, cell, other, normal, tolerance):
     """Return whether the triangle `other` rises above the plane of `cell`."""
-    for k in range(3):
-        if dot3(normal, sub3(row3(x, other[k]), row3(x, cell[0]))) > tolerance:
-            return True
-    return False
+    a = row3(x, cell[0])
+    one = dot3(normal, sub3(row3(x, other[0]), a))
+    two = dot3(normal, sub3(row3(x, other[1]), a))
+    three = dot3(normal, sub3(row3(x, other[2]), a))
+    return max(one, max(two, three)) > tolerance
 
 
 @inline
@@ -288,9 +302,10 @@ def vertex_face_candidates(
     no such side. Pairs within one surface count only if they are farther than 1.5 `min_distance` apart at rest, and if
     the vertex faces the triangle.
 
-    Pieces of one body may lie on each other, where the direction between closest points is not defined. Closer than
-    `min_distance` a vertex of one counts for triangles of the other that one of its own triangles faces, and the
-    normal is the triangle's, also beyond its edges.
+    Pieces of one body may lie on each other and slide along each other with no distance between them. There the
+    direction between closest points is not defined: when they are very close, or overlap, the normal is that of the
+    triangle, also beyond its edges. And a vertex in a face that slides past an edge does not touch it: a pair counts
+    if one of the vertex's own triangles faces against the normal.
 
     Args:
         tree: Trees of the triangles, fitted to the motion.
@@ -347,12 +362,15 @@ def vertex_face_candidates(
                         x, w, p, v, cell[0], cell[1], cell[2], topology.two_sided[b]
                     )
                     distance, fit = abs(gap - rr), 0
-                    if pieces and abs(gap) < min_distance[m, b]:
-                        normal = triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2]))
-                        if not _faces_triangle(topology, tree.cells, x, v, normal):
+                    if pieces:
+                        if gap < _COINCIDENT * min_distance[m, b]:
+                            normal = triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2]))
+                            gap, speed = _distance_to_plane(x, w, p, v, cell, weights, normal)
+                            if zero > 0 and gap < -_SAME_PLACE * min_distance[m, b]:
+                                continue  # beside the triangle, not behind it
+                            fit = 1
+                        if not vertex_faces(topology, x, v, normal):
                             continue
-                        gap, speed = _distance_to_plane(x, w, p, v, cell, weights, normal)
-                        fit = 1
                     gap -= rr
                     if (
                         gap > max_distance[m, b]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact_solver.constraint_row_kernels import match_keys
-from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
+from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.substep_solve import ContactSubstep
 from continua.timestepping import (
     BodyStep,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from continua.collision import ContactCandidates, find_candidates, find_impacts
 from continua.collision.colliders import sphere_trace
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, join_rows
-from continua.coupling.contact.rigid_surfaces import Poses, RigidSurfaces
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
+from continua.coupling.contact.rigid_surfaces import Poses, RigidSurfaces
 from continua.coupling.contact.surface_contacts import CROSSED_MARGIN
 
 __all__ = ["SoftRigidDetector", "already_separated"]

@@ -17,10 +17,10 @@ from continua.coupling.contact.contact_groups import (
     aabb_overlaps_collider,
     connected_components,
 )
+from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.group_driver import GroupDriver, WarmStart
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.rigid_surfaces import RigidSurfaces
-from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.statics import solve_static_contact
 from continua.coupling.contact.substep_solve import PROXIMITY_FRACTION
 from continua.coupling.contact.surface_contacts import SurfaceBody, SurfaceContacts

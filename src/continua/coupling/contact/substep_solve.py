@@ -16,10 +16,10 @@ from continua.collision.colliders import ColliderContacts, ColliderQuery
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, join_rows, solve_contacts
 from continua.contact_solver.augmented_lagrangian import ContactSolution
 from continua.contact_solver.restitution import project_velocities
+from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.islands import find_islands, to_local_rows
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.rigid_surfaces import Poses
-from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.soft_rigid_detection import SoftRigidDetector, already_separated
 from continua.linalg import SolveReport
 from continua.numerics.stages import timed

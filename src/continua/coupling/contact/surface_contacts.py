@@ -4,8 +4,8 @@ Contacts of nodes with colliders are found elsewhere, by the collider's distance
 and corners with the triangles and edges of soft bodies. Contacts of two rigid bodies are detected in `collision.rigid`.
 
 A body in several pieces has one surface for each. Pieces touch each other whether or not the body may touch itself.
-They were one, and their faces may coincide when they separate, so they keep no distance from each other: nothing
-pushes them apart.
+They were one, and their faces may coincide when they separate. So nothing pushes them apart: where two are closer than
+the distance that surfaces keep, the distance to keep is that at the start of the step. It grows as they open.
 """
 
 from __future__ import annotations
@@ -120,8 +120,7 @@ class SurfaceContacts:
     Attributes:
         mesh: All surfaces: the pieces of the bodies, and then those colliders that have edges or corners.
         body_of_surface: The body of each of the first surfaces, shape [p].
-        min_distance: Distance at which two surfaces count as close [m], shape [m, m].
-        kept_distance: Distance that they keep [m]: the same, but zero between pieces of one body, shape [m, m].
+        min_distance: Distance that two surfaces keep [m], shape [m, m].
         max_distance: Largest distance at which pairs are found [m], shape [m, m].
     """
 
@@ -178,8 +177,10 @@ class SurfaceContacts:
         min_distance[is_collider[:, None] | is_collider[None, :]] *= COLLIDER_DISTANCE_FRACTION
         pieces = self._pieces_of_one_body()
         longer = np.maximum(length[:, None], length[None, :])
-        self.kept_distance = np.where(pieces, 0.0, min_distance)
-        self.min_distance = np.where(pieces, THICKNESS_FRACTION * longer, min_distance)
+        self._pieces = pieces
+        self.min_distance = np.where(
+            pieces, np.maximum(THICKNESS_FRACTION * longer, min_distance), min_distance
+        )
         self.max_distance = PROXIMITY_FRACTION * longer + self.min_distance
         numbers = np.array(self._number, dtype=int)
         collide = self.table.collide[np.ix_(numbers, numbers)] & ~(rigid[:, None] & rigid[None, :])
@@ -266,7 +267,7 @@ class SurfaceContacts:
             max_distance=self.max_distance,
             previous_keys=previous_keys,
         )
-        return self._rows(pairs, x0, x1, dt, first_row, centers)
+        return self._rows(pairs, x0, x1, dt, first_row, centers, 0.0)
 
     def find_crossings(
         self,
@@ -286,7 +287,7 @@ class SurfaceContacts:
         x0, x1 = self._positions(start, time), self._positions(end, time + dt)
         pairs = find_impacts(self.mesh, x0, x1, CROSSED_MARGIN * self.min_distance, previous_keys)
         first = float(pairs.times.min(initial=1.0))
-        return self._rows(pairs, x0, x1, dt, first_row, centers), first
+        return self._rows(pairs, x0, x1, dt, first_row, centers, 2.0 * CROSSED_MARGIN), first
 
     def check_start(self, positions: Sequence[NDArray[np.float64]], time: float) -> str:
         """Check the initial positions: return a warning about bodies that intersect, or an empty string.
@@ -322,11 +323,8 @@ class SurfaceContacts:
 
     def _nested(self, x: NDArray[np.float64]) -> set[tuple[int, int]]:
         """Return the pairs of surfaces of bodies of which one is partly inside the other."""
-        first = self.mesh.first
-        boxes = [
-            np.concatenate([x[own].min(axis=0), x[own].max(axis=0)])
-            for own in (slice(a, b) for a, b in zip(first[:-1], first[1:], strict=True))
-        ][: len(self.body_of_surface)]
+        parts = np.split(x, self.mesh.first[1:-1])[: len(self.body_of_surface)]
+        boxes = [np.concatenate([own.min(axis=0), own.max(axis=0)]) for own in parts]
         nested = set()
         for i, one in enumerate(boxes):
             for j, other in enumerate(boxes[:i]):
@@ -393,8 +391,12 @@ class SurfaceContacts:
         dt: float,
         first_row: NDArray[np.integer],
         centers: NDArray[np.float64] | None,
+        least: float,
     ) -> ConstraintRows:
-        """Convert pairs to rows; where side a is a collider, the sides are swapped."""
+        """Convert pairs to rows; where side a is a collider, the sides are swapped.
+
+        Pieces of one body keep the distance that they have, but at least the fraction `least` of the full one.
+        """
         if not len(pairs):
             return EMPTY_ROWS
         flip = np.where(self._is_collider[pairs.a], -1.0, 1.0)
@@ -412,6 +414,8 @@ class SurfaceContacts:
         near = np.einsum("ck,cki->ci", np.abs(weights), x0[pairs.nodes]) / 2.0
         move = x1[pairs.nodes] - x0[pairs.nodes]
         surface_velocity = -np.einsum("ck,cki->ci", np.where(is_collider, weights, 0.0), move) / dt
+        full, pieces = self.min_distance[pairs.a, pairs.b], self._pieces[pairs.a, pairs.b]
+        kept = np.where(pieces, np.clip(pairs.gaps, least * full, full), full)
         numbers = np.array(self._number, dtype=np.int64)
         extra = {}
         if self._is_rigid.any():
@@ -426,7 +430,7 @@ class SurfaceContacts:
         return contact_rows(
             normals,
             near,
-            pairs.gaps - self.kept_distance[pairs.a, pairs.b],
+            pairs.gaps - kept,
             soft_rows=soft_rows,
             soft_weights=weights,
             surface_velocity=surface_velocity,
