@@ -75,7 +75,9 @@ def test_no_package_reads_private_attributes_of_another():
 
 def test_the_check_sees_reads_and_imports_of_another_package():
     """And it lets modules of one package know each other."""
-    body = ast.parse("class Body:\n    def __init__(self):\n        self._x = 1\n    def copy(self, o):\n        return o._x")
+    body = ast.parse(
+        "class Body:\n    def __init__(self):\n        self._x = 1\n    def copy(self, o):\n        return o._x"
+    )
     reader = ast.parse("def f(body):\n    return body._x + body.x")
     importer = ast.parse("from continua.solids.body import _helper")
     trees = {ROOT / "solids" / "body.py": body, ROOT / "solids" / "step.py": reader}

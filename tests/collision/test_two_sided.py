@@ -195,6 +195,6 @@ def test_a_flat_sheet_does_not_touch_itself_but_a_folded_one_does():
         folded[over, 0] = 0.9 - folded[over, 0]
         folded[over, 1] = side * 0.025
         pairs = find_candidates(sheet, folded, np.zeros_like(points), distance)
-        inner = pairs.take(np.abs(pairs.normals[:, 1]) > 0.9)
+        inner = pairs.take(np.abs(pairs.normals[:, 1]) > 1.0 - 1e-12)
         assert len(inner) > 20
         np.testing.assert_allclose(inner.gaps, 0.005, atol=1e-12)

@@ -18,11 +18,12 @@ from continua.numerics.closest_points import (
 )
 
 __all__ = [
+    "FLAT_SINE",
+    "PARALLEL_SINE2",
     "classify_edges",
     "edge_edge_candidates",
-    "edge_edge_distance2",
-    "edge_faces",
     "gather_chunks",
+    "is_ridge_towards",
     "vertex_face",
     "vertex_face_candidates",
     "vertex_faces",
@@ -32,12 +33,39 @@ __all__ = [
 CHUNK = 128  # vertices or edges per task of a thread
 _MAX_TRIANGLES = 48  # candidate triangles of one vertex
 _ZERO_WEIGHT = 1e-9  # weights below this count as zero
-_PARALLEL_SINE2 = 1e-5  # squared sine of two edges below which the vertices handle the contact
+FLAT_SINE = 0.035  # sine of 2 degrees: vertices handle the contacts of flatter edges
+PARALLEL_SINE2 = 1e-5  # squared sine of two edges below which the vertices handle the contact
 _END_FRACTION = 1e-4  # fraction of an edge near its ends that is left to vertices
-_FACING = 0.1  # cosine of a face with the direction of a contact of pieces, at least
+_FACING = 0.25  # cosine of a face with the direction of a contact of pieces, at least
 _COINCIDENT = 0.3  # fraction of `min_distance` below which the direction between closest points is not used
 _SAME_PLACE = 0.1  # fraction of `min_distance` within which distances of pieces count as equal
 _PARALLEL_COSINE = 1.0 - 1e-6  # of the normals of two triangles in one plane
+
+
+@inline
+def edge_bend(x, a, b, triangles, one, two):
+    """Return how the triangles `one` and `two` meet in the edge a b.
+
+    Returns:
+        The mean of their normals and that of the first, the arm from a to the corner of the second that is not on the
+        edge, the height of that corner above the plane of the first, and its distance from the edge.
+    """
+    n1 = triangle_normal(row3(x, triangles[one, 0]), row3(x, triangles[one, 1]), row3(x, triangles[one, 2]))
+    n2 = triangle_normal(row3(x, triangles[two, 0]), row3(x, triangles[two, 1]), row3(x, triangles[two, 2]))
+    n = (n1[0] + n2[0], n1[1] + n2[1], n1[2] + n2[2])
+    length = max(sqrt(dot3(n, n)), 1e-300)
+    rise = 0.0  # height of the other triangle above the plane of the first
+    size = 1e-300
+    arm = (0.0, 0.0, 0.0)
+    for i in range(3):
+        p = triangles[two, i]
+        if p != a and p != b:
+            arm = sub3(row3(x, p), row3(x, a))
+            rise = dot3(arm, n1)
+            along = sub3(row3(x, b), row3(x, a))
+            up = cross3(arm, along)
+            size = sqrt(dot3(up, up) / max(dot3(along, along), 1e-300)) + 1e-300
+    return (n[0] / length, n[1] / length, n[2] / length), n1, arm, rise, size
 
 
 @kernel_pair
@@ -65,27 +93,9 @@ def classify_edges(
         edge_kind[e] = 2
         if one < 0 or two < 0:
             continue
-        n1 = triangle_normal(
-            row3(x, triangles[one, 0]), row3(x, triangles[one, 1]), row3(x, triangles[one, 2])
-        )
-        n2 = triangle_normal(
-            row3(x, triangles[two, 0]), row3(x, triangles[two, 1]), row3(x, triangles[two, 2])
-        )
-        n = (n1[0] + n2[0], n1[1] + n2[1], n1[2] + n2[2])
-        length = max(sqrt(dot3(n, n)), 1e-300)
+        n, n1, arm, rise, size = edge_bend(x, edges[e, 0], edges[e, 1], triangles, one, two)
         for i in range(3):
-            outward[e, i] = n[i] / length
-        rise = 0.0  # height of the other triangle above the plane of the first
-        size = 1e-300
-        arm = (0.0, 0.0, 0.0)
-        for i in range(3):
-            p = triangles[two, i]
-            if p != edges[e, 0] and p != edges[e, 1]:
-                arm = sub3(row3(x, p), row3(x, edges[e, 0]))
-                rise = dot3(arm, n1)
-                along = sub3(row3(x, edges[e, 1]), row3(x, edges[e, 0]))
-                up = cross3(arm, along)
-                size = sqrt(dot3(up, up) / max(dot3(along, along), 1e-300)) + 1e-300
+            outward[e, i] = n[i]
         if two_sided[surface[e]]:
             bend = abs(rise)
             inward = cross3(n1, sub3(row3(x, edges[e, 1]), row3(x, edges[e, 0])))
@@ -193,14 +203,13 @@ def vertex_faces(topology, x, v, normal):
 
 
 @inline
-def edge_faces(topology, x, e, normal):
-    """Return whether a triangle of edge e faces against `normal`."""
-    for k in range(2):
-        if topology.edge_triangles[e, k] >= 0:
-            cell = topology.triangles[topology.edge_triangles[e, k]]
-            if dot3(triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2])), normal) < -_FACING:
-                return True
-    return False
+def is_ridge_towards(topology, x, e, a, b, normal, sign):
+    """Return whether the edge e from a to b is a ridge whose outside is along `normal` times `sign`."""
+    one, two = topology.edge_triangles[e, 0], topology.edge_triangles[e, 1]
+    if one < 0 or two < 0:
+        return True
+    outward, _, _, rise, size = edge_bend(x, a, b, topology.triangles, one, two)
+    return rise < -FLAT_SINE * size and sign * dot3(outward, normal) > _FACING
 
 
 @inline
@@ -435,7 +444,7 @@ def _edge_edge(x, w, a0, a1, b0, b1):
     n = cross3(u, v)
     size2 = dot3(n, n)
     inside = _END_FRACTION < s < 1.0 - _END_FRACTION and _END_FRACTION < t < 1.0 - _END_FRACTION
-    if not inside or size2 <= _PARALLEL_SINE2 * dot3(u, u) * dot3(v, v):
+    if not inside or size2 <= PARALLEL_SINE2 * dot3(u, u) * dot3(v, v):
         return s, t, n, 0.0, False
     size = sqrt(size2)
     n = (n[0] / size, n[1] / size, n[2] / size)
@@ -448,8 +457,7 @@ def _edge_edge(x, w, a0, a1, b0, b1):
 
 
 @inline
-def edge_edge_distance2(rest, a0, a1, b0, b1):
-    """Return the squared distance of two edges."""
+def _rest_edge_distance2(rest, a0, a1, b0, b1):
     p0, p1, q0, q1 = row3(rest, a0), row3(rest, a1), row3(rest, b0), row3(rest, b1)
     s, t = closest_points_segments(p0, p1, q0, q1)
     total = 0.0
@@ -553,7 +561,7 @@ def edge_edge_candidates(
                         continue
                     if (
                         same
-                        and edge_edge_distance2(topology.rest, a0, a1, b0, b1)
+                        and _rest_edge_distance2(topology.rest, a0, a1, b0, b1)
                         < (1.5 * min_distance[m, b] + rr) ** 2
                     ):
                         continue

@@ -112,8 +112,10 @@ class _ParticleStep:
             solver.update(matrix, b.fixed)
             return solver.solve(rhs, x)
 
-        result = yield VelocitySystem(matrix, rhs, x, rhs, b.fixed, None, solver, solve_alone, effective_dt=dt)
-        if result.failure or not np.isfinite(x).all():
+        result = yield VelocitySystem(
+            matrix, rhs, x, rhs, b.fixed, None, solver, solve_alone, effective_dt=dt
+        )
+        if result.failure or not result.report.residual >= 0.0 or not np.isfinite(x).all():
             raise SubstepError(result.failure or "not finite")
         b.velocities = x.copy()
         b.positions = b.positions + dt * x

@@ -267,7 +267,7 @@ class SurfaceContacts:
             max_distance=self.max_distance,
             previous_keys=previous_keys,
         )
-        return self._rows(pairs, x0, x1, dt, first_row, centers, 0.0)
+        return self._rows(pairs, x0, x1, dt, first_row, centers)
 
     def find_crossings(
         self,
@@ -287,7 +287,7 @@ class SurfaceContacts:
         x0, x1 = self._positions(start, time), self._positions(end, time + dt)
         pairs = find_impacts(self.mesh, x0, x1, CROSSED_MARGIN * self.min_distance, previous_keys)
         first = float(pairs.times.min(initial=1.0))
-        return self._rows(pairs, x0, x1, dt, first_row, centers, 2.0 * CROSSED_MARGIN), first
+        return self._rows(pairs, x0, x1, dt, first_row, centers), first
 
     def check_start(self, positions: Sequence[NDArray[np.float64]], time: float) -> str:
         """Check the initial positions: return a warning about bodies that intersect, or an empty string.
@@ -296,8 +296,9 @@ class SurfaceContacts:
         that starts inside a body raises InputError.
         """
         x = self._positions(positions, time)
-        found = find_intersections(self.mesh, self._shrunk(x))
-        both = ~(self._is_collider[found.a] | self._is_collider[found.b])
+        found = find_intersections(self.mesh, x)
+        # the faces of pieces may coincide, where rounding decides whether they intersect
+        both = ~(self._is_collider[found.a] | self._is_collider[found.b] | self._pieces[found.a, found.b])
         overlaps = {(int(a), int(b)) for a, b in zip(found.a[both], found.b[both], strict=True)}
         count = len(self.body_of_surface)
         overlaps |= self._nested(x)
@@ -309,17 +310,6 @@ class SurfaceContacts:
                 self._check_not_inside(k, i, x)
         self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
         return describe_overlaps(overlaps, [surface.name for surface in self.mesh.surfaces])
-
-    def _shrunk(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return positions with pieces of bodies a little smaller, as their faces may coincide."""
-        x = x.copy()
-        for k in np.flatnonzero(self.mesh.topology.body >= 0):
-            surface, own = self.mesh.surfaces[k], slice(self.mesh.first[k], self.mesh.first[k + 1])
-            if not surface.two_sided:
-                x[own] -= (
-                    BELOW_FRACTION * surface.edge_length * SurfaceMesh(x[own], surface.triangles).normals
-                )
-        return x
 
     def _nested(self, x: NDArray[np.float64]) -> set[tuple[int, int]]:
         """Return the pairs of surfaces of bodies of which one is partly inside the other."""
@@ -391,12 +381,8 @@ class SurfaceContacts:
         dt: float,
         first_row: NDArray[np.integer],
         centers: NDArray[np.float64] | None,
-        least: float,
     ) -> ConstraintRows:
-        """Convert pairs to rows; where side a is a collider, the sides are swapped.
-
-        Pieces of one body keep the distance that they have, but at least the fraction `least` of the full one.
-        """
+        """Convert pairs to rows; where side a is a collider, the sides are swapped."""
         if not len(pairs):
             return EMPTY_ROWS
         flip = np.where(self._is_collider[pairs.a], -1.0, 1.0)
@@ -415,7 +401,7 @@ class SurfaceContacts:
         move = x1[pairs.nodes] - x0[pairs.nodes]
         surface_velocity = -np.einsum("ck,cki->ci", np.where(is_collider, weights, 0.0), move) / dt
         full, pieces = self.min_distance[pairs.a, pairs.b], self._pieces[pairs.a, pairs.b]
-        kept = np.where(pieces, np.clip(pairs.gaps, least * full, full), full)
+        kept = np.where(pieces, np.clip(pairs.gaps, 0.0, full), full)
         numbers = np.array(self._number, dtype=np.int64)
         extra = {}
         if self._is_rigid.any():
