@@ -132,10 +132,28 @@ def test_a_cube_that_lay_on_another_from_the_start_rests_on_it():
         energy = now
     weight = GRAVITY * 1000.0 * 0.2**3
     np.testing.assert_allclose(body.contact_forces[upper, 1].sum(), weight, rtol=0.01)
-    # the lower is pressed by the upper and by itself, the upper by itself; Poisson's effect at the pins makes it stiffer
+    # the lower is pressed by the upper and by itself, the upper by itself; the pins make it stiffer
     sink = 0.2**2 * 1000.0 * GRAVITY / 1e6 * (1.0 + 1.0 / 2.0 + 1.0 / 3.0)
     np.testing.assert_allclose(start - body.positions[upper, 1].mean(), sink, rtol=0.2)
     assert np.abs(body.velocities).max() < 1e-4
+
+
+@pytest.mark.parametrize("lift", [0.0, 0.02])
+def test_settle_puts_the_upper_piece_on_the_lower(lift):
+    mesh = joined([cube(), cube(0.16, 2, (0.01, 0.18 + lift, 0.02))])
+    world, body = world_of(mesh, pinned=lambda x: x[:, 1] < -0.09)
+    for direction in ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)):  # there is no friction that would hold it
+        body.lock(where=lambda x: x[:, 1] > 0.25 - 1e-9, direction=direction)
+    (report,) = world.settle()
+    assert report.converged
+    upper = node_pieces(body) == 1
+    weight = GRAVITY * 1000.0 * 0.16**3
+    np.testing.assert_allclose(body.contact_forces[upper, 1].sum(), weight, rtol=1e-3)
+    np.testing.assert_allclose(body.contact_forces.sum(axis=0), 0.0, atol=1e-9 * weight)
+    assert deepest(body) < 1e-5
+    for _ in range(10):  # and it stays there
+        world.step()
+    assert np.abs(body.velocities).max() < 1e-3
 
 
 @pytest.mark.parametrize("friction", [0.2, 0.6])

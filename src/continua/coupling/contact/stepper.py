@@ -307,6 +307,8 @@ class ContactStepper:
         unsupported: InputError | None = None
         reports: dict[int, StaticReport] = {}
         for adapter in self.soft:
+            if self._pieces_collide(adapter):
+                continue
             obstacles = self.colliders_for(adapter.number)
             try:
                 reports[adapter.number] = adapter.body.settle(rtol, max_newton, steps, obstacles)
@@ -315,7 +317,7 @@ class ContactStepper:
                     raise
                 unsupported = error
         if self.surface_contacts.bodies_collide and (
-            unsupported is not None or self._surfaces_contact(start)
+            unsupported is not None or len(reports) < len(self.soft) or self._surfaces_contact(start)
         ):
             self.restore(state)
             self.restrict_to(self.contact_bodies)
