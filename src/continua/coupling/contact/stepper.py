@@ -184,7 +184,7 @@ class ContactStepper:
 
     def _pieces_collide(self, adapter: DeformableAdapter) -> bool:
         """Return whether a body has pieces that can touch each other."""
-        return adapter.surface.piece_count > 1 and bool(self.pair_table.pieces_collide[adapter.number])
+        return adapter.piece_count > 1 and bool(self.pair_table.pieces_collide[adapter.number])
 
     def _rigid_collide(self) -> NDArray[np.bool_]:
         """Return which soft bodies can touch which rigid ones, shape [soft, rigid]."""

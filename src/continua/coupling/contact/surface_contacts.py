@@ -315,6 +315,8 @@ class SurfaceContacts:
         """Return the pairs of surfaces of bodies of which one is partly inside the other."""
         parts = np.split(x, self.mesh.first[1:-1])[: len(self.body_of_surface)]
         boxes = [np.concatenate([own.min(axis=0), own.max(axis=0)]) for own in parts]
+        meshes = [self._surface_mesh(i, x) for i in range(len(boxes))]
+        distances: dict[int, ExactDistance] = {}
         nested = set()
         for i, one in enumerate(boxes):
             for j, other in enumerate(boxes[:i]):
@@ -324,7 +326,7 @@ class SurfaceContacts:
                     or (one[:3] > other[3:]).any()
                 ):
                     continue
-                if self._is_inside(j, i, x) or self._is_inside(i, j, x):
+                if self._is_inside(j, i, meshes, distances) or self._is_inside(i, j, meshes, distances):
                     nested.add((j, i))
         return nested
 
@@ -334,9 +336,11 @@ class SurfaceContacts:
         used, triangles = np.unique(self.mesh.surfaces[i].triangles, return_inverse=True)
         return SurfaceMesh(x[first[i] : first[i + 1]][used], triangles.reshape(-1, 3))
 
-    def _is_inside(self, i: int, j: int, x: NDArray[np.float64]) -> bool:
-        """Return whether points just below the surface of body i lie inside body j."""
-        one, other = self._surface_mesh(i, x), self._surface_mesh(j, x)
+    def _is_inside(
+        self, i: int, j: int, meshes: Sequence[SurfaceMesh], distances: dict[int, ExactDistance]
+    ) -> bool:
+        """Return whether points just below surface i lie inside surface j; `distances` are those made before."""
+        one, other = meshes[i], meshes[j]
         if (one.bounds[1] < other.bounds[0]).any() or (one.bounds[0] > other.bounds[1]).any():
             return False
         if self.mesh.surfaces[j].two_sided or not (other.is_closed and other.volume > 0.0):
@@ -347,7 +351,11 @@ class SurfaceContacts:
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
         inner = corners.mean(axis=1) - below * normals
         near = ((inner > other.bounds[0]) & (inner < other.bounds[1])).all(axis=1)
-        return bool(near.any() and (ExactDistance(other)(inner[near]) < -0.5 * below).any())
+        if not near.any():
+            return False
+        if j not in distances:
+            distances[j] = ExactDistance(other)
+        return bool((distances[j](inner[near]) < -0.5 * below).any())
 
     def _check_not_inside(self, k: int, i: int, x: NDArray[np.float64]) -> None:
         """Raise InputError if collider k lies inside body i, or a corner of it is deep inside."""
