@@ -192,18 +192,20 @@ class SurfaceTopology(NamedTuple):
         vertices: Vertices of all surfaces, shape [s].
         vertex_surface: Their surfaces, shape [s].
         rest: Rest positions of all points [m], shape [n, 3].
+        triangles: Points of each triangle, shape [k, 3].
         triangle_edges: Edges of each triangle, shape [k, 3].
         edge_triangles: The two triangles of each edge, or -1, shape [e, 2].
         radius: Radius of each surface [m].
         two_sided: Whether each surface is two-sided, shape [m].
         body: The body of which each surface is a piece, or -1, shape [m].
-        point_ptr: Start of the triangles of each point in `point_triangles`, shape [n + 1]; empty if there are no pieces.
+        point_ptr: Start of the triangles of each point in `point_triangles`, shape [n + 1]; empty without pieces.
         point_triangles: The triangles of each point.
     """
 
     vertices: NDArray[np.int32]
     vertex_surface: NDArray[np.int32]
     rest: NDArray[np.float64]
+    triangles: NDArray[np.int32]
     triangle_edges: NDArray[np.int32]
     edge_triangles: NDArray[np.int32]
     radius: NDArray[np.float64]
@@ -261,6 +263,7 @@ class CollisionMesh:
             np.ascontiguousarray(np.concatenate([np.zeros(0), *vertices]), np.int32),
             np.repeat(np.arange(len(self.surfaces)), [len(own) for own in vertices]).astype(np.int32),
             rest,
+            self.triangle_bvh.cells,
             np.ascontiguousarray(np.concatenate(triangle_edges), np.int32),
             np.ascontiguousarray(np.concatenate(edge_triangles), np.int32),
             np.array([surface.radius for surface in self.surfaces], dtype=np.float64),

@@ -15,9 +15,15 @@ import numpy as np
 from numba import prange
 
 from continua.collision.bvh_kernels import STACK, query_box
-from continua.collision.proximity_kernels import CHUNK, edge_edge_distance2, vertex_face
+from continua.collision.proximity_kernels import (
+    CHUNK,
+    PARALLEL_SINE2,
+    is_ridge_towards,
+    vertex_face,
+    vertex_faces,
+)
 from continua.numerics import cross3, dot3, inline, kernel, kernel_pair
-from continua.numerics.closest_points import row3, sub3
+from continua.numerics.closest_points import row3, sub3, triangle_normal
 
 __all__ = ["ccd_edge_edge", "ccd_vertex_face", "edge_face_intersections", "times_of_impact"]
 
@@ -190,6 +196,14 @@ def _impact_normal(work, t, u, v):
     return n, dot3(n, start)
 
 
+@inline
+def _sine2(work):
+    """Return the squared sine of the angle between E and G at the start."""
+    e, g = row3(work, 1), row3(work, 2)
+    n = cross3(e, g)
+    return dot3(n, n) / max(dot3(e, e) * dot3(g, g), 1e-300)
+
+
 @kernel
 def times_of_impact(x0, x1, stencils, is_triangle, separation, times, parameters):
     """Find the time of impact of every vertex and triangle, or two edges, of `stencils` [c, 4]; 2 is never.
@@ -251,7 +265,9 @@ def _triangle_outside(x0, x1, a, b, c, lx, ly, lz, hx, hy, hz):
 def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, counts, ids, values):
     """Find the vertices that hit triangles on the path from x0 to x1; see `proximity_kernels.vertex_face_candidates`.
 
-    Pieces of one body that are as close as that from the start are left to proximity: they may lie on each other.
+    Pieces of one body that are as close as that along the normal from the start are left to proximity: they may lie
+    on each other and slide. Of the others those count whose vertex comes from outside and has a triangle that faces
+    against the normal.
 
     Args:
         separation: Distance of two surfaces that counts as an impact [m], shape [m, m].
@@ -288,18 +304,20 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
                     ):  # fmt: skip
                         continue
                     side = 0
-                    if pieces or topology.two_sided[b]:
-                        start = vertex_face(x0, x0, row3(x0, v), v, t0, t1, t2, True)
-                        if pieces and start[2] < _AT_START * separation[m, b]:
-                            continue
-                        if topology.two_sided[b]:
-                            side = start[5]
+                    if topology.two_sided[b]:
+                        side = vertex_face(x0, x0, row3(x0, v), v, t0, t1, t2, True)[5]
                     scale = _relative_motion(x0, x1, v, t0, t1, t2, True, work)
                     time, u, w = _time_of_impact(work, along, axes, box_stack, True, separation[m, b], scale)
                     if time > 1.0:
                         continue
+                    n, gap = _impact_normal(work, time, u, w)
+                    if pieces and not (
+                        gap > _AT_START * separation[m, b]
+                        and vertex_faces(topology, x0, v, n)
+                        and dot3(n, triangle_normal(row3(x0, t0), row3(x0, t1), row3(x0, t2))) > 0.0
+                    ):
+                        continue
                     if written < ids.shape[1]:
-                        n, gap = _impact_normal(work, time, u, w)
                         ids[chunk, written, 0], ids[chunk, written, 1] = v, t0
                         ids[chunk, written, 2], ids[chunk, written, 3] = t1, t2
                         ids[chunk, written, 4], ids[chunk, written, 7] = 0, side
@@ -318,7 +336,8 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
 def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, counts, ids, values):
     """Find the edges that hit edges on the path from x0 to x1; see `proximity_kernels.edge_edge_candidates`.
 
-    Edges of pieces of one body that are as close as that from the start are left out, as in `ccd_vertex_face`.
+    Of the edges of pieces of one body only ridges count that face each other and do not lie on each other, as in
+    `ccd_vertex_face`.
 
     Args:
         separation: Distance of two surfaces that counts as an impact [m], shape [m, m].
@@ -356,17 +375,19 @@ def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, coun
                         x0, x1, b0, b1, lx - wide, ly - wide, lz - wide, hx + wide, hy + wide, hz + wide
                     ):
                         continue
-                    if (
-                        pieces
-                        and edge_edge_distance2(x0, a0, a1, b0, b1) < (_AT_START * separation[m, b]) ** 2
-                    ):
-                        continue
                     scale = _relative_motion(x0, x1, a0, a1, b0, b1, False, work)
                     time, s, t = _time_of_impact(work, along, axes, box_stack, False, separation[m, b], scale)
                     if time > 1.0:
                         continue
+                    n, gap = _impact_normal(work, time, s, t)
+                    if pieces and not (
+                        gap > _AT_START * separation[m, b]
+                        and _sine2(work) > PARALLEL_SINE2
+                        and is_ridge_towards(topology, x0, e, a0, a1, n, -1.0)
+                        and is_ridge_towards(topology, x0, found[k], b0, b1, n, 1.0)
+                    ):
+                        continue
                     if written < ids.shape[1]:
-                        n, gap = _impact_normal(work, time, s, t)
                         ids[chunk, written, 0], ids[chunk, written, 1] = a0, a1
                         ids[chunk, written, 2], ids[chunk, written, 3] = b0, b1
                         ids[chunk, written, 4], ids[chunk, written, 7] = 3, 0

@@ -13,7 +13,6 @@ from continua.collision.broad_phase import CollisionMesh
 
 __all__ = ["ContactCandidates", "find_candidates"]
 
-_FLAT_SINE = 0.035  # sine of 2 degrees: vertices handle the contacts of flatter edges
 _ALWAYS_FLAT_SINE = 0.005  # the same for all edges; between the two, edges that were in contact before stay
 _SLACK = 0.5
 _PARALLEL_FROM = 1024  # vertices or edges
@@ -162,7 +161,7 @@ def find_candidates(
     *,
     max_distance: NDArray[np.float64] | None = None,
     edges: bool = True,
-    flat_sine: float = _FLAT_SINE,
+    flat_sine: float = kernels.FLAT_SINE,
     previous_keys: NDArray[np.int64] | None = None,
 ) -> ContactCandidates:
     """Return the pairs that are closer than `min_distance`, or will be if every point moves by its displacement.

@@ -18,23 +18,54 @@ from continua.numerics.closest_points import (
 )
 
 __all__ = [
+    "FLAT_SINE",
+    "PARALLEL_SINE2",
     "classify_edges",
     "edge_edge_candidates",
-    "edge_edge_distance2",
     "gather_chunks",
+    "is_ridge_towards",
     "vertex_face",
     "vertex_face_candidates",
+    "vertex_faces",
     "vertex_normals",
 ]
 
 CHUNK = 128  # vertices or edges per task of a thread
 _MAX_TRIANGLES = 48  # candidate triangles of one vertex
 _ZERO_WEIGHT = 1e-9  # weights below this count as zero
-_PARALLEL_SINE2 = 1e-5  # squared sine of two edges below which the vertices handle the contact
+FLAT_SINE = 0.035  # sine of 2 degrees: vertices handle the contacts of flatter edges
+PARALLEL_SINE2 = 1e-5  # squared sine of two edges below which the vertices handle the contact
 _END_FRACTION = 1e-4  # fraction of an edge near its ends that is left to vertices
-_FACING = -0.2  # cosine of two faces of pieces that lie on each other, at most
+_FACING = 0.25  # cosine of a face with the direction of a contact of pieces, at least
+_COINCIDENT = 0.3  # fraction of `min_distance` below which the direction between closest points is not used
 _SAME_PLACE = 0.1  # fraction of `min_distance` within which distances of pieces count as equal
 _PARALLEL_COSINE = 1.0 - 1e-6  # of the normals of two triangles in one plane
+
+
+@inline
+def edge_bend(x, a, b, triangles, one, two):
+    """Return how the triangles `one` and `two` meet in the edge a b.
+
+    Returns:
+        The mean of their normals and that of the first, the arm from a to the corner of the second that is not on the
+        edge, the height of that corner above the plane of the first, and its distance from the edge.
+    """
+    n1 = triangle_normal(row3(x, triangles[one, 0]), row3(x, triangles[one, 1]), row3(x, triangles[one, 2]))
+    n2 = triangle_normal(row3(x, triangles[two, 0]), row3(x, triangles[two, 1]), row3(x, triangles[two, 2]))
+    n = (n1[0] + n2[0], n1[1] + n2[1], n1[2] + n2[2])
+    length = max(sqrt(dot3(n, n)), 1e-300)
+    rise = 0.0  # height of the other triangle above the plane of the first
+    size = 1e-300
+    arm = (0.0, 0.0, 0.0)
+    for i in range(3):
+        p = triangles[two, i]
+        if p != a and p != b:
+            arm = sub3(row3(x, p), row3(x, a))
+            rise = dot3(arm, n1)
+            along = sub3(row3(x, b), row3(x, a))
+            up = cross3(arm, along)
+            size = sqrt(dot3(up, up) / max(dot3(along, along), 1e-300)) + 1e-300
+    return (n[0] / length, n[1] / length, n[2] / length), n1, arm, rise, size
 
 
 @kernel_pair
@@ -62,27 +93,9 @@ def classify_edges(
         edge_kind[e] = 2
         if one < 0 or two < 0:
             continue
-        n1 = triangle_normal(
-            row3(x, triangles[one, 0]), row3(x, triangles[one, 1]), row3(x, triangles[one, 2])
-        )
-        n2 = triangle_normal(
-            row3(x, triangles[two, 0]), row3(x, triangles[two, 1]), row3(x, triangles[two, 2])
-        )
-        n = (n1[0] + n2[0], n1[1] + n2[1], n1[2] + n2[2])
-        length = max(sqrt(dot3(n, n)), 1e-300)
+        n, n1, arm, rise, size = edge_bend(x, edges[e, 0], edges[e, 1], triangles, one, two)
         for i in range(3):
-            outward[e, i] = n[i] / length
-        rise = 0.0  # height of the other triangle above the plane of the first
-        size = 1e-300
-        arm = (0.0, 0.0, 0.0)
-        for i in range(3):
-            p = triangles[two, i]
-            if p != edges[e, 0] and p != edges[e, 1]:
-                arm = sub3(row3(x, p), row3(x, edges[e, 0]))
-                rise = dot3(arm, n1)
-                along = sub3(row3(x, edges[e, 1]), row3(x, edges[e, 0]))
-                up = cross3(arm, along)
-                size = sqrt(dot3(up, up) / max(dot3(along, along), 1e-300)) + 1e-300
+            outward[e, i] = n[i]
         if two_sided[surface[e]]:
             bend = abs(rise)
             inward = cross3(n1, sub3(row3(x, edges[e, 1]), row3(x, edges[e, 0])))
@@ -180,23 +193,33 @@ def _distance_to_plane(x, w, p, v, cell, weights, normal):
 
 
 @inline
-def _faces_triangle(topology, triangles, x, v, normal):
-    """Return whether a triangle of point v faces one with the given normal."""
+def vertex_faces(topology, x, v, normal):
+    """Return whether a triangle of point v faces against `normal`: the point can then touch what is there."""
     for k in range(topology.point_ptr[v], topology.point_ptr[v + 1]):
-        cell = triangles[topology.point_triangles[k]]
-        own = triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2]))
-        if dot3(own, normal) < _FACING:
+        cell = topology.triangles[topology.point_triangles[k]]
+        if dot3(triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2])), normal) < -_FACING:
             return True
     return False
 
 
 @inline
+def is_ridge_towards(topology, x, e, a, b, normal, sign):
+    """Return whether the edge e from a to b is a ridge whose outside is along `normal` times `sign`."""
+    one, two = topology.edge_triangles[e, 0], topology.edge_triangles[e, 1]
+    if one < 0 or two < 0:
+        return True
+    outward, _, _, rise, size = edge_bend(x, a, b, topology.triangles, one, two)
+    return rise < -FLAT_SINE * size and sign * dot3(outward, normal) > _FACING
+
+
+@inline
 def _rises_above(x, cell, other, normal, tolerance):
     """Return whether the triangle `other` rises above the plane of `cell`."""
-    for k in range(3):
-        if dot3(normal, sub3(row3(x, other[k]), row3(x, cell[0]))) > tolerance:
-            return True
-    return False
+    a = row3(x, cell[0])
+    one = dot3(normal, sub3(row3(x, other[0]), a))
+    two = dot3(normal, sub3(row3(x, other[1]), a))
+    three = dot3(normal, sub3(row3(x, other[2]), a))
+    return max(one, max(two, three)) > tolerance
 
 
 @inline
@@ -288,9 +311,10 @@ def vertex_face_candidates(
     no such side. Pairs within one surface count only if they are farther than 1.5 `min_distance` apart at rest, and if
     the vertex faces the triangle.
 
-    Pieces of one body may lie on each other, where the direction between closest points is not defined. Closer than
-    `min_distance` a vertex of one counts for triangles of the other that one of its own triangles faces, and the
-    normal is the triangle's, also beyond its edges.
+    Pieces of one body may lie on each other and slide along each other with no distance between them. There the
+    direction between closest points is not defined: when they are very close, or overlap, the normal is that of the
+    triangle, also beyond its edges. And a vertex in a face that slides past an edge does not touch it: a pair counts
+    if one of the vertex's own triangles faces against the normal.
 
     Args:
         tree: Trees of the triangles, fitted to the motion.
@@ -347,12 +371,15 @@ def vertex_face_candidates(
                         x, w, p, v, cell[0], cell[1], cell[2], topology.two_sided[b]
                     )
                     distance, fit = abs(gap - rr), 0
-                    if pieces and abs(gap) < min_distance[m, b]:
-                        normal = triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2]))
-                        if not _faces_triangle(topology, tree.cells, x, v, normal):
+                    if pieces:
+                        if gap < _COINCIDENT * min_distance[m, b]:
+                            normal = triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2]))
+                            gap, speed = _distance_to_plane(x, w, p, v, cell, weights, normal)
+                            if zero > 0 and gap < -_SAME_PLACE * min_distance[m, b]:
+                                continue  # beside the triangle, not behind it
+                            fit = 1
+                        if not vertex_faces(topology, x, v, normal):
                             continue
-                        gap, speed = _distance_to_plane(x, w, p, v, cell, weights, normal)
-                        fit = 1
                     gap -= rr
                     if (
                         gap > max_distance[m, b]
@@ -417,7 +444,7 @@ def _edge_edge(x, w, a0, a1, b0, b1):
     n = cross3(u, v)
     size2 = dot3(n, n)
     inside = _END_FRACTION < s < 1.0 - _END_FRACTION and _END_FRACTION < t < 1.0 - _END_FRACTION
-    if not inside or size2 <= _PARALLEL_SINE2 * dot3(u, u) * dot3(v, v):
+    if not inside or size2 <= PARALLEL_SINE2 * dot3(u, u) * dot3(v, v):
         return s, t, n, 0.0, False
     size = sqrt(size2)
     n = (n[0] / size, n[1] / size, n[2] / size)
@@ -430,8 +457,7 @@ def _edge_edge(x, w, a0, a1, b0, b1):
 
 
 @inline
-def edge_edge_distance2(rest, a0, a1, b0, b1):
-    """Return the squared distance of two edges."""
+def _rest_edge_distance2(rest, a0, a1, b0, b1):
     p0, p1, q0, q1 = row3(rest, a0), row3(rest, a1), row3(rest, b0), row3(rest, b1)
     s, t = closest_points_segments(p0, p1, q0, q1)
     total = 0.0
@@ -535,7 +561,7 @@ def edge_edge_candidates(
                         continue
                     if (
                         same
-                        and edge_edge_distance2(topology.rest, a0, a1, b0, b1)
+                        and _rest_edge_distance2(topology.rest, a0, a1, b0, b1)
                         < (1.5 * min_distance[m, b] + rr) ** 2
                     ):
                         continue

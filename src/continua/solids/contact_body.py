@@ -99,7 +99,7 @@ class SoftContactBody:
 
     def static_problem(self, obstacles: ColliderSet | None) -> StaticProblem:
         """Return the problem of its static equilibrium, for a common solve with other bodies."""
-        potential, support_mass, start = static_potential(self._body, obstacles)
+        potential, support_mass, start = static_potential(self._body, obstacles, self.surface.piece_count > 1)
         return StaticProblem(potential, self._body._dirichlet, support_mass, start, self._commit_static)
 
     def _commit_static(self, x: NDArray[np.float64], contact_forces: NDArray[np.float64]) -> None:

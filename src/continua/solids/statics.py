@@ -311,9 +311,12 @@ class StaticNewton:
 
 
 def static_potential(
-    body: SoftBody, obstacles: ColliderSet | None
+    body: SoftBody, obstacles: ColliderSet | None, in_pieces: bool
 ) -> tuple[StaticPotential, float, NDArray[np.float64]]:
-    """Return the landscape of a body that may lean on others, the mass to lean on [1/s2], and where it starts."""
+    """Return the landscape of a body that may lean on others, the mass to lean on [1/s2], and where it starts.
+
+    A body in several pieces leans on its mass even if it is held, as that may be one of its pieces only.
+    """
     around, held = body._environment, body._dirichlet
     _refuse_slack(body)
     held.update(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
@@ -332,7 +335,7 @@ def static_potential(
         body.material.rounding_amplification,
     )
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
-    held_enough = held.any and held.unconstrained_direction(body._force) is None
+    held_enough = held.any and not in_pieces and held.unconstrained_direction(body._force) is None
     return land, 0.0 if held_enough else 10.0 * weight / body._size, x
 
 

@@ -24,12 +24,14 @@ class DeformableAdapter:
     Attributes:
         size: Size of its elements [m].
         surface: The surface with which it touches others.
+        piece_count: Number of its pieces.
         radius: Half of its thickness [m]; zero unless it is two-sided.
     """
 
     def __init__(self, body: ContactBody, number: int) -> None:
         self.body, self.number = body, number
         self.size, self.surface = body.size, body.surface
+        self.piece_count = self.surface.piece_count
         self.radius = 0.5 * self.surface.thickness
 
     @property

@@ -20,7 +20,7 @@ from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import SurfaceContacts
 from continua.environment import Environment
 from continua.errors import DivergedError
-from continua.linalg import PCG, SolveReport
+from continua.linalg import PCG, BlockMatrix, SolveReport
 from continua.solids import StaticReport
 from continua.solids.convergence import Convergence, ConvergenceTest
 from continua.solids.line_search import line_search
@@ -190,7 +190,7 @@ class _StaticContactSolve:
                     scale * rhs,
                     problem.constraints.fixed,
                     problem.constraints.projections,
-                    PCG(),
+                    _solver_for(one.matrix),
                     _not_alone,
                 )
                 for one, rhs, problem in zip(combined.terms, bare, self.problems, strict=True)
@@ -272,6 +272,13 @@ def solve_static_contact(
 def _without_friction(rows: ConstraintRows) -> ConstraintRows:
     rows.friction = np.zeros(len(rows))
     return rows
+
+
+def _solver_for(matrix: BlockMatrix) -> PCG:
+    """Return the solver of a body that is solved by itself."""
+    solver = PCG(rtol=_RTOL)
+    solver.setup(matrix)
+    return solver
 
 
 def _not_alone() -> SolveReport:

@@ -191,7 +191,7 @@ class ContactStepper:
 
     def _pieces_collide(self, adapter: DeformableAdapter) -> bool:
         """Return whether a body has pieces that can touch each other."""
-        return adapter.surface.piece_count > 1 and bool(self.pair_table.pieces_collide[adapter.number])
+        return adapter.piece_count > 1 and bool(self.pair_table.pieces_collide[adapter.number])
 
     def _rigid_collide(self) -> NDArray[np.bool_]:
         """Return which soft bodies can touch which rigid ones, shape [soft, rigid]."""
@@ -314,6 +314,8 @@ class ContactStepper:
         unsupported: InputError | None = None
         reports: dict[int, StaticReport] = {}
         for adapter in self.soft:
+            if self._pieces_collide(adapter):
+                continue
             obstacles = self.colliders_for(adapter.number)
             try:
                 reports[adapter.number] = adapter.body.settle(rtol, max_newton, steps, obstacles)
@@ -322,7 +324,7 @@ class ContactStepper:
                     raise
                 unsupported = error
         if self.surface_contacts.bodies_collide and (
-            unsupported is not None or self._surfaces_contact(start)
+            unsupported is not None or len(reports) < len(self.soft) or self._surfaces_contact(start)
         ):
             self.restore(state)
             self.restrict_to(self.contact_bodies)

@@ -4,8 +4,8 @@ Contacts of nodes with colliders are found elsewhere, by the collider's distance
 and corners with the triangles and edges of soft bodies. Contacts of two rigid bodies are detected in `collision.rigid`.
 
 A body in several pieces has one surface for each. Pieces touch each other whether or not the body may touch itself.
-They were one, and their faces may coincide when they separate, so they keep no distance from each other: nothing
-pushes them apart.
+They were one, and their faces may coincide when they separate. So nothing pushes them apart: where two are closer than
+the distance that surfaces keep, the distance to keep is that at the start of the step. It grows as they open.
 """
 
 from __future__ import annotations
@@ -120,8 +120,7 @@ class SurfaceContacts:
     Attributes:
         mesh: All surfaces: the pieces of the bodies, and then those colliders that have edges or corners.
         body_of_surface: The body of each of the first surfaces, shape [p].
-        min_distance: Distance at which two surfaces count as close [m], shape [m, m].
-        kept_distance: Distance that they keep [m]: the same, but zero between pieces of one body, shape [m, m].
+        min_distance: Distance that two surfaces keep [m], shape [m, m].
         max_distance: Largest distance at which pairs are found [m], shape [m, m].
         overlapping: Numbers of bodies that intersected at the start and do not touch each other.
     """
@@ -181,8 +180,10 @@ class SurfaceContacts:
         min_distance[is_collider[:, None] | is_collider[None, :]] *= COLLIDER_DISTANCE_FRACTION
         pieces = self._pieces_of_one_body()
         longer = np.maximum(length[:, None], length[None, :])
-        self.kept_distance = np.where(pieces, 0.0, min_distance)
-        self.min_distance = np.where(pieces, THICKNESS_FRACTION * longer, min_distance)
+        self._pieces = pieces
+        self.min_distance = np.where(
+            pieces, np.maximum(THICKNESS_FRACTION * longer, min_distance), min_distance
+        )
         self.max_distance = PROXIMITY_FRACTION * longer + self.min_distance
         numbers = np.array(self._number, dtype=int)
         collide = self.table.collide[np.ix_(numbers, numbers)] & ~(rigid[:, None] & rigid[None, :])
@@ -298,8 +299,9 @@ class SurfaceContacts:
         that starts inside a body raises InputError.
         """
         x = self._positions(positions, time)
-        found = find_intersections(self.mesh, self._shrunk(x))
-        both = ~(self._is_collider[found.a] | self._is_collider[found.b])
+        found = find_intersections(self.mesh, x)
+        # the faces of pieces may coincide, where rounding decides whether they intersect
+        both = ~(self._is_collider[found.a] | self._is_collider[found.b] | self._pieces[found.a, found.b])
         overlaps = {(int(a), int(b)) for a, b in zip(found.a[both], found.b[both], strict=True)}
         count = len(self.body_of_surface)
         overlaps |= self._nested(x)
@@ -329,24 +331,12 @@ class SurfaceContacts:
             for pairs in (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs):
                 pairs[i, j] = pairs[j, i] = False
 
-    def _shrunk(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return positions with pieces of bodies a little smaller, as their faces may coincide."""
-        x = x.copy()
-        for k in np.flatnonzero(self.mesh.topology.body >= 0):
-            surface, own = self.mesh.surfaces[k], slice(self.mesh.first[k], self.mesh.first[k + 1])
-            if not surface.two_sided:
-                x[own] -= (
-                    BELOW_FRACTION * surface.edge_length * SurfaceMesh(x[own], surface.triangles).normals
-                )
-        return x
-
     def _nested(self, x: NDArray[np.float64]) -> set[tuple[int, int]]:
         """Return the pairs of surfaces of bodies of which one is partly inside the other."""
-        first = self.mesh.first
-        boxes = [
-            np.concatenate([x[own].min(axis=0), x[own].max(axis=0)])
-            for own in (slice(a, b) for a, b in zip(first[:-1], first[1:], strict=True))
-        ][: len(self.body_of_surface)]
+        parts = np.split(x, self.mesh.first[1:-1])[: len(self.body_of_surface)]
+        boxes = [np.concatenate([own.min(axis=0), own.max(axis=0)]) for own in parts]
+        meshes = [self._surface_mesh(i, x) for i in range(len(boxes))]
+        distances: dict[int, ExactDistance] = {}
         nested = set()
         for i, one in enumerate(boxes):
             for j, other in enumerate(boxes[:i]):
@@ -356,7 +346,7 @@ class SurfaceContacts:
                     or (one[:3] > other[3:]).any()
                 ):
                     continue
-                if self._is_inside(j, i, x) or self._is_inside(i, j, x):
+                if self._is_inside(j, i, meshes, distances) or self._is_inside(i, j, meshes, distances):
                     nested.add((j, i))
         return nested
 
@@ -366,9 +356,11 @@ class SurfaceContacts:
         used, triangles = np.unique(self.mesh.surfaces[i].triangles, return_inverse=True)
         return SurfaceMesh(x[first[i] : first[i + 1]][used], triangles.reshape(-1, 3))
 
-    def _is_inside(self, i: int, j: int, x: NDArray[np.float64]) -> bool:
-        """Return whether points just below the surface of body i lie inside body j."""
-        one, other = self._surface_mesh(i, x), self._surface_mesh(j, x)
+    def _is_inside(
+        self, i: int, j: int, meshes: Sequence[SurfaceMesh], distances: dict[int, ExactDistance]
+    ) -> bool:
+        """Return whether points just below surface i lie inside surface j; `distances` are those made before."""
+        one, other = meshes[i], meshes[j]
         if (one.bounds[1] < other.bounds[0]).any() or (one.bounds[0] > other.bounds[1]).any():
             return False
         if self.mesh.surfaces[j].two_sided or not (other.is_closed and other.volume > 0.0):
@@ -379,7 +371,11 @@ class SurfaceContacts:
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
         inner = corners.mean(axis=1) - below * normals
         near = ((inner > other.bounds[0]) & (inner < other.bounds[1])).all(axis=1)
-        return bool(near.any() and (ExactDistance(other)(inner[near]) < -0.5 * below).any())
+        if not near.any():
+            return False
+        if j not in distances:
+            distances[j] = ExactDistance(other)
+        return bool((distances[j](inner[near]) < -0.5 * below).any())
 
     def _check_not_inside(self, k: int, i: int, x: NDArray[np.float64]) -> None:
         """Raise InputError if collider k lies inside body i, or a corner of it is deep inside."""
@@ -432,6 +428,8 @@ class SurfaceContacts:
         near = np.einsum("ck,cki->ci", np.abs(weights), x0[pairs.nodes]) / 2.0
         move = x1[pairs.nodes] - x0[pairs.nodes]
         surface_velocity = -np.einsum("ck,cki->ci", np.where(is_collider, weights, 0.0), move) / dt
+        full, pieces = self.min_distance[pairs.a, pairs.b], self._pieces[pairs.a, pairs.b]
+        kept = np.where(pieces, np.clip(pairs.gaps, 0.0, full), full)
         numbers = np.array(self._number, dtype=np.int64)
         extra = {}
         if self._is_rigid.any():
@@ -446,7 +444,7 @@ class SurfaceContacts:
         return contact_rows(
             normals,
             near,
-            pairs.gaps - self.kept_distance[pairs.a, pairs.b],
+            pairs.gaps - kept,
             soft_rows=soft_rows,
             soft_weights=weights,
             surface_velocity=surface_velocity,
