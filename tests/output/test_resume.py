@@ -15,7 +15,7 @@ from moving_box import make_frame
 
 from continua.errors import InputError
 from continua.frames import RunInfo
-from continua.output import SINK_KINDS, checkpoint, make_sink
+from continua.output import SINKS, checkpoint, make_sink
 
 INFO = RunInfo(name="swing", fps=10.0, seconds=0.5, view={"size": (96, 54)})
 
@@ -38,7 +38,7 @@ for index in range(10_000):
         sink.write(frame)
     checkpoint.save(folder / "run.h5", Clock(index), "", frames_done=index + 1, seconds=1.0, fps=10.0)
 """
-KINDS = [kind for kind in SINK_KINDS if kind != "vti"]  # grids: see test_vti
+KINDS = [kind for kind in SINKS if kind != "vti"]  # grids: see test_vti
 KILLED_KINDS = ("vtu", "usd", "glb", "ply", "obj")
 
 

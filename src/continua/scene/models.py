@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from continua.scene.environment import Change, Collider, Contact, Wind
 from continua.scene.errors import Location, Source, scene_error
 from continua.scene.fluids import Fluid
+from continua.scene.formats import Format
 from continua.scene.grid_fluids import Smoke, WindTunnel
 from continua.scene.liquids import Liquid
 from continua.scene.rigid import Joint, RigidBody
@@ -115,8 +116,8 @@ class Picture(Model):
 class Output(Model):
     """What a run writes."""
 
-    formats: list[Literal["vtu", "vti", "usd", "glb", "ply", "obj", "png", "mp4", "webp", "gif", "html"]] = (
-        option("Files written for the frames; `html` plays in a browser.", ["vtu"], max_length=11)
+    formats: list[Format] = option(
+        "Files written for the frames; `html` plays in a browser.", ["vtu"], max_length=32
     )
     fields: list[Literal["stress", "stretch", "energy_density", "plastic_strain", "inverted"]] = option(
         "Fields inside the elements that are written besides displacement, velocity and von Mises stress.",

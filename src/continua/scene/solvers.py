@@ -1,14 +1,32 @@
-"""The solvers of linear systems that a scene may name."""
+"""The linear solvers that a scene may name."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 
 from pydantic import Tag
 
+from continua.errors import InputError
+from continua.scene.registration import FromRegistry, rebuild_models
 from continua.scene.types import Count, Flag, Model, Number, by_type, option
 
-__all__ = ["Direct", "MergedPcg", "Multigrid", "PMultigrid", "Pcg", "Solver"]
+if TYPE_CHECKING:
+    from continua.linalg import LinearSolver
+
+__all__ = [
+    "Direct",
+    "MergedPcg",
+    "Multigrid",
+    "PMultigrid",
+    "Pcg",
+    "Solver",
+    "SolverKind",
+    "build_solver",
+    "register_solver",
+]
 
 _RTOL = "Residual to reach, relative to the right-hand side."
 
@@ -70,13 +88,68 @@ class Direct(Model):
     type: Literal["direct"] = option("Sparse factorisation.")
 
 
-Word = Literal["auto", "pcg", "merged_pcg", "multigrid", "pmultigrid", "direct"]
-Solver = Annotated[
-    Annotated[Word, Tag("word")]
-    | Annotated[Pcg, Tag("pcg")]
-    | Annotated[MergedPcg, Tag("merged_pcg")]
-    | Annotated[Multigrid, Tag("multigrid")]
-    | Annotated[PMultigrid, Tag("pmultigrid")]
-    | Annotated[Direct, Tag("direct")],
-    by_type("word", "pcg", "merged_pcg", "multigrid", "pmultigrid", "direct"),
-]
+@dataclass(frozen=True)
+class SolverKind:
+    """A solver that scenes may name.
+
+    Attributes:
+        model: Its scene model, with `type: Literal[name]` and its options.
+        solver: Class of the solver, which takes the options as keywords, or its path "module:Class".
+    """
+
+    model: type[Model]
+    solver: Callable[..., LinearSolver] | str
+
+
+_solvers: dict[str, SolverKind] = {}
+
+
+def register_solver(model: type[Model], solver: Callable[..., LinearSolver] | str) -> None:
+    """Register a solver for scene files, under the `type` of its model.
+
+    Args:
+        model: Its scene model: derived from `scene.types.Model`, with `type: Literal[name]` and its options.
+        solver: Class of the solver, which takes the options as keywords, or its path "module:Class".
+    """
+    field = model.model_fields.get("type")
+    names = get_args(field.annotation) if field is not None else ()
+    if len(names) != 1 or not isinstance(names[0], str):
+        raise InputError(
+            f"the model {model.__name__} of a solver must have the key 'type: Literal[\"name\"]'"
+        )
+    if names[0] == "auto" or names[0] in _solvers:
+        raise InputError(f"there is a solver called '{names[0]}' already; choose another name")
+    _solvers[names[0]] = SolverKind(model, solver)
+    rebuild_models()
+
+
+def build_solver(spec: Any) -> LinearSolver | None:
+    """Return the solver that a scene names, a word or a model; None for "auto"."""
+    if spec == "auto":
+        return None
+    kind = _solvers[spec if isinstance(spec, str) else spec.type]
+    options = {} if isinstance(spec, str) else spec.model_dump(exclude={"type"})
+    if isinstance(kind.solver, str):
+        module, _, name = kind.solver.partition(":")
+        return getattr(import_module(module), name)(**options)
+    return kind.solver(**options)
+
+
+register_solver(Pcg, "continua.linalg:PCG")
+register_solver(MergedPcg, "continua.linalg:MergedPCG")
+register_solver(Multigrid, "continua.linalg:Multigrid")
+register_solver(PMultigrid, "continua.linalg:PMultigrid")
+register_solver(Direct, "continua.linalg:Direct")
+
+
+def _union() -> Any:
+    """Return the union of a word and the models of all solvers."""
+    word = Annotated[Literal[("auto", *_solvers)], Tag("word")]
+    models = tuple(Annotated[kind.model, Tag(name)] for name, kind in _solvers.items())
+    return Annotated[Union[(word, *models)], by_type("word", *_solvers)]
+
+
+if TYPE_CHECKING:
+    Solver = Any
+else:
+    Solver = Annotated[_union().__origin__, FromRegistry(_union)]
