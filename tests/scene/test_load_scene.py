@@ -3,7 +3,7 @@
 import pytest
 
 import continua as ct
-from continua.scene import Scene, build_soft, parse_scene, shipped_scenes, solvers
+from continua.scene import Scene, parse_scene, shipped_scenes, solvers
 
 SMALL = "bodies: [{type: soft, name: block, mesh: {type: box}}]\n"
 
