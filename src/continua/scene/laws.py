@@ -59,7 +59,7 @@ MODELS: Mapping[str, type[Model]] = MappingProxyType(_models)
 
 @on_registration
 def _add_models() -> None:
-    """Make the models of laws that have none."""
+    """Create the models of laws that have none."""
     new = {name: _model(law) for name, law in LAWS.items() if name not in _models}
     _models.update(new)
     rebuild_models()

@@ -36,54 +36,58 @@ class Pcg(Model):
 
     type: Literal["pcg"] = option("Conjugate gradients.")
     rtol: Number = option(_RTOL, 1e-4, gt=0, lt=1)
-    max_iterations: Count = option("Most iterations in a step.", 2000, ge=1, le=1_000_000)
-    preconditioner: Literal["ssor", "jacobi"] = option(
-        "Symmetric over-relaxation (fewer iterations) or the diagonal blocks only.", "ssor"
-    )
+    max_iterations: Count = option("Maximum number of iterations.", 2000, ge=1, le=1_000_000)
+    preconditioner: Literal["ssor", "jacobi"] = option("SSOR (fewer iterations) or block Jacobi.", "ssor")
 
 
 class MergedPcg(Model):
-    """Conjugate gradients with the diagonal blocks, in three passes an iteration (Weber 2015); for comparison."""
+    """Conjugate gradients with the diagonal blocks, in three passes per iteration (Weber 2015); for comparison."""
 
     type: Literal["merged_pcg"] = option("Merged conjugate gradients.")
     rtol: Number = option(_RTOL, 1e-4, gt=0, lt=1)
-    max_iterations: Count = option("Most iterations in a step.", 2000, ge=1, le=1_000_000)
+    max_iterations: Count = option("Maximum number of iterations.", 2000, ge=1, le=1_000_000)
 
 
 class _Levels(Model):
     rtol: Number = option(_RTOL, 1e-4, gt=0, lt=1)
-    max_iterations: Count = option("Most iterations in a step.", 200, ge=1, le=1_000_000)
+    max_iterations: Count = option("Maximum number of iterations.", 200, ge=1, le=1_000_000)
     cycle: Literal["auto", "v", "w", "full"] = option(
-        "How levels are visited; auto: V-cycles, and W-cycles where those are slow.", "auto"
+        "Cycle; auto: V-cycles, and W-cycles where those converge slowly.", "auto"
     )
-    sweeps: Count = option("Sweeps before and after the correction of the coarser level.", 1, ge=1, le=100)
+    sweeps: Count = option("Smoothing sweeps before and after the coarse correction.", 1, ge=1, le=100)
     accelerate: Flag = option("Whether the cycle preconditions conjugate gradients.", True)
-    coarsest: Count = option("Nodes of the level that is solved directly.", 50, ge=1, le=2000)
-    precision: Literal["single", "double"] = option("Numbers that the smoother reads.", "single")
+    coarsest: Count = option(
+        "Maximum number of nodes of the level that is solved directly.", 50, ge=1, le=2000
+    )
+    precision: Literal["single", "double"] = option("Floating-point precision of the smoother.", "single")
     budget_ms: Number | None = option(
-        "Time after which a solve stops; the step then warns of its error.", None, unit="ms", gt=0, le=1e6
+        "Time after which a solve stops; the report of the step then has a warning with its error.",
+        None,
+        unit="ms",
+        gt=0,
+        le=1e6,
     )
     smoother: Literal["gauss-seidel", "jacobi", "chebyshev"] = option(
-        "What removes the errors that change from node to node; the last two want 2 or 3 sweeps.",
+        "Smoother; the last two need 2 or 3 sweeps.",
         "gauss-seidel",
     )
-    fallback: Flag = option("Whether other solvers try when it does not converge.", True)
+    fallback: Flag = option("Whether another solver is tried if it does not converge.", True)
 
 
 class Multigrid(_Levels):
-    """Coarser and coarser levels of the mesh inside conjugate gradients: for large bodies."""
+    """Multigrid-preconditioned conjugate gradients: for large bodies."""
 
     type: Literal["multigrid"] = option("Multigrid.")
 
 
 class PMultigrid(_Levels):
-    """Lower degrees, then coarser levels of the mesh: for large bodies of order 2 and 3."""
+    """p-multigrid: lower degrees, then coarser levels: for large bodies of order 2 and 3."""
 
-    type: Literal["pmultigrid"] = option("Multigrid over degrees.")
+    type: Literal["pmultigrid"] = option("p-multigrid.")
 
 
 class Direct(Model):
-    """A sparse factorisation in every step: exact, and slow for large bodies."""
+    """A sparse factorisation in every step: accurate, and slow for large bodies."""
 
     type: Literal["direct"] = option("Sparse factorisation.")
 
