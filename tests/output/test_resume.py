@@ -96,7 +96,7 @@ def test_wrong_order_and_missing_frames_are_refused(tmp_path, frames, kind):
     sink.write(frames[1])
     gone = next(path for path in sorted(tmp_path.rglob("*_000001.*")) if path.suffix != ".h5")
     gone.unlink()
-    with pytest.raises(InputError, match="frame 1 was written but is gone"):
+    with pytest.raises(InputError, match="frame 1 was written but is missing"):
         make_sink(kind, tmp_path).open(INFO, 2)
 
 

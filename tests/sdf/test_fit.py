@@ -1,4 +1,4 @@
-"""DistanceFieldSpec fields: bases, errors, refinement, weights, continuity, and what the report says."""
+"""Fitted fields: bases, errors, refinement, weights, continuity, and what the report says."""
 
 import numpy as np
 import pytest

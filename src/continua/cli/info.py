@@ -1,4 +1,4 @@
-"""`continua info` and `continua mesh`: what a file holds, and tetrahedra from a surface."""
+"""`continua info` and `continua mesh`: contents of a file, and tetrahedra from a surface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECKPOINTS = {".h5", ".hdf5"}
 
 
 def describe(file: str) -> None:
-    """Print what a mesh, a scene, a distance field or a checkpoint holds."""
+    """Print a summary of a mesh, a scene, a distance field or a checkpoint."""
     from continua.scene import shipped_scenes
 
     suffix = Path(file).suffix.lower()
@@ -69,9 +69,7 @@ def make_mesh(source: Path, target: Path, **wishes: float | None) -> None:
         with status("meshing") as show:
             mesh = tetrahedralize(mesh, **given, progress=lambda _part, text: show(text))
     elif given:
-        raise InputError(
-            "is no surface, so its elements stay as they are; leave the options out", where=str(source)
-        )
+        raise InputError("is not a surface, so its elements are kept; omit the options", where=str(source))
     write(mesh, target)
     _describe_mesh(str(target), mesh)
     print(f"wrote {target}")
@@ -181,7 +179,7 @@ def _plan(scene: Scene) -> tuple[int, int, float]:
 
 
 def _memory(nodes: int, elements: int, order: int) -> float:
-    """Return roughly the bytes that a soft body takes, as measured on beams of 50 to 200,000 elements."""
+    """Return an estimate of the memory of a soft body [bytes], measured on beams of 50 to 200,000 elements."""
     per_node, per_element = {1: (2200.0, 350.0), 2: (2500.0, 2200.0), 3: (3600.0, 9000.0)}[order]
     return per_node * nodes + per_element * elements
 

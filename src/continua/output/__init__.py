@@ -1,4 +1,4 @@
-"""Where frames go: files for ParaView, USD and glTF viewers, meshes, pictures, films, replays, and checkpoints."""
+"""Sinks: files for ParaView, USD and glTF viewers, meshes, pictures, films, replays; and checkpoints."""
 
 from continua.frames import RunInfo, Sink
 from continua.output.checkpoint import Checkpoint
