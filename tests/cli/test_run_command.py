@@ -107,7 +107,7 @@ def test_a_folder_in_use_is_left_alone(folder):
     before = contents(folder / "out")
     again = CliRunner().invoke(app, ["run", "small.yaml"])
     assert again.exit_code == 2
-    assert "holds an earlier run; add --resume to go on, --force to start again" in again.stderr
+    assert "holds an earlier run; add --resume to continue, --force to start again" in again.stderr
     (folder / "mine").mkdir()
     (folder / "mine" / "thesis.txt").write_text("x", encoding="utf-8")
     foreign = CliRunner().invoke(app, ["run", "small.yaml", "-o", "mine"])
@@ -276,7 +276,7 @@ def test_a_finished_run_says_so(folder):
 
 def test_a_longer_run_goes_on_with_the_same_bits(folder, uninterrupted):
     run("--seconds", "0.2")
-    assert "going on at 0.2 s" in run("--resume").stderr
+    assert "continuing at 0.2 s" in run("--resume").stderr
     assert contents(folder / "out" / "small") == uninterrupted
 
 

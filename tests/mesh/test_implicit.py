@@ -53,7 +53,7 @@ def test_regions_belong_to_the_limb_that_is_nearest():
 
 
 def test_what_cannot_be_meshed_is_refused():
-    with pytest.raises(ct.InputError, match="nothing lies inside"):
+    with pytest.raises(ct.InputError, match="the interior is empty"):
         ct.mesh.fill(lambda p: np.ones(len(p)), BALL, 0.3)
     with pytest.raises(ct.InputError, match="leaves the bounds"):
         ct.mesh.fill(ball, [[-0.5] * 3, [2.0] * 3], 0.2)
@@ -65,7 +65,7 @@ def test_what_cannot_be_meshed_is_refused():
         ct.mesh.fill(ball, [[1] * 3, [0] * 3], 0.3)
     with pytest.raises(ct.InputError, match="radius"):
         ct.mesh.RoundCone((0, 0, 0), (1, 0, 0), 0.0)
-    with pytest.raises(ct.InputError, match="at least one limb"):
+    with pytest.raises(ct.InputError, match="at least one round cone"):
         ct.mesh.blob([], 0.1)
     with pytest.raises(ct.InputError, match="blend"):
         ct.mesh.blob([ct.mesh.RoundCone((0, 0, 0), (1, 0, 0), 0.3)], 0.1, blend=-1.0)

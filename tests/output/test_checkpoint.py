@@ -71,7 +71,7 @@ def test_truncated_file_is_refused(tmp_path, part):
     save(path)
     data = path.read_bytes()
     path.write_bytes(data[: int(part * len(data))])
-    with pytest.raises(InputError, match="not a whole HDF5 file"):
+    with pytest.raises(InputError, match="not a complete HDF5 file"):
         checkpoint.load(path)
 
 

@@ -25,7 +25,7 @@ import continua as ct
 from continua.cli import app
 from continua.errors import InputError
 from continua.frames import RunInfo
-from continua.output import SINK_KINDS, make_sink
+from continua.output import SINKS, make_sink
 from continua.render import make_view, picture
 from continua.scene import parse_scene
 from continua.scene.models import Body
@@ -177,7 +177,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("zoo")
     trimesh.creation.icosphere(subdivisions=2, radius=0.21).export(place / "ball.ply")
     (place / "zoo.yaml").write_text(SCENE, encoding="utf-8")
-    done = run(place / "zoo.yaml", "-o", str(place / "out"), "--format", ",".join(SINK_KINDS))
+    done = run(place / "zoo.yaml", "-o", str(place / "out"), "--format", ",".join(SINKS))
     assert done.exit_code == 0, done.output
     return place / "out"
 

@@ -85,7 +85,7 @@ def test_folder_outside_is_refused(tmp_path):
 def test_file_in_the_way_and_read_only_folder(tmp_path):
     (tmp_path / "out").write_text("a file")
     for path in (tmp_path / "out", tmp_path / "out" / "deeper"):
-        with pytest.raises(InputError, match="in the way"):
+        with pytest.raises(InputError, match="the path of the output folder is a file"):
             prepare_folder(path)
     if os.geteuid() != 0:  # the superuser may write anywhere
         locked = tmp_path / "locked"

@@ -15,7 +15,7 @@ from moving_box import make_frame
 
 from continua.errors import InputError
 from continua.frames import RunInfo
-from continua.output import SINK_KINDS, checkpoint, make_sink
+from continua.output import SINKS, checkpoint, make_sink
 
 INFO = RunInfo(name="swing", fps=10.0, seconds=0.5, view={"size": (96, 54)})
 
@@ -38,7 +38,7 @@ for index in range(10_000):
         sink.write(frame)
     checkpoint.save(folder / "run.h5", Clock(index), "", frames_done=index + 1, seconds=1.0, fps=10.0)
 """
-KINDS = [kind for kind in SINK_KINDS if kind != "vti"]  # grids: see test_vti
+KINDS = [kind for kind in SINKS if kind != "vti"]  # grids: see test_vti
 KILLED_KINDS = ("vtu", "usd", "glb", "ply", "obj")
 
 
@@ -96,7 +96,7 @@ def test_wrong_order_and_missing_frames_are_refused(tmp_path, frames, kind):
     sink.write(frames[1])
     gone = next(path for path in sorted(tmp_path.rglob("*_000001.*")) if path.suffix != ".h5")
     gone.unlink()
-    with pytest.raises(InputError, match="frame 1 was written but is gone"):
+    with pytest.raises(InputError, match="frame 1 was written but is missing"):
         make_sink(kind, tmp_path).open(INFO, 2)
 
 

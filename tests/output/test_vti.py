@@ -40,5 +40,5 @@ def test_a_run_without_grids_is_told_so(tmp_path):
     world = ct.World([ct.RigidBody(ct.Sphere(), name="ball", density=1000.0)])
     sink = make_sink("vti", tmp_path)
     sink.open(RunInfo("fall", 50.0, 0.02))
-    with pytest.raises(ct.InputError, match="no body of this run is a fluid on a grid"):
+    with pytest.raises(ct.InputError, match="no body of this run is a grid fluid"):
         list(world.run(0.02, 50.0, [sink]))

@@ -112,7 +112,7 @@ def test_missing_earlier_frames_are_reported(tmp_path, frames):
         make_sink("vtu", tmp_path).open(INFO, 3)
     pvd.write_text(text)
     (tmp_path / "vtu" / "block_000001.vtu").unlink()
-    with pytest.raises(InputError, match="frame 1 was written but is gone"):
+    with pytest.raises(InputError, match="frame 1 was written but is missing"):
         make_sink("vtu", tmp_path).open(INFO, 3)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import continua as ct
-from continua.scene import Scene, build_soft, parse_scene, shipped_scenes, solvers
+from continua.scene import Scene, parse_scene, shipped_scenes, solvers
 
 SMALL = "bodies: [{type: soft, name: block, mesh: {type: box}}]\n"
 
@@ -36,7 +36,7 @@ def test_defaults_agree_with_the_python_classes():
     for model in (solvers.Pcg, solvers.MergedPcg, solvers.Multigrid, solvers.PMultigrid, solvers.Direct):
         (kind,) = model.model_fields["type"].annotation.__args__
         options = model(type=kind).model_dump(exclude={"type"})
-        made = build_soft._SOLVERS[kind]()
+        made = solvers.build_solver(kind)
         for key, value in options.items():
             assert getattr(made, "kind" if key == "cycle" else key) == value
     world = ct.World([body])

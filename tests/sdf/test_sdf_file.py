@@ -30,8 +30,8 @@ def test_a_wrong_file_gets_a_sentence(ball, tmp_path):
     field.save(path)
     data = path.read_bytes()
     for name, content, message in (
-        ("empty", b"", "no distance field"),
-        ("foreign", b"solid ball\n", "no distance field"),
+        ("empty", b"", "not a distance field"),
+        ("foreign", b"solid ball\n", "not a distance field"),
         ("short", data[: len(data) // 2], "damaged"),
         ("shorter", data[:14], "damaged"),
         ("flipped", data[:200] + bytes([data[200] ^ 1]) + data[201:], "damaged"),

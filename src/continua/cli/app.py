@@ -1,4 +1,4 @@
-"""The commands and their options. Each imports what it needs when it runs, so that `--help` is quick."""
+"""The commands and their options. Each imports its modules when it runs, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXIT_STOPPED = 130
 
 
 class _Group(TyperGroup):
-    """Says errors in a sentence on stderr, without a traceback unless CONTINUA_DEBUG is set."""
+    """Prints errors as one sentence on stderr, without a traceback unless CONTINUA_DEBUG is set."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -38,7 +38,7 @@ class _Group(TyperGroup):
         except KeyboardInterrupt:
             print("continua: stopped", file=sys.stderr)
             raise typer.Exit(EXIT_STOPPED) from None
-        except BrokenPipeError:  # the reader of our output went away, as `head` does
+        except BrokenPipeError:  # the reader of the output has closed it, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
         except OSError as error:
@@ -81,7 +81,7 @@ def _tell(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Say a warning as one sentence, without the line of code that raised it."""
+    """Print a warning as one sentence, without the line of code that raised it."""
     print(f"continua: {message}", file=sys.stderr)
 
 
@@ -123,7 +123,7 @@ def run(
             help="Files to write, such as vtu,html: vtu vti usd glb ply obj png mp4 webp gif html.",
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Start again in a folder that already has results.")
     ] = False,
@@ -133,10 +133,10 @@ def run(
     ] = None,
     inside: Annotated[
         str | None,
-        typer.Option(help="What pictures and films show inside of soft bodies: surfaces or volume."),
+        typer.Option(help="Interior of soft bodies in pictures and films: surfaces or volume."),
     ] = None,
-    timers: Annotated[bool, typer.Option("--timers", help="Say where the time of the steps went.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    timers: Annotated[bool, typer.Option("--timers", help="Print the time per stage of the steps.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Simulate a scene and write frames, a picture and a checkpoint."""
     from continua.scene import load_scene
@@ -166,13 +166,13 @@ def run(
 
 @app.command()
 def scenes() -> None:
-    """List the scenes that come with Continua."""
+    """List the shipped scenes."""
     from continua.cli.formatting import table
     from continua.scene import load_scene, shipped_scenes
 
     rows = [(name, load_scene(name).description) for name in shipped_scenes()]
     table(("scene", "what there is to see"), rows)
-    print("\nRun one with  continua run NAME  or play with it in  continua studio NAME")
+    print("\nRun one with  continua run NAME  or open it with  continua studio NAME")
 
 
 @app.command()
@@ -199,11 +199,13 @@ def schema() -> None:
 def mesh(
     source: Annotated[Path, typer.Argument(metavar="IN", help="A closed surface, or any mesh.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
-    size: Annotated[float | None, typer.Option(help="Wanted length of edges [m].")] = None,
-    max_volume: Annotated[float | None, typer.Option(help="Largest tetrahedron [m³].")] = None,
-    min_dihedral: Annotated[float | None, typer.Option(help="Smallest angle to aim for [degrees].")] = None,
+    size: Annotated[float | None, typer.Option(help="Target edge length [m].")] = None,
+    max_volume: Annotated[float | None, typer.Option(help="Maximum volume of a tetrahedron [m³].")] = None,
+    min_dihedral: Annotated[
+        float | None, typer.Option(help="Target minimum dihedral angle [degrees].")
+    ] = None,
     max_radius_edge: Annotated[
-        float | None, typer.Option(help="Largest circumradius over shortest edge to aim for.")
+        float | None, typer.Option(help="Target maximum ratio of circumradius to shortest edge.")
     ] = None,
     close_holes: Annotated[bool, typer.Option("--close-holes", help="Accept an open surface.")] = False,
 ) -> None:
@@ -228,12 +230,12 @@ def sdf(
     tolerance: Annotated[
         float, typer.Option(help="Squared error over the box, in units of half the longest side.")
     ] = 1e-6,
-    near: Annotated[float, typer.Option(help="How much less errors count away from the surface.")] = 0.0,
+    near: Annotated[float, typer.Option(help="Decay of the error weight away from the surface.")] = 0.0,
     continuity: Annotated[
         float, typer.Option(help="Weight of the fit against jumps between cells, such as 3; 0 leaves them.")
     ] = 0.0,
     winding: Annotated[
-        bool, typer.Option("--winding", help="Signs by winding numbers: for surfaces with flaws.")
+        bool, typer.Option("--winding", help="Signs by winding numbers: for defective surfaces.")
     ] = False,
     close_holes: Annotated[
         bool, typer.Option("--close-holes", help="Close the holes of the surface.")
@@ -242,7 +244,7 @@ def sdf(
         Path | None, typer.Option(help="Picture of slices and cells [default: OUT with .png].")
     ] = None,
     threads: Threads = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Fit a distance field to a surface, and draw slices and cells."""
     if threads is not None:
@@ -269,9 +271,11 @@ def studio(
     scene: Annotated[
         str | None, typer.Argument(metavar="[SCENE]", help="A scene file or name; an empty scene without.")
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; others need a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8787,
-    token: Annotated[str | None, typer.Option(help="Secret that the page must know.")] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; other machines need a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free one.")] = 8787,
+    token: Annotated[str | None, typer.Option(help="Secret required from the page.")] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
     screenshot: Annotated[
         Path | None, typer.Option(help="Write a picture of the page (PNG) instead of opening it.")
@@ -279,7 +283,7 @@ def studio(
     at: Annotated[float, typer.Option(min=0.0, help="Simulated time of the picture [s].")] = 0.0,
     threads: Threads = None,
 ) -> None:
-    """Open a scene in the browser: put it together, run it, pull it with the mouse."""
+    """Open a scene in the browser: edit it, run it, pull it with the mouse."""
     from continua.scene import load_scene
 
     loaded = None if scene is None else load_scene(scene)
@@ -308,7 +312,7 @@ def studio(
 
 @app.command()
 def warmup() -> None:
-    """Compile all kernels now, so that no later run has to wait."""
+    """Compile all kernels now, so that later runs start immediately."""
     from continua.cli.warmup import warm_up
 
     warm_up()
@@ -316,7 +320,7 @@ def warmup() -> None:
 
 @app.command()
 def doctor() -> None:
-    """Say what works on this machine."""
+    """Check the installation on this machine."""
     from continua.cli.doctor import examine
 
     if not examine():

@@ -1,4 +1,4 @@
-"""`continua doctor`: what works on this machine."""
+"""`continua doctor`: checks of the installation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGES = ("numpy", "scipy", "numba", "meshio", "pydantic", "h5py")
 
 
 def examine() -> bool:
-    """Print a report of this machine; return whether everything that the base install needs works."""
+    """Print a report of this machine; return whether the base installation works."""
     good = True
     for name, check in (
         ("continua", _versions),
@@ -43,7 +43,7 @@ def examine() -> bool:
 def _show(name: str, check: Callable[[], tuple[str, str]]) -> bool:
     try:
         mark, text = check()
-    except Exception as error:  # a broken install can fail in any way, and the report must go on
+    except Exception as error:  # a broken installation can raise anything, and the report must continue
         mark, text = "FAIL", f"{type(error).__name__}: {error}"
     print(f"{mark:4}  {name:<15}  {text}", flush=True)
     return mark != "FAIL"
@@ -82,7 +82,7 @@ def _cache() -> tuple[str, str]:
         probe.write_bytes(b"")
         probe.unlink()
     except OSError:
-        return "note", f"{root} is not writable: kernels compile anew each time; set CONTINUA_CACHE"
+        return "note", f"{root} is not writable: kernels are recompiled every time; set CONTINUA_CACHE"
     return "ok", str(root)
 
 
@@ -110,7 +110,7 @@ def _extra(name: str) -> tuple[str, str]:
 
 
 def _self_test() -> tuple[str, str]:
-    """Let a free block fall: its centre must go down by g t^2 / 2, up to the error of implicit Euler."""
+    """Drop a free block: its centre must fall by g t^2 / 2, up to the error of implicit Euler."""
     from continua.scene import parse_scene
 
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Plain tables and numbers for people."""
+"""Tables and human-readable numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 @contextmanager
 def status(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a line on a terminal while the block runs; what is yielded changes it. Elsewhere nothing is shown."""
+    """Show a line on a terminal while the block runs; the yielded function changes it. Elsewhere nothing is shown."""
     if not sys.stderr.isatty():
         yield lambda _text: None
         return
@@ -45,7 +45,7 @@ def pairs(title: str, rows: Iterable[tuple[str, str]]) -> None:
 
 
 def bytes_text(count: float) -> str:
-    """Return a number of bytes for people: `12.3 MB`."""
+    """Return a human-readable number of bytes: `12.3 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -54,7 +54,7 @@ def bytes_text(count: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Return a duration for people: `45 s`, `3:20 min`, `2:05 h`."""
+    """Return a human-readable duration: `45 s`, `3:20 min`, `2:05 h`."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"

@@ -1,4 +1,4 @@
-"""`continua info` and `continua mesh`: what a file holds, and tetrahedra from a surface."""
+"""`continua info` and `continua mesh`: contents of a file, and tetrahedra from a surface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECKPOINTS = {".h5", ".hdf5"}
 
 
 def describe(file: str) -> None:
-    """Print what a mesh, a scene, a distance field or a checkpoint holds."""
+    """Print a summary of a mesh, a scene, a distance field or a checkpoint."""
     from continua.scene import shipped_scenes
 
     suffix = Path(file).suffix.lower()
@@ -69,9 +69,7 @@ def make_mesh(source: Path, target: Path, **wishes: float | None) -> None:
         with status("meshing") as show:
             mesh = tetrahedralize(mesh, **given, progress=lambda _part, text: show(text))
     elif given:
-        raise InputError(
-            "is no surface, so its elements stay as they are; leave the options out", where=str(source)
-        )
+        raise InputError("is not a surface, so its elements are kept; omit the options", where=str(source))
     write(mesh, target)
     _describe_mesh(str(target), mesh)
     print(f"wrote {target}")

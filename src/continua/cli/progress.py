@@ -1,4 +1,4 @@
-"""Progress of a run: one live line on a terminal, a plain line now and then elsewhere."""
+"""Progress of a run: one live line on a terminal, occasional plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Progress:
                     self._live = None
 
     def say(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a permanent line."""
         if self.quiet:
             return
         if self._live is not None:
@@ -71,11 +71,11 @@ class Progress:
             print(text, file=sys.stderr, flush=True)
 
     def phase(self, text: str) -> None:
-        """Show what is being done when no step is."""
+        """Show the current operation between steps."""
         self._text = text
 
     def step(self, simulated: float, steps: int, iterations: int) -> None:
-        """Note where the run is: simulated time [s], steps done, and solver iterations in all."""
+        """Update the simulated time [s], the number of steps, and the total of solver iterations."""
         now = time.perf_counter()
         self._marks.append((now, simulated, steps, iterations))
         self._text = self._numbers()
@@ -96,7 +96,7 @@ class Progress:
 
     def _compiling(self, kernel: str) -> None:
         self._compiled += 1
-        self._marks.clear()  # the time it takes says nothing about the speed of steps
+        self._marks.clear()  # this time does not count for the speed of steps
         self._text = f"compiling kernels (once): {kernel}"
         if self._compiled == 1 and not self.live_line:
             self.say("compiling kernels (once) ...")

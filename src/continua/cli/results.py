@@ -1,4 +1,4 @@
-"""The folder of a run: who may write to it, what is in it, and where a run there goes on."""
+"""The folder of a run: its lock, its contents, and the frame from which a run continues."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class Results:
         self._lock.release()
 
     def claim(self, *, resume: bool, force: bool) -> Checkpoint | None:
-        """Check, before anything is written, that the run may use the folder; return where it goes on.
+        """Check, before anything is written, that the run may use the folder; return the checkpoint to continue from.
 
         Raises:
             InputError: The folder holds something else, or a run of another scene, or another run writes to it.
         """
         if resume and force:
-            raise InputError("--resume goes on and --force starts again; give one of them")
+            raise InputError("--resume continues and --force starts again; use only one of them")
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError("is a file, not a folder; choose another with -o", where=str(self.folder))
         self._lock.check()
@@ -67,7 +67,7 @@ class Results:
             return
         earlier = (self.folder / CHECKPOINT).is_file()
         what = "holds an earlier run" if earlier else "is not empty"
-        how = "--resume to go on, --force to start again" if earlier else "--force to write there anyway"
+        how = "--resume to continue, --force to start again" if earlier else "--force to write there anyway"
         raise InputError(f"{what}; add {how}, or choose another folder with -o", where=str(self.folder))
 
     def _check(self, saved: Checkpoint) -> Checkpoint:
@@ -81,7 +81,7 @@ class Results:
         return saved
 
     def check_geometry(self, saved: Checkpoint, world: World) -> None:
-        """Refuse to go on with other meshes: a surface may be filled differently by another version."""
+        """Reject other meshes on resume: a surface may be filled differently by another version."""
         second = saved.scene.split("\n", 2)[1]
         if second.removeprefix(_GEOMETRY) != _geometry(world):
             raise InputError(
@@ -90,20 +90,20 @@ class Results:
             )
 
     def is_finished(self, saved: Checkpoint) -> bool:
-        """Return whether the run in the folder has all frames of the scene and was brought to its end."""
+        """Return whether the run in the folder has all frames of the scene and was finished."""
         report = self._read_report()
         frames = World([], dt=self.scene.dt).frame_plan(self.scene.seconds, self.scene.fps)[0] + 1
         return bool(report.get("finished")) and report.get("frames") == saved.frames_done >= frames
 
     def missing_formats(self) -> list[str]:
-        """Return the formats that are asked for now but were not when the run in the folder ended."""
+        """Return the formats that are requested now but were not when the run in the folder ended."""
         written = self._read_report().get("formats")
         return [
             kind for kind in self.scene.output.formats if isinstance(written, list) and kind not in written
         ]
 
     def open(self, world: World, *, fresh: bool) -> None:
-        """Make the folder and lock it. A fresh run writes a checkpoint first, so that an early kill can be resumed."""
+        """Create the folder and lock it. A fresh run writes a checkpoint first, so that it can be resumed."""
         self.output.prepare()
         if not self._lock.held:
             self._lock.acquire()
@@ -125,7 +125,7 @@ class Results:
         return report if isinstance(report, dict) else {}
 
     def checkpoint(self, world: World, frames_done: int) -> None:
-        """Save the world; from here the run can go on, bitwise identical to one that was never interrupted."""
+        """Save the world; a run resumed from here is bitwise identical to an uninterrupted one."""
         checkpoint.save(
             self.output.record(self.folder / CHECKPOINT),
             world,
@@ -136,7 +136,7 @@ class Results:
         )
 
     def report(self, data: dict[str, Any]) -> None:
-        """Write how the run went."""
+        """Write the report of the run."""
         with atomic_write(self.output.record(self.folder / REPORT), "w") as file:
             json.dump(data, file, indent=2)
             file.write("\n")

@@ -1,4 +1,4 @@
-"""`continua run`: simulate a scene into a folder; it can be stopped or killed at any time and go on."""
+"""`continua run`: simulate a scene into a folder; it can be stopped or killed at any time and resumed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run_scene(
 
     Args:
         scene: What to simulate.
-        given: How the user named the scene, for the hint on how to resume.
+        given: The scene as named by the user, for the hint on how to resume.
         folder: Where the results go; by default the scene's own choice, or out/NAME.
         resume: Go on with the run in the folder.
         force: Start again in a folder that has results.
@@ -81,7 +81,7 @@ def _finished(results: Results, frames: int) -> str:
 
 
 def _print_timers(tally: _RunStats, writing: float) -> None:
-    """Print where the time went: milliseconds a step, and bars."""
+    """Print the time per stage: milliseconds per step, and bars."""
     shares = {**tally.stages, "output": writing}
     total = sum(shares.values()) or 1.0
     rows = [
@@ -93,7 +93,7 @@ def _print_timers(tally: _RunStats, writing: float) -> None:
 
 @dataclass
 class _RunStats:
-    """What happened in the steps of a run."""
+    """Statistics of the steps of a run."""
 
     steps: int = 0
     iterations: int = 0
@@ -106,7 +106,7 @@ class _RunStats:
     stages: dict[str, float] = field(default_factory=dict)
 
     def add(self, reports: tuple[StepReport, ...]) -> list[str]:
-        """Count a step; return its warnings of a kind that was not met before."""
+        """Count a step; return its warnings of a kind that did not occur before."""
         fresh = []
         self.steps += 1
         for report in reports:
@@ -157,7 +157,7 @@ class _Run:
             self.results.check_geometry(saved, world)
             world.restore(saved.state)
             start = saved.frames_done
-            self.progress.say(f"going on at {world.time:g} s (frame {start})")
+            self.progress.say(f"continuing at {world.time:g} s (frame {start})")
         self.results.open(world, fresh=saved is None)
         for sink in sinks:
             sink.open(self._info(), start)
@@ -172,16 +172,16 @@ class _Run:
 
     def _how_to_resume(self) -> str:
         command = ["continua", "run", self.given, "-o", str(self.results.folder), "--resume"]
-        return f"the last checkpoint is whole: make room, then go on with  {shlex.join(command)}"
+        return f"the last checkpoint is complete: free some space, then continue with  {shlex.join(command)}"
 
     def _hear(self, _part: float | None, text: str) -> None:
-        """Show what a long build does, and end it when the user stops the run."""
+        """Show the progress of a long build, and stop it when the user stops the run."""
         self.progress.phase(text)
         if self.stopper.signal is not None:
             raise StoppedError("stopped while the scene was built")
 
     def _simulate(self, world: World, sinks: list[Sink]) -> Frame | None:
-        """Step to the end or until the user stops; return the last frame made."""
+        """Step to the end or until the user stops; return the last frame."""
         every = self.scene.output.checkpoint_every
         last, mark = None, time.perf_counter()
         try:
@@ -285,7 +285,7 @@ class _Run:
             ),
             f"  {place / PICTURE}  the last frame",
             *(f"  {path}  {_OPEN_WITH[path.suffix]}" for path in files if path.suffix in _OPEN_WITH),
-            f"  {place / CHECKPOINT}  to go on: add --resume and a longer --seconds",
+            f"  {place / CHECKPOINT}  to continue: add --resume and a longer --seconds",
             f"  {place / SCENE}, {place / REPORT}  the scene, and how the run went",
             f"play with it:  continua studio {shlex.quote(self.given)}",
         ]
@@ -311,7 +311,7 @@ _OPEN_WITH = {
 
 
 class _SignalHandler:
-    """Lets a run stop between two frames: the first Ctrl-C only notes the wish, the second is immediate."""
+    """Stops a run between two frames: the first Ctrl-C requests the stop, the second is immediate."""
 
     def __init__(self) -> None:
         self.signal: int | None = None

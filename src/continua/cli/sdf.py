@@ -72,7 +72,7 @@ def _refuse_holes(mesh: SurfaceMesh, source: Path) -> None:
 
 
 def describe_field(path: Path) -> None:
-    """Print what a file of a field holds."""
+    """Print a summary of a field file."""
     from continua.sdf import load
 
     field = load(path)
@@ -97,7 +97,7 @@ def describe_field(path: Path) -> None:
 
 
 class _Bar:
-    """A bar on a terminal, a plain line now and then elsewhere."""
+    """A bar on a terminal, occasional plain lines elsewhere."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
@@ -123,7 +123,7 @@ class _Bar:
             self._live.stop()
 
     def show(self, part: float, text: str) -> None:
-        """Note how far the fit is."""
+        """Update the progress of the fit."""
         if self._live is not None:
             self._live.update(self._task, completed=part, description=text)
         elif not self._quiet and time.perf_counter() - self._last > 5.0:

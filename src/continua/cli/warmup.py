@@ -1,4 +1,4 @@
-"""`continua warmup`: the kernels of every shipped scene compiled ahead, in several processes."""
+"""`continua warmup`: compiles the kernels of every shipped scene in advance, in several processes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def warm_up(names: Sequence[str] | None = None, jobs: int | None = None) -> None
     compiled, the others load from the cache.
 
     Args:
-        names: Scenes to touch; all shipped ones by default.
-        jobs: Processes at once; by default one for each processor, at most four.
+        names: Scenes to run; all shipped ones by default.
+        jobs: Number of processes; by default one per processor, at most four.
     """
     from continua.scene import shipped_scenes
 
@@ -45,7 +45,7 @@ def warm_up(names: Sequence[str] | None = None, jobs: int | None = None) -> None
 
 
 def _apart(names: list[str]) -> list[str]:
-    """Order scenes so that those handed out together have little in common: solids beside fluids."""
+    """Order scenes so that those compiled at the same time have little in common: solids beside fluids."""
     from continua.scene import load_scene
 
     kinds: dict[str, list[str]] = {}

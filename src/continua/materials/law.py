@@ -25,7 +25,7 @@ def lame(young: float, poisson: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Law:
-    """A material law with the constants an engineer measures.
+    """A material law with engineering constants.
 
     A subclass is registered (see `materials.registry`) and supplies compiled functions of the deformation gradient F
     and the `constants` p, either
@@ -41,7 +41,7 @@ class Law:
     displacement, so that the stiffness need not be assembled at every step.
 
     Attributes:
-        young: Young's modulus [Pa]; 0 is a material without stiffness, which falls like dust.
+        young: Young's modulus [Pa]; 0 is a material without stiffness, whose nodes fall independently.
         poisson: Poisson's ratio, less than 0.5; from 0.49 on linear tetrahedra lock.
         density: Mass density at rest [kg/m3].
     """

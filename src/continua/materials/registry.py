@@ -20,10 +20,20 @@ from continua.validation import isfinite
 if TYPE_CHECKING:
     from continua.materials.law import Law
 
-__all__ = ["LAWS", "Constant", "LawFunction", "constant", "constants_of", "law_function", "register"]
+__all__ = [
+    "LAWS",
+    "Constant",
+    "LawFunction",
+    "constant",
+    "constants_of",
+    "law_function",
+    "on_registration",
+    "register",
+]
 
 _L = TypeVar("_L", bound="type[Law]")
 
+_listeners: list[Callable[[], None]] = []
 _laws: dict[str, type[Law]] = {}
 LAWS: Mapping[str, type[Law]] = MappingProxyType(_laws)
 """All registered laws by name, in alphabetical order."""
@@ -143,9 +153,17 @@ def register(name: str, *, title: str, summary: str) -> Callable[[_L], _L]:
         _laws[name] = law
         for key in sorted(_laws):
             _laws[key] = _laws.pop(key)
+        for listener in _listeners:
+            listener()
         return law
 
     return add
+
+
+def on_registration(listener: Callable[[], None]) -> Callable[[], None]:
+    """Call `listener` after every registration of a law; for use as a decorator."""
+    _listeners.append(listener)
+    return listener
 
 
 class LawFunction:

@@ -1,4 +1,4 @@
-"""A balanced tree of boxes around elements, for finding what lies at or near a point."""
+"""A balanced bounding volume hierarchy of elements, for point location."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BoxTree(NamedTuple):
     Attributes:
         lower: Smallest coordinates of each box [m], shape [2 leaves - 1, 3].
         upper: Largest coordinates of each box [m], same shape.
-        order: Element numbers, leaf after leaf.
+        order: Element indices, leaf after leaf.
         starts: Where each leaf's elements begin in `order`, shape [leaves + 1].
     """
 
@@ -33,7 +33,7 @@ def box_tree(corners: NDArray[np.float64], margin: float = 0.0) -> BoxTree:
 
     Args:
         corners: Corner positions of each element [m].
-        margin: By how much every box is widened [m].
+        margin: Enlargement of every box [m].
     """
     lower, upper = corners.min(axis=1) - margin, corners.max(axis=1) + margin
     middle = 0.5 * (lower + upper)

@@ -1,4 +1,4 @@
-"""Checks of the arrays that make a mesh. Each failure is one sentence that names the elements or nodes."""
+"""Checks of the arrays of a mesh. Each failure is one sentence that names the elements or nodes."""
 
 from __future__ import annotations
 
@@ -52,23 +52,23 @@ def as_points(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def as_cells(values: ArrayLike, width: int, count: int, name: str) -> NDArray[np.int32]:
-    """Return an int32 copy of elements [m, width] that name different nodes from 0 to `count` - 1."""
+    """Return an int32 copy of elements [m, width] with distinct nodes from 0 to `count` - 1."""
     array = _as_array(values, np.int32, width, name)
     if len(array) == 0:
         raise InputError(f"a mesh needs at least one element, and {name} is empty")
     bad = np.flatnonzero(((array < 0) | (array >= count)).any(axis=1))
     if bad.size:
-        raise InputError(f"{name} {some(bad)} name nodes that do not exist (there are {count} nodes)")
+        raise InputError(f"{name} {some(bad)} refer to nodes that do not exist (there are {count} nodes)")
     cells = np.array(array, dtype=np.int32, order="C")
     ordered = np.sort(cells, axis=1)
     bad = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if bad.size:
-        raise InputError(f"{name} {some(bad)} name the same node twice; remove or mend these elements")
+        raise InputError(f"{name} {some(bad)} refer to the same node twice; remove or repair these elements")
     return cells
 
 
 def check_no_unused_nodes(cells: NDArray[np.int32], count: int, name: str) -> None:
-    """Raise if a node belongs to no element: it would have no mass and make every solve singular."""
+    """Raise if a node belongs to no element: its mass would be zero and every solve singular."""
     used = np.zeros(count, dtype=bool)
     used[cells] = True
     bad = np.flatnonzero(~used)
@@ -80,7 +80,7 @@ def compact(points: NDArray, cells: NDArray) -> tuple[NDArray, NDArray[np.int32]
     """Drop the nodes that no element uses.
 
     Returns:
-        The kept points [k, 3], the elements with new node numbers, and for each kept node its old number [k].
+        The remaining points [k, 3], the elements with new node indices, and the old index of each remaining node [k].
     """
     kept, inverse = np.unique(cells, return_inverse=True)
     renumbered = inverse.reshape(np.shape(cells)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""A detailed surface that a coarse tetrahedral mesh carries along."""
+"""A detailed surface embedded in a coarse tetrahedral mesh."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _STEEP = 0.1
 
 
 class Embedding:
-    """Binds a detailed surface to a tetrahedral mesh; both in rest shape.
+    """Embeds a detailed surface in a tetrahedral mesh; both in the rest shape.
 
-    Each node of the surface hangs on one tet: the one that holds it or, outside, one around the nearest
-    boundary triangle with the least extrapolation. A node prefers boundary triangles that face its own way,
-    and pieces of the mesh in which its part of the surface has nodes inside, so that neighbouring fingers
-    stay apart.
+    Each node of the surface is interpolated in one tet: the one that contains it or, outside, the one around the
+    closest boundary triangle with the least extrapolation. Boundary triangles with a similar normal are preferred,
+    and so are pieces of the mesh that contain nodes of the same part of the surface, so that neighbouring
+    fingers stay apart.
 
     Args:
         surface: The detailed surface.
@@ -38,8 +38,8 @@ class Embedding:
 
     Attributes:
         surface: The detailed surface.
-        mesh: The mesh that carries it.
-        binding: Which element carries each node, and where the nearest boundary triangle is.
+        mesh: The mesh in which it is embedded.
+        binding: Element and weights of each node, and the closest boundary triangle.
     """
 
     def __init__(self, surface: SurfaceMesh, mesh: TetMesh) -> None:
@@ -51,12 +51,12 @@ class Embedding:
 
     @property
     def inside_count(self) -> int:
-        """How many nodes of the surface lie inside the mesh."""
+        """Number of surface nodes inside the mesh."""
         return int(self.binding.inside.sum())
 
     @property
     def max_extrapolation(self) -> float:
-        """The largest -b_i of any node: 0 if all lie inside, large if some hang far outside."""
+        """The largest -b_i of any node: 0 if all are inside, large if some are far outside."""
         return float(max(0.0, -self._weights.min()))
 
     @cached_property
@@ -67,7 +67,7 @@ class Embedding:
     def positions(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return the surface's node positions [m] for mesh node positions x [m], shape [n, 3].
 
-        For a body of second order, x may go on after the corner nodes; the surface follows the corners.
+        For higher orders x may have more rows after the corner nodes; the surface follows the corners.
         """
         nodes = self._checked(x)
         result = np.empty((self.surface.node_count, 3))
@@ -77,7 +77,7 @@ class Embedding:
     def forces(self, surface_forces: ArrayLike) -> NDArray[np.float64]:
         """Return the mesh's node forces W^T f [N] for forces f [N] on the surface's nodes, [n, 3].
 
-        Total force and total moment (in rest shape) are kept.
+        Total force and total moment (in the rest shape) are preserved.
         """
         forces = np.asarray(surface_forces, dtype=np.float64)
         if forces.shape != (self.surface.node_count, 3):
@@ -88,8 +88,8 @@ class Embedding:
         """Return unit normals of the surface's nodes for mesh node positions x [m], shape [n, 3].
 
         They come from the coarse boundary's normals, tilted for each surface node as in the rest shape (after
-        Georgii, fast normals on a deformed surface): cheap, smooth, exact for rigid motion and even scaling,
-        and close to the true normals as long as the body bends moderately.
+        Georgii, fast normals on a deformed surface): cheap, smooth, exact for rigid motion and uniform scaling,
+        and close to the true normals under moderate bending.
         """
         nodes = self._checked(x)
         mix, tilt, own, area = self._normal_weights
@@ -114,7 +114,7 @@ class Embedding:
         plane.
 
         w0 = (n_f . n) / (n_f . N) makes d = n - w0 N parallel to the face. (The fraction is often printed
-        upside down, and then it does not.) d is written as weights of the corner positions that add up to 0.
+        upside down, and then it does not.) d is written as weights of the corner positions that sum to 0.
         """
         triangles, points = self.mesh.boundary_triangles, self.mesh.points
         faces, along = self.binding.faces, self.binding.face_weights
@@ -149,7 +149,7 @@ class Embedding:
 
 
 def _plane_weights(d: NDArray, u: NDArray, v: NDArray) -> NDArray[np.float64]:
-    """Write d, in the plane of u and v, as weights of the corners 0, u, v that add up to 0; shape [q, 3]."""
+    """Write d, in the plane of u and v, as weights of the corners 0, u, v that sum to 0; shape [q, 3]."""
     uu, uv, vv = (np.einsum("qd,qd->q", s, t) for s, t in ((u, u), (u, v), (v, v)))
     du, dv = np.einsum("qd,qd->q", d, u), np.einsum("qd,qd->q", d, v)
     determinant = uu * vv - uv * uv

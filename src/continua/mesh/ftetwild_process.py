@@ -1,7 +1,7 @@
-"""The mesher fTetWild (Hu et al. 2020, by way of pytetwild) in a process of its own, which can be ended at any time.
+"""The mesher fTetWild (Hu et al. 2020, through pytetwild) in a separate process, which can be stopped at any time.
 
-It has no way to be asked how far it is or to be stopped, writes files to the current folder and logs much. So it runs
-in an empty folder of its own, its log tells what it is doing, and whoever watches may end it.
+It has no interface for progress or cancellation, writes files to the current folder and logs much. So it runs in an
+empty folder, its progress is read from its log, and the process is killed to stop it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from continua.numerics.progress import Progress
 
 __all__ = ["run_mesher"]
 
-_PAUSE = 0.15  # s between two looks at the process
+_PAUSE = 0.15  # s between two polls of the process
 
 _MESHER = """
 import sys
@@ -57,10 +57,10 @@ def run_mesher(
 
     Args:
         surface: The surface.
-        length: Wanted edge length [m].
-        tolerance: How far the boundary may leave the surface, relative to the diagonal.
+        length: Target edge length [m].
+        tolerance: Maximum deviation of the boundary from the surface, relative to the diagonal.
         effort: It stops when the energy of no shape is above the first (a regular tet has 3), or after so many passes.
-        report: Hears what is done; what it raises ends the mesher and is passed on.
+        report: Called with the state; an exception that it raises stops the mesher and is passed on.
     """
     if find_spec("pytetwild") is None:
         raise MissingExtraError("making tetrahedra from a surface", "tet")
@@ -84,12 +84,12 @@ def run_mesher(
         with np.load(folder / "mesh.npz") as data:
             points, tets = data["points"], data["tets"]
     if len(tets) == 0:
-        raise InputError("the mesher found no inside; check that the surface is closed and not flat")
+        raise InputError("the mesher found no interior; check that the surface is closed and not flat")
     return points, tets
 
 
 def _watch(process: subprocess.Popen[bytes], log: Path, most: int, report: Progress) -> None:
-    """Tell what the log says until the process has ended, after so many passes at most."""
+    """Report the state from the log until the process has ended, after at most this many passes."""
     start = time.monotonic()
     reader = _Reader(most)
     with open(log, "rb") as lines:
@@ -104,7 +104,7 @@ def _watch(process: subprocess.Popen[bytes], log: Path, most: int, report: Progr
 
 
 class _Reader:
-    """Reads what the mesher does from the end of its log; it ends after any pass, so that no part can be told."""
+    """Reads the state of the mesher from the end of its log; it may end after any pass, so there is no percentage."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -115,7 +115,7 @@ class _Reader:
 
     @property
     def text(self) -> str:
-        """What is done now, as words that a time may follow."""
+        """The current state, as words that a time may follow."""
         turn = (
             f"pass {self._pass + 1} of at most {self._most}, "
             if self._pass >= 0 and self._stage != "finishing"
@@ -125,7 +125,7 @@ class _Reader:
         return turn + (f"{self._stage}, " if self._stage else "") + tets
 
     def read(self, lines: IO[bytes]) -> None:
-        """Take note of the lines that are new."""
+        """Process the new lines."""
         *whole, self._rest = (self._rest + lines.read().decode(errors="replace")).split("\n")
         for line in whole:
             if found := re.match(r"/+ (?:pass (\d+)|(\w+)) /+", line):

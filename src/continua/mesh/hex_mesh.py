@@ -57,10 +57,10 @@ def _hex_volumes(points: NDArray[np.float64], hexes: NDArray[np.int32]) -> NDArr
 
 
 class HexMesh(VolumeMesh):
-    """A mesh of hexahedra, nodes in VTK's order. All arrays are read-only; topology is made on demand.
+    """A mesh of hexahedra, nodes in VTK's order. All arrays are read-only; topology is computed on first use.
 
-    Elements with negative volume are turned (`notes` says how many). Elements that are flat or folded at a
-    corner, and everything that `TetMesh` refuses, raise `InputError`.
+    Elements with negative volume are reoriented (`notes` says how many). Elements that are flat or folded at a
+    corner, and everything that `TetMesh` rejects, raise `InputError`.
 
     Args:
         points: Node positions [m], shape [n, 3].
@@ -97,7 +97,7 @@ class HexMesh(VolumeMesh):
 
     @property
     def hexes(self) -> NDArray[np.int32]:
-        """Node numbers of each element, positively oriented, shape [m, 8]."""
+        """Node indices of each element, positively oriented, shape [m, 8]."""
         return self.cells
 
     @cached_property
@@ -107,12 +107,12 @@ class HexMesh(VolumeMesh):
 
     @cached_property
     def boundary_triangles(self) -> NDArray[np.int32]:
-        """Outward triangles of the boundary, two a face, shape [k, 3]; numbers of this mesh's nodes."""
+        """Outward triangles of the boundary, two per face, shape [k, 3]; indices of this mesh's nodes."""
         return read_only(self.boundary_faces[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3))
 
     @cached_property
     def element_faces(self) -> NDArray[np.int32]:
-        """The face numbers of each element, in the order of `FACES`; shape [m, 6]."""
+        """The face indices of each element, in the order of `FACES`; shape [m, 6]."""
         table = np.empty((self.element_count, len(self.FACES)), dtype=np.int32)
         for side in range(2):
             here = np.flatnonzero(self.face_elements[:, side] >= 0)
@@ -120,10 +120,10 @@ class HexMesh(VolumeMesh):
         return read_only(table)
 
     def to_tets(self) -> TetMesh:
-        """Return the same body in tetrahedra, 24 a cell: cell centre, face centre and an edge of the face.
+        """Return the mesh with each cell split into 24 tetrahedra: cell centre, face centre and an edge of the face.
 
-        Nodes are this mesh's, then one a face, then one a cell; regions are kept. Neighbours always fit,
-        whatever the numbering.
+        Nodes are those of this mesh, then one per face, then one per cell; regions are kept. The result is conforming
+        for any numbering.
         """
         first_face, first_cell = self.node_count, self.node_count + len(self.faces)
         points = np.concatenate(
@@ -139,7 +139,7 @@ class HexMesh(VolumeMesh):
         return TetMesh(points, tets.reshape(-1, 4), regions, self.notes)
 
     def quality(self) -> HexQuality:
-        """Return figures about the shapes of the elements."""
+        """Return quality measures of the elements."""
         jacobians = np.stack([hex_jacobians(self.points, self.cells, corner) for corner in CORNERS], axis=1)
         return hex_quality(jacobians, self.volumes)
 
@@ -152,7 +152,9 @@ class HexMesh(VolumeMesh):
             np.minimum(smallest, np.linalg.det(hex_jacobians(self.points, cells, corner)), out=smallest)
         bad = np.flatnonzero(smallest <= FLAT * longest**3)
         if bad.size:
-            raise InputError(f"hexes {some(bad)} have no volume or are folded at a corner; mend their nodes")
+            raise InputError(
+                f"hexes {some(bad)} have zero volume or are folded at a corner; repair their nodes"
+            )
         if not wrong.any():
             return ()
         return (f"turned {int(wrong.sum())} of {len(cells)} hexes that had negative volume",)

@@ -1,9 +1,9 @@
 """Tetrahedra inside an implicit surface, by cutting a lattice of tetrahedra (after Labelle and Shewchuk 2007).
 
-A lattice of cube corners and centres (BCC), whose tetrahedra are all alike and well shaped, covers the body. Lattice
-nodes very near the surface are moved onto it, so that no sliver is cut off; the tetrahedra that still cross the
-surface are cut, and what lies inside is split into tetrahedra again. Neighbours agree on their common faces, because
-quadrilaterals are always split at the node with the smallest number. Same input, same mesh.
+A lattice of cube corners and centres (BCC), whose tetrahedra are congruent and well shaped, covers the body. Lattice
+nodes very close to the surface are snapped to it, so that no slivers arise; the tetrahedra that still cross the surface
+are cut, and their inner part is split into tetrahedra again. Neighbours agree on their common faces, because
+quadrilaterals are always split at the node with the smallest index. The result is deterministic.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ __all__ = ["fill"]
 
 Distance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-_SNAP = {"long": 0.25, "short": 0.41}  # parts of the two kinds of lattice edges within which nodes are moved
+_SNAP = {
+    "long": 0.25,
+    "short": 0.41,
+}  # fractions of the two kinds of lattice edges within which nodes are snapped
 _ROOT_STEPS = 13
 
 
@@ -32,7 +35,7 @@ def fill(
     size: float,
     regions: Mapping[str, Distance] | None = None,
 ) -> TetMesh:
-    """Return a mesh of what lies inside the surface where a function is zero.
+    """Return a mesh of the interior of the zero level set of a function.
 
     Args:
         distance: Function of points [n, 3] that returns [n] values, negative inside. It should be near to a
@@ -49,13 +52,15 @@ def fill(
     step = float(checked_lengths([size], "size", 1)[0])
     counts = np.maximum(np.ceil((high - low) / step), 1.0).astype(np.int64) + 2
     if 12 * counts.prod() > MAX_ELEMENTS:
-        raise InputError(f"a size of {size:g} m asks for too many elements in these bounds; use a larger one")
+        raise InputError(
+            f"a size of {size:g} m would give too many elements in these bounds; use a larger one"
+        )
     start = 0.5 * (low + high - step * counts)
     points, lattice = _bcc_lattice(start, counts, step)
     values = _evaluate(distance, points)
     kept = (values[lattice] < 0.0).any(axis=1)
     if not kept.any():
-        raise InputError("nothing lies inside the surface: the function is nowhere negative on the lattice")
+        raise InputError("the interior is empty: the function is nowhere negative on the lattice")
     points, near, nodes = compact(points, lattice[kept])
     points, values = _snap(distance, points, values[nodes], near, step)
     points, tets, _ = compact(*_cut(distance, points, values, near))
@@ -75,7 +80,7 @@ def _checked_bounds(bounds: ArrayLike) -> NDArray[np.float64]:
 def _evaluate(distance: Distance, points: NDArray[np.float64]) -> NDArray[np.float64]:
     values = np.asarray(distance(points), dtype=np.float64)
     if values.shape != (len(points),) or np.isnan(values).any():
-        raise InputError(f"the function of a surface must return one number a point, shape [{len(points)}]")
+        raise InputError(f"the function of a surface must return one number per point, shape [{len(points)}]")
     return values
 
 
@@ -111,7 +116,7 @@ def _edges(tets: NDArray[np.integer]) -> NDArray[np.int64]:
 def _crossings(
     distance: Distance, points: NDArray[np.float64], values: NDArray[np.float64], edges: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return where the surface crosses edges with ends on both sides, as parts of the way, shape [k]."""
+    """Return the crossings of the surface with edges whose ends are on both sides, as edge parameters, shape [k]."""
     a, b = points[edges[:, 0]], points[edges[:, 1]]
     low, high = np.zeros(len(edges)), np.ones(len(edges))
     inside_first = values[edges[:, 0]] < 0.0
@@ -134,7 +139,7 @@ def _snap(
     tets: NDArray[np.integer],
     step: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Move nodes that a crossing is very near to onto it; their value becomes zero."""
+    """Snap nodes that are very close to a crossing to it; their value becomes zero."""
     edges = _edges(tets)
     crossed = (values[edges[:, 0]] < 0.0) != (values[edges[:, 1]] < 0.0)
     edges = edges[crossed]
@@ -146,7 +151,7 @@ def _snap(
     near = part < np.concatenate([limit, limit])
     node = edges.T.ravel()[near]
     target, part = np.concatenate([where, where])[near], part[near]
-    order = np.lexsort((part, node))  # of several crossings near a node the nearest
+    order = np.lexsort((part, node))  # the closest of several crossings near a node
     first = np.unique(node[order], return_index=True)[1]
     chosen = order[first]
     points, values = points.copy(), values.copy()
@@ -158,7 +163,7 @@ def _snap(
 def _cut(
     distance: Distance, points: NDArray[np.float64], values: NDArray[np.float64], tets: NDArray[np.integer]
 ) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
-    """Return nodes and tetrahedra of what lies inside."""
+    """Return nodes and tetrahedra of the interior."""
     sign = np.sign(values).astype(np.int64)
     edges = _edges(tets)
     edges = edges[sign[edges[:, 0]] * sign[edges[:, 1]] < 0]
@@ -208,9 +213,9 @@ def _inner_part(
 
 
 def _prism(bottom: tuple[NDArray, ...], top: tuple[NDArray, ...]) -> list[NDArray[np.int64]]:
-    """Split prisms into three tetrahedra, every side at its node with the smallest number."""
+    """Split prisms into three tetrahedra, every side at its node with the smallest index."""
     nodes = np.stack([*bottom, *top], axis=1)
-    # turn the prism so that its smallest number comes first; then only the far side is left to decide
+    # rotate the prism so that its smallest index comes first; then only the far side is undecided
     lowest = nodes.argmin(axis=1)
     turns = np.array([[0, 1, 2, 3, 4, 5], [1, 2, 0, 4, 5, 3], [2, 0, 1, 5, 3, 4],
                       [3, 5, 4, 0, 2, 1], [4, 3, 5, 1, 0, 2], [5, 4, 3, 2, 1, 0]])  # fmt: skip

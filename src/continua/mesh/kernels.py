@@ -10,14 +10,14 @@ from continua.numerics import inline, kernel, kernel_pair
 
 @kernel
 def unique_rows(rows, count):
-    """Find the different rows of an integer table by a counting sort on each column, last column first.
+    """Find the unique rows of an integer table by a counting sort on each column, last column first.
 
     Args:
         rows: int32, shape [m, k], values from 0 to `count` - 1.
         count: Number of possible values.
 
     Returns:
-        The different rows in lexicographic order [u, k]; for each row the number of its group [m]; the
+        The unique rows in lexicographic order [u, k]; for each row the index of its group [m]; the
         rows' numbers in sorted order [m] (stable); the start of each group in that order [u + 1].
     """
     m, k = rows.shape
@@ -116,7 +116,7 @@ def color_elements(cells, indptr, indices):
 
 @kernel_pair
 def interpolate(nodes, weights, x, result):
-    """Mix the positions x of four nodes for each carried point."""
+    """Interpolate the positions x of four nodes for each embedded point."""
     for q in prange(nodes.shape[0]):
         for d in range(3):
             total = 0.0
@@ -150,11 +150,11 @@ def gather_rows(indptr, indices, rows, result):
 
 @kernel_pair
 def interpolate_normals(faces, corners, mix, tilt, own, area, nodal, facial, x, result):
-    """Compute unit normals of carried points from the coarse surface.
+    """Compute unit normals of embedded points from the coarse surface.
 
     The normal is `mix` of the area-weighted normals of the face's corners, plus `own` times the face's own,
     plus the `tilt` of the corner positions. The first two grow with the area and the last with the length, so
-    each is divided by how much the face has grown.
+    each is divided by the growth of the face.
     """
     for q in prange(faces.size):
         f = faces[q]
@@ -205,7 +205,7 @@ def _largest_cosine(points, tets, e):
 
 @inline
 def _radius_edge(points, tets, e):
-    """Return circumradius over shortest edge of tet e, or a huge number if its volume is not positive."""
+    """Return circumradius over shortest edge of tet e, or a very large number if its volume is not positive."""
     i, j, k, l = tets[e, 0], tets[e, 1], tets[e, 2], tets[e, 3]
     ax, ay, az = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
     bx, by, bz = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
@@ -227,7 +227,7 @@ def _radius_edge(points, tets, e):
 
 @inline
 def _shape_cost(points, tets, e, by_sine, by_ratio):
-    """Return how badly tet e is shaped: the larger of two weighted measures, or a huge number if it is inverted."""
+    """Return the cost of tet e: the larger of two weighted measures, or a very large number if it is inverted."""
     cosine = _largest_cosine(points, tets, e)
     if cosine >= 1.0:
         return 1e300
@@ -239,12 +239,12 @@ def _shape_cost(points, tets, e, by_sine, by_ratio):
 
 @kernel
 def smooth_nodes(points, tets, indptr, indices, nodes, by_sine, by_ratio):
-    """Move each listed node, in place, where the worst shape around it is better; count the moves.
+    """Move each listed node, in place, so that the worst element around it improves; return the number of moves.
 
     The cost of a shape is `by_sine` over the sine of its smallest dihedral angle (at most 71 degrees), or circumradius
     over shortest edge times `by_ratio`, whichever is larger.
 
-    Tried are shorter and shorter steps along the axes and towards the mean of the neighbouring nodes.
+    Candidates are steps of decreasing length along the axes and towards the mean of the neighbouring nodes.
     """
     moved = 0
     for node in nodes:
@@ -291,7 +291,7 @@ def smooth_nodes(points, tets, indptr, indices, nodes, by_sine, by_ratio):
 
 @inline
 def _fold(points, i, j, k, nx, ny, nz):
-    """Return how far triangle i, j, k turns away from a unit normal: 0 if it goes straight on, 2 if it folds back.
+    """Return the fold of triangle i, j, k against a unit normal: 0 if it is coplanar, 2 if it folds back.
 
     And twice its area.
     """
@@ -321,7 +321,7 @@ def _inner_normal(points, middle, outer, i, k):
 
 @kernel
 def fill_polygon(points, outer):
-    """Join the corners of a closed polygon by triangles that fold as little as they can (Liepa 2003).
+    """Join the corners of a closed polygon by triangles of minimal dihedral angles (Liepa 2003).
 
     The largest fold counts first, then the area.
 

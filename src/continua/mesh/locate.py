@@ -1,4 +1,4 @@
-"""Finding the element that should carry a point: the one that holds it, or a good one nearby."""
+"""Point location: the element that contains a point, or a suitable one nearby."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 __all__ = ["EmbeddingWeights", "Locator", "components", "interpolation", "is_much"]
 
-# How far below zero a barycentric coordinate may be for a point on a face.
+# Tolerance of barycentric coordinates for a point on a face.
 _INSIDE = 1e-9
 
 
 def is_much(count: int) -> bool:
-    """Say whether so many rows repay the start of a parallel loop."""
+    """Return whether a parallel loop pays off for this many rows."""
     return count > 4096
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingWeights:
-    """Which element carries each point.
+    """The element of each point, for interpolation.
 
     Attributes:
         elements: Element of each point, shape [q].
-        weights: Barycentric coordinates in it, shape [q, 4]; rows add up to 1, negative ones extrapolate.
+        weights: Barycentric coordinates in it, shape [q, 4]; rows sum to 1, negative values extrapolate.
         inside: Whether the point lies in the mesh, shape [q].
-        faces: The boundary triangle nearest to each point, shape [q].
+        faces: The boundary triangle closest to each point, shape [q].
         face_weights: Barycentric coordinates of the nearest point on it, shape [q, 3].
         distances: Distance to that point [m], shape [q].
     """
@@ -74,7 +74,7 @@ class Locator:
         self.pieces = components(mesh.edges, mesh.node_count)
 
     def inside(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the element that holds each point, or -1, and its barycentric coordinates."""
+        """Return the element that contains each point, or -1, and its barycentric coordinates."""
         element = np.empty(len(points), dtype=np.int32)
         weights = np.zeros((len(points), 4))
         kernels.locate.variant(is_much(len(points)))(
@@ -92,8 +92,8 @@ class Locator:
         """Return the nearest boundary triangle, barycentric coordinates of the nearest point, and the
         distance.
 
-        Only triangles of a piece that `allowed` [groups, pieces] lets the point's group use count, and of
-        those the ones that face the point's direction if there is any.
+        Only triangles of pieces that are `allowed` [groups, pieces] for the point's group are considered, and of
+        those the ones that face the point's direction if there are any.
         """
         mesh = self.mesh
         nearest = np.empty(len(points), dtype=np.int32)
@@ -102,7 +102,7 @@ class Locator:
         pieces = self.pieces[mesh.boundary_triangles[:, 0]]
         wanted = directions
         for _ in range(3):
-            # Nothing faces the way of some point: ask again without directions, then without pieces.
+            # No triangle faces the direction of some point: search again without directions, then without pieces.
             kernels.nearest_triangles.variant(is_much(len(points)))(
                 mesh.points, mesh.boundary_triangles, *self._triangles, self._normals, pieces,
                 points, wanted, groups, allowed, nearest, weights, distances,
@@ -125,9 +125,9 @@ class Locator:
 
         Args:
             points: Positions [m], shape [q, 3].
-            directions: Outward normals of the points, so that one between two fingers takes its own; or None.
-            groups: Number of the connected part to which each point belongs. Points outside the mesh keep to
-                the pieces of the mesh in which their part has points inside; or None.
+            directions: Outward normals of the points, to distinguish neighbouring fingers; or None.
+            groups: Number of the connected part to which each point belongs. Points outside the mesh use
+                the pieces of the mesh that contain points of their part; or None.
         """
         element, weights = self.inside(points)
         inside = element >= 0
@@ -144,7 +144,7 @@ class Locator:
         return EmbeddingWeights(element, weights, inside, faces, face_weights, distances)
 
     def bind_surface(self, surface: SurfaceMesh) -> EmbeddingWeights:
-        """Choose an element for each node of a surface; refuse one that lies far away from the mesh."""
+        """Choose an element for each node of a surface; reject a surface that is far away from the mesh."""
         groups = components(surface.edges, surface.node_count)
         binding = self.bind(surface.points, surface.normals, groups)
         far = np.where(binding.inside, 0.0, binding.distances)
@@ -157,7 +157,7 @@ class Locator:
 
 
 def weight_matrix(mesh: TetMesh, binding: EmbeddingWeights) -> sparse.csr_array:
-    """Return the sparse matrix of a binding, shape [points, nodes of the mesh]."""
+    """Return the sparse matrix of embedding weights, shape [points, nodes of the mesh]."""
     from scipy import sparse
 
     count = len(binding.elements)
@@ -168,10 +168,10 @@ def weight_matrix(mesh: TetMesh, binding: EmbeddingWeights) -> sparse.csr_array:
 
 
 def interpolation(points: ArrayLike, mesh: TetMesh) -> sparse.csr_array:
-    """Return the matrix that carries values from a mesh's nodes to any points, shape [points, nodes].
+    """Return the matrix that interpolates values at a mesh's nodes to any points, shape [points, nodes].
 
     A point in the mesh takes the barycentric coordinates of its tet. One outside takes those of a tet around
-    the nearest boundary triangle, the one with the smallest max(0, -b_i), and extrapolates. Rows add up to 1
-    and linear fields are carried exactly.
+    the nearest boundary triangle, the one with the smallest max(0, -b_i), and extrapolates. Rows sum to 1
+    and linear fields are reproduced exactly.
     """
     return weight_matrix(mesh, Locator(mesh).bind(as_points(points)))

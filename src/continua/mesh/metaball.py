@@ -1,4 +1,4 @@
-"""Bodies put together from rounded limbs: animals, hands, organs, trees."""
+"""Unions of round cones: animals, hands, organs, trees."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["RoundCone", "blob"]
 
 @dataclass(frozen=True)
 class RoundCone:
-    """A rounded rod from `start` to `end` [m]; both the same make a ball.
+    """A round cone from `start` to `end` [m], the convex hull of two balls; a ball if both are equal.
 
     Attributes:
-        start: Middle of one end [m].
-        end: Middle of the other end [m].
+        start: Centre of one end [m].
+        end: Centre of the other end [m].
         radius: Radius at the start [m].
-        end_radius: Radius at the end [m]; None takes that of the start.
-        name: Region of the mesh that it becomes; limbs may share one.
+        end_radius: Radius at the end [m]; None is that of the start.
+        name: Name of its region of the mesh; cones may share one.
     """
 
     start: tuple[float, float, float]
@@ -38,10 +38,12 @@ class RoundCone:
         for key in ("start", "end"):
             point = np.asarray(getattr(self, key), dtype=np.float64)
             if point.shape != (3,) or not np.isfinite(point).all():
-                raise InputError(f"a limb's {key} must be three finite numbers, not {getattr(self, key)!r}")
+                raise InputError(
+                    f"a round cone's {key} must be three finite numbers, not {getattr(self, key)!r}"
+                )
         for radius in (self.radius, self.last_radius):
             if not (isfinite(radius) and radius > 0.0):
-                raise InputError(f"a limb's radius must be greater than 0 m, not {radius}")
+                raise InputError(f"a round cone's radius must be greater than 0 m, not {radius}")
 
     @property
     def last_radius(self) -> float:
@@ -49,7 +51,7 @@ class RoundCone:
         return self.radius if self.end_radius is None else self.end_radius
 
     def distance(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far points [n, 3] lie outside [m], negative inside."""
+        """Return the signed distances of points [n, 3] [m], negative inside."""
         start, way = np.asarray(self.start), np.subtract(self.end, self.start)
         length = float(way @ way)
         part = np.clip((points - start) @ way / length, 0.0, 1.0) if length else np.zeros(len(points))
@@ -60,15 +62,15 @@ class RoundCone:
 
 
 def blob(limbs: Sequence[RoundCone], size: float, blend: float = 0.0) -> TetMesh:
-    """Return the union of limbs as one mesh; every name among them is a region.
+    """Return the union of round cones as one mesh; every name among them is a region.
 
     Args:
-        limbs: The limbs.
-        size: Length of the elements [m].
-        blend: How softly limbs run into each other [m]; 0 leaves creases.
+        limbs: The round cones.
+        size: Edge length of the elements [m].
+        blend: Radius of the smooth blend between cones [m]; 0 leaves creases.
     """
     if not limbs:
-        raise InputError("a blob needs at least one limb")
+        raise InputError("a blob needs at least one round cone")
     if not (isfinite(blend) and blend >= 0.0):
         raise InputError(f"blend must be a length of at least 0 m, not {blend}")
 

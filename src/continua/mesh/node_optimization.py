@@ -1,4 +1,4 @@
-"""Better shapes by moving inner nodes; the boundary stays."""
+"""Improvement of element quality by moving inner nodes; the boundary is fixed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _FLAT = 10.0  # degrees
 
 
 def smoothed(mesh: TetMesh, min_dihedral: float | None, max_radius_edge: float | None = None) -> TetMesh:
-    """Move inner nodes of tets that miss a wish so that the worst shapes become better.
+    """Move inner nodes of tets that miss a target so that the worst elements improve.
 
-    Each move must make the worst shape around the node better, so no tet gets worse than the worst was.
+    Each move must improve the worst element around the node, so no tet becomes worse than the worst was.
 
     Args:
         mesh: The mesh.
-        min_dihedral: Wanted smallest angle between faces [degrees], or None.
-        max_radius_edge: Wanted largest circumradius over shortest edge, or None.
+        min_dihedral: Target minimum dihedral angle [degrees], or None.
+        max_radius_edge: Target maximum ratio of circumradius to shortest edge, or None.
     """
-    # A good ratio of radius to edge alone would let tets become flat, so some angle counts always.
+    # A good radius-edge ratio alone would permit slivers, so an angle is always required.
     by_sine = float(np.sin(np.radians(min_dihedral or _FLAT)))
     by_ratio = 1.0 / max_radius_edge if max_radius_edge else 0.0
     boundary = np.zeros(mesh.node_count, dtype=bool)

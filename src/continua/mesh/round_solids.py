@@ -14,16 +14,16 @@ __all__ = ["bowl", "cylinder", "sphere", "torus"]
 
 
 def _upright(points: NDArray[np.float64], tets: NDArray[np.int32]) -> TetMesh:
-    """Turn the tets of a generator whose pattern does not care about orientation."""
+    """Orient the tets of a generator whose pattern ignores orientation."""
     wrong = tet_volumes(points, tets) < 0.0
     tets[wrong] = tets[wrong][:, [0, 3, 2, 1]]
     return TetMesh._trusted(points, tets)
 
 
 def sphere(radius: float = 0.5, cells: int = 4) -> TetMesh:
-    """Make a ball around the origin from 20 cells^3 tets.
+    """Return a ball around the origin of 20 cells^3 tets.
 
-    An icosahedron is cut evenly from its centre and each shell of it drawn out to a sphere.
+    An icosahedron is subdivided evenly from its centre and each shell projected to a sphere.
 
     Args:
         radius: Radius [m].
@@ -40,10 +40,10 @@ def sphere(radius: float = 0.5, cells: int = 4) -> TetMesh:
 
 
 def _swept(triangles: NDArray[np.int32], width: int, layers: int, closed: bool) -> NDArray[np.int32]:
-    """Sweep triangles through layers of `width` nodes and cut each prism into three tets.
+    """Sweep triangles through layers of `width` nodes and split each prism into three tets.
 
     With the corners of every triangle in ascending order, each side's diagonal runs from the smaller corner
-    below to the larger above, so that neighbours fit.
+    below to the larger above, so that the mesh is conforming.
     """
     a, b, c = np.sort(triangles, axis=1).T
     below = np.arange(layers)[:, None] * width
@@ -58,7 +58,7 @@ def _swept(triangles: NDArray[np.int32], width: int, layers: int, closed: bool) 
 
 
 def cylinder(radius: float = 0.5, height: float = 1.0, cells: ArrayLike = (4, 8)) -> TetMesh:
-    """Make a cylinder around the y axis, its middle in the origin, of 18 a^2 b tets.
+    """Return a cylinder around the y axis, centred at the origin, of 18 a^2 b tets.
 
     Args:
         radius: Radius [m].
@@ -80,12 +80,12 @@ def cylinder(radius: float = 0.5, height: float = 1.0, cells: ArrayLike = (4, 8)
 def bowl(
     radius: float = 0.5, thickness: float = 0.05, opening: float = 90.0, cells: ArrayLike = (8, 1)
 ) -> TetMesh:
-    """Make a bowl, the part of a hollow ball around the origin that lies around its lowest point; 18 a^2 b tets.
+    """Return a bowl, the lower part of a spherical shell around the origin; 18 a^2 b tets.
 
     Args:
         radius: Outer radius [m].
         thickness: Of the wall [m], smaller than `radius`.
-        opening: Angle from the lowest point to the rim, seen from the origin [deg], up to 170.
+        opening: Angle from the lowest point to the rim, at the origin [deg], up to 170.
         cells: Rings from the lowest point to the rim (a) and layers across the wall (b).
     """
     big, wall = checked_lengths([radius, thickness], "radius and thickness", 2)
@@ -103,12 +103,12 @@ def bowl(
 
 
 def torus(radius: float = 0.5, tube: float = 0.2, cells: ArrayLike = (3, 24)) -> TetMesh:
-    """Make a ring around the y axis, its centre in the origin, of 18 a^2 b tets.
+    """Return a torus around the y axis, centred at the origin, of 18 a^2 b tets.
 
     Args:
-        radius: From the centre of the ring to the middle of the tube [m].
-        tube: Radius of the tube [m], smaller than `radius`.
-        cells: Rings across the tube's radius (a) and segments around the ring (b, at least 3).
+        radius: Major radius: from the centre of the torus to that of the tube [m].
+        tube: Minor radius [m], smaller than `radius`.
+        cells: Rings across the tube's radius (a) and segments around the axis (b, at least 3).
     """
     big, small = checked_lengths([radius, tube], "radius and tube", 2)
     if small >= big:

@@ -1,4 +1,4 @@
-"""Even subdivision of triangles and tetrahedra that share corners, and the round shapes' skeletons."""
+"""Uniform subdivision of triangles and tetrahedra that share corners, and base meshes of round shapes."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def _path_lattice(n: int, dimension: int) -> tuple[NDArray[np.int32], NDArray[np
 
 
 def subdivide(simplices: NDArray[np.int64], n: int) -> tuple[NDArray, NDArray[np.int32], NDArray[np.int32]]:
-    """Cut each simplex into n^d and number common points once.
+    """Subdivide each simplex into n^d, with shared points numbered once.
 
-    Neighbours fit if every simplex lists its corners in ascending order, because the pattern on a face
+    The result is conforming if every simplex lists its corners in ascending order, because the pattern on a face
     then depends on the face alone (Edelsbrunner and Grayson 2000).
 
     Args:
-        simplices: Corner numbers, ascending in each row, shape [s, d + 1].
-        n: Parts of each edge.
+        simplices: Corner indices, ascending in each row, shape [s, d + 1].
+        n: Subdivisions of each edge.
 
     Returns:
         For each new point the corners that it mixes [p, d + 1] and their weights out of n [p, d + 1] (a
@@ -83,7 +83,7 @@ def icosahedron() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def disc(n: int) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
-    """Triangulate the unit disc: a hexagon of 6 n^2 triangles, each ring of it drawn out to a circle.
+    """Triangulate the unit disc: a hexagon of 6 n^2 triangles, each ring of it projected to a circle.
 
     Returns:
         Points [p, 2], triangles turning left [6 n^2, 3], and the 6 n rim nodes in turning order.

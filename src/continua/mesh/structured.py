@@ -19,7 +19,7 @@ _CORNERS = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 
 
 def checked_counts(counts: ArrayLike, names: tuple[str, ...], elements_each: int = 1) -> tuple[int, ...]:
-    """Return whole numbers of cells, each at least 1 and together not absurdly many."""
+    """Return numbers of cells, each at least 1, with a limited total."""
     array = np.asarray(counts)
     listed = ", ".join(names)
     if array.shape != (len(names),) or array.dtype.kind not in "iu":
@@ -61,7 +61,7 @@ def lattice_points(size: ArrayLike, cells: tuple[int, ...], origin: ArrayLike | 
 
 
 def lattice_cells(cells: tuple[int, ...]) -> NDArray[np.int32]:
-    """Return the eight corners of each cell; corner 4 i + 2 j + k is i, j, k steps along x, y, z."""
+    """Return the eight corners of each cell; corner 4 i + 2 j + k is at offset i, j, k along x, y, z."""
     nx, ny, nz = cells
     first = np.arange((nx + 1) * (ny + 1) * (nz + 1), dtype=np.int32).reshape(nx + 1, ny + 1, nz + 1)
     steps = _CORNERS @ np.array([(ny + 1) * (nz + 1), nz + 1, 1])
@@ -72,7 +72,7 @@ def _path_tets() -> NDArray[np.int32]:
     """Return the six tets of a cell: one for each order in which a path walks from corner 0 to corner 7.
 
     Every edge runs in a direction with steps 0 or 1, so that all cells agree on their common faces and
-    halving the cells refines the tets (Freudenthal 1942). Odd orders are turned by swapping nodes 1 and
+    halving the cells refines the tets (Freudenthal 1942). Odd orders are reoriented by swapping nodes 1 and
     3, which leaves nodes 0, 2 opposite to 1, 3: refinement uses that.
     """
     tets = []
@@ -85,7 +85,7 @@ def _path_tets() -> NDArray[np.int32]:
 
 _VTK = [0, 4, 6, 2, 1, 5, 7, 3]
 _SIX = _path_tets()
-# A regular tet in the middle and four corner tets; the odd cells take the mirror image.
+# A regular tet in the centre and four corner tets; odd cells are the mirror image.
 _FIVE_EVEN = np.array([[0, 5, 6, 3], [4, 6, 0, 5], [2, 6, 3, 0], [1, 0, 3, 5], [7, 3, 6, 5]], dtype=np.int32)
 _FIVE_ODD = _FIVE_EVEN[:, [0, 1, 3, 2]] ^ 4
 
@@ -97,18 +97,18 @@ def box(
     split: int = 6,
     origin: ArrayLike | None = None,
 ) -> TetMesh:
-    """Make a box of tetrahedra.
+    """Return a box of tetrahedra.
 
     Args:
         size: Lengths along x, y, z [m].
         cells: Numbers of cells along x, y, z.
-        split: Tets in a cell. 6 along the main diagonal, alike in every cell; 5 with a regular tet in the
-            middle, alternating between two mirror images so that neighbours fit; 24 alike around the cell's
-            centre, with nodes in the middle of each cell and each cell side, the most symmetric.
-        origin: The corner with the smallest coordinates [m]; zero unless given.
+        split: Tets per cell. 6 along the main diagonal, the same in every cell; 5 with a regular tet in the centre,
+            alternating between two mirror images so that the mesh is conforming; 24 around the cell's centre, with
+            nodes in the centre of each cell and each cell face, the most symmetric.
+        origin: The corner with the smallest coordinates [m]; zero by default.
     """
     if split not in (5, 6, 24):
-        raise InputError(f"split must be 6, 5 or 24 tets a cell, not {split!r}")
+        raise InputError(f"split must be 6, 5 or 24 tets per cell, not {split!r}")
     counts = checked_counts(cells, ("x", "y", "z"), split)
     if split == 24:
         return hex_box(size, counts, origin=origin).to_tets()
@@ -126,23 +126,23 @@ def box(
 def hex_box(
     size: ArrayLike = (1.0, 1.0, 1.0), cells: ArrayLike = (1, 1, 1), *, origin: ArrayLike | None = None
 ) -> HexMesh:
-    """Make a box of hexahedra.
+    """Return a box of hexahedra.
 
     Args:
         size: Lengths along x, y, z [m].
         cells: Numbers of cells along x, y, z.
-        origin: The corner with the smallest coordinates [m]; zero unless given.
+        origin: The corner with the smallest coordinates [m]; zero by default.
     """
     counts = checked_counts(cells, ("x", "y", "z"))
     return HexMesh._trusted(lattice_points(size, counts, origin), lattice_cells(counts)[:, _VTK])
 
 
 def bridge(n: int, size: ArrayLike | None = None) -> TetMesh:
-    """Make the bridge lattice: 8 n x n x n cells of six tets, long along x.
+    """Return the bridge mesh: 8 n x n x n cells of six tets, long along x.
 
     Args:
         n: Cells across; the mesh has 48 n^3 tets.
-        size: Lengths along x, y, z [m]; 8 x 1 x 1 unless given.
+        size: Lengths along x, y, z [m]; 8 x 1 x 1 by default.
     """
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
         raise InputError(f"n must be a whole number of at least 1, not {n!r}")

@@ -1,4 +1,4 @@
-"""Closed triangle surfaces of simple shapes, outward oriented, at the same places as the solid ones."""
+"""Closed triangle surfaces of simple shapes, oriented outward, with the geometry of the solid ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _grid(table: NDArray) -> NDArray:
 def box(
     size: ArrayLike = (1.0, 1.0, 1.0), cells: ArrayLike = (1, 1, 1), *, origin: ArrayLike = (0.0, 0.0, 0.0)
 ) -> SurfaceMesh:
-    """Make the surface of a box of `size` [m] from `origin`, two triangles for each outer cell side."""
+    """Return the surface of a box of `size` [m] from `origin`, two triangles per outer cell face."""
     lengths = checked_lengths(size, "size")
     counts = checked_counts(cells, ("x", "y", "z"))
     numbers = np.arange(np.prod(np.add(counts, 1))).reshape(np.add(counts, 1))
@@ -39,7 +39,7 @@ def box(
 
 
 def sphere(radius: float = 0.5, cells: int = 8) -> SurfaceMesh:
-    """Make a sphere of `radius` [m] around the origin from 20 cells^2 nearly equal triangles."""
+    """Return a sphere of `radius` [m] around the origin of 20 cells^2 nearly equal triangles."""
     (r,) = checked_lengths([radius], "radius", 1)
     (n,) = checked_counts([cells], ("edge of the icosahedron",))
     checked_counts([20, n, n], ("faces", "edge", "edge"))
@@ -53,7 +53,7 @@ def sphere(radius: float = 0.5, cells: int = 8) -> SurfaceMesh:
 
 
 def cylinder(radius: float = 0.5, height: float = 1.0, cells: ArrayLike = (4, 8)) -> SurfaceMesh:
-    """Make a cylinder around the y axis with both ends, its middle in the origin.
+    """Return a closed cylinder around the y axis, centred at the origin.
 
     Args:
         radius: Radius [m].
@@ -67,7 +67,7 @@ def cylinder(radius: float = 0.5, height: float = 1.0, cells: ArrayLike = (4, 8)
     layers = np.arange(along + 1)[:, None] * len(flat)
     ring = np.append(rim, rim[0])
     side = _grid(layers + ring)
-    # The disc turns left in (x, z), which is downward about y.
+    # The disc is counter-clockwise in (x, z), whose normal points downward.
     cells_all = np.concatenate([triangles, triangles[:, ::-1] + along * len(flat), side])
     _, renumbered, kept = compact(np.zeros((layers[-1, 0] + len(flat), 1)), cells_all)
     level, node = np.divmod(kept, len(flat))
@@ -76,12 +76,12 @@ def cylinder(radius: float = 0.5, height: float = 1.0, cells: ArrayLike = (4, 8)
 
 
 def torus(radius: float = 0.5, tube: float = 0.2, cells: ArrayLike = (18, 48)) -> SurfaceMesh:
-    """Make a ring around the y axis, its centre in the origin.
+    """Return a torus around the y axis, centred at the origin.
 
     Args:
-        radius: From the centre of the ring to the middle of the tube [m].
-        tube: Radius of the tube [m], smaller than `radius`.
-        cells: Segments around the tube and around the ring, each at least 3.
+        radius: Major radius: from the centre of the torus to that of the tube [m].
+        tube: Minor radius [m], smaller than `radius`.
+        cells: Segments around the tube and around the axis, each at least 3.
     """
     big, small = checked_lengths([radius, tube], "radius and tube", 2)
     if small >= big:
@@ -101,14 +101,14 @@ def torus(radius: float = 0.5, tube: float = 0.2, cells: ArrayLike = (18, 48)) -
 def paddle_wheel(
     radius: float = 0.5, width: float = 0.4, paddles: int = 8, hub: float = 0.15, thickness: float = 0.05
 ) -> SurfaceMesh:
-    """Make a wheel with straight paddles that turns about the z axis, its middle in the origin.
+    """Return a wheel with straight paddles around the z axis, centred at the origin.
 
     Args:
         radius: From the axis to the tips [m].
         width: Length along the axis [m].
         paddles: Number of paddles.
-        hub: Radius of the middle part [m].
-        thickness: Of the paddles [m].
+        hub: Radius of the hub [m].
+        thickness: Thickness of the paddles [m].
     """
     outer, length, inner, thick = checked_lengths([radius, width, hub, thickness], "lengths", 4)
     (count,) = checked_counts([paddles], ("wheel",))

@@ -50,7 +50,7 @@ _config: Any = numba.config  # its options are set at run time, unseen by type c
 # GNU OpenMP lets waiting threads spin for milliseconds. Beside any other busy program (a browser that shows the
 # studio) every short parallel region then costs a time slice; sleeping at once costs microseconds.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
-# All three must be named: Numba refuses a partial order.
+# All three must be named: Numba rejects a partial order.
 _config.THREADING_LAYER_PRIORITY = ["omp", "workqueue", "tbb"]
 
 _FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
@@ -146,9 +146,9 @@ def _report_unsaved(reason: str) -> None:
 def _compile(function: Callable, **options: Any) -> Any:
     source = getattr(function, "cache_source", None) or function.__code__.co_filename
     folder = _cache_folder(Path(source).resolve())
-    if folder is None:  # no place to write: compile anew in each process
+    if folder is None:  # no writable folder: recompile in each process
         return numba.njit(**_OPTIONS, **options)(function)
-    if options.get("parallel"):  # Numba's cache does not tell the two variants of a pair apart
+    if options.get("parallel"):  # Numba's cache does not distinguish the two variants of a pair
         folder = str(Path(folder) / "parallel")
     dispatcher = numba.njit(**_OPTIONS, **options)(function)
     with _cache_at(folder):
@@ -216,7 +216,7 @@ class KernelPair:
 
 
 def kernel_pair(function: Callable) -> KernelPair:
-    """Compile `function` both ways on demand; call `pair.variant(parallel)(...)`."""
+    """Compile `function` serially and in parallel on demand; call `pair.variant(parallel)(...)`."""
     return KernelPair(function)
 
 

@@ -6,7 +6,7 @@ helpers cost nothing beyond their arithmetic.
 
 The singular value decomposition is signed: `F = U diag(f) V^T` with U and V proper rotations and at most
 one negative value, the one of smallest magnitude. An inverted element is thus one that is pushed through
-its nearest face, which is the cheapest way back (Irving, Teran and Fedkiw 2004). Jacobi rotations act on
+its nearest face, the shortest path (Irving, Teran and Fedkiw 2004). Jacobi rotations act on
 the columns of F itself (Hestenes 1958) rather than on `F^T F`: squaring would cost half of the digits of
 nearly flat matrices.
 """
@@ -40,10 +40,10 @@ __all__ = [
 ]
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-_TINY = 1e-290  # entries below this count as zero, so that 1/scale stays finite
+_TINY = 1e-290  # entries below this are treated as zero, so that 1/scale stays finite
 _FLAT2 = 1e-200  # squared length, relative to the largest entry, of a column that has no direction
-_SKEW2 = 1e-30  # squared cosine below which two columns count as orthogonal
-_SWEEPS = 16  # five are typical; the limit ends the loop when an entry is not a number
+_SKEW2 = 1e-30  # squared cosine below which two columns are treated as orthogonal
+_SWEEPS = 16  # five are typical; the limit ends the loop if an entry is NaN
 _PARALLEL_FROM = 512  # matrices; below, starting threads costs more than it saves
 
 
@@ -212,7 +212,7 @@ def _left_frame(b0, b1, v0, v1, v2):
 def signed_svd(F):
     """Decompose `F = U diag(f) V^T` with proper rotations U and V.
 
-    Right for every finite matrix, from 1e-290 to 1e+290: inverted, flat, a line, a point. Zero gives
+    Correct for every finite matrix, from 1e-290 to 1e+290: inverted, or of rank 2, 1 or 0. Zero gives
     `U = V = 1`. The result is a pure function of F.
 
     Args:
@@ -259,7 +259,7 @@ def rotation(F):
 
 @inline
 def _eliminate(app, aqq, apq, apr, aqr, vp, vq):
-    """Turn the axes p and q of a symmetric matrix until the entry between them is zero."""
+    """Rotate the axes p and q of a symmetric matrix so that the entry between them is zero."""
     if apq == 0.0:
         return app, aqq, apq, apr, aqr, vp, vq
     c, s = _jacobi_angle(app, aqq, apq)
@@ -333,7 +333,7 @@ def _inverse_each(A, inverses, dets):
 def _as_matrices(A: np.ndarray) -> np.ndarray:
     A = np.ascontiguousarray(A, dtype=np.float64)
     if A.ndim != 3 or A.shape[1:] != (3, 3):
-        raise InputError(f"3x3 matrices must come as an array of shape [n, 3, 3], not {list(A.shape)}")
+        raise InputError(f"3x3 matrices must be an array of shape [n, 3, 3], not {list(A.shape)}")
     return A
 
 

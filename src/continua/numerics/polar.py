@@ -10,7 +10,7 @@ so that differentiating the quartic gives the rotation in closed form,
 
     R = ((λ² + a) F - 2 F F^T F + 2 λ cof F) / (λ³ - a λ - 2 d).
 
-Nothing here tells inverted matrices from others: the largest root belongs to the signed decomposition, with
+Inverted matrices need no special treatment: the largest root belongs to the signed decomposition, with
 the smallest value flipped where `det F < 0`. Halley's iteration from the upper bound `sqrt(3 a)`, which is
 exact for a pure rotation, falls monotonically to the largest root because all four roots are real. The
 formula shares its singular vectors with F for every λ; an error in λ therefore only stretches R, and one

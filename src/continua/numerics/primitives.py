@@ -1,7 +1,7 @@
-"""Scans, sorts and sums that give the same bits whatever the number of threads.
+"""Scans, sorts and sums that are bitwise identical for any number of threads.
 
 A sum in floating point depends on its order. Here the order is fixed by the length alone: chunks of
-`CHUNK` values are summed each by itself, on whichever thread, and the partial sums are then added from the
+`CHUNK` values are summed separately, on any thread, and the partial sums are then added from the
 first to the last.
 
 Each function exists twice: as a Python function on arrays, which picks the serial or the parallel variant
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 CHUNK = 4096  # values of one partial sum
-_PARALLEL_FROM = 16 * CHUNK  # values; below, the sum takes less time than starting the threads
+_PARALLEL_FROM = 16 * CHUNK  # values; below, starting threads costs more than it saves
 
 
 # The slices in the callers make these loops start at zero: no test for negative indices, so they vectorise.
@@ -140,13 +140,13 @@ def _flat(x: np.ndarray) -> np.ndarray:
 
 
 def total(x: np.ndarray) -> float:
-    """Return the sum of all values of `x`, the same bits for every number of threads."""
+    """Return the sum of all values of `x`, bitwise identical for any number of threads."""
     x = _flat(x)
     return float(total_pair.variant(len(x) >= _PARALLEL_FROM)(x))
 
 
 def dot(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the inner product of `x` and `y`, of one shape; the same bits for every number of threads."""
+    """Return the inner product of `x` and `y`, of one shape; bitwise identical for any number of threads."""
     if np.shape(x) != np.shape(y):
         raise InputError(
             f"an inner product needs two arrays of one shape, not {list(np.shape(x))} and {list(np.shape(y))}"

@@ -1,4 +1,4 @@
-"""Tells whoever waits what long work is doing, and lets them stop it."""
+"""Progress of long operations: reported to a listener, which can stop them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contextvars import ContextVar
 __all__ = ["Progress", "progress_listener", "report_progress", "stage"]
 
 Progress = Callable[[float | None, str], None]
-"""Hears which part of the work is done, from 0 to 1 or None where nobody knows, and what is done; may raise to stop."""
+"""Called with the fraction done, from 0 to 1 or None if unknown, and the current operation; may raise to stop it."""
 
 _hear: ContextVar[Progress | None] = ContextVar("continua_progress", default=None)
 
 
 @contextmanager
 def progress_listener(hear: Progress) -> Iterator[None]:
-    """Let `hear` know of all long work inside the `with` block.
+    """Report the progress of all long operations inside the `with` block to `hear`.
 
-    It is called a few times a second. What it raises, such as `StoppedError`, ends the work.
+    It is called a few times per second. An exception that it raises, such as `StoppedError`, stops the operation.
     """
     token = _hear.set(hear)
     try:
@@ -28,7 +28,7 @@ def progress_listener(hear: Progress) -> Iterator[None]:
 
 
 def report_progress(part: float | None, text: str) -> None:
-    """Say what is done now to whoever watches."""
+    """Report the current operation to the listener."""
     hear = _hear.get()
     if hear is not None:
         hear(part, text)
@@ -36,7 +36,7 @@ def report_progress(part: float | None, text: str) -> None:
 
 @contextmanager
 def stage(text: str, part: float | None = None) -> Iterator[None]:
-    """Say what is done now, and put that before all that is told inside the `with` block."""
+    """Report the current operation, and prefix all reports inside the `with` block with it."""
     report_progress(part, text)
     outer = _hear.get()
     if outer is None:

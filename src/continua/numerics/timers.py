@@ -1,6 +1,6 @@
-"""Where the time of a step goes: packages name their stages, and a stopwatch measures them.
+"""Timers of the stages of a step: packages name their stages, and a stopwatch measures them.
 
-A stage inside another one pauses it, so the times of all stages add up to the time of the whole.
+A stage inside another one pauses it, so the times of all stages sum to the total.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Stopwatch:
     """Measures stages while it runs.
 
     Attributes:
-        seconds: Time of each stage [s] since it was started last, in the order in which they came.
+        seconds: Time of each stage [s] since it was last started, in the order of their first use.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Measure the stages inside the `with` block, from zero on."""
+        """Measure the stages inside the `with` block, from zero."""
         self.seconds = {}
         self._stack = [REST]
         self._since = perf_counter()
@@ -48,12 +48,12 @@ class Stopwatch:
             _watch.reset(token)
 
     def begin(self, stage: str) -> None:
-        """Go over to a stage."""
+        """Enter a stage."""
         self._switch()
         self._stack.append(stage)
 
     def end(self) -> None:
-        """Go back to the stage before."""
+        """Return to the previous stage."""
         self._switch()
         self._stack.pop()
 
@@ -65,7 +65,7 @@ class Stopwatch:
 
 
 def timed(stage: str) -> Callable[[F], F]:
-    """Count the time of a function as this stage of a step. Not for functions that yield."""
+    """Measure the time of a function as this stage of a step. Not for generators."""
 
     def wrap(function: F) -> F:
         @wraps(function)

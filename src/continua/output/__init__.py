@@ -1,11 +1,11 @@
-"""Where frames go: files for ParaView, USD and glTF viewers, meshes, pictures, films, replays, and checkpoints."""
+"""Sinks: files for ParaView, USD and glTF viewers, meshes, pictures, films, replays; and checkpoints."""
 
 from continua.frames import RunInfo, Sink
 from continua.output.checkpoint import Checkpoint
 from continua.output.folder import OutputFolder
 from continua.output.glb import GlbSink
 from continua.output.pictures import GifSink, Mp4Sink, PngSink, WebpSink
-from continua.output.registry import SINK_KINDS, make_sink
+from continua.output.registry import SINKS, make_sink, register_sink
 from continua.output.replay import HtmlSink
 from continua.output.surface_files import ObjSink, PlySink
 from continua.output.usd import UsdSink
@@ -13,7 +13,7 @@ from continua.output.vti import VtiSink
 from continua.output.vtu import VtuSink
 
 __all__ = [
-    "SINK_KINDS",
+    "SINKS",
     "Checkpoint",
     "GifSink",
     "GlbSink",
@@ -30,4 +30,5 @@ __all__ = [
     "VtuSink",
     "WebpSink",
     "make_sink",
+    "register_sink",
 ]

@@ -30,7 +30,7 @@ _SCALARS: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": st
 
 
 def _kind(value: Any) -> str:
-    """Return how a value of the state is stored: a Python scalar by its type, a NumPy scalar, or an array."""
+    """Return the storage kind of a value of the state: a Python scalar by its type, a NumPy scalar, or an array."""
     for name, kind in _SCALARS.items():
         if type(value) is kind:
             return name
@@ -42,7 +42,7 @@ def _kind(value: Any) -> str:
 
 
 class HasState(Protocol):
-    """Anything with a flat state, such as a `World`."""
+    """An object with a flat state, such as a `World`."""
 
     def state(self) -> Mapping[str, Any]:
         """Return arrays, numbers and text by name; names such as "bridge/positions"."""
@@ -53,11 +53,11 @@ class Checkpoint:
     """A run at one moment, as read from a file.
 
     Attributes:
-        state: What `World.restore` takes.
+        state: Argument of `World.restore`.
         scene: Text of the scene file.
-        frames_done: How many frames had been given to the sinks.
+        frames_done: Number of frames that the sinks had received.
         seconds: Length of the run [s].
-        fps: Frames a second of simulated time.
+        fps: Frames per second of simulated time.
         version: The version of Continua that wrote the file.
     """
 
@@ -123,12 +123,12 @@ def save(
         path: The file; an older checkpoint there is replaced only once the new one is complete.
         world: What to save.
         scene_text: The scene, as text, so that the run can be built again from this file alone.
-        frames_done: How many frames the sinks have got.
+        frames_done: Number of frames that the sinks have received.
         seconds: Length of the run [s].
         fps: Frames a second.
     """
     state = dict(world.state())
-    # The file is made in memory first: HDF5 cannot give up a file on a full disk in good order.
+    # The file is built in memory first: HDF5 cannot close a file cleanly on a full disk.
     memory = io.BytesIO()
     with h5py.File(memory, "w", libver="v110", track_order=True) as file:
         file.attrs["kind"] = KIND
@@ -147,7 +147,7 @@ def save(
 
 
 def load(path: str | os.PathLike[str]) -> Checkpoint:
-    """Read a checkpoint and check that it is whole.
+    """Read a checkpoint and verify that it is complete.
 
     Raises:
         InputError: The file is missing, truncated, damaged, of another kind, or from a version of Continua
@@ -163,7 +163,7 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            "this is not a whole HDF5 file (truncated or damaged); run again from the start", where=where
+            "this is not a complete HDF5 file (truncated or damaged); run again from the start", where=where
         ) from None
 
 
@@ -174,7 +174,7 @@ def _read(file: h5py.File, where: str) -> Checkpoint:
     if file.attrs["format"] != FORMAT:
         raise InputError(
             f"this checkpoint has format {file.attrs['format']} but format {FORMAT} is read here; "
-            f"use Continua {version} to go on with this run",
+            f"use Continua {version} to continue this run",
             where=where,
         )
     state: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Sinks that make one result of the whole run when it ends, from a spool of its frames."""
+"""Sinks that write one file for the whole run when it ends, from a spool of its frames."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["DeferredSink"]
 
 
 class DeferredSink:
-    """Keeps frames in a spool and turns them into the result at `close`.
+    """Stores frames in a spool and writes the result at `close`.
 
-    A subclass gives `kind`, `suffix` and `finish`. The result depends on the frames alone, so that it has the
-    same bytes however often the run was interrupted. Formats that need the same of each frame share a spool.
+    A subclass defines `kind`, `suffix` and `finish`. The result depends on the frames alone, so
+    interrupted runs give the same bytes. Formats that need the same data of each frame share a spool.
 
     Args:
         folder: Where the results of the run go.
@@ -39,7 +39,7 @@ class DeferredSink:
 
     @property
     def asked_color(self) -> str | None:
-        """The field that was asked for to colour the bodies, or "plain"; None if nothing was."""
+        """The field requested as colour of the bodies, or "plain"; None if nothing was."""
         asked = self._color or self.info.view.get("color")
         return None if asked is None else str(asked)
 
@@ -67,24 +67,24 @@ class DeferredSink:
         self.output.remove([self.path])
 
     def write(self, frame: Frame) -> None:
-        """Put the frame into the spool.
+        """Write the frame to the spool.
 
         Raises:
-            InputError: It is the first one, and no body has the field that was asked for.
+            InputError: It is the first one, and no body has the requested field.
         """
         if not self.spool.count:
             check_color(frame, self.asked_color)
         self.spool.append(frame)
 
     def close(self) -> list[Path]:
-        """Make the result; nothing if there were no frames."""
+        """Write the result; nothing if there were no frames."""
         return self.finish() if self.spool.count else []
 
     def finish(self) -> list[Path]:
-        """Make the result from the spool."""
-        raise TypeError(f"{type(self).__name__} does not say how to end")
+        """Write the result from the spool."""
+        raise TypeError(f"{type(self).__name__} does not define `finish`")
 
     def report_done(self, done: int) -> None:
-        """Report that `done` frames of the result are made."""
+        """Report that `done` frames of the result are written."""
         if self.info.progress is not None:
             self.info.progress(self.kind, done, self.spool.count)

@@ -1,4 +1,4 @@
-"""Folders and file names for results: what may be written where."""
+"""Folders and file names of results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RESERVED = {"con", "prn", "aux", "nul", *(f"{p}{i}" for p in ("com", "lpt") for
 
 
 def prepare_folder(path: str | os.PathLike[str], *, within: str | os.PathLike[str] | None = None) -> Path:
-    """Make the folder `path` if needed and check that files can be written there.
+    """Create the folder `path` if needed and check that files can be written there.
 
     Args:
         path: The folder.
@@ -23,7 +23,7 @@ def prepare_folder(path: str | os.PathLike[str], *, within: str | os.PathLike[st
             files cannot place their results elsewhere.
 
     Raises:
-        InputError: The folder lies outside `within`, a file is in the way, or it is not writable.
+        InputError: The folder lies outside `within`, its path is a file, or it is not writable.
     """
     folder = Path(path).expanduser()
     if within is not None:
@@ -37,11 +37,11 @@ def prepare_folder(path: str | os.PathLike[str], *, within: str | os.PathLike[st
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(
-            "a file is in the way of the output folder; remove it or choose another folder", where=str(path)
+            "the path of the output folder is a file; remove it or choose another folder", where=str(path)
         ) from None
     except OSError as error:
         raise InputError(
-            f"the output folder cannot be made ({error.strerror}); choose another", where=str(path)
+            f"the output folder cannot be created ({error.strerror}); choose another", where=str(path)
         ) from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError("the output folder is not writable; choose another", where=str(path))
@@ -49,7 +49,7 @@ def prepare_folder(path: str | os.PathLike[str], *, within: str | os.PathLike[st
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """Give each body a file name that every system accepts, different from all others.
+    """Return a unique, portable file name for each body.
 
     Returns:
         The file name (without folder and suffix) by body name.

@@ -56,7 +56,7 @@ class OutputFolder:
         return self._listed
 
     def prepare(self) -> None:
-        """Make the folder, and remove the temporary files that a killed run left in it."""
+        """Create the folder, and remove the temporary files that a killed run left in it."""
         prepare_folder(self.path)
         own = self.path / OWN_FOLDER
         if own.is_symlink():
@@ -68,7 +68,7 @@ class OutputFolder:
                 _unlink(temporary_path(path))
 
     def subfolder(self, name: str) -> Path:
-        """Make the folder `name` (such as "vtu") below this one, list it, and return its path."""
+        """Create the folder `name` (such as "vtu") below this one, list it, and return its path."""
         self.prepare()
         path = self.path
         for part in PurePosixPath(name).parts:
@@ -101,7 +101,7 @@ class OutputFolder:
         Args:
             folder: A folder below this one.
             suffix: Suffix of the files, with the dot.
-            existing: Leave out files that are gone.
+            existing: Omit files that do not exist any more.
         """
         start = folder.relative_to(self.path).as_posix() + "/"
         pattern = re.compile(re.escape(start) + r"[^/]+_(\d{6,})" + re.escape(suffix))
@@ -124,10 +124,10 @@ class OutputFolder:
             self._rewrite(set(names))
 
     def clear(self, first: str = "") -> None:
-        """Remove every file that runs wrote, then the folders they made as far as they are empty.
+        """Remove every file that runs wrote, then the folders they created if they are empty.
 
         Args:
-            first: Name of the file to remove first: without it no run can be resumed from what is left.
+            first: Name of the file to remove first: without it no run can be resumed from the remaining files.
         """
         names = sorted(self._names(), key=lambda name: name != first)
         for name in names:
@@ -167,7 +167,7 @@ class OutputFolder:
         """Add a line to the list; it is on the disk when this returns."""
         self._list.parent.mkdir(parents=True, exist_ok=True)
         with explained(self._list), open(self._list, "ab+") as file:
-            if file.tell():  # a power cut may have left half a line
+            if file.tell():  # a power failure may have left a partial line
                 file.seek(-1, os.SEEK_END)
                 if file.read(1) != b"\n":
                     file.write(b"\n")

@@ -19,10 +19,10 @@ __all__ = ["FolderLock"]
 
 
 class FolderLock:
-    """A lock on an output folder that the operating system releases when the process ends, even by kill -9.
+    """A lock on an output folder that the operating system releases when the process ends, also after kill -9.
 
-    The lock is on the file `.continua/lock`, which also names the process that holds it. Where a file system has
-    no locks, the lock counts while that process is alive.
+    The lock is on the file `.continua/lock`, which also names the process that holds it. On a file system without
+    locks, the lock is valid while that process is alive.
 
     Args:
         folder: The output folder.
@@ -39,13 +39,13 @@ class FolderLock:
         return self._handle is not None
 
     def check(self) -> None:
-        """Raise `InputError` if another process holds the lock; make no file."""
+        """Raise `InputError` if another process holds the lock; creates no file."""
         if not self.held and self.path.is_file():
             self.acquire()
             self.release()
 
     def acquire(self) -> None:
-        """Take the lock.
+        """Acquire the lock.
 
         Raises:
             InputError: Another process holds it.
@@ -73,14 +73,14 @@ class FolderLock:
         self._handle = handle
 
     def release(self) -> None:
-        """Give the lock back; the file stays, because removing it would race with another run."""
+        """Release the lock; the file is kept, because removing it would race with another run."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
 
 def _lock(handle: int, owner: dict[str, Any]) -> bool:
-    """Try to lock an open file; return whether it is ours now."""
+    """Try to lock an open file; return whether that succeeded."""
     try:
         import fcntl
     except ImportError:  # Windows

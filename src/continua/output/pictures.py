@@ -23,11 +23,11 @@ __all__ = ["GifSink", "Mp4Sink", "PngSink", "WebpSink"]
 
 
 class _PictureSink(DeferredSink):
-    """Draws all frames with one camera and one range of colours, which only the end of the run settles.
+    """Draws all frames with one camera and one range of colours, which are known at the end of the run only.
 
     Args:
         folder: Where the results of the run go.
-        view: Keywords of `continua.render.picture` that go before those of the run's view.
+        view: Keywords of `continua.render.picture` that override those of the run's view.
     """
 
     def __init__(self, folder: str | os.PathLike[str], **view: Any) -> None:
@@ -35,15 +35,15 @@ class _PictureSink(DeferredSink):
         self._view = view
 
     def open(self, info: RunInfo, start: int = 0) -> None:
-        """Keep the first `start` frames; a film of the inside keeps the elements too."""
+        """Keep the first `start` frames; a film of the interior stores the elements too."""
         self.volume = {**info.view, **self._view}.get("inside", "none") != "none"
         if self.volume:
-            import_pyvista()  # says at the start of a run what would be missing at its end
+            import_pyvista()  # reports missing packages at the start of a run
         super().open(info, start)
 
     @property
     def asked_color(self) -> str | None:
-        """The field that was asked for, or "plain"; a look inside always asks for one."""
+        """The requested field, or "plain"; pictures of the interior always have a field."""
         return super().asked_color or (DEFAULT_COLOR if self.volume else None)
 
     def pictures(self) -> Iterator[NDArray[np.uint8]]:
@@ -102,7 +102,7 @@ class Mp4Sink(_PictureSink):
 
     def finish(self) -> list[Path]:
         """Encode the film."""
-        # Encoder threads are fixed and its name is left out of the file, so that the same pictures give the
+        # The number of encoder threads is fixed and its name omitted from the file, so that the same pictures give the
         # same bytes. Without the colour options players would guess another matrix than the one used.
         options = ["-crf", "17", "-preset", "medium", "-threads", "2", "-movflags", "+faststart"]
         options += ["-fflags", "+bitexact", "-flags:v", "+bitexact", "-map_metadata", "-1"]
@@ -112,7 +112,7 @@ class Mp4Sink(_PictureSink):
             film = None
             try:
                 for pixels in self.pictures():
-                    height, width = (side - side % 2 for side in pixels.shape[:2])  # H.264 wants even sides
+                    height, width = (side - side % 2 for side in pixels.shape[:2])  # H.264 needs even sizes
                     if film is None:
                         film = self._ffmpeg.write_frames(
                             str(temporary),
@@ -132,13 +132,13 @@ class Mp4Sink(_PictureSink):
 
 
 class _AnimatedSink(_PictureSink):
-    """A film that is one animated picture, for pages and mails; written by Pillow."""
+    """An animated image, for web pages and mails; written by Pillow."""
 
     options: ClassVar[dict[str, Any]]
-    shortest = 1  # ms that a picture can last
+    shortest = 1  # shortest duration of a picture [ms]
 
     def finish(self) -> list[Path]:
-        """Draw and write the film; pictures that would last too short for the format are left out."""
+        """Draw and write the film; pictures that are too short for the format are omitted."""
         stride = max(1, round(self.shortest * self.info.fps / 1000.0))
         shown = (image for number, image in enumerate(self._images()) if number % stride == 0)
         first = next(shown)
@@ -167,7 +167,7 @@ class WebpSink(_AnimatedSink):
 
 
 class GifSink(_AnimatedSink):
-    """`NAME.gif`, an animated picture of 256 colours, drawn when the run ends; at most 50 pictures a second."""
+    """`NAME.gif`, an animated picture of 256 colours, drawn when the run ends; at most 50 pictures per second."""
 
     kind = "gif"
     suffix = ".gif"

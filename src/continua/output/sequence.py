@@ -18,9 +18,9 @@ __all__ = ["SequenceSink", "check_earlier_frames", "check_next"]
 def check_earlier_frames(
     kind: str, start: int, listed: Mapping[int, list[Path]], existing: Mapping[int, list[Path]], place: Path
 ) -> None:
-    """Check the files of the frames before `start`, with which a resumed run goes on.
+    """Check the files of the frames before `start`, from which a resumed run continues.
 
-    Frames that were never written in this format, because it was not asked for then, are named in a warning.
+    Frames that were never written in this format, because it was not requested then, are named in a warning.
 
     Args:
         kind: The format, for the message.
@@ -35,7 +35,7 @@ def check_earlier_frames(
     lost = [index for index in range(start) if listed.get(index, []) != existing.get(index, [])]
     if lost:
         raise InputError(
-            f"frame {lost[0]} was written but is gone, so the run cannot go on from frame {start}; put it back, or "
+            f"frame {lost[0]} was written but is missing, so the run cannot continue at frame {start}; restore it, or "
             "run again from the start with --force",
             where=str(place),
         )
@@ -58,9 +58,9 @@ def check_next(frame: Frame, expected: int, place: Path) -> None:
 
 
 class SequenceSink:
-    """One file a body and frame.
+    """One file per body and frame.
 
-    A subclass gives `suffix` and `write_body`. Every file is written under a temporary name and renamed,
+    A subclass defines `suffix` and `write_body`. Every file is written under a temporary name and renamed,
     so that those with a frame number are always complete.
     """
 
@@ -93,7 +93,7 @@ class SequenceSink:
 
     def write_body(self, path: Path, body: BodyFrame, frame: Frame) -> None:
         """Write `body` to `path` under a temporary name, then rename it."""
-        raise TypeError(f"{type(self).__name__} does not say how to write a body")
+        raise TypeError(f"{type(self).__name__} does not define `write_body`")
 
     def close(self) -> list[Path]:
         """Return the files of the sequence in order."""

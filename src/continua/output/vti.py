@@ -1,4 +1,4 @@
-"""VTI files (VTK image data) of fluids on grids."""
+"""VTI files (VTK image data) of grid fluids."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _vti_bytes(volume: Volume, time: float) -> bytes:
 
 
 class VtiSink(VtuSink):
-    """`vti/BODY_000123.vti` for each fluid on a grid and frame, and `NAME-grid.pvd` with their times."""
+    """`vti/BODY_000123.vti` for each grid fluid and frame, and `NAME-grid.pvd` with their times."""
 
     suffix = ".vti"
 
@@ -50,10 +50,10 @@ class VtiSink(VtuSink):
         return self.folder / f"{next(iter(file_names([self.info.name]).values()))}-grid.pvd"
 
     def write(self, frame: Frame) -> None:
-        """Write the fluids on grids, then list them."""
+        """Write the grid fluids, then list them."""
         bodies = {name: body for name, body in frame.bodies.items() if body.volume is not None}
         if not bodies:
-            raise InputError('no body of this run is a fluid on a grid; choose "vtu" instead of "vti"')
+            raise InputError('no body of this run is a grid fluid; choose "vtu" instead of "vti"')
         super().write(replace(frame, bodies=bodies))
 
     def write_body(self, path: Path, body: BodyFrame, frame: Frame) -> None:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 import continua.mesh as meshes
 from continua import materials, solids
 from continua.errors import InputError
-from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
 from continua.registry import BodySummary
 from continua.scene import loads, motions, soft_bodies
 from continua.scene.build_environment import build_motion, rgb, to_inf
 from continua.scene.build_mesh import read_textured, transformed_mesh, turn_vector
 from continua.scene.build_selection import select_nodes, select_parts
 from continua.scene.models import Scene
+from continua.scene.solvers import build_solver
 from continua.solids.element_materials import with_constants
 from continua.solids.elements.bernstein_geometry import bernstein_node_count
 from continua.voxels import Voxels, read_voxels
@@ -49,21 +49,6 @@ def _integrator(spec: Any) -> solids.Integrator | str:
     return solids.INTEGRATORS[spec.type](**spec.model_dump(exclude={"type"}))
 
 
-_SOLVERS: dict[str, Any] = {
-    "pcg": PCG,
-    "merged_pcg": MergedPCG,
-    "multigrid": Multigrid,
-    "pmultigrid": PMultigrid,
-    "direct": Direct,
-}
-
-
-def _solver(spec: Any) -> LinearSolver | None:
-    if isinstance(spec, str):
-        return None if spec == "auto" else _SOLVERS[spec]()
-    return _SOLVERS[spec.type](**spec.model_dump(exclude={"type"}))
-
-
 def build_soft(scene: Scene, number: int) -> solids.SoftBody:
     """Return soft body `number` of the scene."""
     spec = _soft_spec(scene, number)
@@ -84,7 +69,7 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             plasticity=_plasticity(spec.plasticity),
             integrator=_integrator(spec.integrator),
             newton=spec.newton,
-            solver=_solver(spec.solver),
+            solver=build_solver(spec.solver),
             color=None if spec.color is None else rgb(spec.color),
             paint=None if spec.paint is None else _paint(spec.paint, scene),
             skin=_skin(scene, number),

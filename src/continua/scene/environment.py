@@ -1,4 +1,4 @@
-"""What surrounds the bodies and what happens to them: obstacles, wind, and changes in time."""
+"""The environment of the bodies and what happens to them: obstacles, contact, wind, and scheduled changes."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ __all__ = [
 class _Obstacle(Model):
     name: Name | None = option("Name, for pairs of `contact`.", None)
     friction: Number | None = option(
-        "Coulomb's coefficient of friction; by default that of `contact`.", None, ge=0, le=100
+        "Coulomb friction coefficient; by default that of `contact`.", None, ge=0, le=100
     )
     restitution: Number | None = option(
-        "Part of the normal speed that a hit gives back; by default that of `contact`.", None, ge=0, le=1
+        "Coefficient of restitution; by default that of `contact`.", None, ge=0, le=1
     )
-    motion: Motion | None = option("How it moves; at rest by default.", None)
+    motion: Motion | None = option("Prescribed motion; at rest by default.", None)
 
 
 class Plane(_Obstacle):
-    """An endless plane; bodies stay on the side its normal points to."""
+    """An infinite plane; bodies stay on the side of its normal."""
 
-    type: Literal["plane"] = option("An endless plane.")
+    type: Literal["plane"] = option("An infinite plane.")
     point: Vector = option("A point of the plane.", (0.0, 0.0, 0.0), unit="m")
-    normal: Direction = option("Direction to the free side.", (0.0, 1.0, 0.0))
+    normal: Direction = option("Normal, towards the free side.", (0.0, 1.0, 0.0))
 
 
 class Sphere(_Obstacle):
-    """A ball, or a hollow one that holds the bodies inside."""
+    """A ball, or a spherical container if `inside`."""
 
     type: Literal["sphere"] = option("A ball.")
     center: Vector = option("Centre.", unit="m")
@@ -61,33 +61,33 @@ class Sphere(_Obstacle):
 
 
 class Gear(_Obstacle):
-    """A toothed wheel with rounded teeth."""
+    """A gear with rounded teeth."""
 
-    type: Literal["gear"] = option("A toothed wheel.")
+    type: Literal["gear"] = option("A gear.")
     center: Vector = option("Centre.", (0.0, 0.0, 0.0), unit="m")
-    axis: Direction = option("Direction of the axle.", (0.0, 0.0, 1.0))
+    axis: Direction = option("Direction of the axis.", (0.0, 0.0, 1.0))
     radius: Number = option("Mean radius.", 1.0, unit="m", gt=0, le=1e6)
-    width: Number = option("Length along the axle.", 1.0, unit="m", gt=0, le=1e6)
+    width: Number = option("Length along the axis.", 1.0, unit="m", gt=0, le=1e6)
     teeth: Count = option("Number of teeth.", 12, ge=3, le=1000)
-    depth: Number = option("Height of a tooth from foot to tip.", 0.2, unit="m", gt=0, le=1e6)
+    depth: Number = option("Height of a tooth, from root to tip.", 0.2, unit="m", gt=0, le=1e6)
 
 
 class Box(_Obstacle):
-    """A block, or a room that holds the bodies inside."""
+    """A box, or a box-shaped container if `inside`."""
 
-    type: Literal["box"] = option("A block.")
-    center: Vector = option("Middle.", (0.0, 0.0, 0.0), unit="m")
-    size: Vector = option("Lengths along its own x, y and z.", (1.0, 1.0, 1.0), unit="m")
-    rotate: Rotation | None = option("Turn about its middle.", None)
+    type: Literal["box"] = option("A box.")
+    center: Vector = option("Centre.", (0.0, 0.0, 0.0), unit="m")
+    size: Vector = option("Lengths along its local x, y and z.", (1.0, 1.0, 1.0), unit="m")
+    rotate: Rotation | None = option("Rotation about its centre.", None)
     rounding: Number = option("Radius of edges and corners.", 0.0, unit="m", ge=0, le=1e6)
     inside: Flag = option("Keep bodies inside instead of outside.", False)
 
 
 class Cylinder(_Obstacle):
-    """A round rod with flat ends, or a drum that holds the bodies inside."""
+    """A cylinder, or a drum if `inside`."""
 
-    type: Literal["cylinder"] = option("A round rod with flat ends.")
-    center: Vector = option("Middle.", (0.0, 0.0, 0.0), unit="m")
+    type: Literal["cylinder"] = option("A cylinder.")
+    center: Vector = option("Centre.", (0.0, 0.0, 0.0), unit="m")
     axis: Direction = option("Direction of the axis.", (0.0, 1.0, 0.0))
     radius: Number = option("Radius.", 0.5, unit="m", gt=0, le=1e6)
     height: Number = option("Length along the axis.", 1.0, unit="m", gt=0, le=1e6)
@@ -96,9 +96,9 @@ class Cylinder(_Obstacle):
 
 
 class Capsule(_Obstacle):
-    """A rod with round ends: all points near a segment."""
+    """A capsule: all points within a radius of a segment."""
 
-    type: Literal["capsule"] = option("A rod with round ends.")
+    type: Literal["capsule"] = option("A capsule.")
     start: Vector = option("One end of the segment.", unit="m")
     end: Vector = option("The other end.", unit="m")
     radius: Number = option("Distance of the surface from the segment.", unit="m", gt=0, le=1e6)
@@ -109,9 +109,9 @@ class MeshShape(_Obstacle, DistanceFieldSpec):
     """Any closed surface, generated or from a file."""
 
     type: Literal["mesh"] = option("A closed surface.")
-    mesh: Mesh = option("The surface, or a body whose outside it is.")
-    transform: Transform | None = option("Where it is put.", None)
-    rounding: Number = option("By how much the surface is moved outwards.", 0.0, unit="m", ge=0, le=1e6)
+    mesh: Mesh = option("The surface, or a volume mesh whose boundary it is.")
+    transform: Transform | None = option("Its scale, rotation and position.", None)
+    rounding: Number = option("Outward offset of the surface.", 0.0, unit="m", ge=0, le=1e6)
     inside: Flag = option("Keep bodies inside instead of outside.", False)
 
 
@@ -128,49 +128,51 @@ Collider = Annotated[
 
 
 class ContactPair(Model):
-    """What holds where two things touch, named by `between`; what is not given follows from the two."""
+    """Contact options of a pair, named by `between`; those that are not given follow from the two."""
 
     between: Annotated[list[Name], Len(2, 2)] = option(
         "Names of two bodies or colliders; the same twice is self-contact."
     )
-    friction: Number | None = option("Coulomb's coefficient of friction.", None, ge=0, le=100)
-    restitution: Number | None = option("Part of the normal speed that a hit gives back.", None, ge=0, le=1)
-    collide: Flag | None = option("Whether they touch at all.", None)
+    friction: Number | None = option("Coulomb friction coefficient.", None, ge=0, le=100)
+    restitution: Number | None = option("Coefficient of restitution.", None, ge=0, le=1)
+    collide: Flag | None = option("Whether they collide.", None)
 
 
 class Contact(Model):
-    """How things touch. A body's or collider's own values win over these, those of a pair over both."""
+    """Contact options. Values of a body or collider override these, those of a pair override both."""
 
-    friction: Number = option("Coulomb's coefficient of friction.", 0.5, ge=0, le=100)
-    restitution: Number = option("Part of the normal speed that a hit gives back.", 0.0, ge=0, le=1)
+    friction: Number = option("Coulomb friction coefficient.", 0.5, ge=0, le=100)
+    restitution: Number = option("Coefficient of restitution.", 0.0, ge=0, le=1)
     thickness: Number | None = option(
-        "Distance that surfaces of meshes keep from each other; by default a small part of their edges' length.",
+        "Minimum distance between surfaces of meshes; by default a small fraction of their edge length.",
         None,
         unit="m",
         gt=0,
         le=1e6,
     )
-    self_contact: Flag = option("Whether soft bodies touch themselves.", False)
-    pairs: list[ContactPair] = option("What holds for single pairs.", [], max_length=1000)
+    self_contact: Flag = option("Whether soft bodies collide with themselves.", False)
+    pairs: list[ContactPair] = option("Options of single pairs.", [], max_length=1000)
 
 
 class Wind(Model):
-    """Air that moves past all bodies and presses on their surfaces."""
+    """Moving air, whose pressure acts on the surfaces of all bodies."""
 
     velocity: Vector = option("Mean velocity of the air.", unit="m/s")
-    gust: Number = option("How far the speed swings about its mean, as a fraction of it.", 0.0, ge=0, le=10)
-    period: Number = option("Time from gust to gust.", 1.0, unit="s", gt=0, le=1e6)
+    gust: Number = option("Amplitude of the gusts, as a fraction of the mean speed.", 0.0, ge=0, le=10)
+    period: Number = option("Mean period of the gusts.", 1.0, unit="s", gt=0, le=1e6)
     density: Number = option("Density of the air.", 1.2, unit="kg/m³", gt=0, le=1e6)
 
 
 class _Change(Model):
-    time: Moment = option("When.", unit="s")
+    time: Moment = option("Time of the change.", unit="s")
     body: Name = option("Name of the body.")
 
 
 class _MaterialChange(_Change):
     type: Literal["material"] = option("Other constants of the material; the default.", "material")
-    part: Count | None = option("Number of the part, from 0; by default all that is no part.", None, ge=0)
+    part: Count | None = option(
+        "Index of the part, from 0; by default all elements that belong to no part.", None, ge=0
+    )
 
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What is wrong with a scene, said in sentences that name file, line and key."""
+"""Errors of scene files, as sentences that name file, line and key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Key = tuple[str | int, ...]
 
 
 class SceneError(InputError):
-    """A scene cannot be used. `problems` has one sentence for each thing that is wrong."""
+    """A scene is invalid. `problems` has one sentence for each error."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
@@ -29,7 +29,7 @@ class SceneError(InputError):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a scene came from.
+    """Origin of a scene.
 
     Attributes:
         path: The file, or None for a scene made in Python.
@@ -53,13 +53,13 @@ class Source:
 
 @dataclass(frozen=True)
 class Location:
-    """A key of a scene. As a context manager it adds itself to the input errors raised inside."""
+    """A key of a scene. As a context manager it adds its location to the input errors raised inside."""
 
     source: Source
     key: Key
 
     def error(self, message: str) -> SceneError:
-        """Return an error at this place."""
+        """Return an error at this location."""
         where = self.source.where(self.key)
         return SceneError([f"{where}: {message}" if where else message])
 
@@ -74,7 +74,7 @@ class Location:
 
 
 def key_text(key: Iterable[str | int]) -> str:
-    """Return a key as people write it: `bodies[0].material.young`."""
+    """Return a key in dotted form: `bodies[0].material.young`."""
     text = ""
     for part in key:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -82,7 +82,7 @@ def key_text(key: Iterable[str | int]) -> str:
 
 
 def scene_error(error: ValidationError, data: Any, source: Source) -> SceneError:
-    """Turn pydantic's report into sentences, in the order of the file, with what is missing at the end."""
+    """Convert pydantic's errors to sentences, in the order of the file, missing keys last."""
     found: dict[str, tuple[bool, int, int]] = {}
     for number, detail in enumerate(error.errors(include_url=False)):
         key = _locate(detail, data)
@@ -96,7 +96,7 @@ def scene_error(error: ValidationError, data: Any, source: Source) -> SceneError
 
 
 def _locate(detail: ErrorDetails, data: Any) -> Key:
-    """Return the key of a problem in the user's own data.
+    """Return the key of an error in the user's data.
 
     Pydantic puts the chosen `type` of a union into its locations, also one that is chosen by default; the data has no
     such level.
@@ -197,7 +197,7 @@ def _unknown_key(word: str, detail: ErrorDetails) -> str:
 
 
 def _known_keys(detail: ErrorDetails) -> list[str]:
-    """Return the keys that the model around an unknown key has, found by walking the models along."""
+    """Return the keys that the model around an unknown key has, found by descending through the models."""
     from continua.scene.models import Scene
 
     model: Any = Scene

@@ -33,39 +33,39 @@ class Block(Model):
 
 
 class Emitter(Model):
-    """A round nozzle that lets out fluid."""
+    """A round nozzle through which fluid enters."""
 
-    center: Vector = option("Middle of the opening.", unit="m")
-    direction: Direction = option("Where the fluid goes.")
+    center: Vector = option("Centre of the opening.", unit="m")
+    direction: Direction = option("Direction of the flow.")
     radius: Number = option("Radius of the opening.", unit="m", gt=0, le=1e6)
     speed: Number = option("Speed of the fluid.", unit="m/s", gt=0, le=1e4)
-    start: Moment = option("When it opens.", 0.0, unit="s")
-    stop: Moment | None = option("When it closes; never by default.", None, unit="s")
+    start: Moment = option("Opening time.", 0.0, unit="s")
+    stop: Moment | None = option("Closing time; never by default.", None, unit="s")
 
 
 class Drain(Model):
-    """A box in which fluid vanishes."""
+    """A box in which fluid is removed."""
 
     min: Vector = option("Smallest coordinates.", unit="m")
     max: Vector = option("Largest coordinates.", unit="m")
 
 
 class Dfsph(Model):
-    """Divergence-free SPH: constant density and velocities without divergence."""
+    """Divergence-free SPH: constant density and divergence-free velocities."""
 
     type: Literal["dfsph"] = option("Divergence-free SPH.")
-    density_error: Number = option("Mean density error, relative to rest.", 1e-4, gt=0, lt=1)
+    density_error: Number = option("Mean density error, relative to the rest density.", 1e-4, gt=0, lt=1)
     divergence_error: Number = option(
-        "Mean density error that the divergence may cause in a sub-step.", 1e-4, gt=0, lt=1
+        "Mean density error per sub-step that the divergence may cause.", 1e-4, gt=0, lt=1
     )
-    divergence: Flag = option("Whether velocities are made free of divergence.", True)
-    warm_start: Flag = option("Whether a solve starts from the last pressures.", True)
-    max_iterations: Count = option("Most iterations of a solve.", 100, ge=2, le=100_000)
+    divergence: Flag = option("Whether the divergence solve is done.", True)
+    warm_start: Flag = option("Whether a solve starts from the pressures of the last sub-step.", True)
+    max_iterations: Count = option("Maximum number of iterations of a solve.", 100, ge=2, le=100_000)
 
 
 class _Other(Model):
-    density_error: Number = option("Mean density error, relative to rest.", 1e-4, gt=0, lt=1)
-    max_iterations: Count = option("Most iterations of a solve.", 1000, ge=2, le=100_000)
+    density_error: Number = option("Mean density error, relative to the rest density.", 1e-4, gt=0, lt=1)
+    max_iterations: Count = option("Maximum number of iterations of a solve.", 1000, ge=2, le=100_000)
 
 
 class Iisph(_Other):
@@ -99,26 +99,28 @@ _INSET = "How far below the surface the wall begins, in kernel radii; by default
 
 
 class DensityMap(Model):
-    """Walls by density maps."""
+    """Density maps as boundaries."""
 
-    type: Literal["density_map"] = option("A map of the density that walls add.")
+    type: Literal["density_map"] = option("A map of the density contribution of boundaries.")
     extension: Number = option(
-        "How far outside the surface the wall still weighs, in kernel radii.", 0.125, ge=0.05, le=2
+        "Range of the boundary density outside of the surface, in kernel radii.", 0.125, ge=0.05, le=2
     )
     inset: Number | None = option(_INSET, None, ge=-1, le=1)
 
 
 class VolumeMap(Model):
-    """Walls by volume maps."""
+    """Volume maps as boundaries."""
 
-    type: Literal["volume_map"] = option("A map of the volume of walls, put at their nearest points.")
+    type: Literal["volume_map"] = option(
+        "A map of the volume of boundaries, applied at their closest points."
+    )
     inset: Number | None = option(_INSET, None, ge=-1, le=1)
 
 
 class BoundaryParticles(Model):
-    """Walls made of particles."""
+    """Boundary particles."""
 
-    type: Literal["particles"] = option("Particles below the surface.")
+    type: Literal["particles"] = option("Particles below the surface of boundaries.")
 
 
 BoundaryWord = Literal["particles", "density_map", "volume_map"]
@@ -132,17 +134,17 @@ FluidBoundary = Annotated[
 
 
 class Fluid(Model):
-    """A liquid made of particles; several in one scene push each other."""
+    """A liquid made of particles; several liquids of one scene interact."""
 
     type: Literal["fluid"] = option("A liquid made of particles.")
     name: Name = option("Name of the body, different from all others.")
     block: Block | None = option("A block to fill.", None)
     mesh: Mesh | None = option("A shape to fill.", None)
-    transform: Transform | None = option("Where the shape is put.", None)
+    transform: Transform | None = option("Scale, rotation and position of the shape.", None)
     particle_radius: Number = option(
-        "Half the distance of particles; the same for all fluids of a scene.", 0.0125, unit="m", gt=0, le=1e6
+        "Half the particle spacing; the same for all fluids of a scene.", 0.0125, unit="m", gt=0, le=1e6
     )
-    density: Number = option("Mass per volume at rest.", 1000.0, unit="kg/m³", gt=0, le=1e6)
+    density: Number = option("Rest density.", 1000.0, unit="kg/m³", gt=0, le=1e6)
     viscosity: Number = option(
         "Dynamic viscosity: 0.001 is water, 10 honey.", 0.001, unit="Pa·s", ge=0, le=1e9
     )
@@ -150,22 +152,27 @@ class Fluid(Model):
         "Coefficient of cohesion and curvature; about 1 for water.", 0.0, ge=0, le=1e6
     )
     velocity: Vector = option("Velocity at time 0.", (0.0, 0.0, 0.0), unit="m/s")
-    emitters: list[Emitter] = option("Where fluid comes from.", [], max_length=100)
-    drains: list[Drain] = option("Where fluid goes.", [], max_length=100)
-    solver: FluidSolver = option("How incompressibility is kept.", Dfsph(type="dfsph"))
+    emitters: list[Emitter] = option("Nozzles through which fluid enters.", [], max_length=100)
+    drains: list[Drain] = option("Boxes in which fluid is removed.", [], max_length=100)
+    solver: FluidSolver = option("Pressure solver.", Dfsph(type="dfsph"))
     boundary: FluidBoundary = option(
-        "How walls are modelled: by particles, or by maps of the density or the volume they add.", "particles"
+        "Boundary model: particles, or maps of the density or volume of boundaries.", "particles"
     )
     wall_friction: Number = option(
-        "Coulomb's coefficient of walls and bodies against the fluid.", 0.0, ge=0, le=1e3
+        "Coulomb friction coefficient between the fluid and walls or bodies.", 0.0, ge=0, le=1e3
     )
-    wall_drag: Number = option("Friction that grows with the speed of slip.", 0.0, unit="s/m", ge=0, le=1e6)
-    max_dt: Number = option("Longest sub-step.", 0.005, unit="s", gt=0, le=1)
+    wall_drag: Number = option("Friction proportional to the slip velocity.", 0.0, unit="s/m", ge=0, le=1e6)
+    max_dt: Number = option("Maximum sub-step.", 0.005, unit="s", gt=0, le=1)
     cfl: Number = option(
-        "Part of a particle diameter that the fastest particle moves in a sub-step.", 0.4, gt=0, le=2
+        "CFL number: fraction of a particle diameter that the fastest particle moves per sub-step.",
+        0.4,
+        gt=0,
+        le=2,
     )
-    xsph: Number = option("Part by which velocities are smoothed each sub-step.", 0.0, ge=0, le=1)
-    max_particles: Count | None = option("How many particles there may be.", None, ge=1)
+    xsph: Number = option(
+        "XSPH coefficient: fraction by which velocities are smoothed per sub-step.", 0.0, ge=0, le=1
+    )
+    max_particles: Count | None = option("Maximum number of particles.", None, ge=1)
     color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
 
     @model_validator(mode="after")

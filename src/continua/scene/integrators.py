@@ -1,4 +1,4 @@
-"""How bodies are advanced in time: the `integrator` of a body."""
+"""Time integrators: the `integrator` of a body."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _SUBSTEPS = "Cut steps above the stability limit into parts below it."
 
 
 class ImplicitEuler(Model):
-    """Stable for any step, first order, calms fast motion."""
+    """Unconditionally stable, first order, damps fast oscillations."""
 
     type: Literal["implicit_euler"] = option("Implicit Euler.")
     newton: Count = option(_NEWTON, 1, ge=1, le=1000)
 
 
 class Newmark(Model):
-    """Stable for any step, second order, keeps energy."""
+    """Unconditionally stable for linear bodies, second order, conserves energy."""
 
     type: Literal["newmark"] = option("Newmark's method, by default with average acceleration.")
     newton: Count = option(_NEWTON, 4, ge=1, le=1000)
     beta: Number = option("Weight of the new acceleration in the positions.", 0.25, ge=0.25, le=10)
     gamma: Number = option(
-        "Weight of the new acceleration in the velocities; above 0.5 it damps fast motion.",
+        "Weight of the new acceleration in the velocities; above 0.5 it damps fast oscillations.",
         0.5,
         ge=0.5,
         le=10,
@@ -52,7 +52,7 @@ class Explicit(Model):
 class SemiImplicit(Model):
     """Elastic forces explicit, damping implicit, exact friction on obstacles (Irving 2007)."""
 
-    type: Literal["semi_implicit"] = option("The integrator of Irving.")
+    type: Literal["semi_implicit"] = option("The semi-implicit integrator of Irving.")
     substeps: Flag = option(_SUBSTEPS, True)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Tag, create_model
 
 from continua.materials import LAWS, Law
-from continua.materials.registry import Constant, constants_of
+from continua.materials.registry import Constant, constants_of, on_registration
+from continua.scene.registration import FromRegistry, rebuild_models
 from continua.scene.types import Model, Number, Vector, by_type, option
 
 __all__ = ["MODELS", "Material", "event_constants", "part_constants"]
@@ -50,8 +52,20 @@ def _changes(which: str) -> dict[str, Any]:
     return fields
 
 
-MODELS: Mapping[str, type[Model]] = {name: _model(law) for name, law in LAWS.items()}
+_models: dict[str, type[Model]] = {}
+MODELS: Mapping[str, type[Model]] = MappingProxyType(_models)
 """The models of all laws by `type`."""
+
+
+@on_registration
+def _add_models() -> None:
+    """Create the models of laws that have none."""
+    new = {name: _model(law) for name, law in LAWS.items() if name not in _models}
+    _models.update(new)
+    rebuild_models()
+
+
+_add_models()
 
 
 def part_constants() -> dict[str, Any]:
@@ -64,10 +78,13 @@ def event_constants() -> dict[str, Any]:
     return _changes("in_events")
 
 
+def _union() -> Any:
+    """Return the union of the models of all laws."""
+    models = tuple(Annotated[model, Tag(name)] for name, model in MODELS.items())
+    return Annotated[Union[models], by_type(*MODELS)]  # noqa: UP007, the members are only known now
+
+
 if TYPE_CHECKING:
     Material = Any
 else:
-    Material = Annotated[
-        Union[tuple(Annotated[model, Tag(name)] for name, model in MODELS.items())],  # noqa: UP007
-        by_type(*MODELS),
-    ]
+    Material = Annotated[Union[tuple(MODELS.values())], FromRegistry(_union)]  # noqa: UP007

@@ -1,4 +1,4 @@
-"""Liquids on grids of a scene."""
+"""Grid liquids of a scene."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ __all__ = ["Liquid", "LiquidInflow"]
 
 
 class LiquidInflow(Model):
-    """A place where liquid comes into being."""
+    """A source of liquid."""
 
-    shape: Obstacle = option("Where: the inside of a shape.")
-    velocity: Vector = option("Velocity there.", unit="m/s")
-    start: Moment = option("When it begins.", 0.0, unit="s")
-    stop: Moment | None = option("When it ends; never by default.", None, unit="s")
+    shape: Obstacle = option("Its region: the interior of a shape.")
+    velocity: Vector = option("Velocity.", unit="m/s")
+    start: Moment = option("Start time.", 0.0, unit="s")
+    stop: Moment | None = option("End time; never by default.", None, unit="s")
 
 
 class Liquid(Model):
-    """A liquid in a box, on a grid: it flows around obstacles, splashes and comes to rest."""
+    """A liquid with a free surface in a box, on a grid, with obstacles."""
 
     type: Literal["liquid"] = option("A liquid on a grid.")
     name: Name = option("Name of the body, different from all others.")
-    size: Lengths = option("Lengths along x, y and, in space, z.", unit="m")
-    cells: CellCounts = option("Cells along x, y and, in space, z; they must be squares or cubes.")
+    size: Lengths = option("Lengths along x, y and, in 3D, z.", unit="m")
+    cells: CellCounts = option("Cells along x, y and, in 3D, z; they must be squares or cubes.")
     origin: Location | None = option(
         "Corner with the smallest coordinates; zeros by default.", None, unit="m"
     )
-    blocks: list[Block] = option("Blocks that are filled at the start.", [], max_length=1000)
-    shapes: list[Obstacle] = option("Shapes that are filled at the start.", [], max_length=1000)
+    blocks: list[Block] = option("Blocks of liquid at time 0.", [], max_length=1000)
+    shapes: list[Obstacle] = option("Shapes filled with liquid at time 0.", [], max_length=1000)
     velocity: Vector = option("Velocity at time 0.", (0.0, 0.0, 0.0), unit="m/s")
-    inflow: list[LiquidInflow] = option("Where liquid comes from.", [], max_length=1000)
-    drains: list[Obstacle] = option("Shapes in which liquid vanishes.", [], max_length=1000)
-    obstacles: list[Obstacle] = option("What stands, or moves, in the liquid.", [], max_length=1000)
-    sides: Sides = option("What the sides do; liquid leaves at open ones.", Sides())
-    density: Number = option("Mass per volume.", 1000.0, unit="kg/m³", gt=0, le=1e6)
+    inflow: list[LiquidInflow] = option("Sources of liquid.", [], max_length=1000)
+    drains: list[Obstacle] = option("Shapes in which liquid is removed.", [], max_length=1000)
+    obstacles: list[Obstacle] = option("Obstacles, fixed or moving.", [], max_length=1000)
+    sides: Sides = option("Boundary conditions of the sides; liquid leaves through open ones.", Sides())
+    density: Number = option("Density.", 1000.0, unit="kg/m³", gt=0, le=1e6)
     viscosity: Number = option(
-        "Dynamic viscosity: 0.001 for water, about 10 for honey. It sticks to obstacles and to no-slip sides.",
+        "Dynamic viscosity: 0.001 for water, about 10 for honey. Obstacles are then no-slip.",
         0.0, unit="Pa·s", ge=0, le=1e9,
     )  # fmt: skip
     surface_tension: Number = option(
-        "Surface tension: 0.072 for water. It matters for drops of millimetres; steps get short.",
+        "Surface tension: 0.072 for water. It matters for drops of millimetres, and limits the sub-step.",
         0.0, unit="N/m", ge=0, le=1e6,
     )  # fmt: skip
-    flip: Number = option(
-        "Part of its own velocity that a particle keeps: 0 is calm, 0.97 lively and noisy.", 0.0, ge=0, le=1
+    flip: Number = option("FLIP fraction: 0 is APIC, calm; 0.97 is lively and noisy.", 0.0, ge=0, le=1)
+    seed: Count = option("Seed of the random positions of particles in their cells.", 0, ge=0, lt=2**40)
+    detail: Count = option("Samples per cell along each axis for the surface mesh.", 2, ge=1, le=4)
+    rtol: Number = option("Relative residual of the pressure solve.", 1e-4, gt=0, lt=1)
+    cfl: Number = option(
+        "CFL number: cells that the fastest liquid may cross per sub-step.", 3.0, gt=0, le=10
     )
-    seed: Count = option("Of the places of particles in their cells.", 0, ge=0, lt=2**40)
-    detail: Count = option("Samples a cell along each axis from which the surface is drawn.", 2, ge=1, le=4)
-    rtol: Number = option("Residual of the pressure.", 1e-4, gt=0, lt=1)
-    cfl: Number = option("Cells that the fastest liquid may cross in a sub-step.", 3.0, gt=0, le=10)
-    precision: Literal["single", "double"] = option("Precision of the numbers.", "single")
+    precision: Literal["single", "double"] = option("Floating-point precision.", "single")
     color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
 
     @model_validator(mode="after")

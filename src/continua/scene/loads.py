@@ -1,4 +1,4 @@
-"""What loads a body: forces on nodes, pressure and traction on faces, forces on its matter, and how they change."""
+"""Loads: forces on nodes, pressure and traction on faces, body forces, and functions of time."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["LoadFaces", "LoadVolume", "Press", "Push", "Radial", "TimeFunction",
 
 
 class TimeFunction(Model):
-    """How a load changes with time: factors at given times, straight between them, even before and after."""
+    """Factor of a load as a function of time: piecewise linear between given times, constant before and after."""
 
     times: list[Moment] = option("Increasing times.", unit="s", min_length=1, max_length=100_000)
-    factors: list[Number] = option("What the load is multiplied by at each time.", min_length=1)
+    factors: list[Number] = option("Factor of the load at each time.", min_length=1)
 
     @model_validator(mode="after")
     def _match(self) -> Self:
@@ -33,23 +33,21 @@ class TimeFunction(Model):
 
 
 class _Load(Model):
-    course: TimeFunction | None = option(
-        "How the load changes with time; it stays the same by default.", None
-    )
-    until: Moment | None = option("When the load ends; never by default.", None, unit="s")
+    course: TimeFunction | None = option("Factor as a function of time; constant by default.", None)
+    until: Moment | None = option("End time; never by default.", None, unit="s")
 
 
 class Push(_Load):
-    """Load nodes with a force."""
+    """A force on nodes."""
 
-    where: Where = option("Which nodes.")
-    force: Vector = option("Total force, spread over the nodes.", unit="N")
+    where: Where = option("The nodes.")
+    force: Vector = option("Total force, distributed over the nodes.", unit="N")
 
 
 class Press(_Load):
-    """Press on faces with a pressure that follows them as they move and turn."""
+    """A follower pressure on faces."""
 
-    where: Where = option("Faces whose centres are chosen; node numbers cannot choose faces.")
+    where: Where = option("The faces, selected by their centres; node indices do not select faces.")
     pressure: Number = option("Pressure; positive pushes into the body.", unit="Pa")
 
 
@@ -57,31 +55,31 @@ _NumberOrVector = Annotated[Annotated[Number, Tag("number")] | Annotated[Vector,
 
 
 class LoadFaces(_Load):
-    """Load faces with a traction: a force for each area at rest that keeps its direction."""
+    """A traction on faces: a force per area at rest with a fixed direction."""
 
-    where: Where = option("Faces whose centres are chosen; node numbers cannot choose faces.")
+    where: Where = option("The faces, selected by their centres; node indices do not select faces.")
     traction: _NumberOrVector = option(
         "Traction; a single number acts along the outward normal: positive pulls, negative pushes.", unit="Pa"
     )
 
 
 class Wave(Model):
-    """A wave of force that runs through space."""
+    """A travelling wave of force."""
 
     type: Literal["wave"] = option("A travelling wave.")
     force: Vector = option("Amplitude.", unit="N/m³")
-    direction: Direction = option("Where it runs to.")
+    direction: Direction = option("Direction of travel.")
     length: Number = option("Wavelength.", unit="m", gt=0)
-    period: Number = option("Time from crest to crest.", unit="s", gt=0)
+    period: Number = option("Period.", unit="s", gt=0)
 
 
 class Radial(Model):
-    """A source that pushes away from a point, or a sink that draws in."""
+    """A radial force away from a point (source) or towards it (sink)."""
 
-    type: Literal["radial"] = option("Away from a point, or towards it.")
+    type: Literal["radial"] = option("A radial force.")
     center: Vector = option("The point.", unit="m")
-    force: Number = option("Largest force; negative draws in.", unit="N/m³")
-    radius: Number = option("Distance at which it is reached.", unit="m", gt=0)
+    force: Number = option("Maximum force; negative is towards the point.", unit="N/m³")
+    radius: Number = option("Distance from the point at which the force is largest.", unit="m", gt=0)
 
 
 _FieldOfForce = Annotated[
@@ -90,11 +88,13 @@ _FieldOfForce = Annotated[
 
 
 class LoadVolume(_Load):
-    """Load the matter of elements with a force for each volume at rest."""
+    """A body force on elements, per volume at rest."""
 
-    where: Where = option("Elements whose centres are chosen; node numbers cannot choose elements.", "all")
-    force: Vector | None = option("An even force.", None, unit="N/m³")
-    field: _FieldOfForce | None = option("A force that depends on place and time.", None)
+    where: Where = option(
+        "The elements, selected by their centres; node indices do not select elements.", "all"
+    )
+    force: Vector | None = option("A uniform force.", None, unit="N/m³")
+    field: _FieldOfForce | None = option("A force field in space and time.", None)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

@@ -16,6 +16,7 @@ from continua.registry import load_plugins, on_new_body_kind
 from continua.scene.bodies import Body
 from continua.scene.environment import Change, Collider, Contact, Wind
 from continua.scene.errors import Location, Source, scene_error
+from continua.scene.formats import Format
 from continua.scene.rigid import Joint
 from continua.scene.types import Count, Flag, Model, Name, Number, PictureSize, Text, Vector, option
 from continua.scene.types import Path as PathText
@@ -103,8 +104,8 @@ class Picture(Model):
 class Output(Model):
     """What a run writes."""
 
-    formats: list[Literal["vtu", "vti", "usd", "glb", "ply", "obj", "png", "mp4", "webp", "gif", "html"]] = (
-        option("Files written for the frames; `html` plays in a browser.", ["vtu"], max_length=11)
+    formats: list[Format] = option(
+        "Files written for the frames; `html` plays in a browser.", ["vtu"], max_length=32
     )
     fields: list[Literal["stress", "stretch", "energy_density", "plastic_strain", "inverted"]] = option(
         "Fields inside the elements that are written besides displacement, velocity and von Mises stress.",

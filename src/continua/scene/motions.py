@@ -1,4 +1,4 @@
-"""What holds and moves a body: pins, driven nodes, locks and springs, and the motions they follow."""
+"""Constraints: pins, driven nodes, locks and springs, and prescribed motions."""
 
 from __future__ import annotations
 
@@ -14,27 +14,31 @@ __all__ = ["Drive", "Keyframes", "Lock", "Motion", "Pin", "Pull", "Rotate", "Tra
 
 
 class Translate(Model):
-    """Move along a straight line."""
+    """Translation with constant velocity."""
 
-    type: Literal["translate"] = option("Move along a line.")
+    type: Literal["translate"] = option("A translation.")
     velocity: Vector = option("Velocity.", unit="m/s")
-    until: Moment | None = option("When the motion stops; the nodes are held there after.", None, unit="s")
+    until: Moment | None = option(
+        "Time at which the motion stops; the nodes are fixed from then on.", None, unit="s"
+    )
 
 
 class Rotate(Model):
-    """Turn about a fixed axis."""
+    """Rotation about a fixed axis."""
 
-    type: Literal["rotate"] = option("Turn about an axis.")
+    type: Literal["rotate"] = option("A rotation.")
     axis: Direction = option("Direction of the axis.")
     point: Vector = option("A point of the axis.", (0.0, 0.0, 0.0), unit="m")
     degrees_per_second: Number = option("Angular speed, by the right-hand rule.", unit="deg/s")
-    until: Moment | None = option("When the motion stops; the nodes are held there after.", None, unit="s")
+    until: Moment | None = option(
+        "Time at which the motion stops; the nodes are fixed from then on.", None, unit="s"
+    )
 
 
 class Keyframes(Model):
-    """Move through given offsets at given times, straight between them."""
+    """Offsets at given times, interpolated linearly."""
 
-    type: Literal["keyframes"] = option("Move through given offsets.")
+    type: Literal["keyframes"] = option("Keyframes.")
     times: list[Moment] = option("Increasing times.", unit="s", min_length=1, max_length=100_000)
     offsets: list[Vector] = option("Offset from rest at each time.", unit="m", min_length=1)
 
@@ -60,18 +64,18 @@ Motion = Annotated[
 
 
 class Pin(Model):
-    """Hold nodes where they are."""
+    """Fixed nodes."""
 
-    where: Where = option("Which nodes.")
-    until: Moment | None = option("When they are let go; never by default.", None, unit="s")
+    where: Where = option("The nodes.")
+    until: Moment | None = option("Time at which they are released; never by default.", None, unit="s")
 
 
 class Drive(Model):
-    """Move nodes along a prescribed motion."""
+    """Nodes with a prescribed motion."""
 
-    where: Where = option("Which nodes.")
-    motion: Motion = option("How they move.")
-    until: Moment | None = option("When they are let go; never by default.", None, unit="s")
+    where: Where = option("The nodes.")
+    motion: Motion = option("Their motion.")
+    until: Moment | None = option("Time at which they are released; never by default.", None, unit="s")
 
 
 _AxisOrVector = Annotated[
@@ -80,21 +84,21 @@ _AxisOrVector = Annotated[
 
 
 class Lock(Model):
-    """Hold nodes along one direction, or move them along it, and leave them free across it."""
+    """Nodes that are fixed or driven along one direction, and free in the others."""
 
-    where: Where = option("Which nodes.")
+    where: Where = option("The nodes.")
     direction: _AxisOrVector = option("The direction: an axis or a vector.")
     motion: Motion | None = option(
-        "How they move along the direction; only that part of the motion counts. Held by default.", None
+        "Motion along the direction; its other components are ignored. Fixed by default.", None
     )
-    until: Moment | None = option("When they are let go; never by default.", None, unit="s")
+    until: Moment | None = option("Time at which they are released; never by default.", None, unit="s")
 
 
 class Pull(Model):
-    """Tie the surface to a target by a spring."""
+    """A spring between a point of the surface and a target."""
 
-    point: Vector = option("The nearest point of the surface at rest is pulled.", unit="m")
-    target: Vector = option("Where it is pulled to.", unit="m")
+    point: Vector = option("The closest point of the surface at rest is pulled.", unit="m")
+    target: Vector = option("Target of the spring.", unit="m")
     stiffness: Number | None = option(
-        "Stiffness of the spring; by default it suits the body.", None, unit="N/m", gt=0
+        "Stiffness of the spring; chosen from the stiffness of the body by default.", None, unit="N/m", gt=0
     )

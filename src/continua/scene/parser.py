@@ -1,4 +1,4 @@
-"""Scene files: YAML read into a `Scene`, with the line of every key kept for messages."""
+"""Scene files: YAML read into a `Scene`, with the line of every key for error messages."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def load_scene(scene: str | Path) -> Scene:
 
 
 def parse_scene(text: str, *, path: Path | None = None, label: str = "scene") -> Scene:
-    """Make a scene from YAML text. Files it names are relative to the folder of `path`."""
+    """Return the scene of a YAML text. File names in it are relative to the folder of `path`."""
     data, lines = _Walker(label).parse(text)
     if path is not None:
         data.setdefault("name", re.sub(r"[^A-Za-z0-9_.-]", "-", path.stem).lstrip("-_.")[:64] or "scene")
@@ -67,7 +67,7 @@ def parse_scene(text: str, *, path: Path | None = None, label: str = "scene") ->
 
 @cache
 def shipped_scenes() -> dict[str, Path]:
-    """Return the scenes that come with Continua, by name."""
+    """Return the names of the shipped scenes."""
     folder = Path(str(resources.files("continua.scene") / "library"))
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
@@ -98,7 +98,7 @@ def _read(path: Path, label: str) -> str:
 
 
 class _Walker:
-    """Turns a YAML document into plain data, and notes the line of every key."""
+    """Converts a YAML document to plain data, and records the line of every key."""
 
     def __init__(self, label: str) -> None:
         self.label = label

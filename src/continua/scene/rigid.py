@@ -47,29 +47,29 @@ __all__ = [
 
 
 class RigidSphere(Model):
-    """A ball around the origin."""
+    """A ball centred at the origin."""
 
     type: Literal["sphere"] = option("A ball.")
     radius: Number = option("Radius.", 0.5, unit="m", gt=0, le=1e6)
 
 
 class RigidBox(Model):
-    """A block around the origin."""
+    """A box centred at the origin."""
 
-    type: Literal["box"] = option("A block.")
+    type: Literal["box"] = option("A box.")
     size: Vector = option("Lengths along x, y and z.", (1.0, 1.0, 1.0), unit="m")
 
 
 class RigidCapsule(Model):
-    """A rod with round ends along the y axis, its middle in the origin."""
+    """A capsule along the y axis, centred at the origin."""
 
-    type: Literal["capsule"] = option("A rod with round ends.")
+    type: Literal["capsule"] = option("A capsule.")
     radius: Number = option("Radius.", 0.1, unit="m", gt=0, le=1e6)
-    length: Number = option("Distance between the middles of its ends.", 0.5, unit="m", gt=0, le=1e6)
+    length: Number = option("Distance between the centres of its ends.", 0.5, unit="m", gt=0, le=1e6)
 
 
 class RigidCylinder(Model):
-    """A cylinder along the y axis, its middle in the origin."""
+    """A cylinder along the y axis, centred at the origin."""
 
     type: Literal["cylinder"] = option("A cylinder.")
     radius: Number = option("Radius.", 0.5, unit="m", gt=0, le=1e6)
@@ -77,29 +77,29 @@ class RigidCylinder(Model):
 
 
 class RigidTorus(DistanceFieldSpec):
-    """A ring around the y axis, its centre in the origin."""
+    """A torus around the y axis, centred at the origin."""
 
-    type: Literal["torus"] = option("A ring.")
+    type: Literal["torus"] = option("A torus.")
     radius: Number = option(
-        "From the centre of the ring to the middle of the tube.", 0.5, unit="m", gt=0, le=1e6
+        "Major radius: from the centre of the torus to that of the tube.", 0.5, unit="m", gt=0, le=1e6
     )
-    tube: Number = option("Radius of the tube, smaller than that of the ring.", 0.2, unit="m", gt=0, le=1e6)
-    cells: Counts2 = option("Segments around the tube and around the ring.", (12, 32))
+    tube: Number = option("Minor radius, smaller than the major radius.", 0.2, unit="m", gt=0, le=1e6)
+    cells: Counts2 = option("Segments around the tube and around the axis.", (12, 32))
 
 
 class RigidWheel(DistanceFieldSpec):
-    """A wheel with straight paddles that turns about the z axis, its middle in the origin."""
+    """A wheel with straight paddles around the z axis, centred at the origin."""
 
     type: Literal["wheel"] = option("A paddle wheel.")
     radius: Number = option("From the axis to the tips of the paddles.", 0.5, unit="m", gt=0, le=1e6)
     width: Number = option("Length along the axis.", 0.4, unit="m", gt=0, le=1e6)
     paddles: Count = option("Number of paddles.", 8, ge=3, le=1000)
-    hub: Number = option("Radius of the middle part.", 0.15, unit="m", gt=0, le=1e6)
-    thickness: Number = option("Of the paddles.", 0.05, unit="m", gt=0, le=1e6)
+    hub: Number = option("Radius of the hub.", 0.15, unit="m", gt=0, le=1e6)
+    thickness: Number = option("Thickness of the paddles.", 0.05, unit="m", gt=0, le=1e6)
 
 
 class RigidFile(DistanceFieldSpec):
-    """A closed surface from a file (STL, OBJ, GLB, PLY, OFF), or the outside of a volume mesh."""
+    """A closed surface from a file (STL, OBJ, GLB, PLY, OFF), or the boundary of a volume mesh."""
 
     type: Literal["file"] = option("A mesh from a file.")
     path: Path = option("The file, relative to the folder of the scene.")
@@ -111,7 +111,7 @@ class RigidFile(DistanceFieldSpec):
 
 
 class RigidMesh(DistanceFieldSpec):
-    """The outside of any mesh that can be made."""
+    """The boundary of any generated mesh."""
 
     type: Literal["mesh"] = option("A mesh.")
     mesh: Mesh = option("The mesh.")
@@ -131,44 +131,54 @@ Solid = Annotated[
 
 
 class InstanceGrid(Model):
-    """Copies at the points of a regular grid, shaken a little if wanted."""
+    """Instances at the points of a regular grid, with optional random offsets."""
 
-    counts: Counts3 = option("Number of copies along x, y and z.", (1, 1, 1))
-    spacing: Vector = option("Distances between them.", (1.0, 1.0, 1.0), unit="m")
-    jitter: Number = option("Largest random shift along each axis.", 0.0, unit="m", ge=0, le=1e6)
-    turn: Flag = option("Whether each copy is turned at random.", False)
-    seed: Count = option("Number that the random shifts and turns come from.", 0, ge=0, le=2**31)
+    counts: Counts3 = option("Number of instances along x, y and z.", (1, 1, 1))
+    spacing: Vector = option("Spacing.", (1.0, 1.0, 1.0), unit="m")
+    jitter: Number = option("Maximum random offset along each axis.", 0.0, unit="m", ge=0, le=1e6)
+    turn: Flag = option("Whether each instance is rotated randomly.", False)
+    seed: Count = option("Seed of the random numbers.", 0, ge=0, le=2**31)
 
 
 class Start(Model):
     """Motion at time 0."""
 
     velocity: Vector = option("Velocity of the centre of mass.", (0.0, 0.0, 0.0), unit="m/s")
-    angular_velocity: Vector = option("Angular velocity about it.", (0.0, 0.0, 0.0), unit="rad/s")
+    angular_velocity: Vector = option("Angular velocity.", (0.0, 0.0, 0.0), unit="rad/s")
 
 
 class RigidBody(Model):
-    """A rigid solid, or many copies of it."""
+    """A rigid body, or many instances of it."""
 
-    type: Literal["rigid"] = option("A rigid solid.")
+    type: Literal["rigid"] = option("A rigid body.")
     name: Name = option("Name of the body, different from all others.")
     shape: Solid = option("The shape.")
-    transform: Transform | None = option("Where the shape is put.", None)
+    transform: Transform | None = option("Scale, rotation and position of the shape.", None)
     places: list[Vector] = option(
-        "Shifts of the copies from there; one copy without a shift by default.",
+        "Offsets of the instances from there; one instance without an offset by default.",
         [],
         unit="m",
         max_length=100_000,
     )
     grid: InstanceGrid | None = option(
-        "Copies on a grid instead; its first point is where the shape is put.", None
+        "Instances on a grid instead; its first point is the position of the shape.", None
     )
-    density: Number | None = option("Density; 1000 unless a mass is given.", None, unit="kg/m³", gt=0, le=1e9)
-    mass: Number | None = option("Mass of each copy, instead of a density.", None, unit="kg", gt=0, le=1e15)
-    friction: Number | None = option("Coulomb's coefficient of its own.", None, ge=0, le=100)
-    restitution: Number | None = option("Part of the normal speed that a hit gives back.", None, ge=0, le=1)
+    density: Number | None = option(
+        "Density; by default 1000, unless a mass is given.", None, unit="kg/m³", gt=0, le=1e9
+    )
+    mass: Number | None = option(
+        "Mass of each instance, instead of a density.", None, unit="kg", gt=0, le=1e15
+    )
+    friction: Number | None = option(
+        "Coulomb friction coefficient; by default that of `contact`.", None, ge=0, le=100
+    )
+    restitution: Number | None = option(
+        "Coefficient of restitution; by default that of `contact`.", None, ge=0, le=1
+    )
     initial: Start | None = option("Motion at time 0; at rest by default.", None)
-    motion: Motion | None = option("A prescribed motion: it pushes others and nothing moves it.", None)
+    motion: Motion | None = option(
+        "Prescribed motion: the body is kinematic, it pushes others and is not pushed.", None
+    )
     color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
 
     @model_validator(mode="after")
@@ -182,51 +192,55 @@ class RigidBody(Model):
 
 class _Joint(Model):
     a: Name = option("Name of a rigid body.")
-    copy_a: Count = option("Which of its copies.", 0, ge=0, le=1_000_000)
-    b: Name | None = option("Name of the other rigid body; the world by default.", None)
-    copy_b: Count = option("Which of its copies.", 0, ge=0, le=1_000_000)
-    collide: Flag = option("Whether the two can touch each other.", False)
+    copy_a: Count = option("Index of its instance.", 0, ge=0, le=1_000_000)
+    b: Name | None = option("Name of the other rigid body; fixed to the world by default.", None)
+    copy_b: Count = option("Index of its instance.", 0, ge=0, le=1_000_000)
+    collide: Flag = option("Whether the two bodies collide with each other.", False)
 
 
 class Motor(Model):
-    """Drives a joint with a speed, as far as its strength goes."""
+    """Drives a joint at a speed, with a limited force or torque."""
 
-    speed: Number = option("Speed of `a` against `b`.", unit="rad/s or m/s")
-    strength: Number = option("Largest torque or force.", unit="N m or N", gt=0)
+    speed: Number = option("Speed of `a` relative to `b`.", unit="rad/s or m/s")
+    strength: Number = option("Maximum torque or force.", unit="N m or N", gt=0)
 
 
 class BallJoint(_Joint):
-    """Holds a point of one body at a point of the other."""
+    """Connects a point of one body to a point of the other; all rotations are free."""
 
-    type: Literal["ball"] = option("All turns are free.")
-    point: Vector = option("Where it is at the start.", unit="m")
+    type: Literal["ball"] = option("A ball joint.")
+    point: Vector = option("Its position at time 0.", unit="m")
 
 
 class HingeJoint(_Joint):
-    """Lets a body turn about one axis of the other."""
+    """Allows rotation about one axis."""
 
-    type: Literal["hinge"] = option("Turns about an axis.")
-    point: Vector = option("A point of the axis at the start.", unit="m")
-    axis: Direction = option("Direction of the axis at the start.", (0.0, 0.0, 1.0))
-    limits: tuple[Number, Number] | None = option("Least and largest angle from the start.", None, unit="deg")
-    motor: Motor | None = option("What drives it; nothing by default.", None)
+    type: Literal["hinge"] = option("A hinge.")
+    point: Vector = option("A point of the axis at time 0.", unit="m")
+    axis: Direction = option("Direction of the axis at time 0.", (0.0, 0.0, 1.0))
+    limits: tuple[Number, Number] | None = option(
+        "Minimum and maximum angle, relative to time 0.", None, unit="deg"
+    )
+    motor: Motor | None = option("Motor; none by default.", None)
 
 
 class SliderJoint(_Joint):
-    """Lets a body slide along one axis of the other, without turning."""
+    """Allows translation along one axis, without rotation."""
 
-    type: Literal["slider"] = option("Slides along an axis.")
-    axis: Direction = option("Direction of the axis at the start.", (1.0, 0.0, 0.0))
+    type: Literal["slider"] = option("A slider.")
+    axis: Direction = option("Direction of the axis at time 0.", (1.0, 0.0, 0.0))
     point: Vector | None = option("A point of the axis; by default the centre of `a`.", None, unit="m")
-    limits: tuple[Number, Number] | None = option("Least and largest way from the start.", None, unit="m")
-    motor: Motor | None = option("What drives it; nothing by default.", None)
+    limits: tuple[Number, Number] | None = option(
+        "Minimum and maximum displacement, relative to time 0.", None, unit="m"
+    )
+    motor: Motor | None = option("Motor; none by default.", None)
 
 
 class FixedJoint(_Joint):
-    """Holds one body to the other as if they were one."""
+    """Connects two bodies rigidly."""
 
-    type: Literal["fixed"] = option("Nothing is free.")
-    point: Vector | None = option("Where they are held; by default the centre of `a`.", None, unit="m")
+    type: Literal["fixed"] = option("A fixed joint.")
+    point: Vector | None = option("Position of the joint; by default the centre of `a`.", None, unit="m")
 
 
 Joint = Annotated[

@@ -1,4 +1,4 @@
-"""What the sinks of a run know of its scene."""
+"""The information about a scene that sinks need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["run_info"]
 
 
 def run_info(scene: Scene, progress: Callable[[str, int, int], None] | None = None) -> RunInfo:
-    """Return what sinks need to know about a run of a scene; `progress` hears (what, done, total) of long ends."""
+    """Return the information that sinks need; `progress(what, done, total)` is called during long final writes."""
     shown = scene.output.picture
     view: dict[str, object] = shown.model_dump(exclude={"camera"})
     if "color" not in shown.model_fields_set and shown.inside == "none":

@@ -1,4 +1,4 @@
-"""Which nodes of a body something acts on: the `where` of pins, drives, pushes and pulls."""
+"""Selectors of nodes, faces and elements: the `where` of constraints, loads and parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIDES: tuple[str, ...] = get_args(Side)
 
 
 class BoxSelector(Model):
-    """Nodes inside an axis-aligned box (its faces included)."""
+    """Nodes inside an axis-aligned box (including its faces)."""
 
     type: Literal["box"] = option("Nodes inside a box.")
     min: Vector = option("Corner with the smallest coordinates.", unit="m")
@@ -33,7 +33,7 @@ class BoxSelector(Model):
 
 
 class SphereSelector(Model):
-    """Nodes inside a ball (its surface included)."""
+    """Nodes inside a ball (including its surface)."""
 
     type: Literal["sphere"] = option("Nodes inside a ball.")
     center: Vector = option("Centre.", unit="m")
@@ -41,28 +41,28 @@ class SphereSelector(Model):
 
 
 class HalfSpaceSelector(Model):
-    """Nodes on one side of a plane: behind it, where its normal does not point (the plane included)."""
+    """Nodes behind a plane, on the side opposite to its normal (including the plane)."""
 
     type: Literal["half_space"] = option("Nodes behind a plane.")
     point: Vector = option("A point of the plane.", unit="m")
-    normal: Direction = option("Direction that points away from the chosen nodes.")
+    normal: Direction = option("Normal, which points away from the selected nodes.")
 
 
 class NodesSelector(Model):
-    """Nodes by number."""
+    """Nodes by index."""
 
-    type: Literal["nodes"] = option("Nodes by number.")
+    type: Literal["nodes"] = option("Nodes by index.")
     nodes: list[Annotated[int, Field(strict=True, ge=0)]] = option(
-        "Numbers of nodes of the mesh, from 0.", min_length=1, max_length=100_000
+        "Indices of nodes of the mesh, from 0.", min_length=1, max_length=100_000
     )
 
 
 class FacesSelector(Model):
-    """Faces of the surface by number, for loads on faces."""
+    """Faces of the surface by index, for loads on faces."""
 
-    type: Literal["faces"] = option("Faces by number.")
+    type: Literal["faces"] = option("Faces by index.")
     faces: list[Annotated[int, Field(strict=True, ge=0)]] = option(
-        "Numbers of faces of the surface, from 0.", min_length=1, max_length=100_000
+        "Indices of faces of the surface, from 0.", min_length=1, max_length=100_000
     )
 
 

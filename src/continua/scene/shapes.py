@@ -1,4 +1,4 @@
-"""The shape of a body: where its mesh comes from and how it is placed."""
+"""Meshes of bodies, and their transforms."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MIN_LENGTH = 1e-9
 
 
 def _check_cells(cells: int, tets_per_cell: float, key: str) -> None:
-    """Refuse a generated mesh that no ordinary machine can hold, before anything is allocated."""
+    """Reject a generated mesh that is too large for an ordinary machine, before anything is allocated."""
     tets = cells * tets_per_cell
     if tets > MAX_ELEMENTS:
         raise PydanticCustomError(
@@ -72,17 +72,19 @@ def _positive(value: tuple[float, float, float], key: str) -> None:
 
 
 class BoxMesh(Model):
-    """A block of `cells` equal cells, split into tetrahedra or kept as they are; one corner is at `origin`."""
+    """A box of `cells` equal cells, split into tetrahedra or kept as hexahedra; its lower corner is `origin`."""
 
-    type: Literal["box"] = option("A block.")
+    type: Literal["box"] = option("A box.")
     size: Vector = option("Lengths along x, y and z.", (1.0, 1.0, 1.0), unit="m")
     cells: Counts3 = option("Number of cells along x, y and z.", (4, 4, 4))
     split: Literal[5, 6, 24] = option(
-        "Tetrahedra per cell: 6 (the same in every cell), 5 (mirrored) or 24 (around its centre, the most even).",
+        "Tetrahedra per cell: 6 (the same in every cell), 5 (alternating) or 24 (around its centre, isotropic).",
         6,
     )
-    elements: Literal["tets", "hexes"] = option("Whether cells are split into tetrahedra or kept.", "tets")
-    origin: Vector = option("The corner with the smallest coordinates.", (0.0, 0.0, 0.0), unit="m")
+    elements: Literal["tets", "hexes"] = option(
+        "Whether cells are split into tetrahedra or kept as hexahedra.", "tets"
+    )
+    origin: Vector = option("Corner with the smallest coordinates.", (0.0, 0.0, 0.0), unit="m")
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
@@ -92,14 +94,16 @@ class BoxMesh(Model):
 
 
 class RectangleMesh(Model):
-    """A plane sheet of `cells` equal cells in the x-y plane, for a body in plane strain."""
+    """A rectangle of `cells` equal cells in the x-y plane, for a body in plane strain."""
 
-    type: Literal["rectangle"] = option("A plane sheet.")
+    type: Literal["rectangle"] = option("A rectangle.")
     size: Vector2 = option("Lengths along x and y.", (1.0, 1.0), unit="m")
     cells: Counts2 = option("Number of cells along x and y.", (8, 8))
-    elements: Literal["quads", "triangles"] = option("Whether cells are kept or cut in two.", "quads")
-    origin: Vector2 = option("The corner with the smallest coordinates.", (0.0, 0.0), unit="m")
-    thickness: _Extent = option("Length along z that masses and forces are meant for.", 1.0, unit="m")
+    elements: Literal["quads", "triangles"] = option(
+        "Whether cells are quads or split into two triangles.", "quads"
+    )
+    origin: Vector2 = option("Corner with the smallest coordinates.", (0.0, 0.0), unit="m")
+    thickness: _Extent = option("Thickness along z to which masses and forces refer.", 1.0, unit="m")
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
@@ -111,7 +115,7 @@ class BridgeMesh(Model):
     """A beam of 8n x n x n cells with six tetrahedra each: the standard test of soft-body solvers."""
 
     type: Literal["bridge"] = option("The standard beam.")
-    n: _Cells = option("Cells across the width and the height; 8n run along the length.", 4)
+    n: _Cells = option("Number of cells across the width and the height; the length has 8n.", 4)
     size: Vector = option("Lengths along x, y and z.", (8.0, 1.0, 1.0), unit="m")
 
     @model_validator(mode="after")
@@ -122,7 +126,7 @@ class BridgeMesh(Model):
 
 
 class SphereMesh(Model):
-    """A ball around the origin."""
+    """A ball centred at the origin."""
 
     type: Literal["sphere"] = option("A ball.")
     radius: _Extent = option("Radius.", 0.5, unit="m")
@@ -135,7 +139,7 @@ class SphereMesh(Model):
 
 
 class CylinderMesh(Model):
-    """A cylinder around the y axis, its middle in the origin."""
+    """A cylinder around the y axis, centred at the origin."""
 
     type: Literal["cylinder"] = option("A cylinder.")
     radius: _Extent = option("Radius.", 0.5, unit="m")
@@ -149,12 +153,12 @@ class CylinderMesh(Model):
 
 
 class TorusMesh(Model):
-    """A ring around the y axis, its centre in the origin."""
+    """A torus around the y axis, centred at the origin."""
 
-    type: Literal["torus"] = option("A ring.")
-    radius: _Extent = option("From the centre of the ring to the middle of the tube.", 0.5, unit="m")
-    tube: _Extent = option("Radius of the tube, smaller than that of the ring.", 0.2, unit="m")
-    cells: Counts2 = option("Rings across the tube and segments around the ring (at least 3).", (3, 24))
+    type: Literal["torus"] = option("A torus.")
+    radius: _Extent = option("Major radius: from the centre of the torus to that of the tube.", 0.5, unit="m")
+    tube: _Extent = option("Minor radius, smaller than the major radius.", 0.2, unit="m")
+    cells: Counts2 = option("Rings across the tube and segments around the axis (at least 3).", (3, 24))
 
     @model_validator(mode="after")
     def _sizes(self) -> Self:
@@ -169,13 +173,13 @@ class TorusMesh(Model):
 
 
 class BowlMesh(Model):
-    """A bowl: the part of a hollow ball around the origin that lies around its lowest point."""
+    """A bowl: the lower part of a spherical shell around the origin."""
 
     type: Literal["bowl"] = option("A bowl.")
     radius: _Extent = option("Outer radius.", 0.5, unit="m")
     thickness: _Extent = option("Thickness of the wall, smaller than the radius.", 0.05, unit="m")
     opening: Number = option(
-        "Angle from the lowest point to the rim, seen from the origin.", 90.0, unit="deg", gt=0, le=170
+        "Angle from the lowest point to the rim, at the origin.", 90.0, unit="deg", gt=0, le=170
     )
     cells: Counts2 = option("Rings from the lowest point to the rim and layers across the wall.", (8, 1))
 
@@ -192,33 +196,33 @@ class BowlMesh(Model):
 
 
 class RoundCone(Model):
-    """A rounded rod; both ends at the same place make a ball."""
+    """A round cone: the convex hull of two balls."""
 
-    start: Vector = option("Middle of one end.", unit="m")
-    end: Vector = option("Middle of the other end.", unit="m")
+    start: Vector = option("Centre of one end.", unit="m")
+    end: Vector = option("Centre of the other end.", unit="m")
     radius: _Extent = option("Radius at the start.", unit="m")
-    end_radius: _Extent | None = option("Radius at the end; by default that of the start.", None, unit="m")
-    name: Name | None = option("Region of the mesh that it becomes; limbs may share one.", None)
+    end_radius: _Extent | None = option("Radius at the other end; the same by default.", None, unit="m")
+    name: Name | None = option("Name of its region of the mesh; cones may share one.", None)
 
 
 class BlobMesh(Model):
-    """A body put together from rounded limbs."""
+    """A union of round cones."""
 
-    type: Literal["blob"] = option("Rounded limbs in one piece.")
-    limbs: list[RoundCone] = option("The limbs.", min_length=1, max_length=1000)
-    size: _Extent = option("Length of the elements.", 0.1, unit="m")
-    blend: Number = option("How softly limbs run into each other.", 0.0, unit="m", ge=0, le=1e6)
+    type: Literal["blob"] = option("A union of round cones.")
+    limbs: list[RoundCone] = option("The round cones.", min_length=1, max_length=1000)
+    size: _Extent = option("Edge length of the elements.", 0.1, unit="m")
+    blend: Number = option("Radius of the smooth blend between cones.", 0.0, unit="m", ge=0, le=1e6)
 
 
 class Tetrahedralize(Model):
-    """How a closed surface is filled with tetrahedra."""
+    """Options of filling a closed surface with tetrahedra."""
 
-    size: _Extent | None = option("Wanted length of edges.", None, unit="m", examples=[0.1])
+    size: _Extent | None = option("Target edge length.", None, unit="m", examples=[0.1])
     max_volume: Number | None = option(
-        "Largest volume of a tetrahedron.", None, unit="m³", gt=0, le=1e18, examples=[0.001]
+        "Maximum volume of a tetrahedron.", None, unit="m³", gt=0, le=1e18, examples=[0.001]
     )
     min_dihedral: Number | None = option(
-        "Smallest angle between two faces of a tetrahedron to aim for.",
+        "Target for the minimum dihedral angle.",
         None,
         unit="deg",
         ge=0,
@@ -226,7 +230,7 @@ class Tetrahedralize(Model):
         examples=[12.0],
     )
     max_radius_edge: Number | None = option(
-        "Largest circumradius of a tetrahedron over its shortest edge to aim for; 0.61 is regular.",
+        "Target for the maximum ratio of circumradius to shortest edge; 0.61 is regular.",
         None,
         ge=0.65,
         le=1e6,
@@ -256,7 +260,7 @@ _Formula = Annotated[
 
 
 class ParametricMesh(Model):
-    """What the closed surface x(u, v), y(u, v), z(u, v) encloses; formulas have + - * / **, brackets, pi, sin, cos,
+    """The interior of the closed surface x(u, v), y(u, v), z(u, v); formulas have + - * / **, brackets, pi, sin, cos,
     tan, asin, acos, atan, atan2, sinh, cosh, tanh, exp, log, sqrt, abs, sign, floor, min and max.
     """
 
@@ -266,8 +270,8 @@ class ParametricMesh(Model):
     z: _Formula = option("Coordinate along z.", "0.5*sin(pi*u)*sin(2*pi*v)", unit="m")
     u: Vector2 = option("Range of u.", (0.0, 1.0))
     v: Vector2 = option("Range of v.", (0.0, 1.0))
-    cells: Counts2 = option("Number of steps along u and v.", (16, 32))
-    tetrahedralize: Tetrahedralize | None = option("How it is filled with tetrahedra.", None)
+    cells: Counts2 = option("Number of intervals along u and v.", (16, 32))
+    tetrahedralize: Tetrahedralize | None = option("Options of filling it with tetrahedra.", None)
 
 
 class FileMesh(Model):
@@ -278,9 +282,9 @@ class FileMesh(Model):
     type: Literal["file"] = option("A mesh from a file.")
     path: Path = option("The file, relative to the folder of the scene.")
     hexes: Literal["cut", "keep"] = option(
-        "Whether hexahedra are cut into 24 tetrahedra each or kept.", "cut"
+        "Whether hexahedra are split into 24 tetrahedra each or kept.", "cut"
     )
-    tetrahedralize: Tetrahedralize | None = option("How to fill a surface with tetrahedra.", None)
+    tetrahedralize: Tetrahedralize | None = option("Options of filling a surface with tetrahedra.", None)
     texture: Path | None = option(
         "Of a collider: an image (PNG, JPEG) instead of the one that the file names, or none for no image; the surface "
         "needs texture coordinates.",
@@ -306,13 +310,11 @@ Mesh = Annotated[
 
 
 class DistanceFieldSpec(Model):
-    """Where the distance field of something rigid comes from; without one the exact distance is taken."""
+    """Distance field of a rigid shape; without one the exact distance is computed."""
 
-    field: Path | None = option(
-        "A distance field of the mesh where it is without a transform, from `continua sdf`.", None
-    )
+    field: Path | None = option("A distance field of the untransformed mesh, from `continua sdf`.", None)
     fit: Number | None = option(
-        "Fit a distance field with this tolerance, see `sdf.fit`: contacts are found faster.",
+        "Tolerance for fitting a distance field, see `sdf.fit`; contact detection is then faster.",
         None,
         ge=1e-12,
         le=1.0,
@@ -326,15 +328,15 @@ class DistanceFieldSpec(Model):
 
 
 class Rotation(Model):
-    """A turn about an axis through the origin."""
+    """A rotation about an axis through the origin."""
 
     axis: Direction = option("Direction of the axis.", (0.0, 1.0, 0.0))
     degrees: Number = option("Angle, by the right-hand rule.", unit="deg", ge=-36000, le=36000)
 
 
 class Transform(Model):
-    """Where the mesh is put: it is scaled first, then turned, then moved."""
+    """A transform of the mesh: scaled first, then rotated, then translated."""
 
-    scale: _Extent = option("Factor on all lengths.", 1.0)
-    rotate: Rotation | None = option("Turn about the origin.", None)
-    translate: Vector = option("Shift.", (0.0, 0.0, 0.0), unit="m")
+    scale: _Extent = option("Scale factor.", 1.0)
+    rotate: Rotation | None = option("Rotation about the origin.", None)
+    translate: Vector = option("Translation.", (0.0, 0.0, 0.0), unit="m")

@@ -1,4 +1,4 @@
-"""What bodies are made of, and the bodies themselves."""
+"""Soft bodies of a scene, with their materials."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class _PartElements(Model):
-    where: Where = option("Elements whose centres are chosen; node numbers cannot choose elements.")
+    where: Where = option("The elements, selected by their centres; node indices do not select elements.")
 
 
 if TYPE_CHECKING:
@@ -43,24 +43,26 @@ else:
 
 
 class Plasticity(Model):
-    """Matter that keeps a deformation where its elastic strain exceeds the yield strain."""
+    """Plastic flow where the elastic strain exceeds the yield strain."""
 
-    yield_strain: Number = option("Logarithmic strain that it bears without flowing.", 0.1, ge=0, le=100)
-    hardening: Number = option(
-        "What the yield strain grows by each unit of plastic strain.", 0.0, ge=0, le=1e6
+    yield_strain: Number = option(
+        "Norm of the logarithmic elastic strain above which it flows.", 0.1, ge=0, le=100
     )
+    hardening: Number = option("Increase of the yield strain per plastic strain.", 0.0, ge=0, le=1e6)
     creep: Number | None = option(
-        "How fast the strain above the yield strain decays; at once by default.",
+        "Decay rate of the strain above the yield strain; immediate by default.",
         None,
         unit="1/s",
         ge=0,
         le=1e9,
     )
-    preserve_volume: Flag = option("Flow without a change of volume, as metal and clay do.", False)
-    limit: Number = option("Largest plastic stretch; the smallest is its inverse.", 3.0, gt=1, le=1e3)
-    limit_by_norm: Flag = option("Limit the norm of the stretches' logarithms, and keep the volume.", False)
+    preserve_volume: Flag = option("Whether the flow preserves the volume, as for metal and clay.", False)
+    limit: Number = option("Maximum plastic stretch; the minimum is its inverse.", 3.0, gt=1, le=1e3)
+    limit_by_norm: Flag = option(
+        "Whether the norm of the logarithmic stretches is limited instead, which preserves the volume.", False
+    )
     goal: Vector | None = option(
-        "Stretches along x, y and z of a shape to go towards; it then flows only where it comes nearer to it.",
+        "Stretches along x, y and z of a goal shape; it flows only where this reduces the distance to it.",
         None,
     )
 
@@ -68,12 +70,16 @@ class Plasticity(Model):
 class Damping(Model):
     """Rayleigh damping: the damping matrix is `mass` times the mass plus `stiffness` times the stiffness."""
 
-    mass: Number = option("Slows all motion, like a thin medium.", 0.0, unit="1/s", ge=0, le=1e6)
+    mass: Number = option("Mass-proportional damping: damps all motion.", 0.0, unit="1/s", ge=0, le=1e6)
     stiffness: Number = option(
-        "Slows deformation only, the more the faster it is.", 0.0, unit="s", ge=0, le=1e6
+        "Stiffness-proportional damping: damps deformation, fast oscillations most.",
+        0.0,
+        unit="s",
+        ge=0,
+        le=1e6,
     )
     rotated: Number = option(
-        "Slows deformation in the turning frame of each element, whatever the law.",
+        "Corotated damping: damps deformation in the rotated frame of each element, independent of the law.",
         0.0,
         unit="s",
         ge=0,
@@ -82,11 +88,11 @@ class Damping(Model):
 
 
 class Initial(Model):
-    """How the body moves at time 0."""
+    """Motion of the body at time 0."""
 
     velocity: Vector = option("Velocity of the centre of mass.", (0.0, 0.0, 0.0), unit="m/s")
     angular_velocity: Vector = option(
-        "Spin about the centre of mass, along the axis of spin.", (0.0, 0.0, 0.0), unit="rad/s"
+        "Angular velocity about the centre of mass.", (0.0, 0.0, 0.0), unit="rad/s"
     )
 
 
@@ -98,9 +104,9 @@ class Checker(Model):
 
 
 class Image(Model):
-    """The brightness of a picture, spread over the front of the body (its extent along x and y)."""
+    """The brightness of an image, mapped to the bounding box of the body along x and y."""
 
-    type: Literal["image"] = option("The brightness of a picture.")
+    type: Literal["image"] = option("The brightness of an image.")
     path: Path = option("The file, relative to the folder of the scene.")
 
 
@@ -110,7 +116,7 @@ Paint = Annotated[
 
 
 class Skin(Model):
-    """A detailed surface that a body carries along in pictures, films and the studio."""
+    """A detailed surface embedded in the body, drawn in pictures, films and the studio."""
 
     path: Path = option("A surface (OBJ, GLB, STL, PLY, OFF), relative to the folder of the scene.")
     texture: Path | None = option(
@@ -121,14 +127,14 @@ class Skin(Model):
 
 
 class VoxelImage(Model):
-    """A 3-D image that a body carries, placed in the undeformed body."""
+    """A 3-D image in the undeformed body, which deforms with it."""
 
     path: Path = option("A file .npy, .npz or .vti, relative to the folder of the scene.")
     origin: Vector | None = option(
         "Corner with the smallest coordinates; by default the file's.", None, unit="m"
     )
     spacing: Vector | None = option(
-        "Size of a voxel; by default the file's, or such that the body is filled.", None, unit="m"
+        "Size of a voxel; by default the file's, or such that the image fills the body.", None, unit="m"
     )
 
 
@@ -137,50 +143,52 @@ class SoftBody(Model):
 
     type: Literal["soft"] = option("An elastic solid.")
     name: Name = option("Name of the body, different from all others.")
-    mesh: Mesh = option("The shape.")
-    transform: Transform | None = option("Where the shape is put.", None)
+    mesh: Mesh = option("The mesh.")
+    transform: Transform | None = option("Scale, rotation and position of the mesh.", None)
     material: Material = option(
-        "What it is made of.", MODELS["corotated"].model_validate({"type": "corotated"})
+        "The material law.", MODELS["corotated"].model_validate({"type": "corotated"})
     )
-    parts: list[Part] = option("Parts of other constants; later ones win where they overlap.", [])
+    parts: list[Part] = option(
+        "Parts with other constants; later ones override earlier ones where they overlap.", []
+    )
     order: Literal[1, 2, 3] = option("Polynomial degree of the elements.", 1)
-    mass: Literal["consistent", "lumped"] = option("How mass is spread over the nodes.", "consistent")
-    damping: Damping = option("How motion dies away.", Damping())
+    mass: Literal["consistent", "lumped"] = option("Consistent or lumped mass matrix.", "consistent")
+    damping: Damping = option("Damping.", Damping())
     friction: Number | None = option(
-        "Coulomb's coefficient of friction; by default that of `contact`.", None, ge=0, le=100
+        "Coulomb friction coefficient; by default that of `contact`.", None, ge=0, le=100
     )
     restitution: Number | None = option(
-        "Part of the normal speed that a hit gives back; by default that of `contact`.", None, ge=0, le=1
+        "Coefficient of restitution; by default that of `contact`.", None, ge=0, le=1
     )
-    plasticity: Plasticity | None = option("How it keeps a deformation; purely elastic by default.", None)
+    plasticity: Plasticity | None = option("Plasticity; purely elastic by default.", None)
     integrator: Integrator = option(
-        "How it is advanced in time: a word, or with constants of its own.", "implicit_euler"
+        "Time integrator: its name, or a mapping with its constants.", "implicit_euler"
     )
     newton: Count | None = option(
-        "Most Newton iterations a step of an integrator given by a word; very soft bodies need more than 1.",
+        "Maximum number of Newton iterations per step of an integrator given by name; very soft bodies need several.",
         None,
         ge=1,
         le=1000,
     )
     solver: Solver = option(
-        "How linear systems are solved: a word, or with options. 'auto' suits the number and order of the nodes.",
+        "Linear solver: its name, or a mapping with its options. 'auto' selects one by size and order.",
         "auto",
     )
     color: Color | None = option("Colour in plain pictures, as '#rrggbb'.", None)
     voxels: VoxelImage | None = option(
-        "A 3-D image, such as a scan, that the body carries; `color: voxels` shows it, `inside: volume` all of it.",
+        "A 3-D image, such as a scan, that deforms with the body; `color: voxels` and `inside: volume` show it.",
         None,
     )
-    paint: Paint | None = option("A pattern that the body carries; `color: paint` shows it.", None)
+    paint: Paint | None = option("A pattern on the body; `color: paint` shows it.", None)
     skin: Skin | None = option(
-        "A detailed surface around the mesh before it is transformed, drawn instead of it.", None
+        "A detailed surface embedded in the untransformed mesh, drawn instead of it.", None
     )
     initial: Initial | None = option("Motion at time 0; at rest by default.", None)
-    pin: list[Pin] = option("Nodes that are held.", [])
-    drive: list[Drive] = option("Nodes that move as told.", [])
-    lock: list[Lock] = option("Nodes that are held or move along one direction only.", [])
+    pin: list[Pin] = option("Fixed nodes.", [])
+    drive: list[Drive] = option("Nodes with a prescribed motion.", [])
+    lock: list[Lock] = option("Nodes fixed or driven along one direction.", [])
     push: list[Push] = option("Forces on nodes.", [])
     press: list[Press] = option("Pressure on faces.", [])
     load_faces: list[LoadFaces] = option("Traction on faces.", [])
-    load_volume: list[LoadVolume] = option("Forces on the matter.", [])
+    load_volume: list[LoadVolume] = option("Body forces.", [])
     pull: list[Pull] = option("Springs to fixed targets.", [])

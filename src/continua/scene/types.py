@@ -1,4 +1,4 @@
-"""The building blocks of the scene models: a strict base class and number types with clear refusals."""
+"""The building blocks of the scene models: a strict base class and number types with clear error messages."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ __all__ = [
 
 
 class Model(BaseModel):
-    """Base of every part of a scene: unknown keys are refused, defaults are checked, docs come along."""
+    """Base of every part of a scene: unknown keys are rejected, and defaults are validated."""
 
     model_config = ConfigDict(extra="forbid", validate_default=True)
 
 
 def option(description: str, default: Any = ..., *, unit: str = "", **limits: Any) -> Any:
-    """Describe one key of a scene: what it means, its unit (SI), its default and its limits."""
+    """Return the field of one key of a scene: its description, unit (SI), default and limits."""
     extra: JsonDict = {"unit": unit} if unit else {}
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
 class _Context(dict[str, int | str | float]):
-    """What a refusal has to say; with a hash, so that a choice of models may itself be optional."""
+    """Context of an error; hashable, so that a union of models may itself be optional."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self.items()))
 
 
 def by_type(*types: str, default: str | None = None) -> Discriminator:
-    """Choose among models by their `type` key; a plain word is taken where a choice is tagged "word".
+    """Select one of several models by the key `type`; a plain word selects the member tagged "word".
 
     A mapping without the key is of the type `default`, if there is one.
     """
@@ -70,7 +70,7 @@ def by_type(*types: str, default: str | None = None) -> Discriminator:
 
 
 def by_kind() -> Discriminator:
-    """Choose among a word, a number and a list, tagged so, by what is written."""
+    """Select the member tagged "word", "number" or "list" by the kind of value."""
 
     def tag(value: Any) -> str:
         if isinstance(value, list | tuple):

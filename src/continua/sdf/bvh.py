@@ -1,4 +1,4 @@
-"""A triangle surface made ready for queries: a tree of boxes, and pseudo-normals of all its features."""
+"""Bounding volume hierarchy of a triangle surface, with the pseudo-normals of all its features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TriangleBvh", "triangle_bvh"]
 
 
 class TriangleBvh(NamedTuple):
-    """The arrays that `kernels.closest_on_mesh` reads; a kernel may take the tuple as it is.
+    """The arrays that `kernels.closest_on_mesh` reads; kernels take the tuple as an argument.
 
     Attributes:
         nodes: Bounds of the two children of each inner node [m]: lower, upper, lower, upper; shape [i, 12].
@@ -35,7 +35,7 @@ class TriangleBvh(NamedTuple):
 
 
 def triangle_bvh(mesh: SurfaceMesh) -> TriangleBvh:
-    """Build the tree of `mesh`. Triangles without area count for the topology only."""
+    """Build the tree of `mesh`. Degenerate triangles are used for the topology only."""
     flat = is_flat(mesh)
     used = np.flatnonzero(~flat)
     corners = mesh.points[mesh.triangles[used]]
@@ -56,7 +56,7 @@ def triangle_bvh(mesh: SurfaceMesh) -> TriangleBvh:
 
 
 def is_flat(mesh: SurfaceMesh) -> NDArray[np.bool_]:
-    """Tell which triangles have no area, to round-off, and so no normal; shape [k]."""
+    """Return which triangles are degenerate, to round-off, and have no normal; shape [k]."""
     a, b, c = (mesh.points[mesh.triangles[:, i]] for i in range(3))
     longest = np.maximum.reduce([((q - p) ** 2).sum(axis=1) for p, q in ((a, b), (b, c), (c, a))])
     return mesh.areas <= 1e-14 * longest
@@ -73,7 +73,7 @@ def pseudo_normals(
     """Return unit normals of faces, edges and nodes, one after the other, and each triangle's seven rows.
 
     The normal of an edge is the sum of its triangles'; that of a node the sum weighted by the triangles' angles
-    there. A triangle without area takes the mean of its neighbours'.
+    there. A degenerate triangle has the mean of its neighbours' normals.
     """
     faces = _unit(mesh.area_vectors)
     faces[flat] = 0.0

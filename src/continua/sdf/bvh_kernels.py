@@ -1,4 +1,4 @@
-"""Compiled building of the tree of boxes around triangles."""
+"""Compiled construction of the bounding volume hierarchy of triangles."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from continua.numerics import inline, kernel
 
 BINS = 16
-LEAF = 4  # triangles of a leaf, unless they lie at one place
-STACK = 96  # more than the tree is deep
-COUNT_BITS = 4  # of a leaf's link: how many triangles it has
+LEAF = 4  # triangles per leaf, unless they coincide
+STACK = 96  # larger than the depth of the tree
+COUNT_BITS = 4  # bits of a leaf's link for its triangle count
 
 
 @inline
 def _half_area(box):
-    """Return half the surface of a box, or 0 if nothing is in it."""
+    """Return half the surface area of a box, or 0 if it is empty."""
     x, y, z = box[3] - box[0], box[4] - box[1], box[5] - box[2]
     if x < 0.0:
         return 0.0
@@ -138,7 +138,7 @@ def build(boxes, nodes, links, order):
                 lower[d] = min(lower[d], middle)
                 upper[d] = max(upper[d], middle)
         axis, last = -1, 0
-        if depth < 48:  # further down halves, so that no stack overflows
+        if depth < 48:  # deeper levels are split in halves, so that the stack does not overflow
             axis, last = _best_split(boxes, order, begin, end, lower, upper, bins, counts, right)
         middle_place = (begin + end) // 2
         if axis >= 0:

@@ -37,21 +37,21 @@ def check_surface(mesh: SurfaceMesh, closed: bool = True) -> SurfaceMesh:
     if not closed:
         return mesh
     if len(mesh.open_edges):
-        raise InputError(f"{hole_text(mesh)}; close it with mesh.close_holes(...), or take sign='winding'")
+        raise InputError(f"{hole_text(mesh)}; close it with mesh.close_holes(...), or use sign='winding'")
     if not mesh.is_oriented:
         raise InputError(
-            "neighbouring triangles of the surface face opposite sides; turn them alike, or mend the surface"
+            "neighbouring triangles of the surface face opposite sides; orient them consistently, or repair the surface"
         )
     if mesh.volume < 0.0:
         raise InputError(
             f"the surface is inside out (its volume is {mesh.volume:.4g} m³); "
-            "turn its triangles around: SurfaceMesh(mesh.points, mesh.triangles[:, ::-1])"
+            "reverse its triangles: SurfaceMesh(mesh.points, mesh.triangles[:, ::-1])"
         )
     return mesh
 
 
 def hole_text(mesh: SurfaceMesh) -> str:
-    """Say which holes a surface has."""
+    """Return a description of the holes of a surface."""
     try:
         loops = holes(mesh)
     except InputError:

@@ -1,4 +1,4 @@
-"""Weak continuity: smaller jumps between cells, at the price of a little more error inside them."""
+"""Weak continuity: smaller jumps between cells, with a slightly larger error inside them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from continua.sdf.sampling_rules import coefficient_count, exponents, orthonorma
 
 __all__ = ["CellFaces", "smooth"]
 
-_DEEPEST = 6  # levels between two neighbours; beyond, their face is left as it is
+_DEEPEST = 6  # maximum level difference of neighbours; faces beyond are not changed
 _ITERATIONS = 500
 _TOLERANCE = 1e-4  # of the residual: the energy is then right to its square
 
@@ -23,8 +23,8 @@ class CellFaces:
 
     Args:
         table: The field; its coefficients are not read.
-        centers: Middle of each leaf [m], shape [n, 3].
-        halves: Half the size of each leaf [m], shape [n].
+        centers: Centre of each leaf [m], shape [n, 3].
+        halves: Half size of each leaf [m], shape [n].
         scale: The length [m] that counts as 1 in areas and volumes.
     """
 

@@ -1,4 +1,4 @@
-"""Compiled jumps of a field across the faces between its cells, and what they pull at."""
+"""Compiled jumps of a field across the faces between its cells, and their gradient."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from continua.sdf.kernels import find_cell
 
 @kernel_pair
 def neighbours(table, centers, halves, result):
-    """Fill the leaf beyond the middle of each face of each leaf, or -1 at the box; order -x, +x, -y, +y, -z, +z."""
+    """Fill the leaf beyond the centre of each face of each leaf, or -1 at the box; order -x, +x, -y, +y, -z, +z."""
     for cell in prange(centers.shape[0]):
         step = 1.001 * halves[cell]
         for side in range(6):

@@ -17,12 +17,12 @@ from continua.sdf.checks import as_queries, check_surface
 
 __all__ = ["Closest", "ExactDistance", "exact"]
 
-_TOUCH = 1e-9  # part of its extent by which a surface must pass through itself to count as crossing
-_PARALLEL_FROM = 1024  # queries; below, they take less time than starting the threads
+_TOUCH = 1e-9  # relative depth of a self-intersection below which it is ignored
+_PARALLEL_FROM = 1024  # queries; below, starting threads costs more than it saves
 
 
 class Closest(NamedTuple):
-    """What lies nearest to each of n points.
+    """Closest points of the surface to n query points.
 
     Attributes:
         points: The nearest points of the surface [m], shape [n, 3].
@@ -42,8 +42,8 @@ class Closest(NamedTuple):
 class ExactDistance:
     """Exact signed distance to a surface of triangles: negative inside, positive outside.
 
-    Made by `continua.sdf.exact`. Its tree is built once. Queries that come in bulk are sorted along a space-filling
-    curve, so that each starts from the answer of a near one.
+    Made by `continua.sdf.exact`. Its tree is built once. Batched queries are sorted along a space-filling
+    curve, so that each starts from the result of a near one.
 
     Attributes:
         mesh: The surface.
@@ -58,7 +58,7 @@ class ExactDistance:
 
     def __init__(self, mesh: SurfaceMesh, sign: str = "normals") -> None:
         if sign not in ("normals", "winding"):
-            raise InputError(f"the sign must come from 'normals' or from 'winding', not {sign!r}")
+            raise InputError(f"sign must be 'normals' or 'winding', not {sign!r}")
         self.mesh = check_surface(mesh, closed=sign == "normals")
         self.sign = sign
         self.tree = triangle_bvh(mesh)
@@ -82,7 +82,7 @@ class ExactDistance:
         return found.distances, found.gradients
 
     def closest(self, points: ArrayLike) -> Closest:
-        """Return what lies nearest to points [n, 3]: point, triangle, feature, distance and gradient."""
+        """Return the closest surface point of points [n, 3]: position, triangle, feature, distance and gradient."""
         queries = as_queries(points)
         winners, distances = self._find(queries)
         n = len(queries)
@@ -107,7 +107,7 @@ class ExactDistance:
     def winding(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return generalised winding numbers of points [n, 3]: 1 inside of a closed surface, 0 outside; shape [n].
 
-        Near holes they lie between. Far parts of the surface are summed to second order: the error is below 0.02.
+        Near holes they lie in between. Distant parts of the surface are approximated: the error is below 0.02.
         """
         queries = as_queries(points)
         result = np.empty(len(queries))
@@ -123,7 +123,7 @@ class ExactDistance:
 
     @cached_property
     def crossings(self) -> NDArray[np.int32]:
-        """The triangles that pass through others with a higher number; signs from normals fail near them."""
+        """The triangles that intersect others with a higher index; signs from normals are wrong near them."""
         found = np.empty(len(self.tree.order), np.int32)
         slack = _TOUCH * float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
         nodes = self.tree.features[:, 4:]
@@ -139,7 +139,7 @@ class ExactDistance:
 
 
 def _visit(queries: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return the order in which to answer queries: along a space-filling curve if there are many."""
+    """Return the order of the queries: along a space-filling curve if there are many."""
     n = len(queries)
     if n < 64:
         return np.arange(n, dtype=np.int32)
@@ -151,13 +151,13 @@ def _visit(queries: NDArray[np.float64]) -> NDArray[np.int32]:
 
 
 def exact(mesh: SurfaceMesh, *, sign: str = "normals") -> ExactDistance:
-    """Make the exact signed distance to a triangle surface ready for queries.
+    """Return the exact signed distance to a triangle surface.
 
     Args:
         mesh: The surface. With `sign="normals"` it must be closed, manifold and oriented, normals outwards.
-        sign: How inside and outside are told apart: "normals" by pseudo-normals of the nearest feature (Baerentzen and
-            Aanaes 2005), "winding" by the generalised winding number (Jacobson 2013), also for surfaces that have
-            holes or pass through themselves.
+        sign: What distinguishes inside and outside: "normals" by pseudo-normals of the nearest feature (Baerentzen and
+            Aanaes 2005), "winding" by the generalised winding number (Jacobson 2013), also for surfaces with
+            holes or self-intersections.
 
     Returns:
         A function of points with `gradient` and `closest`. A surface that goes through itself gets a warning unless
@@ -167,7 +167,7 @@ def exact(mesh: SurfaceMesh, *, sign: str = "normals") -> ExactDistance:
     if sign == "normals" and len(distance.crossings):
         warnings.warn(
             f"the surface goes through itself: {len(distance.crossings)} triangles cross others, and inside and "
-            "outside may be confused near them; repair the mesh or take sign='winding'",
+            "outside may be confused near them; repair the mesh or use sign='winding'",
             stacklevel=2,
         )
     return distance

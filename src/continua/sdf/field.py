@@ -21,7 +21,7 @@ _PARALLEL_FROM = 4096  # queries
 
 
 class FieldTable(NamedTuple):
-    """The arrays that `kernels.value_and_gradient` reads; a kernel may take the tuple as it is.
+    """The arrays that `kernels.value_and_gradient` reads; kernels take the tuple as an argument.
 
     Attributes:
         frame: Lowest corner of the field's box [m] and one over the size of its base cells [1/m], shape [4].
@@ -51,11 +51,11 @@ def evaluate(table: FieldTable, points: NDArray[np.float64]) -> NDArray[np.float
 
 @dataclass(frozen=True)
 class FitReport:
-    """How good a field is, measured against exact distances at random places in every cell.
+    """Accuracy of a field, measured against exact distances at random points in every cell.
 
     Attributes:
-        tolerance: The wanted squared error.
-        near: Nearness weight of the fit.
+        tolerance: The required squared error.
+        near: Exponent of the weight near the surface.
         continuity: Weight of the fit against jumps; 0 if they were left.
         squared_error: Integral of the squared error, weighted by nearness, in units of `scale`.
         rms_error: Root mean square error over the box [m].
@@ -99,7 +99,7 @@ class DistanceField:
 
     Attributes:
         table: The arrays that compiled code reads (`sdf.kernels.value_and_gradient`).
-        report: How good the fit is.
+        report: The accuracy of the fit.
         source_hash: Hash of the mesh it was fitted to, see `continua.sdf.mesh_hash`; empty for a function.
     """
 
@@ -154,7 +154,7 @@ class DistanceField:
     def transformed(
         self, translate: ArrayLike = (0.0, 0.0, 0.0), rotate: ArrayLike | None = None, scale: float = 1.0
     ) -> TransformedField:
-        """Return the field of the body scaled, then turned about the origin, then moved.
+        """Return the field of the body scaled, then rotated about the origin, then translated.
 
         Args:
             translate: Displacement [m], shape [3].

@@ -1,7 +1,7 @@
 """The file of a distance field: small, checked, and read in milliseconds.
 
 A file holds, in this order and little-endian: the mark `CONTINUA-SDF`, the version of the format (uint32), the length
-of the header (uint32), the header as JSON, the octree as one bit a node (1 if it is split; base cells first, then
+of the header (uint32), the header as JSON, the octree as one bit per node (1 if it is split; base cells first, then
 level by level), the degree of each leaf (uint8), the coefficients (float32), and a CRC-32 of all that (uint32).
 """
 
@@ -31,7 +31,7 @@ _VERSION = 1
 
 
 def mesh_hash(mesh: SurfaceMesh) -> str:
-    """Return a hash of a surface's nodes and triangles: the same only for the same mesh."""
+    """Return a hash of a surface's nodes and triangles."""
     digest = hashlib.sha256(np.ascontiguousarray(mesh.points, "<f8").tobytes())
     digest.update(np.ascontiguousarray(mesh.triangles, "<i4").tobytes())
     return digest.hexdigest()
@@ -73,7 +73,7 @@ def load(path: str | os.PathLike[str], mesh: SurfaceMesh | None = None) -> Dista
 
     Args:
         path: The file.
-        mesh: If given, the file must be the field of this very surface.
+        mesh: If given, the file must be the field of this surface.
     """
     label = str(path)
     try:
@@ -84,20 +84,20 @@ def load(path: str | os.PathLike[str], mesh: SurfaceMesh | None = None) -> Dista
         raise InputError(f"cannot be read: {error.strerror}", where=label) from None
     if data[: len(_MARK)] != _MARK:
         raise InputError(
-            "is no distance field of Continua; make one with  continua sdf MESH FILE", where=label
+            "is not a distance field of Continua; create one with  continua sdf MESH FILE", where=label
         )
     begin = len(_MARK) + 8
     if len(data) < begin + 4 or zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
-        raise InputError("is damaged or cut short; make it again with  continua sdf MESH FILE", where=label)
+        raise InputError("is damaged or truncated; create it again with  continua sdf MESH FILE", where=label)
     version, length = struct.unpack("<II", data[len(_MARK) : begin])
     if version != _VERSION:
         raise InputError(
-            f"has version {version} of the format, and this Continua reads {_VERSION}; make the file again",
+            f"has version {version} of the format, and this Continua reads {_VERSION}; create the file again",
             where=label,
         )
     header = json.loads(data[begin : begin + length])
     if mesh is not None and header["source"] != mesh_hash(mesh):
-        raise InputError("is the field of another mesh; make it again from this one", where=label)
+        raise InputError("is the field of another mesh; create it again from this one", where=label)
     table = _table(header, data, begin + length)
     return DistanceField(table, FitReport(**header["report"]), header["source"])
 

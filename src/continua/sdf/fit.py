@@ -1,4 +1,4 @@
-"""Fitting a distance field: an octree whose cells and degrees cost the fewest numbers for a wanted error."""
+"""Fitting a distance field: an octree with the fewest coefficients for a given error."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from continua.sdf.sampling_rules import coefficient_count, legendre_to_monomial
 
 __all__ = ["fit"]
 
-_SMALLEST = 1e-13  # squared error below which single precision shows
-_MOST_CELLS = 2_000_000  # sampled cells, some 2 GB
-_SLOPE = 0.55  # the error falls about like this power of the price of a coefficient
-_TESTS = 8  # places in each cell where the result is compared with exact distances
+_SMALLEST = 1e-13  # squared error at the level of single precision
+_MOST_CELLS = 2_000_000  # sampled cells, about 2 GB
+_SLOPE = 0.55  # the error decreases approximately as this power of the cost of a coefficient
+_TESTS = 8  # points per cell at which the result is compared with exact distances
 _TRIES = 6
 
 Progress = Callable[[float, str], None]
@@ -80,7 +80,7 @@ def fit(
     else:
         raise InputError(
             f"the tolerance {tolerance:g} is not met: the squared error stays at {error:.3g}; the distance may jump"
-            " (an open or self-crossing surface); take a larger tolerance"
+            " (an open or self-intersecting surface); use a larger tolerance"
         )
     report(1.0, "done")
     found = FitReport(tolerance=tolerance, near=near, continuity=continuity, samples=tree.samples, **facts)
@@ -98,7 +98,7 @@ def _check_numbers(tolerance: float, near: float, continuity: float, margin: flo
 
 
 def _frame(source: ExactDistance | Function, bounds: ArrayLike | None, margin: float, cells: int) -> RootCell:
-    """Return the box of the field: cubes around the middle of the body."""
+    """Return the box of the field: cubes around the centre of the body."""
     if not callable(source):
         raise InputError(f"a distance is fitted to a surface or a function, not to {type(source).__name__}")
     if bounds is None:
@@ -144,7 +144,7 @@ def _evaluate(source: Function, points: NDArray[np.float64]) -> NDArray[np.float
     values = np.ascontiguousarray(source(points), dtype=np.float64)
     if values.shape != (len(points),):
         raise InputError(
-            f"the function must return one value a point, [{len(points)}], not {list(values.shape)}"
+            f"the function must return one value per point, [{len(points)}], not {list(values.shape)}"
         )
     if not np.isfinite(values).all():
         raise InputError("the function must return finite numbers")
@@ -161,7 +161,7 @@ def _grow(tree: Octree, goal: float, report: Progress) -> RefinementChoice:
         while len(worth := tree.worth_splitting(price)):
             if len(tree.levels) + 8 * len(worth) > _MOST_CELLS:
                 raise InputError(
-                    f"the tolerance needs more than {_MOST_CELLS:,} cells; take a larger one, or near > 0"
+                    f"the tolerance needs more than {_MOST_CELLS:,} cells; use a larger one, or near > 0"
                 )
             tree.split(worth)
         choice = tree.choose(price)
@@ -174,7 +174,7 @@ def _grow(tree: Octree, goal: float, report: Progress) -> RefinementChoice:
         dear = price
         price *= min(0.8, max(1.0 / 3.0, (goal / choice.error) ** (1.0 / _SLOPE)))
         if price < 1e-16 * goal:
-            raise InputError("the tolerance cannot be met; take a larger one")
+            raise InputError("the tolerance cannot be met; use a larger one")
     for _ in range(12):
         middle = np.sqrt(price * dear)
         trial = tree.choose(middle)

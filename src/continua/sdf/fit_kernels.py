@@ -12,13 +12,13 @@ from continua.sdf.kernels import closest_from, signed_on_triangle
 
 @kernel_pair
 def sample_cells(tree, centers, halves, places, values):
-    """Fill the signed distances of a grid of samples in each cell, walking so that neighbours follow each other.
+    """Fill the signed distances of a grid of samples in each cell, in an order that keeps neighbours together.
 
     Args:
         tree: A `TriangleBvh`.
-        centers: Middle of each cell [m], shape [n, 3].
-        halves: Half the size of each cell [m], shape [n].
-        places: Where the samples lie along each axis, from -1 to 1, shape [s].
+        centers: Centre of each cell [m], shape [n, 3].
+        halves: Half size of each cell [m], shape [n].
+        places: Coordinates of the samples along each axis, from -1 to 1, shape [s].
         values: Receives the distances [m], shape [n, s, s, s].
     """
     s = places.size
@@ -111,10 +111,10 @@ def _errors(coefficients, degree, square, samples, factor, errors):
 def analyse(
     values, near, matrix, weights, half_matrix, half_weights, coefficients, errors, child_errors
 ):  # fmt: skip
-    """Fit all cells and all their would-be children in all degrees from the same samples.
+    """Fit all cells and all their potential children in all degrees from the same samples.
 
     Args:
-        values: Samples, shape [n, s, s, s]; each half of an axis has the places of a Gauss rule.
+        values: Samples, shape [n, s, s, s]; each half of an axis has the points of a Gauss rule.
         near: Errors count exp(-near |value|), by the mean of the samples' factors; 0 for all alike.
         matrix: Weighted values of polynomials that are orthonormal on the samples of a whole axis, [P + 1, s].
         weights: Weights of the samples along an axis; they sum to 1, shape [s].
@@ -166,7 +166,7 @@ def change_basis(matrix, starts, degrees, coefficients, result):
                 for k in range(p + 1 - i - j):
                     cube[i, j, k] = coefficients[q]
                     q += 1
-        for _ in range(3):  # each round changes the first axis and turns the axes
+        for _ in range(3):  # each round transforms the first axis and permutes the axes
             for i in range(p + 1):
                 for j in range(p + 1):
                     for k in range(p + 1):

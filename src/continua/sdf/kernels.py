@@ -1,6 +1,6 @@
 """Compiled distance queries: the nearest point of a mesh, and the value and gradient of a fitted field.
 
-All functions that other rooms' kernels may call take the plain arrays of a `TriangleBvh` or a `FieldTable` as one
+All functions that kernels of other packages may call take the plain arrays of a `TriangleBvh` or a `FieldTable` as one
 named tuple, and one point as three numbers.
 """
 
@@ -12,7 +12,7 @@ from numba import prange
 from continua.numerics import inline, kernel, kernel_pair
 from continua.sdf.bvh_kernels import COUNT_BITS, STACK
 
-CHUNK = 256  # queries that one thread answers one after the other, each starting from the answer before
+CHUNK = 256  # queries per task; each starts from the result of the previous one
 
 
 @inline
@@ -72,7 +72,7 @@ def closest_from(tree, x, y, z, hint, stack):
         x: Place [m], with `y` and `z`.
         y: See `x`.
         z: See `x`.
-        hint: A triangle, in the order of the tree, that may be near; any is right.
+        hint: A triangle, in the order of the tree, that may be close; any is valid.
         stack: Scratch, float64 [2, 96] at least.
 
     Returns:
@@ -84,14 +84,14 @@ def closest_from(tree, x, y, z, hint, stack):
     best = ox * ox + oy * oy + oz * oz
     node, top = 0, 0
     while True:
-        # Follow the nearer child down to a leaf, and note the other one if it may hold something nearer.
+        # Descend to the nearer child, and push the other one if it may contain something closer.
         while node >= 0:
             box = nodes[node]
             left, right = _box_distance(box, 0, x, y, z), _box_distance(box, 6, x, y, z)
             near, far = links[node, 0], links[node, 1]
             if right < left:
                 near, far, left, right = far, near, right, left
-            # A little slack: the bounds must not hide a triangle just as near because of round-off.
+            # A margin: round-off of the bounds must not exclude an equally close triangle.
             limit = best * (1.0 + 1e-14)
             if right <= limit:
                 stack[0, top] = right
@@ -241,7 +241,7 @@ def find_cell(table, x, y, z):
 def _polynomial(c, end, degree, x, y, z):
     """Return sum c x^i y^j z^k over i + j + k <= degree by Horner's rule.
 
-    The coefficients stand before `end`, in lexicographic order of (i, j, k), and are taken from the last on.
+    The coefficients stand before `end`, in lexicographic order of (i, j, k), and are read backwards.
     """
     q = end
     total = 0.0
@@ -303,7 +303,7 @@ def _clamp(table, x, y, z):
 def _beyond(v, gx, gy, gz, ox, oy, oz):
     """Continue a field beyond its box by an offset o from the box, where it has value v and gradient g.
 
-    Outside of a body its nearest point v g / |g| away stays the nearest one; inside, the field goes on as a plane.
+    Outside of a body the closest point, v g / |g| away, is kept; inside, the field is extrapolated linearly.
     """
     length = np.sqrt(gx * gx + gy * gy + gz * gz)
     if not length > 0.0:

@@ -1,4 +1,4 @@
-"""The growing octree of a fit: which cells there are, how well each degree fits them, and which ones to take."""
+"""The octree of a fit: its cells, the error of each degree in them, and the selection of leaves."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Sampler = Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64
 """Takes centres [n, 3] and half sizes [n] of cells and places [s]; returns distances [n, s, s, s], all in metres."""
 
 LEVELS = 10  # finest level of the octree
-_CELL_COST = 2.4  # what a cell takes besides its coefficients, in units of one coefficient
-_COARSE, _FINE = rule(12), rule(8)  # samples: many in the few big cells, which are smooth or split anyway
+_CELL_COST = 2.4  # storage of a cell besides its coefficients, in units of one coefficient
+_COARSE, _FINE = rule(12), rule(8)  # samples: many in the few large cells
 _COARSE_LEVELS = 2
-_BATCH = 1024  # cells sampled at once
+_BATCH = 1024  # cells per batch of samples
 _DEGREES = _COARSE.degree + 1
 
 
@@ -39,7 +39,7 @@ class RootCell(NamedTuple):
 
 
 class RefinementChoice(NamedTuple):
-    """The leaves that are best at one price of a coefficient.
+    """The optimal leaves for one cost of a coefficient.
 
     Attributes:
         leaves: Their numbers, shape [n].
@@ -79,7 +79,7 @@ class Octree:
         return self.frame.lower + (2.0 * self.cells[numbers] + 1.0) * halves[:, None], halves
 
     def weights(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how much errors count where the distance has these values [m] (Koschier 2016)."""
+        """Return the weights of errors at these distances [m] (Koschier 2016)."""
         return np.exp(-self._near * np.abs(values) / self.frame.diagonal)
 
     def numbered(self, leaves: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -101,7 +101,7 @@ class Octree:
         return np.concatenate(nodes), np.concatenate(order)
 
     def split(self, numbers: NDArray[np.int64]) -> None:
-        """Give cells eight children each, and sample these."""
+        """Split cells into eight children each, and sample these."""
         self.children[numbers] = len(self.levels) + 8 * np.arange(len(numbers))
         octants = np.stack(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij"), axis=-1).reshape(1, 8, 3)
         cells = (2 * self.cells[numbers][:, None, :] + octants).reshape(-1, 3)
@@ -122,7 +122,7 @@ class Octree:
                 self._measure(which[begin : begin + _BATCH], _COARSE if coarse else _FINE)
 
     def _measure(self, numbers: NDArray[np.int64], law: SamplingRule) -> None:
-        """Sample cells and note how well they and their children would be fitted by each degree."""
+        """Sample cells and store the errors of each degree in them and their children."""
         centers, halves = self.geometry(numbers)
         values = self._sampler(centers, halves, law.places)
         n, p = len(numbers), law.degree
@@ -143,7 +143,7 @@ class Octree:
         store.append(coefficients[:, i, j, k])
 
     def worth_splitting(self, price: float) -> NDArray[np.int64]:
-        """Return the leaves that cost more, in error and coefficients at a price, than their children would.
+        """Return the leaves whose cost, error plus weighted coefficients, exceeds that of their children.
 
         The samples of a cell show its children in low degrees only. Where even the highest degree leaves a large
         error, the children are expected to leave an eighth of it.
@@ -160,7 +160,7 @@ class Octree:
         return leaves[np.minimum(ahead, hoped) < own]
 
     def choose(self, price: float) -> RefinementChoice:
-        """Return the best leaves and degrees at a price of a coefficient: the optimal pruning, from the leaves up."""
+        """Return the optimal leaves and degrees for a cost of a coefficient, by pruning from the leaves up."""
         own = self._costs(self.errors, price)
         degrees = own.argmin(axis=1)
         best = own[np.arange(len(own)), degrees]
@@ -183,7 +183,7 @@ class Octree:
 
     @staticmethod
     def _costs(errors: NDArray[np.float64], price: float) -> NDArray[np.float64]:
-        """Return error plus price for each degree; the last axis of `errors` is the degree."""
+        """Return error plus cost for each degree; the last axis of `errors` is the degree."""
         return errors + price * (coefficient_count(np.arange(errors.shape[-1])) + _CELL_COST)
 
     def coefficients(self, choice: RefinementChoice) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

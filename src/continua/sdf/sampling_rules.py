@@ -1,4 +1,4 @@
-"""Where a cell is sampled along an axis, and polynomials that are orthonormal on those samples."""
+"""Sample points of a cell along an axis, and polynomials that are orthonormal on them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SamplingRule(NamedTuple):
     """Samples along one axis of a cell, from -1 to 1: a Gauss rule in each half, so that children can use them.
 
     Attributes:
-        places: Where they are, shape [s].
+        places: Their coordinates, shape [s].
         weights: Their weights, with sum 1, shape [s].
         matrix: Values of polynomials that are orthonormal on the samples, times the weights, shape [P + 1, s].
         half_weights: Weights of the samples of one half, with sum 1, shape [s / 2].

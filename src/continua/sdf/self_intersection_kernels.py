@@ -1,7 +1,7 @@
-"""Compiled search for triangles of a surface that pass through each other.
+"""Compiled detection of self-intersections of a surface.
 
-The corners come moved by tiny random ways. So an edge never passes exactly through an edge or a corner, as in parts
-that are each other's mirror image; what only touches is told apart by how far the ends of an edge are on both sides.
+The corners are perturbed by tiny random displacements, so that an edge never passes exactly through an edge or a
+corner, as in mirrored parts; mere contact is distinguished by the distances of the ends of an edge on both sides.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _volume(p, i, q, j, r, k, s, l):
 
 @inline
 def _edge_crosses(a, i, b, slack):
-    """Tell whether the edge of triangle a from corner i to the next passes through the inside of triangle b."""
+    """Return whether the edge of triangle a from corner i to the next intersects the interior of triangle b."""
     j = (i + 1) % 3
     first, last = _volume(a, i, b, 0, b, 1, b, 2), _volume(a, j, b, 0, b, 1, b, 2)
     if first * last >= 0.0:
@@ -44,7 +44,7 @@ def _edge_crosses(a, i, b, slack):
 
 @inline
 def _cross(a, nodes_a, b, nodes_b, slack):
-    """Tell whether an edge of one triangle, without a node of the other, passes through the other."""
+    """Return whether an edge of one triangle, without a node of the other, intersects the other."""
     for _ in range(2):
         for i in range(3):
             start, end = nodes_a[i], nodes_a[(i + 1) % 3]
@@ -60,7 +60,7 @@ def _cross(a, nodes_a, b, nodes_b, slack):
 
 @kernel_pair
 def count_crossings(tree, slack, crossings):
-    """Count for each triangle, in the order of the tree, the others with a higher number that it passes through.
+    """Count for each triangle, in the order of the tree, the others with a higher index that it intersects.
 
     `slack` is the distance [m] from a triangle's plane below which a point counts as lying in it.
     """

@@ -1,4 +1,4 @@
-"""A fitted field where its body is: turned and moved."""
+"""A fitted field with a transform."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["TransformedField"]
 
 
 class TransformedField:
-    """A `DistanceField` that was scaled, turned and moved; made by `DistanceField.transformed`.
+    """A `DistanceField` that was scaled, rotated and translated; returned by `DistanceField.transformed`.
 
     Attributes:
         field: The field in its own axes.

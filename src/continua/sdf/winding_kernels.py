@@ -1,4 +1,4 @@
-"""Compiled generalised winding numbers by a tree: near triangles one by one, far ones as a whole."""
+"""Compiled generalised winding numbers by a tree: near triangles exactly, distant ones by an expansion."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from numba import prange
 from continua.numerics import inline, kernel, kernel_pair
 from continua.sdf.bvh_kernels import COUNT_BITS, STACK
 
-MOMENTS = 16  # of each child: middle, area vector, first moment of the area vectors, radius
-FAR = 3.0  # distance in radii from which on a part counts as a whole
+MOMENTS = 16  # of each child: centroid, area vector, first moment of the area vectors, radius
+FAR = 3.0  # distance in radii beyond which the expansion is used
 
 
 @inline
 def _add_triangle(c, out):
-    """Add the area vector, and the area times the middle."""
+    """Add the area vector, and the area times the centroid."""
     ux, uy, uz = c[3] - c[0], c[4] - c[1], c[5] - c[2]
     vx, vy, vz = c[6] - c[0], c[7] - c[1], c[8] - c[2]
     x, y, z = 0.5 * (uy * vz - uz * vy), 0.5 * (uz * vx - ux * vz), 0.5 * (ux * vy - uy * vx)
@@ -54,7 +54,7 @@ def _leaf_moments(corners, first, count, out):
 @kernel
 def moments(tree, areas, result):
     """Fill the moments of both children of every inner node, shape [i, 2, 16]; `areas` [i, 2] is scratch."""
-    for node in range(tree.links.shape[0] - 1, -1, -1):  # children have higher numbers than their parents
+    for node in range(tree.links.shape[0] - 1, -1, -1):  # children have higher indices than their parents
         for side in range(2):
             link = tree.links[node, side]
             out = result[node, side]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,15 +104,9 @@ def remap_embedded_surface(
             child < 0
         )  # the old tetrahedron has no part in the piece: one around a triangle does
         child[lost], weights[lost] = _extrapolated(change.mesh, skin.rest[node], triangles, holder, lost)
-    rest = {
-        field.name: value[node]
-        for field in fields(skin)
-        if isinstance(value := getattr(skin, field.name), np.ndarray)
-        and field.name not in ("triangles", "nodes", "weights", "uv")
-        and len(value) == len(skin.rest)
-    }
     nodes = change.mesh.cells[child].astype(np.int32)
-    return replace(skin, triangles=triangles, nodes=nodes, weights=weights, **rest), child.astype(np.int32)
+    surface = replace(skin, rest=skin.rest[node], triangles=triangles, nodes=nodes, weights=weights)
+    return surface, child.astype(np.int32)
 
 
 class _BestChild:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.frames import EmbeddedSurface, readonly_copy
-from continua.linalg import SolverChoice
+from continua.linalg import AutoSolver
 from continua.mesh import TopologyChange, VolumeMesh, connected_pieces
 from continua.solids.boundary_conditions.constraints import BoundaryCondition
 from continua.solids.boundary_conditions.dirichlet import DirichletSet
@@ -279,7 +279,7 @@ def _plan(
     voxel_values = readonly_copy(np.zeros(0) if voxels is None else voxels.sample(elements.rest_positions))
     damper = None if body._damper is None else Damper(elements)
     solver = body._stepper.solver
-    fresh = choose_solver(elements, None if isinstance(solver, SolverChoice) else solver)
+    fresh = choose_solver(elements, None if isinstance(solver, AutoSolver) else solver)
     stepper = body.integrator.stepper(elements, fresh)
     plan = _Plan(
         key,

@@ -1,6 +1,6 @@
 """Sixteen floats in one register (or two), for loops that fetch from places of their own.
 
-LLVM vectorises loops over neighbouring values by itself, but not those whose places come from a computation, because it
+LLVM vectorises loops over neighbouring values, but not those whose indices are computed, because it
 cannot know that what is written is never read. Values of sixteen floats or whole numbers with `+`, `-` and `*`, and
 `gather16` from an array, make such loops read like scalar code. Arrays must be C-contiguous and of float32 (they may
 have several axes: places count values from the first); no bounds are checked.
@@ -132,7 +132,7 @@ def splat16(typing, value):
 
 @intrinsic
 def span16(typing, first):
-    """Return the whole numbers from `first` on."""
+    """Return the integers from `first` on."""
 
     def generate(context, builder, signature, args):
         start = _wide(context, builder, args[0], signature.args[0], _I)
@@ -143,7 +143,7 @@ def span16(typing, first):
 
 @intrinsic
 def floor16(typing, value):
-    """Return the next lower whole number of floats, as whole numbers."""
+    """Return the floor of floats, as integers."""
 
     def generate(context, builder, signature, args):
         floor = _function(builder, "llvm.floor.v16f32", _FLOATS, [_FLOATS])
@@ -154,7 +154,7 @@ def floor16(typing, value):
 
 @intrinsic
 def from16(typing, value):
-    """Return whole numbers as floats."""
+    """Return integers as floats."""
 
     def generate(context, builder, signature, args):
         return builder.sitofp(args[0], _FLOATS)

@@ -1,8 +1,8 @@
 """Four doubles in one register, for kernels whose inner loop is over something shorter than a register.
 
-LLVM vectorises long loops by itself, but not the three rows of a 3x3 block. A `Lanes4` value holds four doubles;
+LLVM vectorises long loops, but not the three rows of a 3x3 block. A `Lanes4` value holds four doubles;
 inside a kernel `fma4(load4(a, i), x, total)` adds `a[i:i+4] * x` to a running total in one instruction. The fourth
-lane of a block's column is whatever follows in memory, and is never read out.
+lane of a block's column is the next value in memory, and is never used.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Adding to the eight samples around a place, two neighbours with two values each at once.
 
-The compiler does not join such additions by itself, because it cannot know that the places of a particle differ.
+The compiler does not combine such additions, because it cannot know that the indices of a particle differ.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def spread8(typing, sums, at, up, row, f, g, h, value, c0, c1, c2):
     Args:
         sums: Sums of values and of weights in turn, of all samples, C-contiguous.
         at: Number of the lowest of the eight samples.
-        up: How many samples on the next along the first axis is; 0 in a plane.
+        up: Offset of the next sample along the first axis; 0 in 2D.
         row: The same along the second axis; along the third it is the next.
-        f: Part of the way to the next sample along the first axis; 0 in a plane.
+        f: Fraction of the distance to the next sample along the first axis; 0 in 2D.
         g: Along the second.
         h: Along the third.
         value: Value at the lowest sample.

@@ -1,6 +1,6 @@
 """Exports: runs in a separate process, and recordings."""
 
-from continua.studio.export.manager import FORMATS, ExportManager
+from continua.studio.export.manager import ExportManager, export_formats
 from continua.studio.export.recorder import Recorder
 
-__all__ = ["FORMATS", "ExportManager", "Recorder"]
+__all__ = ["ExportManager", "Recorder", "export_formats"]

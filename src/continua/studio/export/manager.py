@@ -13,27 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from continua.errors import InputError
+from continua.output import SINKS
 from continua.studio.export.recorder import Recorder
 
 if TYPE_CHECKING:
     from continua.studio.editor.document import Document
     from continua.world import World
 
-__all__ = ["FORMATS", "ExportManager"]
-
-FORMATS = {
-    "html": "Replay for any browser (HTML)",
-    "mp4": "Film (MP4)",
-    "webp": "Film (WebP)",
-    "gif": "Film (GIF)",
-    "glb": "Animation (GLB)",
-    "usd": "Animation (USD)",
-    "vtu": "Frames for ParaView (VTU)",
-    "png": "Pictures (PNG)",
-    "ply": "Meshes (PLY)",
-    "obj": "Meshes (OBJ)",
-}
-"""Formats of exports and their labels."""
+__all__ = ["ExportManager", "export_formats"]
 
 _EXPORT_FOLDER = "exports"
 _MAX_FILES = 20
@@ -184,7 +171,7 @@ class ExportManager:
         recorder = self.recorder
         self.status = {
             "type": "exports",
-            "formats": FORMATS,
+            "formats": export_formats(),
             "job": self._job,
             "recording": None if recorder is None else {"format": recorder.format, "frames": recorder.count},
             "files": self._files,
@@ -194,8 +181,13 @@ class ExportManager:
         self._changed()
 
 
+def export_formats() -> dict[str, str]:
+    """Return the labels of the formats that the studio can export."""
+    return {name: kind.title for name, kind in SINKS.items() if kind.title}
+
+
 def _check_format(format: str) -> None:
-    if format not in FORMATS:
+    if format not in export_formats():
         raise InputError(f"there is no export format '{format}'")
 
 
