@@ -148,7 +148,7 @@ register_solver(Direct, "continua.linalg:Direct")
 
 def _union() -> Any:
     """Return the union of a word and the models of all solvers."""
-    word = Annotated[Literal[("auto", *_solvers)], Tag("word")]
+    word = Annotated[Literal[("auto", *_solvers)], Tag("word")]  # type: ignore[valid-type]
     models = tuple(Annotated[kind.model, Tag(name)] for name, kind in _solvers.items())
     return Annotated[Union[(word, *models)], by_type("word", *_solvers)]
 
