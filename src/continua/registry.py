@@ -5,8 +5,9 @@ A new kind of body needs these parts, and no other file of Continua changes:
 1. The body: a class with the methods of `continua.body.Body`. Its `frame` returns a `BodyFrame`, from which all files,
    pictures and the studio are made; its `state` is all that a bitwise identical restart needs.
 2. Its system: a class derived from `continua.system.System` with `kinds = (TheBody,)` and a method `step`, under the
-   decorator `register_system`. A world makes one of it for all bodies of these kinds. If the body must be solved
-   together with bodies of another kind, it joins their system instead.
+   decorator `register_system`. A world makes one of it for all bodies of these kinds. A deformable body that collides
+   with solids needs none: if it has a method `contact_body` (see `contact_solver.ContactBody`), it is stepped in one
+   system with soft and rigid bodies.
 3. Couplings, if it acts on other kinds: classes derived from `continua.system.Coupling`, under `register_coupling`.
 4. For scene files, its model: derived from `continua.scene.types.Model`, with `type: Literal["the_tag"]` and `name`,
    its options described by `continua.scene.types.option`.
@@ -113,12 +114,15 @@ def coupling_classes() -> tuple[type[Coupling], ...]:
 
 
 def system_class(body: Any) -> type[System]:
-    """Return the system that takes a body, by its class or the nearest base of this, or raise InputError."""
+    """Return the system that takes a body, by its class, the nearest base of this or what it offers."""
     _load_own()
     by_kind = {kind: system for system in _systems.values() for kind in system.kinds}
     for kind in type(body).__mro__:
         if kind in by_kind:
             return by_kind[kind]
+    for system in _systems.values():
+        if system.takes(body):
+            return system
     raise InputError(
         f"a world cannot step a {type(body).__name__}: no system takes it; register one with "
         "continua.registry.register_system"

@@ -75,6 +75,11 @@ class System:
         """Return the system of these bodies, or None if the world does not need it."""
         return cls(bodies, context) if bodies else None
 
+    @classmethod
+    def takes(cls, body: Any) -> bool:
+        """Return whether it advances a body of none of its `kinds`, because of what the body offers."""
+        return False
+
     @property
     def bodies(self) -> tuple[Any, ...]:
         """The bodies that it advances."""

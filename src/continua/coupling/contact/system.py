@@ -25,12 +25,13 @@ __all__ = ["SolidSystem"]
 
 @register_system
 class SolidSystem(System):
-    """Steps soft and rigid bodies together.
+    """Steps deformable and rigid bodies together: soft bodies, rigid bodies, and all that have a `contact_body`.
 
     A single soft body that can touch nothing is stepped by itself. In all other cases a `ContactStepper` finds the
     groups of bodies that may touch in a step.
 
     Attributes:
+        deformable_bodies: The bodies that have a `contact_body`, soft bodies among them.
         soft_bodies: The soft bodies.
         rigid_bodies: The rigid bodies.
         rigid: The system of all rigid bodies with their contacts and joints, or None if there are none.
@@ -44,6 +45,7 @@ class SolidSystem(System):
 
     def __init__(self, bodies: Sequence[SoftBody | RigidInstances], context: WorldContext) -> None:
         super().__init__(bodies, context)
+        self.deformable_bodies = tuple(body for body in bodies if not isinstance(body, RigidInstances))
         self.soft_bodies = tuple(body for body in bodies if isinstance(body, SoftBody))
         self.rigid_bodies = tuple(body for body in bodies if isinstance(body, RigidInstances))
         self._temporary_colliders: tuple[Shape, ...] = ()
@@ -57,6 +59,11 @@ class SolidSystem(System):
     def make(cls, bodies: Sequence[Any], context: WorldContext) -> Self | None:
         """Return the system; joints without bodies are an error that it reports."""
         return cls(bodies, context) if bodies or context.joints else None
+
+    @classmethod
+    def takes(cls, body: Any) -> bool:
+        """Return whether a body offers what contact needs; see `ContactBody`."""
+        return callable(getattr(body, "contact_body", None))
 
     @property
     def _shapes(self) -> tuple[Shape, ...]:
@@ -79,13 +86,14 @@ class SolidSystem(System):
         context, shapes = self.context, self._shapes
         names = [body.name for body in context.bodies] + [shape.name for shape in shapes]
         participants = [*context.bodies, *shapes]
-        soft = [(n, body) for n, body in enumerate(context.bodies) if isinstance(body, SoftBody)]
-        if len(soft) == 1 and self.rigid is None:
+        number = {id(body): n for n, body in enumerate(context.bodies)}
+        deformable = [(number[id(body)], body) for body in self.deformable_bodies]
+        if len(deformable) == len(self.soft_bodies) == 1 and self.rigid is None:
             table = ContactPairTable.of(context.contact, names, participants)
-            if _touches_nothing(*soft[0], table, len(context.bodies)):
+            if _touches_nothing(*deformable[0], table, len(context.bodies)):
                 return None
         return ContactStepper(
-            soft,
+            deformable,
             shapes,
             context.contact,
             names,
@@ -105,29 +113,35 @@ class SolidSystem(System):
 
     def finish_step(self) -> None:
         """Forget the forces that acted in this step only."""
-        for body in self.bodies:
+        for body in self._loaded:
             body.clear_external_forces()
+
+    @property
+    def _loaded(self) -> tuple[SoftBody | RigidInstances, ...]:
+        """The bodies that take external forces."""
+        return (*self.soft_bodies, *self.rigid_bodies)
 
     def external_forces(self) -> list[Any]:
         """Return what `add_external_force` of the bodies has added for this step, for `set_external_forces`."""
-        return [body.external_forces() for body in self.bodies]
+        return [body.external_forces() for body in self._loaded]
 
     def set_external_forces(self, forces: Sequence[Any]) -> None:
         """Set the forces that act on the bodies in their next step."""
-        for body, force in zip(self.bodies, forces, strict=True):
+        for body, force in zip(self._loaded, forces, strict=True):
             body.clear_external_forces()
             if force is not None:
                 body.add_external_force(*force)
 
     def settle(self, rtol: float, max_newton: int, steps: int | None) -> list[StaticReport]:
-        """Move every soft body to its static equilibrium; those that touch each other to a common one."""
+        """Move every deformable body to its static equilibrium; those that touch each other to a common one."""
         reports = (
             tuple(body.settle(rtol, max_newton, steps=steps) for body in self.soft_bodies)
             if self.stepper is None
             else self.stepper.settle(rtol, max_newton, steps)
         )
         return [
-            replace(report, body=body.name) for body, report in zip(self.soft_bodies, reports, strict=True)
+            replace(report, body=body.name)
+            for body, report in zip(self.deformable_bodies, reports, strict=True)
         ]
 
     # --- state ------------------------------------------------------------------------------------------
@@ -174,9 +188,9 @@ class SolidSystem(System):
             self.rigid.reset()
 
     def remap(self, body: Any, change: Any) -> None:
-        """Rebuild what knows the nodes of a soft body; contacts of other bodies keep their estimates."""
+        """Rebuild what knows the nodes of a deformable body; contacts of other bodies keep their estimates."""
         number = next(n for n, other in enumerate(self.context.bodies) if other is body)
-        if not isinstance(body, SoftBody):
+        if not any(body is other for other in self.deformable_bodies):
             return
         warm_start = WarmStart.empty() if self.stepper is None else self.stepper.warm_start
         self.stepper = self._make_stepper(self._overlapping)
@@ -205,12 +219,12 @@ def _touches_nothing(number: int, body: SoftBody, table: ContactPairTable, first
     return not table.pieces_collide[number] or body.contact_body().surface.piece_count == 1
 
 
-def _new_numbers(body: SoftBody, change: TopologyChange) -> NDArray[np.int64] | None:
+def _new_numbers(body: Any, change: TopologyChange) -> NDArray[np.int64] | None:
     """Return the new number of each old node of a body, -1 for those that are gone, shape [n]; None if unknown.
 
     The nodes of elements of higher order are not those of the mesh.
     """
-    if change.node_parents is None or change.weights is None or body.order > 1:
+    if change.node_parents is None or change.weights is None or getattr(body, "order", 1) > 1:
         return None
     numbers = np.full(change.before.node_count, -1, np.int64)
     copies = np.flatnonzero(change.weights[:, 0] == 1.0)[::-1]  # the first of several copies is written last
