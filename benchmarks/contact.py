@@ -49,10 +49,10 @@ def _bunny() -> ct.SurfaceMesh:
         size = float(np.ptp(mesh.points, axis=0).max())
         return mesh.transformed(scale=0.5 / size).transformed(translate=-0.5 / size * mesh.bounds[0])
     limbs = [
-        ct.mesh.Limb((0, 0.15, 0), (0.15, 0.16, 0), 0.13),
-        ct.mesh.Limb((0.25, 0.3, 0), (0.28, 0.3, 0), 0.09),
-        ct.mesh.Limb((0.22, 0.36, 0.04), (0.15, 0.55, 0.06), 0.035),
-        ct.mesh.Limb((0.22, 0.36, -0.04), (0.15, 0.55, -0.06), 0.035),
+        ct.mesh.RoundCone((0, 0.15, 0), (0.15, 0.16, 0), 0.13),
+        ct.mesh.RoundCone((0.25, 0.3, 0), (0.28, 0.3, 0), 0.09),
+        ct.mesh.RoundCone((0.22, 0.36, 0.04), (0.15, 0.55, 0.06), 0.035),
+        ct.mesh.RoundCone((0.22, 0.36, -0.04), (0.15, 0.55, -0.06), 0.035),
     ]
     return ct.mesh.blob(limbs, 0.02, 0.03).surface
 
@@ -118,7 +118,7 @@ def _run(make: Callable[[bool], ct.World], calm: int) -> dict[str, object]:
         contacts.append(sum(report.contacts for report in reports))
         solves.append(max(report.iterations for report in reports))
         parts.append(max(report.substeps for report in reports))
-        depths.append(max(report.overlap for report in reports))
+        depths.append(max(report.max_penetration for report in reports))
     clock.stop()
     step = statistics.mean(times)
     return {

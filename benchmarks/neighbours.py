@@ -25,7 +25,7 @@ def main(threads: int | None = None) -> Result:
     for _ in range(20):
         start, worked = time.perf_counter(), time.process_time()
         order = grid.sort(flat)
-        gather_rows.pick(True)(flat, order, spare)
+        gather_rows.variant(True)(flat, order, spare)
         flat, spare = spare, flat
         lists.update(grid, flat)
         wall = min(wall, time.perf_counter() - start)

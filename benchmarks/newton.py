@@ -23,7 +23,7 @@ def _milliseconds(law: type, newton: int) -> tuple[float, float, float]:
         report = world.step()[0]
         times.append(time.perf_counter() - start)
         iterations.append(report.iterations)
-        linearised.append(report.newton)
+        linearised.append(report.newton_iterations)
     return 1e3 * statistics.median(times[2:]), statistics.mean(iterations), statistics.mean(linearised)
 
 

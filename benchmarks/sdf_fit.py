@@ -1,4 +1,4 @@
-"""Fitted distance fields: size, error, time to build and query, beside a uniform grid of cubic cells."""
+"""DistanceFieldSpec distance fields: size, error, time to build and query, beside a uniform grid of cubic cells."""
 
 from __future__ import annotations
 
@@ -131,4 +131,4 @@ def main(threads: int | None = None) -> Result:
         "Wanted, and what is reached over it: " + ", ".join(f"{k} {v:.2g}" for k, v in margins.items()) + ".",
         "The ratio is the least of these.",
     ]
-    return Result("Fitted distance fields", rows, min(margins.values()), 1.0, notes)
+    return Result("DistanceFieldSpec distance fields", rows, min(margins.values()), 1.0, notes)

@@ -22,7 +22,7 @@ assert abs(clamp.reaction[1] + prop.reaction[1] - load) < 1e-3 * load  # all tha
 assert abs(prop.reaction[1] / load - 3.0 / 8.0) < 0.01  # beam theory: three eighths of it by the prop
 
 prop.remove()  # the tip falls and swings; no matrix is made anew for it
-world.at(1.0, lambda _: setattr(press, "pressure", 0.0))
+world.schedule(1.0, lambda _: setattr(press, "pressure", 0.0))
 for frame in world.run(seconds=2.0, fps=20):
     if frame.index % 5 == 0:
         tip = frame["beam"].positions[:, 1].min()

@@ -25,6 +25,7 @@ from continua.errors import (
 if TYPE_CHECKING:
     from continua import mesh, sdf
     from continua.contact_solver import Contact
+    from continua.environment import Wind
     from continua.frames import BodyFrame, ContactForces, Field, Frame, RunInfo, Sink, StepReport
     from continua.geometry import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Sphere
     from continua.grid_fluids import Inflow, Liquid, Polygon, Smoke, WindTunnel
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
         VolumeMap,
     )
     from continua.studio import view
-    from continua.surroundings import Wind
     from continua.voxels import Voxels, read_voxels
     from continua.world import World
 
@@ -125,7 +125,7 @@ _LAZY_EXPORTS = {
         "BoundaryParticles",
     ),
     "continua.studio": ("view",),
-    "continua.surroundings": ("Wind",),
+    "continua.environment": ("Wind",),
     "continua.voxels": ("Voxels", "read_voxels"),
     "continua.world": ("World",),
 }

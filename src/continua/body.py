@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.environment import Environment
 from continua.errors import InputError
 from continua.frames import BodyFrame
-from continua.surroundings import Surroundings
 
 __all__ = ["Body", "name_bodies"]
 
@@ -48,8 +48,8 @@ class Body(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What was repaired or remarkable when the body was made, one sentence each."""
 
-    def prepare(self, surroundings: Surroundings) -> None:
-        """Enter a world: gravity, wind and time come from `surroundings` from now on."""
+    def prepare(self, environment: Environment) -> None:
+        """Enter a world: gravity, wind and time come from `environment` from now on."""
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
         """Return an immutable snapshot; `fields` are those that files shall have as well."""
@@ -66,10 +66,10 @@ class Body(Protocol):
     def reset(self) -> None:
         """Go back to the start."""
 
-    def facts(self) -> dict[str, int | str]:
+    def summary(self) -> dict[str, int | str]:
         """Return how many parts of which kind it has, for reports."""
 
-    def shape_bytes(self) -> bytes:
+    def geometry_bytes(self) -> bytes:
         """Return the body's geometry as bytes; a run may only go on with the same."""
 
 

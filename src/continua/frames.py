@@ -1,7 +1,6 @@
-"""What flows between the rooms: reports of a step, snapshots of bodies, and frames of a world.
+"""Plain data passed between packages: step reports, snapshots of bodies, and frames of a world.
 
-Everything here is plain data. A frame never changes after it was made, so that a sink in another
-thread can read it while the simulation goes on.
+A frame never changes after it was made, so that a sink in another thread can read it while the simulation goes on.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ __all__ = [
     "BodyFields",
     "BodyFrame",
     "ContactForces",
+    "EmbeddedSurface",
     "Field",
     "Frame",
     "RunInfo",
     "Sink",
-    "Skin",
     "StepReport",
     "Volume",
-    "frozen",
+    "readonly_copy",
 ]
 
 
-def frozen(array: NDArray) -> NDArray:
+def readonly_copy(array: NDArray) -> NDArray:
     """Return a read-only copy of `array`."""
     copy = np.array(array)
     copy.flags.writeable = False
@@ -43,13 +42,25 @@ def frozen(array: NDArray) -> NDArray:
 class StepReport:
     """How one body's step went.
 
-    `substeps` counts the parts the step was done in: more than 1 if it failed in one piece, or was above the stability
-    limit of an explicit integrator. `newton` counts linearisations of the forces; `iterations` and `residual` are
-    those of the linear solves (the residual is relative to the right-hand side), `error` is an estimate of the error in
-    the energy norm, relative to the solution, where the solver makes one, and `solver` tells which it was and why;
-    `inverted` counts elements with negative volume; `contacts` counts the contacts that press on the body,
-    `contact_force` is their sum [N], the mean over the step, and `overlap` by how much something ended nearer than the
-    distance that is kept [m].
+    Attributes:
+        body: Name of the body.
+        step: Number of the step, from 1.
+        time: Time at its end [s].
+        dt: Its length [s].
+        substeps: Substeps it was done in: more than 1 if it failed as a whole or was above the stability limit of an
+            explicit integrator.
+        newton_iterations: Number of linearisations of the forces.
+        iterations: Iterations of the linear solves.
+        residual: Largest residual of the linear solves, relative to the right-hand side.
+        converged: Whether all solves reached their tolerance.
+        inverted: Number of elements with negative volume.
+        contacts: Number of active contacts of the body.
+        contact_force: Sum of its contact forces, averaged over the step [N].
+        max_penetration: Largest amount by which a distance ended below the required one [m].
+        seconds: Wall time [s].
+        warnings: What the user should know, one sentence each.
+        solver: The linear solver and, if it was chosen automatically, the reason.
+        error: Estimate of the error in the energy norm relative to the solution, if the solver makes one.
     """
 
     body: str
@@ -57,14 +68,14 @@ class StepReport:
     time: float
     dt: float
     substeps: int = 1
-    newton: int = 1
+    newton_iterations: int = 1
     iterations: int = 0
     residual: float = 0.0
     converged: bool = True
     inverted: int = 0
     contacts: int = 0
     contact_force: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    overlap: float = 0.0
+    max_penetration: float = 0.0
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     solver: str = ""
@@ -73,7 +84,7 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One quantity of a body, a value a point or a value a cell.
+    """One quantity of a body: one value per point or per cell.
 
     Attributes:
         values: Array of shape [n] or [n, 3]; n is the number of points or of cells.
@@ -87,40 +98,40 @@ class Field:
 
 
 class BodyFields(Mapping[str, Field]):
-    """The fields of a body by name. Besides those it holds there are some that are worked out when asked for.
+    """The fields of a body by name; some are computed on first access.
 
-    Iterating gives the fields that go into files: those at hand, and the wanted ones among the others. `in` and
-    `[]` know all of them.
+    Iterating gives the fields that are written to files: the computed ones, and the exported ones among the lazy ones.
+    `in` and `[]` find all of them.
 
     Args:
-        at_hand: Fields that are there already.
-        askable: For every other field its unit, and a function that works it out.
-        wanted: Names among the askable ones that belong to the files.
+        computed: Fields that are known already.
+        lazy: Unit of every other field, and a function that computes it.
+        exported: Names of lazy fields that are written to files as well.
     """
 
     def __init__(
         self,
-        at_hand: Mapping[str, Field],
-        askable: Mapping[str, tuple[str, Callable[[], Field]]] = MappingProxyType({}),
-        wanted: Iterable[str] = (),
+        computed: Mapping[str, Field],
+        lazy: Mapping[str, tuple[str, Callable[[], Field]]] = MappingProxyType({}),
+        exported: Iterable[str] = (),
     ) -> None:
-        self._fields = dict(at_hand)
-        self._askable = askable
-        self._listed = (*at_hand, *(name for name in wanted if name in askable))
+        self._fields = dict(computed)
+        self._lazy = lazy
+        self._listed = (*computed, *(name for name in exported if name in lazy))
 
     @property
     def units(self) -> dict[str, str]:
         """Units of all fields by name, those in files first."""
-        at_hand = {name: self._fields[name].unit for name in self._listed if name in self._fields}
-        return at_hand | {name: unit for name, (unit, _) in self._askable.items()}
+        computed = {name: self._fields[name].unit for name in self._listed if name in self._fields}
+        return computed | {name: unit for name, (unit, _) in self._lazy.items()}
 
     def __getitem__(self, name: str) -> Field:
-        if name not in self._fields and name in self._askable:
-            self._fields[name] = self._askable[name][1]()
+        if name not in self._fields and name in self._lazy:
+            self._fields[name] = self._lazy[name][1]()
         return self._fields[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._fields or name in self._askable
+        return name in self._fields or name in self._lazy
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._listed)
@@ -136,7 +147,7 @@ class Volume:
     Attributes:
         origin: Corner with the smallest coordinates [m].
         spacing: Edge length of a cell [m].
-        fields: Quantities by name, values in the middles of cells, shape [nx, ny, nz] or [nx, ny, nz, 3].
+        fields: Quantities by name, values at cell centres, shape [nx, ny, nz] or [nx, ny, nz, 3].
     """
 
     origin: tuple[float, float, float]
@@ -151,13 +162,13 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
-class Skin:
-    """A detailed surface that a body carries along: each of its nodes is a weighted mean of four nodes of the body.
+class EmbeddedSurface:
+    """A detailed surface embedded in a body: each of its nodes is a weighted mean of four nodes of the body.
 
     Attributes:
         rest: Its nodes in the undeformed body [m], shape [s, 3].
         triangles: Outward oriented, shape [k, 3]; indices into its own nodes.
-        nodes: The body's nodes that carry each node, shape [s, 4].
+        nodes: The nodes of the body that each node depends on, shape [s, 4].
         weights: Their weights, shape [s, 4]; rows add up to 1, negative ones extrapolate.
     """
 
@@ -166,14 +177,14 @@ class Skin:
     nodes: NDArray[np.int32]
     weights: NDArray[np.float64]
 
-    def carry(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values at the nodes of the skin from values at the body's nodes, shape [n] or [n, k]."""
+    def interpolate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Interpolate values at the body's nodes, shape [n] or [n, k], to the nodes of the surface."""
         return np.asarray(np.einsum("sc,sc...->s...", self.weights, np.asarray(values)[self.nodes]))
 
 
 @dataclass(frozen=True, slots=True)
 class ContactForces:
-    """What presses on a body: forces, means over the last step, and the points where they act.
+    """Contact forces on a body, averaged over the last step, and the points where they act.
 
     Attributes:
         points: Where they act [m], shape [c, 3].
@@ -215,7 +226,7 @@ class BodyFrame:
     Attributes:
         name: The body's name, unique in its world.
         kind: What it is made of: "soft" for a soft body, "rigid", "fluid" for particles, "grid" for a fluid
-            on a grid, "liquid" for one with a surface, whose points and triangles are others at every moment.
+            on a grid, "liquid" for one with a surface, whose points and triangles change in every frame.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
         cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then
@@ -223,16 +234,16 @@ class BodyFrame:
             "hexahedron" [m, 8], "vertex" [m, 1] for particles; indices into `positions`.
         triangles: Outer surface, outward oriented, shape [k, 3]; indices into `positions`.
         fields: Quantities by name; every soft body has "displacement" [m], "velocity" [m/s] and
-            "von_mises" [Pa], all on points. More can be asked for by name, such as "stress" on cells (see
+            "von_mises" [Pa], all on points. More are computed on access, such as "stress" on cells (see
             `continua.solids.FIELDS`).
         color: RGB in 0..1 for plain pictures, or None for the default.
         energy: Energies [J] by name: "kinetic", "elastic", "gravity".
         point_radius: Radius of particles [m]; None for a body that has a surface.
         volume: Quantities of a fluid on a grid, or None. The `triangles` are a sheet through the middle,
             or the surface of a liquid.
-        skin: A detailed surface that is drawn instead of `triangles`, or None.
-        contacts: What presses on it; None if that is not known.
-        voxels: A 3-D image in the undeformed body that it carries, or None; the field "voxels" has it at the nodes.
+        skin: An embedded surface that is drawn instead of `triangles`, or None.
+        contacts: Its contact forces; None if they are not known.
+        voxels: A 3-D image of the undeformed body, or None; the field "voxels" samples it at the nodes.
     """
 
     name: str
@@ -246,7 +257,7 @@ class BodyFrame:
     energy: Mapping[str, float] = field(default_factory=dict)
     point_radius: float | None = None
     volume: Volume | None = None
-    skin: Skin | None = None
+    skin: EmbeddedSurface | None = None
     contacts: ContactForces | None = None
     voxels: Voxels | None = None
 
@@ -259,7 +270,7 @@ class BodyFrame:
         return self.fields[name].values
 
     def scalars(self, name: str) -> NDArray[np.float64]:
-        """Return a field as one number a node, shape [n].
+        """Return a field as one number per node, shape [n].
 
         Vectors count by their length, symmetric tensors by their von Mises norm, stretches by the one farthest
         from 1; a field on cells is averaged over the cells around each node.
@@ -285,8 +296,8 @@ class BodyFrame:
             count += np.bincount(nodes, minlength=len(count))
         return total / np.maximum(count, 1.0)
 
-    def dressed(self, color: str = "plain") -> BodyFrame:
-        """Return the body as it is drawn: one with a skin becomes that surface, with the values of one field."""
+    def with_embedded_surface(self, color: str = "plain") -> BodyFrame:
+        """Return the body as it is drawn: a body with a skin becomes that surface, with the values of one field."""
         skin = self.skin
         if skin is None:
             return self
@@ -294,11 +305,11 @@ class BodyFrame:
         if color in self.fields:
             values = self.scalars(color)
             # weights that extrapolate would give sizes a sign
-            carried = skin.carry(values).clip(values.min(), values.max())
-            fields[color] = Field(carried, self.fields[color].unit)
+            interpolated = skin.interpolate(values).clip(values.min(), values.max())
+            fields[color] = Field(interpolated, self.fields[color].unit)
         return replace(
             self,
-            positions=skin.rest + skin.carry(self.displacements),
+            positions=skin.rest + skin.interpolate(self.displacements),
             rest_positions=skin.rest,
             cells={},
             triangles=skin.triangles,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.numerics.rotations import axis_angle_matrix
-from continua.surroundings import as_vector
+from continua.validation import vector3
 
 __all__ = ["Motion"]
 
@@ -44,14 +44,14 @@ class Motion:
     @staticmethod
     def translate(velocity: ArrayLike, *, until: float = inf) -> Motion:
         """Move with constant velocity [m/s], and stop at time `until` [s]."""
-        v = as_vector(velocity, "a motion's velocity")
+        v = vector3(velocity, "a motion's velocity")
         return Motion(lambda t, rest: rest + v * min(t, until))
 
     @staticmethod
     def rotate(axis: ArrayLike, point: ArrayLike, rate: float, *, until: float = inf) -> Motion:
         """Turn about the line through `point` along `axis` with `rate` [rad/s], and stop at time `until` [s]."""
-        a = as_vector(axis, "a motion's axis")
-        p = as_vector(point, "a motion's point")
+        a = vector3(axis, "a motion's axis")
+        p = vector3(point, "a motion's point")
         length = np.linalg.norm(a)
         if length == 0.0:
             raise InputError("a motion's axis must not be zero")

@@ -16,17 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from continua.body import Body, name_bodies
 from continua.contact_solver import Contact
 from continua.coupling import ContactStepper, SphBodyCoupling, couple_grid_fluids
+from continua.environment import Environment, Wind
 from continua.errors import InputError
-from continua.frames import Frame, Sink, StepReport, frozen
+from continua.frames import Frame, Sink, StepReport, readonly_copy
 from continua.geometry import Shape
 from continua.grid_fluids import GridFluid
-from continua.numerics.stages import Stopwatch
+from continua.numerics.timers import Stopwatch
 from continua.rigid import RigidInstances, RigidSystem
 from continua.rigid.joints import Joint, Motor
 from continua.solids import FIELDS, SoftBody, StaticReport
 from continua.sph import Fluid, FluidSystem
-from continua.surroundings import Surroundings, Wind, as_vector
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
 __all__ = ["World"]
 
@@ -46,8 +46,8 @@ class World:
         contact: How things touch: friction, restitution, thickness, and what holds for single pairs.
         joints: What joins rigid bodies to each other or to the world, from `continua.joints`.
         wind: A wind on all bodies, or None.
-        settled: Whether the bodies start, and start again after `reset`, at their static equilibrium instead of
-            their rest shape.
+        start_at_equilibrium: Whether the bodies start at their static equilibrium instead of their rest shape, also
+            after `reset`.
         fields: Fields inside the elements that frames bring into files, any of `solids.FIELDS`.
         name: Name of the world.
     """
@@ -62,7 +62,7 @@ class World:
         contact: Contact | None = None,
         joints: Sequence[Joint | Motor] = (),
         wind: Wind | None = None,
-        settled: bool = False,
+        start_at_equilibrium: bool = False,
         fields: Sequence[str] = (),
         name: str = "world",
     ) -> None:
@@ -74,8 +74,8 @@ class World:
         self.name = name
         self.dt = _positive(dt, "dt")
         self.colliders = tuple(colliders)
-        self._lent: tuple[Shape, ...] = ()
-        self._surroundings = Surroundings(as_vector(gravity, "gravity"), wind)
+        self._temporary_colliders: tuple[Shape, ...] = ()
+        self._environment = Environment(vector3(gravity, "gravity"), wind)
         self.fields = _known_fields(fields)
         self._drawn = tuple((shape, shape.description()) for shape in self.colliders)
         self._flow_shapes: list[tuple[Shape, Mapping[str, object]]] = []
@@ -85,11 +85,11 @@ class World:
         self._stopwatch = Stopwatch()
         name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
-            body.prepare(self._surroundings)
+            body.prepare(self._environment)
         self._rigid = self._make_rigid_system()
         self._contact_stepper = self._make_contact_stepper()
         fluids = tuple(body for body in self.bodies if isinstance(body, Fluid))
-        self.fluid_system = FluidSystem(fluids, self.colliders, self._surroundings) if fluids else None
+        self.fluid_system = FluidSystem(fluids, self.colliders, self._environment) if fluids else None
         solid = bool(self.soft_bodies or self.rigid_bodies)
         self._sph_coupling = (
             SphBodyCoupling(self.fluid_system, self.rigid_bodies, self.soft_bodies)
@@ -97,51 +97,52 @@ class World:
             else None
         )
         if self.grid_fluids:
-            couple_grid_fluids(self.grid_fluids, self.rigid_bodies, self.colliders, self._surroundings)
-        deaf = [
+            couple_grid_fluids(self.grid_fluids, self.rigid_bodies, self.colliders, self._environment)
+        unsupported_kinds = [
             kind for kind, some in (("particle fluids", fluids), ("soft bodies", self.soft_bodies)) if some
         ]
-        if self.grid_fluids and deaf:
+        if self.grid_fluids and unsupported_kinds:
             warnings.warn(
-                f"fluids on grids flow around rigid bodies and colliders, but do not meet {' and '.join(deaf)} yet",
+                f"fluids on grids interact with rigid bodies and colliders, but not yet with "
+                f"{' and '.join(unsupported_kinds)}",
                 stacklevel=2,
             )
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
-        self._exchanges: list[Callable[[float], Any]] = []
-        self._settled = settled
-        if settled:
-            self._begin_settled()
+        self._pre_step_callbacks: list[Callable[[float], Any]] = []
+        self._starts_at_equilibrium = start_at_equilibrium
+        if start_at_equilibrium:
+            self._start_at_equilibrium()
 
     def _make_contact_stepper(self) -> ContactStepper:
         """Return the contact stepper of the bodies and colliders."""
-        shapes = (*self.colliders, *self._lent)
+        shapes = (*self.colliders, *self._temporary_colliders)
         names = [body.name for body in self.bodies] + [shape.name for shape in shapes]
         participants = [*self.bodies, *shapes]
         soft = [(number, body) for number, body in enumerate(self.bodies) if isinstance(body, SoftBody)]
-        return ContactStepper(
-            soft, shapes, self.contact, names, participants, self._surroundings, self._rigid
-        )
+        return ContactStepper(soft, shapes, self.contact, names, participants, self._environment, self._rigid)
 
     def _make_rigid_system(self) -> RigidSystem | None:
         """Return the system of rigid bodies, colliders and joints, or None if there are none."""
         if not self.rigid_bodies and not self.joints:
             return None
-        shapes = (*self.colliders, *self._lent)
+        shapes = (*self.colliders, *self._temporary_colliders)
         names = [getattr(shape, "name", "") for shape in shapes]
-        return RigidSystem(self.rigid_bodies, shapes, self.contact, self._surroundings, self.joints, names)
+        return RigidSystem(self.rigid_bodies, shapes, self.contact, self._environment, self.joints, names)
 
-    def lend(self, shape: Shape) -> Callable[[], None]:
+    def add_temporary_collider(self, shape: Shape) -> Callable[[], None]:
         """Let soft and rigid bodies touch another shape until the function that is returned is called.
 
         It is a tool for hands, not a part of the world: fluids do not feel it, frames and states do not have it.
         """
-        self._lent += (shape,)
+        self._temporary_colliders += (shape,)
         self._rebuild_contact()
 
         def take_back() -> None:
-            if any(other is shape for other in self._lent):
-                self._lent = tuple(other for other in self._lent if other is not shape)
+            if any(other is shape for other in self._temporary_colliders):
+                self._temporary_colliders = tuple(
+                    other for other in self._temporary_colliders if other is not shape
+                )
                 self._rebuild_contact()
 
         return take_back
@@ -166,30 +167,30 @@ class World:
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return self._surroundings.time
+        return self._environment.time
 
     @property
     def step_index(self) -> int:
         """Number of steps done."""
-        return self._surroundings.step
+        return self._environment.step
 
     @property
     def gravity(self) -> NDArray[np.float64]:
         """Gravity [m/s2]; set it at any time."""
-        return self._surroundings.gravity.copy()
+        return self._environment.gravity.copy()
 
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
-        self._surroundings.gravity = as_vector(value, "gravity")
+        self._environment.gravity = vector3(value, "gravity")
 
     @property
     def wind(self) -> Wind | None:
         """The wind, or None; set it at any time."""
-        return self._surroundings.wind
+        return self._environment.wind
 
     @wind.setter
     def wind(self, value: Wind | None) -> None:
-        self._surroundings.wind = value
+        self._environment.wind = value
 
     def body(self, name: str) -> Any:
         """Return the body called `name`: a `SoftBody` or another kind of body."""
@@ -199,7 +200,7 @@ class World:
         names = ", ".join(body.name for body in self.bodies) or "none"
         raise InputError(f"the world has no body called '{name}' (it has: {names})")
 
-    def at(self, time: float, event: Callable[[World], Any]) -> None:
+    def schedule(self, time: float, event: Callable[[World], Any]) -> None:
         """Call `event(world)` before the first step that starts at `time` [s] or later.
 
         Events of the same time happen in the order in which they were given. After `reset` all happen again, after
@@ -212,20 +213,20 @@ class World:
         self._events.append((float(time), event))
         self._events.sort(key=lambda item: item[0])
         if time < self.time - _AT_ONCE:
-            self._due += 1  # it is too late for it
+            self._due += 1  # it lies in the past
             event(self)
 
-    def exchange(self, give: Callable[[float], Any]) -> None:
-        """Call `give(dt)` before every step of `dt` [s]: it may add forces to bodies with their `add_force`.
+    def add_pre_step_callback(self, callback: Callable[[float], Any]) -> None:
+        """Call `callback(dt)` before every step of `dt` [s]; it may call `add_external_force` of bodies.
 
         Forces that are added then, or while the fluids of the world are stepped (they come first), act on soft and
         rigid bodies during this step alone.
         """
-        if not callable(give):
-            raise InputError("an exchange is a function of the time step")
-        self._exchanges.append(give)
+        if not callable(callback):
+            raise InputError("a pre-step callback is a function of the time step")
+        self._pre_step_callbacks.append(callback)
 
-    def _happen(self) -> None:
+    def _fire_due_events(self) -> None:
         """Do what is due now."""
         while self._due < len(self._events) and self._events[self._due][0] <= self.time + _AT_ONCE:
             self._due += 1
@@ -240,15 +241,15 @@ class World:
             return self._step(self.dt if dt is None else _positive(dt, "dt"))
 
     def _step(self, dt: float) -> tuple[StepReport, ...]:
-        self._happen()
+        self._fire_due_events()
         particle_fluids = () if self.fluid_system is None else tuple(self.fluid_system.fluids)
         fluids: tuple[Body, ...] = (*particle_fluids, *self.grid_fluids)
         before = [body.state() for body in fluids] if len(self.bodies) > 1 else []
         contact_backup = self._contact_stepper.snapshot() if self._sph_coupling is not None else None
         coupling_backup = self._sph_coupling.state() if self._sph_coupling is not None else {}
         try:
-            for give in self._exchanges:
-                give(dt)
+            for callback in self._pre_step_callbacks:
+                callback(dt)
             # solids last: they keep their own state if they fail
             reports = [fluid.step(dt) for fluid in self.grid_fluids]
             reports += self._fluids_and_solids(dt)
@@ -261,13 +262,13 @@ class World:
             raise
         finally:
             for soft in self.soft_bodies:
-                soft.forget_added()
+                soft.clear_external_forces()
             for rigid in self.rigid_bodies:
-                rigid.forget_added()
+                rigid.clear_external_forces()
         by_name = {report.body: report for report in reports}
         self.reports = tuple(by_name[body.name] for body in self.bodies)
-        self._surroundings.time += dt
-        self._surroundings.step += 1
+        self._environment.time += dt
+        self._environment.step += 1
         return self.reports
 
     def _fluids_and_solids(self, dt: float) -> list[StepReport]:
@@ -279,22 +280,22 @@ class World:
 
     def _step_with_sph_substeps(self, coupling: SphBodyCoupling, dt: float) -> list[StepReport]:
         """Advance fluids by `dt` [s], and after each of their sub-steps the bodies, by what these were pushed."""
-        start = self._surroundings.time
+        start = self._environment.time
         solid_reports: list[dict[int, StepReport]] = []
         solids: tuple[SoftBody | RigidInstances, ...] = (*self.soft_bodies, *self.rigid_bodies)
-        loads: list[Any] = [body.added() for body in solids]
+        loads: list[Any] = [body.external_forces() for body in solids]
 
         def after_substep(done: float, sub: float) -> None:
-            self._surroundings.time = start + done
+            self._environment.time = start + done
             try:
                 coupling.apply(sub)
                 solid_reports.append(self._contact_stepper.step(sub))
             finally:
-                self._surroundings.time = start
+                self._environment.time = start
                 for body, load in zip(solids, loads, strict=True):
-                    body.forget_added()
+                    body.clear_external_forces()
                     if load is not None:
-                        body.add_force(*load)
+                        body.add_external_force(*load)
 
         assert self.fluid_system is not None
         reports = self.fluid_system.step(dt, after_substep)
@@ -318,13 +319,13 @@ class World:
             self.restore(before)
             raise
 
-    def _begin_settled(self) -> None:
+    def _start_at_equilibrium(self) -> None:
         """Settle where nobody gets the reports: what they say is warned of."""
         for body, report in zip(self.soft_bodies, self.settle(), strict=True):
             for text in report.warnings:
                 warnings.warn(f"body '{body.name}': {text}", stacklevel=3)
 
-    def plan(self, seconds: float, fps: float = 60.0) -> tuple[int, int, float]:
+    def frame_plan(self, seconds: float, fps: float = 60.0) -> tuple[int, int, float]:
         """Return (frames after the first, steps a frame, time step [s]) of a run.
 
         The step is shortened so that a whole number of steps makes a frame.
@@ -351,7 +352,7 @@ class World:
             sinks: Opened sinks that get every frame.
             progress: Called after every step with the world and the step's reports.
         """
-        frames, steps, dt = self.plan(seconds, fps)
+        frames, steps, dt = self.frame_plan(seconds, fps)
         if self.step_index == 0 and self.frame_index == 0:
             yield self._emit(sinks)
         while self.frame_index < frames:
@@ -359,13 +360,13 @@ class World:
                 reports = self.step(dt)
                 if progress is not None:
                     progress(self, reports)
-            self.land(self.frame_index + 1, fps)
+            self.align_to_frame(self.frame_index + 1, fps)
             yield self._emit(sinks)
 
-    def land(self, frame: int, fps: float) -> None:
+    def align_to_frame(self, frame: int, fps: float) -> None:
         """Say that this moment is a frame of a run: whole frames fall on exact times, whatever steps add up to."""
         self.frame_index = frame
-        self._surroundings.time = frame / fps
+        self._environment.time = frame / fps
 
     def _emit(self, sinks: Sequence[Sink]) -> Frame:
         frame = self.frame()
@@ -382,7 +383,9 @@ class World:
             bodies={body.name: body.frame(self.fields) for body in self.bodies},
             reports=self.reports,
             colliders=tuple(self._placed(shape, about) for shape, about in (*self._drawn, *self._in_flows())),
-            joints=np.zeros((0, 2, 3)) if self._rigid is None else frozen(self._rigid.joints.anchor_lines()),
+            joints=np.zeros((0, 2, 3))
+            if self._rigid is None
+            else readonly_copy(self._rigid.joints.anchor_lines()),
         )
 
     def _in_flows(self) -> list[tuple[Shape, Mapping[str, object]]]:
@@ -409,8 +412,8 @@ class World:
 
     def reset(self) -> None:
         """Go back to the start; materials, gravity and what is attached to the bodies stay as they are."""
-        self._surroundings.time = 0.0
-        self._surroundings.step = 0
+        self._environment.time = 0.0
+        self._environment.step = 0
         self.frame_index = 0
         self.reports = ()
         self._due = 0
@@ -421,9 +424,9 @@ class World:
             body.reset()  # fluids on grids last: they begin around the others
         if self._rigid is not None:
             self._rigid.reset()
-        if self._settled:
-            self._happen()  # what holds from time 0 on holds for the equilibrium too
-            self._begin_settled()
+        if self._starts_at_equilibrium:
+            self._fire_due_events()  # what holds from time 0 on holds for the equilibrium too
+            self._start_at_equilibrium()
 
     def state(self) -> dict[str, Any]:
         """Return everything that a bit-equal restart needs, as a flat mapping of arrays and numbers."""
@@ -452,8 +455,8 @@ class World:
             body.restore(
                 {key[len(prefix) :]: value for key, value in state.items() if key.startswith(prefix)}
             )
-        self._surroundings.time = float(state["world/time"])
-        self._surroundings.step = int(state["world/step"])
+        self._environment.time = float(state["world/time"])
+        self._environment.step = int(state["world/step"])
         self.frame_index = int(state["world/frame"])
         self._contact_stepper.restore_state(
             state.get("world/contact_keys", np.zeros(0)),
@@ -482,7 +485,7 @@ def _together(parts: Sequence[StepReport], dt: float) -> StepReport:
         parts[-1],
         dt=dt,
         substeps=sum(part.substeps for part in parts),
-        newton=sum(part.newton for part in parts),
+        newton_iterations=sum(part.newton_iterations for part in parts),
         iterations=sum(part.iterations for part in parts),
         residual=max(part.residual for part in parts),
         converged=all(part.converged for part in parts),

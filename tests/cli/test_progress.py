@@ -2,8 +2,8 @@
 
 import pytest
 
+from continua.cli.formatting import bytes_text, time_text
 from continua.cli.progress import Progress
-from continua.cli.show import bytes_text, time_text
 
 
 @pytest.fixture

@@ -163,8 +163,8 @@ def test_hard_materials_converge_to_the_direct_solution(name, shape):
 def test_bodies_with_limbs_and_cut_elements_converge_as_lattices_do(size):
     """At most 25 iterations to 1e-6 at 20 ms on an irregular mesh with slivers and thin limbs, held or free."""
     limbs = [
-        mesh.Limb((0, 0, 0), (1, 0, 0), 0.3),
-        *(mesh.Limb((x, 0, z), (x, -0.9, z), 0.1) for x in (0, 1) for z in (-0.15, 0.15)),
+        mesh.RoundCone((0, 0, 0), (1, 0, 0), 0.3),
+        *(mesh.RoundCone((x, 0, z), (x, -0.9, z), 0.1) for x in (0, 1) for z in (-0.15, 0.15)),
     ]
     matrix, rhs, elements = system(mesh.blob(limbs, size, 0.05))
     low = elements.rest_positions[:, 1]

@@ -28,7 +28,7 @@ def test_a_ball_has_its_volume_and_its_surface():
 def test_random_bodies_are_conforming_and_well_shaped(seed):
     """The mesh itself refuses faces with three elements and overlaps; a turned and shifted box has flat sides."""
     rng = np.random.default_rng(seed)
-    limbs = [ct.mesh.Limb(*rng.uniform(-1, 1, (2, 3)), *rng.uniform(0.2, 0.5, 2)) for _ in range(4)]
+    limbs = [ct.mesh.RoundCone(*rng.uniform(-1, 1, (2, 3)), *rng.uniform(0.2, 0.5, 2)) for _ in range(4)]
     mesh = ct.mesh.blob(limbs, 0.17, blend=0.05)
     assert mesh.surface.is_closed
     assert mesh.quality().min_dihedral > 7.0
@@ -37,9 +37,9 @@ def test_random_bodies_are_conforming_and_well_shaped(seed):
 
 def test_regions_belong_to_the_limb_that_is_nearest():
     limbs = [
-        ct.mesh.Limb((0, 0, 0), (2, 0, 0), 0.4, name="trunk"),
-        ct.mesh.Limb((0, 0, 0), (0, -1, 0), 0.2, 0.1, name="leg"),
-        ct.mesh.Limb((2, 0, 0), (2, -1, 0), 0.2, 0.1, name="leg"),
+        ct.mesh.RoundCone((0, 0, 0), (2, 0, 0), 0.4, name="trunk"),
+        ct.mesh.RoundCone((0, 0, 0), (0, -1, 0), 0.2, 0.1, name="leg"),
+        ct.mesh.RoundCone((2, 0, 0), (2, -1, 0), 0.2, 0.1, name="leg"),
     ]
     mesh = ct.mesh.blob(limbs, 0.15)
     assert set(mesh.regions) == {"trunk", "leg"}
@@ -64,8 +64,8 @@ def test_what_cannot_be_meshed_is_refused():
     with pytest.raises(ct.InputError, match="smallest and the largest"):
         ct.mesh.fill(ball, [[1] * 3, [0] * 3], 0.3)
     with pytest.raises(ct.InputError, match="radius"):
-        ct.mesh.Limb((0, 0, 0), (1, 0, 0), 0.0)
+        ct.mesh.RoundCone((0, 0, 0), (1, 0, 0), 0.0)
     with pytest.raises(ct.InputError, match="at least one limb"):
         ct.mesh.blob([], 0.1)
     with pytest.raises(ct.InputError, match="blend"):
-        ct.mesh.blob([ct.mesh.Limb((0, 0, 0), (1, 0, 0), 0.3)], 0.1, blend=-1.0)
+        ct.mesh.blob([ct.mesh.RoundCone((0, 0, 0), (1, 0, 0), 0.3)], 0.1, blend=-1.0)

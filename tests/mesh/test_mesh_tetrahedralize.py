@@ -8,7 +8,7 @@ import pytest
 
 from continua import mesh
 from continua.errors import InputError, MissingExtraError, StoppedError
-from continua.numerics.progress import watching
+from continua.numerics.progress import progress_listener
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,7 @@ def test_the_mesher_tells_what_it_does_and_ends_when_it_is_told_to(tmp_path, mon
         if "tetrahedra" in text:
             raise StoppedError("enough")
 
-    with pytest.raises(StoppedError, match="enough"), watching(hear):
+    with pytest.raises(StoppedError, match="enough"), progress_listener(hear):
         mesh.tetrahedralize(mesh.surfaces.sphere(0.5, 4), size=0.025)
     assert all(text.startswith("meshing") for text in heard)
     assert len(heard) > 2

@@ -142,7 +142,7 @@ def test_the_two_variants_of_a_pair_do_not_share_their_cache(tmp_path):
     )
     code = (
         "import numba; numba.set_num_threads(2); from who import who, count\n"
-        "print(count(who.pick(False)), count(who.pick(True)) > 1)"
+        "print(count(who.variant(False)), count(who.variant(True)) > 1)"
     )
     for _ in ("compiled", "from the cache"):
         assert run(code, tmp_path / "cache", folder=package).stdout == "1 True\n"

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from continua.frames import BodyFrame, Field, Frame, frozen
+from continua.frames import BodyFrame, Field, Frame, readonly_copy
 
 CORNERS = np.array(list(product((0, 1), repeat=3)))
 
@@ -57,14 +57,14 @@ def make_frame(index, fps=10.0, names=("block",), colliders=(), mesh=None):
         bodies[name] = BodyFrame(
             name=name,
             kind="soft",
-            positions=frozen(positions),
-            rest_positions=frozen(rest + offset),
+            positions=readonly_copy(positions),
+            rest_positions=readonly_copy(rest + offset),
             cells={"tetra": tets},
             triangles=triangles,
             fields={
-                "displacement": Field(frozen(positions - rest - offset), "m"),
-                "velocity": Field(frozen(velocity), "m/s"),
-                "von_mises": Field(frozen(stress), "Pa"),
+                "displacement": Field(readonly_copy(positions - rest - offset), "m"),
+                "velocity": Field(readonly_copy(velocity), "m/s"),
+                "von_mises": Field(readonly_copy(stress), "Pa"),
             },
             energy={"kinetic": 0.5 * t, "elastic": 2.0 * t},
         )

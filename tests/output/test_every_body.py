@@ -165,7 +165,7 @@ reads_film = pytest.mark.filterwarnings(
 
 def run(path, *words):
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "fluids on grids flow around")  # they do not meet soft bodies yet
+        warnings.filterwarnings("ignore", "fluids on grids interact with")  # not with soft bodies yet
         return CliRunner().invoke(app, ["run", str(path), "-q", *words])
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import continua as ct
 from continua.frames import RunInfo
-from continua.output.make import make_sink
+from continua.output.registry import make_sink
 
 
 @pytest.fixture(scope="module")

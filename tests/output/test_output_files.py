@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from continua.atomic_io import atomic_path, atomic_write
 from continua.errors import InputError, OutputError
-from continua.files import atomic_path, atomic_write
 from continua.output.files import file_names, prepare_folder
 
 

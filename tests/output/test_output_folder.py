@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from continua.atomic_io import temporary_path
 from continua.errors import InputError
-from continua.files import temporary_path
 from continua.output.folder import OutputFolder
 from continua.output.lock import FolderLock
 

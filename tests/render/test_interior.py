@@ -136,7 +136,7 @@ def test_embedded_surface_follows_affine_motion_exactly_and_is_drawn():
     state = world.state()
     state["ball/positions"] = state["ball/positions"] @ matrix.T + [0.3, 0.2, 0.1]
     world.restore(state)
-    seen = world.frame()["ball"].dressed("displacement")
+    seen = world.frame()["ball"].with_embedded_surface("displacement")
     assert seen.positions == pytest.approx(skin.points @ matrix.T + [0.3, 0.2, 0.1], abs=1e-12)
     assert len(seen.triangles) == len(skin.triangles)
     moved = np.linalg.norm(seen.positions - skin.points, axis=1)
@@ -156,7 +156,7 @@ def test_a_skin_beyond_the_mesh_shows_no_negative_speed_and_stays_beside_fluid_s
     state["ball/velocities"] = np.cross([0.0, 0.0, 3.0], state["ball/positions"])  # no speed on the axis
     world.restore(state)
     frame = world.frame()
-    speeds = frame["ball"].dressed("velocity")["velocity"]
+    speeds = frame["ball"].with_embedded_surface("velocity")["velocity"]
     assert speeds.min() >= 0.0
     assert speeds.max() > 1.2
     for fluid in ("points", "surface"):

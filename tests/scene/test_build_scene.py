@@ -222,7 +222,7 @@ def test_a_body_may_not_be_called_world():
 
 def test_a_settled_scene_starts_at_rest_in_equilibrium_and_returns_there():
     scene = parse_scene(
-        "{settled: true, bodies: [{type: soft, name: beam, pin: [{where: left}],"
+        "{start_at_equilibrium: true, bodies: [{type: soft, name: beam, pin: [{where: left}],"
         " mesh: {type: box, size: [1, 0.2, 0.2], cells: [6, 2, 2]}}]}"
     )
     world = scene.build()

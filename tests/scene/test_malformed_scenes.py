@@ -46,7 +46,7 @@ CASES = {
     "misspelt-where-key": ("normal: [-1, 0, 0]", "norm: [-1, 0, 0]", 14, "bodies[0].drive[0].where.norm", "did you mean 'normal'?"),
     "misspelt-camera-key": ("dt: 0.01", "output: {picture: {camera: {azimut: 3}}}", 4, "output.picture.camera.azimut", "did you mean 'azimuth'?"),
     "misspelt-rotation-key": ("order: 1", "transform: {rotate: {degree: 3}}", 10, "bodies[0].transform.rotate.degree", "did you mean 'degrees'?"),
-    "text-as-flag": ("dt: 0.01", "settled: maybe", 4, "settled", "must be true or false (got 'maybe')"),
+    "text-as-flag": ("dt: 0.01", "start_at_equilibrium: maybe", 4, "start_at_equilibrium", "must be true or false (got 'maybe')"),
     "text-as-choice-of-a-flag": ("dt: 0.01\nbodies:\n", "dt: 0.01\nbodies:\n  - {type: smoke, name: air, size: [1, 1], cells: [8, 8], slip: no-slip}\n", 6, "bodies[0].slip", "must be true or false (got 'no-slip')"),
     "number-as-text": ("young: 1e6", "young: soft", 9, "bodies[0].material.young", "must be a number (got 'soft')"),
     "quoted-number": ("young: 1e6", "young: '1e6'", 9, "bodies[0].material.young", "must be a number (got '1e6')"),

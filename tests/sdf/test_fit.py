@@ -1,4 +1,4 @@
-"""Fitted fields: bases, errors, refinement, weights, continuity, and what the report says."""
+"""DistanceFieldSpec fields: bases, errors, refinement, weights, continuity, and what the report says."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ from numpy.polynomial import legendre
 
 import continua as ct
 from continua.mesh import surfaces
-from continua.sdf.continuity import Faces, smooth
-from continua.sdf.octree import Frame, Octree
-from continua.sdf.rules import coefficient_count, orthonormal, rule
+from continua.sdf.continuity import CellFaces, smooth
+from continua.sdf.octree import Octree, RootCell
+from continua.sdf.sampling_rules import coefficient_count, orthonormal, rule
 
 TORUS_BOX = [[-1.0] * 3, [1.0] * 3]
 
@@ -41,7 +41,7 @@ def one_cell(function):
         points = centers[:, None, None, None, :] + halves[:, None, None, None, None] * grid
         return function(points.reshape(-1, 3)).reshape(points.shape[:-1])
 
-    return Octree(Frame(np.array([-1.0] * 3), 2.0, np.ones(3, np.int32), 1.0), sample, 0.0)
+    return Octree(RootCell(np.array([-1.0] * 3), 2.0, np.ones(3, np.int32), 1.0), sample, 0.0)
 
 
 @pytest.mark.parametrize("degree", [1, 3, 6, 10])
@@ -99,7 +99,7 @@ def test_near_weights_save_memory_at_equal_error_near_the_surface():
 def test_smaller_beta_means_smaller_jumps():
     field = ct.sdf.fit(torus, tolerance=1e-4, bounds=TORUS_BOX)
     tree = Octree(
-        Frame(np.array([-1.1] * 3), 0.55, np.full(3, 4, np.int32), 1.0), lambda *a: _torus_cells(*a), 0.0
+        RootCell(np.array([-1.1] * 3), 0.55, np.full(3, 4, np.int32), 1.0), lambda *a: _torus_cells(*a), 0.0
     )
     choice = tree.choose(1e-9)
     nodes, order = tree.numbered(choice.leaves)
@@ -112,7 +112,7 @@ def test_smaller_beta_means_smaller_jumps():
         degrees=choice.degrees.astype(np.uint8),
         coefficients=c.astype("f4"),
     )
-    faces = Faces(table, *tree.geometry(choice.leaves), 1.0)
+    faces = CellFaces(table, *tree.geometry(choice.leaves), 1.0)
     energies = [faces.energy(smooth(faces, c, beta)) for beta in (1e6, 30.0, 3.0, 0.3)]
     assert energies[0] > energies[1] > energies[2] > energies[3]
     assert energies[2] < energies[0] / 5.0
@@ -121,7 +121,7 @@ def test_smaller_beta_means_smaller_jumps():
     direction = np.random.default_rng(0).normal(size=len(c))
     step = 1e-4
     slope = (faces.energy(c + step * direction) - faces.energy(c - step * direction)) / (2.0 * step)
-    assert slope == pytest.approx(float(faces.pull(c) @ direction), rel=1e-6)
+    assert slope == pytest.approx(float(faces.gradient(c) @ direction), rel=1e-6)
 
 
 def _torus_cells(centers, halves, places):
@@ -140,16 +140,16 @@ def test_jumps_are_those_of_the_field_itself():
     nodes, order = tree.numbered(leaves)
     from continua.sdf.field import FieldTable
     from continua.sdf.fit import _table
-    from continua.sdf.octree import Choice
+    from continua.sdf.octree import RefinementChoice
 
-    choice = Choice(leaves[order], degrees, 0.0, 0)
+    choice = RefinementChoice(leaves[order], degrees, 0.0, 0)
     c, starts = tree.coefficients(choice)
     frame = np.array([-1.0, -1.0, -1.0, 0.5])
     table = FieldTable(
         frame, np.ones(3, np.int32), nodes, (starts + coefficient_count(degrees)).astype(np.int32),
         degrees.astype(np.uint8), c.astype(np.float32),
     )  # fmt: skip
-    faces = Faces(table, *tree.geometry(choice.leaves), 1.0)
+    faces = CellFaces(table, *tree.geometry(choice.leaves), 1.0)
     smoothless = _table(tree, choice, 0.0)
     from continua.sdf.field import evaluate
 

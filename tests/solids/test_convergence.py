@@ -98,7 +98,7 @@ def test_loads_below_rounding_are_told_of():
     assert "lost in rounding" in report.warnings[0]
     assert moved(body) < 1e3 * EPS
     with pytest.warns(UserWarning, match="body 'beam': loads .* lost in rounding"):
-        ct.World([beam(ct.NeoHookean)], gravity=(0, -1e-12, 0), settled=True)
+        ct.World([beam(ct.NeoHookean)], gravity=(0, -1e-12, 0), start_at_equilibrium=True)
 
 
 def test_a_tiny_load_beside_a_prescribed_displacement_does_no_harm():

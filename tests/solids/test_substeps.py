@@ -144,7 +144,7 @@ def test_newton_converges_at_large_steps(law, integrator):
         x, v = body._x.copy(), body._v.copy()
         report = world.step()[0]
         assert report.substeps == 1
-        assert 1 < report.newton < 60
+        assert 1 < report.newton_iterations < 60
         force = load - linearised(body._elements, body._x)[1]
         if isinstance(integrator, ct.Newmark):
             force = 0.5 * (force + load - linearised(body._elements, x)[1])

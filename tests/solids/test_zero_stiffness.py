@@ -88,7 +88,7 @@ def test_a_torus_falls_flat_and_recovers(law):
     mesh = ct.mesh.torus(0.5, 0.2, (2, 18)).transformed(translate=(0, 0.3, 0))
     body = ct.SoftBody(mesh, material=law(young=0.0, poisson=0.3), damping=(0.5, 0.01), newton=1)
     world = ct.World([body], dt=0.01, colliders=[ct.Plane(friction=0.6)])
-    world.at(1.0, lambda _: body.set_material(young=3e5))
+    world.schedule(1.0, lambda _: body.set_material(young=3e5))
     for _ in range(100):
         world.step()
     low = body.positions[:, 1]

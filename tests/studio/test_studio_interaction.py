@@ -60,7 +60,7 @@ def test_temporary_collider_without_contact_does_not_change_the_world():
     for number in range(12):
         one.step()
         if number == 4:
-            back = two.lend(ct.Sphere((50.0, 50.0, 50.0), 1.0))
+            back = two.add_temporary_collider(ct.Sphere((50.0, 50.0, 50.0), 1.0))
         if number == 9:
             back()
         two.step()

@@ -50,24 +50,24 @@ def test_embedded_surface_interior_and_contact_forces_change_only_their_layer(br
         )  # what is drawn is what was computed
         page.get_by_label("Colour by").select_option(label="Displacement")
         page.wait_for_function("() => !document.querySelector('.legend')?.innerText.includes('…')")
-        dressed = picture(page)
+        with_embedded_surface = picture(page)
         for label in ("Skin", "Contact forces"):
             page.get_by_label(label, exact=True).click()
-            until(page, lambda: changed(dressed, picture(page)) > 0.001)
+            until(page, lambda: changed(with_embedded_surface, picture(page)) > 0.001)
             page.get_by_label(label, exact=True).click()
-            until(page, lambda: changed(dressed, picture(page)) < 1e-4)
+            until(page, lambda: changed(with_embedded_surface, picture(page)) < 1e-4)
         inside = page.get_by_role("radiogroup", name="Interior")
         looks = {}
         for name in ("Isosurfaces", "Volume"):
             inside.get_by_role("radio", name=name).click()
-            until(page, lambda: changed(dressed, picture(page)) > 0.01)
+            until(page, lambda: changed(with_embedded_surface, picture(page)) > 0.01)
             looks[name] = picture(page)
         assert changed(looks["Isosurfaces"], looks["Volume"]) > 0.01
         inside.get_by_role("radio", name="Isosurfaces").click()
         page.get_by_role("slider", name="Isosurfaces").press("Home")  # one surface instead of four
         until(page, lambda: changed(looks["Isosurfaces"], picture(page)) > 0.002)
         inside.get_by_role("radio", name="Nothing").click()
-        until(page, lambda: changed(dressed, picture(page)) < 1e-4)
+        until(page, lambda: changed(with_embedded_surface, picture(page)) < 1e-4)
 
 
 def test_disconnected_page_ends_its_pull_and_the_other_page_continues(browser):  # noqa: F811

@@ -19,11 +19,11 @@ def test_added_forces_act_on_soft_and_rigid_bodies_for_one_step():
     def give(dt):
         calls.append(dt)
         if len(calls) == 1:
-            soft.add_force(np.outer(soft._node_mass, [1.0, 0, 0]))  # 1 m/s2
-            ball.add_force((4.0, 0, 0))
-            ball.add_force(torque=(0, 0.5, 0))
+            soft.add_external_force(np.outer(soft._node_mass, [1.0, 0, 0]))  # 1 m/s2
+            ball.add_external_force((4.0, 0, 0))
+            ball.add_external_force(torque=(0, 0.5, 0))
 
-    world.exchange(give)
+    world.add_pre_step_callback(give)
     for _ in range(3):
         world.step()
     assert calls == [0.01] * 3

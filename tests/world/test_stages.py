@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.numerics.stages import REST, Stopwatch, timed
+from continua.numerics.timers import REST, Stopwatch, timed
 
 
 def test_an_inner_stage_pauses_the_outer_one_and_all_add_up():

@@ -35,8 +35,8 @@ def test_bodies_take_the_names_of_variables():
 def test_frames_fall_on_whole_multiples_of_the_frame_time():
     b = beam()
     world = ct.World([b], dt=0.01)
-    assert world.plan(2.0, 60) == (120, 2, pytest.approx(1 / 120))
-    assert world.plan(1.0, 100) == (100, 1, pytest.approx(0.01))
+    assert world.frame_plan(2.0, 60) == (120, 2, pytest.approx(1 / 120))
+    assert world.frame_plan(1.0, 100) == (100, 1, pytest.approx(0.01))
     frames = list(world.run(seconds=0.2, fps=30))
     assert [f.index for f in frames] == list(range(7))
     assert [f.time for f in frames] == [i / 30 for i in range(7)]
@@ -228,5 +228,5 @@ def test_the_lines_of_the_package_docstring_run():
 
 def test_kinds_that_go_through_each_other_are_told():
     air = ct.WindTunnel(size=(1.0, 1.0), cells=(16, 16), speed=1.0)
-    with pytest.warns(UserWarning, match="do not meet soft bodies"):
+    with pytest.warns(UserWarning, match="not yet with soft bodies"):
         ct.World([beam(), air])

@@ -167,7 +167,7 @@ def run(
 @app.command()
 def scenes() -> None:
     """List the scenes that come with Continua."""
-    from continua.cli.show import table
+    from continua.cli.formatting import table
     from continua.scene import load_scene, shipped_scenes
 
     rows = [(name, load_scene(name).description) for name in shipped_scenes()]

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from continua.cli.show import bytes_text, pairs, status, table
+from continua.cli.formatting import bytes_text, pairs, status, table
 from continua.errors import InputError
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _describe_scene(scene: Scene) -> None:
 def _plan(scene: Scene) -> tuple[int, int, float]:
     from continua.world import World
 
-    return World([], dt=scene.dt).plan(scene.seconds, scene.fps)
+    return World([], dt=scene.dt).frame_plan(scene.seconds, scene.fps)
 
 
 def _memory(nodes: int, elements: int, order: int) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from continua.cli.show import time_text
+from continua.cli.formatting import time_text
 
 if TYPE_CHECKING:
     from rich.live import Live

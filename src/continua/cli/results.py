@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
 from continua.output import checkpoint
 from continua.output.checkpoint import Checkpoint
 from continua.output.folder import OutputFolder
@@ -92,7 +92,7 @@ class Results:
     def is_finished(self, saved: Checkpoint) -> bool:
         """Return whether the run in the folder has all frames of the scene and was brought to its end."""
         report = self._read_report()
-        frames = World([], dt=self.scene.dt).plan(self.scene.seconds, self.scene.fps)[0] + 1
+        frames = World([], dt=self.scene.dt).frame_plan(self.scene.seconds, self.scene.fps)[0] + 1
         return bool(report.get("finished")) and report.get("frames") == saved.frames_done >= frames
 
     def missing_formats(self) -> list[str]:
@@ -145,5 +145,5 @@ class Results:
 def _geometry(world: World) -> str:
     digest = hashlib.sha256()
     for body in world.bodies:
-        digest.update(body.shape_bytes())
+        digest.update(body.geometry_bytes())
     return digest.hexdigest()

@@ -12,13 +12,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from continua.cli.formatting import table, time_text
 from continua.cli.progress import Progress
 from continua.cli.results import CHECKPOINT, PICTURE, REPORT, SCENE, Results
-from continua.cli.show import table, time_text
 from continua.errors import DivergedError, OutputError, StoppedError
 from continua.frames import Frame, RunInfo, Sink, StepReport
 from continua.numerics import compile_stats, get_threads, set_threads
-from continua.numerics.progress import watching
+from continua.numerics.progress import progress_listener
 from continua.output import make_sink
 from continua.render.composition import check_color
 from continua.scene import Scene
@@ -63,7 +63,7 @@ def run_scene(
             if not quiet:
                 print(_finished(results, saved.frames_done))
             return 0
-        with progress.shown(), _Stopper() as stopper:
+        with progress.shown(), _SignalHandler() as stopper:
             run = _Run(scene, given, results, progress, stopper)
             code = run.go(saved)
     if not quiet:
@@ -80,7 +80,7 @@ def _finished(results: Results, frames: int) -> str:
     return text
 
 
-def _print_timers(tally: _Tally, writing: float) -> None:
+def _print_timers(tally: _RunStats, writing: float) -> None:
     """Print where the time went: milliseconds a step, and bars."""
     shares = {**tally.stages, "output": writing}
     total = sum(shares.values()) or 1.0
@@ -92,7 +92,7 @@ def _print_timers(tally: _Tally, writing: float) -> None:
 
 
 @dataclass
-class _Tally:
+class _RunStats:
     """What happened in the steps of a run."""
 
     steps: int = 0
@@ -127,21 +127,21 @@ class _Tally:
 
 class _Run:
     def __init__(
-        self, scene: Scene, given: str, results: Results, progress: Progress, stopper: _Stopper
+        self, scene: Scene, given: str, results: Results, progress: Progress, stopper: _SignalHandler
     ) -> None:
         self.scene = scene
         self.given = given
         self.results = results
         self.progress = progress
         self.stopper = stopper
-        self.tally = _Tally()
+        self.tally = _RunStats()
         self.clock = {"steps": 0.0, "output": 0.0}
         self.summary: list[str] = []
 
     def go(self, saved: Any) -> int:
         self.progress.phase("building the scene")
         try:
-            with watching(self._hear):
+            with progress_listener(self._hear):
                 world = self.scene.build()
         except StoppedError as stopped:
             self.summary = [str(stopped)]
@@ -267,7 +267,7 @@ class _Run:
                     "warnings": tally.warnings,
                 },
                 "bodies": {
-                    body.name: {**body.facts(), "nodes": body.node_count, "mass": body.mass_total}
+                    body.name: {**body.summary(), "nodes": body.node_count, "mass": body.mass_total}
                     for body in world.bodies
                 },
             }
@@ -284,7 +284,7 @@ class _Run:
                 else ""
             ),
             f"  {place / PICTURE}  the last frame",
-            *(f"  {path}  {_HOW[path.suffix]}" for path in files if path.suffix in _HOW),
+            *(f"  {path}  {_OPEN_WITH[path.suffix]}" for path in files if path.suffix in _OPEN_WITH),
             f"  {place / CHECKPOINT}  to go on: add --resume and a longer --seconds",
             f"  {place / SCENE}, {place / REPORT}  the scene, and how the run went",
             f"play with it:  continua studio {shlex.quote(self.given)}",
@@ -294,7 +294,7 @@ class _Run:
         return lines
 
 
-_HOW = {
+_OPEN_WITH = {
     ".pvd": "frames: open in ParaView",
     ".usd": "animation: open in usdview, Blender or Houdini",
     ".usda": "animation: open in usdview, Blender or Houdini",
@@ -310,14 +310,14 @@ _HOW = {
 }
 
 
-class _Stopper:
+class _SignalHandler:
     """Lets a run stop between two frames: the first Ctrl-C only notes the wish, the second is immediate."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> _Stopper:
+    def __enter__(self) -> _SignalHandler:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._before[number] = signal.signal(number, self._note)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from continua.cli.show import bytes_text, pairs
+from continua.cli.formatting import bytes_text, pairs
 from continua.errors import InputError
 
 if TYPE_CHECKING:

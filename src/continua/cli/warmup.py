@@ -62,7 +62,7 @@ def _touch(name: str) -> tuple[int, float]:
 
     count, seconds = compile_stats()
     with on_compile(lambda kernel: None):
-        from continua.render import picture  # importing compiles, too
+        from continua.render import picture
         from continua.scene import load_scene
 
         world = load_scene(name).build()

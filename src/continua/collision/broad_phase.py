@@ -179,7 +179,7 @@ class Bvh(NamedTuple):
     def refit(self, x0: NDArray[np.float64], x1: NDArray[np.float64], margin: NDArray[np.float64]) -> None:
         """Fit all boxes to the motion from x0 to x1, widened by each surface's `margin` [m]."""
         leaf_margin = margin[self.leaf_surface]
-        bvh_kernels.refit_leaves.pick(len(self.leaf_node) >= _PARALLEL_FROM)(
+        bvh_kernels.refit_leaves.variant(len(self.leaf_node) >= _PARALLEL_FROM)(
             self.cells, self.order, self.leaf_range, self.leaf_node, leaf_margin, x0, x1, self.boxes
         )
         bvh_kernels.refit_inner_nodes(self.root, self.leaf_count, self.boxes)

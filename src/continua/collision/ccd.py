@@ -82,7 +82,7 @@ def find_impacts(
     margin = margin + topology.radius
     separation = separation + 0.5 * (topology.radius[:, None] + topology.radius[None, :])
     ptr, partner = mesh.overlapping_surfaces(mesh.triangle_bvh, mesh.vertex_face_pairs)
-    search_faces = kernels.ccd_vertex_face.pick(len(topology.vertices) >= _PARALLEL_FROM)
+    search_faces = kernels.ccd_vertex_face.variant(len(topology.vertices) >= _PARALLEL_FROM)
     faces = collect_chunks(
         lambda *out: search_faces(
             mesh.triangle_bvh, topology, mesh.kinds, x0, x1, ptr, partner, separation, margin, *out
@@ -91,7 +91,7 @@ def find_impacts(
     )
     edge_ptr, edge_partner = mesh.overlapping_surfaces(mesh.edge_bvh, mesh.edge_edge_pairs)
     count = len(mesh.edge_bvh.cells)
-    search_edges = kernels.ccd_edge_edge.pick(count >= _PARALLEL_FROM)
+    search_edges = kernels.ccd_edge_edge.variant(count >= _PARALLEL_FROM)
     edges = collect_chunks(
         lambda *out: search_edges(
             mesh.edge_bvh, topology, mesh.kinds, x0, x1, edge_ptr, edge_partner, separation, margin, *out
@@ -110,7 +110,7 @@ def find_intersections(mesh: CollisionMesh, x: NDArray[np.float64]) -> Intersect
 
     ptr, partner = mesh.overlapping_surfaces(mesh.triangle_bvh, mesh.vertex_face_pairs)
     count = len(mesh.edge_bvh.cells) if ptr[-1] else 0
-    search = kernels.edge_face_intersections.pick(count >= _PARALLEL_FROM)
+    search = kernels.edge_face_intersections.variant(count >= _PARALLEL_FROM)
     ids, _ = collect_chunks(
         lambda *out: search(mesh.edge_bvh, mesh.triangle_bvh, x, ptr, partner, *out), count
     )

@@ -187,7 +187,7 @@ def find_candidates(
     if any(surface.self_collision for surface in mesh.surfaces):
         kernels.vertex_normals(tree.cells, x, normals)
     ptr, partner = mesh.overlapping_surfaces(tree, mesh.vertex_face_pairs)
-    search = kernels.vertex_face_candidates.pick(len(topology.vertices) >= _PARALLEL_FROM)
+    search = kernels.vertex_face_candidates.variant(len(topology.vertices) >= _PARALLEL_FROM)
     faces = collect_chunks(
         lambda *out: search(
             tree, topology, mesh.kinds, x, w, ptr, partner, min_distance, _SLACK, limit, normals, *out
@@ -223,7 +223,7 @@ def _edge_candidates(
     outward, edge_kind = np.empty((count, 3)), np.empty(count, np.uint8)
     has_previous = previous_keys is not None and len(previous_keys) > 0
     always_flat = min(flat_sine, _ALWAYS_FLAT_SINE) if has_previous else flat_sine
-    kernels.classify_edges.pick(count >= 4 * _PARALLEL_FROM)(
+    kernels.classify_edges.variant(count >= 4 * _PARALLEL_FROM)(
         tree.cells,
         mesh.triangle_bvh.cells,
         topology.edge_triangles,
@@ -235,7 +235,7 @@ def _edge_candidates(
         outward,
         edge_kind,
     )
-    search = kernels.edge_edge_candidates.pick(count >= _PARALLEL_FROM)
+    search = kernels.edge_edge_candidates.variant(count >= _PARALLEL_FROM)
     ids, values = collect_chunks(
         lambda *out: search(
             tree,

@@ -31,7 +31,7 @@ from continua.contact_solver.augmented_lagrangian_kernels import (
 from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.contact_solver.contact_systems import DiagonalContactSystem, MergedContactSystem
 from continua.linalg import SolveReport
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.timestepping.requests import VelocitySystem
 
 __all__ = ["ContactSolution", "solve_contacts"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.geometry.surface_coefficients import check_coefficient
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["Contact", "ContactPairTable"]
 

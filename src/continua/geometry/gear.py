@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.geometry.shape import Shape
 from continua.numerics.rotations import axis_frame
-from continua.surroundings import as_vector
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
 __all__ = ["Gear"]
 
@@ -40,8 +39,8 @@ class Gear(Shape):
 
     def __post_init__(self) -> None:
         self.check_options()
-        as_vector(self.center, "a gear's center")
-        axis = as_vector(self.axis, "a gear's axis")
+        vector3(self.center, "a gear's center")
+        axis = vector3(self.axis, "a gear's axis")
         length = float(np.linalg.norm(axis))
         if length == 0.0:
             raise InputError("a gear's axis must not be zero")

@@ -13,7 +13,7 @@ from continua.errors import InputError
 from continua.geometry.shape import Shape
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import exact
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["MeshShape"]
 

@@ -13,8 +13,7 @@ from continua.geometry import shape_kernels
 from continua.geometry.shape import Shape
 from continua.geometry.shape_meshes import TriangleArrays, box_triangles, revolved_triangles
 from continua.numerics.rotations import axis_frame, rotation_matrix
-from continua.surroundings import as_vector
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
 __all__ = ["Box", "Capsule", "Cylinder", "Plane", "Sphere"]
 
@@ -31,8 +30,8 @@ class Plane(Shape):
 
     def __post_init__(self) -> None:
         self.check_options()
-        as_vector(self.point, "a plane's point")
-        normal = as_vector(self.normal, "a plane's normal")
+        vector3(self.point, "a plane's point")
+        normal = vector3(self.normal, "a plane's normal")
         length = float(np.linalg.norm(normal))
         if length == 0.0:
             raise InputError("a plane's normal must not be zero")
@@ -60,7 +59,7 @@ class Sphere(Shape):
 
     def __post_init__(self) -> None:
         self.check_options()
-        as_vector(self.center, "a sphere's center")
+        vector3(self.center, "a sphere's center")
         object.__setattr__(self, "center", tuple(float(c) for c in self.center))
         if not (isfinite(self.radius) and self.radius > 0.0):
             raise InputError(f"a sphere's radius must be greater than 0 m, not {self.radius}")
@@ -110,7 +109,7 @@ class _FramedShape(Shape):
             )
 
     def _check_vector(self, key: str) -> None:
-        value = as_vector(getattr(self, key), f"a {self.kind}'s {key}")
+        value = vector3(getattr(self, key), f"a {self.kind}'s {key}")
         object.__setattr__(self, key, tuple(value.tolist()))
 
     def _set_frame(self, center: ArrayLike, axes: NDArray[np.float64]) -> None:
@@ -196,7 +195,7 @@ class Cylinder(_FramedShape):
         self._check_lengths("radius", "height")
         self._check_rounding(self.rounding, min(self.radius, 0.5 * self.height))
         self._check_vector("center")
-        axis = as_vector(self.axis, "a cylinder's axis")
+        axis = vector3(self.axis, "a cylinder's axis")
         length = float(np.linalg.norm(axis))
         if length == 0.0:
             raise InputError("a cylinder's axis must not be zero")

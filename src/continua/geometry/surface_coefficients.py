@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from continua.errors import InputError
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["check_coefficient"]
 

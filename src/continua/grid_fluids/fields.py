@@ -88,7 +88,7 @@ class StaggeredFields:
         maxima = []
         for u in (self.velocity[axis] for axis in self.grid.axes):
             rows = np.empty(u.shape[0] * u.shape[1])
-            field_kernels.max_abs_rows.pick(u.size >= _PARALLEL_FROM)(u, rows)
+            field_kernels.max_abs_rows.variant(u.size >= _PARALLEL_FROM)(u, rows)
             maxima.append(float(rows.max()))
         return max(maxima) if np.isfinite(maxima).all() else float("nan")
 
@@ -96,22 +96,22 @@ class StaggeredFields:
         """Return the divergence of the velocity in each cell [1/s], for the open fractions of the faces."""
         none = [np.zeros((0, 0, 0), self.dtype)] * 3
         b = np.empty(self.grid.shape, self.dtype)
-        projection_kernels.divergence_rhs.pick(self.parallel)(*self.velocity, *face_fractions, *none, b)
+        projection_kernels.divergence_rhs.variant(self.parallel)(*self.velocity, *face_fractions, *none, b)
         return -b / self.grid.spacing
 
     def cell_velocity(self, solid_cells: NDArray[np.bool_]) -> NDArray:
         """Return the velocity at cell centres along x, y and z [m/s], shape [..., 3]; 0 in solid cells."""
         v = np.empty((*self.grid.shape, 3), self.dtype)
-        field_kernels.cell_velocities.pick(self.parallel)(*self.velocity, v)
+        field_kernels.cell_velocities.variant(self.parallel)(*self.velocity, v)
         v[solid_cells] = 0
         return v if self.grid.dim == 3 else v[..., [1, 2, 0]]
 
     def vorticity(self, solid_cells: NDArray[np.bool_]) -> NDArray:
         """Return the curl of the velocity along the array axes [1/s], shape [..., 3]; in a plane the first is z."""
         v = np.empty((*self.grid.shape, 3), self.dtype)
-        field_kernels.cell_velocities.pick(self.parallel)(*self.velocity, v)
+        field_kernels.cell_velocities.variant(self.parallel)(*self.velocity, v)
         w = np.empty_like(v)
-        field_kernels.vorticity.pick(self.parallel)(v, 0.5 / self.grid.spacing, w)
+        field_kernels.vorticity.variant(self.parallel)(v, 0.5 / self.grid.spacing, w)
         w[solid_cells] = 0
         return w
 
@@ -120,8 +120,8 @@ class StaggeredFields:
         w = self.vorticity(solid_cells)
         force = [np.empty(self.grid.shape, self.dtype) for _ in range(3)]
         real = self.dtype.type
-        field_kernels.confinement_forces.pick(self.parallel)(w, real(strength * self.grid.spacing), *force)
+        field_kernels.confinement_forces.variant(self.parallel)(w, real(strength * self.grid.spacing), *force)
         for axis in self.grid.axes:
-            field_kernels.add_cell_forces.pick(self.parallel)(
+            field_kernels.add_cell_forces.variant(self.parallel)(
                 self.velocity[axis], axis, force[axis], real(0.5 * dt), force[axis], real(0.0)
             )

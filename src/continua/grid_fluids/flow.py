@@ -21,7 +21,7 @@ from continua.grid_fluids.interface import SubstepReport
 from continua.grid_fluids.pressure.multigrid import MultigridReport
 from continua.grid_fluids.pressure.projection import CutCellProjection
 from continua.grid_fluids.viscosity import Viscosity
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 
 __all__ = ["Flow"]
 

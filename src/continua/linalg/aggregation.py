@@ -137,7 +137,7 @@ class Aggregation:
         largest = compiled.largest_eigenvalue(indptr, indices, blocks, inverse, self.vector, self._steps)
         self._steps = _WARM_STEPS
         factor = _DAMPING / (_SAFETY * largest) if largest > 0.0 else 0.0
-        compiled.smooth_interpolation.pick(self.parallel)(
+        compiled.smooth_interpolation.variant(self.parallel)(
             indptr, indices, blocks, inverse, self._order, self._row_group, self._columns, modes, factor,
             self.p_indptr, self.p_indices, self._targets, self.up, self.down,
         )  # fmt: skip
@@ -146,11 +146,11 @@ class Aggregation:
     def product(self, blocks: NDArray[np.float64]) -> None:
         """Work out the matrix of this level, P^T A P, with P as it is."""
         indptr, indices = self._finer
-        compiled.multiply_blocks.pick(self.parallel)(
+        compiled.multiply_blocks.variant(self.parallel)(
             indptr, indices, blocks, self._order, self.p_indptr, self.p_indices, self.up, self.m_indptr,
             self.m_indices, self.row_count, self._middle,
         )  # fmt: skip
-        compiled.restrict_blocks.pick(self.parallel)(
+        compiled.restrict_blocks.variant(self.parallel)(
             self.t_indptr, self.t_indices, self.down, self.m_indptr, self.m_indices, self._middle,
             self.indptr, self.indices, self._mirror, self._columns, self.blocks,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from numba import prange, uint32, uint64
 
 from continua.linalg.kernels import symmetric_times
 from continua.numerics import inline, kernel, kernel_pair
-from continua.numerics.simd import fma4, load4, store4
+from continua.numerics.simd.f64x4 import fma4, load4, store4
 
 _ROWS = 64  # rows a chunk
 _COARSE = 16  # the same where a row is more work

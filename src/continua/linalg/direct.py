@@ -51,7 +51,7 @@ class Direct:
         p = matrix.pattern
         filtered = BlockMatrix(p)
         free = np.zeros((0, 6)) if projections is None else projections
-        levels.project_blocks.pick(p.parallel)(
+        levels.project_blocks.variant(p.parallel)(
             p.indptr, p.indices, matrix.blocks, fixed, free, filtered.blocks
         )
         size = float(np.abs(matrix.blocks[p.diagonal][:, ::4]).mean()) or 1.0

@@ -12,7 +12,7 @@ import numpy as np
 from numba import prange, uint32, uint64
 
 from continua.numerics import kernel, kernel_pair
-from continua.numerics.simd import fma4, lane4, load4, zero4
+from continua.numerics.simd.f64x4 import fma4, lane4, load4, zero4
 
 _ROWS = 16  # coarse rows a chunk
 

@@ -296,7 +296,7 @@ class Hierarchy:
         self._take_constraints(fixed, projections)
         finest = matrix.blocks
         if self._projected is not None:
-            levels.project_blocks.pick(p.parallel)(
+            levels.project_blocks.variant(p.parallel)(
                 p.indptr, p.indices, finest, fixed, projections, self._projected
             )
             finest = self._projected
@@ -361,7 +361,9 @@ class Hierarchy:
     ) -> None:
         """Invert the diagonal blocks of a level."""
         wide = parallel and len(self._rows[number][1]) >= PARALLEL_FROM
-        levels.take_diagonal.pick(wide)(blocks, diagonal, self.table[number, 0], self.diagonal, self.inverse)
+        levels.take_diagonal.variant(wide)(
+            blocks, diagonal, self.table[number, 0], self.diagonal, self.inverse
+        )
 
     def _copy(self, blocks: NDArray[np.float64], parallel: bool) -> None:
         """Copy the blocks of all levels into the order in which the smoother reads them."""
@@ -436,17 +438,17 @@ class Hierarchy:
         more = top == 0 and len(self.levels) > 0
         where = (self.table, self.cuts)
         if more:
-            cycle.descend.pick(self.wide)(
+            cycle.descend.variant(self.wide)(
                 *where, *self.finest.arrays, self.diagonal, self.inverse, self.held, self.free,
                 *self.down, *self.down_blocks, self.b, self.x, self.r, self.sweeps,
             )  # fmt: skip
-        cycle.gauss_seidel_cycle.pick(self._coarse_wide)(
+        cycle.gauss_seidel_cycle.variant(self._coarse_wide)(
             *where, *self.coarser.arrays, self.diagonal, self.inverse, self.held, self.free, *self.up,
             *self.up_blocks, *self.down, *self.down_blocks, self.dense, self.b, self.x, self.r, top + more,
             self.table[1, cycle.VISITS] if more else 1, self.sweeps, self._visits,
         )  # fmt: skip
         if more:
-            cycle.ascend.pick(self.wide)(
+            cycle.ascend.variant(self.wide)(
                 *where, *self.finest.arrays, self.inverse, self.held, self.free, *self.up, *self.up_blocks,
                 self.b, self.x, self.sweeps,
             )  # fmt: skip
@@ -461,17 +463,19 @@ class Hierarchy:
         matrix = (*self._swept(number).arrays, self.diagonal)
         vectors = (self.b, self.x, self.r)
         for visit in range(self.table[number, cycle.VISITS]):
-            smoothers.relax.pick(wide)(
+            smoothers.relax.variant(wide)(
                 first, last, *matrix, self.inverse, self.held, self.free, self._tables[number],
                 fresh and visit == 0, *vectors, self._d,
             )  # fmt: skip
-            smoothers.restrict_residual.pick(wide)(
+            smoothers.restrict_residual.variant(wide)(
                 first, last, int(self.table[number + 1, 1]), *matrix, self.held, self.free,
                 *self.down, *self.down_blocks, *vectors,
             )  # fmt: skip
             self._polynomial_cycle(number + 1, True)
-            smoothers.correct.pick(wide)(first, last, *self.up, *self.up_blocks, self.held, self.free, self.x)
-            smoothers.relax.pick(wide)(
+            smoothers.correct.variant(wide)(
+                first, last, *self.up, *self.up_blocks, self.held, self.free, self.x
+            )
+            smoothers.relax.variant(wide)(
                 first, last, *matrix, self.inverse, self.held, self.free, self._tables[number], False,
                 *vectors, self._d,
             )  # fmt: skip

@@ -79,13 +79,13 @@ class Interpolated:
             return
         if self._masked is self._factors:
             self._masked = self._factors.copy()
-        galerkin.masked_factors.pick(self.parallel)(
+        galerkin.masked_factors.variant(self.parallel)(
             self._sources, self._factors, self._row_of, self._finer_indices, fixed, self._masked
         )
 
     def product(self, blocks: NDArray[np.float64]) -> None:
         """Work out the matrix of this level from that of the finer one."""
-        galerkin.product.pick(self.parallel)(
+        galerkin.product.variant(self.parallel)(
             blocks,
             self._starts,
             self._sources,

@@ -19,7 +19,7 @@ from continua.linalg.kernels import (
     symmetric_times,
 )
 from continua.numerics import inline, kernel_pair
-from continua.numerics.simd import fma4, load4, zero4
+from continua.numerics.simd.f64x4 import fma4, load4, zero4
 
 
 @kernel_pair

@@ -7,7 +7,7 @@ from numba import prange, uint32, uint64
 
 from continua.linalg.kernels import CHUNK, free_part
 from continua.numerics import inline, kernel, kernel_pair
-from continua.numerics.simd import load4, store4
+from continua.numerics.simd.f64x4 import load4, store4
 
 
 @inline

@@ -111,14 +111,14 @@ class BlockMatrix:
         """Return A x for a vector x of shape [n, 3]."""
         out = np.empty_like(x) if out is None else out
         p = self.pattern
-        kernels.multiply.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
+        kernels.multiply.variant(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
     def magnitudes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return |A| |x|, shape [n, 3]: times the unit roundoff it bounds the rounding errors of A x."""
         out = np.empty_like(x)
         p = self.pattern
-        kernels.magnitudes.pick(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
+        kernels.magnitudes.variant(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
     def __matmul__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -135,9 +135,9 @@ class BlockMatrix:
         Returns whether all blocks of free directions are positive definite; the others become zero.
         """
         p = self.pattern
-        kernels.invert_diagonal.pick(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
+        kernels.invert_diagonal.variant(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
         if projections is not None:
-            kernels.project_diagonal.pick(p.parallel)(
+            kernels.project_diagonal.variant(p.parallel)(
                 self.blocks, p.diagonal, fixed, projections, 1.0, inverse, np.zeros((0, 6))
             )
         return not bool(((inverse[:, 0] + inverse[:, 3] + inverse[:, 5] <= 0.0) & (fixed != 1)).any())

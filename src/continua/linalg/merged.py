@@ -61,7 +61,7 @@ class BinMatrix:
     def update(self, matrix: BlockMatrix) -> None:
         """Copy the values of a matrix with the same pattern."""
         p = matrix.pattern
-        bin_kernels.fill_values.pick(p.parallel)(p.indptr, matrix.blocks, self.starts, self.values)
+        bin_kernels.fill_values.variant(p.parallel)(p.indptr, matrix.blocks, self.starts, self.values)
 
     @property
     def overhead(self) -> float:
@@ -71,7 +71,9 @@ class BinMatrix:
     def multiply(self, x: NDArray[np.float64], out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return A x for a vector x of shape [n, 3]."""
         out = np.empty_like(x) if out is None else out
-        bin_kernels.multiply.pick(self.columns.size >= 60_000)(self.starts, self.columns, self.values, x, out)
+        bin_kernels.multiply.variant(self.columns.size >= 60_000)(
+            self.starts, self.columns, self.values, x, out
+        )
         return out
 
 
@@ -129,7 +131,7 @@ class MergedPCG:
         if not self._ready or self._bins is None:
             raise InputError("call setup() and update() before solve()")
         b = self._bins
-        iterations, residual, self.passes = bin_kernels.conjugate_gradients.pick(self._parallel)(
+        iterations, residual, self.passes = bin_kernels.conjugate_gradients.variant(self._parallel)(
             b.starts, b.columns, b.values, *self._held, self._inverse, rhs, self._zero if load is None else load,
             x, self.rtol, self.max_iterations, *self._work, *self._partial,
         )  # fmt: skip

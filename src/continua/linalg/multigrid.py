@@ -238,7 +238,7 @@ class Multigrid:
     def _start(self, rhs: NDArray, load: NDArray, x: NDArray) -> tuple[float, float]:
         matrix, h = self._both()
         p = matrix.pattern
-        return krylov.start.pick(p.parallel)(
+        return krylov.start.variant(p.parallel)(
             p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, rhs, load, x,
             self._r, h.b, self._p, *self._partial,
         )  # fmt: skip
@@ -249,12 +249,12 @@ class Multigrid:
         p = matrix.pattern
         if self._products is None:
             self._products = np.zeros_like(ways)
-        sums = krylov.start_along.pick(p.parallel)(
+        sums = krylov.start_along.variant(p.parallel)(
             p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, rhs, load, x, *ways,
             self._r, *self._products, self._sums,
         )  # fmt: skip
         factors = _nearest(*sums[2:].tolist())
-        square = krylov.shift.pick(p.parallel)(
+        square = krylov.shift.variant(p.parallel)(
             self._inverse,
             h.rank,
             *factors,
@@ -311,7 +311,7 @@ class Multigrid:
                 delta = np.inf  # another preconditioner: conjugate gradients start anew
             h.cycle()
             if self.accelerate:
-                delta, curvature, square = krylov.iterate.pick(p.parallel)(
+                delta, curvature, square = krylov.iterate.variant(p.parallel)(
                     p.indptr, p.indices, matrix.blocks, *self._held, self._inverse, h.rank, h.x,
                     x, self._r, h.b, self._p, self._q, delta, self._partial[0],
                 )  # fmt: skip

@@ -78,14 +78,14 @@ class PCG:
         p = matrix.pattern
         relaxation = 1.0
         if self.preconditioner == "jacobi":
-            kernels.invert_diagonal.pick(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
+            kernels.invert_diagonal.variant(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
         else:
             relaxation = self.relaxation
-            ssor.diagonal_blocks.pick(p.parallel)(
+            ssor.diagonal_blocks.variant(p.parallel)(
                 matrix.blocks, p.diagonal, fixed, relaxation, self._starts, self._scaled, self._inverse
             )
         if projections is not None:
-            kernels.project_diagonal.pick(p.parallel)(
+            kernels.project_diagonal.variant(p.parallel)(
                 matrix.blocks, p.diagonal, fixed, projections, relaxation, self._inverse, self._scaled
             )
         self._held = (fixed, _NO_PROJECTIONS if projections is None else projections)
@@ -106,10 +106,10 @@ class PCG:
         end = (rhs, scale, x, self.rtol, self.max_iterations, *self._work, *self._partial)
         front: tuple = (p.indptr, p.indices, self._matrix.blocks)
         if self.preconditioner == "jacobi":
-            run = kernels.conjugate_gradients.pick(p.parallel)
+            run = kernels.conjugate_gradients.variant(p.parallel)
             front += (*self._held, self._inverse)
         else:
-            run = ssor.ssor_conjugate_gradients.pick(p.parallel)
+            run = ssor.ssor_conjugate_gradients.variant(p.parallel)
             front += (p.diagonal, self._inner, self._starts, self._inverse, self._scaled)
         iterations, residual = run(*front, *end)
         self.last = SolveReport(int(iterations), float(residual), 0.0 <= residual <= self.rtol)

@@ -41,7 +41,7 @@ class SweptBlocks:
 
     def take(self, blocks: NDArray[np.float64], first: int, last: int, parallel: bool) -> None:
         """Copy the blocks of a level, whose rows are first..last-1, rounded if need be."""
-        levels.copy_blocks.pick(parallel)(
+        levels.copy_blocks.variant(parallel)(
             blocks, first, last, self.early[0], self._early_from, self.early[2], self.late[0], self._late_from,
             self.late[2],
         )  # fmt: skip

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.materials.law import Law
-from continua.values import isfinite
+from continua.validation import isfinite
 
 if TYPE_CHECKING:
     from continua.materials.finite_differences import UserKernels

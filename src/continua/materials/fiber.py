@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.materials.registry import law_function
-from continua.values import numbers
+from continua.validation import numbers
 
 __all__ = ["FiberDirections", "add_fiber", "fiber_stretch"]
 

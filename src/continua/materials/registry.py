@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from continua.errors import InputError
-from continua.values import isfinite
+from continua.validation import isfinite
 
 if TYPE_CHECKING:
     from continua.materials.law import Law

@@ -1,23 +1,23 @@
 """Meshes: tetrahedra, hexahedra and triangle surfaces; how to make, read, refine, check and bind them."""
 
 from continua.mesh import surfaces
-from continua.mesh.blob import Limb, blob
 from continua.mesh.checks import compact
 from continua.mesh.embedding import Embedding
 from continua.mesh.files import read, write
 from continua.mesh.hex_mesh import HexMesh
 from continua.mesh.holes import close_holes, holes
 from continua.mesh.implicit import fill
-from continua.mesh.lattice import box, bridge, hex_box
 from continua.mesh.locate import interpolation
-from continua.mesh.meshing import tetrahedralize
+from continua.mesh.metaball import RoundCone, blob
 from continua.mesh.parametric import parametric
 from continua.mesh.plane_mesh import PlaneMesh, QuadMesh, TriMesh, rectangle
 from continua.mesh.quality import HexQuality, Quality
 from continua.mesh.refinement import Refinement, refine
-from continua.mesh.round import bowl, cylinder, sphere, torus
+from continua.mesh.round_solids import bowl, cylinder, sphere, torus
+from continua.mesh.structured import box, bridge, hex_box
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
+from continua.mesh.tetrahedralization import tetrahedralize
 from continua.mesh.volume_mesh import Csr, VolumeMesh
 
 __all__ = [
@@ -25,11 +25,11 @@ __all__ = [
     "Embedding",
     "HexMesh",
     "HexQuality",
-    "Limb",
     "PlaneMesh",
     "QuadMesh",
     "Quality",
     "Refinement",
+    "RoundCone",
     "SurfaceMesh",
     "TetMesh",
     "TriMesh",

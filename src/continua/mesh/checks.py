@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 
-__all__ = ["as_cells", "as_points", "compact", "read_only", "refuse_unused", "some"]
+__all__ = ["as_cells", "as_points", "check_no_unused_nodes", "compact", "read_only", "some"]
 
 
 def some(numbers: NDArray, limit: int = 5) -> str:
@@ -67,7 +67,7 @@ def as_cells(values: ArrayLike, width: int, count: int, name: str) -> NDArray[np
     return cells
 
 
-def refuse_unused(cells: NDArray[np.int32], count: int, name: str) -> None:
+def check_no_unused_nodes(cells: NDArray[np.int32], count: int, name: str) -> None:
     """Raise if a node belongs to no element: it would have no mass and make every solve singular."""
     used = np.zeros(count, dtype=bool)
     used[cells] = True

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.mesh import kernels
 from continua.mesh.checks import read_only
-from continua.mesh.locate import Binding, Locator, is_much, weight_matrix
+from continua.mesh.locate import EmbeddingWeights, Locator, is_much, weight_matrix
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 
@@ -45,7 +45,7 @@ class Embedding:
     def __init__(self, surface: SurfaceMesh, mesh: TetMesh) -> None:
         self.surface = surface
         self.mesh = mesh
-        self.binding: Binding = Locator(mesh).bind_surface(surface)
+        self.binding: EmbeddingWeights = Locator(mesh).bind_surface(surface)
         self._nodes = read_only(mesh.tets[self.binding.elements])
         self._weights = read_only(self.binding.weights)
 
@@ -71,7 +71,7 @@ class Embedding:
         """
         nodes = self._checked(x)
         result = np.empty((self.surface.node_count, 3))
-        kernels.carry.pick(is_much(len(result)))(self._nodes, self._weights, nodes, result)
+        kernels.interpolate.variant(is_much(len(result)))(self._nodes, self._weights, nodes, result)
         return result
 
     def forces(self, surface_forces: ArrayLike) -> NDArray[np.float64]:
@@ -96,10 +96,10 @@ class Embedding:
         triangles = self.mesh.boundary_triangles
         facial = np.empty((len(triangles), 3))
         nodal = np.empty((self.mesh.node_count, 3))
-        kernels.area_vectors.pick(is_much(len(triangles)))(triangles, nodes, facial)
-        kernels.gather_rows.pick(is_much(len(nodal)))(*self._node_triangles, facial, nodal)
+        kernels.area_vectors.variant(is_much(len(triangles)))(triangles, nodes, facial)
+        kernels.gather_rows.variant(is_much(len(nodal)))(*self._node_triangles, facial, nodal)
         result = np.empty((self.surface.node_count, 3))
-        kernels.carry_normals.pick(is_much(len(result)))(
+        kernels.interpolate_normals.variant(is_much(len(result)))(
             self.binding.faces, triangles, mix, tilt, own, area, nodal, facial, nodes, result
         )
         return result
@@ -122,7 +122,7 @@ class Embedding:
         facial = 0.5 * np.cross(b - a, c - a)
         area = np.linalg.norm(facial, axis=1)
         nodal = np.empty_like(points)
-        kernels.gather_rows.pick(False)(*self._node_triangles, facial, nodal)
+        kernels.gather_rows.variant(False)(*self._node_triangles, facial, nodal)
         normal = self.surface.normals
         mixed = np.einsum("qc,qcd->qd", along, nodal[triangles[faces]])
         unit = facial[faces] / area[faces, None]

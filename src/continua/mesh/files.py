@@ -21,7 +21,7 @@ from continua.mesh.hex_mesh import HexMesh
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.text_formats import read_obj, read_off, read_tetgen
-from continua.values import counted
+from continua.validation import pluralize
 
 if TYPE_CHECKING:
     import meshio
@@ -214,7 +214,7 @@ def _volume(
     if len(cells) and cells.min() >= 0 and cells.max() < len(points):
         kept, renumbered, numbers = compact(points, cells)
         if len(numbers) < len(points):
-            notes = (*notes, f"dropped {counted(len(points) - len(numbers), 'node')} that no element uses")
+            notes = (*notes, f"dropped {pluralize(len(points) - len(numbers), 'node')} that no element uses")
             points, cells = kept, renumbered
     return kind(points, cells, regions, notes)
 
@@ -226,19 +226,19 @@ def _surface(points: NDArray, triangles: NDArray, weld: bool = False) -> Surface
     notes: tuple[str, ...] = ()
     whole = (triangles != np.roll(triangles, 1, axis=1)).all(axis=1)
     if not whole.all():
-        notes = (f"dropped {counted(int((~whole).sum()), 'triangle')} with a node named twice",)
+        notes = (f"dropped {pluralize(int((~whole).sum()), 'triangle')} with a node named twice",)
         triangles = triangles[whole]
     if len(triangles) and triangles.min() >= 0 and triangles.max() < len(points):
         kept, renumbered, numbers = compact(points, triangles)
         if len(numbers) < len(points):
-            notes = (*notes, f"dropped {counted(len(points) - len(numbers), 'node')} that no triangle uses")
+            notes = (*notes, f"dropped {pluralize(len(points) - len(numbers), 'node')} that no triangle uses")
             points, triangles = kept, renumbered
     surface = SurfaceMesh(points, triangles, notes)
     if weld and not surface.is_closed:
         welded = surface.welded()
         if welded.node_count < surface.node_count:
             done = (
-                f"welded {counted(surface.node_count - welded.node_count, 'node')} at nearly the same place"
+                f"welded {pluralize(surface.node_count - welded.node_count, 'node')} at nearly the same place"
             )
             return SurfaceMesh(welded.points, welded.triangles, (*notes, done))
     return surface

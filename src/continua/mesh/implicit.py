@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import compact
-from continua.mesh.lattice import MAX_ELEMENTS, checked_lengths
+from continua.mesh.structured import MAX_ELEMENTS, checked_lengths
 from continua.mesh.tet_mesh import TetMesh
 
 __all__ = ["fill"]

@@ -115,7 +115,7 @@ def color_elements(cells, indptr, indices):
 
 
 @kernel_pair
-def carry(nodes, weights, x, result):
+def interpolate(nodes, weights, x, result):
     """Mix the positions x of four nodes for each carried point."""
     for q in prange(nodes.shape[0]):
         for d in range(3):
@@ -149,7 +149,7 @@ def gather_rows(indptr, indices, rows, result):
 
 
 @kernel_pair
-def carry_normals(faces, corners, mix, tilt, own, area, nodal, facial, x, result):
+def interpolate_normals(faces, corners, mix, tilt, own, area, nodal, facial, x, result):
     """Compute unit normals of carried points from the coarse surface.
 
     The normal is `mix` of the area-weighted normals of the face's corners, plus `own` times the face's own,
@@ -238,7 +238,7 @@ def _shape_cost(points, tets, e, by_sine, by_ratio):
 
 
 @kernel
-def improve_nodes(points, tets, indptr, indices, nodes, by_sine, by_ratio):
+def smooth_nodes(points, tets, indptr, indices, nodes, by_sine, by_ratio):
     """Move each listed node, in place, where the worst shape around it is better; count the moves.
 
     The cost of a shape is `by_sine` over the sine of its smallest dihedral angle (at most 71 degrees), or circumradius

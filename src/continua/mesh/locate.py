@@ -18,7 +18,7 @@ from continua.mesh.tet_mesh import TetMesh
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["Binding", "Locator", "components", "interpolation", "is_much"]
+__all__ = ["EmbeddingWeights", "Locator", "components", "interpolation", "is_much"]
 
 # How far below zero a barycentric coordinate may be for a point on a face.
 _INSIDE = 1e-9
@@ -30,7 +30,7 @@ def is_much(count: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class EmbeddingWeights:
     """Which element carries each point.
 
     Attributes:
@@ -77,7 +77,7 @@ class Locator:
         """Return the element that holds each point, or -1, and its barycentric coordinates."""
         element = np.empty(len(points), dtype=np.int32)
         weights = np.zeros((len(points), 4))
-        kernels.locate.pick(is_much(len(points)))(
+        kernels.locate.variant(is_much(len(points)))(
             self.mesh.points, self.mesh.tets, *self._tets, points, _INSIDE, element, weights
         )
         return element, weights
@@ -103,7 +103,7 @@ class Locator:
         wanted = directions
         for _ in range(3):
             # Nothing faces the way of some point: ask again without directions, then without pieces.
-            kernels.nearest_triangles.pick(is_much(len(points)))(
+            kernels.nearest_triangles.variant(is_much(len(points)))(
                 mesh.points, mesh.boundary_triangles, *self._triangles, self._normals, pieces,
                 points, wanted, groups, allowed, nearest, weights, distances,
             )  # fmt: skip
@@ -120,7 +120,7 @@ class Locator:
         points: NDArray[np.float64],
         directions: NDArray[np.float64] | None = None,
         groups: NDArray[np.int32] | None = None,
-    ) -> Binding:
+    ) -> EmbeddingWeights:
         """Choose an element for each point.
 
         Args:
@@ -137,13 +137,13 @@ class Locator:
         allowed[groups[inside], self.pieces[self.mesh.tets[element[inside], 0]]] = True
         allowed[~allowed.any(axis=1)] = True
         faces, face_weights, distances = self.nearest(points, directions, groups, allowed)
-        kernels.best_outside.pick(is_much(len(points)))(
+        kernels.best_outside.variant(is_much(len(points)))(
             self.mesh.points, self.mesh.tets, *self.mesh.node_tets, self.mesh.boundary_triangles,
             points, faces, element, weights,
         )  # fmt: skip
-        return Binding(element, weights, inside, faces, face_weights, distances)
+        return EmbeddingWeights(element, weights, inside, faces, face_weights, distances)
 
-    def bind_surface(self, surface: SurfaceMesh) -> Binding:
+    def bind_surface(self, surface: SurfaceMesh) -> EmbeddingWeights:
         """Choose an element for each node of a surface; refuse one that lies far away from the mesh."""
         groups = components(surface.edges, surface.node_count)
         binding = self.bind(surface.points, surface.normals, groups)
@@ -156,7 +156,7 @@ class Locator:
         return binding
 
 
-def weight_matrix(mesh: TetMesh, binding: Binding) -> sparse.csr_array:
+def weight_matrix(mesh: TetMesh, binding: EmbeddingWeights) -> sparse.csr_array:
     """Return the sparse matrix of a binding, shape [points, nodes of the mesh]."""
     from scipy import sparse
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.formula import Formula
-from continua.mesh.lattice import checked_counts
+from continua.mesh.structured import checked_counts
 from continua.mesh.surface_mesh import SurfaceMesh
 
 __all__ = ["parametric"]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import read_only, some
-from continua.mesh.lattice import checked_counts, checked_lengths
+from continua.mesh.structured import checked_counts, checked_lengths
 from continua.mesh.volume_mesh import VolumeMesh
 
 __all__ = ["PlaneMesh", "QuadMesh", "TriMesh", "rectangle"]
@@ -64,7 +64,7 @@ class PlaneMesh(VolumeMesh):
             return ()
         return (f"turned {int(wrong.sum())} of {len(cells)} {self.NAME} that ran clockwise",)
 
-    def _refuse_tangled(self) -> None:
+    def _check_not_tangled(self) -> None:
         """Raise if two elements lie on the same side of their common edge, which means they overlap."""
         inner = np.flatnonzero(self.face_elements[:, 1] >= 0)
         (a, b), (i, j) = self.face_elements[inner].T, self._faces.locals[inner].T

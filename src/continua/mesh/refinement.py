@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.mesh.lattice import MAX_ELEMENTS
+from continua.mesh.structured import MAX_ELEMENTS
 from continua.mesh.tet_mesh import TetMesh
 
 if TYPE_CHECKING:

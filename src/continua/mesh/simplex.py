@@ -92,7 +92,7 @@ def disc(n: int) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int
     corners = np.concatenate([np.zeros((1, 2)), np.stack([np.cos(angles), np.sin(angles)], axis=1)])
     fan = np.array([sorted((0, 1 + i, 1 + (i + 1) % 6)) for i in range(6)])
     corner, weights, triangles = subdivide(fan, n)
-    points, ring = draw_out(corners, corner, weights, n)
+    points, ring = extrude(corners, corner, weights, n)
     a, b, c = (points[triangles[:, i]] for i in range(3))
     left = (b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0] > 0.0
     triangles = np.where(left[:, None], triangles, triangles[:, ::-1])
@@ -101,7 +101,7 @@ def disc(n: int) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int
     return points, triangles, rim[np.argsort(turn)].astype(np.int32)
 
 
-def draw_out(
+def extrude(
     corners: NDArray[np.float64], corner: NDArray, weights: NDArray[np.int32], n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Move mixed points of a fan around corner 0 radially, so that ring k lies on a circle of k / n.

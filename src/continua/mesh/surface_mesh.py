@@ -167,7 +167,7 @@ class SurfaceMesh:
         return self.edges[self._edges[2] == 1]
 
     @property
-    def crowded_edges(self) -> NDArray[np.int32]:
+    def non_manifold_edges(self) -> NDArray[np.int32]:
         """Edges that belong to more than two triangles, shape [., 2]."""
         return self.edges[self._edges[2] > 2]
 

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import compact
-from continua.mesh.lattice import checked_counts, checked_lengths
 from continua.mesh.simplex import disc, icosahedron, subdivide
+from continua.mesh.structured import checked_counts, checked_lengths
 from continua.mesh.surface_mesh import SurfaceMesh
 
 __all__ = ["box", "cylinder", "paddle_wheel", "sphere", "torus"]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh import kernels
-from continua.mesh.checks import as_cells, as_points, read_only, refuse_unused, some
+from continua.mesh.checks import as_cells, as_points, check_no_unused_nodes, read_only, some
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.transform import apply_transform
 
@@ -62,11 +62,11 @@ class VolumeMesh:
     ) -> None:
         self.points = as_points(points)
         table = as_cells(cells, self.WIDTH, len(self.points), self.NAME)
-        refuse_unused(table, len(self.points), self.NAME)
+        check_no_unused_nodes(table, len(self.points), self.NAME)
         remarks = self._orient(table)
         self.cells = read_only(table)
         self.regions = _as_regions(regions or {}, len(table))
-        self._refuse_tangled()
+        self._check_not_tangled()
         self.notes = (*notes, *remarks, *self._pinches())
 
     @classmethod
@@ -227,7 +227,7 @@ class VolumeMesh:
         """A colour for each element so that elements with a common node differ; shape [m]."""
         return read_only(kernels.color_elements(self.cells, *self.node_elements))
 
-    def _refuse_tangled(self) -> None:
+    def _check_not_tangled(self) -> None:
         """Raise if two elements lie on the same side of their common face, which means they overlap."""
         inner = np.flatnonzero(self.face_elements[:, 1] >= 0)
         (a, b), (i, j) = self.face_elements[inner].T, self._faces.locals[inner].T
@@ -252,7 +252,7 @@ class VolumeMesh:
             faces = np.flatnonzero(rows) // (len(self.boundary_triangles) // len(self.boundary_faces))
             elements = np.unique(self.boundary_elements[faces])
             yield (
-                f"the boundary touches itself along {len(surface.crowded_edges)} edges "
+                f"the boundary touches itself along {len(surface.non_manifold_edges)} edges "
                 f"({self.NAME} {some(elements)})"
             )
 

@@ -210,13 +210,13 @@ class KernelPair:
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
 
-    def pick(self, parallel: bool) -> Any:
+    def variant(self, parallel: bool) -> Any:
         """Return the parallel or the serial variant."""
         return self.parallel if parallel else self.serial
 
 
 def kernel_pair(function: Callable) -> KernelPair:
-    """Compile `function` both ways on demand; call `pair.pick(parallel)(...)`."""
+    """Compile `function` both ways on demand; call `pair.variant(parallel)(...)`."""
     return KernelPair(function)
 
 

@@ -348,7 +348,7 @@ def signed_svd_batch(F: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     """
     F = _as_matrices(F)
     U, f, V = np.empty_like(F), np.empty((len(F), 3)), np.empty_like(F)
-    _svd_each.pick(len(F) >= _PARALLEL_FROM)(F, U, f, V)
+    _svd_each.variant(len(F) >= _PARALLEL_FROM)(F, U, f, V)
     return U, f, V
 
 
@@ -359,7 +359,7 @@ def eigen_symmetric_batch(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     A = _as_matrices(A)
     values, vectors = np.empty((len(A), 3)), np.empty_like(A)
-    _eigen_each.pick(len(A) >= _PARALLEL_FROM)(A, values, vectors)
+    _eigen_each.variant(len(A) >= _PARALLEL_FROM)(A, values, vectors)
     return values, vectors
 
 
@@ -367,5 +367,5 @@ def inverse_batch(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the inverses [n, 3, 3] and determinants [n] of matrices `A`, shape [n, 3, 3]."""
     A = _as_matrices(A)
     inverses, dets = np.empty_like(A), np.empty(len(A))
-    _inverse_each.pick(len(A) >= 8 * _PARALLEL_FROM)(A, inverses, dets)
+    _inverse_each.variant(len(A) >= 8 * _PARALLEL_FROM)(A, inverses, dets)
     return inverses, dets

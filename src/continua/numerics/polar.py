@@ -221,5 +221,5 @@ def rotation_batch(F: np.ndarray) -> np.ndarray:
     """
     F = _as_matrices(F)
     R = np.empty_like(F)
-    _rotate_each.pick(len(F) >= _PARALLEL_FROM)(F, R)
+    _rotate_each.variant(len(F) >= _PARALLEL_FROM)(F, R)
     return R

@@ -142,7 +142,7 @@ def _flat(x: np.ndarray) -> np.ndarray:
 def total(x: np.ndarray) -> float:
     """Return the sum of all values of `x`, the same bits for every number of threads."""
     x = _flat(x)
-    return float(total_pair.pick(len(x) >= _PARALLEL_FROM)(x))
+    return float(total_pair.variant(len(x) >= _PARALLEL_FROM)(x))
 
 
 def dot(x: np.ndarray, y: np.ndarray) -> float:
@@ -152,13 +152,13 @@ def dot(x: np.ndarray, y: np.ndarray) -> float:
             f"an inner product needs two arrays of one shape, not {list(np.shape(x))} and {list(np.shape(y))}"
         )
     x, y = _flat(x), _flat(y)
-    return float(dot_pair.pick(len(x) >= _PARALLEL_FROM)(x, y))
+    return float(dot_pair.variant(len(x) >= _PARALLEL_FROM)(x, y))
 
 
 def all_finite(x: np.ndarray) -> bool:
     """Return whether `x` holds neither NaN nor infinity."""
     x = _flat(x)
-    return bool(all_finite_pair.pick(len(x) >= _PARALLEL_FROM)(x))
+    return bool(all_finite_pair.variant(len(x) >= _PARALLEL_FROM)(x))
 
 
 def exclusive_scan(counts: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["Progress", "stage", "tell", "watching"]
+__all__ = ["Progress", "progress_listener", "report_progress", "stage"]
 
 Progress = Callable[[float | None, str], None]
 """Hears which part of the work is done, from 0 to 1 or None where nobody knows, and what is done; may raise to stop."""
@@ -15,7 +15,7 @@ _hear: ContextVar[Progress | None] = ContextVar("continua_progress", default=Non
 
 
 @contextmanager
-def watching(hear: Progress) -> Iterator[None]:
+def progress_listener(hear: Progress) -> Iterator[None]:
     """Let `hear` know of all long work inside the `with` block.
 
     It is called a few times a second. What it raises, such as `StoppedError`, ends the work.
@@ -27,7 +27,7 @@ def watching(hear: Progress) -> Iterator[None]:
         _hear.reset(token)
 
 
-def tell(part: float | None, text: str) -> None:
+def report_progress(part: float | None, text: str) -> None:
     """Say what is done now to whoever watches."""
     hear = _hear.get()
     if hear is not None:
@@ -37,10 +37,10 @@ def tell(part: float | None, text: str) -> None:
 @contextmanager
 def stage(text: str, part: float | None = None) -> Iterator[None]:
     """Say what is done now, and put that before all that is told inside the `with` block."""
-    tell(part, text)
+    report_progress(part, text)
     outer = _hear.get()
     if outer is None:
         yield
         return
-    with watching(lambda _part, inner: outer(part, f"{text}: {inner}")):
+    with progress_listener(lambda _part, inner: outer(part, f"{text}: {inner}")):
         yield

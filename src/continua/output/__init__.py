@@ -4,8 +4,8 @@ from continua.frames import RunInfo, Sink
 from continua.output.checkpoint import Checkpoint
 from continua.output.folder import OutputFolder
 from continua.output.glb import GlbSink
-from continua.output.make import SINK_KINDS, make_sink
 from continua.output.pictures import GifSink, Mp4Sink, PngSink, WebpSink
+from continua.output.registry import SINK_KINDS, make_sink
 from continua.output.replay import HtmlSink
 from continua.output.surface_files import ObjSink, PlySink
 from continua.output.usd import UsdSink

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import h5py
 import numpy as np
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
 
 __all__ = ["FORMAT", "Checkpoint", "load", "save"]
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from continua.atomic_io import atomic_write, explained, temporary_path
 from continua.errors import InputError
-from continua.files import atomic_write, explained, temporary_path
 from continua.output.files import prepare_folder
 
 __all__ = ["OWN_FOLDER", "OutputFolder"]

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
 from continua.frames import Frame
+from continua.output.deferred_sink import DeferredSink
 from continua.output.glb_fluid import FluidNodes
-from continua.output.whole import WholeRunSink
 from continua.render.colors import srgb_to_linear
 from continua.render.composition import Legend, body_colors, make_view, smooth_surface
 
@@ -84,7 +84,7 @@ def glb_bytes(document: dict[str, Any], chunks: list[bytes]) -> bytes:
     )
 
 
-class GlbSink(WholeRunSink):
+class GlbSink(DeferredSink):
     """`NAME.glb` with each body's surface, its colours, and its motion; made when the run ends.
 
     Viewers that know colours of morph targets (three.js) animate the colours too; others show those of the
@@ -123,7 +123,7 @@ class GlbSink(WholeRunSink):
             meshes.append(_mesh(out, keys, name, number, self.color, legend))
             channels.append({"sampler": 0, "target": {"node": len(nodes), "path": "weights"}})
             nodes.append({"name": name, "mesh": len(nodes)})
-            self.tell((number + 1) * self.spool.count // len(keys[0].bodies))
+            self.report_done((number + 1) * self.spool.count // len(keys[0].bodies))
         document: dict[str, Any] = {
             "asset": {"version": "2.0", "generator": "Continua"},
             "scene": 0,

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from continua.atomic_io import explained
 from continua.errors import InputError
-from continua.files import explained
 from continua.output.folder import OWN_FOLDER
 
 __all__ = ["FolderLock"]

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from continua.atomic_io import atomic_path
 from continua.errors import MissingExtraError
-from continua.files import atomic_path
 from continua.frames import RunInfo
-from continua.output.whole import WholeRunSink
+from continua.output.deferred_sink import DeferredSink
 from continua.render import InteriorPainter, Painter, make_view, save_png
 from continua.render.composition import DEFAULT_COLOR
 from continua.render.pyvista_view import import_pyvista
@@ -22,7 +22,7 @@ from continua.render.pyvista_view import import_pyvista
 __all__ = ["GifSink", "Mp4Sink", "PngSink", "WebpSink"]
 
 
-class _PictureSink(WholeRunSink):
+class _PictureSink(DeferredSink):
     """Draws all frames with one camera and one range of colours, which only the end of the run settles.
 
     Args:
@@ -55,7 +55,7 @@ class _PictureSink(WholeRunSink):
         painter = Painter(look, backend) if inside == "none" else InteriorPainter(look, inside, levels)
         for index, frame in enumerate(self.spool.frames()):
             yield painter.paint(frame)
-            self.tell(index + 1)
+            self.report_done(index + 1)
 
 
 class PngSink(_PictureSink):

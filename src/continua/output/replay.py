@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
 from continua.frames import BodyFrame, Frame
-from continua.output.whole import WholeRunSink
+from continua.output.deferred_sink import DeferredSink
 from continua.output.wire_format import (
     MessageKind,
     body_header,
@@ -49,7 +49,7 @@ _POLICY = "; ".join(
 )
 
 
-class HtmlSink(WholeRunSink):
+class HtmlSink(DeferredSink):
     """`NAME.html`, which plays the run in a browser without a server and without Continua; made when the run ends.
 
     It has the surfaces, the obstacles, and the field that colours the run; displacement can be shown too.
@@ -69,7 +69,7 @@ class HtmlSink(WholeRunSink):
         moves = []
         for number, name in enumerate(first.bodies):
             moves.append(self._body(number, [_same(frame, name, first) for frame in frames], arrays))
-            self.tell((number + 1) * len(frames) // len(first.bodies))
+            self.report_done((number + 1) * len(frames) // len(first.bodies))
         color = self.color if any(self.color in body.fields for body in first) else None
         camera = self.info.view.get("camera")
         header: dict[str, Any] = {

@@ -18,8 +18,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, Frame, Volume
 from continua.output.files import file_names
 from continua.output.folder import OWN_FOLDER, OutputFolder
@@ -98,7 +98,7 @@ class Spool:
         arrays: dict[str, NDArray] = {}
         bodies = []
         for i, found in enumerate(frame):
-            body = found if self.volume else found.dressed(self.color)
+            body = found if self.volume else found.with_embedded_surface(self.color)
             whole = self.volume or body.point_radius is not None
             nodes = np.arange(len(body.positions)) if whole else np.unique(body.triangles)
             arrays[f"positions{i}"] = np.asarray(body.positions)[nodes].astype(np.float32)

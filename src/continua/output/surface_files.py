@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.files import atomic_write
+from continua.atomic_io import atomic_write
 from continua.frames import BodyFrame, Frame
 from continua.output.sequence import SequenceSink
 from continua.render.composition import smooth_surface

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.atomic_io import atomic_path
 from continua.errors import MissingExtraError
-from continua.files import atomic_path
 from continua.frames import BodyFrame
+from continua.output.deferred_sink import DeferredSink
 from continua.output.files import file_names
-from continua.output.whole import WholeRunSink
 from continua.render.composition import Legend, body_colors, make_view, smooth_surface
 from continua.render.fluid_surface import with_fluid_surface
 from continua.render.surface import SmoothSurface
@@ -29,7 +29,7 @@ def _pxr() -> Any:
     return Gf, Sdf, Usd, UsdGeom, Vt
 
 
-class UsdSink(WholeRunSink):
+class UsdSink(DeferredSink):
     """`NAME.usdc`, made when the run ends; needs the "usd" extra.
 
     The stage is in metres with y up; time codes are frame numbers. Below /World each body has a Mesh
@@ -74,7 +74,7 @@ class UsdSink(WholeRunSink):
                     bodies[body.name] = kind(self._modules, stage, names[body.name], body.name, number)
                 shown = with_fluid_surface(body) if look == "surface" else body
                 bodies[body.name].add(shown, frame.index, self.color, legend)
-            self.tell(done)
+            self.report_done(done)
         with atomic_path(self.output.record(self.path)) as temporary:
             if not layer.Export(str(temporary)):
                 raise OSError(f"USD could not write {self.path}")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
 from continua.frames import BodyFrame, Frame, Volume
 from continua.output.files import file_names
 from continua.output.vtu import Appended, VtuSink

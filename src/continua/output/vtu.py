@@ -16,8 +16,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
 from continua.frames import BodyFrame, Frame, RunInfo
 from continua.output.files import file_names
 from continua.output.sequence import SequenceSink

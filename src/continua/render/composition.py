@@ -317,7 +317,7 @@ def make_view(
         if number == 0:
             check_color(frame, color)
         for body in frame:
-            extent.add(body.dressed(shown), frame.index, shown)
+            extent.add(body.with_embedded_surface(shown), frame.index, shown)
         if joints and len(frame.joints):
             extent.outer = _extreme_points(np.vstack([extent.outer, frame.joints.reshape(-1, 3)]))
     outer = extent.outer if len(extent.outer) else np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])
@@ -357,7 +357,7 @@ def compose(
     surfaces = {} if surfaces is None else surfaces
     shapes, clouds, smoke_volumes = [], [], []
     for number, found in enumerate(frame):
-        body = found.dressed(view.color)
+        body = found.with_embedded_surface(view.color)
         if view.fluid == "surface":
             body = with_fluid_surface(body)
         smoke = visible_smoke(body, view.color)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from continua.environment import Environment
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, ContactForces, Field, frozen
+from continua.frames import BodyFields, BodyFrame, ContactForces, Field, readonly_copy
 from continua.geometry import Pose, Shape
 from continua.geometry.surface_coefficients import check_coefficient
 from continua.mesh import SurfaceMesh, VolumeMesh
@@ -19,8 +20,7 @@ from continua.motion import Motion
 from continua.numerics.rotations import matrices_from_quaternions, quaternion_from_matrix, rotation_matrix
 from continua.rigid.geometry import geometry_of
 from continua.rigid.pull import RigidPull
-from continua.surroundings import Surroundings, as_vector
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
 __all__ = ["RigidBody", "RigidInstances"]
 
@@ -87,7 +87,7 @@ class RigidInstances:
         self._added_mass: NDArray[np.float64] | None = None  # added masses of the next step only
         self._pulls: list[RigidPull] = []
         self._contacts = ContactForces.none()
-        self._surroundings = Surroundings()
+        self._environment = Environment()
 
     # --- properties -------------------------------------------------------------------------------------
 
@@ -148,14 +148,14 @@ class RigidInstances:
     @cached_property
     def rest_positions(self) -> NDArray[np.float64]:
         """The same nodes at the start [m], shape [n, 3]."""
-        return frozen(self._placed(self.rest_centers, self._rest_q))
+        return readonly_copy(self._placed(self.rest_centers, self._rest_q))
 
     @cached_property
     def triangles(self) -> NDArray[np.int32]:
         """The surfaces of all instances over the nodes, outward oriented, shape [m, 3]."""
         one = self.geometry.surface
         starts = one.node_count * np.arange(self.count, dtype=np.int32)
-        return frozen((one.triangles[None] + starts[:, None, None]).reshape(-1, 3).astype(np.int32))
+        return readonly_copy((one.triangles[None] + starts[:, None, None]).reshape(-1, 3).astype(np.int32))
 
     @property
     def velocities(self) -> NDArray[np.float64]:
@@ -168,11 +168,11 @@ class RigidInstances:
         """Repairs and remarks from when the mesh was made, one sentence each."""
         return self.geometry.notes
 
-    def facts(self) -> dict[str, int | str]:
+    def summary(self) -> dict[str, int | str]:
         """Return the number of instances, for reports."""
         return {"kind": "rigid", "instances": self.count}
 
-    def shape_bytes(self) -> bytes:
+    def geometry_bytes(self) -> bytes:
         """Return the geometry as bytes; a run may only go on with the same."""
         return self.geometry.surface.points.tobytes() + self.rest_centers.tobytes() + self._rest_q.tobytes()
 
@@ -189,7 +189,7 @@ class RigidInstances:
         self._load[:, :3] = _table(force, "force", self.count)
         self._load[:, 3:] = _table(torque, "torque", self.count)
 
-    def add_force(
+    def add_external_force(
         self,
         force: ArrayLike = (0, 0, 0),
         torque: ArrayLike = (0, 0, 0),
@@ -209,19 +209,21 @@ class RigidInstances:
                 added_mass.copy() if self._added_mass is None else self._added_mass + added_mass
             )
 
-    def added(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None] | None:
-        """Return what `add_force` added: forces and torques, each [k, 3], and added masses [k] or None; or None."""
+    def external_forces(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None] | None:
+        """Return this step's external forces and torques, each [k, 3], and added masses [k] or None; None if none."""
         if self._step_loads is None:
             return None
         return self._step_loads[:, :3].copy(), self._step_loads[:, 3:].copy(), self._added_mass
 
-    def forget_added(self) -> None:
-        """Clear what `add_force` added."""
+    def clear_external_forces(self) -> None:
+        """Clear what `add_external_force` added."""
         self._step_loads = self._added_mass = None
 
     def set_contact_forces(self, points: NDArray[np.float64], forces: NDArray[np.float64]) -> None:
         """Set the contact forces of the last step [N] and their points of application [m], shape [c, 3] each."""
-        self._contacts = ContactForces(frozen(points), frozen(forces))
+        self._contacts = ContactForces(readonly_copy(points), readonly_copy(forces))
 
     @property
     def _effective_masses(self) -> NDArray[np.float64]:
@@ -246,7 +248,7 @@ class RigidInstances:
             instance: Number of the instance.
         """
         pose = self.pose(instance)
-        local = (as_vector(point, "the point of a pull") - pose.translation) @ pose.rotation
+        local = (vector3(point, "the point of a pull") - pose.translation) @ pose.rotation
         pull = RigidPull(
             self, instance, local, target, self.pull_stiffness if stiffness is None else stiffness
         )
@@ -266,9 +268,9 @@ class RigidInstances:
 
     # --- the body in a world ------------------------------------------------------------------------------
 
-    def prepare(self, surroundings: Surroundings) -> None:
-        """Enter a world: gravity and time come from `surroundings` from now on."""
-        self._surroundings = surroundings
+    def prepare(self, environment: Environment) -> None:
+        """Enter a world: gravity and time come from `environment` from now on."""
+        self._environment = environment
 
     def pose_at(self, time: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the poses of a prescribed motion at `time` [s]: centres [k, 3] and quaternions [k, 4]."""
@@ -291,16 +293,16 @@ class RigidInstances:
         kinetic = 0.5 * self.mass_each * float((self._v[:, :3] ** 2).sum()) + 0.5 * float(
             (own**2 @ self.inertia).sum()
         )
-        fall = float(((self._x - self.rest_centers) @ self._surroundings.gravity).sum())
+        fall = float(((self._x - self.rest_centers) @ self._environment.gravity).sum())
         return {"kinetic": kinetic, "elastic": 0.0, "gravity": -self.mass_each * fall}
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
         """Return an immutable snapshot."""
-        positions = frozen(self.positions)
-        at_hand = {
-            "displacement": Field(frozen(positions - self.rest_positions), "m"),
-            "velocity": Field(frozen(self.velocities), "m/s"),
-            "contact_force": Field(frozen(self._contacts.at_nearest(positions)), "N"),
+        positions = readonly_copy(self.positions)
+        computed = {
+            "displacement": Field(readonly_copy(positions - self.rest_positions), "m"),
+            "velocity": Field(readonly_copy(self.velocities), "m/s"),
+            "contact_force": Field(readonly_copy(self._contacts.at_nearest(positions)), "N"),
         }
         return BodyFrame(
             name=self.name,
@@ -309,7 +311,7 @@ class RigidInstances:
             rest_positions=self.rest_positions,
             cells=MappingProxyType({}),
             triangles=self.triangles,
-            fields=BodyFields(at_hand),
+            fields=BodyFields(computed),
             color=self.color,
             energy=MappingProxyType(self.energy()),
             contacts=self._contacts,
@@ -392,7 +394,7 @@ class RigidBody(RigidInstances):
 
     @velocity.setter
     def velocity(self, value: ArrayLike) -> None:
-        self._v[0, :3] = as_vector(value, "velocity")
+        self._v[0, :3] = vector3(value, "velocity")
 
     @property
     def angular_velocity(self) -> NDArray[np.float64]:
@@ -401,9 +403,9 @@ class RigidBody(RigidInstances):
 
     @angular_velocity.setter
     def angular_velocity(self, value: ArrayLike) -> None:
-        self._v[0, 3:] = as_vector(value, "angular_velocity")
+        self._v[0, 3:] = vector3(value, "angular_velocity")
 
-    def facts(self) -> dict[str, int | str]:
+    def summary(self) -> dict[str, int | str]:
         """Return its kind, for reports."""
         return {"kind": "rigid"}
 

@@ -16,7 +16,7 @@ from continua.contact_solver.rigid_contact_layout import COLUMNS
 from continua.contact_solver.rigid_manifold import build_contacts, store_warm_start
 from continua.errors import InputError
 from continua.geometry.primitive_kernels import GENERIC_SHAPE, MESH
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.rigid.rigid_state import RigidState
 from continua.rigid.sdf_contact import SdfContactSampler
 
@@ -131,7 +131,7 @@ class RigidContactDetector:
         found = (counts, positions, normals, gaps, features)
         is_primitive = self._are_primitives(pairs)
         if is_primitive.all():
-            collide_pairs.pick(m >= _PARALLEL_FROM)(pairs, max_gap, p.kind, p.size, p.X, p.R, *found)
+            collide_pairs.variant(m >= _PARALLEL_FROM)(pairs, max_gap, p.kind, p.size, p.X, p.R, *found)
         else:
             self._detect_mixed(pairs, max_gap, is_primitive, found)
         return self._build(pairs, found, h)
@@ -201,7 +201,7 @@ class RigidContactDetector:
         p = self._rigid_state
         some = np.flatnonzero(is_primitive)
         part = tuple(np.empty((len(some), *array.shape[1:]), array.dtype) for array in found)
-        collide_pairs.pick(len(some) >= _PARALLEL_FROM)(
+        collide_pairs.variant(len(some) >= _PARALLEL_FROM)(
             pairs[some], max_gap[some], p.kind, p.size, p.X, p.R, *part
         )
         for whole, own in zip(found, part, strict=True):

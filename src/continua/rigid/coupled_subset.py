@@ -48,7 +48,7 @@ class CoupledSubset:
         system, p = self.system, self.system.rigid_state
         p.update_derived()
         p.set_kinematic(time, dt)
-        g = float(np.linalg.norm(system.surroundings.gravity))
+        g = float(np.linalg.norm(system.environment.gravity))
         contacts = system.stateless_detector.detect(dt, dt, g * dt * dt, self.local_index >= 0)
         V = p.V.copy()
         springs = system.springs(self.local_index >= 0)

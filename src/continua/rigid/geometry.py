@@ -16,7 +16,7 @@ from continua.mesh import SurfaceMesh, VolumeMesh, surfaces
 from continua.numerics.rotations import axis_frame, rotation_matrix
 from continua.rigid.mass import moments, principal
 from continua.rigid.surface_samples import Samples, primitive_points, sample_tree, surface_points
-from continua.sdf import DistanceField, ExactDistance, PlacedField, exact
+from continua.sdf import DistanceField, ExactDistance, TransformedField, exact
 
 __all__ = ["RigidGeometry", "geometry_of"]
 
@@ -46,7 +46,7 @@ class RigidGeometry:
     rotation: NDArray[np.float64]
     surface: SurfaceMesh
     min_radius: float
-    field: ExactDistance | PlacedField | None = None
+    field: ExactDistance | TransformedField | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -169,13 +169,13 @@ def _mesh_geometry(mesh: SurfaceMesh | VolumeMesh, given: object) -> RigidGeomet
 
 def _own_field(
     given: object, own: SurfaceMesh, center: NDArray[np.float64], axes: NDArray[np.float64]
-) -> ExactDistance | PlacedField:
+) -> ExactDistance | TransformedField:
     """Return the signed distance of a mesh in its principal axes, from the one given for its initial position."""
     if given is None:
         return exact(own)
     if isinstance(given, ExactDistance):
         return exact(own, sign=given.sign)
-    if isinstance(given, (DistanceField, PlacedField)):
+    if isinstance(given, (DistanceField, TransformedField)):
         return given.transformed(translate=-center @ axes, rotate=axes.T)
     raise InputError(
         f"the field of a rigid body must come from sdf.fit, sdf.load or sdf.exact, not {type(given).__name__}"

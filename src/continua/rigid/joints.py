@@ -22,8 +22,7 @@ from continua.rigid.joint_kernels import (
     TRANSLATION_HIGH,
     TRANSLATION_LOW,
 )
-from continua.surroundings import as_vector
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
 __all__ = ["Ball", "Fixed", "Hinge", "Joint", "Motor", "Slider"]
 
@@ -63,7 +62,7 @@ class Joint:
         """Position of the joint at the start [m], shape [3]."""
         point = getattr(self, "point", None)
         if point is not None:
-            return as_vector(point, f"the point of a {type(self).__name__}")
+            return vector3(point, f"the point of a {type(self).__name__}")
         body, instance = resolve_end(self.a)
         assert body is not None
         return body.rest_centers[instance].copy()
@@ -71,7 +70,7 @@ class Joint:
     @property
     def direction(self) -> np.ndarray:
         """Its axis at the start, a unit vector."""
-        axis = as_vector(getattr(self, "axis", (0.0, 0.0, 1.0)), f"the axis of a {type(self).__name__}")
+        axis = vector3(getattr(self, "axis", (0.0, 0.0, 1.0)), f"the axis of a {type(self).__name__}")
         length = float(np.linalg.norm(axis))
         if length == 0.0:
             raise InputError(f"the axis of a {type(self).__name__} must not be zero")

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.surroundings import as_vector
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
 if TYPE_CHECKING:
     from continua.rigid.body import RigidInstances
@@ -54,7 +53,7 @@ class RigidPull:
 
     @target.setter
     def target(self, value: ArrayLike) -> None:
-        self._target = as_vector(value, "the target of a pull")
+        self._target = vector3(value, "the target of a pull")
 
     @property
     def point(self) -> NDArray[np.float64]:

@@ -28,12 +28,12 @@ from continua.collision.rigid.sdf_sampling import (
 from continua.geometry import MeshShape, Shape
 from continua.geometry.primitive_kernels import BOX, CAPSULE, GENERIC_SHAPE, MESH, SPHERE
 from continua.rigid.rigid_state import RigidState
-from continua.sdf import DistanceField, ExactDistance, FieldTable, MeshTree, PlacedField
+from continua.sdf import DistanceField, ExactDistance, FieldTable, TransformedField, TriangleBvh
 
 __all__ = ["SdfContactSampler"]
 
 _EVERYWHERE = np.array([[-1e300] * 3, [1e300] * 3])
-_NO_TREE = MeshTree(
+_NO_TREE = TriangleBvh(
     np.zeros((0, 12)), np.zeros((0, 2), np.int32), np.zeros((0, 12)), np.zeros(0, np.int32),
     np.zeros((0, 7), np.int32), np.zeros((0, 3)),
 )  # fmt: skip
@@ -62,7 +62,7 @@ class _DistanceSource:
     """
 
     mode: int | None = PRIMITIVE
-    tree: MeshTree = _NO_TREE
+    tree: TriangleBvh = _NO_TREE
     table: FieldTable = _NO_TABLE
     sign: float = 1.0
     offset: float = 0.0
@@ -152,7 +152,7 @@ class SdfContactSampler:
             positions, rotations = positions + rotations @ source.translation, rotations @ source.rotation
         one = target[0]
         counts, result = np.empty(len(tasks), np.int32), np.empty((len(tasks), MAX_CONTACTS_PER_PAIR, 8))
-        sample_sdf_contacts.pick(len(tasks) >= _PARALLEL_FROM)(
+        sample_sdf_contacts.variant(len(tasks) >= _PARALLEL_FROM)(
             source.mode, source.tree, source.table, s.kind[one], s.size[one], source.sign, source.offset,
             _EVERYWHERE if source.box is None else source.box, source.error, tasks, max_gap, s.X, s.R,
             np.ascontiguousarray(positions), np.ascontiguousarray(rotations).reshape(-1, 9),
@@ -264,7 +264,7 @@ def _source_of_field(field: Any) -> _DistanceSource | None:
         return _DistanceSource(
             FITTED_FIELD, table=field.table, box=field.bounds, error=field.report.max_error
         )
-    if isinstance(field, PlacedField):
+    if isinstance(field, TransformedField):
         own = field.field
         return _DistanceSource(
             FITTED_FIELD,

@@ -23,10 +23,11 @@ from continua.contact_solver.rigid_pgs import (
     pgs_substeps,
     trial_pose,
 )
+from continua.environment import Environment
 from continua.errors import DivergedError
 from continua.frames import StepReport
 from continua.geometry import Shape
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.rigid.body import RigidInstances
 from continua.rigid.contact_detection import RigidContactDetector, RigidContacts
 from continua.rigid.contact_forces import ImpulseAccumulator
@@ -35,7 +36,6 @@ from continua.rigid.joint_rows import JointRows
 from continua.rigid.joints import Joint, Motor
 from continua.rigid.pull import RigidPull
 from continua.rigid.rigid_state import RigidState
-from continua.surroundings import Surroundings
 
 __all__ = ["RigidSystem"]
 
@@ -63,7 +63,7 @@ class RigidSystem:
         bodies: The rigid bodies.
         colliders: The colliders.
         contact: Contact options.
-        surroundings: Gravity and time.
+        environment: Gravity and time.
         joints: Joints and motors of the bodies.
         collider_names: Names of the colliders, for the pairs of `contact`.
 
@@ -79,11 +79,11 @@ class RigidSystem:
         bodies: Sequence[RigidInstances],
         colliders: Sequence[Shape],
         contact: Contact,
-        surroundings: Surroundings,
+        environment: Environment,
         joints: Sequence[Joint | Motor] = (),
         collider_names: Sequence[str] = (),
     ) -> None:
-        self.surroundings = surroundings
+        self.environment = environment
         self.rigid_state = RigidState(bodies, colliders)
         names = [body.name for body in bodies] + (list(collider_names) or [""] * len(colliders))
         self.joints = JointRows(joints, self.rigid_state)
@@ -121,7 +121,7 @@ class RigidSystem:
             substeps = self._advance(dt)
             if not np.isfinite(p.V).all() or not np.isfinite(p.X).all():
                 raise DivergedError(
-                    "the rigid bodies move without bound; shorten dt", step=self.surroundings.step
+                    "the rigid bodies move without bound; shorten dt", step=self.environment.step
                 )
         except Exception:
             p.X[:], p.Q[:], p.V[:] = before
@@ -142,8 +142,8 @@ class RigidSystem:
         parts = int(min(8, max(1, ceil(travel.max(initial=0.0) * (1.0 - 1e-9)))))
         substeps = 0
         for part in range(parts):
-            substeps += self._advance_part(self.surroundings.time + part * dt / parts, dt / parts)
-        p.set_kinematic(self.surroundings.time + dt, 0.0)
+            substeps += self._advance_part(self.environment.time + part * dt / parts, dt / parts)
+        p.set_kinematic(self.environment.time + dt, 0.0)
         return substeps
 
     def _advance_part(self, time: float, dt: float) -> int:
@@ -152,7 +152,7 @@ class RigidSystem:
         p.set_kinematic(time, dt)
         substeps, direct_substeps = (max(2, ceil(dt / h - 1e-9)) for h in (_PGS_SUBSTEP, _DIRECT_SUBSTEP))
         direct_substeps = min(256, max(direct_substeps, ceil(dt * self._active_joints.max_rate())))
-        h, g = dt / direct_substeps, float(np.linalg.norm(self.surroundings.gravity))
+        h, g = dt / direct_substeps, float(np.linalg.norm(self.environment.gravity))
         own = None if self._already_solved is None else ~self._already_solved
         dynamic = p.is_dynamic if own is None else p.is_dynamic & own
         contacts = self._detector.detect(dt, h, g * dt * dt, own)
@@ -188,7 +188,7 @@ class RigidSystem:
         AB, C, first = _subset(contacts, which)
         # warm starts hold the impulses of a direct solve's substeps
         C[:, IMPULSE : IMPULSE + 3] *= direct_substeps / substeps
-        rest_speed = 4.0 * h * float(np.linalg.norm(self.surroundings.gravity))
+        rest_speed = 4.0 * h * float(np.linalg.norm(self.environment.gravity))
         has_restitution = bool((C[:, RESTITUTION] > 0.0).any())
         square = float((p.V[role == DYNAMIC, :3] ** 2).sum(axis=1).mean())
         at_rest = square < (0.25 * _REST_SPEED_FACTOR * rest_speed * substeps) ** 2
@@ -222,7 +222,7 @@ class RigidSystem:
         numbers = np.arange(len(C))
         count = 3 * len(C) + joints.row_count
         J, ab, row = np.zeros((count, 12)), np.zeros((count, 2), np.int32), np.zeros((count, ROW))
-        rest_speed = 4.0 * h * float(np.linalg.norm(self.surroundings.gravity))
+        rest_speed = 4.0 * h * float(np.linalg.norm(self.environment.gravity))
         has_restitution = bool((C[:, RESTITUTION] > 0.0).any())
         for _ in range(substeps):
             begin_substep(
@@ -316,7 +316,7 @@ class RigidSystem:
         """Return linear [m/s2] and angular [rad/s2] accelerations by gravity and loads, shape [n, 6]."""
         p = self.rigid_state
         A = np.zeros((len(p.X), 6))
-        A[: p.count, :3] = self.surroundings.gravity * p.is_dynamic[: p.count, None]
+        A[: p.count, :3] = self.environment.gravity * p.is_dynamic[: p.count, None]
         for number, body in enumerate(p.bodies):
             load = body._loads
             rows = slice(p.starts[number], p.starts[number + 1])
@@ -355,7 +355,7 @@ class RigidSystem:
         active = contacts.rows[:, IMPULSE] > 0.0
         per_instance = np.bincount(contacts.pairs[active].ravel(), minlength=len(p.X))[: p.count]
         counts = np.add.reduceat(per_instance, p.starts[:-1]) if p.count else np.zeros(0, int)
-        now = self.surroundings
+        now = self.environment
         forces, penetrations = self._contact_forces(dt), self._penetrations()
         return tuple(
             StepReport(
@@ -366,7 +366,7 @@ class RigidSystem:
                 substeps=substeps,
                 contacts=int(count),
                 contact_force=(float(force[0]), float(force[1]), float(force[2])),
-                overlap=float(penetration),
+                max_penetration=float(penetration),
                 seconds=seconds / len(p.bodies),
             )
             for body, count, force, penetration in zip(p.bodies, counts, forces, penetrations, strict=True)

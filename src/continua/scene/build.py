@@ -1,4 +1,4 @@
-"""From a scene to a world: its bodies, joints and surroundings are made, and what changes is put on the calendar."""
+"""From a scene to a world: its bodies, joints and environment are made, and what changes is put on the calendar."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import partial
 from continua import solids
 from continua.errors import InputError
 from continua.grid_fluids import GridFluid
-from continua.numerics.progress import stage, tell
+from continua.numerics.progress import report_progress, stage
 from continua.rigid import RigidInstances
-from continua.scene import fluids, grid_fluids, liquids, matter
+from continua.scene import fluids, grid_fluids, liquids, soft_bodies
+from continua.scene.build_environment import build_collider, build_contact, build_wind
 from continua.scene.build_fluid import build_fluid
 from continua.scene.build_grid import build_grid_fluid
 from continua.scene.build_rigid import build_joints, build_rigid
-from continua.scene.build_soft import build_soft, placed
-from continua.scene.build_surroundings import build_collider, build_contact, build_wind
+from continua.scene.build_soft import build_soft, transformed_mesh
 from continua.scene.models import Scene
 from continua.solids.element_materials import with_constants
 from continua.sph import Fluid
@@ -37,7 +37,7 @@ def build_world(scene: Scene) -> World:
     for number, spec in enumerate(scene.bodies):
         with stage(f"building {spec.name} ({number + 1} of {count})", number / count):
             bodies.append(build_body(scene, number))
-    tell(1.0, "building the world")
+    report_progress(1.0, "building the world")
     joints = build_joints(scene, bodies)
     with scene.at():
         world = World(
@@ -48,7 +48,7 @@ def build_world(scene: Scene) -> World:
             contact=build_contact(scene.contact),
             joints=joints,
             wind=build_wind(scene),
-            settled=scene.settled,
+            start_at_equilibrium=scene.start_at_equilibrium,
             fields=scene.output.fields,
             name=scene.name,
         )
@@ -59,10 +59,12 @@ def build_world(scene: Scene) -> World:
 def build_body(scene: Scene, number: int) -> solids.SoftBody | RigidInstances | Fluid | GridFluid:
     """Return body `number` of the scene."""
     match scene.bodies[number]:
-        case matter.SoftBody():
+        case soft_bodies.SoftBody():
             return build_soft(scene, number)
         case fluids.Fluid() as spec:
-            return build_fluid(scene, number, None if spec.mesh is None else placed(scene, number, spec))
+            return build_fluid(
+                scene, number, None if spec.mesh is None else transformed_mesh(scene, number, spec)
+            )
         case grid_fluids.Smoke() | grid_fluids.WindTunnel() | liquids.Liquid():
             return build_grid_fluid(scene, number)
     return build_rigid(scene, number)
@@ -75,7 +77,7 @@ def _schedule(scene: Scene, world: World) -> None:
         with scene.at("changes", index, "body"):
             body = world.body(change.body)
             spec = scene.bodies[world.bodies.index(body)]
-            if not isinstance(spec, matter.SoftBody):
+            if not isinstance(spec, soft_bodies.SoftBody):
                 raise InputError(f"body '{change.body}' is no soft body and has no material to change")
         with scene.at("changes", index, "part"):
             if change.part is not None and change.part >= len(spec.parts):
@@ -92,7 +94,7 @@ def _schedule(scene: Scene, world: World) -> None:
         first.append((0.0, partial(_change, body, change.part, made)))
         later.append((change.time, partial(_change, body, change.part, constants)))
     for time, event in first + later:
-        world.at(time, event)
+        world.schedule(time, event)
 
 
 def _change(body: solids.SoftBody, part: int | None, constants: dict[str, float], _: World) -> None:

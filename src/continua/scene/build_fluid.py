@@ -7,7 +7,7 @@ from typing import Any
 from continua import sph
 from continua.mesh import VolumeMesh
 from continua.scene import fluids
-from continua.scene.build_surroundings import or_never, rgb
+from continua.scene.build_environment import rgb, to_inf
 from continua.scene.models import Scene
 from continua.sph.boundary import BOUNDARY_METHODS
 
@@ -29,7 +29,7 @@ def build_fluid(scene: Scene, number: int, mesh: VolumeMesh | None) -> sph.Fluid
             None if spec.block is None else (spec.block.min, spec.block.max),
             mesh=mesh,
             emitters=[
-                sph.Emitter(e.center, e.direction, e.radius, e.speed, e.start, or_never(e.stop))
+                sph.Emitter(e.center, e.direction, e.radius, e.speed, e.start, to_inf(e.stop))
                 for e in spec.emitters
             ],
             drains=[sph.Drain(drain.min, drain.max) for drain in spec.drains],

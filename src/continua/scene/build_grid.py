@@ -6,7 +6,7 @@ from typing import Any
 
 from continua.grid_fluids import GridFluid, Inflow, Liquid, Smoke, WindTunnel
 from continua.scene import grid_fluids, liquids
-from continua.scene.build_surroundings import build_collider, or_never, rgb
+from continua.scene.build_environment import build_collider, rgb, to_inf
 from continua.scene.models import Scene
 
 __all__ = ["build_grid_fluid"]
@@ -49,7 +49,7 @@ def build_grid_fluid(scene: Scene, number: int) -> GridFluid:
     for k, source in enumerate(spec.inflow):
         place = build_collider(scene, source.shape, *key, "inflow", k, "shape")
         with scene.at(*key, "inflow", k):
-            stop = or_never(source.stop)
+            stop = to_inf(source.stop)
             inflow.append(
                 Inflow(place, source.smoke, source.temperature, source.velocity, source.start, stop)
             )
@@ -70,7 +70,7 @@ def _liquid(scene: Scene, number: int, spec: liquids.Liquid, given: dict[str, An
     for k, source in enumerate(spec.inflow):
         place = build_collider(scene, source.shape, *key, "inflow", k, "shape")
         with scene.at(*key, "inflow", k):
-            stop = or_never(source.stop)
+            stop = to_inf(source.stop)
             inflow.append(Inflow(place, velocity=source.velocity, start=source.start, stop=stop))
     filled, drains = (
         [build_collider(scene, item, *key, word, k) for k, item in enumerate(getattr(spec, word))]

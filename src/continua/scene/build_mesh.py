@@ -14,7 +14,7 @@ import continua.mesh as meshes
 from continua import sdf
 from continua.errors import InputError
 from continua.numerics.kernel import cache_root
-from continua.numerics.progress import tell
+from continua.numerics.progress import report_progress
 from continua.scene import rigid, shapes
 from continua.scene.models import Scene
 
@@ -46,7 +46,9 @@ def build_shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
         case shapes.BowlMesh():
             return meshes.bowl(spec.radius, spec.thickness, spec.opening, spec.cells)
         case shapes.BlobMesh():
-            limbs = [meshes.Limb(**{**limb.model_dump(), "name": limb.name or ""}) for limb in spec.limbs]
+            limbs = [
+                meshes.RoundCone(**{**limb.model_dump(), "name": limb.name or ""}) for limb in spec.limbs
+            ]
             return meshes.blob(limbs, spec.size, spec.blend)
         case shapes.ParametricMesh():
             wishes = {} if spec.tetrahedralize is None else spec.tetrahedralize.model_dump(exclude_none=True)
@@ -83,8 +85,8 @@ def turn_vector(spec: shapes.Rotation | None) -> Any:
 
 
 def build_surface(
-    spec: Any, wishes: shapes.Fitted, place: shapes.Transform | None, scene: Scene
-) -> tuple[meshes.SurfaceMesh | meshes.VolumeMesh, sdf.DistanceField | sdf.PlacedField | None]:
+    spec: Any, wishes: shapes.DistanceFieldSpec, place: shapes.Transform | None, scene: Scene
+) -> tuple[meshes.SurfaceMesh | meshes.VolumeMesh, sdf.DistanceField | sdf.TransformedField | None]:
     """Return the placed surface of something rigid, and its fitted field if one is wished for.
 
     Args:
@@ -107,7 +109,7 @@ def build_surface(
             )
         case _:
             mesh = build_shape(spec, scene)
-    field: sdf.DistanceField | sdf.PlacedField | None = None
+    field: sdf.DistanceField | sdf.TransformedField | None = None
     surface = mesh if isinstance(mesh, meshes.SurfaceMesh) else mesh.surface
     if wishes.field is not None:
         field = sdf.load(scene.file(wishes.field), surface)
@@ -135,7 +137,7 @@ def _fitted(surface: meshes.SurfaceMesh, tolerance: float) -> sdf.DistanceField:
 
     def show(part: float, text: str) -> None:
         nonlocal said
-        tell(part, f"fitting a distance field: {text}")
+        report_progress(part, f"fitting a distance field: {text}")
         if not said and time.perf_counter() - start > _SAY_AFTER:
             said = True
             print("continua: fitting a distance field (once) ...", file=sys.stderr, flush=True)

@@ -14,8 +14,8 @@ from continua.geometry import Box, Capsule, Cylinder, MeshShape, Sphere
 from continua.numerics.rotations import rotation_matrix
 from continua.rigid import joints
 from continua.scene import rigid
+from continua.scene.build_environment import build_motion, rgb
 from continua.scene.build_mesh import build_surface, turn_vector
-from continua.scene.build_surroundings import build_motion, rgb
 from continua.scene.models import Scene
 
 __all__ = ["build_joints", "build_rigid"]

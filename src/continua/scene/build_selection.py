@@ -11,8 +11,8 @@ import continua.mesh as meshes
 from continua import solids
 from continua.errors import InputError
 from continua.scene import selectors
+from continua.scene.errors import Location
 from continua.scene.models import Scene
-from continua.scene.problems import Place
 
 __all__ = ["select", "select_nodes", "select_parts"]
 
@@ -87,7 +87,7 @@ def select_parts(
 
 
 def select_nodes(
-    where: Any, mesh: meshes.VolumeMesh, body: solids.SoftBody, place: Place
+    where: Any, mesh: meshes.VolumeMesh, body: solids.SoftBody, place: Location
 ) -> NDArray[np.intp] | str:
     """Return the nodes of `body` that a selector chooses, which must be at least one."""
     with place:

@@ -12,29 +12,29 @@ import continua.mesh as meshes
 from continua import materials, solids
 from continua.errors import InputError
 from continua.linalg import PCG, Direct, LinearSolver, MergedPCG, Multigrid, PMultigrid
-from continua.scene import loads, matter, motions
+from continua.scene import loads, motions, soft_bodies
+from continua.scene.build_environment import build_motion, rgb, to_inf
 from continua.scene.build_mesh import build_shape, turn_vector
 from continua.scene.build_selection import select_nodes, select_parts
-from continua.scene.build_surroundings import build_motion, or_never, rgb
 from continua.scene.models import Scene
 from continua.solids.element_materials import with_constants
 from continua.voxels import Voxels, read_voxels
 
-__all__ = ["build_mesh", "build_soft", "placed"]
+__all__ = ["build_mesh", "build_soft", "transformed_mesh"]
 
 
-def _soft_spec(scene: Scene, number: int) -> matter.SoftBody:
+def _soft_spec(scene: Scene, number: int) -> soft_bodies.SoftBody:
     spec = scene.bodies[number]
-    assert isinstance(spec, matter.SoftBody)
+    assert isinstance(spec, soft_bodies.SoftBody)
     return spec
 
 
 def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
     """Return the placed mesh of the soft body `number` of the scene."""
-    return placed(scene, number, _soft_spec(scene, number))
+    return transformed_mesh(scene, number, _soft_spec(scene, number))
 
 
-def placed(scene: Scene, number: int, spec: Any) -> meshes.VolumeMesh:
+def transformed_mesh(scene: Scene, number: int, spec: Any) -> meshes.VolumeMesh:
     """Return the mesh of body `number`, moved, turned and scaled as its transform says."""
     with scene.at("bodies", number, "mesh"):
         mesh = build_shape(spec.mesh, scene)
@@ -137,13 +137,13 @@ def _skin(scene: Scene, number: int) -> meshes.SurfaceMesh | None:
         )
 
 
-def _damping(spec: matter.Damping) -> tuple[float, float] | solids.RotatedDamping:
+def _damping(spec: soft_bodies.Damping) -> tuple[float, float] | solids.RotatedDamping:
     if spec.rotated > 0.0:
         return solids.RotatedDamping(time=spec.rotated, mass=spec.mass, stiffness=spec.stiffness)
     return spec.mass, spec.stiffness
 
 
-def _plasticity(spec: matter.Plasticity | None) -> solids.Plasticity | None:
+def _plasticity(spec: soft_bodies.Plasticity | None) -> solids.Plasticity | None:
     if spec is None:
         return None
 
@@ -176,14 +176,14 @@ def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.So
                 nodes = select_nodes(action.where, mesh, body, scene.at(*place.key, "where"))
                 match action:
                     case motions.Pin():
-                        body.pin(nodes, until=or_never(action.until))
+                        body.pin(nodes, until=to_inf(action.until))
                     case motions.Drive():
-                        body.drive(nodes, build_motion(action.motion), until=or_never(action.until))
+                        body.drive(nodes, build_motion(action.motion), until=to_inf(action.until))
                     case motions.Lock():
                         motion = None if action.motion is None else build_motion(action.motion)
-                        body.lock(nodes, action.direction, motion, until=or_never(action.until))
+                        body.lock(nodes, action.direction, motion, until=to_inf(action.until))
                     case loads.Push():
-                        body.push(nodes, _timed(action.force, action.course), until=or_never(action.until))
+                        body.push(nodes, _timed(action.force, action.course), until=to_inf(action.until))
     _area_and_volume_loads(scene, number, mesh, body)
     for index, pull in enumerate(spec.pull):
         with scene.at("bodies", number, "pull", index):
@@ -201,7 +201,7 @@ def _area_and_volume_loads(scene: Scene, number: int, mesh: meshes.VolumeMesh, b
             where = select_parts(
                 scene, (*key, "where"), load.where, mesh, centers, "element" if volume else "face"
             )
-            until = or_never(load.until)
+            until = to_inf(load.until)
             with scene.at(*key):
                 match load:
                     case loads.Press():
@@ -212,7 +212,7 @@ def _area_and_volume_loads(scene: Scene, number: int, mesh: meshes.VolumeMesh, b
                         body.apply_body_force(where, _force(load), until=until)
 
 
-def _timed(value: Any, course: loads.Course | None) -> Any:
+def _timed(value: Any, course: loads.TimeFunction | None) -> Any:
     """Return a load's value, or a function of time where the scene gives it a course."""
     if course is None:
         return value
@@ -221,7 +221,7 @@ def _timed(value: Any, course: loads.Course | None) -> Any:
     return lambda time: factor(time) * size
 
 
-def _factor(course: loads.Course) -> Callable[[float], float]:
+def _factor(course: loads.TimeFunction) -> Callable[[float], float]:
     return lambda time: float(np.interp(time, course.times, course.factors))
 
 
@@ -245,7 +245,7 @@ def _force(load: loads.LoadVolume) -> Any:
 
 def _paint(spec: Any, scene: Scene) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """Return the pattern as a function of rest positions."""
-    if isinstance(spec, matter.Checker):
+    if isinstance(spec, soft_bodies.Checker):
         return lambda x: (np.floor(x / spec.size + 1e-6).sum(axis=1) % 2.0).astype(np.float64)
     from PIL import Image, UnidentifiedImageError
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from annotated_types import Len
 from pydantic import Field, Tag
 
-from continua.scene.surroundings import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Sphere, _Obstacle
+from continua.scene.environment import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Sphere, _Obstacle
 from continua.scene.types import (
     Color,
     Count,
@@ -29,7 +29,7 @@ _Length = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0, le=1e6)
 _CellCount = Annotated[int, Field(strict=True, ge=4, le=20_000)]
 Lengths = Annotated[list[_Length], Len(2, 3)]
 CellCounts = Annotated[list[_CellCount], Len(2, 3)]
-Place = Annotated[list[Annotated[float, Field(strict=True, allow_inf_nan=False)]], Len(2, 3)]
+Location = Annotated[list[Annotated[float, Field(strict=True, allow_inf_nan=False)]], Len(2, 3)]
 
 
 class Polygon(_Obstacle):
@@ -86,7 +86,9 @@ class _GridFluid(Model):
     name: Name = option("Name of the body, different from all others.")
     size: Lengths = option("Lengths along x, y and, in space, z.", unit="m")
     cells: CellCounts = option("Cells along x, y and, in space, z; they must be squares or cubes.")
-    origin: Place | None = option("Corner with the smallest coordinates; zeros by default.", None, unit="m")
+    origin: Location | None = option(
+        "Corner with the smallest coordinates; zeros by default.", None, unit="m"
+    )
     obstacles: list[Obstacle] = option("What stands, or moves, in the fluid.", [], max_length=1000)
     density: Number = option("Mass per volume.", 1.2, unit="kg/m³", gt=0, le=1e6)
     viscosity: Number = option(

@@ -8,7 +8,7 @@ from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
 from continua.scene.fluids import Block
-from continua.scene.grid_fluids import CellCounts, Lengths, Obstacle, Place, Sides
+from continua.scene.grid_fluids import CellCounts, Lengths, Location, Obstacle, Sides
 from continua.scene.types import Color, Count, Model, Moment, Name, Number, Vector, option
 
 __all__ = ["Liquid", "LiquidInflow"]
@@ -30,7 +30,9 @@ class Liquid(Model):
     name: Name = option("Name of the body, different from all others.")
     size: Lengths = option("Lengths along x, y and, in space, z.", unit="m")
     cells: CellCounts = option("Cells along x, y and, in space, z; they must be squares or cubes.")
-    origin: Place | None = option("Corner with the smallest coordinates; zeros by default.", None, unit="m")
+    origin: Location | None = option(
+        "Corner with the smallest coordinates; zeros by default.", None, unit="m"
+    )
     blocks: list[Block] = option("Blocks that are filled at the start.", [], max_length=1000)
     shapes: list[Obstacle] = option("Shapes that are filled at the start.", [], max_length=1000)
     velocity: Vector = option("Velocity at time 0.", (0.0, 0.0, 0.0), unit="m/s")

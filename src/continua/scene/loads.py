@@ -10,10 +10,10 @@ from pydantic_core import PydanticCustomError
 from continua.scene.selectors import Where
 from continua.scene.types import Direction, Model, Moment, Number, Vector, by_kind, by_type, option
 
-__all__ = ["Course", "LoadFaces", "LoadVolume", "Press", "Push", "Radial", "Wave"]
+__all__ = ["LoadFaces", "LoadVolume", "Press", "Push", "Radial", "TimeFunction", "Wave"]
 
 
-class Course(Model):
+class TimeFunction(Model):
     """How a load changes with time: factors at given times, straight between them, even before and after."""
 
     times: list[Moment] = option("Increasing times.", unit="s", min_length=1, max_length=100_000)
@@ -33,7 +33,9 @@ class Course(Model):
 
 
 class _Load(Model):
-    course: Course | None = option("How the load changes with time; it stays the same by default.", None)
+    course: TimeFunction | None = option(
+        "How the load changes with time; it stays the same by default.", None
+    )
     until: Moment | None = option("When the load ends; never by default.", None, unit="s")
 
 

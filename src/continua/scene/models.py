@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import AfterValidator, PrivateAttr, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from continua.scene.environment import Change, Collider, Contact, Wind
+from continua.scene.errors import Location, Source, scene_error
 from continua.scene.fluids import Fluid
 from continua.scene.grid_fluids import Smoke, WindTunnel
 from continua.scene.liquids import Liquid
-from continua.scene.matter import SoftBody
-from continua.scene.problems import Place, Source, scene_error
 from continua.scene.rigid import Joint, RigidBody
-from continua.scene.surroundings import Change, Collider, Contact, Wind
+from continua.scene.soft_bodies import SoftBody
 from continua.scene.types import Count, Flag, Model, Name, Number, PictureSize, Text, Vector, by_type, option
 from continua.scene.types import Path as PathText
 
@@ -141,7 +141,7 @@ class Scene(Model):
         "Longest time step; it is shortened to divide a frame evenly.", 0.01, unit="s", gt=0, le=100
     )
     gravity: Vector = option("Acceleration of all bodies.", (0.0, -9.81, 0.0), unit="m/s²")
-    settled: Flag = option(
+    start_at_equilibrium: Flag = option(
         "Whether bodies start at their static equilibrium instead of their rest shape; each must be held.",
         False,
     )
@@ -212,9 +212,9 @@ class Scene(Model):
 
         return build_world(self)
 
-    def at(self, *key: str | int) -> Place:
+    def at(self, *key: str | int) -> Location:
         """Return the place of a key, for messages: `with scene.at("bodies", 0): ...` adds it to errors."""
-        return Place(self._source, key)
+        return Location(self._source, key)
 
     @property
     def path(self) -> Path | None:

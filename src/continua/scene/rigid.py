@@ -8,7 +8,7 @@ from pydantic import Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from continua.scene.motions import Motion
-from continua.scene.shapes import Fitted, Mesh, Transform
+from continua.scene.shapes import DistanceFieldSpec, Mesh, Transform
 from continua.scene.types import (
     Color,
     Count,
@@ -28,8 +28,8 @@ from continua.scene.types import (
 __all__ = [
     "BallJoint",
     "FixedJoint",
-    "Grid",
     "HingeJoint",
+    "InstanceGrid",
     "Joint",
     "Motor",
     "RigidBody",
@@ -76,7 +76,7 @@ class RigidCylinder(Model):
     height: Number = option("Length along y.", 1.0, unit="m", gt=0, le=1e6)
 
 
-class RigidTorus(Fitted):
+class RigidTorus(DistanceFieldSpec):
     """A ring around the y axis, its centre in the origin."""
 
     type: Literal["torus"] = option("A ring.")
@@ -87,7 +87,7 @@ class RigidTorus(Fitted):
     cells: Counts2 = option("Segments around the tube and around the ring.", (12, 32))
 
 
-class RigidWheel(Fitted):
+class RigidWheel(DistanceFieldSpec):
     """A wheel with straight paddles that turns about the z axis, its middle in the origin."""
 
     type: Literal["wheel"] = option("A paddle wheel.")
@@ -98,14 +98,14 @@ class RigidWheel(Fitted):
     thickness: Number = option("Of the paddles.", 0.05, unit="m", gt=0, le=1e6)
 
 
-class RigidFile(Fitted):
+class RigidFile(DistanceFieldSpec):
     """A closed surface from a file (STL, OBJ, PLY, OFF), or the outside of a volume mesh."""
 
     type: Literal["file"] = option("A mesh from a file.")
     path: Path = option("The file, relative to the folder of the scene.")
 
 
-class RigidMesh(Fitted):
+class RigidMesh(DistanceFieldSpec):
     """The outside of any mesh that can be made."""
 
     type: Literal["mesh"] = option("A mesh.")
@@ -125,7 +125,7 @@ Solid = Annotated[
 ]
 
 
-class Grid(Model):
+class InstanceGrid(Model):
     """Copies at the points of a regular grid, shaken a little if wanted."""
 
     counts: Counts3 = option("Number of copies along x, y and z.", (1, 1, 1))
@@ -155,7 +155,9 @@ class RigidBody(Model):
         unit="m",
         max_length=100_000,
     )
-    grid: Grid | None = option("Copies on a grid instead; its first point is where the shape is put.", None)
+    grid: InstanceGrid | None = option(
+        "Copies on a grid instead; its first point is where the shape is put.", None
+    )
     density: Number | None = option("Density; 1000 unless a mass is given.", None, unit="kg/m³", gt=0, le=1e9)
     mass: Number | None = option("Mass of each copy, instead of a density.", None, unit="kg", gt=0, le=1e15)
     friction: Number | None = option("Coulomb's coefficient of its own.", None, ge=0, le=100)

@@ -30,13 +30,13 @@ __all__ = [
     "BoxMesh",
     "BridgeMesh",
     "CylinderMesh",
+    "DistanceFieldSpec",
     "FileMesh",
-    "Fitted",
-    "Limb",
     "Mesh",
     "ParametricMesh",
     "RectangleMesh",
     "Rotation",
+    "RoundCone",
     "SphereMesh",
     "Tetrahedralize",
     "TorusMesh",
@@ -191,7 +191,7 @@ class BowlMesh(Model):
         return self
 
 
-class Limb(Model):
+class RoundCone(Model):
     """A rounded rod; both ends at the same place make a ball."""
 
     start: Vector = option("Middle of one end.", unit="m")
@@ -205,7 +205,7 @@ class BlobMesh(Model):
     """A body put together from rounded limbs."""
 
     type: Literal["blob"] = option("Rounded limbs in one piece.")
-    limbs: list[Limb] = option("The limbs.", min_length=1, max_length=1000)
+    limbs: list[RoundCone] = option("The limbs.", min_length=1, max_length=1000)
     size: _Extent = option("Length of the elements.", 0.1, unit="m")
     blend: Number = option("How softly limbs run into each other.", 0.0, unit="m", ge=0, le=1e6)
 
@@ -300,7 +300,7 @@ Mesh = Annotated[
 ]
 
 
-class Fitted(Model):
+class DistanceFieldSpec(Model):
     """Where the distance field of something rigid comes from; without one the exact distance is taken."""
 
     field: Path | None = option(

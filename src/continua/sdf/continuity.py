@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from continua.numerics import dot
 from continua.sdf import continuity_kernels as compiled
 from continua.sdf.field import FieldTable
-from continua.sdf.rules import coefficient_count, exponents, orthonormal
+from continua.sdf.sampling_rules import coefficient_count, exponents, orthonormal
 
-__all__ = ["Faces", "smooth"]
+__all__ = ["CellFaces", "smooth"]
 
 _DEEPEST = 6  # levels between two neighbours; beyond, their face is left as it is
 _ITERATIONS = 500
 _TOLERANCE = 1e-4  # of the residual: the energy is then right to its square
 
 
-class Faces:
+class CellFaces:
     """The faces between the leaves of a field.
 
     Args:
@@ -35,7 +35,7 @@ class Faces:
         self.degrees = table.degrees
         self.starts = (table.ends - coefficient_count(table.degrees.astype(np.int64))).astype(np.int64)
         near = np.empty((n, 6), np.int32)
-        compiled.neighbours.pick(n > 256)(table, centers, halves, near)
+        compiled.neighbours.variant(n > 256)(table, centers, halves, near)
         cell, side = np.nonzero(near >= 0)
         other = near[cell, side]
         ratio = np.rint(np.log2(halves[other] / halves[cell])).astype(np.int64)
@@ -64,7 +64,7 @@ class Faces:
     def jumps(self, c: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the jump across each face for coefficients c of polynomials of mean square 1."""
         result = np.empty((len(self.faces), *self.places.shape[1:]))
-        run = compiled.jumps.pick(len(self.faces) > 256)
+        run = compiled.jumps.variant(len(self.faces) > 256)
         run(self.faces, self.parts, self.places, self.ends, self.starts, self.degrees, c, result)
         return result
 
@@ -72,10 +72,10 @@ class Faces:
         """Return half the integral of the squared jump over all faces."""
         return 0.5 * dot(np.einsum("fjk,fjk->f", *[self.jumps(c)] * 2), self.areas)
 
-    def pull(self, c: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gradient(self, c: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the derivative of the energy."""
         result = np.empty_like(c)
-        compiled.pull.pick(len(self.starts) > 256)(
+        compiled.gradient.variant(len(self.starts) > 256)(
             self.faces, self.parts, self.places, self.ends, self.areas, self.indptr, self.indices,
             self.starts, self.degrees, self.jumps(c), result,
         )  # fmt: skip
@@ -94,7 +94,7 @@ def _part_matrices(degree: int, deepest: int) -> NDArray[np.float64]:
     return np.triu(np.stack(matrices))
 
 
-def smooth(faces: Faces, c: NDArray[np.float64], beta: float) -> NDArray[np.float64]:
+def smooth(faces: CellFaces, c: NDArray[np.float64], beta: float) -> NDArray[np.float64]:
     """Return coefficients near `c` with smaller jumps: the minimum of jump energy plus beta / 2 |y - y'|^2.
 
     y are the coefficients of polynomials of unit L2 norm, y' those of the fit (Koschier 2016). The linear system
@@ -107,7 +107,7 @@ def smooth(faces: Faces, c: NDArray[np.float64], beta: float) -> NDArray[np.floa
     goal = root * c
     y = goal.copy()
     # Both sides of the system less (M + beta) y at the start, y = y'.
-    residual = -faces.pull(c) / root
+    residual = -faces.gradient(c) / root
     first = dot(residual, residual)
     z = residual / diagonal
     direction = z.copy()
@@ -115,7 +115,7 @@ def smooth(faces: Faces, c: NDArray[np.float64], beta: float) -> NDArray[np.floa
     for _ in range(_ITERATIONS):
         if dot(residual, residual) <= _TOLERANCE**2 * first or first == 0.0:
             break
-        image = faces.pull(direction / root) / root + beta * direction
+        image = faces.gradient(direction / root) / root + beta * direction
         step = rho / dot(direction, image)
         y += step * direction
         residual -= step * image

@@ -132,7 +132,7 @@ def jumps(faces, parts, places, ends, starts, degrees, c, result):
 
 
 @kernel_pair
-def pull(faces, parts, places, ends, areas, indptr, indices, starts, degrees, jump, result):
+def gradient(faces, parts, places, ends, areas, indptr, indices, starts, degrees, jump, result):
     """Fill the derivative of the jump energy, half the sum of area times squared jump, for each cell's coefficients.
 
     `indices[indptr[cell]:indptr[cell + 1]]` lists the faces of a cell, as 2 * face, plus 1 if it is the big one.

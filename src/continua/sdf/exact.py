@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh
-from continua.sdf import crossing_kernels, kernels, winding_kernels
+from continua.sdf import kernels, self_intersection_kernels, winding_kernels
+from continua.sdf.bvh import TriangleBvh, triangle_bvh
 from continua.sdf.checks import as_queries, check_surface
-from continua.sdf.tree import MeshTree, mesh_tree
 
 __all__ = ["Closest", "ExactDistance", "exact"]
 
@@ -54,14 +54,14 @@ class ExactDistance:
 
     mesh: SurfaceMesh
     sign: str
-    tree: MeshTree
+    tree: TriangleBvh
 
     def __init__(self, mesh: SurfaceMesh, sign: str = "normals") -> None:
         if sign not in ("normals", "winding"):
             raise InputError(f"the sign must come from 'normals' or from 'winding', not {sign!r}")
         self.mesh = check_surface(mesh, closed=sign == "normals")
         self.sign = sign
-        self.tree = mesh_tree(mesh)
+        self.tree = triangle_bvh(mesh)
         self.bounds = mesh.bounds
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64]:
@@ -87,7 +87,7 @@ class ExactDistance:
         winners, distances = self._find(queries)
         n = len(queries)
         gradients, nearest, features = np.empty((n, 3)), np.empty((n, 3)), np.empty(n, np.int32)
-        fill = kernels.details.pick(n >= _PARALLEL_FROM)
+        fill = kernels.gradients_and_features.variant(n >= _PARALLEL_FROM)
         fill(self.tree, queries, winners, gradients, nearest, features)
         if self.sign == "winding":  # the gradients are those of the sign by normals
             along = np.einsum("ij,ij->i", queries - nearest, gradients)
@@ -98,7 +98,7 @@ class ExactDistance:
         n = len(queries)
         winners, distances = np.empty(n, np.int32), np.empty(n)
         if n:
-            find = kernels.signed_distances.pick(n >= _PARALLEL_FROM)
+            find = kernels.signed_distances.variant(n >= _PARALLEL_FROM)
             find(self.tree, queries, _visit(queries), winners, distances)
             if self.sign == "winding":
                 distances = np.where(self.winding(queries) > 0.5, -1.0, 1.0) * np.abs(distances)
@@ -111,7 +111,7 @@ class ExactDistance:
         """
         queries = as_queries(points)
         result = np.empty(len(queries))
-        fill = winding_kernels.winding_numbers.pick(len(queries) >= _PARALLEL_FROM)
+        fill = winding_kernels.winding_numbers.variant(len(queries) >= _PARALLEL_FROM)
         fill(self.tree, self._moments, queries, result)
         return result
 
@@ -131,7 +131,7 @@ class ExactDistance:
         corners = self.tree.corners.copy()
         corners[:, :9] += shifts[nodes].reshape(-1, 9)
         tree = self.tree._replace(corners=corners)
-        crossing_kernels.count_crossings.pick(len(found) >= _PARALLEL_FROM)(tree, slack, found)
+        self_intersection_kernels.count_crossings.variant(len(found) >= _PARALLEL_FROM)(tree, slack, found)
         return np.sort(self.tree.order[found > 0])
 
     def __repr__(self) -> str:
@@ -146,7 +146,7 @@ def _visit(queries: NDArray[np.float64]) -> NDArray[np.int32]:
     lower = queries.min(axis=0)
     extent = float((queries.max(axis=0) - lower).max())
     keys = np.empty(n, np.int64)
-    kernels.z_order.pick(n >= 65536)(queries, lower, 1024.0 / extent if extent > 0.0 else 0.0, keys)
+    kernels.z_order.variant(n >= 65536)(queries, lower, 1024.0 / extent if extent > 0.0 else 0.0, keys)
     return np.argsort(keys, kind="stable").astype(np.int32)
 
 

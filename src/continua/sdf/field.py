@@ -1,4 +1,4 @@
-"""Fitted distance fields: polynomials on the cells of an octree."""
+"""DistanceFieldSpec distance fields: polynomials on the cells of an octree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from continua.sdf import kernels
 from continua.sdf.checks import as_queries
 
 if TYPE_CHECKING:
-    from continua.sdf.placed import PlacedField
+    from continua.sdf.transformed_field import TransformedField
 
 __all__ = ["DistanceField", "FieldTable", "FitReport", "evaluate"]
 
@@ -45,7 +45,7 @@ class FieldTable(NamedTuple):
 def evaluate(table: FieldTable, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values [m] of a field at points [n, 3]; shape [n]."""
     result = np.empty(len(points))
-    kernels.field_values.pick(len(points) >= _PARALLEL_FROM)(table, points, result)
+    kernels.field_values.variant(len(points) >= _PARALLEL_FROM)(table, points, result)
     return result
 
 
@@ -140,7 +140,7 @@ class DistanceField:
         """Return signed distances [n] [m] and gradients [n, 3] at points [n, 3]."""
         queries = as_queries(points)
         values, gradients = np.empty(len(queries)), np.empty((len(queries), 3))
-        fill = kernels.field_gradients.pick(len(queries) >= _PARALLEL_FROM)
+        fill = kernels.field_gradients.variant(len(queries) >= _PARALLEL_FROM)
         fill(self.table, queries, values, gradients)
         return values, gradients
 
@@ -153,7 +153,7 @@ class DistanceField:
 
     def transformed(
         self, translate: ArrayLike = (0.0, 0.0, 0.0), rotate: ArrayLike | None = None, scale: float = 1.0
-    ) -> PlacedField:
+    ) -> TransformedField:
         """Return the field of the body scaled, then turned about the origin, then moved.
 
         Args:
@@ -161,9 +161,9 @@ class DistanceField:
             rotate: A vector along the axis whose length is the angle [rad], or a rotation matrix [3, 3].
             scale: A factor greater than 0.
         """
-        from continua.sdf.placed import PlacedField
+        from continua.sdf.transformed_field import TransformedField
 
-        return PlacedField(self, np.eye(3), np.zeros(3)).transformed(translate, rotate, scale)
+        return TransformedField(self, np.eye(3), np.zeros(3)).transformed(translate, rotate, scale)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the field to a file that `continua.sdf.load` reads; its folder must exist."""

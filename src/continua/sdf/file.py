@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
 from continua.mesh import SurfaceMesh
 from continua.sdf.field import DistanceField, FieldTable, FitReport
-from continua.sdf.rules import coefficient_count
+from continua.sdf.sampling_rules import coefficient_count
 
 __all__ = ["load", "mesh_hash", "save"]
 

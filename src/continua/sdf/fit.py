@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh
 from continua.sdf import fit_kernels
-from continua.sdf.continuity import Faces, smooth
+from continua.sdf.continuity import CellFaces, smooth
 from continua.sdf.exact import ExactDistance, exact
 from continua.sdf.field import DistanceField, FieldTable, FitReport, evaluate
 from continua.sdf.file import mesh_hash
-from continua.sdf.octree import Choice, Frame, Octree, Sampler
-from continua.sdf.rules import coefficient_count, legendre_to_monomial
+from continua.sdf.octree import Octree, RefinementChoice, RootCell, Sampler
+from continua.sdf.sampling_rules import coefficient_count, legendre_to_monomial
 
 __all__ = ["fit"]
 
@@ -97,7 +97,7 @@ def _check_numbers(tolerance: float, near: float, continuity: float, margin: flo
         raise InputError(f"cells must be a whole number from 1 to 64, not {cells}")
 
 
-def _frame(source: ExactDistance | Function, bounds: ArrayLike | None, margin: float, cells: int) -> Frame:
+def _frame(source: ExactDistance | Function, bounds: ArrayLike | None, margin: float, cells: int) -> RootCell:
     """Return the box of the field: cubes around the middle of the body."""
     if not callable(source):
         raise InputError(f"a distance is fitted to a surface or a function, not to {type(source).__name__}")
@@ -114,7 +114,7 @@ def _frame(source: ExactDistance | Function, bounds: ArrayLike | None, margin: f
     extent = box[1] - box[0] + 2.0 * margin * scale
     size = float(extent.max()) / cells
     grid = np.maximum(np.ceil(extent / size - 1e-9), 1.0).astype(np.int32)
-    return Frame(box.mean(axis=0) - 0.5 * size * grid, size, grid, scale)
+    return RootCell(box.mean(axis=0) - 0.5 * size * grid, size, grid, scale)
 
 
 def _sampler(source: ExactDistance | Function) -> Sampler:
@@ -124,7 +124,7 @@ def _sampler(source: ExactDistance | Function) -> Sampler:
             centers: NDArray[np.float64], halves: NDArray[np.float64], places: NDArray[np.float64]
         ) -> NDArray[np.float64]:
             values = np.empty((len(centers), *[len(places)] * 3))
-            fit_kernels.sample_cells.pick(len(centers) >= 8)(source.tree, centers, halves, places, values)
+            fit_kernels.sample_cells.variant(len(centers) >= 8)(source.tree, centers, halves, places, values)
             return values
 
         return sample_mesh
@@ -134,12 +134,12 @@ def _sampler(source: ExactDistance | Function) -> Sampler:
     ) -> NDArray[np.float64]:
         grid = np.stack(np.meshgrid(places, places, places, indexing="ij"), axis=-1)
         points = centers[:, None, None, None, :] + halves[:, None, None, None, None] * grid
-        return _ask(source, points.reshape(-1, 3)).reshape(points.shape[:-1])
+        return _evaluate(source, points.reshape(-1, 3)).reshape(points.shape[:-1])
 
     return sample
 
 
-def _ask(source: Function, points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _evaluate(source: Function, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values of a function of points, checked."""
     values = np.ascontiguousarray(source(points), dtype=np.float64)
     if values.shape != (len(points),):
@@ -151,7 +151,7 @@ def _ask(source: Function, points: NDArray[np.float64]) -> NDArray[np.float64]:
     return values
 
 
-def _grow(tree: Octree, goal: float, report: Progress) -> Choice:
+def _grow(tree: Octree, goal: float, report: Progress) -> RefinementChoice:
     """Refine until the estimated error is within the goal; return the cheapest choice that is."""
     choice = tree.choose(0.0)
     start = max(choice.error, 10.0 * goal)
@@ -185,7 +185,7 @@ def _grow(tree: Octree, goal: float, report: Progress) -> Choice:
     return choice
 
 
-def _table(tree: Octree, choice: Choice, continuity: float) -> FieldTable:
+def _table(tree: Octree, choice: RefinementChoice, continuity: float) -> FieldTable:
     """Put the chosen leaves together."""
     frame = tree.frame
     nodes, order = tree.numbered(choice.leaves)
@@ -201,23 +201,23 @@ def _table(tree: Octree, choice: Choice, continuity: float) -> FieldTable:
         np.empty(len(coefficients), np.float32),
     )
     if continuity > 0.0:
-        faces = Faces(table, *tree.geometry(choice.leaves), frame.scale)
+        faces = CellFaces(table, *tree.geometry(choice.leaves), frame.scale)
         coefficients = smooth(faces, coefficients, continuity)
     result = np.empty_like(coefficients)
     to_powers = legendre_to_monomial(int(choice.degrees.max()))
-    fit_kernels.change_basis.pick(len(starts) > 64)(to_powers, starts, table.degrees, coefficients, result)
+    fit_kernels.change_basis.variant(len(starts) > 64)(to_powers, starts, table.degrees, coefficients, result)
     table.coefficients[:] = result
     return table
 
 
-def _measure(table: FieldTable, tree: Octree, choice: Choice, source: Function) -> dict[str, float]:
+def _measure(table: FieldTable, tree: Octree, choice: RefinementChoice, source: Function) -> dict[str, float]:
     """Compare with exact distances at random places in every cell, and return the errors of a `FitReport`."""
     scale = tree.frame.scale
     centers, halves = tree.geometry(choice.leaves)
     count = max(_TESTS, -(-20_000 // len(halves)))
     shifts = np.random.default_rng(0).uniform(-1.0, 1.0, (len(halves), count, 3))
     points = (centers[:, None, :] + halves[:, None, None] * shifts).reshape(-1, 3)
-    exact = _ask(source, points).reshape(len(halves), count)
+    exact = _evaluate(source, points).reshape(len(halves), count)
     errors = evaluate(table, points).reshape(exact.shape) - exact
     volumes = (2.0 * halves / scale) ** 3
     squares = (errors / scale) ** 2

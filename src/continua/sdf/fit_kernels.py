@@ -6,8 +6,8 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
+from continua.sdf.bvh_kernels import STACK
 from continua.sdf.kernels import closest_from, signed_on_triangle
-from continua.sdf.tree_kernels import STACK
 
 
 @kernel_pair
@@ -15,7 +15,7 @@ def sample_cells(tree, centers, halves, places, values):
     """Fill the signed distances of a grid of samples in each cell, walking so that neighbours follow each other.
 
     Args:
-        tree: A `MeshTree`.
+        tree: A `TriangleBvh`.
         centers: Middle of each cell [m], shape [n, 3].
         halves: Half the size of each cell [m], shape [n].
         places: Where the samples lie along each axis, from -1 to 1, shape [s].

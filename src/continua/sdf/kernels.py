@@ -1,6 +1,6 @@
 """Compiled distance queries: the nearest point of a mesh, and the value and gradient of a fitted field.
 
-All functions that other rooms' kernels may call take the plain arrays of a `MeshTree` or a `FieldTable` as one
+All functions that other rooms' kernels may call take the plain arrays of a `TriangleBvh` or a `FieldTable` as one
 named tuple, and one point as three numbers.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel, kernel_pair
-from continua.sdf.tree_kernels import COUNT_BITS, STACK
+from continua.sdf.bvh_kernels import COUNT_BITS, STACK
 
 CHUNK = 256  # queries that one thread answers one after the other, each starting from the answer before
 
@@ -65,10 +65,10 @@ def closest_on_triangle(c, x, y, z):
 
 @inline
 def closest_from(tree, x, y, z, hint, stack):
-    """Find the triangle of a `MeshTree` nearest to a point, starting from a guess.
+    """Find the triangle of a `TriangleBvh` nearest to a point, starting from a guess.
 
     Args:
-        tree: A `MeshTree`.
+        tree: A `TriangleBvh`.
         x: Place [m], with `y` and `z`.
         y: See `x`.
         z: See `x`.
@@ -153,7 +153,7 @@ def closest_on_mesh(tree, x, y, z):
     For one point; many near one another are faster with `closest_from` and `signed_on_triangle`.
 
     Args:
-        tree: A `MeshTree`.
+        tree: A `TriangleBvh`.
         x: Place [m], with `y` and `z`.
         y: See `x`.
         z: See `x`.
@@ -182,7 +182,7 @@ def signed_distances(tree, points, visit, winners, distances):
 
 
 @kernel_pair
-def details(tree, points, winners, gradients, nearest, features):
+def gradients_and_features(tree, points, winners, gradients, nearest, features):
     """Fill gradients, nearest points and features of points whose triangles are known."""
     for q in prange(points.shape[0]):
         x, y, z = points[q, 0], points[q, 1], points[q, 2]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.sdf import fit_kernels
-from continua.sdf.rules import Rule, coefficient_count, exponents, rule, within
+from continua.sdf.sampling_rules import SamplingRule, coefficient_count, exponents, rule, within
 
-__all__ = ["Choice", "Frame", "Octree", "Sampler"]
+__all__ = ["Octree", "RefinementChoice", "RootCell", "Sampler"]
 
 Sampler = Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 """Takes centres [n, 3] and half sizes [n] of cells and places [s]; returns distances [n, s, s, s], all in metres."""
@@ -24,7 +24,7 @@ _BATCH = 1024  # cells sampled at once
 _DEGREES = _COARSE.degree + 1
 
 
-class Frame(NamedTuple):
+class RootCell(NamedTuple):
     """The box of a field: `grid` cells of size `size` [m] from `lower` [m]; errors count in units of `scale` [m]."""
 
     lower: NDArray[np.float64]
@@ -38,7 +38,7 @@ class Frame(NamedTuple):
         return float(self.size * np.linalg.norm(self.grid))
 
 
-class Choice(NamedTuple):
+class RefinementChoice(NamedTuple):
     """The leaves that are best at one price of a coefficient.
 
     Attributes:
@@ -57,7 +57,7 @@ class Choice(NamedTuple):
 class Octree:
     """All cells that were ever sampled. Errors are squared L2 norms in units of `frame.scale`, weighted by nearness."""
 
-    def __init__(self, frame: Frame, sampler: Sampler, near: float) -> None:
+    def __init__(self, frame: RootCell, sampler: Sampler, near: float) -> None:
         self.frame = frame
         self._sampler = sampler
         self._near = float(near)
@@ -121,7 +121,7 @@ class Octree:
             for begin in range(0, len(which), _BATCH):
                 self._measure(which[begin : begin + _BATCH], _COARSE if coarse else _FINE)
 
-    def _measure(self, numbers: NDArray[np.int64], law: Rule) -> None:
+    def _measure(self, numbers: NDArray[np.int64], law: SamplingRule) -> None:
         """Sample cells and note how well they and their children would be fitted by each degree."""
         centers, halves = self.geometry(numbers)
         values = self._sampler(centers, halves, law.places)
@@ -129,7 +129,7 @@ class Octree:
         self.samples += values.size
         coefficients = np.empty((n, p + 1, p + 1, p + 1))
         errors, ahead = np.empty((n, p + 1)), np.empty((n, 8, len(law.half_matrix)))
-        fit_kernels.analyse.pick(n >= 16)(
+        fit_kernels.analyse.variant(n >= 16)(
             values, self._near / self.frame.diagonal,
             law.matrix, law.weights, law.half_matrix, law.half_weights, coefficients, errors, ahead,
         )  # fmt: skip
@@ -159,7 +159,7 @@ class Octree:
         hoped = errors.min(axis=1) / 8.0 + 8.0 * price * (coefficient_count(highest) + _CELL_COST)
         return leaves[np.minimum(ahead, hoped) < own]
 
-    def choose(self, price: float) -> Choice:
+    def choose(self, price: float) -> RefinementChoice:
         """Return the best leaves and degrees at a price of a coefficient: the optimal pruning, from the leaves up."""
         own = self._costs(self.errors, price)
         degrees = own.argmin(axis=1)
@@ -179,14 +179,14 @@ class Octree:
         found = np.concatenate(leaves)
         chosen = degrees[found]
         size = int(np.sum(coefficient_count(chosen)))
-        return Choice(found, chosen, float(self.errors[found, chosen].sum()), size)
+        return RefinementChoice(found, chosen, float(self.errors[found, chosen].sum()), size)
 
     @staticmethod
     def _costs(errors: NDArray[np.float64], price: float) -> NDArray[np.float64]:
         """Return error plus price for each degree; the last axis of `errors` is the degree."""
         return errors + price * (coefficient_count(np.arange(errors.shape[-1])) + _CELL_COST)
 
-    def coefficients(self, choice: Choice) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def coefficients(self, choice: RefinementChoice) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return coefficients of orthonormal Legendre polynomials [m], leaf after leaf, and where each begins [n]."""
         counts = coefficient_count(choice.degrees)
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
@@ -204,7 +204,7 @@ class Octree:
                 flat = np.ascontiguousarray(raw).ravel()
                 changed = np.empty_like(flat)
                 begins = np.arange(len(which), dtype=np.int64) * raw.shape[1]
-                fit_kernels.change_basis.pick(len(which) > 64)(
+                fit_kernels.change_basis.variant(len(which) > 64)(
                     law.to_legendre, begins, np.full(len(which), p, np.uint8), flat, changed
                 )
                 result[(starts[which][:, None] + np.arange(raw.shape[1])).ravel()] = changed

@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel, kernel_pair
-from continua.sdf.tree_kernels import COUNT_BITS, STACK
+from continua.sdf.bvh_kernels import COUNT_BITS, STACK
 
 MOMENTS = 16  # of each child: middle, area vector, first moment of the area vectors, radius
 FAR = 3.0  # distance in radii from which on a part counts as a whole
@@ -101,7 +101,7 @@ def winding_number(tree, parts, x, y, z, stack):
     """Return the generalised winding number at a point (Jacobson 2013; far parts to second order, Barill 2018).
 
     Args:
-        tree: A `MeshTree`.
+        tree: A `TriangleBvh`.
         parts: The tree's `moments`.
         x: Place [m], with `y` and `z`.
         y: See `x`.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.frames import Skin
+from continua.frames import EmbeddedSurface
 from continua.mesh import SurfaceMesh, TetMesh, VolumeMesh
 from continua.mesh.locate import Locator
 from continua.numerics.closest_points import closest_point_triangles
@@ -47,10 +47,10 @@ class BoundarySurface:
         return best, weights[best]
 
 
-def embed_surface(skin: SurfaceMesh, mesh: VolumeMesh) -> Skin:
+def embed_surface(skin: SurfaceMesh, mesh: VolumeMesh) -> EmbeddedSurface:
     """Embed a detailed surface in the tetrahedra around it (Georgii 2007); both at rest."""
     if not isinstance(mesh, TetMesh):
         raise InputError("only bodies of tetrahedra carry a skin")
     binding = Locator(mesh).bind_surface(skin)
     nodes = mesh.tets[binding.elements].astype(np.int32)
-    return Skin(skin.points.copy(), skin.triangles.astype(np.int32), nodes, binding.weights.copy())
+    return EmbeddedSurface(skin.points.copy(), skin.triangles.astype(np.int32), nodes, binding.weights.copy())

@@ -6,7 +6,7 @@ from numba import prange, uint32, uint64
 
 from continua.linalg.kernels import CHUNK, add_columns
 from continua.numerics import kernel_pair
-from continua.numerics.simd import fma4, lane4, load4, zero4
+from continua.numerics.simd.f64x4 import fma4, lane4, load4, zero4
 
 _TETS = 4096  # tetrahedra per chunk
 

@@ -21,7 +21,7 @@ from continua.numerics.mat3 import rotation
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
-from continua.values import isfinite, numbers
+from continua.validation import isfinite, numbers
 
 __all__ = ["Damper", "RotatedDamping", "split_damping"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.frames import Field, frozen
+from continua.frames import Field, readonly_copy
 from continua.materials import Law
 from continua.mesh import HexMesh, PlaneMesh, TetMesh
 from continua.numerics import signed_svd_batch
@@ -76,7 +76,7 @@ class DerivedFields:
         with self._lock:
             elements = self._at(state)
             values = getattr(self, f"_{name}")(elements)
-        return Field(frozen(values), FIELDS[name], "cells")
+        return Field(readonly_copy(values), FIELDS[name], "cells")
 
     def _at(self, state: State) -> QuadratureElements:
         """Return quadrature elements evaluated at the state."""

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.collision import ColliderSet
+from continua.environment import Environment
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, ContactForces, Field, StepReport, frozen
+from continua.frames import BodyFields, BodyFrame, ContactForces, Field, StepReport, readonly_copy
 from continua.geometry.surface_coefficients import check_coefficient
 from continua.linalg import LinearSolver, SolverChoice
 from continua.materials import Corotated, Law
@@ -32,7 +33,7 @@ from continua.solids.selection import Where
 from continua.solids.solver_setup import attach_multigrid_geometry, choose_solver
 from continua.solids.statics import StaticReport, solve_static
 from continua.solids.step import step_alone
-from continua.surroundings import Surroundings, as_vector
+from continua.validation import vector3
 from continua.voxels import Voxels
 
 __all__ = ["SoftBody"]
@@ -44,7 +45,7 @@ def _checked_paint(paint: Any, rest: NDArray[np.float64]) -> NDArray[np.float64]
     values = np.asarray(paint(rest.copy()) if callable(paint) else paint, dtype=np.float64)
     if values.shape != (len(rest),) or not np.isfinite(values).all():
         raise InputError(f"paint must be one finite number for each of the {len(rest)} nodes")
-    return frozen(values)
+    return readonly_copy(values)
 
 
 def _make_plastic_state(
@@ -135,7 +136,7 @@ class SoftBody(BoundaryConditions):
         self._paint = _checked_paint(paint, self._elements.rest_positions)
         self._skin = None if skin is None else embed_surface(skin, mesh)
         self.voxels = voxels
-        self._surroundings = Surroundings()
+        self._environment = Environment()
         self._surface = BoundarySurface(self._elements)
         self._derived_fields = DerivedFields(self._elements)
         self._size = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
@@ -194,7 +195,7 @@ class SoftBody(BoundaryConditions):
             )
         self._voxels = voxels
         rest = self._elements.rest_positions
-        self._voxel_values = frozen(np.zeros(0) if voxels is None else voxels.sample(rest))
+        self._voxel_values = readonly_copy(np.zeros(0) if voxels is None else voxels.sample(rest))
 
     @property
     def stable_dt(self) -> float:
@@ -241,11 +242,11 @@ class SoftBody(BoundaryConditions):
         """What was repaired or remarkable when the mesh was made, one sentence each."""
         return self.mesh.notes
 
-    def facts(self) -> dict[str, int | str]:
+    def summary(self) -> dict[str, int | str]:
         """Return the number and order of the elements, for reports."""
         return {"elements": self.element_count, "order": self.order}
 
-    def shape_bytes(self) -> bytes:
+    def geometry_bytes(self) -> bytes:
         """Return the mesh as bytes; a run may only be resumed with the same."""
         return self.mesh.points.tobytes() + self.mesh.cells.tobytes()
 
@@ -297,8 +298,8 @@ class SoftBody(BoundaryConditions):
 
     def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Set a rigid motion: velocity [m/s] of the centre of mass and angular velocity [rad/s] about it."""
-        v = as_vector(velocity, "velocity")
-        w = as_vector(angular_velocity, "angular_velocity")
+        v = vector3(velocity, "velocity")
+        w = vector3(angular_velocity, "angular_velocity")
         center = self._node_mass @ self._x / self._node_mass.sum()
         self._v[:] = v + np.cross(w, self._x - center)
         self._stepper.restart(self._v)
@@ -306,9 +307,9 @@ class SoftBody(BoundaryConditions):
 
     # --- the body in a world ------------------------------------------------------------------------------
 
-    def prepare(self, surroundings: Surroundings) -> None:
-        """Enter a world: gravity, wind and time come from `surroundings` from now on."""
-        self._surroundings = surroundings
+    def prepare(self, environment: Environment) -> None:
+        """Enter a world: gravity, wind and time come from `environment` from now on."""
+        self._environment = environment
 
     @property
     def contact_nodes(self) -> NDArray[np.int32]:
@@ -390,17 +391,17 @@ class SoftBody(BoundaryConditions):
         """Return an immutable snapshot; `fields` are those of `solids.FIELDS` that files include as well."""
         self._elements.update(self._x)
         rest = self._elements.rest_positions
-        positions = frozen(self._elements.values(self._x))
-        at_hand = {
-            "displacement": Field(frozen(positions - rest), "m"),
-            "velocity": Field(frozen(self._elements.values(self._v)), "m/s"),
-            "von_mises": Field(frozen(self._elements.von_mises()), "Pa"),
-            "contact_force": Field(frozen(self._contact_force), "N"),
+        positions = readonly_copy(self._elements.values(self._x))
+        computed = {
+            "displacement": Field(readonly_copy(positions - rest), "m"),
+            "velocity": Field(readonly_copy(self._elements.values(self._v)), "m/s"),
+            "von_mises": Field(readonly_copy(self._elements.von_mises()), "Pa"),
+            "contact_force": Field(readonly_copy(self._contact_force), "N"),
         }
         if self._paint is not None:
-            at_hand["paint"] = Field(self._paint, "")
+            computed["paint"] = Field(self._paint, "")
         if self.voxels is not None:
-            at_hand["voxels"] = Field(self._voxel_values, "")
+            computed["voxels"] = Field(self._voxel_values, "")
         return BodyFrame(
             name=self.name,
             kind="soft",
@@ -408,7 +409,7 @@ class SoftBody(BoundaryConditions):
             rest_positions=rest,
             cells=MappingProxyType(self._elements.cells()),
             triangles=self._surface.triangles,
-            fields=BodyFields(at_hand, self._derived_fields.available(self._field_state()), fields),
+            fields=BodyFields(computed, self._derived_fields.available(self._field_state()), fields),
             color=self.color,
             skin=self._skin,
             voxels=self.voxels,
@@ -499,10 +500,10 @@ class SoftBody(BoundaryConditions):
     def _energy(self) -> dict[str, float]:
         p = self._elements.pattern
         momentum = np.empty_like(self._v)
-        mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, self._mass, self._v, momentum)
+        mass_kernels.mass_times.variant(p.parallel)(p.indptr, p.indices, self._mass, self._v, momentum)
         displacement = self._x - self._elements.rest_positions
         return {
             "kinetic": 0.5 * float(np.vdot(self._v, momentum)),
             "elastic": self._elements.energy(),
-            "gravity": -float(self._node_mass @ (displacement @ self._surroundings.gravity)),
+            "gravity": -float(self._node_mass @ (displacement @ self._environment.gravity)),
         }

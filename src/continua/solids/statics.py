@@ -62,7 +62,7 @@ class StaticReport:
 
     Attributes:
         converged: Whether the unbalanced force fell below the tolerance, or to what rounding leaves of it.
-        newton: Newton iterations.
+        newton_iterations: Newton iterations.
         iterations: Iterations of the linear solver, all together.
         residual: Largest unbalanced force over the largest load (without loads, over the largest reaction; where even
             that is rounding, over the forces of a strain of 1).
@@ -72,7 +72,7 @@ class StaticReport:
     """
 
     converged: bool
-    newton: int
+    newton_iterations: int
     iterations: int
     residual: float
     steps: int = 1
@@ -135,7 +135,7 @@ class StaticPotential:
         leaning = None
         if self.slack:  # grows without bound where directions have no stiffness, and is none
             leaning, p = np.empty_like(u), self.matrix.pattern
-            mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, self.mass, np.abs(u), leaning)
+            mass_kernels.mass_times.variant(p.parallel)(p.indptr, p.indices, self.mass, np.abs(u), leaning)
             leaning *= self.slack
         return self._rounding_amplification * force_floor(
             self.matrix, u, np.abs(self.force) + np.abs(self.push), leaning
@@ -315,7 +315,7 @@ def static_potential(
 
     A body in several pieces leans on its mass even if it is held, as that may be one of its pieces only.
     """
-    around, held = body._surroundings, body._dirichlet
+    around, held = body._environment, body._dirichlet
     _refuse_slack(body)
     held.update(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
     way, still = np.zeros_like(body._x), np.zeros_like(body._x)
@@ -358,7 +358,7 @@ def solve_static(
     """Put a body at its static equilibrium; see `SoftBody.settle`."""
     if steps is not None and steps < 1:
         raise InputError(f"steps must be at least 1, not {steps}")
-    around, held = body._surroundings, body._dirichlet
+    around, held = body._environment, body._dirichlet
     _refuse_slack(body)
     held.update(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
     if not held.any and not body._pulls and obstacles is None:
@@ -495,7 +495,7 @@ def _at_rest(
     if obstacles is None:
         return None
     nodes = body.contact_nodes
-    time, margin = body._surroundings.time, _NEAR * body._size
+    time, margin = body._environment.time, _NEAR * body._size
 
     def find(x: NDArray[np.float64]) -> ConstraintRows:
         met = obstacles.query(x[nodes], time, 0.0).find_close(margin)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
 from continua.linalg import LinearSolver
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.solids import mass_kernels
 from continua.solids.elements.base import Elements
 from continua.solids.integrators import StepInput
@@ -62,7 +62,7 @@ class SoftStep:
             raise SubstepError("the linear solver found no solution")
         if outcome.failure:
             raise SubstepError(outcome.failure)
-        measure = mass_kernels.max_relative_displacement.pick(body._elements.pattern.parallel)
+        measure = mass_kernels.max_relative_displacement.variant(body._elements.pattern.parallel)
         displacement = measure(state.x, stepper.positions, stepper.velocities)
         if not displacement <= MAX_EXPANSION * body._size:
             raise SubstepError("nodes flew apart" if isfinite(displacement) else "positions became infinite")
@@ -97,7 +97,7 @@ class SoftStep:
 
 def step_alone(body: SoftBody, dt: float) -> StepReport:
     """Advance a body without contact by `dt` [s]; see `SoftBody.step`."""
-    return advance_with_retries([SoftStep(body, dt)], body._surroundings.time, dt, NO_CONTACT)[0]
+    return advance_with_retries([SoftStep(body, dt)], body._environment.time, dt, NO_CONTACT)[0]
 
 
 @timed("forces")
@@ -122,7 +122,7 @@ def _step_input(body: SoftBody, time: float, dt: float) -> StepInput:
 def _report(
     body: SoftBody, dt: float, outcomes: list[StepOutcome], needed: int, reason: str, seconds: float
 ) -> StepReport:
-    around = body._surroundings
+    around = body._environment
     iterations = sum(outcome.solve.iterations for outcome in outcomes)
     residual = max(outcome.solve.residual for outcome in outcomes)
     converged = all(outcome.solve.converged for outcome in outcomes)
@@ -147,7 +147,7 @@ def _report(
         time=around.time + dt,
         dt=dt,
         substeps=len(outcomes),
-        newton=sum(outcome.newton for outcome in outcomes),
+        newton_iterations=sum(outcome.newton for outcome in outcomes),
         iterations=iterations,
         residual=residual,
         converged=converged,
@@ -167,7 +167,7 @@ def _named(solver: LinearSolver) -> str:
 
 
 def _diverged(body: SoftBody, dt: float, parts: int, reason: str) -> DivergedError:
-    around = body._surroundings
+    around = body._environment
     worst = worst_elements(body._elements, body._stepper.positions, body._x)
     return DivergedError(
         f"body '{body.name}' diverged in step {around.step + 1} at t = {around.time:g} s (dt = {dt:g} s"

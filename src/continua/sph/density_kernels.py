@@ -12,7 +12,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.numerics.simd32 import dot3s, load4s, splat4s, sum3s
+from continua.numerics.simd.f32x4 import dot3s, load4s, splat4s, sum3s
 
 GROUP = 512  # particles per task
 

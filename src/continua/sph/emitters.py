@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.surroundings import as_vector
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
 __all__ = ["Drain", "Emitter"]
 
@@ -36,8 +35,8 @@ class Emitter:
     stop: float = inf
 
     def __post_init__(self) -> None:
-        as_vector(self.center, "an emitter's center")
-        if not np.any(as_vector(self.direction, "an emitter's direction")):
+        vector3(self.center, "an emitter's center")
+        if not np.any(vector3(self.direction, "an emitter's direction")):
             raise InputError("an emitter's direction must not be zero")
         for key in ("radius", "speed"):
             value = getattr(self, key)
@@ -48,7 +47,7 @@ class Emitter:
 
     def layer(self, diameter: float) -> NDArray[np.float64]:
         """Return one layer of particles in the opening [m], shape [k, 3]."""
-        axis = as_vector(self.direction, "an emitter's direction")
+        axis = vector3(self.direction, "an emitter's direction")
         axis = axis / np.linalg.norm(axis)
         first = np.cross(np.eye(3)[np.abs(axis).argmin()], axis)
         first /= np.linalg.norm(first)
@@ -79,7 +78,7 @@ class Emitter:
 
     def velocity(self) -> NDArray[np.float64]:
         """Return the velocity of the fluid [m/s], shape [3]."""
-        axis = as_vector(self.direction, "an emitter's direction")
+        axis = vector3(self.direction, "an emitter's direction")
         return self.speed * axis / np.linalg.norm(axis)
 
 
@@ -96,7 +95,7 @@ class Drain:
     high: tuple[float, float, float]
 
     def __post_init__(self) -> None:
-        low, high = as_vector(self.low, "a drain's low corner"), as_vector(self.high, "a drain's high corner")
+        low, high = vector3(self.low, "a drain's low corner"), vector3(self.high, "a drain's high corner")
         if not (low < high).all():
             raise InputError("a drain's high corner must lie above its low corner along every axis")
 

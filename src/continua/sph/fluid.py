@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from continua.environment import Environment
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, Field, frozen
+from continua.frames import BodyFields, BodyFrame, Field, readonly_copy
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import exact
 from continua.sph.boundary.methods import BOUNDARY_METHODS, BoundaryMethod
@@ -19,8 +20,7 @@ from continua.sph.forces import Force
 from continua.sph.pressure.dfsph import DFSPH
 from continua.sph.pressure.solver import PressureSolver
 from continua.sph.sampling import block_points, fill_points
-from continua.surroundings import Surroundings
-from continua.values import isfinite, numbers
+from continua.validation import isfinite, numbers
 
 __all__ = ["BYTES_PER_PARTICLE", "Fluid"]
 
@@ -106,7 +106,7 @@ class Fluid:
         self._start_velocity = self._initial_velocities(velocity)
         self.notes: tuple[str, ...] = ()
         self._vertices = np.zeros((0, 1), np.int32)
-        self._surroundings = Surroundings()
+        self._environment = Environment()
         self._set_particles(self._start, self._start_velocity)
 
     # initial state
@@ -237,9 +237,9 @@ class Fluid:
         """A fluid has no triangles of its own; see `surface`."""
         return np.zeros((0, 3), np.int32)
 
-    def prepare(self, surroundings: Surroundings) -> None:
-        """Adopt the surroundings of a world."""
-        self._surroundings = surroundings
+    def prepare(self, environment: Environment) -> None:
+        """Adopt the environment of a world."""
+        self._environment = environment
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
         """Return an immutable snapshot with the fields velocity, pressure and density_error."""
@@ -249,15 +249,15 @@ class Fluid:
         return BodyFrame(
             name=self.name,
             kind="fluid",
-            positions=frozen(a["positions"]),
-            rest_positions=frozen(self.rest_positions),
+            positions=readonly_copy(a["positions"]),
+            rest_positions=readonly_copy(self.rest_positions),
             cells={"vertex": self._vertices},
             triangles=self.triangles,
             fields=BodyFields(
                 {
-                    "velocity": Field(frozen(a["velocities"]), "m/s"),
-                    "pressure": Field(frozen(a["pressure"]), "Pa"),
-                    "density_error": Field(frozen(a["density_error"]), "1"),
+                    "velocity": Field(readonly_copy(a["velocities"]), "m/s"),
+                    "pressure": Field(readonly_copy(a["pressure"]), "Pa"),
+                    "density_error": Field(readonly_copy(a["density_error"]), "1"),
                 }
             ),
             color=self.color,
@@ -268,7 +268,7 @@ class Fluid:
     def energy(self) -> dict[str, float]:
         """Return kinetic and gravity energy [J]."""
         v = self.arrays["velocities"].astype(np.float64)
-        g = self._surroundings.gravity
+        g = self._environment.gravity
         mass = self.particle_mass
         return {
             "kinetic": float(0.5 * mass * np.einsum("ij,ij->", v, v)),
@@ -294,11 +294,11 @@ class Fluid:
         """Return to the initial state."""
         self._set_particles(self._start, self._start_velocity)
 
-    def facts(self) -> dict[str, int | str]:
+    def summary(self) -> dict[str, int | str]:
         """Return the number of particles and the solver."""
         return {"particles": self.node_count, "solver": self.solver.name}
 
-    def shape_bytes(self) -> bytes:
+    def geometry_bytes(self) -> bytes:
         """Return the initial positions as bytes."""
         return self._start.tobytes()
 

@@ -79,7 +79,7 @@ class CellGrid:
         """
         n = len(xyzw) // 4
         self._resize(xyzw, n)
-        kernels.morton_codes.pick(n >= _PARALLEL_FROM)(xyzw, self.inverse, *self.tables, self._codes)
+        kernels.morton_codes.variant(n >= _PARALLEL_FROM)(xyzw, self.inverse, *self.tables, self._codes)
         counting_sort_into(self._codes, self.starts, self.order)
         kernels.occupied_cells(self._codes, self.order, self.first, self.group_cell)
         return self.order
@@ -132,7 +132,7 @@ class NeighbourLists:
             self.begin, self.end = np.zeros(n, np.int64), np.zeros(n, np.int64)
         overflow = np.zeros(groups, np.uint8)
         limit = np.float32(grid.radius) ** 2
-        fill = kernels.neighbour_lists.pick(n >= _PARALLEL_FROM)
+        fill = kernels.neighbour_lists.variant(n >= _PARALLEL_FROM)
         while True:
             if len(self.neighbours) < groups * self._capacity or self._capacity == 0:
                 self._capacity = self._capacity or 48 * kernels.GROUP

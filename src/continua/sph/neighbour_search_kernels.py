@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel, kernel_pair
-from continua.numerics.simd32 import lowest_bit, squares_below16
+from continua.numerics.simd.f32x4 import lowest_bit, squares_below16
 
 GROUP = 512  # particles per task; results do not depend on it
 FAR = np.float32(1e15)  # a coordinate far from everything; its square is finite

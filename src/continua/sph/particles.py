@@ -103,7 +103,7 @@ class Particles:
         order = self.grid.sort(self.xyzp)
         for name in ("xyzp", "velocities"):
             source = getattr(self, name)
-            neighbour_search_kernels.gather_rows.pick(self.parallel)(source, order, self._swap[0])
+            neighbour_search_kernels.gather_rows.variant(self.parallel)(source, order, self._swap[0])
             setattr(self, name, self._swap[0])
             self._swap[0] = source
         self.ids = self.ids[order]
@@ -118,7 +118,7 @@ class Particles:
 
     def compute_density(self) -> None:
         """Compute densities; neighbours and boundary sums must be up to date."""
-        density_kernels.densities.pick(self.parallel)(
+        density_kernels.densities.variant(self.parallel)(
             self.xyzp, *self.neighbour_arrays, 1.0 / self.radius, self.volume, self.inverse_density,
             len(self.rest_densities) > 1,
             self.boundary.gradient, self.boundary.density, np.float32(_MIN_GRADIENT / self.radius**2),
@@ -139,7 +139,7 @@ class Particles:
 
     def compute_density_rates(self, vectors: NDArray[np.float32], result: NDArray[np.float32]) -> None:
         """Compute the rate of each relative density [1/s] if particles move with `vectors`, and boundaries as given."""
-        density_kernels.density_rates.pick(self.parallel)(
+        density_kernels.density_rates.variant(self.parallel)(
             self.xyzp, vectors, *self.neighbour_arrays, self.boundary.gradient, self.boundary.rate, result
         )
 

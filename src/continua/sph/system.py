@@ -10,11 +10,12 @@ from math import ceil, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.environment import Environment
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
 from continua.geometry import Shape
 from continua.numerics import all_finite
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.sph import motion_kernels
 from continua.sph.boundary.checks import check_clearance, check_start
 from continua.sph.boundary.interface import Boundary, FluidState
@@ -27,8 +28,7 @@ from continua.sph.forces.viscosity import needs_implicit
 from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.particles import Particles
 from continua.sph.pressure.solver import PressureReport
-from continua.surroundings import Surroundings
-from continua.values import counted
+from continua.validation import pluralize
 
 __all__ = ["FluidSystem", "SubStep"]
 
@@ -71,7 +71,7 @@ class FluidSystem:
     Attributes:
         fluids: The fluids.
         colliders: Shapes that are boundaries.
-        surroundings: Gravity and time.
+        environment: Gravity and time.
         boundaries: The boundaries: first the colliders, then bodies.
         particles: The particles, sorted.
         forces: Forces other than pressure and gravity, in the order in which they act; made from the options of the
@@ -81,7 +81,7 @@ class FluidSystem:
 
     fluids: Sequence[Fluid]
     colliders: Sequence[Shape]
-    surroundings: Surroundings
+    environment: Environment
     boundaries: list[Boundary] = field(init=False)
     particles: Particles = field(init=False)
     forces: list[Force] = field(init=False)
@@ -130,7 +130,7 @@ class FluidSystem:
     def add_boundary(self, boundary: Boundary) -> None:
         """Add a body as a boundary."""
         for fluid in self.fluids:
-            check_start([boundary], fluid.name, fluid.positions, self.diameter, self.surroundings.time)
+            check_start([boundary], fluid.name, fluid.positions, self.diameter, self.environment.time)
         self.boundaries.append(boundary)
 
     # initial state
@@ -138,7 +138,7 @@ class FluidSystem:
     def _check_start(self, points: NDArray[np.float64]) -> None:
         """Raise InputError if fluid starts inside a boundary or overlaps fluid."""
         for fluid in self.fluids:
-            check_start(self.boundaries, fluid.name, fluid.positions, self.diameter, self.surroundings.time)
+            check_start(self.boundaries, fluid.name, fluid.positions, self.diameter, self.environment.time)
         if len(points) > 1:
             self._check_overlap(points)
 
@@ -155,7 +155,7 @@ class FluidSystem:
                 names = " and ".join(f"'{fluid.name}'" for fluid in self.fluids)
                 others = "another" if limit == 1 else f"{limit} others"
                 raise InputError(
-                    f"{counted(too_close, 'particle')} of {names} overlap: they start closer than {fraction:g} "
+                    f"{pluralize(too_close, 'particle')} of {names} overlap: they start closer than {fraction:g} "
                     f"particle diameters to {others}; move the fluids apart or space the points by a diameter"
                 )
 
@@ -237,7 +237,7 @@ class FluidSystem:
         done = 0.0
         try:
             while done < dt * (1.0 - 1e-9):
-                sub = self._substep(self.surroundings.time + done, dt - done)
+                sub = self._substep(self.environment.time + done, dt - done)
                 self.substeps.append(sub)
                 if after_substep is not None:
                     after_substep(done, sub.dt)
@@ -265,8 +265,8 @@ class FluidSystem:
             )
         return StepReport(
             body=fluid.name,
-            step=self.surroundings.step,
-            time=self.surroundings.time + dt,
+            step=self.environment.step,
+            time=self.environment.time + dt,
             dt=dt,
             substeps=len(steps),
             iterations=sum(s.density.iterations + s.divergence.iterations for s in steps),
@@ -290,10 +290,10 @@ class FluidSystem:
         if divergence.iterations:
             if active:
                 pressures += p.xyzp[3::4]
-            motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.velocity_changes, 1.0)
+            motion_kernels.add_scaled.variant(p.parallel)(p.velocities, p.velocity_changes, 1.0)
         self._explicit_forces()
         dt = self._substep_size(time, left)
-        motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.accelerations, dt)
+        motion_kernels.add_scaled.variant(p.parallel)(p.velocities, p.accelerations, dt)
         prescribed = self._constrain_emitted(time)
         force_iterations = sum(force.implicit_step(p, dt, prescribed) for force in self.forces)
         viscous_coupling = self._boundary_drag(dt) if active else None
@@ -304,7 +304,7 @@ class FluidSystem:
         if active:
             pressures += p.xyzp[3::4]
             self._apply_boundary_forces(active, pressures, viscous_coupling, time)
-        motion_kernels.advance_particles.pick(p.parallel)(p.xyzp, p.velocities, p.velocity_changes, dt)
+        motion_kernels.advance_particles.variant(p.parallel)(p.xyzp, p.velocities, p.velocity_changes, dt)
         self._dt = dt
         depths = self._resolve_penetration(time + dt)
         deep_penetrations = int((depths > _DEEP_PENETRATION * self.diameter).sum())
@@ -325,7 +325,7 @@ class FluidSystem:
     def _explicit_forces(self) -> None:
         """Set the accelerations to gravity and the explicit forces."""
         p = self.particles
-        for lane, value in enumerate((*self.surroundings.gravity, 0.0)):  # far faster than by rows of four
+        for lane, value in enumerate((*self.environment.gravity, 0.0)):  # far faster than by rows of four
             p.accelerations[lane::4] = value
         for force in self.forces:
             force.explicit_step(p)
@@ -339,7 +339,7 @@ class FluidSystem:
     def _substep_size(self, time: float, left: float) -> float:
         """Return the length of the sub-step [s]: by the CFL rule, at most `max_dt`, dividing what is left evenly."""
         p, fluid = self.particles, self.fluids[0]
-        speed = float(motion_kernels.max_speed.pick(p.parallel)(p.velocities, p.accelerations, self._dt))
+        speed = float(motion_kernels.max_speed.variant(p.parallel)(p.velocities, p.accelerations, self._dt))
         if not isfinite(speed):
             raise self._diverged("it has speeds that are not numbers")
         speed = p.max_speed = max(speed, self._boundary_speed(time))
@@ -357,7 +357,7 @@ class FluidSystem:
         return DivergedError(
             f"the fluid {names} exploded: {why}; use a smaller max_dt or check its initial state",
             body=self.fluids[0].name,
-            step=self.surroundings.step,
+            step=self.environment.step,
         )
 
     @property
@@ -391,7 +391,7 @@ class FluidSystem:
     ) -> None:
         """Apply the fluid's forces to boundaries and friction to the fluid, whose velocity changes are added first."""
         p = self.particles
-        motion_kernels.add_scaled.pick(p.parallel)(p.velocities, p.velocity_changes, 1.0)
+        motion_kernels.add_scaled.variant(p.parallel)(p.velocities, p.velocity_changes, 1.0)
         p.velocity_changes[:] = 0.0
         for boundary in active:
             boundary.apply_fluid_forces(

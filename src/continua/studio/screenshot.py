@@ -18,8 +18,8 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
+from continua.atomic_io import atomic_path
 from continua.errors import InputError
-from continua.files import atomic_path
 from continua.render import picture
 from continua.scene import Scene
 from continua.studio.server import BackgroundServer, create_app

@@ -19,7 +19,7 @@ export function EditPanel() {
 
 /** Keys by section, in order; all others are below them. */
 const SCENE_SECTIONS: [string, string[]][] = [
-  ["Scene", ["name", "description", "gravity", "wind", "settled"]],
+  ["Scene", ["name", "description", "gravity", "wind", "start_at_equilibrium"]],
   ["Contact", ["contact"]],
   ["Joints and changes", ["joints", "changes"]],
 ];

@@ -17,7 +17,7 @@ def _meet(kinds, sizes, positions, turns, reach=10.0):
     counts, gaps = np.zeros(1, np.int32), np.zeros((1, MAX_CONTACTS_PER_PAIR))
     places, normals = np.zeros((1, MAX_CONTACTS_PER_PAIR, 3)), np.zeros((1, MAX_CONTACTS_PER_PAIR, 3))
     features = np.zeros((1, MAX_CONTACTS_PER_PAIR), np.int64)
-    collide_pairs.pick(False)(
+    collide_pairs.variant(False)(
         pairs, np.array([reach]), np.array(kinds, np.int32), np.array(sizes, float), np.array(positions, float),
         np.array(turns, float).reshape(2, 9), counts, places, normals, gaps, features,
     )  # fmt: skip

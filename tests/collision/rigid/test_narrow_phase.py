@@ -24,7 +24,7 @@ def _meet(kinds, sizes, places, turns, reach):
     pairs = np.stack([np.arange(n), np.arange(n) + n], axis=1).astype(np.int32)
     counts, gaps = np.zeros(n, np.int32), np.zeros((n, MAX_CONTACTS_PER_PAIR))
     points, normals = np.zeros((n, MAX_CONTACTS_PER_PAIR, 3)), np.zeros((n, MAX_CONTACTS_PER_PAIR, 3))
-    collide_pairs.pick(False)(
+    collide_pairs.variant(False)(
         pairs, np.full(n, reach), np.repeat(kinds, n).astype(np.int32), np.concatenate(sizes), np.concatenate(places),
         np.concatenate(turns).reshape(-1, 9), counts, points, normals, gaps,
         np.zeros((n, MAX_CONTACTS_PER_PAIR), np.int64),

@@ -6,11 +6,11 @@ from scipy.interpolate import LinearNDInterpolator
 
 from continua.contact_solver import Contact
 from continua.coupling import ContactStepper
+from continua.environment import Environment
 from continua.errors import DivergedError
 from continua.geometry import Plane
 from continua.mesh import surfaces
 from continua.numerics.closest_points import closest_point_triangles
-from continua.surroundings import Surroundings
 from tests.coupling.contact.particle_body import ParticleBody
 
 THICKNESS, KEPT = 0.012, 0.004
@@ -55,7 +55,7 @@ def stepper_of(*bodies, shapes=()):
     names = [body.name for body in bodies] + ["shape"] * len(shapes)
     contact = Contact(friction=0.3, thickness=KEPT)
     return ContactStepper(
-        list(enumerate(bodies)), shapes, contact, names, [*bodies, *shapes], Surroundings(gravity=np.zeros(3))
+        list(enumerate(bodies)), shapes, contact, names, [*bodies, *shapes], Environment(gravity=np.zeros(3))
     )
 
 

@@ -46,7 +46,7 @@ def body(kind="tets 1", law=ct.Linear, young=1000.0, poisson=0.3, density=1.0, *
 def forces(body, velocities=None):
     """All loads on the body now [N], without gravity."""
     force = np.zeros_like(body._x)
-    body._surroundings.gravity = np.zeros(3)
+    body._environment.gravity = np.zeros(3)
     body._collect_forces(body._x, np.zeros_like(force) if velocities is None else velocities, force)
     return force
 
@@ -200,7 +200,7 @@ def test_regions_and_normals_choose_faces():
 def test_wind_presses_on_what_it_blows_against(order):
     """G13: density/2 (n.w)^2 on the side it comes from, less where the body runs with it."""
     block = body(f"tets {order}")
-    block._surroundings.wind = ct.Wind((10.0, 0.0, 0.0), density=1.2)
+    block._environment.wind = ct.Wind((10.0, 0.0, 0.0), density=1.2)
     np.testing.assert_allclose(forces(block).sum(axis=0), [0.5 * 1.2 * 100.0 * 0.2, 0.0, 0.0], atol=1e-12)
     running = np.tile([4.0, 0.0, 0.0], (block.node_count, 1))
     np.testing.assert_allclose(forces(block, running).sum(axis=0), [0.6 * 36.0 * 0.2, 0.0, 0.0], atol=1e-12)
@@ -213,7 +213,7 @@ def test_loads_follow_functions_of_time_and_end():
     block.apply_pressure(right, lambda t: 5.0 * t, until=2.0)
     push = block.push(right, lambda t: (0.0, t, 0.0))
     for time, expected in ((0.0, (0, 0)), (1.0, (0, 1.0)), (2.0, (0.2 * 10.0, 2.0)), (3.0, (3.0, 3.0))):
-        block._surroundings.time = time
+        block._environment.time = time
         np.testing.assert_allclose(forces(block).sum(axis=0)[:2], expected, atol=1e-12)
     push.force = (0.0, 0.0, 9.0)
     np.testing.assert_allclose(forces(block).sum(axis=0), [3.0, 0.0, 9.0], atol=1e-12)

@@ -18,8 +18,8 @@ from numba import prange
 from continua.collision.rigid.narrow_phase import MAX_CONTACTS_PER_PAIR, add_contact_point, reduce_manifold
 from continua.geometry.primitive_kernels import distance
 from continua.numerics import inline, kernel, kernel_pair
+from continua.sdf.bvh_kernels import STACK
 from continua.sdf.kernels import closest_from, signed_on_triangle, value_and_gradient
-from continua.sdf.tree_kernels import STACK
 
 __all__ = [
     "EXACT_MESH",
@@ -154,7 +154,7 @@ def sample_sdf_contacts(
 
     Args:
         mode: PRIMITIVE, EXACT_MESH or FITTED_FIELD.
-        tree: A `MeshTree`, used if `mode` is EXACT_MESH.
+        tree: A `TriangleBvh`, used if `mode` is EXACT_MESH.
         table: A `FieldTable`, used if `mode` is FITTED_FIELD.
         kind: Kind of a primitive target.
         size: Its size [3].

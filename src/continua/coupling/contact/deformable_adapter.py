@@ -94,5 +94,7 @@ class DeformableAdapter:
         self.body.set_contact_forces(force)
         total = force.sum(axis=0)
         return replace(
-            report, contact_force=(float(total[0]), float(total[1]), float(total[2])), overlap=self._depth
+            report,
+            contact_force=(float(total[0]), float(total[1]), float(total[2])),
+            max_penetration=self._depth,
         )

@@ -249,7 +249,7 @@ class RigidInstancesAdapter:
                 report,
                 contacts=report.contacts + int(count),
                 contact_force=tuple((np.array(report.contact_force) + force / time).tolist()),
-                overlap=max(report.overlap, self._depth) if count else report.overlap,
+                max_penetration=max(report.max_penetration, self._depth) if count else report.max_penetration,
             )
             for report, count, force in zip(reports, self._contact_count, self._impulse, strict=True)
         )
@@ -299,7 +299,7 @@ class RigidInstancesStep:
 
     def diverged(self, dt: float, substeps: int, reason: str) -> DivergedError:
         """Return the error of a step that failed."""
-        now = self.adapter.system.surroundings
+        now = self.adapter.system.environment
         return DivergedError(
             f"rigid bodies that touch soft ones diverged in step {now.step + 1} at t = {now.time:g} s (dt = {dt:g} s, "
             f"even in {substeps} substeps): {reason}; try a smaller dt",

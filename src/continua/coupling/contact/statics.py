@@ -18,12 +18,12 @@ from continua.contact_solver import ConstraintRows, join_rows, solve_contacts
 from continua.contact_solver.contact_body import StaticPotential
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import SurfaceContacts
+from continua.environment import Environment
 from continua.errors import DivergedError
 from continua.linalg import PCG, BlockMatrix, SolveReport
 from continua.solids import StaticReport
 from continua.solids.convergence import Convergence, ConvergenceTest
 from continua.solids.line_search import line_search
-from continua.surroundings import Surroundings
 from continua.timestepping import VelocitySystem
 
 __all__ = ["solve_static_contact"]
@@ -239,7 +239,7 @@ def solve_static_contact(
     colliders_for: Callable[[int], ColliderSet | None],
     rtol: float,
     max_newton: int,
-    surroundings: Surroundings,
+    environment: Environment,
 ) -> dict[int, StaticReport]:
     """Move soft bodies that touch each other to their common equilibrium; returns reports by their numbers.
 
@@ -249,15 +249,15 @@ def solve_static_contact(
         colliders_for: Returns the colliders that the body of a number can touch.
         rtol: Unbalanced force to reach, relative to the largest load of a node.
         max_newton: Most Newton iterations.
-        surroundings: Time of the equilibrium.
+        environment: Time of the equilibrium.
     """
-    solve = _StaticContactSolve(adapters, surfaces, colliders_for, surroundings.time)
+    solve = _StaticContactSolve(adapters, surfaces, colliders_for, environment.time)
     if not solve.run(rtol, max_newton):
         names = ", ".join(f"'{m.name}'" for m in adapters)
         raise DivergedError(
             f"bodies {names} found no common equilibrium in {solve.newton} Newton iterations ({solve.test}); "
             "let them come to rest in steps with damping instead",
-            step=surroundings.step,
+            step=environment.step,
         )
     reports = {}
     warnings = solve.test.warnings(solve.load) if solve.convergence is Convergence.ROUNDING_FLOOR else ()

@@ -24,13 +24,13 @@ from continua.coupling.contact.rigid_surfaces import RigidSurfaces
 from continua.coupling.contact.statics import solve_static_contact
 from continua.coupling.contact.substep_solve import PROXIMITY_FRACTION
 from continua.coupling.contact.surface_contacts import SurfaceBody, SurfaceContacts
+from continua.environment import Environment
 from continua.errors import InputError
 from continua.frames import StepReport
 from continua.geometry import Shape
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.rigid import RigidSystem
 from continua.solids import StaticReport
-from continua.surroundings import Surroundings
 from continua.timestepping import NO_CONTACT, advance_with_retries
 
 __all__ = ["ContactStepper"]
@@ -47,7 +47,7 @@ class ContactStepper:
         contact: Contact options.
         names: Names of all bodies of the world and of the colliders, in the order of their numbers.
         participants: The bodies and colliders themselves.
-        surroundings: Gravity and time.
+        environment: Gravity and time.
         rigid: The rigid bodies, or None.
     """
 
@@ -58,14 +58,14 @@ class ContactStepper:
         contact: Contact,
         names: Sequence[str],
         participants: Sequence[Any],
-        surroundings: Surroundings,
+        environment: Environment,
         rigid: RigidSystem | None = None,
     ) -> None:
         self.collider_set = ColliderSet(shapes)
         self._shapes = tuple(shapes)
         self.pair_table = ContactPairTable.of(contact, names, participants)
         self.contact = contact
-        self._surroundings = surroundings
+        self._environment = environment
         self.first_collider = len(participants) - len(shapes)
         self.rigid = rigid
         own = () if rigid is None else rigid.rigid_state.bodies
@@ -82,7 +82,7 @@ class ContactStepper:
             self.pair_table,
         )
         warning = self.surface_contacts.check_start(
-            [adapter.positions for adapter in self.contact_bodies], surroundings.time
+            [adapter.positions for adapter in self.contact_bodies], environment.time
         )
         if warning:
             warnings.warn(warning, stacklevel=4)
@@ -126,7 +126,7 @@ class ContactStepper:
         return reports
 
     def _step_groups(self, groups: ContactGroups, dt: float) -> tuple[dict[int, StepReport], WarmStart]:
-        time, reports = self._surroundings.time, {}
+        time, reports = self._environment.time, {}
         warm_starts, mixed = [], []
         index = {id(adapter): k for k, adapter in enumerate(self.contact_bodies)}
         done: set[int] = set()
@@ -210,7 +210,7 @@ class ContactStepper:
             system = self.rigid_surfaces.system
             instances = len(system.rigid_state.X)
             system.rigid_state.update_derived()
-            system.rigid_state.set_kinematic(self._surroundings.time, dt)
+            system.rigid_state.set_kinematic(self._environment.time, dt)
             pairs = system.stateless_detector.broad_phase(dt, self.gravity_speed(dt) * dt)
             links, isolated = self._rigid_links(
                 boxes, AABBs(*system.stateless_detector.aabbs), pairs, links, isolated
@@ -327,7 +327,7 @@ class ContactStepper:
                 self.colliders_for,
                 rtol,
                 max_newton,
-                self._surroundings,
+                self._environment,
             )
         elif unsupported is not None:
             raise unsupported
@@ -361,7 +361,7 @@ class ContactStepper:
         self.restrict_to(self.contact_bodies)
         end = [adapter.positions for adapter in self.contact_bodies]
         rows = np.zeros(len(end), np.int64)
-        time = self._surroundings.time
+        time = self._environment.time
         crossed, _ = self.surface_contacts.find_crossings(start, end, time, 1.0, rows)
         near = join_rows([crossed, self.surface_contacts.find_close(end, end, time, 1.0, rows)])
         numbers = [adapter.number for adapter in self.contact_bodies]
@@ -426,7 +426,7 @@ class ContactStepper:
 
     def gravity_speed(self, dt: float) -> float:
         """Return the speed [m/s] that gravity adds in a step."""
-        return float(np.linalg.norm(self._surroundings.gravity)) * dt
+        return float(np.linalg.norm(self._environment.gravity)) * dt
 
 
 def _index_of(one: Any, participants: Sequence[Any]) -> int:

@@ -22,7 +22,7 @@ from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.rigid_surfaces import Poses
 from continua.coupling.contact.soft_rigid_detection import SoftRigidDetector, already_separated
 from continua.linalg import SolveReport
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.rigid.coupled_subset import CoupledSubset
 from continua.timestepping import ContactResult, SolveResult, VelocityProjection, VelocitySystem
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from continua.coupling.fluid.grid_monolithic import LiquidRigidCoupling
 from continua.coupling.fluid.rigid_obstacle import RigidObstacle
 from continua.coupling.fluid.sph_boundary import RigidImpulseAccumulator, added_mass_volume
+from continua.environment import Environment
 from continua.geometry import Shape
 from continua.grid_fluids import GridFluid, Liquid
 from continua.grid_fluids.pressure.wall_forces import obstacle_force
 from continua.rigid import RigidInstances
-from continua.surroundings import Surroundings
 
 __all__ = ["GridForceCoupling", "couple_grid_fluids"]
 
@@ -63,7 +63,7 @@ class GridForceCoupling:
             if impulse.any() or added_mass > 0.0:
                 count, row = shape.group.count, np.arange(shape.group.count)[:, None] == shape.index
                 forces = np.where(row, impulse / dt, 0.0)
-                shape.group.add_force(
+                shape.group.add_external_force(
                     forces[:, :3], forces[:, 3:], np.where(row[:, 0], added_mass, np.zeros(count))
                 )
 
@@ -96,18 +96,18 @@ def couple_grid_fluids(
     fluids: Sequence[GridFluid],
     bodies: Sequence[RigidInstances],
     colliders: Sequence[Shape],
-    surroundings: Surroundings,
+    environment: Environment,
 ) -> None:
     """Make rigid bodies and colliders obstacles of grid fluids, and couple the fluids' forces to the bodies."""
     for fluid in fluids:
         shapes = [
-            RigidObstacle(group, number, surroundings, name=group.name)
+            RigidObstacle(group, number, environment, name=group.name)
             for group in bodies
             for number in range(group.count)
         ]
         fluid.set_world_obstacles([*shapes, *colliders])
         if isinstance(fluid, Liquid):
-            coupling = LiquidRigidCoupling(fluid, shapes, surroundings)
+            coupling = LiquidRigidCoupling(fluid, shapes, environment)
             fluid.obstacle_forces = fluid.flow.floating_bodies = coupling if shapes else None
         else:
             fluid.obstacle_forces = GridForceCoupling(fluid, shapes) if shapes else None

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.coupling.fluid.rigid_obstacle import RigidObstacle, RigidTrajectory
+from continua.environment import Environment
 from continua.grid_fluids import Liquid
 from continua.grid_fluids.pressure.rigid_coupling import FloatingBody
 from continua.numerics.rotations import matrices_from_quaternions
-from continua.surroundings import Surroundings
 
 __all__ = ["LiquidRigidCoupling"]
 
@@ -32,11 +32,11 @@ class LiquidRigidCoupling:
     Args:
         fluid: The liquid.
         obstacles: The shapes of the bodies among its obstacles.
-        surroundings: Gravity and time.
+        environment: Gravity and time.
     """
 
-    def __init__(self, fluid: Liquid, obstacles: Sequence[RigidObstacle], surroundings: Surroundings) -> None:
-        self.fluid, self._surroundings = fluid, surroundings
+    def __init__(self, fluid: Liquid, obstacles: Sequence[RigidObstacle], environment: Environment) -> None:
+        self.fluid, self._environment = fluid, environment
         self._obstacles = [obstacle for obstacle in obstacles if obstacle.group.motion is None]
         n = len(self._obstacles)
         self._contact_velocity_guess = np.zeros((n, 6))  # velocity change by contacts in the last step
@@ -51,14 +51,14 @@ class LiquidRigidCoupling:
         """Begin a step of `dt` [s] at the current poses of the bodies."""
         self._dt, self._substep = dt, 0.0
         self._impulses[:] = 0.0
-        gravity = float(np.linalg.norm(self._surroundings.gravity))
+        gravity = float(np.linalg.norm(self._environment.gravity))
         for index, obstacle in enumerate(self._obstacles):
             group, number = obstacle.group, obstacle.index
             state = group.state()
             turn = matrices_from_quaternions(state["quaternions"][number : number + 1])[0]
             velocity = state["velocities"][number].copy()
             obstacle.set_trajectory(
-                RigidTrajectory(self._surroundings.time, state["centers"][number].copy(), turn, velocity)
+                RigidTrajectory(self._environment.time, state["centers"][number].copy(), turn, velocity)
             )
             if np.isnan(self._predicted_velocity[index]).any():
                 continue
@@ -96,7 +96,7 @@ class LiquidRigidCoupling:
             free = (
                 obstacle.trajectory.velocity + self._substep / self._dt * self._contact_velocity_guess[index]
             )
-            free[:3] += self._substep * self._surroundings.gravity
+            free[:3] += self._substep * self._environment.gravity
             obstacle.trajectory.velocity = free + body.inverse_mass @ body.hydrostatic_impulse
             self._impulses[index] += body.hydrostatic_impulse
 
@@ -119,7 +119,7 @@ class LiquidRigidCoupling:
             if self._impulses[index].any():
                 row = np.arange(obstacle.group.count)[:, None] == obstacle.index
                 forces = np.where(row, self._impulses[index] / dt, 0.0)
-                obstacle.group.add_force(forces[:, :3], forces[:, 3:])
+                obstacle.group.add_external_force(forces[:, :3], forces[:, 3:])
 
     def clear(self) -> None:
         """Clear the state that is kept between steps."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.environment import Environment
 from continua.geometry import MeshShape, Shape
 from continua.geometry.primitive_kernels import SPHERE
 from continua.geometry.shape import Pose
 from continua.numerics.rotations import matrices_from_quaternions, rotation_matrix
 from continua.rigid import RigidInstances
-from continua.surroundings import Surroundings
 
 __all__ = ["RigidObstacle", "RigidTrajectory"]
 
@@ -62,14 +62,14 @@ class RigidObstacle(Shape):
     Attributes:
         group: The rigid bodies.
         index: Index of the instance.
-        surroundings: Gravity and time of the world.
+        environment: Gravity and time of the world.
         trajectory: Trajectory during a step of a liquid that moves the body, or None.
     """
 
     kind = "rigid body"
     group: RigidInstances
     index: int
-    surroundings: Surroundings
+    environment: Environment
     trajectory: RigidTrajectory | None = field(init=False, default=None)
     _mesh_shape: MeshShape | None = field(init=False, default=None)
 
@@ -90,7 +90,7 @@ class RigidObstacle(Shape):
             x, q = group.pose_at(time)
             return Pose(matrices_from_quaternions(q[n : n + 1])[0], x[n])
         state = group.state()
-        ahead = time - self.surroundings.time
+        ahead = time - self.environment.time
         velocity = state["velocities"][n]
         turn = (
             rotation_matrix(ahead * velocity[3:])

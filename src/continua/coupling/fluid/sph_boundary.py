@@ -171,7 +171,7 @@ class SoftImpulseAccumulator:
         velocities = self.body.velocities
         impulse = self.impulse + self.previous_added_mass[:, None] * (velocities - self.previous_velocity)
         if impulse.any() or self.added_mass.any():
-            self.body.add_force(impulse / dt, self.added_mass)
+            self.body.add_external_force(impulse / dt, self.added_mass)
         self.previous_added_mass, self.previous_velocity = self.added_mass.copy(), velocities
         self.impulse[:], self.added_mass[:] = 0.0, 0.0
 
@@ -213,7 +213,7 @@ class SphBodyCoupling:
                 np.array(values) for values in zip(*(copy.take_impulse() for copy in copies))
             )
             if body.motion is None and (impulses.any() or added_mass.any()):
-                body.add_force(impulses[:, :3] / dt, impulses[:, 3:] / dt, added_mass)
+                body.add_external_force(impulses[:, :3] / dt, impulses[:, 3:] / dt, added_mass)
         for soft in self._soft:
             soft.apply(dt)
 

@@ -77,32 +77,32 @@ class Advection:
             else None
         )
         if self.scheme == "semi-lagrangian":
-            kernels.advect.pick(parallel)(q, *path, out, none, none)
+            kernels.advect.variant(parallel)(q, *path, out, none, none)
             if cut is not None:
                 out.reshape(-1)[cut.index] = self._advect_cut(cut, q, path)[0]
             return out
         low, high, advected = np.empty_like(q), np.empty_like(q), np.empty_like(q)
-        kernels.advect.pick(parallel)(q, *path, advected, low, high)
+        kernels.advect.variant(parallel)(q, *path, advected, low, high)
         if cut is not None:
             for array, values in zip((advected, low, high), self._advect_cut(cut, q, path), strict=True):
                 array.reshape(-1)[cut.index] = values
         if self.scheme == "maccormack":
-            kernels.maccormack_correct.pick(parallel)(q, *path, advected, low, high, out)
+            kernels.maccormack_correct.variant(parallel)(q, *path, advected, low, high, out)
             if cut is not None:
                 at = cut.index
                 corrected = advected.reshape(-1)[at] + self._round_trip_error(cut, q, path, advected)
                 out.reshape(-1)[at] = np.clip(corrected, low.reshape(-1)[at], high.reshape(-1)[at])
             return out
         corrected = np.empty_like(q)
-        kernels.bfecc_compensate.pick(parallel)(q, *path, advected, corrected)
+        kernels.bfecc_compensate.variant(parallel)(q, *path, advected, corrected)
         if cut is not None:
             corrected.reshape(-1)[cut.index] = q.reshape(-1)[cut.index] + self._round_trip_error(
                 cut, q, path, advected
             )
-        kernels.advect.pick(parallel)(corrected, *path, out, none, none)
+        kernels.advect.variant(parallel)(corrected, *path, out, none, none)
         if cut is not None:
             out.reshape(-1)[cut.index] = self._advect_cut(cut, corrected, path)[0]
-        advection_kernels.clamp.pick(parallel)(out, low, high)
+        advection_kernels.clamp.variant(parallel)(out, low, high)
         return out
 
     def _advect_cut(

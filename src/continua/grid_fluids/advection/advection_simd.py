@@ -9,7 +9,7 @@ from __future__ import annotations
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.numerics.lanes16 import (
+from continua.numerics.simd.f32x16 import (
     WIDE,
     floor16,
     from16,

@@ -39,7 +39,7 @@ class CutFaces:
             from_start: Whether the samples are assumed to be at the starts of their paths.
         """
         value, low, high = (np.empty(len(self.index), q.dtype) for _ in range(3))
-        run = kernels.advect_cut_faces.pick(len(self.index) >= _PARALLEL_FACES)
+        run = kernels.advect_cut_faces.variant(len(self.index) >= _PARALLEL_FACES)
         run(q, self.index, self.offset, *path, from_start, value, low, high)
         return value, low, high
 
@@ -52,11 +52,11 @@ def find_cut_faces(cut_cells: CutCells, axis: int) -> CutFaces:
     size = np.maximum(high - low, 0)
     parallel = bool(np.prod(size) >= _PARALLEL_FROM)
     counts = np.zeros(int(size[0] * size[1]) if size[2] else 0, np.int64)
-    kernels.count_cut_faces.pick(parallel)(fraction, low, high, counts)
+    kernels.count_cut_faces.variant(parallel)(fraction, low, high, counts)
     begin = np.cumsum(counts) - counts
     total = int(counts.sum())
     index, offset = np.empty(total, np.int64), np.empty((total, 3))
-    kernels.list_cut_faces.pick(parallel)(
+    kernels.list_cut_faces.variant(parallel)(
         fraction, cut_cells.corner_distances, axis, low, high, begin, index, offset
     )
     return CutFaces(index, offset)

@@ -14,7 +14,7 @@ from continua.grid_fluids.fields import StaggeredFields
 from continua.grid_fluids.geometry import cut_cell_kernels
 from continua.grid_fluids.geometry.cut_cells import MIN_OPEN_FRACTION, Window
 from continua.grid_fluids.geometry.domain import FlowDomain
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 
 __all__ = ["FieldAdvection"]
 
@@ -47,7 +47,7 @@ class FieldAdvection:
         for axis in grid.axes:
             one = np.arange(3) == axis
             fraction, state = cut_cells.face_fractions[axis], self._face_layers[axis]
-            cut_cell_kernels.mark_valid_faces.pick(state.size >= _PARALLEL_FROM)(
+            cut_cell_kernels.mark_valid_faces.variant(state.size >= _PARALLEL_FROM)(
                 fraction, fraction.dtype.type(MIN_OPEN_FRACTION), state, near[0], near[1] + one
             )
             _mark_layers(state, near[0], near[1] + one)
@@ -117,7 +117,7 @@ class FieldAdvection:
         parallel = bool(np.prod(high - low) >= _PARALLEL_FROM)
         for q in fields.scalars.values():
             for number in range(1, _LAYERS + 1):
-                extrapolation_kernels.extrapolate_layer_within.pick(parallel)(
+                extrapolation_kernels.extrapolate_layer_within.variant(parallel)(
                     q, self._cell_layers, number, low, high
                 )
 
@@ -127,11 +127,13 @@ class FieldAdvection:
         high = high + (np.arange(3) == axis)
         parallel = bool(np.prod(high - low) >= _PARALLEL_FROM)
         for number in range(1, _LAYERS + 1):
-            extrapolation_kernels.extrapolate_layer_linear.pick(parallel)(
+            extrapolation_kernels.extrapolate_layer_linear.variant(parallel)(
                 u, self._face_layers[axis], number, low, high
             )
 
 
 def _mark_layers(state: NDArray[np.uint8], low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
     for number in range(1, _LAYERS + 1):
-        extrapolation_kernels.mark_layer_within.pick(state.size >= _PARALLEL_FROM)(state, number, low, high)
+        extrapolation_kernels.mark_layer_within.variant(state.size >= _PARALLEL_FROM)(
+            state, number, low, high
+        )

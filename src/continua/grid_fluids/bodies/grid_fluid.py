@@ -9,16 +9,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.environment import Environment
 from continua.errors import DivergedError, InputError
-from continua.frames import BodyFields, BodyFrame, Field, StepReport, Volume, frozen
+from continua.frames import BodyFields, BodyFrame, Field, StepReport, Volume, readonly_copy
 from continua.geometry import Shape
 from continua.grid_fluids.bodies.slice_mesh import SliceMesh
 from continua.grid_fluids.geometry.grid import Grid
 from continua.grid_fluids.geometry.obstacles import as_obstacle
 from continua.grid_fluids.interface import GridFlow, SubstepReport
 from continua.grid_fluids.pressure.wall_forces import total_force
-from continua.surroundings import Surroundings
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["GridFluid", "ObstacleForces"]
 
@@ -72,7 +72,7 @@ class GridFluid:
         self._world_obstacles: tuple[Shape, ...] = ()
         self.obstacle_forces: ObstacleForces | None = None
         self._slice = SliceMesh(flow.domain.grid)
-        self._surroundings = Surroundings()
+        self._environment = Environment()
         self.notes: tuple[str, ...] = tuple(
             f"the obstacle '{o.shape.name or o.shape.kind}' was thickened, it has walls thinner than a cell"
             for o in flow.domain.cut_cells.obstacles
@@ -104,7 +104,7 @@ class GridFluid:
 
     @obstacles.setter
     def obstacles(self, shapes: Sequence[Any]) -> None:
-        self.flow.change_obstacles((*shapes, *self._world_obstacles), self._surroundings.time)
+        self.flow.change_obstacles((*shapes, *self._world_obstacles), self._environment.time)
 
     def set_world_obstacles(self, shapes: Sequence[Shape]) -> None:
         """Add rigid bodies and colliders of the world as obstacles; those at rest outside of the grid are left out."""
@@ -115,7 +115,7 @@ class GridFluid:
             if obstacle.is_moving or obstacle.contains_corner:
                 kept.append(shape)
         self._world_obstacles = tuple(kept)
-        self.flow.change_obstacles((*own_obstacles, *kept), self._surroundings.time)
+        self.flow.change_obstacles((*own_obstacles, *kept), self._environment.time)
         if kept and not self.substeps:
             self.initialise()
 
@@ -145,9 +145,9 @@ class GridFluid:
         """Triangles of the central slice, shape [k, 3]."""
         return self._slice.triangles
 
-    def prepare(self, surroundings: Surroundings) -> None:
-        """Attach the fluid to the surroundings of a world."""
-        self._surroundings = surroundings
+    def prepare(self, environment: Environment) -> None:
+        """Attach the fluid to the environment of a world."""
+        self._environment = environment
 
     def step(self, dt: float) -> StepReport:
         """Advance by `dt` [s], in as many sub-steps as the speed of the fluid requires.
@@ -158,7 +158,7 @@ class GridFluid:
         if self._world_obstacles:
             flow.domain.invalidate_obstacles()  # their positions are set by the world
         before = self.state()
-        time = self._surroundings.time
+        time = self._environment.time
         self.substeps = []
         if self.obstacle_forces is not None:
             self.obstacle_forces.begin_step(dt)
@@ -176,14 +176,14 @@ class GridFluid:
         except DivergedError as error:
             self.restore(before)
             raise DivergedError(
-                f"{self.name}: {error}", body=self.name, step=self._surroundings.step
+                f"{self.name}: {error}", body=self.name, step=self._environment.step
             ) from None
         reports = [substep.pressure for substep in self.substeps]
         messages = [] if all(s.converged for s in reports) else ["the pressure did not reach its tolerance"]
         messages += flow.warnings()
         return StepReport(
             body=self.name,
-            step=self._surroundings.step,
+            step=self._environment.step,
             time=time,
             dt=dt,
             substeps=len(self.substeps),
@@ -221,14 +221,15 @@ class GridFluid:
         names = ["velocity", "pressure", "vorticity", *self.flow.fields.scalars]
         on_grid = {name: self.field(name) for name in names}
         on_slice = {
-            name: Field(frozen(slice_mesh.values(q, solid)), _UNITS[name]) for name, q in on_grid.items()
+            name: Field(readonly_copy(slice_mesh.values(q, solid)), _UNITS[name])
+            for name, q in on_grid.items()
         }
         volume_fields = {}
         for name, q in on_grid.items():
             values = np.where(solid if q.ndim == 3 else solid[..., None], 0, q).astype(np.float32)
             if grid.dim == 2:
                 values = np.moveaxis(values, 0, 2)
-            volume_fields[name] = Field(frozen(values), _UNITS[name])
+            volume_fields[name] = Field(readonly_copy(values), _UNITS[name])
         low = (*grid.origin, -0.5 * grid.spacing)[:3]
         return BodyFrame(
             name=self.name,
@@ -277,11 +278,11 @@ class GridFluid:
         self.substeps = []
         self.initialise()
 
-    def facts(self) -> dict[str, int | str]:
+    def summary(self) -> dict[str, int | str]:
         """Return the number of cells, and what is particular to the flow."""
         return {"cells": self.node_count, **self.flow.summary()}
 
-    def shape_bytes(self) -> bytes:
+    def geometry_bytes(self) -> bytes:
         """Return the grid as bytes."""
         numbers = np.array([*self.grid.cells, self.grid.spacing, *self.grid.origin], dtype=np.float64)
         return numbers.tobytes()

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from continua.environment import Environment
 from continua.errors import InputError
-from continua.frames import BodyFields, BodyFrame, Field, Volume, frozen
+from continua.frames import BodyFields, BodyFrame, Field, Volume, readonly_copy
 from continua.geometry import MeshShape, Shape
 from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative, flow_options
 from continua.grid_fluids.bodies.smoke import Inflow
@@ -19,7 +20,7 @@ from continua.grid_fluids.free_surface.surface_mesh import extract_surface
 from continua.grid_fluids.geometry.domain_boundary import SideSpec
 from continua.grid_fluids.geometry.grid import make_grid, memory_limit
 from continua.mesh import SurfaceMesh, VolumeMesh
-from continua.surroundings import Surroundings, as_vector
+from continua.validation import vector3
 
 __all__ = ["Liquid"]
 
@@ -125,7 +126,7 @@ class Liquid(GridFluid):
     def _along_axes(self, given: Sequence[float], what: str) -> tuple[float, float, float]:
         """Return a vector along x, y and z as components along the array axes."""
         flat = self.grid.dim == 2 and len(given) == 2
-        v = np.roll(as_vector((*given, 0.0) if flat else given, what), self.grid.x_axis)
+        v = np.roll(vector3((*given, 0.0) if flat else given, what), self.grid.x_axis)
         if self.grid.dim == 2:
             v[0] = 0.0
         return float(v[0]), float(v[1]), float(v[2])
@@ -214,13 +215,13 @@ class Liquid(GridFluid):
         flow.fill(self._initial_phi, self._points)
         flow.domain.apply_boundary_conditions(flow.fields.velocity)
 
-    def prepare(self, surroundings: Surroundings) -> None:
-        """Attach the liquid to the surroundings of a world."""
-        super().prepare(surroundings)
+    def prepare(self, environment: Environment) -> None:
+        """Attach the liquid to the environment of a world."""
+        super().prepare(environment)
         self._update_gravity()
 
     def _update_gravity(self) -> None:
-        self.flow.gravity = self._along_axes(tuple(self._surroundings.gravity), "gravity")
+        self.flow.gravity = self._along_axes(tuple(self._environment.gravity), "gravity")
 
     def apply_sources(self, dt: float) -> None:
         """Do nothing: the flow itself applies gravity and inflows."""
@@ -293,17 +294,19 @@ class Liquid(GridFluid):
             values = np.asarray(self.field(name), np.float32)
             if name != "level_set":
                 values = np.where(dry if values.ndim == 3 else dry[..., None], np.float32(0), values)
-            volume_fields[name] = Field(frozen(np.moveaxis(values, 0, 2) if grid.dim == 2 else values), unit)
+            volume_fields[name] = Field(
+                readonly_copy(np.moveaxis(values, 0, 2) if grid.dim == 2 else values), unit
+            )
         low = (*grid.origin, -0.5 * grid.spacing)[:3]
-        positions = frozen(points)
+        positions = readonly_copy(points)
         return BodyFrame(
             name=self.name,
             kind="liquid",
             positions=positions,
             rest_positions=positions,
             cells={},
-            triangles=frozen(triangles),
-            fields=BodyFields({"velocity": Field(frozen(velocity), "m/s")}),
+            triangles=readonly_copy(triangles),
+            fields=BodyFields({"velocity": Field(readonly_copy(velocity), "m/s")}),
             color=self.color,
             energy=self.energy(),
             volume=Volume((low[0], low[1], low[2]), grid.spacing, volume_fields),
@@ -319,7 +322,7 @@ class Liquid(GridFluid):
 
     def reset(self) -> None:
         """Return to the initial state, with obstacles placed for the current time."""
-        self.flow.place_obstacles(self._surroundings.time)
+        self.flow.place_obstacles(self._environment.time)
         super().reset()
 
 

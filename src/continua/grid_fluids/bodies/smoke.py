@@ -18,8 +18,7 @@ from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative,
 from continua.grid_fluids.flow import Flow
 from continua.grid_fluids.geometry.domain_boundary import SideSpec
 from continua.grid_fluids.geometry.grid import make_grid
-from continua.surroundings import as_vector
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
 __all__ = ["Inflow", "Smoke"]
 
@@ -54,7 +53,7 @@ class Inflow:
                 "an inflow's smoke must be a finite number of at least 0, its temperature finite"
             )
         if self.velocity is not None:
-            as_vector(self.velocity, "an inflow's velocity")
+            vector3(self.velocity, "an inflow's velocity")
         if not self.start <= self.stop:
             raise InputError(f"an inflow must not stop ({self.stop} s) before it starts ({self.start} s)")
 
@@ -178,13 +177,13 @@ class Smoke(GridFluid):
         smoke = fields.scalars["smoke"]
         warm = fields.scalars.get("temperature", smoke)
         if self._warm or self.weight != 0.0:
-            gravity = self._surroundings.gravity
+            gravity = self._environment.gravity
             for axis in self.grid.axes:
                 g = float(gravity[axis - self.grid.x_axis]) * 0.5 * dt
                 buoyancy = -g * self.expansion if self._warm else 0.0
                 if g != 0.0:
                     real = fields.dtype.type
-                    field_kernels.add_cell_forces.pick(smoke.size >= 16384)(
+                    field_kernels.add_cell_forces.variant(smoke.size >= 16384)(
                         fields.velocity[axis], axis, warm, real(buoyancy), smoke, real(g * self.weight)
                     )
         if self.confinement > 0.0:
@@ -194,4 +193,4 @@ class Smoke(GridFluid):
         if self._warm and self.cooling > 0.0:
             warm *= exp(-self.cooling * dt)
         domain.apply_boundary_conditions(fields.velocity)
-        self._emit(self._surroundings.time)
+        self._emit(self._environment.time)

@@ -18,7 +18,7 @@ from continua.grid_fluids.pressure.ghost_fluid import GhostFluidPressure
 from continua.grid_fluids.pressure.multigrid import MultigridReport
 from continua.grid_fluids.pressure.projection import subtract_side_gradient
 from continua.grid_fluids.pressure.rigid_coupling import FloatingBody, RigidPressureTerm
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 
 __all__ = ["FreeSurfaceProjection"]
 
@@ -96,14 +96,14 @@ class FreeSurfaceProjection:
                 closed = fractions[axis] == 0
                 u[axis][closed] = wall_velocity[axis][closed] if wall_velocity[axis].size else 0
         parallel = self._rhs.size >= _PARALLEL_FROM
-        projection_kernels.divergence_rhs.pick(parallel)(*u, *fractions, *wall_velocity, self._rhs)
+        projection_kernels.divergence_rhs.variant(parallel)(*u, *fractions, *wall_velocity, self._rhs)
         rate = fields.dtype.type(growth * grid.spacing / dt)
-        ghost_fluid_kernels.liquid_rhs.pick(parallel)(self._rhs, phi, self.level_set.open_volume, rate)
+        ghost_fluid_kernels.liquid_rhs.variant(parallel)(self._rhs, phi, self.level_set.open_volume, rate)
         unit = self.density * grid.spacing / dt
         tension = with_tension and self.surface_tension > 0.0
         if tension:
             kappa, jump = self._curvature(), fields.dtype.type(self.surface_tension / grid.spacing / unit)
-            surface_tension_kernels.surface_tension_rhs.pick(parallel)(
+            surface_tension_kernels.surface_tension_rhs.variant(parallel)(
                 self._rhs, phi, *self._weights, kappa, jump
             )
         scale = fields.pressure_unit / unit  # the last pressure is the initial guess
@@ -114,11 +114,11 @@ class FreeSurfaceProjection:
             return MultigridReport((0.0,), True)
         report = self._solve(fields.potential, box, scale, bodies)
         for axis in grid.axes:
-            ghost_fluid_kernels.subtract_gradient.pick(parallel)(
+            ghost_fluid_kernels.subtract_gradient.variant(parallel)(
                 u[axis], fields.potential, fractions[axis], phi, axis
             )
             if tension:
-                surface_tension_kernels.add_surface_tension.pick(parallel)(
+                surface_tension_kernels.add_surface_tension.variant(parallel)(
                     u[axis], phi, fractions[axis], axis, kappa, jump
                 )
         subtract_side_gradient(domain, fields)
@@ -155,7 +155,7 @@ class FreeSurfaceProjection:
         phi = self.level_set.phi
         kappa = np.empty_like(phi)
         limit = phi.dtype.type(self.domain.grid.dim - 1)
-        surface_tension_kernels.curvatures.pick(phi.size >= _PARALLEL_FROM)(
+        surface_tension_kernels.curvatures.variant(phi.size >= _PARALLEL_FROM)(
             phi, _CURVATURE_BAND, limit, kappa
         )
         return kappa

@@ -17,7 +17,7 @@ from continua.grid_fluids.free_surface import level_set_kernels as kernels
 from continua.grid_fluids.free_surface import level_set_simd as simd
 from continua.grid_fluids.geometry.cut_cells import CutCells
 from continua.grid_fluids.geometry.grid import Grid
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 
 __all__ = ["LevelSet"]
 
@@ -66,7 +66,7 @@ class LevelSet:
             if inside.any():
                 self._solid_layers = np.where(inside, 255, 0).astype(np.uint8)
                 for number in range(1, _SOLID_LAYERS + 1):
-                    extrapolation_kernels.mark_layer.pick(self._parallel)(self._solid_layers, number)
+                    extrapolation_kernels.mark_layer.variant(self._parallel)(self._solid_layers, number)
         fraction = self.open_volume
         for axis in grid.axes:
             smoothed = np.empty_like(fraction)
@@ -82,8 +82,8 @@ class LevelSet:
             return
         advected, out, low, high = np.empty_like(q), np.empty_like(q), np.empty_like(q), np.empty_like(q)
         real = q.dtype.type
-        kernels.advect_band.pick(self._parallel)(q, *velocity, real(s), band, advected, low, high)
-        kernels.correct_band.pick(self._parallel)(q, advected, *velocity, real(s), band, low, high, out)
+        kernels.advect_band.variant(self._parallel)(q, *velocity, real(s), band, advected, low, high)
+        kernels.correct_band.variant(self._parallel)(q, advected, *velocity, real(s), band, low, high, out)
         self.phi = out
 
     def _advect_simd(self, velocity: Sequence[NDArray], s: float, band: float) -> None:
@@ -92,9 +92,11 @@ class LevelSet:
         low, high = self._ranges
         parallel = count >= _PARALLEL_FROM
         advected = q.copy()
-        simd.advect_cells.pick(parallel)(q, *velocity, np.float32(s), self._cells, count, advected, low, high)
+        simd.advect_cells.variant(parallel)(
+            q, *velocity, np.float32(s), self._cells, count, advected, low, high
+        )
         out = advected.copy()
-        simd.correct_cells.pick(parallel)(
+        simd.correct_cells.variant(parallel)(
             q, advected, *velocity, np.float32(s), self._cells, count, low, high, out
         )
         self.phi = out
@@ -107,7 +109,7 @@ class LevelSet:
         """Extrapolate the surface into obstacles, so that it meets them at a right angle."""
         if self._solid_layers is not None:
             for number in range(1, _SOLID_LAYERS + 1):
-                extrapolation_kernels.extrapolate_layer.pick(self._parallel)(
+                extrapolation_kernels.extrapolate_layer.variant(self._parallel)(
                     self.phi, self._solid_layers, number
                 )
 
@@ -115,7 +117,7 @@ class LevelSet:
     def reinitialise(self) -> None:
         """Reinitialise the level set to a signed distance; the surface stays in place."""
         out = np.empty_like(self.phi)
-        kernels.interface_distances.pick(self._parallel)(self.phi, self._state, out)
+        kernels.interface_distances.variant(self._parallel)(self.phi, self._state, out)
         layers, far = self.band_width + 2, self.band_width + 3.0
         if out.dtype == np.float32:
             self._solve_eikonal(out, layers, far)
@@ -128,15 +130,15 @@ class LevelSet:
         """Compute the distances in `layers` layers around the surface by Jacobi iterations of the eikonal equation."""
         state, spare = self._state, np.empty_like(self._state)
         for number in range(1, layers + 1):
-            simd.add_layer.pick(self._parallel)(spare, state, np.uint8(number))
+            simd.add_layer.variant(self._parallel)(spare, state, np.uint8(number))
             state, spare = spare, state
         count = simd.list_layers(state, self._cell_list())
         old, new = np.empty_like(out), np.empty_like(out)
-        simd.init_magnitudes.pick(self._parallel)(out, state, np.float32(far), old, new)
+        simd.init_magnitudes.variant(self._parallel)(out, state, np.float32(far), old, new)
         for _ in range(layers + _EXTRA_UPDATES):
-            simd.reinitialise.pick(count >= _PARALLEL_FROM)(old, self._cells, count, new)
+            simd.reinitialise.variant(count >= _PARALLEL_FROM)(old, self._cells, count, new)
             old, new = new, old
-        simd.apply_magnitudes.pick(self._parallel)(out, old)
+        simd.apply_magnitudes.variant(self._parallel)(out, old)
 
     def _cell_list(self) -> NDArray[np.int32]:
         """Return the work array for a list of cells."""
@@ -147,5 +149,5 @@ class LevelSet:
 
     def volume(self) -> float:
         """Return the volume below the surface, in cells."""
-        kernels.liquid_volumes.pick(self._parallel)(self.phi, self.open_volume, self._row_volumes)
+        kernels.liquid_volumes.variant(self._parallel)(self.phi, self.open_volume, self._row_volumes)
         return float(np.cumsum(self._row_volumes)[-1])

@@ -7,7 +7,7 @@ from numba import prange
 
 from continua.grid_fluids.advection.advection_simd import interpolate, trace, value_at
 from continua.numerics import inline, kernel, kernel_pair
-from continua.numerics.lanes16 import (
+from continua.numerics.simd.f32x16 import (
     WIDE,
     gather16,
     if_same16,

@@ -30,7 +30,7 @@ from continua.grid_fluids.pressure.rigid_coupling import (
     hydrostatic_correction,
 )
 from continua.grid_fluids.viscosity import Viscosity
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 
 __all__ = ["InflowSource", "LiquidFlow"]
 
@@ -223,7 +223,7 @@ class LiquidFlow:
         for axis in self.grid.axes:
             u = self.fields.velocity[axis]
             state = np.empty(u.shape, np.uint8)
-            extrapolation_kernels.mark_liquid_faces.pick(u.size >= _PARALLEL_FROM)(
+            extrapolation_kernels.mark_liquid_faces.variant(u.size >= _PARALLEL_FROM)(
                 u, self.level_set.phi, fractions[axis], axis, MIN_OPEN_FRACTION, state
             )
             extrapolation_kernels.extrapolate(u, state, self.band_width + 2)

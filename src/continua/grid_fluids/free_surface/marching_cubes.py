@@ -101,11 +101,11 @@ def marching_cubes(values: NDArray) -> tuple[NDArray[np.float64], NDArray[np.int
     counts, edges, ends = _table()
     per_row = np.zeros((2, n0 * n1 + 1), np.int64)
     parallel = values.size >= _PARALLEL_FROM
-    kernels.count.pick(parallel)(values, counts, per_row)
+    kernels.count.variant(parallel)(values, counts, per_row)
     first = np.cumsum(per_row, axis=1)
     points = np.empty((first[0, -1], 3))
     triangles = np.empty((first[1, -1], 3), np.int32)
     ids = np.empty((3, *values.shape), np.int32)
-    kernels.write_points.pick(parallel)(values, first[0], ids, points)
-    kernels.write_triangles.pick(parallel)(values, counts, edges, ends, first[1], ids, triangles)
+    kernels.write_points.variant(parallel)(values, first[0], ids, points)
+    kernels.write_triangles.variant(parallel)(values, counts, edges, ends, first[1], ids, triangles)
     return points, triangles

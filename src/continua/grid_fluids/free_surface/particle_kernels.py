@@ -16,7 +16,7 @@ from numba import prange
 from continua.grid_fluids.advection.advection_kernels import value_at
 from continua.grid_fluids.free_surface.particle_motion_kernels import BALLISTIC, GROUP, sample
 from continua.numerics import inline, kernel, kernel_pair
-from continua.numerics.spread8 import spread8
+from continua.numerics.simd.trilinear_scatter import spread8
 
 __all__ = [
     "ROW_LENGTH",

@@ -13,7 +13,7 @@ from continua.grid_fluids.free_surface.particle_motion_kernels import (
     stop_at_solid,
 )
 from continua.numerics import inline, kernel_pair
-from continua.numerics.lanes16 import (
+from continua.numerics.simd.f32x16 import (
     WIDE,
     floor16,
     from16,

@@ -12,7 +12,7 @@ from continua.grid_fluids.free_surface import particle_kernels as kernels
 from continua.grid_fluids.free_surface import particle_motion_kernels as motion
 from continua.grid_fluids.free_surface import particle_simd
 from continua.grid_fluids.geometry.grid import Grid
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 
 __all__ = ["ApicParticles"]
 
@@ -70,12 +70,12 @@ class ApicParticles:
         for total in self._face_sums:
             total[:] = 0
         for colour in (0, 1):
-            kernels.particles_to_grid.pick(self._parallel)(
+            kernels.particles_to_grid.variant(self._parallel)(
                 self.rows, self.phase, self._starts, self._layer, self._slabs, colour, *self.grid.shape,
                 *[total.reshape(-1) for total in self._face_sums],
             )  # fmt: skip
         for axis in self.grid.axes:
-            kernels.normalise_velocities.pick(velocity[axis].size >= _PARALLEL_FROM)(
+            kernels.normalise_velocities.variant(velocity[axis].size >= _PARALLEL_FROM)(
                 self._face_sums[axis], velocity[axis], old[axis]
             )
 
@@ -88,7 +88,7 @@ class ApicParticles:
         self._density[:] = 0
         phi = np.zeros(self.grid.shape, self.rows.dtype) if phi is None else phi
         for colour in (0, 1):
-            kernels.density.pick(self._parallel)(
+            kernels.density.variant(self._parallel)(
                 self.rows, self._starts, self._slabs, colour, phi, _DEEP_LEVEL, self._density
             )
         return self._density[tuple(slice(1, -1) if a in self.grid.axes else slice(None) for a in range(3))]
@@ -106,14 +106,14 @@ class ApicParticles:
         """Update velocities from the grid and advect; `fall` is the velocity gained by free fall [m/s] (see `move`)."""
         real = self.rows.dtype.type
         kernel = particle_simd.move if self.rows.dtype == np.float32 else motion.move
-        kernel.pick(self._parallel)(
+        kernel.variant(self._parallel)(
             self.rows, self.phase, *velocity, *old, real(flip), real(s), *[real(v) for v in fall],
             corners, self.grid.spacing,
         )  # fmt: skip
 
     def displace(self, displacement: Sequence[NDArray]) -> None:
         """Move by a displacement on the faces, in cells; velocities stay unchanged."""
-        motion.displace.pick(self._parallel)(self.rows, self.phase, *displacement)
+        motion.displace.variant(self._parallel)(self.rows, self.phase, *displacement)
 
     def resolve_penetration(self, corners: NDArray, open_ends: NDArray[np.bool_]) -> int:
         """Push particles out of obstacles and into the box, except at its open ends (`open_ends`, shape [3, 2]).
@@ -123,7 +123,7 @@ class ApicParticles:
         """
         self._cells = np.empty(len(self.rows), np.int64)
         real = self.rows.dtype.type
-        motion.resolve_penetration.pick(self._parallel)(
+        motion.resolve_penetration.variant(self._parallel)(
             self.rows, corners, self.grid.spacing, real(_MARGIN), open_ends[:, 0].copy(), open_ends[:, 1].copy(),
             *self.grid.shape, self.phase, self._cells,
         )  # fmt: skip
@@ -190,14 +190,14 @@ class ApicParticles:
         if len(order) > len(self._spare_buffer):  # two alternating arrays: new memory is slow to touch
             self._spare_buffer = np.empty((len(order) + len(order) // 8, kernels.ROW_LENGTH), self.rows.dtype)
         out = self._spare_buffer[: len(order)]
-        kernels.gather_rows.pick(self._parallel)(self.rows, self._seeded_rows, order, out)
+        kernels.gather_rows.variant(self._parallel)(self.rows, self._seeded_rows, order, out)
         self._spare_buffer, self._buffer = self._buffer, self._spare_buffer
         self.rows, self._seeded_rows = out, np.zeros((0, kernels.ROW_LENGTH), out.dtype)
 
     def classify(self, phi: NDArray) -> None:
         """Classify particles as submerged, detached or ballistic."""
         self.phase = np.empty(len(self.rows), np.uint8)
-        motion.classify_phases.pick(self._parallel)(
+        motion.classify_phases.variant(self._parallel)(
             self.rows, self._starts, phi, _DETACHED_HEIGHT, _BALLISTIC_HEIGHT, self.phase
         )
 

@@ -37,9 +37,9 @@ def extract_surface(
     samples = [1 if a < grid.x_axis else n * detail for a, n in enumerate(grid.shape)]
     fine = np.empty([n + 4 for n in samples], phi.dtype)
     stencils = [_refinement_weights(n, m, detail, phi.dtype) for n, m in zip(grid.shape, samples)]
-    kernels.refine.pick(parallel)(phi, *[array for stencil in stencils for array in stencil], fine)
+    kernels.refine.variant(parallel)(phi, *[array for stencil in stencils for array in stencil], fine)
     if flow.domain.cut_cells.obstacles:
-        kernels.clip_to_solid.pick(parallel)(
+        kernels.clip_to_solid.variant(parallel)(
             fine, detail, flow.domain.cut_cells.corner_distances, grid.spacing
         )
     if flow.particles.phase.any():
@@ -48,7 +48,7 @@ def extract_surface(
             flow.particles.rows, flow.particles.phase, phi, _DROP_HEIGHT, detail, _DROP_REACH, bumps
         )
         kernels.union_bumps(fine, bumps, _DROP_LEVEL, _DROP_SLOPE)
-    kernels.cap_boundary.pick(parallel)(fine)
+    kernels.cap_boundary.variant(parallel)(fine)
     points, triangles = marching_cubes(fine)
     points -= 1.5
     for axis in range(3):

@@ -132,17 +132,17 @@ class CutCells:
                 slice(int(a), int(b))
                 for a, b in zip(first - obstacle.first_corner, last - obstacle.first_corner)
             )
-            kernels.merge_distances.pick(parallel)(
+            kernels.merge_distances.variant(parallel)(
                 phi, np.ascontiguousarray(obstacle.distances[overlap]), first - start
             )
-        kernels.snap_corners.pick(parallel)(phi, _SLIVER * self.grid.spacing)
+        kernels.snap_corners.variant(parallel)(phi, _SLIVER * self.grid.spacing)
         self.corner_distances[window] = phi
         if self.voxels:
             self._voxel_fractions()
             low, high = np.zeros(3, np.int64), np.array(self.grid.shape)
         else:
-            kernels.face_fractions.pick(parallel)(self.corner_distances, low, high, *self.face_fractions)
-        kernels.mark_solid_cells.pick(parallel)(*self.face_fractions, self.solid_cells, low, high)
+            kernels.face_fractions.variant(parallel)(self.corner_distances, low, high, *self.face_fractions)
+        kernels.mark_solid_cells.variant(parallel)(*self.face_fractions, self.solid_cells, low, high)
         self._wall_cells = None
 
     def _voxel_fractions(self) -> None:

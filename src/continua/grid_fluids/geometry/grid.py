@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["SIDES", "Grid", "make_grid", "memory_limit", "padded_zeros"]
 

@@ -15,7 +15,7 @@ from continua.grid_fluids.geometry.grid import Grid
 from continua.grid_fluids.geometry.sdf_shape import SdfShape
 from continua.grid_fluids.geometry.thin_wall_kernels import has_thin_wall
 from continua.mesh import SurfaceMesh, VolumeMesh
-from continua.sdf import DistanceField, ExactDistance, PlacedField
+from continua.sdf import DistanceField, ExactDistance, TransformedField
 
 __all__ = ["FAR_DISTANCE", "Obstacle", "as_obstacle"]
 
@@ -112,7 +112,7 @@ def as_obstacle(given: Any, grid: Grid) -> Obstacle:
         given = MeshShape(given)
     elif isinstance(given, ExactDistance):
         given = MeshShape(given.mesh, given)
-    elif isinstance(given, DistanceField | PlacedField):
+    elif isinstance(given, DistanceField | TransformedField):
         given = SdfShape(given)
     if not isinstance(given, Shape):
         raise InputError(

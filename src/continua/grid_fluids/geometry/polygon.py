@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.geometry import Shape
 from continua.grid_fluids.geometry.polygon_kernels import CHUNK, polygon_distances
-from continua.values import isfinite, numbers
+from continua.validation import isfinite, numbers
 
 __all__ = ["Polygon"]
 
@@ -68,7 +68,7 @@ class Polygon(Shape):
         gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
         corners = np.asarray(self.points)
         work = -(-len(points) // CHUNK), len(corners)
-        measure = polygon_distances.pick(len(points) >= _PARALLEL_FROM)
+        measure = polygon_distances.variant(len(points) >= _PARALLEL_FROM)
         measure(
             np.ascontiguousarray(points, dtype=np.float64),
             np.concatenate([corners, corners[:1]]),

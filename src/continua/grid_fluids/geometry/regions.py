@@ -63,11 +63,11 @@ class Regions:
         parallel = values.size >= _PARALLEL_FROM and chunks * self.count <= _MAX_PARTIAL_SUMS
         if parallel:
             parts = np.empty((chunks, self.count))
-            kernels.region_sums.pick(True)(values, self.labels, parts)
+            kernels.region_sums.variant(True)(values, self.labels, parts)
             sums = parts.cumsum(axis=0)[-1]
         else:
             sums = np.zeros(self.count)
             kernels.region_sums_serial(values, self.labels, sums)
         means = np.where(self.sizes > 0, sums / np.maximum(self.sizes, 1), 0.0)
-        kernels.subtract_means.pick(values.size >= _PARALLEL_FROM)(values, self.labels, means)
+        kernels.subtract_means.variant(values.size >= _PARALLEL_FROM)(values, self.labels, means)
         return means

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.geometry import Shape
-from continua.sdf import DistanceField, PlacedField
+from continua.sdf import DistanceField, TransformedField
 
 __all__ = ["SdfShape"]
 
@@ -26,11 +26,11 @@ class SdfShape(Shape):
     """
 
     kind = "distance field"
-    field: DistanceField | PlacedField
+    field: DistanceField | TransformedField
 
     def __post_init__(self) -> None:
         self.check_options()
-        if not isinstance(self.field, DistanceField | PlacedField):
+        if not isinstance(self.field, DistanceField | TransformedField):
             raise InputError(f"an SDF shape needs a distance field, not {type(self.field).__name__}")
 
     def bounds(self) -> NDArray[np.float64]:

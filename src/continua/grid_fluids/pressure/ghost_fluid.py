@@ -43,7 +43,7 @@ class GhostFluidPressure:
         self._parallel = phi.size >= _PARALLEL_FROM
         liquid_weights = [padded_zeros(w.shape, w.dtype) for w in weights]
         fine_dirichlet, coarse_dirichlet = np.empty_like(dirichlet), np.empty_like(dirichlet)
-        kernels.ghost_fluid_coefficients.pick(self._parallel)(
+        kernels.ghost_fluid_coefficients.variant(self._parallel)(
             phi, *weights, dirichlet, *liquid_weights, fine_dirichlet, coarse_dirichlet
         )
         self.solver = PoissonMultigrid(
@@ -54,7 +54,7 @@ class GhostFluidPressure:
         """Return a copy of the right-hand side `b` that is 0 in cells without an equation."""
         b = np.array(b, dtype=self.solver.levels[0].dtype, order="C")
         fine = self.solver.levels[0]
-        kernels.zero_isolated.pick(self._parallel)(b, *fine.weights, fine.dirichlet)
+        kernels.zero_isolated.variant(self._parallel)(b, *fine.weights, fine.dirichlet)
         return b
 
     @property
@@ -68,6 +68,6 @@ class GhostFluidPressure:
         """Subtract the gradient of p from the velocity on faces beside liquid; p in spacings times velocity."""
         for axis in range(3):
             if p.shape[axis] > 1:
-                kernels.subtract_gradient.pick(self._parallel)(
+                kernels.subtract_gradient.variant(self._parallel)(
                     velocity[axis], p, face_fractions[axis], self.phi, axis
                 )

@@ -80,19 +80,21 @@ class Level:
     def update(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
         """Recompute the diagonal of the cells in [low, high) after weights or Dirichlet terms changed."""
         parallel = bool(np.prod(high - low) >= _PARALLEL_FROM)
-        kernels.diagonal.pick(parallel)(*self.weights, self.dirichlet, self.diagonal, self.inverse, low, high)
+        kernels.diagonal.variant(parallel)(
+            *self.weights, self.dirichlet, self.diagonal, self.inverse, low, high
+        )
 
     def presmooth(self, count: int, below: Level | None) -> None:
         """Relax `count` times from zero, red then black; restrict the residual to the level `below`."""
         if self.simd:
             self._wavefront(count, 0, simd.FROM_ZERO, None, below)
             return
-        half = kernels.red_black_half_sweep.pick(self.parallel)
-        kernels.first_half_sweep.pick(self.parallel)(self.x, self.b, self.diagonal, 0)
+        half = kernels.red_black_half_sweep.variant(self.parallel)
+        kernels.first_half_sweep.variant(self.parallel)(self.x, self.b, self.diagonal, 0)
         for number in range(1, 2 * count):
             half(self.x, self.b, *self.weights, self.diagonal, number % 2)
         if below is not None:
-            kernels.restrict_residual.pick(self.parallel)(
+            kernels.restrict_residual.variant(self.parallel)(
                 self.x, self.b, *self.weights, self.diagonal, below.b
             )
 
@@ -102,8 +104,8 @@ class Level:
             self._wavefront(count, 1, simd.RELAX if below is None else simd.CORRECT, below, None)
             return
         if below is not None:
-            kernels.prolong.pick(self.parallel)(below.x, self.x)
-        half = kernels.red_black_half_sweep.pick(self.parallel)
+            kernels.prolong.variant(self.parallel)(below.x, self.x)
+        half = kernels.red_black_half_sweep.variant(self.parallel)
         for number in range(1, 2 * count + 1):
             half(self.x, self.b, *self.weights, self.diagonal, number % 2)
 
@@ -111,7 +113,7 @@ class Level:
         self, count: int, colour: int, start_mode: int, above: Level | None, below: Level | None
     ) -> None:
         """Relax `count` times, with as many sweeps as possible in one pass over memory."""
-        run = simd.smooth.pick(self.parallel)
+        run = simd.smooth.variant(self.parallel)
         none = np.zeros((0, 0, 0), self.dtype)
         x, b, *weights, inverse, d = self.as_planes(
             self.x, self.b, *self.weights, self.inverse, self.diagonal
@@ -146,9 +148,9 @@ class Level:
         """Set y = A x, both made by `padded_zeros`; return x . y, summed in a fixed order."""
         if self.simd:
             x, y, *weights, dirichlet = self.as_planes(x, y, *self.weights, self.dirichlet)
-            simd.apply.pick(self.parallel)(x, *weights, dirichlet, y, parts, kernels.CHUNK)
+            simd.apply.variant(self.parallel)(x, *weights, dirichlet, y, parts, kernels.CHUNK)
         else:
-            kernels.apply.pick(self.parallel)(x, *self.weights, self.diagonal, y, parts)
+            kernels.apply.variant(self.parallel)(x, *self.weights, self.diagonal, y, parts)
         return ordered_sum(parts)
 
     @property
@@ -234,11 +236,11 @@ class PoissonMultigrid:
         for axis in range(3):
             if not (self._plane and axis == 0):
                 last = high + (np.arange(3) == axis)
-                kernels.coarsen_faces.pick(parallel)(
+                kernels.coarsen_faces.variant(parallel)(
                     fine.weights[axis], axis, self._plane, level.weights[axis], low, last
                 )
         above = self._coarse_dirichlet if number == 1 else self._dirichlet(number - 1)
-        sum_up = kernels.coarsen_cells.pick(parallel)
+        sum_up = kernels.coarsen_cells.variant(parallel)
         sum_up(above, 0.5, self._plane, level.dirichlet, low, high)
         mass, finer = self._mass[number], self._mass[number - 1]
         if mass is not None and finer is not None:
@@ -302,7 +304,7 @@ class PoissonMultigrid:
         parts = self._work[2]
         b = np.array(b, dtype=fine.dtype)
         self.regions.remove_mean(b)
-        kernels.dot_products.pick(fine.parallel)(b, b, parts)
+        kernels.dot_products.variant(fine.parallel)(b, b, parts)
         scale = float(np.sqrt(ordered_sum(parts)))
         if not np.isfinite(scale):
             return MultigridReport((np.inf,), False)
@@ -325,14 +327,14 @@ class PoissonMultigrid:
     def _residual_norm(self, b: NDArray, x: NDArray) -> float:
         """Put the residual into the finest right-hand side, and return its norm."""
         fine, parts = self.levels[0], self._work[2]
-        kernels.residual.pick(fine.parallel)(
+        kernels.residual.variant(fine.parallel)(
             x, b, *fine.weights, fine.dirichlet, fine.diagonal, fine.b, parts
         )
         if self.extra_term is not None:
             product = np.zeros_like(x)
             self.extra_term.add_product(x, product)
             fine.b -= product.astype(fine.dtype)
-            kernels.dot_products.pick(fine.parallel)(fine.b, fine.b, parts)
+            kernels.dot_products.variant(fine.parallel)(fine.b, fine.b, parts)
         return float(np.sqrt(ordered_sum(parts)))
 
     def _iterate_cycles(
@@ -357,11 +359,11 @@ class PoissonMultigrid:
         while history[-1] > rtol and len(history) <= max_iterations:
             self.regions.remove_mean(fine.b)
             self.v_cycle()
-            kernels.dot_products.pick(fine.parallel)(fine.x, fine.b, parts)
+            kernels.dot_products.variant(fine.parallel)(fine.x, fine.b, parts)
             before, rho = rho, ordered_sum(parts)
             beta = rho / before if before > 0.0 else 0.0
             if before > 0.0:
-                kernels.cg_direction.pick(fine.parallel)(p, fine.x, real(beta))
+                kernels.cg_direction.variant(fine.parallel)(p, fine.x, real(beta))
             else:
                 p[:] = fine.x
             curvature = fine.apply(p, q, parts)
@@ -369,7 +371,7 @@ class PoissonMultigrid:
                 curvature += self.extra_term.add_product(p, q)
             if not (curvature > 0.0 and rho > 0.0):
                 break
-            kernels.cg_update.pick(fine.parallel)(x, fine.b, p, q, real(rho / curvature), parts)
+            kernels.cg_update.variant(fine.parallel)(x, fine.b, p, q, real(rho / curvature), parts)
             history.append(float(np.sqrt(ordered_sum(parts))) / scale)
             if replace and history[-1] < _RESIDUAL_REPLACEMENT * start:
                 history[-1], replace = self._residual_norm(b, x) / scale, False

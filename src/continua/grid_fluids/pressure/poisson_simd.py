@@ -19,7 +19,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.numerics.lanes16 import WIDE, every_second16, load16, splat16, store16
+from continua.numerics.simd.f32x16 import WIDE, every_second16, load16, splat16, store16
 
 __all__ = ["MAX_HALF_SWEEPS", "MIN_SLAB_PLANES", "WIDE", "apply", "smooth"]
 

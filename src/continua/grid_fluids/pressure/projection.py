@@ -15,7 +15,7 @@ from continua.grid_fluids.geometry.domain_boundary import blocked_inlets
 from continua.grid_fluids.geometry.grid import padded_zeros
 from continua.grid_fluids.pressure import projection_kernels
 from continua.grid_fluids.pressure.multigrid import MultigridReport, PoissonMultigrid
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 
 __all__ = ["CutCellProjection", "subtract_side_gradient"]
 
@@ -84,7 +84,7 @@ class CutCellProjection:
             near = tuple(slice(int(a), int(b) + (n == axis)) for n, (a, b) in enumerate(zip(low, high)))
             closed = fractions[axis][near] == 0
             u[axis][near][closed] = wall_velocity[axis][near][closed] if wall_velocity[axis].size else 0
-        projection_kernels.divergence_rhs.pick(fields.parallel)(*u, *fractions, *wall_velocity, self._rhs)
+        projection_kernels.divergence_rhs.variant(fields.parallel)(*u, *fractions, *wall_velocity, self._rhs)
         moving = domain.has_moving_obstacles
         self.compressed_region = moving and self.solver.regions.unbalanced(self._rhs, _COMPRESSED)
         unit = density * grid.spacing / dt
@@ -93,7 +93,7 @@ class CutCellProjection:
         fields.pressure_unit = unit
         report = self.solver.solve(self._rhs, fields.potential, rtol=self.rtol)
         for axis in grid.axes:
-            projection_kernels.subtract_gradient.pick(fields.parallel)(
+            projection_kernels.subtract_gradient.variant(fields.parallel)(
                 u[axis], fields.potential, fractions[axis], axis
             )
         subtract_side_gradient(domain, fields)

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from continua.environment import Environment
 from continua.errors import InputError
 from continua.mesh import PlaneMesh, VolumeMesh
 from continua.motion import Motion
@@ -24,7 +25,7 @@ from continua.solids.boundary_surface import BoundarySurface
 from continua.solids.element_materials import ElementMaterials
 from continua.solids.elements.base import Elements
 from continua.solids.selection import Where, select_elements, select_nodes
-from continua.surroundings import Surroundings, as_vector
+from continua.validation import vector3
 
 __all__ = ["BoundaryConditions"]
 
@@ -41,7 +42,7 @@ class BoundaryConditions:
     mesh: VolumeMesh
     _elements: Elements
     _surface: BoundarySurface
-    _surroundings: Surroundings
+    _environment: Environment
     _materials: ElementMaterials
     _node_mass: NDArray[np.float64]
     _x: NDArray[np.float64]
@@ -176,7 +177,7 @@ class BoundaryConditions:
                 [node], self._elements.rest_positions, self._elements.elements, self.mesh, "pull"
             )
             return self._pull(nodes, np.ones(1), target, stiffness)
-        where = as_vector(np.asarray(point), "a pull's point")
+        where = vector3(np.asarray(point), "a pull's point")
         triangle, weights = self._surface.closest_point(where, self._elements.values(self._x))
         return self.pull_face(triangle, weights, target, stiffness=stiffness)
 
@@ -189,7 +190,7 @@ class BoundaryConditions:
         stiffness: float | None = None,
     ) -> Pull:
         """Attach a spring to the point of a surface triangle with the given barycentric weights."""
-        w = as_vector(weights, "a pull's weights")
+        w = vector3(weights, "a pull's weights")
         if not 0 <= triangle < len(self._surface.triangles):
             raise InputError(
                 f"the surface has triangles 0 to {len(self._surface.triangles) - 1}, not {triangle}"
@@ -280,7 +281,7 @@ class BoundaryConditions:
         direction: NDArray[np.float64] | None = None,
     ) -> Constraint:
         constraint = Constraint(self, self._select(where, what), motion, until, direction)
-        check_no_conflict(constraint, self._constraints, self._surroundings.time, self.name)
+        check_no_conflict(constraint, self._constraints, self._environment.time, self.name)
         self._constraints.append(constraint)
         return constraint
 
@@ -301,10 +302,10 @@ class BoundaryConditions:
 
         `time` [s] is when loads are evaluated; by default the time of the world.
         """
-        around = self._surroundings
+        around = self._environment
         now = around.time if time is None else time
         parallel = self._elements.pattern.parallel
-        mass_kernels.set_gravity.pick(parallel)(self._node_mass, tuple(around.gravity.tolist()), force)
+        mass_kernels.set_gravity.variant(parallel)(self._node_mass, tuple(around.gravity.tolist()), force)
         for load in self._loads:
             if now < load.until:
                 load.add(now, x, force)
@@ -313,7 +314,9 @@ class BoundaryConditions:
         if self._step_forces is not None:
             force += self._step_forces
 
-    def add_force(self, force: NDArray[np.float64], added_mass: NDArray[np.float64] | None = None) -> None:
+    def add_external_force(
+        self, force: NDArray[np.float64], added_mass: NDArray[np.float64] | None = None
+    ) -> None:
         """Add forces on the nodes [N], shape [n, 3], that act during the world's next step only.
 
         This is how other parts of a world, such as a fluid, act on a body; see `World.exchange`. `added_mass` [kg],
@@ -327,12 +330,12 @@ class BoundaryConditions:
                 added_mass.copy() if self._added_mass is None else self._added_mass + added_mass
             )
 
-    def added(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None] | None:
-        """Return what `add_force` added, forces [n, 3] and added mass [n] or None; or None."""
+    def external_forces(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None] | None:
+        """Return what `add_external_force` added, forces [n, 3] and added mass [n] or None; or None."""
         return None if self._step_forces is None else (self._step_forces.copy(), self._added_mass)
 
-    def forget_added(self) -> None:
-        """Discard what `add_force` added."""
+    def clear_external_forces(self) -> None:
+        """Discard what `add_external_force` added."""
         self._step_forces = self._added_mass = None
 
     def _pull(
@@ -365,7 +368,7 @@ def _unit(direction: Any) -> NDArray[np.float64]:
         if direction not in _AXES:
             raise InputError(f"a lock's direction must be a vector, 'x', 'y' or 'z', not {direction!r}")
         direction = _AXES[direction]
-    vector = as_vector(direction, "a lock's direction")
+    vector = vector3(direction, "a lock's direction")
     length = float(np.linalg.norm(vector))
     if length == 0.0:
         raise InputError("a lock's direction must not be zero")

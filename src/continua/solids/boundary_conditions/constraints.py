@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.motion import Motion
-from continua.surroundings import as_vector
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
 if TYPE_CHECKING:
     from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
@@ -91,7 +90,7 @@ class Constraint(BoundaryCondition):
 
     def moment(self, about: ArrayLike = (0.0, 0.0, 0.0)) -> NDArray[np.float64]:
         """Return the total moment [N m] that this constraint exerts on the body about a point [m], shape [3]."""
-        arms = self._attached()._x[self.nodes] - as_vector(about, "the point of a moment")
+        arms = self._attached()._x[self.nodes] - vector3(about, "the point of a moment")
         return np.cross(arms, self.reactions).sum(axis=0)
 
 
@@ -129,7 +128,7 @@ class Pull(BoundaryCondition):
 
     @target.setter
     def target(self, value: ArrayLike) -> None:
-        self._target = as_vector(value, "a pull's target")
+        self._target = vector3(value, "a pull's target")
 
     @property
     def point(self) -> NDArray[np.float64]:

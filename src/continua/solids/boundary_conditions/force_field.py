@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.surroundings import as_vector
+from continua.validation import vector3
 
 __all__ = ["ForceField"]
 
@@ -51,8 +51,8 @@ class ForceField:
             length: Wavelength [m].
             period: Period [s].
         """
-        amplitude = as_vector(force, "a wave's force")
-        unit = as_vector(direction, "a wave's direction")
+        amplitude = vector3(force, "a wave's force")
+        unit = vector3(direction, "a wave's direction")
         if not unit.any():
             raise InputError("a wave's direction must not be zero")
         unit = unit / np.linalg.norm(unit)
@@ -74,7 +74,7 @@ class ForceField:
             force: Largest force density [N/m3].
             radius: Distance of the maximum from the centre [m].
         """
-        origin = as_vector(center, "a radial field's center")
+        origin = vector3(center, "a radial field's center")
         if not np.isfinite(force):
             raise InputError(f"a radial field's force must be a finite number, not {force}")
         _positive(radius, "a radial field's radius")

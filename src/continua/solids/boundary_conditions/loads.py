@@ -17,7 +17,7 @@ from continua.errors import InputError
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import BoundaryCondition
 from continua.solids.boundary_conditions.force_field import ForceField
-from continua.surroundings import as_vector
+from continua.validation import vector3
 
 if TYPE_CHECKING:
     from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
@@ -38,7 +38,7 @@ class Load(BoundaryCondition):
     def forces(self) -> NDArray[np.float64]:
         """The force [N] on every node now, shape [n, 3]; zero after `until`."""
         body = self._attached()
-        forces, now = np.zeros_like(body._x), body._surroundings.time
+        forces, now = np.zeros_like(body._x), body._environment.time
         if now < self.until:
             self.add(now, body._x, forces)
         return forces
@@ -69,11 +69,11 @@ class Push(Load):
 
     @force.setter
     def force(self, value: ArrayLike | TimeFunction) -> None:
-        self._force = value if callable(value) else as_vector(value, "a push's force")
+        self._force = value if callable(value) else vector3(value, "a push's force")
 
     def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add the force of every node."""
-        value = as_vector(self._force(time), "a push's force") if callable(self._force) else self._force
+        value = vector3(self._force(time), "a push's force") if callable(self._force) else self._force
         force[self.nodes] += value / len(self.nodes)
 
 
@@ -186,7 +186,7 @@ class BodyForce(Load):
         if isinstance(value, ForceField):
             self._force: NDArray[np.float64] | ForceField = value
         else:
-            self._force = ForceField(value) if callable(value) else as_vector(value, "a body force")
+            self._force = ForceField(value) if callable(value) else vector3(value, "a body force")
 
     def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add the integral of N_a times the force; fields are sampled at the nodes."""
@@ -197,7 +197,7 @@ class BodyForce(Load):
         part = np.empty_like(force)
         # the field sampled at the control points is its Bernstein form to second order, and exact for linear fields
         density = self._force.at(time, x)
-        mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, self._volumes, density, part)
+        mass_kernels.mass_times.variant(p.parallel)(p.indptr, p.indices, self._volumes, density, part)
         force += part
 
 
@@ -214,4 +214,4 @@ def _number(value: Any, what: str) -> float:
 def _traction(value: Any) -> NDArray[np.float64] | float:
     if np.ndim(value) == 0:
         return _number(value, "a traction")
-    return as_vector(value, "a traction")
+    return vector3(value, "a traction")

@@ -14,7 +14,7 @@ from numba import prange, uint32, uint64
 from continua.numerics import inline, kernel_pair
 from continua.numerics.mat3 import det3, matmul3
 from continua.numerics.polar import LANES, polar_lanes
-from continua.numerics.simd import fma4, load4, store4, zero4
+from continua.numerics.simd.f64x4 import fma4, load4, store4, zero4
 from continua.solids.elements.colored_assembly import add_element, begin_rows
 from continua.solids.elements.corotated_kernels import CHUNK, von_mises_norm
 

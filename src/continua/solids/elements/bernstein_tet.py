@@ -47,7 +47,7 @@ class BernsteinTets(BernsteinGeometry, TetElements):
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Recompute rotations and stresses for the given coefficients."""
-        bernstein_kernels.element_state.pick(self.parallel)(
+        bernstein_kernels.element_state.variant(self.parallel)(
             coefficients,
             self.rest_positions,
             self.elements,
@@ -66,7 +66,7 @@ class BernsteinTets(BernsteinGeometry, TetElements):
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         p = self.pattern
-        bernstein_kernels.assemble.pick(self.parallel)(
+        bernstein_kernels.assemble.variant(self.parallel)(
             self._records,
             self._offsets,
             self.tables.block_terms,
@@ -82,7 +82,7 @@ class BernsteinTets(BernsteinGeometry, TetElements):
         """Return the von Mises stress [Pa] at the nodes, averaged over the adjacent elements by volume."""
         result = np.empty(self.node_count)
         p = self.pattern
-        bernstein_kernels.node_stress.pick(self.parallel)(
+        bernstein_kernels.node_stress.variant(self.parallel)(
             self._records,
             self._offsets,
             self._root_volume,
@@ -96,7 +96,7 @@ class BernsteinTets(BernsteinGeometry, TetElements):
     def energy(self) -> float:
         """Return the elastic energy [J]."""
         energy = np.empty(self.element_count)
-        bernstein_kernels.element_energy.pick(self.parallel)(
+        bernstein_kernels.element_energy.variant(self.parallel)(
             self._records, self._offsets, *self._inner, energy
         )
         return float(energy.sum())

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from continua.linalg import BlockPattern
 from continua.numerics import inline, kernel
-from continua.numerics.simd import first4, fma4, load4, shuffle4, store4
+from continua.numerics.simd.f64x4 import first4, fma4, load4, shuffle4, store4
 
 __all__ = ["ColoredAssembly", "add_element", "begin_rows"]
 

@@ -17,7 +17,7 @@ from numba import prange, uint32, uint64
 
 from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.polar import LANES, polar_lanes
-from continua.numerics.simd import fma4, lane4, load4, zero4
+from continua.numerics.simd.f64x4 import fma4, lane4, load4, zero4
 
 RECORD = 18
 CHUNK = 128  # rows per chunk of the node passes

@@ -40,7 +40,7 @@ class HyperelasticTets(LinearTets):
         """Linearise every element at the given positions."""
         law = self._law
         assert law is not None
-        law.evaluate_tets.pick(self.parallel)(
+        law.evaluate_tets.variant(self.parallel)(
             coefficients,
             self.elements,
             self._rest_inverse,
@@ -53,7 +53,7 @@ class HyperelasticTets(LinearTets):
 
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
-        hyperelastic_tet_kernels.assemble.pick(self.parallel)(
+        hyperelastic_tet_kernels.assemble.variant(self.parallel)(
             (self._records,), self._edge_pattern, system.arrays
         )
 
@@ -61,7 +61,7 @@ class HyperelasticTets(LinearTets):
         """Return the von Mises norm of the Cauchy stress [Pa] at the nodes."""
         result = np.empty(self.node_count)
         p = self.pattern
-        hyperelastic_tet_kernels.node_stress.pick(self.parallel)(
+        hyperelastic_tet_kernels.node_stress.variant(self.parallel)(
             self._records, self.mesh.volumes, p.inc_indptr, p.inc_codes, result
         )
         return result

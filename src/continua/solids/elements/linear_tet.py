@@ -50,7 +50,7 @@ class LinearTets(TetElements):
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Recompute rotations and stresses for the given positions."""
-        corotated_kernels.element_records.pick(self.parallel)(
+        corotated_kernels.element_records.variant(self.parallel)(
             coefficients,
             self.elements,
             self._rest_inverse,
@@ -65,12 +65,12 @@ class LinearTets(TetElements):
     def count_inverted(self, coefficients: NDArray[np.float64]) -> None:
         """Set `inverted` for the given positions."""
         counts = np.zeros(constant_stiffness_kernels.chunk_count(self.element_count), np.int64)
-        constant_stiffness_kernels.count_inverted.pick(self.parallel)(coefficients, self.elements, counts)
+        constant_stiffness_kernels.count_inverted.variant(self.parallel)(coefficients, self.elements, counts)
         self.inverted = int(counts.sum())
 
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
-        corotated_kernels.assemble.pick(self.parallel)(
+        corotated_kernels.assemble.variant(self.parallel)(
             self._records, self._edge_pattern, self._ratio[0], self._mixed, system.arrays
         )
 
@@ -88,7 +88,7 @@ class LinearTets(TetElements):
         """Return the von Mises stress [Pa] at the nodes, averaged over the adjacent elements by volume."""
         result = np.empty(self.node_count)
         p = self.pattern
-        corotated_kernels.node_stress.pick(self.parallel)(
+        corotated_kernels.node_stress.variant(self.parallel)(
             self._records, self._root, self.mesh.volumes, p.inc_indptr, p.inc_codes, result
         )
         return result

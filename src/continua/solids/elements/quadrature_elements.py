@@ -71,7 +71,7 @@ class QuadratureElements:
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Evaluate the law at every point for the given coefficients."""
-        self._law.evaluate_points.pick(self.parallel)(
+        self._law.evaluate_points.variant(self.parallel)(
             coefficients,
             self.elements,
             self.gradients,
@@ -91,7 +91,7 @@ class QuadratureElements:
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         p = self.pattern
-        quadrature_kernels.assemble.pick(self.parallel)(
+        quadrature_kernels.assemble.variant(self.parallel)(
             self._records,
             self.gradients,
             self.weights,
@@ -106,7 +106,7 @@ class QuadratureElements:
         """Return the mean Cauchy stress [Pa] of every element (xx, yy, zz, xy, xz, yz), as of the last update."""
         result = np.empty((self.element_count, 6))
         law = self._law
-        quadrature_kernels.element_stress.pick(self.parallel)(
+        quadrature_kernels.element_stress.variant(self.parallel)(
             self._records, self.weights, law.is_small_strain, law.is_rotation_invariant, result
         )
         return result
@@ -115,7 +115,7 @@ class QuadratureElements:
         """Return the von Mises norm of the Cauchy stress [Pa] at the nodes, averaged over the adjacent elements."""
         result = np.empty(self.node_count)
         p = self.pattern
-        quadrature_kernels.node_stress.pick(self.parallel)(
+        quadrature_kernels.node_stress.variant(self.parallel)(
             self.stress(), self._volumes, p.inc_indptr, p.inc_codes, p.corners, result
         )
         return result

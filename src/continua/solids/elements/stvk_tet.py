@@ -42,7 +42,7 @@ class StVKTets(HyperelasticTets):
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Linearise every element at the given positions."""
         self._positions = coefficients.copy()
-        stvk_tet_kernels.fill_records.pick(self.parallel)(
+        stvk_tet_kernels.fill_records.variant(self.parallel)(
             coefficients,
             self.elements,
             self._rest_inverse,
@@ -58,7 +58,7 @@ class StVKTets(HyperelasticTets):
 
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
-        stvk_tet_kernels.assemble.pick(self.parallel)(
+        stvk_tet_kernels.assemble.variant(self.parallel)(
             (self._records, self._principals, self._ratio), self._edge_pattern, system.arrays
         )
 
@@ -66,7 +66,7 @@ class StVKTets(HyperelasticTets):
         """Return the von Mises norm of the Cauchy stress [Pa] at the nodes."""
         law = self._law
         assert law is not None
-        law.evaluate_tets.pick(self.parallel)(
+        law.evaluate_tets.variant(self.parallel)(
             self._positions,
             self.elements,
             self._rest_inverse,
@@ -76,7 +76,7 @@ class StVKTets(HyperelasticTets):
             self._inverted,
         )
         result, p = np.empty(self.node_count), self.pattern
-        hyperelastic_tet_kernels.node_stress.pick(self.parallel)(
+        hyperelastic_tet_kernels.node_stress.variant(self.parallel)(
             self._principals, self.mesh.volumes, p.inc_indptr, p.inc_codes, result
         )
         return result

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.linalg import PCG, BlockMatrix, BlockPattern, LinearSolver, SolveReport
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import Pull
 from continua.solids.elements.base import AssembledSystem, Elements
@@ -199,7 +199,9 @@ class ExplicitStepper(ConditionallyStableStepper):
         self._reaction = mass * (gain * half - state.v) / part - force
         if contact is not None:
             self._reaction -= contact.impulse / part
-        mass_kernels.advance_positions.pick(self.matrix.pattern.parallel)(state.x, half, dt, self.positions)
+        mass_kernels.advance_positions.variant(self.matrix.pattern.parallel)(
+            state.x, half, dt, self.positions
+        )
         self._inner_forces(state, step, self.positions)
         force = self._inner + step.force
         v = half  # stiffness damping acts on the half-step velocities first, then on the predicted ones

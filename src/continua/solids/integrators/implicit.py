@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.integrators.integrator import (
     BodyState,
@@ -39,7 +39,7 @@ from continua.solids.integrators.spring_terms import (
 )
 from continua.solids.line_search import line_search
 from continua.timestepping import ContactResult, VelocitySystem
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["Equation", "ImplicitIntegrator", "ImplicitStepper"]
 

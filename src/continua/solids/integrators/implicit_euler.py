@@ -82,7 +82,7 @@ class ImplicitEulerStepper(ImplicitStepper):
         self._next_momentum_defect[:] = 0.0
         if not step.dirichlet.any:
             self._correct_momentum(state, step)
-        mass_kernels.advance_positions.pick(self.matrix.pattern.parallel)(
+        mass_kernels.advance_positions.variant(self.matrix.pattern.parallel)(
             state.x, self.solved, dt, self.positions
         )
         self.velocities = self.solved
@@ -96,7 +96,7 @@ class ImplicitEulerStepper(ImplicitStepper):
         """Commit the step and keep the velocities before it."""
         self._had_contact[0] = self.contact is not None
         self._momentum_defect[:] = self._next_momentum_defect
-        mass_kernels.commit_step.pick(self.matrix.pattern.parallel)(
+        mass_kernels.commit_step.variant(self.matrix.pattern.parallel)(
             self.positions, self.velocities, self._before, state.x, state.v
         )
 
@@ -107,7 +107,7 @@ class ImplicitEulerStepper(ImplicitStepper):
         along the second and third differences.
         """
         curved = 0.0 if self._had_contact[0] else 1.0
-        mass_kernels.extrapolate.pick(self.matrix.pattern.parallel)(
+        mass_kernels.extrapolate.variant(self.matrix.pattern.parallel)(
             v, self._before, curved, self.solved, self.guess_directions
         )
 

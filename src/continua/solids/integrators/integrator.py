@@ -189,7 +189,7 @@ class Stepper:
     ) -> NDArray[np.float64]:
         """Set `out` to M x and return it."""
         p = self.elements.pattern
-        mass_kernels.mass_times.pick(p.parallel)(p.indptr, p.indices, state.mass, x, out)
+        mass_kernels.mass_times.variant(p.parallel)(p.indptr, p.indices, state.mass, x, out)
         return out
 
 

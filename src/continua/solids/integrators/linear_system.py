@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.linalg import BlockMatrix, LinearSolver
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.solids import constant_stiffness_kernels
 from continua.solids.elements.base import AssembledSystem, Elements
 
@@ -78,14 +78,14 @@ class LinearSystem:
         else:
             elements.count_inverted(x)
         p = elements.pattern
-        constant_stiffness_kernels.momentum.pick(p.parallel)(
+        constant_stiffness_kernels.momentum.variant(p.parallel)(
             p.indptr, p.indices, self._stiffness.blocks, system.mass, x, elements.rest_positions, self._both,
             system.velocities, system.load, system.dt, system.rhs,
         )  # fmt: skip
         contents = None if addition is None else (system.c_mass, system.c_stiffness, addition)
         if contents is not None and contents == self._contents:
             return False
-        constant_stiffness_kernels.combine.pick(p.parallel)(
+        constant_stiffness_kernels.combine.variant(p.parallel)(
             self._stiffness.blocks, system.mass, system.c_mass, system.c_stiffness, self._matrix.blocks
         )
         self._contents, self._solver_input = contents, None

@@ -28,7 +28,7 @@ from continua.solids.integrators.integrator import BodyState, SolveCoroutine, St
 from continua.solids.integrators.momentum_correction import rigid_motion
 from continua.solids.integrators.spring_terms import add_pull_forces
 from continua.timestepping import VelocityProjection
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["Newmark"]
 
@@ -107,7 +107,7 @@ class NewmarkStepper(ImplicitStepper):
         elif not step.dirichlet.any and not step.pulls:
             for _ in range(2):  # the correction moves the midpoint of the step, about which torque is taken
                 self._correct_momentum(state, step)
-        mass_kernels.advance_positions.pick(self.matrix.pattern.parallel)(
+        mass_kernels.advance_positions.variant(self.matrix.pattern.parallel)(
             state.x, self.solved, dt, self.positions
         )
         return outcome

@@ -81,7 +81,9 @@ class SemiImplicitStepper(ConditionallyStableStepper):
         half = self._half
         half[:] = start
         first = yield self._half_step(state, step, state.x, start, None)
-        mass_kernels.advance_positions.pick(self.matrix.pattern.parallel)(state.x, half, dt, self.positions)
+        mass_kernels.advance_positions.variant(self.matrix.pattern.parallel)(
+            state.x, half, dt, self.positions
+        )
         contact = first.contact
         middle = 0.5 * (state.x + self.positions)
         half[:] = start

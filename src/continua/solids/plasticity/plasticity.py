@@ -14,7 +14,7 @@ from continua.errors import InputError
 from continua.numerics import inverse_batch, signed_svd_batch
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 from continua.solids.plasticity.return_mapping_kernels import deformations, return_mapping
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["PlasticState", "Plasticity"]
 
@@ -91,7 +91,7 @@ class PlasticState:
     def advance(self, coefficients: NDArray[np.float64], dt: float) -> None:
         """Return-map the plastic deformation at the end of a step of `dt` [s], at the given coefficients."""
         p, elements = self.plasticity, self._elements
-        return_mapping.pick(elements.parallel)(
+        return_mapping.variant(elements.parallel)(
             coefficients,
             elements.elements,
             elements.gradients,
@@ -121,7 +121,7 @@ class PlasticState:
     def _deformations(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         elements = self._elements
         F = np.empty((*elements.weights.shape, 9))
-        deformations.pick(elements.parallel)(
+        deformations.variant(elements.parallel)(
             np.ascontiguousarray(coefficients), elements.elements, elements.gradients, elements.plane, F
         )
         return F

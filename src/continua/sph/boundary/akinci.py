@@ -38,7 +38,7 @@ def sample_volumes(samples: NDArray[np.float64], radius: float) -> NDArray[np.fl
     lists.update(grid, sorted_samples)
     sums = np.zeros(len(order))
     own = 8.0 / (np.pi * radius**3)
-    kernels.sample_densities.pick(len(order) >= _PARALLEL_FROM)(
+    kernels.sample_densities.variant(len(order) >= _PARALLEL_FROM)(
         sorted_samples, lists.begin, lists.end, lists.weights, 1.0 / radius, own, sums
     )
     volumes = np.empty(len(order), np.float32)
@@ -85,7 +85,7 @@ class AkinciBoundary:
         self._move_samples(pose)
         motion = pose.motion
         previous = sums.density.copy() if motion is not None else sums.density
-        kernels.add_samples.pick(len(sums.density) >= _PARALLEL_FROM)(
+        kernels.add_samples.variant(len(sums.density) >= _PARALLEL_FROM)(
             xyzp, self._grid.inverse, *self._grid.tables, self._grid.starts, self._sorted,
             motion if motion is not None else _REST, motion is not None, sums.gradient, sums.density, sums.rate,
         )  # fmt: skip
@@ -130,7 +130,7 @@ class AkinciPlane:
         point = pose.rotation @ (self._point - self._depth * self._axes[0]) + pose.translation
         frame, motion = self._axes @ pose.rotation.T, pose.motion
         previous = sums.density.copy() if motion is not None else sums.density
-        kernels.add_plane_samples.pick(len(sums.density) >= _PARALLEL_FROM)(
+        kernels.add_plane_samples.variant(len(sums.density) >= _PARALLEL_FROM)(
             xyzp, self._inverse, point.astype(np.float32), np.ascontiguousarray(frame, np.float32),
             np.float32(self._spacing), np.float32(self.volume), motion if motion is not None else _REST,
             motion is not None, sums.gradient, sums.density, sums.rate,

@@ -104,7 +104,7 @@ class DeformableBoundary:
         self._boundary_density = sums.density - previous
 
     def _add(self, sums: BoundarySums, xyzp: NDArray[np.float32]) -> None:
-        kernels.add_moving_samples.pick(len(sums.density) >= _PARALLEL_FROM)(
+        kernels.add_moving_samples.variant(len(sums.density) >= _PARALLEL_FROM)(
             xyzp, self._grid.inverse, *self._grid.tables, self._grid.starts, self._samples, self._sample_velocities,
             sums.gradient, sums.density, sums.rate, sums.weighted_velocity,
         )  # fmt: skip
@@ -123,7 +123,7 @@ class DeformableBoundary:
         friction = _NO_FRICTION
         if fluid.friction > 0.0 or fluid.drag > 0.0:
             friction = self._apply_friction(fluid, scratch)
-        kernels.sample_impulses.pick(count >= _PARALLEL_FROM)(
+        kernels.sample_impulses.variant(count >= _PARALLEL_FROM)(
             self._samples, self._sample_velocities, fluid.grid.inverse, *fluid.grid.tables,
             fluid.grid.starts, fluid.xyzp,
             fluid.pressures, np.float32(fluid.volume), fluid.masses, weight, velocities, friction, impulses,

@@ -35,7 +35,7 @@ class MapBoundary:
     def add_to(self, sums: BoundarySums, xyzp: NDArray[np.float32], pose: BoundaryPose) -> None:
         """Add the contributions of the map."""
         motion = pose.motion
-        kernels.add_map.pick(len(sums.density) >= _PARALLEL_FROM)(
+        kernels.add_map.variant(len(sums.density) >= _PARALLEL_FROM)(
             xyzp, *self._box(pose), _flat_pose(pose), self.map.table, motion if motion is not None else _REST,
             motion is not None, sums.gradient, sums.density, sums.rate, sums.weighted_velocity,
         )  # fmt: skip
@@ -45,7 +45,7 @@ class MapBoundary:
     ) -> NDArray[np.intp]:
         """Return the particles that are closer than `margin` [m] to the surface according to the map."""
         close = np.zeros(len(sums.density), np.uint8)
-        kernels.mark_close_particles.pick(len(close) >= _PARALLEL_FROM)(
+        kernels.mark_close_particles.variant(len(close) >= _PARALLEL_FROM)(
             xyzp, *self._box(pose), _flat_pose(pose), self.map.table, sums.density, _CANDIDATE_DENSITY,
             np.float32(margin + self.map.inset), close,
         )  # fmt: skip

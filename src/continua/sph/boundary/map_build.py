@@ -94,7 +94,9 @@ class BoundaryMap:
         xyzw = np.zeros((len(points), 4), np.float32)
         xyzw[:, :3] = points
         density, gradient = np.zeros(len(points), np.float32), np.zeros(4 * len(points), np.float32)
-        map_eval_kernels.evaluate_map.pick(len(points) >= 8192)(xyzw.ravel(), self.table, density, gradient)
+        map_eval_kernels.evaluate_map.variant(len(points) >= 8192)(
+            xyzw.ravel(), self.table, density, gradient
+        )
         return density.astype(np.float64), gradient.reshape(-1, 4)[:, :3].astype(np.float64)
 
     @property
@@ -302,7 +304,7 @@ class _DistanceSampler:
         _, brick_rows, nodes = self.with_neighbours(targets, 2)
         kinds, planes = np.zeros(len(targets), np.int64), np.zeros((len(targets), 4), np.float32)
         r = self.radius
-        kernels.classify.pick(len(targets) >= 64)(
+        kernels.classify.variant(len(targets) >= 64)(
             targets, self.counts, brick_rows, nodes, self.fill_values, np.float32(2.0 * self.spacing),
             np.float32(self.support * r), np.float32(-(_MAP_DEPTH + 1.0) * r),
             np.float32(_FLATNESS_TOLERANCE * r), kinds, planes,
@@ -319,9 +321,9 @@ class _DistanceSampler:
         parallel = len(targets) >= 64
         gamma = smoothed_weight_table(model, extension, step, self.support + 3.0 * step, depth)
         node_weights = np.zeros(nodes.shape, np.float32)
-        kernels.node_weights_from_table.pick(parallel)(nodes, gamma, deep, scale, node_weights)
+        kernels.node_weights_from_table.variant(parallel)(nodes, gamma, deep, scale, node_weights)
         has_kink = np.zeros(len(bricks), bool)
-        kernels.find_kinks.pick(parallel)(
+        kernels.find_kinks.variant(parallel)(
             bricks, self.counts, brick_rows, nodes, self.fill_values, np.float32(-(_MAP_DEPTH + 1.0) * r),
             np.float32((self.support + step) * r), np.float32(_KINK_THRESHOLD * self.spacing), has_kink,
         )  # fmt: skip
@@ -333,19 +335,19 @@ class _DistanceSampler:
             some = which[start : start + _KINK_BATCH]
             points = (self.low + bricks[some] * (kernels.BRICK * self.spacing))[:, None] + halves
             values = self.distances_at(points.reshape(-1, 3)).reshape(len(some), -1)
-            kernels.filtered_node_weights.pick(parallel)(some, values, fine, deep, scale, node_weights)
+            kernels.filtered_node_weights.variant(parallel)(some, values, fine, deep, scale, node_weights)
         size = kernels.COEFFICIENTS**3
         result = np.zeros(len(targets) * size + 4, np.float32)
         empty = np.where(self.fill_values > 0.0, 0.0, gamma[0]).astype(np.float32)
         offsets, weights = _kernel_stencil(model, step)
         rows = result[:-4].reshape(-1, size)
-        kernels.spline_coefficients.pick(parallel)(
+        kernels.spline_coefficients.variant(parallel)(
             targets, self.counts, brick_rows, node_weights, empty, offsets, weights, rows
         )
         if model == "volume":
             result *= np.float32(r**3)
         distance_coefficients = np.zeros_like(result)
-        kernels.distance_spline_coefficients.pick(parallel)(
+        kernels.distance_spline_coefficients.variant(parallel)(
             targets,
             self.counts,
             brick_rows,

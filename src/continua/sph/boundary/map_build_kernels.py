@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.numerics.simd32 import load4s, splat4s, store4s
+from continua.numerics.simd.f32x4 import load4s, splat4s, store4s
 
 BRICK = 8  # cells along a side of a brick
 NODES_PER_RADIUS = 4  # nodes per kernel radius

@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.numerics.simd32 import load4s, row4s, splat4s, sum4s
+from continua.numerics.simd.f32x4 import load4s, row4s, splat4s, sum4s
 
 GROUP = 512  # particles that one task handles
 ZERO = np.float32(0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from continua.errors import InputError
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["BOUNDARY_METHODS", "BoundaryMethod", "BoundaryParticles", "DensityMap", "VolumeMap"]
 

@@ -26,10 +26,10 @@ class SurfaceTension(Force):
         """Add the accelerations of surface tension."""
         p, normals = particles, particles.velocity_changes
         begin, end, neighbours, weights = p.neighbour_arrays
-        kernels.surface_normals.pick(p.parallel)(
+        kernels.surface_normals.variant(p.parallel)(
             p.xyzp, begin, end, neighbours, weights, p.density, p.radius, normals
         )
-        kernels.add_surface_tension.pick(p.parallel)(
+        kernels.add_surface_tension.variant(p.parallel)(
             p.xyzp, begin, end, neighbours, p.density, p.fluid_index, self._coefficients, p.inverse_density, normals,
             p.radius, p.volume, p.accelerations,
         )  # fmt: skip

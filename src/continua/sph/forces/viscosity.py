@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.numerics import dot, total
-from continua.numerics.stages import timed
+from continua.numerics.timers import timed
 from continua.sph.forces import viscosity_kernels as kernels
 from continua.sph.forces.force import Force
 from continua.sph.particles import Particles
@@ -50,7 +50,7 @@ class Viscosity(Force):
         if self.implicit:
             return
         p = particles
-        kernels.add_viscous_accelerations.pick(p.parallel)(
+        kernels.add_viscous_accelerations.variant(p.parallel)(
             p.xyzp,
             p.velocities,
             *p.neighbour_arrays,
@@ -100,7 +100,7 @@ def solve_viscosity(p: Particles, dt: float, prescribed: NDArray[np.intp] | None
     u, product = p.velocities, p.velocity_changes
 
     def apply(vectors: NDArray[np.float32]) -> float:
-        kernels.viscosity_matrix_product.pick(p.parallel)(
+        kernels.viscosity_matrix_product.variant(p.parallel)(
             p.xyzp, vectors, *p.neighbour_arrays, p.viscosity, inverse_density, _epsilon(p), np.float32(dt),
             p.boundary.density, wall_factor,
             product, parts,

@@ -23,7 +23,7 @@ class XSPH(Force):
         """Blend all velocities with those of their neighbours."""
         p = particles
         begin, end, neighbours, _ = p.neighbour_arrays
-        kernels.xsph.pick(p.parallel)(
+        kernels.xsph.variant(p.parallel)(
             p.xyzp, p.velocities, begin, end, neighbours, p.density, p.volume, 1.0 / p.radius, self.coefficient,
             p.velocity_changes,
         )  # fmt: skip

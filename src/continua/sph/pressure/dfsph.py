@@ -11,7 +11,7 @@ from continua.errors import InputError
 from continua.sph.particles import Particles
 from continua.sph.pressure import pressure_kernels
 from continua.sph.pressure.solver import PressureReport
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["DFSPH"]
 
@@ -89,7 +89,7 @@ class DFSPH:
             if error <= tolerance:  # converged already, which shows without a pass over the neighbours
                 p.velocity_changes[:] = 0.0
                 return PressureReport(0, error)
-        iterations, error = pressure_kernels.accelerated_jacobi.pick(p.parallel)(
+        iterations, error = pressure_kernels.accelerated_jacobi.variant(p.parallel)(
             p.xyzp, p.velocity_changes, *p.neighbour_arrays, p.inverse_density, p.boundary.gradient, alpha, p.source,
             p.scratch, _RELAXATION, tolerance, min_iterations, self.max_iterations,
         )  # fmt: skip

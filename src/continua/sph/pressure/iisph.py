@@ -34,7 +34,7 @@ class IISPH(DensitySolver):
         while True:
             self._update_velocity_changes(p)
             previous = p.xyzp[3::4].copy()
-            kernels.iisph_update.pick(p.parallel)(
+            kernels.iisph_update.variant(p.parallel)(
                 p.xyzp, p.velocity_changes, *p.neighbour_arrays, p.boundary.gradient, p.alpha, p.source,
                 np.float32(0.5), parts,
             )  # fmt: skip

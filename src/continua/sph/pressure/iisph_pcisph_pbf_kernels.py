@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.numerics.simd32 import dot3s, load4s, row4s, splat4s, store4s
+from continua.numerics.simd.f32x4 import dot3s, load4s, row4s, splat4s, store4s
 from continua.sph.density_kernels import rate_at
 
 GROUP = 512  # particles per task; sums over all particles go by groups

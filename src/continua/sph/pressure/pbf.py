@@ -31,11 +31,11 @@ class PBF(DensitySolver):
         p.xyzp[3::4] = 0.0
         points, parts, iterations = p.xyzp.copy(), self._group_sums(p), 0
         multipliers = np.zeros(p.count, np.float32)
-        motion_kernels.add_scaled.pick(p.parallel)(points, p.velocities, dt)
+        motion_kernels.add_scaled.variant(p.parallel)(points, p.velocities, dt)
         start = points.copy()
         regularisation = np.float32(1e-6 / p.radius**2)
         while True:
-            kernels.pbf_multipliers.pick(p.parallel)(
+            kernels.pbf_multipliers.variant(p.parallel)(
                 p.xyzp, points, begin, end, neighbours, 1.0 / p.radius, p.volume, p.boundary.gradient,
                 boundary_density, regularisation, p.scratch, parts,
             )  # fmt: skip
@@ -43,7 +43,7 @@ class PBF(DensitySolver):
             error = total(parts) / p.count
             if self._finished(iterations, error):
                 break
-            kernels.pbf_corrections.pick(p.parallel)(
+            kernels.pbf_corrections.variant(p.parallel)(
                 points, begin, end, neighbours, 1.0 / p.radius, p.volume, p.boundary.gradient, p.scratch,
                 np.float32(_RELAXATION), p.velocity_changes,
             )  # fmt: skip

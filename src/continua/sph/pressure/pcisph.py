@@ -43,9 +43,9 @@ class PCISPH(DensitySolver):
             self._update_velocity_changes(p)
             previous = p.xyzp[3::4].copy()
             points[:] = p.xyzp
-            motion_kernels.add_scaled.pick(p.parallel)(points, p.velocities, dt)
-            motion_kernels.add_scaled.pick(p.parallel)(points, p.velocity_changes, dt)
-            kernels.pcisph_update.pick(p.parallel)(
+            motion_kernels.add_scaled.variant(p.parallel)(points, p.velocities, dt)
+            motion_kernels.add_scaled.variant(p.parallel)(points, p.velocity_changes, dt)
+            kernels.pcisph_update.variant(p.parallel)(
                 p.xyzp, points, begin, end, neighbours, 1.0 / p.radius, p.volume, p.boundary.gradient,
                 boundary_density, gain, parts,
             )  # fmt: skip

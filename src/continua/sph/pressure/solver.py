@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.sph.particles import Particles
 from continua.sph.pressure import iisph_pcisph_pbf_kernels, pressure_kernels
-from continua.values import isfinite
+from continua.validation import isfinite
 
 __all__ = ["DensitySolver", "PressureReport", "PressureSolver"]
 
@@ -84,7 +84,7 @@ class DensitySolver:
         return np.zeros((p.count + group - 1) // group)
 
     def _update_velocity_changes(self, p: Particles) -> None:
-        pressure_kernels.pressure_velocity_changes.pick(p.parallel)(
+        pressure_kernels.pressure_velocity_changes.variant(p.parallel)(
             p.xyzp, *p.neighbour_arrays, p.inverse_density, p.boundary.gradient, p.velocity_changes
         )
 

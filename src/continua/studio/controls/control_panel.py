@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.environment import Wind
 from continua.errors import InputError
 from continua.mesh import TetMesh
 from continua.rigid import RigidInstances
+from continua.scene import environment as surrounding_models
 from continua.scene import integrators as integrator_models
 from continua.scene import laws as law_models
-from continua.scene import matter as matter_models
-from continua.scene import surroundings as surrounding_models
+from continua.scene import soft_bodies as matter_models
 from continua.solids import INTEGRATORS
 from continua.studio.controls.boundary_condition_view import BoundaryConditionView, boundary_conditions_of
 from continua.studio.controls.parameters import (
@@ -27,7 +28,6 @@ from continua.studio.controls.parameters import (
     parameters_of,
     title_of,
 )
-from continua.surroundings import Wind
 
 if TYPE_CHECKING:
     from continua.materials import Law

@@ -18,7 +18,7 @@ import yaml
 
 from continua.errors import InputError
 from continua.scene import Scene, SceneError, parse_scene
-from continua.scene.problems import Source, key_text
+from continua.scene.errors import Source, key_text
 
 __all__ = ["Document", "Edit", "InvalidEditError", "Key", "empty_scene", "yaml_text"]
 
@@ -131,7 +131,7 @@ class Document:
     def environment(self) -> Scene:
         """Return the scene with a placeholder body, to build its environment."""
         others = {key: value for key, value in self.data.items() if key not in ("joints", "changes")}
-        data = {**others, "bodies": [_PLACEHOLDER_BODY], "settled": False}
+        data = {**others, "bodies": [_PLACEHOLDER_BODY], "start_at_equilibrium": False}
         return Scene.from_data(copy.deepcopy(data), self._source())
 
     def yaml(self) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from continua.environment import Wind
 from continua.scene.laws import MODELS
 from continua.studio.editor.document import Edit, Key
-from continua.surroundings import Wind
 
 __all__ = ["edits_for_parameter", "parameter_at"]
 

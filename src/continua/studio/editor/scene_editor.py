@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from continua.errors import ContinuaError, InputError
-from continua.scene.problems import key_text
+from continua.scene.errors import key_text
 from continua.studio.editor.document import Document, Edit, InvalidEditError
 from continua.studio.editor.document_store import DocumentStore
 from continua.studio.editor.parameter_paths import edits_for_parameter, parameter_at

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from continua import mesh as meshes
+from continua.atomic_io import atomic_write
 from continua.errors import InputError
-from continua.files import atomic_write
 
 __all__ = ["MAX_UPLOAD", "store_upload"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.frames import BodyFrame, Frame, Skin, Volume
+from continua.frames import BodyFrame, EmbeddedSurface, Frame, Volume
 from continua.output.wire_format import (
     MessageKind,
     body_header,
@@ -292,7 +292,7 @@ class FrameEncoder:
             "reports": {
                 report.body: {
                     "substeps": report.substeps,
-                    "newton": report.newton,
+                    "newton": report.newton_iterations,
                     "iterations": report.iterations,
                     "inverted": report.inverted,
                     "contacts": report.contacts,
@@ -315,7 +315,7 @@ class FrameEncoder:
         }
 
 
-def _embedded_surface(number: int, skin: Skin, surface: _VisibleSurface) -> dict[str, NDArray]:
+def _embedded_surface(number: int, skin: EmbeddedSurface, surface: _VisibleSurface) -> dict[str, NDArray]:
     """Return an embedded surface and its interpolation weights; the page deforms it, which keeps frames small."""
     return {
         f"{number}/embedded/rest": skin.rest.astype(np.float32),

@@ -20,7 +20,7 @@ from continua.errors import ContinuaError
 from continua.output import make_sink
 from continua.output.folder import OWN_FOLDER
 from continua.scene import Scene
-from continua.scene.problems import Source
+from continua.scene.errors import Source
 from continua.scene.run_info import run_info
 
 __all__ = ["main"]
@@ -67,7 +67,7 @@ def _export(request: dict[str, Any], reporter: _Reporter) -> list[Path]:
     sink = make_sink(kind, folder)
     info = run_info(scene, lambda _what, done, total: reporter.progress("writing", done, total))
     sink.open(replace(info, name=request["name"]))
-    frames = world.plan(scene.seconds, scene.fps)[0] + 1
+    frames = world.frame_plan(scene.seconds, scene.fps)[0] + 1
     reporter.send({"phase": "simulating", "done": 0, "total": frames})
     for frame in world.run(scene.seconds, scene.fps):
         sink.write(frame)

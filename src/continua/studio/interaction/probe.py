@@ -47,7 +47,7 @@ class Probe:
             world, self.target, self.radius, np.asarray(retreat, dtype=np.float64)
         )
         self._start, self._length = world.time, 1.0
-        self._remove_collider = world.lend(
+        self._remove_collider = world.add_temporary_collider(
             Sphere(radius=self.radius, friction=_FRICTION, name="tool", motion=Motion(self._motion))
         )
 

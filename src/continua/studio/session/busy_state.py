@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from continua.errors import StoppedError
-from continua.numerics.progress import watching
+from continua.numerics.progress import progress_listener
 
 __all__ = ["BusyState"]
 
@@ -61,7 +61,7 @@ class BusyState:
                 self.report(text, progress)
 
         try:
-            with watching(on_progress):
+            with progress_listener(on_progress):
                 yield
         finally:
             self._cancellable = False

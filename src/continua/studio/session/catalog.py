@@ -101,7 +101,7 @@ def build_session_scene(
     if scene is None:
         scene = document.scene()
     world = build_world(scene)
-    _, steps, world.dt = world.plan(scene.seconds, scene.fps)
+    _, steps, world.dt = world.frame_plan(scene.seconds, scene.fps)
     picture = scene.output.picture
     color = None if picture.color == "plain" else picture.color
     camera = {} if picture.camera is None else picture.camera.model_dump(exclude_none=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from continua.numerics.stages import REST
+from continua.numerics.timers import REST
 from continua.studio.controls.control_panel import ControlPanel
 from continua.studio.interaction.interaction import Interaction
 from continua.studio.session.clock import Clock

@@ -372,7 +372,7 @@ class Session:
             return
         finally:
             self._busy.text = None
-        newton, steps = sum(r.newton for r in reports), max((r.steps for r in reports), default=1)
+        newton, steps = sum(r.newton_iterations for r in reports), max((r.steps for r in reports), default=1)
         self._settle_report = f"Settled with {newton} Newton iterations" + (
             f" in {steps} load steps." if steps > 1 else "."
         )
@@ -444,7 +444,7 @@ class Session:
         if schedule is None or world.step_index % schedule[0]:
             return
         if world.dt == 1.0 / (schedule[1] * schedule[0]):
-            world.land(world.step_index // schedule[0], schedule[1])
+            world.align_to_frame(world.step_index // schedule[0], schedule[1])
 
     def _stop_on_error(self, message: str) -> None:
         self.interaction.release(None)

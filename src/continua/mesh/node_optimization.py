@@ -41,7 +41,7 @@ def smoothed(mesh: TetMesh, min_dihedral: float | None, max_radius_edge: float |
         nodes = nodes[~boundary[nodes]].astype(np.int32)
         if nodes.size == 0:
             break
-        moved = kernels.improve_nodes(points, mesh.tets, *mesh.node_tets, nodes, by_sine, by_ratio)
+        moved = kernels.smooth_nodes(points, mesh.tets, *mesh.node_tets, nodes, by_sine, by_ratio)
         if not moved:
             break
     return TetMesh._trusted(points, mesh.tets, mesh.regions, mesh.notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from continua.numerics import kernel
-from continua.numerics.lanes16 import (
+from continua.numerics.simd.f32x16 import (
     floor16,
     from16,
     gather16,

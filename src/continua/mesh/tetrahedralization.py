@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import compact, some
-from continua.mesh.lattice import MAX_ELEMENTS
-from continua.mesh.mesher import run_mesher
+from continua.mesh.ftetwild_process import run_mesher
+from continua.mesh.node_optimization import smoothed
 from continua.mesh.quality import Quality
-from continua.mesh.smoothing import smoothed
+from continua.mesh.structured import MAX_ELEMENTS
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.numerics.kernel import cache_root
-from continua.numerics.progress import Progress, tell
-from continua.values import counted
+from continua.numerics.progress import Progress, report_progress
+from continua.validation import pluralize
 
 __all__ = ["tetrahedralize"]
 
@@ -65,7 +65,7 @@ def tetrahedralize(
         close_holes: Accept an open surface and close it where the winding number is one half.
         cache: Whether to look for and keep results in the cache folder.
         progress: Called a few times a second with None, because nobody knows how far the mesher is, and with what
-            it does. What it raises ends the mesher; by default whoever is `watching` hears it.
+            it does. What it raises ends the mesher; by default whoever is `progress_listener` hears it.
 
     Raises:
         InputError: The surface is open, not a manifold or not consistently oriented, or an option makes no
@@ -74,7 +74,7 @@ def tetrahedralize(
     ready, notes = _ready(surface, close_holes)
     diagonal = float(np.linalg.norm(ready.bounds[1] - ready.bounds[0]))
     length = _edge_length(ready, diagonal, size, max_volume)
-    wish = _Wish(min_dihedral, max_radius_edge)
+    wish = _QualityTarget(min_dihedral, max_radius_edge)
     if not 1e-6 <= tolerance <= 0.1:
         raise InputError(f"tolerance must be from 1e-6 to 0.1 of the diagonal, not {tolerance!r}")
     options = (length, max_volume, wish, tolerance)
@@ -82,7 +82,7 @@ def tetrahedralize(
     if kept is not None and (found := _load(kept)) is not None:
         points, tets = found
     else:
-        points, tets = _fill(ready, length, max_volume, wish, tolerance, progress or tell)
+        points, tets = _fill(ready, length, max_volume, wish, tolerance, progress or report_progress)
         if kept is not None:
             _store(kept, points, tets)
     mesh = TetMesh(points, tets)
@@ -97,10 +97,10 @@ def _ready(surface: SurfaceMesh, close_holes: bool) -> tuple[SurfaceMesh, tuple[
     if not surface.is_closed:
         welded = surface.welded()
         if welded.node_count < surface.node_count:
-            notes = (f"welded {counted(surface.node_count - welded.node_count, 'doubled node')}",)
+            notes = (f"welded {pluralize(surface.node_count - welded.node_count, 'doubled node')}",)
             surface = welded
     if not surface.is_manifold:
-        edges = surface.crowded_edges
+        edges = surface.non_manifold_edges
         raise InputError(
             f"the surface is not a manifold: {len(edges)} edges belong to more than two triangles, "
             f"the first joins nodes {some(edges[0])}; remove inner or doubled triangles there"
@@ -143,7 +143,7 @@ def _edge_length(
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _QualityTarget:
     """Which shapes tets should have; None where there is no wish."""
 
     angle: float | None
@@ -169,7 +169,7 @@ def _fill(
     surface: SurfaceMesh,
     length: float,
     max_volume: float | None,
-    wish: _Wish,
+    wish: _QualityTarget,
     tolerance: float,
     report: Progress,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -204,7 +204,7 @@ def _run(
     return TetMesh(kept, cells)
 
 
-def _remarks(surface: SurfaceMesh, mesh: TetMesh, wish: _Wish, close_holes: bool) -> Iterator[str]:
+def _remarks(surface: SurfaceMesh, mesh: TetMesh, wish: _QualityTarget, close_holes: bool) -> Iterator[str]:
     """Say where the result is not what was asked for."""
     if wish.angle is not None or wish.ratio is not None:
         shapes = mesh.quality()
@@ -219,7 +219,7 @@ def _remarks(surface: SurfaceMesh, mesh: TetMesh, wish: _Wish, close_holes: bool
             "it may cut itself or have details below the tolerance"
         )
     if close_holes and not surface.is_closed:
-        yield f"closed holes along {counted(len(surface.open_edges), 'open edge')}"
+        yield f"closed holes along {pluralize(len(surface.open_edges), 'open edge')}"
 
 
 def _cache_file(surface: SurfaceMesh, options: tuple) -> Path | None:

@@ -6,15 +6,15 @@ import math
 from typing import Any
 
 from continua.contact_solver import Contact
+from continua.environment import Wind
 from continua.geometry import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
 from continua.grid_fluids import Polygon
 from continua.motion import Motion
-from continua.scene import grid_fluids, motions, surroundings
+from continua.scene import environment, grid_fluids, motions
 from continua.scene.build_mesh import build_surface, turn_vector
 from continua.scene.models import Scene
-from continua.surroundings import Wind
 
-__all__ = ["build_collider", "build_contact", "build_motion", "build_wind", "or_never", "rgb"]
+__all__ = ["build_collider", "build_contact", "build_motion", "build_wind", "rgb", "to_inf"]
 
 
 def _polygon(spec: grid_fluids.Polygon, answer: dict[str, Any]) -> Shape:
@@ -23,7 +23,7 @@ def _polygon(spec: grid_fluids.Polygon, answer: dict[str, Any]) -> Shape:
     return make(spec.points, depth=spec.depth, **answer)
 
 
-def or_never(moment: float | None) -> float:
+def to_inf(moment: float | None) -> float:
     """Return the moment, or infinity where a scene leaves the end open [s]."""
     return math.inf if moment is None else moment
 
@@ -32,16 +32,16 @@ def build_motion(spec: Any) -> Motion:
     """Return the motion that a scene describes."""
     match spec:
         case motions.Translate():
-            return Motion.translate(spec.velocity, until=or_never(spec.until))
+            return Motion.translate(spec.velocity, until=to_inf(spec.until))
         case motions.Rotate():
             rate = math.radians(spec.degrees_per_second)
-            return Motion.rotate(spec.axis, spec.point, rate, until=or_never(spec.until))
+            return Motion.rotate(spec.axis, spec.point, rate, until=to_inf(spec.until))
         case motions.Keyframes():
             return Motion.keyframes(spec.times, spec.offsets)
     raise TypeError(f"unknown motion {spec!r}")
 
 
-def build_contact(spec: surroundings.Contact) -> Contact:
+def build_contact(spec: environment.Contact) -> Contact:
     """Return how the bodies of a scene touch."""
     pairs = {
         (pair.between[0], pair.between[1]): pair.model_dump(exclude={"between"}, exclude_none=True)
@@ -62,11 +62,11 @@ def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
         match spec:
             case grid_fluids.Polygon():
                 return _polygon(spec, answer)
-            case surroundings.Plane():
+            case environment.Plane():
                 return Plane(spec.point, spec.normal, **answer)
-            case surroundings.Sphere():
+            case environment.Sphere():
                 return Sphere(spec.center, spec.radius, spec.inside, **answer)
-            case surroundings.Box():
+            case environment.Box():
                 return Box(
                     spec.center,
                     spec.size,
@@ -75,7 +75,7 @@ def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
                     inside=spec.inside,
                     **answer,
                 )
-            case surroundings.Cylinder():
+            case environment.Cylinder():
                 return Cylinder(
                     spec.center,
                     spec.axis,
@@ -85,12 +85,12 @@ def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
                     inside=spec.inside,
                     **answer,
                 )
-            case surroundings.Capsule():
+            case environment.Capsule():
                 return Capsule(spec.start, spec.end, spec.radius, inside=spec.inside, **answer)
-            case surroundings.MeshShape():
+            case environment.MeshShape():
                 mesh, field = build_surface(spec.mesh, spec, spec.transform, scene)
                 return MeshShape(mesh, field, rounding=spec.rounding, inside=spec.inside, **answer)
-            case surroundings.Gear():
+            case environment.Gear():
                 return Gear(spec.center, spec.axis, spec.radius, spec.width, spec.teeth, spec.depth, **answer)
     raise TypeError(f"unknown collider {spec!r}")
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.mesh.implicit import Distance, fill
 from continua.mesh.tet_mesh import TetMesh
-from continua.values import isfinite
+from continua.validation import isfinite
 
-__all__ = ["Limb", "blob"]
+__all__ = ["RoundCone", "blob"]
 
 
 @dataclass(frozen=True)
-class Limb:
+class RoundCone:
     """A rounded rod from `start` to `end` [m]; both the same make a ball.
 
     Attributes:
@@ -59,7 +59,7 @@ class Limb:
         )
 
 
-def blob(limbs: Sequence[Limb], size: float, blend: float = 0.0) -> TetMesh:
+def blob(limbs: Sequence[RoundCone], size: float, blend: float = 0.0) -> TetMesh:
     """Return the union of limbs as one mesh; every name among them is a region.
 
     Args:
@@ -72,7 +72,7 @@ def blob(limbs: Sequence[Limb], size: float, blend: float = 0.0) -> TetMesh:
     if not (isfinite(blend) and blend >= 0.0):
         raise InputError(f"blend must be a length of at least 0 m, not {blend}")
 
-    def union(some: Sequence[Limb]) -> Distance:
+    def union(some: Sequence[RoundCone]) -> Distance:
         def distance(points: NDArray[np.float64]) -> NDArray[np.float64]:
             each = np.stack([limb.distance(points) for limb in some])
             low = each.min(axis=0)

@@ -4,7 +4,7 @@ import pytest
 
 import continua as ct
 from continua.errors import InputError
-from continua.values import counted, isfinite, numbers
+from continua.validation import isfinite, numbers, pluralize
 
 BOX = ct.mesh.box(size=(1, 1, 1), cells=(1, 1, 1))
 BALL = ct.Sphere((0, 0, 0), 1.0)
@@ -46,6 +46,6 @@ def test_numbers_and_words():
     assert not isfinite(None)
     assert numbers([[1, 2]]).shape == (1, 2)
     assert numbers("x").shape == (0,)
-    assert counted(1, "node") == "1 node"
-    assert counted(0, "node") == "0 nodes"
-    assert counted(2, "body", "bodies") == "2 bodies"
+    assert pluralize(1, "node") == "1 node"
+    assert pluralize(0, "node") == "0 nodes"
+    assert pluralize(2, "body", "bodies") == "2 bodies"

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from continua.errors import InputError
 
-__all__ = ["Place", "SceneError", "Source", "key_text", "scene_error"]
+__all__ = ["Location", "SceneError", "Source", "key_text", "scene_error"]
 
 Key = tuple[str | int, ...]
 
@@ -52,7 +52,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A key of a scene. As a context manager it adds itself to the input errors raised inside."""
 
     source: Source
@@ -63,7 +63,7 @@ class Place:
         where = self.source.where(self.key)
         return SceneError([f"{where}: {message}" if where else message])
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> Location:
         return self
 
     def __exit__(

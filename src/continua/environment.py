@@ -6,23 +6,12 @@ from dataclasses import dataclass, field
 from math import pi, sin
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.values import isfinite
+from continua.validation import isfinite, vector3
 
-__all__ = ["Surroundings", "Wind", "as_vector"]
-
-
-def as_vector(value: ArrayLike, what: str) -> NDArray[np.float64]:
-    """Return `value` as three finite numbers, or raise InputError naming `what`."""
-    try:
-        vector = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        vector = np.zeros(0)
-    if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise InputError(f"{what} must be three finite numbers, not {value!r}")
-    return vector
+__all__ = ["Environment", "Wind"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +34,7 @@ class Wind:
     density: float = 1.2
 
     def __post_init__(self) -> None:
-        as_vector(self.velocity, "the wind's velocity")
+        vector3(self.velocity, "the wind's velocity")
         for key, low in (("gust", 0.0), ("period", 1e-9), ("density", 0.0)):
             value = getattr(self, key)
             if not isfinite(value) or value < low:
@@ -58,7 +47,7 @@ class Wind:
 
 
 @dataclass
-class Surroundings:
+class Environment:
     """Gravity [m/s2], wind, and the time [s] and number of the step that is being done."""
 
     gravity: NDArray[np.float64] = field(default_factory=lambda: np.array([0.0, -9.81, 0.0]))

@@ -12,7 +12,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.sdf.tree_kernels import COUNT_BITS, STACK
+from continua.sdf.bvh_kernels import COUNT_BITS, STACK
 
 
 @inline

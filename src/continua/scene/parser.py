@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from continua.errors import InputError
+from continua.scene.errors import Key, SceneError, Source, key_text
 from continua.scene.models import Scene
-from continua.scene.problems import Key, SceneError, Source, key_text
 
 __all__ = ["load_scene", "parse_scene", "shipped_scenes"]
 

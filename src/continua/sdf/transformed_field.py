@@ -9,12 +9,12 @@ from continua.errors import InputError
 from continua.numerics.rotations import rotation_matrix
 from continua.sdf.checks import as_queries
 from continua.sdf.field import DistanceField, FieldTable
-from continua.values import isfinite
+from continua.validation import isfinite
 
-__all__ = ["PlacedField"]
+__all__ = ["TransformedField"]
 
 
-class PlacedField:
+class TransformedField:
     """A `DistanceField` that was scaled, turned and moved; made by `DistanceField.transformed`.
 
     Attributes:
@@ -41,17 +41,17 @@ class PlacedField:
 
     def transformed(
         self, translate: ArrayLike = (0.0, 0.0, 0.0), rotate: ArrayLike | None = None, scale: float = 1.0
-    ) -> PlacedField:
+    ) -> TransformedField:
         """Return the field of the body scaled, then turned about the origin, then moved; see `DistanceField`."""
         turn = np.eye(3) if rotate is None else rotation_matrix(rotate)
         shift = scale * turn @ self.shift + np.asarray(translate, np.float64)
-        return PlacedField(scaled(self.field, scale), turn @ self.turn, shift)
+        return TransformedField(scaled(self.field, scale), turn @ self.turn, shift)
 
     def _into(self, points: ArrayLike) -> NDArray[np.float64]:
         return np.ascontiguousarray((as_queries(points) - self.shift) @ self.turn)
 
     def __repr__(self) -> str:
-        return f"<PlacedField of {self.field!r}>"
+        return f"<TransformedField of {self.field!r}>"
 
 
 def scaled(field: DistanceField, scale: float) -> DistanceField:

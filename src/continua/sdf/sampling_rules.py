@@ -9,10 +9,18 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-__all__ = ["Rule", "coefficient_count", "exponents", "legendre_to_monomial", "orthonormal", "rule", "within"]
+__all__ = [
+    "SamplingRule",
+    "coefficient_count",
+    "exponents",
+    "legendre_to_monomial",
+    "orthonormal",
+    "rule",
+    "within",
+]
 
 
-class Rule(NamedTuple):
+class SamplingRule(NamedTuple):
     """Samples along one axis of a cell, from -1 to 1: a Gauss rule in each half, so that children can use them.
 
     Attributes:
@@ -43,7 +51,7 @@ def orthonormal(degree: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @cache
-def rule(count: int) -> Rule:
+def rule(count: int) -> SamplingRule:
     """Return the rule with `count` samples along an axis, an even number; it fits degrees up to `count` - 2."""
     half = count // 2
     x, w = legendre.leggauss(half)
@@ -53,7 +61,7 @@ def rule(count: int) -> Rule:
     q, r = np.linalg.qr(np.sqrt(weights)[:, None] * orthonormal(count - 2, places).T)
     signs = np.sign(np.diag(r))
     q, r = q * signs, r * signs[:, None]
-    return Rule(
+    return SamplingRule(
         places,
         weights,
         np.ascontiguousarray(q.T * np.sqrt(weights)),

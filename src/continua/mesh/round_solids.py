@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.mesh.lattice import checked_counts, checked_lengths
-from continua.mesh.simplex import disc, draw_out, icosahedron, subdivide
+from continua.mesh.simplex import disc, extrude, icosahedron, subdivide
+from continua.mesh.structured import checked_counts, checked_lengths
 from continua.mesh.tet_mesh import TetMesh, tet_volumes
 
 __all__ = ["bowl", "cylinder", "sphere", "torus"]
@@ -35,7 +35,7 @@ def sphere(radius: float = 0.5, cells: int = 4) -> TetMesh:
     corners, faces = icosahedron()
     fan = np.concatenate([np.zeros((len(faces), 1), dtype=int), faces + 1], axis=1)
     corner, weights, tets = subdivide(fan, n)
-    points, _ = draw_out(np.concatenate([np.zeros((1, 3)), corners]), corner, weights, n)
+    points, _ = extrude(np.concatenate([np.zeros((1, 3)), corners]), corner, weights, n)
     return _upright(r * points, tets)
 
 

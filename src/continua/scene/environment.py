@@ -9,7 +9,7 @@ from pydantic import Tag, create_model
 
 from continua.scene.laws import event_constants
 from continua.scene.motions import Motion
-from continua.scene.shapes import Fitted, Mesh, Rotation, Transform
+from continua.scene.shapes import DistanceFieldSpec, Mesh, Rotation, Transform
 from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
 
 __all__ = [
@@ -101,7 +101,7 @@ class Capsule(_Obstacle):
     inside: Flag = option("Keep bodies inside instead of outside.", False)
 
 
-class MeshShape(_Obstacle, Fitted):
+class MeshShape(_Obstacle, DistanceFieldSpec):
     """Any closed surface, generated or from a file."""
 
     type: Literal["mesh"] = option("A closed surface.")

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.mesh import SurfaceMesh
-from continua.sdf import tree_kernels
+from continua.sdf import bvh_kernels
 
-__all__ = ["MeshTree", "mesh_tree"]
+__all__ = ["TriangleBvh", "triangle_bvh"]
 
 
-class MeshTree(NamedTuple):
+class TriangleBvh(NamedTuple):
     """The arrays that `kernels.closest_on_mesh` reads; a kernel may take the tuple as it is.
 
     Attributes:
         nodes: Bounds of the two children of each inner node [m]: lower, upper, lower, upper; shape [i, 12].
-        links: Children of each inner node, see `tree_kernels.build`, shape [i, 2].
+        links: Children of each inner node, see `bvh_kernels.build`, shape [i, 2].
         corners: Corners of each triangle in the order of the tree [m], and its unit normal, shape [k, 12].
         order: Number in the mesh of each triangle in the order of the tree, shape [k].
         features: Row in `normals` of each triangle's face, edges 0-1, 1-2, 2-0 and corners 0, 1, 2; [k, 7],
@@ -34,7 +34,7 @@ class MeshTree(NamedTuple):
     normals: NDArray[np.float64]
 
 
-def mesh_tree(mesh: SurfaceMesh) -> MeshTree:
+def triangle_bvh(mesh: SurfaceMesh) -> TriangleBvh:
     """Build the tree of `mesh`. Triangles without area count for the topology only."""
     flat = is_flat(mesh)
     used = np.flatnonzero(~flat)
@@ -43,9 +43,9 @@ def mesh_tree(mesh: SurfaceMesh) -> MeshTree:
     nodes = np.empty((len(used), 12))
     links = np.empty((len(used), 2), np.int32)
     order = np.empty(len(used), np.int32)
-    count = tree_kernels.build(boxes, nodes, links, order)
+    count = bvh_kernels.build(boxes, nodes, links, order)
     normals, features = pseudo_normals(mesh, flat)
-    return MeshTree(
+    return TriangleBvh(
         nodes[:count].copy(),
         links[:count].copy(),
         np.concatenate([corners[order].reshape(-1, 9), normals[used[order]]], axis=1),

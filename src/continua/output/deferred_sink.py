@@ -11,10 +11,10 @@ from continua.output.folder import OutputFolder
 from continua.output.spool import Spool
 from continua.render.composition import DEFAULT_COLOR, check_color
 
-__all__ = ["WholeRunSink"]
+__all__ = ["DeferredSink"]
 
 
-class WholeRunSink:
+class DeferredSink:
     """Keeps frames in a spool and turns them into the result at `close`.
 
     A subclass gives `kind`, `suffix` and `finish`. The result depends on the frames alone, so that it has the
@@ -84,7 +84,7 @@ class WholeRunSink:
         """Make the result from the spool."""
         raise TypeError(f"{type(self).__name__} does not say how to end")
 
-    def tell(self, done: int) -> None:
+    def report_done(self, done: int) -> None:
         """Report that `done` frames of the result are made."""
         if self.info.progress is not None:
             self.info.progress(self.kind, done, self.spool.count)
