@@ -17,7 +17,7 @@ from continua.collision import bvh_kernels
 from continua.mesh.box_tree import box_tree
 from continua.mesh.surface_mesh import unique_edges
 
-__all__ = ["Bvh", "CollisionMesh", "CollisionSurface", "SurfaceTopology"]
+__all__ = ["Bvh", "CollisionMesh", "CollisionSurface", "SurfaceKinds", "SurfaceTopology"]
 
 _PARALLEL_FROM = 2000  # leaves
 _FLAT_SINE = 1e-3  # sine of the angle below which two triangles count as coplanar
@@ -196,10 +196,6 @@ class SurfaceTopology(NamedTuple):
         triangle_edges: Edges of each triangle, shape [k, 3].
         edge_triangles: The two triangles of each edge, or -1, shape [e, 2].
         radius: Radius of each surface [m].
-        two_sided: Whether each surface is two-sided, shape [m].
-        body: The body of which each surface is a piece, or -1, shape [m].
-        point_ptr: Start of the triangles of each point in `point_triangles`, shape [n + 1]; empty without pieces.
-        point_triangles: The triangles of each point.
     """
 
     vertices: NDArray[np.int32]
@@ -209,6 +205,18 @@ class SurfaceTopology(NamedTuple):
     triangle_edges: NDArray[np.int32]
     edge_triangles: NDArray[np.int32]
     radius: NDArray[np.float64]
+
+
+class SurfaceKinds(NamedTuple):
+    """Which surfaces are two-sided or pieces of bodies, as arrays for kernels.
+
+    Attributes:
+        two_sided: Whether each surface is two-sided, shape [m].
+        body: The body of which each surface is a piece, or -1, shape [m].
+        point_ptr: Start of the triangles of each point in `point_triangles`, shape [n + 1].
+        point_triangles: The triangles of each point.
+    """
+
     two_sided: NDArray[np.bool_]
     body: NDArray[np.int32]
     point_ptr: NDArray[np.int32]
@@ -230,6 +238,7 @@ class CollisionMesh:
         triangle_bvh: Trees over triangles.
         edge_bvh: Trees over edges.
         topology: Vertices, adjacency and radii.
+        kinds: Which surfaces are two-sided or pieces of bodies; None if none is.
         vertex_face_pairs: Whether vertices of the row are tested against triangles of the column, shape [m, m].
         edge_edge_pairs: Whether edges of the row are tested against edges of the column (upper triangle with the
             diagonal), shape [m, m].
@@ -267,23 +276,25 @@ class CollisionMesh:
             np.ascontiguousarray(np.concatenate(triangle_edges), np.int32),
             np.ascontiguousarray(np.concatenate(edge_triangles), np.int32),
             np.array([surface.radius for surface in self.surfaces], dtype=np.float64),
-            np.array([surface.two_sided for surface in self.surfaces], dtype=np.bool_),
-            np.array([surface.body for surface in self.surfaces], dtype=np.int32),
-            *self._point_triangles(),
         )
+        self.kinds = self._kinds()
         dynamic = np.array([surface.is_dynamic for surface in self.surfaces], dtype=bool)
         pairs = dynamic[:, None] | dynamic[None, :]
         np.fill_diagonal(pairs, [surface.self_collision for surface in self.surfaces])
         self.vertex_face_pairs = pairs
         self.edge_edge_pairs = np.triu(pairs)
 
-    def _point_triangles(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the triangles of each point as `ptr` and a list, if there are pieces of bodies."""
-        if all(surface.body < 0 for surface in self.surfaces):
-            return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    def _kinds(self) -> SurfaceKinds | None:
+        if not any(surface.two_sided or surface.body >= 0 for surface in self.surfaces):
+            return None
         corners = self.triangle_bvh.cells.ravel()
         ptr = np.concatenate([[0], np.cumsum(np.bincount(corners, minlength=self.point_count))])
-        return ptr.astype(np.int32), (np.argsort(corners, kind="stable") // 3).astype(np.int32)
+        return SurfaceKinds(
+            np.array([surface.two_sided for surface in self.surfaces], dtype=np.bool_),
+            np.array([surface.body for surface in self.surfaces], dtype=np.int32),
+            ptr.astype(np.int32),
+            (np.argsort(corners, kind="stable") // 3).astype(np.int32),
+        )
 
     @property
     def point_count(self) -> int:

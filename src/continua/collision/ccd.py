@@ -85,7 +85,7 @@ def find_impacts(
     search_faces = kernels.ccd_vertex_face.variant(len(topology.vertices) >= _PARALLEL_FROM)
     faces = collect_chunks(
         lambda *out: search_faces(
-            mesh.triangle_bvh, topology, x0, x1, ptr, partner, separation, margin, *out
+            mesh.triangle_bvh, topology, mesh.kinds, x0, x1, ptr, partner, separation, margin, *out
         ),
         len(topology.vertices) if ptr[-1] else 0,
     )
@@ -94,7 +94,7 @@ def find_impacts(
     search_edges = kernels.ccd_edge_edge.variant(count >= _PARALLEL_FROM)
     edges = collect_chunks(
         lambda *out: search_edges(
-            mesh.edge_bvh, topology, x0, x1, edge_ptr, edge_partner, separation, margin, *out
+            mesh.edge_bvh, topology, mesh.kinds, x0, x1, edge_ptr, edge_partner, separation, margin, *out
         ),
         count if edge_ptr[-1] else 0,
     )

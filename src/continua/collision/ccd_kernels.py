@@ -18,6 +18,7 @@ from continua.collision.bvh_kernels import STACK, query_box
 from continua.collision.proximity_kernels import (
     CHUNK,
     PARALLEL_SINE2,
+    are_pieces,
     is_ridge_towards,
     vertex_face,
     vertex_faces,
@@ -262,7 +263,7 @@ def _triangle_outside(x0, x1, a, b, c, lx, ly, lz, hx, hy, hz):
 
 
 @kernel_pair
-def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, counts, ids, values):
+def ccd_vertex_face(tree, topology, kinds, x0, x1, ptr, partner, separation, margin, counts, ids, values):
     """Find the vertices that hit triangles on the path from x0 to x1; see `proximity_kernels.vertex_face_candidates`.
 
     Pieces of one body that are as close as that along the normal from the start are left to proximity: they may lie
@@ -270,6 +271,7 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
     against the normal.
 
     Args:
+        kinds: Which surfaces are two-sided or pieces, or None.
         separation: Distance of two surfaces that counts as an impact [m], shape [m, m].
         margin: Widening of the boxes of each surface [m], shape [m].
         values: Receives the corners' weights, the normal, the distance at the start, and the time of impact.
@@ -289,7 +291,6 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
             for j in range(ptr[m], ptr[m + 1]):
                 b = partner[j]
                 wide = margin[b]
-                pieces = m != b and topology.body[m] >= 0 and topology.body[m] == topology.body[b]
                 total = query_box(
                     tree.boxes, tree.root[b], tree.leaf_count[b], tree.leaf_range, tree.first_leaf[b], tree.order,
                     lx, ly, lz, hx, hy, hz, stack, found,
@@ -303,21 +304,27 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
                         lx - wide, ly - wide, lz - wide, hx + wide, hy + wide, hz + wide,
                     ):  # fmt: skip
                         continue
-                    side = 0
-                    if topology.two_sided[b]:
-                        side = vertex_face(x0, x0, row3(x0, v), v, t0, t1, t2, True)[5]
                     scale = _relative_motion(x0, x1, v, t0, t1, t2, True, work)
                     time, u, w = _time_of_impact(work, along, axes, box_stack, True, separation[m, b], scale)
                     if time > 1.0:
                         continue
-                    n, gap = _impact_normal(work, time, u, w)
-                    if pieces and not (
-                        gap > _AT_START * separation[m, b]
-                        and vertex_faces(topology, x0, v, n)
-                        and dot3(n, triangle_normal(row3(x0, t0), row3(x0, t1), row3(x0, t2))) > 0.0
-                    ):
-                        continue
+                    side = 0
+                    if kinds is not None:
+                        if kinds.two_sided[b]:
+                            start = vertex_face(x0, x0, row3(x0, v), v, t0, t1, t2)
+                            if start[3] == 0:
+                                side = 1 if start[2] >= 0.0 else -1
+                        elif are_pieces(kinds, m, b):
+                            n, gap = _impact_normal(work, time, u, w)
+                            outward = triangle_normal(row3(x0, t0), row3(x0, t1), row3(x0, t2))
+                            if not (
+                                gap > _AT_START * separation[m, b]
+                                and dot3(n, outward) > 0.0
+                                and vertex_faces(kinds, tree.cells, x0, v, n)
+                            ):
+                                continue
                     if written < ids.shape[1]:
+                        n, gap = _impact_normal(work, time, u, w)
                         ids[chunk, written, 0], ids[chunk, written, 1] = v, t0
                         ids[chunk, written, 2], ids[chunk, written, 3] = t1, t2
                         ids[chunk, written, 4], ids[chunk, written, 7] = 0, side
@@ -333,13 +340,14 @@ def ccd_vertex_face(tree, topology, x0, x1, ptr, partner, separation, margin, co
 
 
 @kernel_pair
-def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, counts, ids, values):
+def ccd_edge_edge(tree, topology, kinds, x0, x1, ptr, partner, separation, margin, counts, ids, values):
     """Find the edges that hit edges on the path from x0 to x1; see `proximity_kernels.edge_edge_candidates`.
 
     Of the edges of pieces of one body only ridges count that face each other and do not lie on each other, as in
     `ccd_vertex_face`.
 
     Args:
+        kinds: Which surfaces are two-sided or pieces, or None.
         separation: Distance of two surfaces that counts as an impact [m], shape [m, m].
         margin: Widening of the boxes of each surface [m], shape [m].
         values: Receives s, t, 0, the normal, the distance at the start, and the time of impact.
@@ -362,7 +370,6 @@ def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, coun
             for j in range(ptr[m], ptr[m + 1]):
                 b = partner[j]
                 wide = margin[b]
-                pieces = m != b and topology.body[m] >= 0 and topology.body[m] == topology.body[b]
                 total = query_box(
                     tree.boxes, tree.root[b], tree.leaf_count[b], tree.leaf_range, tree.first_leaf[b], tree.order,
                     lx, ly, lz, hx, hy, hz, stack, found,
@@ -379,15 +386,18 @@ def ccd_edge_edge(tree, topology, x0, x1, ptr, partner, separation, margin, coun
                     time, s, t = _time_of_impact(work, along, axes, box_stack, False, separation[m, b], scale)
                     if time > 1.0:
                         continue
-                    n, gap = _impact_normal(work, time, s, t)
-                    if pieces and not (
-                        gap > _AT_START * separation[m, b]
-                        and _sine2(work) > PARALLEL_SINE2
-                        and is_ridge_towards(topology, x0, e, a0, a1, n, -1.0)
-                        and is_ridge_towards(topology, x0, found[k], b0, b1, n, 1.0)
-                    ):
-                        continue
+                    if kinds is not None:  # noqa: SIM102  this condition alone leaves out the branch when it is compiled
+                        if not kinds.two_sided[b] and are_pieces(kinds, m, b):
+                            n, gap = _impact_normal(work, time, s, t)
+                            if not (
+                                gap > _AT_START * separation[m, b]
+                                and _sine2(work) > PARALLEL_SINE2
+                                and is_ridge_towards(topology, x0, e, a0, a1, n, -1.0)
+                                and is_ridge_towards(topology, x0, found[k], b0, b1, n, 1.0)
+                            ):
+                                continue
                     if written < ids.shape[1]:
+                        n, gap = _impact_normal(work, time, s, t)
                         ids[chunk, written, 0], ids[chunk, written, 1] = a0, a1
                         ids[chunk, written, 2], ids[chunk, written, 3] = b0, b1
                         ids[chunk, written, 4], ids[chunk, written, 7] = 3, 0

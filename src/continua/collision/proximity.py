@@ -189,7 +189,9 @@ def find_candidates(
     ptr, partner = mesh.overlapping_surfaces(tree, mesh.vertex_face_pairs)
     search = kernels.vertex_face_candidates.variant(len(topology.vertices) >= _PARALLEL_FROM)
     faces = collect_chunks(
-        lambda *out: search(tree, topology, x, w, ptr, partner, min_distance, _SLACK, limit, normals, *out),
+        lambda *out: search(
+            tree, topology, mesh.kinds, x, w, ptr, partner, min_distance, _SLACK, limit, normals, *out
+        ),
         len(topology.vertices) if ptr[-1] else 0,
     )
     if previous_keys is not None:
@@ -229,14 +231,26 @@ def _edge_candidates(
         flat_sine,
         always_flat,
         tree.surface,
-        topology.two_sided,
+        None if mesh.kinds is None else mesh.kinds.two_sided,
         outward,
         edge_kind,
     )
     search = kernels.edge_edge_candidates.variant(count >= _PARALLEL_FROM)
     ids, values = collect_chunks(
         lambda *out: search(
-            tree, topology, x, w, ptr, partner, min_distance, _SLACK, max_distance, outward, edge_kind, *out
+            tree,
+            topology,
+            mesh.kinds,
+            x,
+            w,
+            ptr,
+            partner,
+            min_distance,
+            _SLACK,
+            max_distance,
+            outward,
+            edge_kind,
+            *out,
         ),
         count,
     )

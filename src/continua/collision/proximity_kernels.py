@@ -1,4 +1,8 @@
-"""Compiled proximity queries: vertices close to triangles and edges close to edges."""
+"""Compiled proximity queries: vertices close to triangles and edges close to edges.
+
+Most worlds have closed surfaces of whole bodies only. Kernels then get None for the `SurfaceKinds`, and what two-sided
+surfaces and pieces of bodies need is not compiled.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ from continua.numerics.closest_points import (
 __all__ = [
     "FLAT_SINE",
     "PARALLEL_SINE2",
+    "are_pieces",
     "classify_edges",
     "edge_edge_candidates",
     "gather_chunks",
@@ -43,29 +48,25 @@ _PARALLEL_COSINE = 1.0 - 1e-6  # of the normals of two triangles in one plane
 
 
 @inline
-def edge_bend(x, a, b, triangles, one, two):
-    """Return how the triangles `one` and `two` meet in the edge a b.
+def _fold_sine(x, a, b, triangles, one, two, normal):
+    """Return the sine of the angle between triangles at the edge a b, 1 if it is folded by more than a right angle.
 
-    Returns:
-        The mean of their normals and that of the first, the arm from a to the corner of the second that is not on the
-        edge, the height of that corner above the plane of the first, and its distance from the edge.
+    `normal` is that of triangle `one`.
     """
-    n1 = triangle_normal(row3(x, triangles[one, 0]), row3(x, triangles[one, 1]), row3(x, triangles[one, 2]))
-    n2 = triangle_normal(row3(x, triangles[two, 0]), row3(x, triangles[two, 1]), row3(x, triangles[two, 2]))
-    n = (n1[0] + n2[0], n1[1] + n2[1], n1[2] + n2[2])
-    length = max(sqrt(dot3(n, n)), 1e-300)
-    rise = 0.0  # height of the other triangle above the plane of the first
-    size = 1e-300
-    arm = (0.0, 0.0, 0.0)
+    origin = row3(x, a)
+    along = sub3(row3(x, b), origin)
+    inward = cross3(normal, along)
+    first, second, height, size = 0.0, 0.0, 0.0, 1e-300
     for i in range(3):
-        p = triangles[two, i]
+        p, q = triangles[one, i], triangles[two, i]
         if p != a and p != b:
-            arm = sub3(row3(x, p), row3(x, a))
-            rise = dot3(arm, n1)
-            along = sub3(row3(x, b), row3(x, a))
+            first = dot3(inward, sub3(row3(x, p), origin))
+        if q != a and q != b:
+            arm = sub3(row3(x, q), origin)
             up = cross3(arm, along)
+            second, height = dot3(inward, arm), abs(dot3(normal, arm))
             size = sqrt(dot3(up, up) / max(dot3(along, along), 1e-300)) + 1e-300
-    return (n[0] / length, n[1] / length, n[2] / length), n1, arm, rise, size
+    return 1.0 if first * second > 0.0 else height / size
 
 
 @kernel_pair
@@ -82,7 +83,7 @@ def classify_edges(
         flat_sine: Sine of the angle up to which two triangles count as flat.
         always_flat: Sine of the angle up to which they are flat even if the edge was in contact before.
         surface: Surface of each edge, shape [e].
-        two_sided: Whether each surface is two-sided: every bend of it is a ridge on one of its sides.
+        two_sided: Whether each surface is two-sided, or None if none is: every bend is a ridge on one of its sides.
         outward: Receives the mean normal of the two triangles of each edge, shape [e, 3].
         edge_kind: Receives 1 for a ridge, 3 for a nearly flat ridge, 2 for an edge with fewer than two triangles or the
             bend of a two-sided surface, 6 for a nearly flat such bend, 0 for flat edges and valleys.
@@ -93,21 +94,31 @@ def classify_edges(
         edge_kind[e] = 2
         if one < 0 or two < 0:
             continue
-        n, n1, arm, rise, size = edge_bend(x, edges[e, 0], edges[e, 1], triangles, one, two)
+        n1 = triangle_normal(
+            row3(x, triangles[one, 0]), row3(x, triangles[one, 1]), row3(x, triangles[one, 2])
+        )
+        n2 = triangle_normal(
+            row3(x, triangles[two, 0]), row3(x, triangles[two, 1]), row3(x, triangles[two, 2])
+        )
+        n = (n1[0] + n2[0], n1[1] + n2[1], n1[2] + n2[2])
+        length = max(sqrt(dot3(n, n)), 1e-300)
         for i in range(3):
-            outward[e, i] = n[i]
-        if two_sided[surface[e]]:
-            bend = abs(rise)
-            inward = cross3(n1, sub3(row3(x, edges[e, 1]), row3(x, edges[e, 0])))
-            for i in range(3):
-                p = triangles[one, i]
-                if p != edges[e, 0] and p != edges[e, 1]:
-                    first = dot3(inward, sub3(row3(x, p), row3(x, edges[e, 0])))
-                    if first * dot3(inward, arm) > 0.0:
-                        bend = size  # folded back by more than a right angle
-            edge_kind[e] = 2 if bend > flat_sine * size else (6 if bend > always_flat * size else 0)
-            continue
+            outward[e, i] = n[i] / length
+        rise = 0.0  # height of the other triangle above the plane of the first
+        size = 1e-300
+        for i in range(3):
+            p = triangles[two, i]
+            if p != edges[e, 0] and p != edges[e, 1]:
+                arm = sub3(row3(x, p), row3(x, edges[e, 0]))
+                rise = dot3(arm, n1)
+                along = sub3(row3(x, edges[e, 1]), row3(x, edges[e, 0]))
+                up = cross3(arm, along)
+                size = sqrt(dot3(up, up) / max(dot3(along, along), 1e-300)) + 1e-300
         edge_kind[e] = 1 if rise < -flat_sine * size else (3 if rise < -always_flat * size else 0)
+        if two_sided is not None:  # noqa: SIM102  this condition alone leaves out the branch when it is compiled
+            if two_sided[surface[e]]:
+                bend = _fold_sine(x, edges[e, 0], edges[e, 1], triangles, one, two, n1)
+                edge_kind[e] = 2 if bend > flat_sine else (6 if bend > always_flat else 0)
 
 
 @kernel
@@ -142,12 +153,8 @@ def _outside_box(x, w, cell, width, lx, ly, lz, hx, hy, hz):
 
 
 @inline
-def vertex_face(x, w, p, v, a, b, c, two_sided):
-    """Return weights, normal, signed distance, number of zero weights, approach and side of a point and a triangle.
-
-    The side is that of a two-sided triangle on which the point is: 1 is the side of its normal, 0 is not known, as the
-    closest point is on an edge or a corner, or it is not two-sided.
-    """
+def vertex_face(x, w, p, v, a, b, c):
+    """Return weights, normal, signed distance, number of zero weights and approach of a point and a triangle."""
     pa, pb, pc = row3(x, a), row3(x, b), row3(x, c)
     weights = closest_point_triangle(p, pa, pb, pc)
     away = (
@@ -162,20 +169,15 @@ def vertex_face(x, w, p, v, a, b, c, two_sided):
         if weights[k] < _ZERO_WEIGHT:
             zero += 1
     gap = d
-    side = 0
     if zero == 0 and dot3(normal, normal) > 0.5:
         gap = dot3(away, normal)
-        if two_sided:
-            side = 1
-            if gap < 0.0:
-                side, gap, normal = -1, -gap, (-normal[0], -normal[1], -normal[2])
     elif d > 1e-14 * (abs(p[0]) + abs(p[1]) + abs(p[2]) + 1e-290):
         normal = (away[0] / d, away[1] / d, away[2] / d)
     speed = 0.0
     for i in range(3):
         rel = w[v, i] - weights[0] * w[a, i] - weights[1] * w[b, i] - weights[2] * w[c, i]
         speed += normal[i] * rel
-    return weights, normal, gap, zero, speed, side
+    return weights, normal, gap, zero, speed
 
 
 @inline
@@ -193,10 +195,10 @@ def _distance_to_plane(x, w, p, v, cell, weights, normal):
 
 
 @inline
-def vertex_faces(topology, x, v, normal):
+def vertex_faces(kinds, triangles, x, v, normal):
     """Return whether a triangle of point v faces against `normal`: the point can then touch what is there."""
-    for k in range(topology.point_ptr[v], topology.point_ptr[v + 1]):
-        cell = topology.triangles[topology.point_triangles[k]]
+    for k in range(kinds.point_ptr[v], kinds.point_ptr[v + 1]):
+        cell = triangles[kinds.point_triangles[k]]
         if dot3(triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2])), normal) < -_FACING:
             return True
     return False
@@ -208,8 +210,22 @@ def is_ridge_towards(topology, x, e, a, b, normal, sign):
     one, two = topology.edge_triangles[e, 0], topology.edge_triangles[e, 1]
     if one < 0 or two < 0:
         return True
-    outward, _, _, rise, size = edge_bend(x, a, b, topology.triangles, one, two)
-    return rise < -FLAT_SINE * size and sign * dot3(outward, normal) > _FACING
+    t = topology.triangles
+    n1 = triangle_normal(row3(x, t[one, 0]), row3(x, t[one, 1]), row3(x, t[one, 2]))
+    n2 = triangle_normal(row3(x, t[two, 0]), row3(x, t[two, 1]), row3(x, t[two, 2]))
+    for i in range(3):
+        if t[two, i] != a and t[two, i] != b and dot3(n1, sub3(row3(x, t[two, i]), row3(x, a))) > 0.0:
+            return False  # a valley
+    if _fold_sine(x, a, b, t, one, two, n1) <= FLAT_SINE:
+        return False
+    n = (n1[0] + n2[0], n1[1] + n2[1], n1[2] + n2[2])
+    return sign * dot3(n, normal) > _FACING * sqrt(dot3(n, n))
+
+
+@inline
+def are_pieces(kinds, m, b):
+    """Return whether two surfaces are different pieces of one body."""
+    return m != b and kinds.body[m] >= 0 and kinds.body[m] == kinds.body[b]
 
 
 @inline
@@ -301,7 +317,7 @@ def _is_duplicate(a, count, cells, tri, dist, zeros, features):
 
 @kernel_pair
 def vertex_face_candidates(
-    tree, topology, x, w, ptr, partner, min_distance, slack, max_distance, normals, counts, ids, values
+    tree, topology, kinds, x, w, ptr, partner, min_distance, slack, max_distance, normals, counts, ids, values
 ):
     """Find the vertices that are close to triangles, or come close to them in the motion from x to x + w.
 
@@ -319,6 +335,7 @@ def vertex_face_candidates(
     Args:
         tree: Trees of the triangles, fitted to the motion.
         topology: The surfaces.
+        kinds: Which are two-sided or pieces, or None.
         x: Positions [m], shape [n, 3].
         w: Displacements expected in the step [m], shape [n, 3].
         ptr: Start of each surface's partners.
@@ -328,7 +345,9 @@ def vertex_face_candidates(
         max_distance: Largest distance of a pair of two surfaces [m], shape [m, m].
         normals: Normals of the points, of any length; zero where there is none, shape [n, 3].
         counts: Receives the number of pairs of each chunk; if it exceeds the capacity, call again with more.
-        ids: Receives vertex, corners, the kind of feature, the surfaces and the side, shape [chunks, capacity, 8].
+        ids: Receives vertex, corners, the kind of feature, the surfaces and the side, shape [chunks, capacity, 8]. The
+            side is that of a two-sided triangle on which the vertex is: 1 is the side of its normal; 0 is not known, as
+            the closest point is on an edge or a corner, or it is not two-sided.
         values: Receives the corners' weights, the normal and the distance, shape [chunks, capacity, 8].
     """
     for chunk in prange(counts.shape[0]):
@@ -336,7 +355,7 @@ def vertex_face_candidates(
         tri, zeros = np.empty(_MAX_TRIANGLES, np.int32), np.empty(_MAX_TRIANGLES, np.int32)
         features, dist = np.empty(_MAX_TRIANGLES, np.int64), np.empty(_MAX_TRIANGLES)
         kept = np.empty((_MAX_TRIANGLES, 7))
-        sides, fits = np.empty(_MAX_TRIANGLES, np.int32), np.empty(_MAX_TRIANGLES, np.int32)
+        sides, fits = np.zeros(_MAX_TRIANGLES, np.int32), np.zeros(_MAX_TRIANGLES, np.int32)
         written = 0
         for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, topology.vertices.shape[0])):
             v, m = topology.vertices[i], topology.vertex_surface[i]
@@ -347,9 +366,6 @@ def vertex_face_candidates(
                 reach = min_distance[m, b] * (1.0 + slack)
                 rr = topology.radius[m] + topology.radius[b]
                 wide = reach + rr
-                pieces = m != b and topology.body[m] >= 0 and topology.body[m] == topology.body[b]
-                same = m == b or (pieces and topology.two_sided[b])
-                pieces = pieces and not topology.two_sided[b]
                 lx, hx = min(p[0], q[0]) - topology.radius[m], max(p[0], q[0]) + topology.radius[m]
                 ly, hy = min(p[1], q[1]) - topology.radius[m], max(p[1], q[1]) + topology.radius[m]
                 lz, hz = min(p[2], q[2]) - topology.radius[m], max(p[2], q[2]) + topology.radius[m]
@@ -360,6 +376,9 @@ def vertex_face_candidates(
                 lx, ly, lz = min(p[0], q[0]) - wide, min(p[1], q[1]) - wide, min(p[2], q[2]) - wide
                 hx, hy, hz = max(p[0], q[0]) + wide, max(p[1], q[1]) + wide, max(p[2], q[2]) + wide
                 count = 0
+                one_sided = True
+                if kinds is not None:
+                    one_sided = not kinds.two_sided[b]
                 for k in range(total):
                     t = found[k]
                     cell = tree.cells[t]
@@ -367,19 +386,27 @@ def vertex_face_candidates(
                         continue
                     if _outside_box(x, w, cell, 3, lx, ly, lz, hx, hy, hz):
                         continue
-                    weights, normal, gap, zero, speed, side = vertex_face(
-                        x, w, p, v, cell[0], cell[1], cell[2], topology.two_sided[b]
-                    )
-                    distance, fit = abs(gap - rr), 0
-                    if pieces:
-                        if gap < _COINCIDENT * min_distance[m, b]:
-                            normal = triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2]))
-                            gap, speed = _distance_to_plane(x, w, p, v, cell, weights, normal)
-                            if zero > 0 and gap < -_SAME_PLACE * min_distance[m, b]:
-                                continue  # beside the triangle, not behind it
-                            fit = 1
-                        if not vertex_faces(topology, x, v, normal):
-                            continue
+                    weights, normal, gap, zero, speed = vertex_face(x, w, p, v, cell[0], cell[1], cell[2])
+                    if kinds is not None:
+                        side, fit, distance = 0, 0, abs(gap)
+                        if not one_sided and zero == 0:
+                            side = 1
+                            if gap < 0.0:
+                                side, gap, speed = -1, -gap, -speed
+                                normal = (-normal[0], -normal[1], -normal[2])
+                        if one_sided and are_pieces(kinds, m, b):
+                            if gap < _COINCIDENT * min_distance[m, b]:
+                                normal = triangle_normal(row3(x, cell[0]), row3(x, cell[1]), row3(x, cell[2]))
+                                gap, speed = _distance_to_plane(x, w, p, v, cell, weights, normal)
+                                if zero > 0 and gap < -_SAME_PLACE * min_distance[m, b]:
+                                    continue  # beside the triangle, not behind it
+                                fit = 1
+                            if not vertex_faces(kinds, tree.cells, x, v, normal):
+                                continue
+                        if not one_sided and (m == b or are_pieces(kinds, m, b)):
+                            rest = _rest_vertex_distance2(topology.rest, v, cell[0], cell[1], cell[2])
+                            if rest < (1.5 * min_distance[m, b] + rr) ** 2:
+                                continue
                     gap -= rr
                     if (
                         gap > max_distance[m, b]
@@ -387,12 +414,12 @@ def vertex_face_candidates(
                         or gap < -rr - min_distance[m, b]
                     ):
                         continue
-                    if same:
-                        if not topology.two_sided[b] and dot3(normal, row3(normals, v)) > 0.0:
+                    if m == b and one_sided:
+                        if dot3(normal, row3(normals, v)) > 0.0:
                             continue
                         if (
                             _rest_vertex_distance2(topology.rest, v, cell[0], cell[1], cell[2])
-                            < (1.5 * min_distance[m, b] + rr) ** 2
+                            < (1.5 * min_distance[m, b]) ** 2
                         ):
                             continue
                     slot = count
@@ -401,12 +428,15 @@ def vertex_face_candidates(
                             if dist[c] > dist[slot % _MAX_TRIANGLES]:
                                 slot = c
                         slot %= _MAX_TRIANGLES
-                        if distance >= dist[slot]:
+                        if abs(gap) >= dist[slot]:
                             continue
                     else:
                         count += 1
-                    tri[slot], zeros[slot], dist[slot] = t, zero, distance
-                    sides[slot], fits[slot] = side, fit
+                    tri[slot], zeros[slot], dist[slot] = t, zero, abs(gap)
+                    if kinds is not None:
+                        sides[slot], fits[slot] = side, fit
+                        if fit == 1:
+                            dist[slot] = distance
                     features[slot] = _feature(cell, topology.triangle_edges[t], weights, zero)
                     for c in range(3):
                         kept[slot, c], kept[slot, 3 + c] = weights[c], normal[c]
@@ -470,6 +500,7 @@ def _rest_edge_distance2(rest, a0, a1, b0, b1):
 def edge_edge_candidates(
     tree,
     topology,
+    kinds,
     x,
     w,
     ptr,
@@ -517,9 +548,9 @@ def edge_edge_candidates(
                 reach = min_distance[m, b] * (1.0 + slack)
                 rr = r + topology.radius[b]
                 wide = reach + topology.radius[b]
-                same = m == b or (
-                    topology.two_sided[b] and topology.body[m] >= 0 and topology.body[m] == topology.body[b]
-                )
+                one_sided = True
+                if kinds is not None:
+                    one_sided = not kinds.two_sided[b]
                 total = query_box(
                     tree.boxes, tree.root[b], tree.leaf_count[b], tree.leaf_range, tree.first_leaf[b], tree.order,
                     lx, ly, lz, hx, hy, hz, stack, found,
@@ -559,16 +590,23 @@ def edge_edge_candidates(
                         or gap < -rr - min_distance[m, b]
                     ):
                         continue
+                    if kinds is not None:  # noqa: SIM102  this condition alone leaves out the branch when it is compiled
+                        if not one_sided and (m == b or are_pieces(kinds, m, b)):
+                            rest = _rest_edge_distance2(topology.rest, a0, a1, b0, b1)
+                            if rest < (1.5 * min_distance[m, b] + rr) ** 2:
+                                continue
                     if (
-                        same
+                        m == b
+                        and one_sided
                         and _rest_edge_distance2(topology.rest, a0, a1, b0, b1)
-                        < (1.5 * min_distance[m, b] + rr) ** 2
+                        < (1.5 * min_distance[m, b]) ** 2
                     ):
                         continue
                     if written < ids.shape[1]:
                         ids[chunk, written, 0], ids[chunk, written, 1] = a0, a1
                         ids[chunk, written, 2], ids[chunk, written, 3] = b0, b1
-                        ids[chunk, written, 4] = 4 if edge_kind[e] in (3, 6) or edge_kind[f] in (3, 6) else 3
+                        nearly_flat = edge_kind[e] in (3, 6) or edge_kind[f] in (3, 6)
+                        ids[chunk, written, 4] = 4 if nearly_flat else 3
                         ids[chunk, written, 5], ids[chunk, written, 6] = m, b
                         ids[chunk, written, 7] = 0
                         values[chunk, written, 0], values[chunk, written, 1] = s, t

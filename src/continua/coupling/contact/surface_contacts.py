@@ -196,10 +196,11 @@ class SurfaceContacts:
 
     def _pieces_of_one_body(self) -> NDArray[np.bool_]:
         """Return which surfaces are different pieces of one closed body, shape [m, m]."""
-        body = self.mesh.topology.body
-        pieces = (
-            (body[:, None] == body[None, :]) & (body >= 0)[:, None] & ~self.mesh.topology.two_sided[:, None]
-        )
+        kinds = self.mesh.kinds
+        if kinds is None:
+            return np.zeros((len(self.mesh.surfaces),) * 2, np.bool_)
+        body, closed = kinds.body, ~kinds.two_sided
+        pieces = (body[:, None] == body[None, :]) & ((body >= 0) & closed)[:, None]
         np.fill_diagonal(pieces, False)
         return pieces
 
