@@ -1,4 +1,4 @@
-"""Fitted fields: bases, errors, refinement, weights, continuity, and what the report says."""
+"""Fit of distance fields: bases, errors, refinement, weights, continuity, and what the report says."""
 
 import numpy as np
 import pytest
