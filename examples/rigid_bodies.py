@@ -4,7 +4,7 @@ import numpy as np
 
 import continua as ct
 
-# bricks on a grid, one on top of the other, with a little room between
+# bricks on a grid, one on top of the other, with a small gap between
 rows, columns = 6, 7
 places = np.array(
     [[0.0, 0.1 + 0.2 * j, 0.42 * (i - columns // 2)] for j in range(rows) for i in range(columns)]

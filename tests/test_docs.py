@@ -99,6 +99,15 @@ def test_every_page_is_in_the_navigation():
     )
 
 
+def test_files_of_the_architecture_page_exist():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    files = set(re.findall(r"`([a-z_/]+\.py)`", page))
+    assert len(files) > 20
+    assert [file for file in sorted(files) if not (ROOT / "src/continua" / file).is_file()] == []
+    for package in re.findall(r"^\| `([a-z_/]+)` \|", page, re.MULTILINE):
+        assert (ROOT / "src/continua" / package / "__init__.py").is_file(), package
+
+
 def test_the_site_asks_no_other_host():
     assert CONFIG["theme"]["font"] is False
     for key in ("extra_css", "extra_javascript"):

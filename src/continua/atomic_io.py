@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever sees half of one: under a temporary name first, then renamed."""
+"""Atomic writing of files: under a temporary name first, then renamed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["atomic_path", "atomic_write", "explained", "temporary_path"]
 _MARK = ".tmp"
 
 
-# what a disk answers when it cannot take more, whatever is written
+# errors of a full or failing disk
 _DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ENXIO, errno.ENODEV}
 _NEARLY_FULL = 64 * 1024  # bytes
 
@@ -29,10 +29,10 @@ def temporary_path(path: Path) -> Path:
 
 @contextmanager
 def explained(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn the error of a full or failing disk, raised while `path` is written, into an `OutputError`.
+    """Convert the error of a full or failing disk, raised while `path` is written, to an `OutputError`.
 
-    Libraries that write files themselves report a full disk in their own ways, so after any failure the free space
-    is asked for as well.
+    Libraries that write files themselves report a full disk differently, so the free space is checked
+    after any failure.
     """
     try:
         yield
@@ -55,7 +55,7 @@ def _free_bytes(path: Path) -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename in `folder` survive a power cut, where the system allows to sync a folder."""
+    """Make a rename in `folder` durable, if the system can sync a folder."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -66,10 +66,10 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path to a library that opens files itself; rename it to `path` at the end.
+    """Yield a temporary path for a library that opens files itself; rename it to `path` at the end.
 
-    The temporary name has the suffix of `path`. If the block raises, the temporary file is removed and whatever
-    was at `path` before stays as it was.
+    The temporary name has the suffix of `path`. If the block raises, the temporary file is removed and a
+    file at `path` is unchanged.
 
     Raises:
         OutputError: The disk is full or fails.

@@ -1,4 +1,4 @@
-"""What acts on every body of a world: gravity and wind."""
+"""The environment of all bodies of a world: gravity, wind and time."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Environment", "Wind"]
 
 @dataclass(frozen=True)
 class Wind:
-    """A uniform wind that presses on the faces turned against it, with regular gusts.
+    """A uniform wind with gusts, whose pressure acts on windward faces.
 
-    A face of area A and outward normal n feels the pressure of the air that runs onto it,
+    The force on a face of area A and outward normal n is
     density/2 (n.w)^2 A against n, where w = wind - velocity of the face and n.w < 0.
 
     Attributes:
         velocity: Mean wind [m/s].
-        gust: Amplitude of the gusts relative to the mean, from 0 on.
-        period: Time from gust to gust [s].
+        gust: Amplitude of the gusts relative to the mean, at least 0.
+        period: Mean period of the gusts [s].
         density: Density of the moving medium [kg/m3]; 1.2 is air.
     """
 
@@ -41,14 +41,14 @@ class Wind:
                 raise InputError(f"the wind's {key} must be a finite number of at least {low:g}, not {value}")
 
     def at(self, time: float) -> NDArray[np.float64]:
-        """Return the wind [m/s] at `time` [s]; a second, slower wave keeps gusts from looking mechanical."""
+        """Return the wind [m/s] at `time` [s]; the gusts are two waves with incommensurable periods."""
         wave = sin(2 * pi * time / self.period) + 0.5 * sin(2 * pi * time / (2.7 * self.period))
         return np.asarray(self.velocity, dtype=np.float64) * (1.0 + self.gust * wave / 1.5)
 
 
 @dataclass
 class Environment:
-    """Gravity [m/s2], wind, and the time [s] and number of the step that is being done."""
+    """Gravity [m/s2], wind, and the time [s] and number of the current step."""
 
     gravity: NDArray[np.float64] = field(default_factory=lambda: np.array([0.0, -9.81, 0.0]))
     wind: Wind | None = None

@@ -1,7 +1,7 @@
-"""Formulas that people write, such as `(1 + 0.3*cos(v)) * sin(u)`: numbers, names and a few functions, nothing else.
+"""Formulas given as text, such as `(1 + 0.3*cos(v)) * sin(u)`: numbers, names and a few functions, nothing else.
 
-The text is parsed, every part of it is checked against what is allowed, and it is worked out with NumPy. Nothing of it
-is ever run as Python.
+The text is parsed, every part of it is checked against an allow-list, and it is evaluated with NumPy, never executed as
+Python.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Formula:
         names: Names of the variables.
 
     Raises:
-        InputError: It is no such formula; the message says what of it is not understood.
+        InputError: The text is not such a formula; the message names the invalid part.
     """
 
     def __init__(self, text: str, names: Sequence[str]) -> None:
@@ -62,13 +62,13 @@ class Formula:
         try:
             tree = ast.parse(text.strip().replace("^", "**"), mode="eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise InputError(f"'{text}' is no formula; write something like 2*cos({names[0]})") from None
+            raise InputError(f"'{text}' is not a formula; write something like 2*cos({names[0]})") from None
         if sum(1 for _ in ast.walk(tree)) > _MOST_PARTS:
             raise InputError("the formula is too long; make it simpler")
         self._value = self._part(tree.body)
 
     def __call__(self, **values: ArrayLike) -> NDArray[np.float64]:
-        """Return the value for given variables; where it is none, for instance 1/0, that is inf or nan."""
+        """Return the value for given variables; undefined values, for instance 1/0, are inf or nan."""
         given = {name: np.asarray(values[name], dtype=np.float64) for name in self.names}
         shape = np.broadcast_shapes(*(value.shape for value in given.values()))
         with np.errstate(all="ignore"):
@@ -78,7 +78,7 @@ class Formula:
         return f"Formula({self.text!r}, {self.names!r})"
 
     def _part(self, node: ast.AST) -> Part:
-        """Return the function that works out a part of the formula."""
+        """Return the function that evaluates a part of the formula."""
         match node:
             case ast.Constant(value=bool()):
                 pass

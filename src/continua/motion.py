@@ -1,4 +1,4 @@
-"""Prescribed motions for driven nodes: where a node is at a given time."""
+"""Prescribed motions of driven nodes, as functions of time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Path = Callable[[float, NDArray[np.float64]], NDArray[np.float64]]
 
 
 class Motion:
-    """A motion of points: `at(time, rest_positions)` gives their positions [m].
+    """A motion of points: `at(time, rest_positions)` returns their positions [m].
 
-    Make one with `translate`, `rotate` or `keyframes`, join several with `+`, or wrap a function of your own.
+    Create one with `translate`, `rotate` or `keyframes`, combine several with `+`, or wrap a custom function.
     """
 
     def __init__(self, function: Path) -> None:
@@ -38,7 +38,7 @@ class Motion:
         return positions
 
     def __add__(self, other: Motion) -> Motion:
-        """Return both motions together: the displacements from rest add up."""
+        """Return the sum of both motions: displacements from rest are added."""
         return Motion(lambda t, rest: self.at(t, rest) + other.at(t, rest) - rest)
 
     @staticmethod
@@ -49,7 +49,7 @@ class Motion:
 
     @staticmethod
     def rotate(axis: ArrayLike, point: ArrayLike, rate: float, *, until: float = inf) -> Motion:
-        """Turn about the line through `point` along `axis` with `rate` [rad/s], and stop at time `until` [s]."""
+        """Rotate about the line through `point` along `axis` with `rate` [rad/s], and stop at time `until` [s]."""
         a = vector3(axis, "a motion's axis")
         p = vector3(point, "a motion's point")
         length = np.linalg.norm(a)
@@ -64,7 +64,7 @@ class Motion:
 
     @staticmethod
     def keyframes(times: Sequence[float], offsets: ArrayLike) -> Motion:
-        """Move by `offsets` [m], shape [k, 3], at `times` [s]; straight in between, at rest before and after."""
+        """Move by `offsets` [m], shape [k, 3], at `times` [s]; linear in between, constant before and after."""
         t_key = np.asarray(times, dtype=np.float64)
         d_key = np.asarray(offsets, dtype=np.float64)
         if t_key.ndim != 1 or len(t_key) < 1 or d_key.shape != (len(t_key), 3):

@@ -1,7 +1,7 @@
-"""A 3-D image that a body carries: placed in the undeformed body, looked up at the rest place of each material point.
+"""A 3-D image in the undeformed body, sampled at the rest position of each material point.
 
-A scan has far finer detail than a mesh. So the body's nodes do not carry values of it: each point inside an element
-knows where it was at rest, and takes the value that the image has there (Georgii 2007).
+A scan has far finer detail than a mesh. So its values are not stored at the nodes: each point inside an element has a
+rest position, at which the image is sampled (Georgii 2007).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Voxels:
     """A 3-D image in space.
 
     Attributes:
-        values: One number a voxel, float32, shape [nx, ny, nz].
+        values: One number per voxel, float32, shape [nx, ny, nz].
         origin: Corner of the image with the smallest coordinates [m].
         spacing: Size of a voxel along x, y and z [m].
     """
@@ -57,11 +57,11 @@ class Voxels:
         return cls(image, tuple(low.tolist()), tuple(spacing.tolist()))
 
     def sample(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return values at places in the image [m], shape [n, 3]: trilinear between the middles of voxels.
+        """Return values at points of the image [m], shape [n, 3], trilinear between the centres of voxels.
 
-        Beyond the outermost middles the nearest value counts, outside of the image 0.
+        Beyond the outermost centres the nearest value is used, outside of the image 0.
         """
-        from scipy.ndimage import map_coordinates  # slow to import, and seldom needed
+        from scipy.ndimage import map_coordinates  # slow to import, and rarely needed
 
         at = (np.asarray(points, dtype=np.float64) - self.origin) / self.spacing - 0.5
         values = map_coordinates(

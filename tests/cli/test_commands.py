@@ -163,7 +163,7 @@ OPTIONS = {
     "absurd-seconds": (["run", "beam", "--seconds", "1e6"], "seconds: asks for"),
     "format": (["run", "beam", "--format", "vtu,vtk"], "output.formats[1]: must be one of 'vtu'"),
     "threads": (["run", "beam", "--threads", "100000"], "threads"),
-    "resume-and-force": (["run", "beam", "--resume", "--force"], "give one of them"),
+    "resume-and-force": (["run", "beam", "--resume", "--force"], "use only one of them"),
     "info-missing": (["info", "nowhere.msh"], "no such file"),
     "info-name": (["info", "nothing"], "no shipped scene"),
     "info-checkpoint": (["info", "nowhere.h5"], "nowhere.h5"),

@@ -59,7 +59,7 @@ def test_what_cannot_be_meshed_is_refused():
         ct.mesh.fill(ball, [[-0.5] * 3, [2.0] * 3], 0.2)
     with pytest.raises(ct.InputError, match="too many"):
         ct.mesh.fill(ball, BALL, 1e-3)
-    with pytest.raises(ct.InputError, match="one number a point"):
+    with pytest.raises(ct.InputError, match="one number per point"):
         ct.mesh.fill(lambda p: p, BALL, 0.3)
     with pytest.raises(ct.InputError, match="smallest and the largest"):
         ct.mesh.fill(ball, [[1] * 3, [0] * 3], 0.3)

@@ -176,6 +176,6 @@ def test_bad_queries_get_a_sentence():
         field([[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0]])
     with pytest.raises(ct.InputError, match="3 columns"):
         field([0.0, 0.0, 0.0])
-    with pytest.raises(ct.InputError, match="'normals' or from 'winding'"):
+    with pytest.raises(ct.InputError, match="'normals' or 'winding'"):
         ct.sdf.exact(surfaces.box(), sign="rays")
     assert field(np.empty((0, 3))).shape == (0,)

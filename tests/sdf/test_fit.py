@@ -1,4 +1,4 @@
-"""DistanceFieldSpec fields: bases, errors, refinement, weights, continuity, and what the report says."""
+"""Fit of distance fields: bases, errors, refinement, weights, continuity, and what the report says."""
 
 import numpy as np
 import pytest
@@ -252,7 +252,7 @@ def test_bad_input_gets_a_sentence(name):
 def test_a_function_that_answers_nonsense_gets_a_sentence():
     with pytest.raises(ct.InputError, match="finite"):
         ct.sdf.fit(lambda p: np.full(len(p), np.nan), bounds=TORUS_BOX)
-    with pytest.raises(ct.InputError, match="one value a point"):
+    with pytest.raises(ct.InputError, match="one value per point"):
         ct.sdf.fit(lambda p: p, bounds=TORUS_BOX)
     with pytest.raises(ct.InputError, match="surface or a function"):
         ct.sdf.fit(3.0)

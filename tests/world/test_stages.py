@@ -1,4 +1,4 @@
-"""Timers of the stages of a step: they add up, each room names its own, and nothing depends on them."""
+"""Timers of the stages of a step: they add up, each package names its own, and nothing depends on them."""
 
 from time import perf_counter, sleep
 

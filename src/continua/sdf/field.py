@@ -1,4 +1,4 @@
-"""DistanceFieldSpec distance fields: polynomials on the cells of an octree."""
+"""Distance fields fitted by polynomials on the cells of an octree."""
 
 from __future__ import annotations
 
