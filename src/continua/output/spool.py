@@ -295,8 +295,12 @@ class Spool:
     def _skin(self, fixed: dict[str, NDArray], texture: str | None) -> EmbeddedSurface | None:
         if "skin_rest" not in fixed:
             return None
-        parts = (fixed[f"skin_{key}"] for key in ("rest", "triangles", "nodes", "weights"))
-        return EmbeddedSurface(*parts, uv=fixed.get("skin_uv"), texture=self._read_texture(texture))
+        rest, triangles, nodes, weights = (
+            fixed[f"skin_{key}"] for key in ("rest", "triangles", "nodes", "weights")
+        )
+        return EmbeddedSurface(
+            rest, triangles, nodes, weights, uv=fixed.get("skin_uv"), texture=self._read_texture(texture)
+        )
 
     def frames(self) -> Iterator[Frame]:
         """Read all frames in order."""
