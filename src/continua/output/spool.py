@@ -295,13 +295,11 @@ class Spool:
     def _skin(self, fixed: dict[str, NDArray], texture: str | None) -> EmbeddedSurface | None:
         if "skin_rest" not in fixed:
             return None
+        rest, triangles, nodes, weights = (
+            fixed[f"skin_{key}"] for key in ("rest", "triangles", "nodes", "weights")
+        )
         return EmbeddedSurface(
-            rest=fixed["skin_rest"],
-            triangles=fixed["skin_triangles"],
-            nodes=fixed["skin_nodes"],
-            weights=fixed["skin_weights"],
-            uv=fixed.get("skin_uv"),
-            texture=self._read_texture(texture),
+            rest, triangles, nodes, weights, uv=fixed.get("skin_uv"), texture=self._read_texture(texture)
         )
 
     def frames(self) -> Iterator[Frame]:

@@ -138,9 +138,9 @@ def texture_arrays(textures: Iterable[Texture | None]) -> dict[str, NDArray]:
 
 def frame_textures(frame: Frame) -> list[Texture]:
     """Return the images of a frame, of bodies as they are drawn and of colliders."""
-    found: list[Any] = [body.texture if body.skin is None else body.skin.texture for body in frame]
-    found += [about["texture"] for about in frame.colliders if isinstance(about.get("texture"), Texture)]
-    return [texture for texture in found if texture is not None]
+    found = [body.texture if body.skin is None else body.skin.texture for body in frame]
+    colliders = [about.get("texture") for about in frame.colliders]
+    return [texture for texture in (*found, *colliders) if isinstance(texture, Texture)]
 
 
 def collider_poses(frame: Frame) -> dict[int, list[float]]:
