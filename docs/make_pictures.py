@@ -407,6 +407,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "incline": lambda: scene_film("incline", 1.5),
     "cushion": lambda: scene_film("cushion", 2.5),
     "squeeze": lambda: scene_film("squeeze", 2.6),
+    "split-block": lambda: scene_film("split-block", 2.0, faster=0.6),
     "contact-forces": contact_forces,
     "voxels": voxels,
     "colliders": colliders,

@@ -36,7 +36,7 @@ STEPS = {
     "double-dam": 60, "droplet": 24, "floating-bodies": 60, "gears": 160, "grid-dam-break": 50,
     "grid-floats": 40, "hanging-bar": 240, "honey": 120, "horse": 60, "image-drag": 60, "incline": 120,
     "jelly-in-water": 112, "jelly": 160, "karman": 240, "laws": 240, "marbles": 100, "muscle": 120,
-    "newton-cradle": 480, "puddle": 240, "rotating-sphere": 60, "smoke-sphere": 40, "squeeze": 72,
+    "newton-cradle": 480, "puddle": 240, "rotating-sphere": 60, "smoke-sphere": 40, "split-block": 120, "squeeze": 72,
     "stairs": 80, "tori-pile": 80, "torsion-orders": 600, "torsion": 680, "towers": 240, "water-wheel": 210,
     "wind-tunnel-car": 24,
 }  # fmt: skip

@@ -87,7 +87,7 @@ def throw(batch: int) -> Outcome:
             depth = max(-float(shape.distances_at(nodes, world.time, 0.0)[0].min()) for shape in shapes)
             worst = max(worst, depth / thickness[k])
             through += int((nodes[:, 1] < -0.5).sum())
-    through += surfaces.intersection_count([body._x for body in bodies], world.time)
+    through += surfaces.intersection_count([body.contact_body().positions for body in bodies], world.time)
     return Outcome(touched, worst, through, substeps)
 
 

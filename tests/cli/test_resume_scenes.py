@@ -1,4 +1,4 @@
-"""Every shipped scene, killed at a random step and resumed with another number of threads, writes identical files.
+"""Every shipped scene and a body whose mesh changes: killed, then resumed with other threads, all files are identical.
 
 `python -m validation.kills` does the same with longer runs, killed at random times.
 """
@@ -19,6 +19,29 @@ from continua.scene import Scene, load_scene, shipped_scenes
 STEPS = 6
 CHECKPOINT_EVERY = 2  # frames; a frame is one step here
 
+CHANGING: dict[str, Any] = {
+    "name": "changing",
+    "bodies": [
+        {
+            "type": "soft",
+            "name": "bar",
+            "mesh": {"type": "box", "size": [0.4, 0.1, 0.1], "cells": [4, 1, 1]},
+            "pin": [{"where": "left"}],
+        }
+    ],
+    "changes": [
+        {
+            "type": "refine", "time": 0.01, "body": "bar",
+            "where": {"type": "box", "min": [0.1, -1, -1], "max": [0.3, 1, 1]},
+        },
+        {
+            "type": "split", "time": 0.03, "body": "bar",
+            "where": {"type": "half_space", "point": [0.2, 0, 0], "normal": [1, 0, 0]},
+        },
+    ],
+}  # fmt: skip
+"""A body whose mesh is refined before the second step and split before the fourth."""
+
 # Children are forked from a process that has loaded Continua but has not started threads.
 CONTEXT = (
     multiprocessing.get_context("forkserver") if hasattr(os, "fork") else multiprocessing.get_context("spawn")
@@ -28,7 +51,7 @@ CONTEXT.set_forkserver_preload(["continua.cli.run", "continua.render", "continua
 
 def short(name: str) -> Scene:
     """Return a scene of a few steps, one frame each."""
-    scene = load_scene(name)
+    scene = Scene.from_data(CHANGING) if name == "changing" else load_scene(name)
     grid = any(body.type in ("smoke", "liquid", "wind_tunnel") for body in scene.bodies)
     output = {"formats": ["vtu", "vti"] if grid else ["vtu"], "checkpoint_every": CHECKPOINT_EVERY}
     return scene.with_options(seconds=STEPS * scene.dt, fps=1.0 / scene.dt, output=output)
@@ -65,7 +88,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
-@pytest.mark.parametrize("name", shipped_scenes())
+@pytest.mark.parametrize("name", [*shipped_scenes(), "changing"])
 def test_a_killed_run_continues_bitwise_identically(tmp_path: Path, name: str) -> None:
     threads = min(2, os.cpu_count() or 1)
     assert child(name, tmp_path / "whole", threads, None) == 0

@@ -168,7 +168,7 @@ def test_reversed_gravity(running):
 
 def test_parameters_changed_by_the_world_are_published(running):
     session, _ = running()
-    session._world.at(0.2, lambda world: world.body("beam").set_material(young=3e5))
+    session._world.schedule(0.2, lambda world: world.body("beam").set_material(young=3e5))
     wait_for(lambda: session.state["values"]["beam/material/young"] == 3e5)
 
 

@@ -249,7 +249,7 @@ def test_contact_of_pieces_can_be_turned_off_and_does_not_turn_on_self_contact()
     upper = node_pieces(body) == 1
     assert body.positions[upper, 1].max() < 0.0  # it fell through
     world, _ = world_of(mesh)
-    surfaces = world._contact_stepper.surface_contacts
+    surfaces = world.system(ct.SoftBody).stepper.surface_contacts
     np.testing.assert_array_equal(surfaces.collide[:2, :2], [[False, True], [True, False]])
 
 
@@ -292,7 +292,7 @@ def test_coincident_faces_do_not_count_as_overlaps(seed):
         rotate=rng.normal(size=3), translate=rng.normal(size=3)
     )
     world, body = world_of(split_by(whole, rng.integers(0, 5, len(whole.tets))), gravity=(0.0, 0.0, 0.0))
-    collide = world._contact_stepper.surface_contacts.collide
+    collide = world.system(ct.SoftBody).stepper.surface_contacts.collide
     assert len(collide) >= 5
     np.testing.assert_array_equal(collide, ~np.eye(len(collide), dtype=bool))
     for _ in range(10):

@@ -25,7 +25,7 @@ def settled_world():
 
 
 def test_remap_drops_the_contacts_of_one_body_and_keeps_the_others():
-    start = settled_world()._contact_stepper.warm_start
+    start = settled_world().system(ct.SoftBody).stepper.warm_start
     pairs = {tuple(sorted(pair)) for pair in start.participants[:, :2].tolist()}
     assert {(0, 3), (1, 3), (1, 2)} <= pairs
     for number in range(3):
@@ -38,7 +38,7 @@ def test_remap_drops_the_contacts_of_one_body_and_keeps_the_others():
 
 
 def test_remap_with_new_node_numbers_keeps_contacts_of_nodes_with_colliders():
-    start = settled_world()._contact_stepper.warm_start
+    start = settled_world().system(ct.SoftBody).stepper.warm_start
     mine = (start.participants[:, :2] == 1).any(axis=1)
     single = mine & (start.participants[:, 2] >= 0)
     assert single.sum() >= 4
@@ -75,7 +75,7 @@ def test_keys_of_other_bodies_stay_when_a_body_gets_another_mesh():
         world = ct.World([first, low, high], dt=0.01)
         for _ in range(3):
             world.step()
-        keys.append(world._contact_stepper.warm_start.keys)
+        keys.append(world.system(ct.SoftBody).stepper.warm_start.keys)
     assert len(keys[0]) > 0
     np.testing.assert_array_equal(*keys)
 
