@@ -41,6 +41,14 @@ describe("fieldOf", () => {
     expect(union.choices.map(({ tag }) => tag)).toEqual(["ball", "plane"]);
     expect(choiceOf(union, { type: "plane" })?.tag).toBe("plane");
     expect(choiceOf(union, "left")).toBeUndefined();
+    expect(choiceOf(union, { radius: 1 })).toBeUndefined();
+  });
+
+  it("takes an entry without a type for the variant whose type has a default", () => {
+    const change = (tag: string, rest: object = {}) => ({ type: "object", properties: { type: { const: tag, ...rest } } });
+    const union = fieldOf({ oneOf: [change("material", { default: "material" }), change("split")] } as Schema, ROOT);
+    expect(choiceOf(union, { time: 1 })?.tag).toBe("material");
+    expect(choiceOf(union, { type: "split" })?.tag).toBe("split");
   });
 });
 

@@ -112,8 +112,11 @@ export function fieldOf(given: Schema, root: Schema): Field {
 
 const CHOICES: Record<string, string> = { word: "By name", number: "A number", list: "A vector", half_space: "Half space" };
 
-/** The variant of a union that a value belongs to. */
+/** The variant of a union that a value belongs to; an entry without `type` has the variant whose `type` has a default. */
 export function choiceOf(field: Field, value: Json | undefined): Choice | undefined {
+  if (value && typeof value === "object" && !Array.isArray(value) && value.type === undefined) {
+    return field.choices.find((choice) => choice.schema.properties?.type?.default === choice.tag);
+  }
   const tag =
     value && typeof value === "object" && !Array.isArray(value)
       ? value.type
