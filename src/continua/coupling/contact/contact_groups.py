@@ -55,7 +55,7 @@ def connected_components(count: int, links: NDArray[np.integer]) -> NDArray[np.i
     """Return the component of each of `count` nodes that are linked by pairs [k, 2]."""
     if len(links) == 0:
         return np.arange(count, dtype=np.int32)
-    graph = sparse.coo_array((np.ones(len(links), np.int8), (links[:, 0], links[:, 1])), (count, count))
+    graph = sparse.coo_array((np.ones(len(links), np.int32), (links[:, 0], links[:, 1])), (count, count))
     return np.asarray(csgraph.connected_components(graph, directed=False)[1], np.int32)
 
 
