@@ -10,6 +10,7 @@ ROOT = Path(continua.__file__).parent
 
 OF_OTHERS = {
     ("world", "_getframe"): "sys._getframe: the frame of the caller, from which bodies take their names",
+    ("errors", "_getframe"): "sys._getframe: a warning names the line of the user's program",
     ("numerics", "_insert"): "llvmlite's builder has no public way to insert an instruction",
     ("numerics", "_cache"): "numba's dispatcher has no public way to set where compiled code is kept",
 }

@@ -22,12 +22,12 @@ from test_resume import assert_same, tree
 
 from continua.errors import InputError
 from continua.frames import RunInfo
-from continua.output import SINK_KINDS, make_sink
+from continua.output import SINKS, make_sink
 from continua.render import Painter, make_view
 
 VIEW = {"size": (200, 112), "camera": {"azimuth": 0.0, "elevation": 0.0}}
 INFO = RunInfo(name="cut", fps=10.0, seconds=0.5, view=VIEW)
-KINDS = [kind for kind in SINK_KINDS if kind != "vti"]  # grids: see test_vti
+KINDS = [kind for kind in SINKS if kind != "vti"]  # grids: see test_vti
 
 
 @pytest.fixture(scope="module")

@@ -43,8 +43,9 @@ class PlaneMesh(VolumeMesh):
         self.thickness = float(checked_lengths([thickness], "thickness", 1)[0])
         super().__init__(_in_plane(points), cells, regions, notes)
 
-    def _derived(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:
-        mesh = super()._derived(points, cells, parents)
+    def child_mesh(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:
+        """Make a mesh whose elements lie in elements `parents` of this one; see `VolumeMesh`."""
+        mesh = super().child_mesh(points, cells, parents)
         mesh.thickness = self.thickness
         return mesh
 

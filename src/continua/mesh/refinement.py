@@ -181,7 +181,7 @@ def refine_tets(mesh: VolumeMesh, elements: ArrayLike) -> TopologyChange:
     weights[: mesh.node_count] = 1.0, 0.0
     element_parents = np.repeat(np.arange(mesh.element_count, dtype=np.int32), counts)
     points = interpolate(parents, weights, mesh.points)
-    fine = mesh._derived(points, tets, element_parents)
+    fine = mesh.child_mesh(points, tets, element_parents)
     return TopologyChange(mesh, fine, read_only(parents), read_only(weights), read_only(element_parents))
 
 

@@ -75,7 +75,7 @@ def split_faces(mesh: VolumeMesh, faces: ArrayLike) -> TopologyChange:
     origins = np.concatenate([np.arange(mesh.node_count), node[copies]])
     parents, weights = copied_nodes(origins)
     elements = np.arange(mesh.element_count, dtype=np.int32)
-    new = mesh._derived(mesh.points[origins], cells, elements)
+    new = mesh.child_mesh(mesh.points[origins], cells, elements)
     new.is_split = True
     return TopologyChange(mesh, new, parents, weights, elements)
 

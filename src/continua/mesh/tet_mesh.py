@@ -85,8 +85,9 @@ class TetMesh(VolumeMesh):
         """Return figures about the shapes of the elements; `print` shows them as a table."""
         return tet_quality(self.points[self.cells])
 
-    def _derived(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:
-        mesh = super()._derived(points, cells, parents)
+    def child_mesh(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:
+        """Make a mesh whose elements lie in elements `parents` of this one; see `VolumeMesh`."""
+        mesh = super().child_mesh(points, cells, parents)
         shapes = mean_ratios(self.points[self.cells]) if self.root_shapes is None else self.root_shapes
         mesh.root_shapes = read_only(shapes[parents])
         return mesh

@@ -87,7 +87,7 @@ class VolumeMesh:
         mesh.notes = notes
         return mesh
 
-    def _derived(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:
+    def child_mesh(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:
         """Make a mesh whose elements lie in elements `parents` of this one; regions and notes are kept."""
         inside = np.zeros(self.element_count, bool)
         regions = {}

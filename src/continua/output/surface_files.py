@@ -107,7 +107,7 @@ class ObjSink(SequenceSink):
             if body.texture is not None:
                 name = self._images.write(body.texture, material=True)
                 head, coordinates = f"mtllib {name}.mtl\n", f"{coordinates}usemtl {name}\n"
-        corners = np.stack(columns, axis=2).reshape(len(triangles), -1) + 1
+        corners = np.stack(columns, axis=2).reshape(len(triangles), 3 * len(columns)) + 1
         text = [
             f"# time {frame.time!r} s, metres, y up\n",
             head,

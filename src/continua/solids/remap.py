@@ -206,7 +206,7 @@ def _target(body: SoftBody, state: Mapping[str, Any]) -> _Plan | None:
         raise InputError(f"the topology in the state of body '{body.name}' is not one of {start.mesh.NAME}")
     if np.min(cells) < 0 or np.max(cells) >= len(points) or not _within(elements, start.mesh.element_count):
         raise InputError(f"the topology in the state of body '{body.name}' belongs to another mesh")
-    mesh = start.mesh._derived(np.array(points), np.array(cells), np.asarray(elements))
+    mesh = start.mesh.child_mesh(np.array(points), np.array(cells), np.asarray(elements))
     mesh.is_split = bool(state.get("topology_split", False))
     change = TopologyChange(start.mesh, mesh, np.asarray(parents), np.asarray(weights), np.asarray(elements))
     change.check()
