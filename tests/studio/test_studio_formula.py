@@ -1,7 +1,9 @@
 """Parametric surfaces, added and edited in the real page."""
 
+import numpy as np
 import pytest
 from test_studio_editor import add, browser, built, data, editor, fill, positions  # noqa: F401
+from test_studio_page import until
 
 from continua.scene import load_scene
 
@@ -28,8 +30,7 @@ def test_formula_becomes_a_body_and_invalid_ones_are_reported_at_their_field(edi
     assert data(page)["bodies"][0]["mesh"]["y"] == "0.15*sin(2*pi*u)"
     fill(page, "Y", "0.3*sin(2*pi*u)")
     built(page)
-    low, high = positions(page).min(axis=0), positions(page).max(axis=0)
-    assert high[1] - low[1] == pytest.approx(0.6, abs=0.02)
+    until(page, lambda: np.ptp(positions(page)[:, 1]) == pytest.approx(0.6, abs=0.02))  # in the next frame
 
     fill(page, "Y", "u")
     page.get_by_role("alert").get_by_text("the surface is open").wait_for()
