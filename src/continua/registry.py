@@ -78,6 +78,8 @@ def register_system(system: S) -> S:
     """
     if not system.kinds:
         raise InputError(f"the system {system.__name__} takes no kinds of bodies; set its 'kinds'")
+    if getattr(system.step, "__isabstractmethod__", False):
+        raise InputError(f"the system {system.__name__} cannot advance its bodies; define its 'step'")
     for other in _systems.values():
         for kind in set(system.kinds) & set(other.kinds):
             if _path(other) != _path(system):
@@ -92,6 +94,8 @@ def register_coupling(coupling: C) -> C:
     """Make a class of couplings known to all worlds; for use as a decorator."""
     if not coupling.joins:
         raise InputError(f"the coupling {coupling.__name__} joins no systems; set its 'joins'")
+    if getattr(coupling.make, "__isabstractmethod__", False):
+        raise InputError(f"the coupling {coupling.__name__} cannot be made; define its 'make'")
     _couplings[_path(coupling)] = coupling
     return coupling
 

@@ -7,6 +7,7 @@ them in `continua.registry`.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -87,12 +88,12 @@ class System:
 
     # --- one step -----------------------------------------------------------------------------------------
 
+    @abstractmethod
     def step(self, dt: float) -> Sequence[StepReport]:
         """Advance all bodies by `dt` [s] and return a report for each.
 
         If it raises, all of its bodies are in the state before the step.
         """
-        raise NotImplementedError
 
     def finish_step(self) -> None:
         """Clear what acts during one step of the world only; called after every step, also after one that failed."""
@@ -163,19 +164,27 @@ class Coupling:
     drives: tuple[System, ...] = ()
 
     @classmethod
+    @abstractmethod
     def make(cls, systems: Mapping[type[System], System], context: WorldContext) -> Self | None:
         """Return the coupling of the systems of a world, by their classes, or None if there is nothing to join."""
-        raise NotImplementedError
 
     def before_step(self, dt: float) -> None:
         """Act before the systems are stepped by `dt` [s]."""
 
     def step(self, dt: float) -> Sequence[StepReport]:
-        """Advance the systems of `drives` by `dt` [s]; return the reports of their bodies.
+        """Advance the systems of `drives` by `dt` [s], by default in turn; return the reports of their bodies.
 
         If it raises, they are in the state before the step, and so is the coupling.
         """
-        raise NotImplementedError
+        before = self.snapshot()
+        reports: list[StepReport] = []
+        try:
+            for system in self.drives:
+                reports += system.step(dt)
+        except Exception:
+            self.rollback(before)
+            raise
+        return reports
 
     def after_step(self, dt: float) -> None:
         """Act after the systems were stepped by `dt` [s]."""

@@ -300,10 +300,10 @@ def test_embedded_surfaces_change_with_the_body(tmp_path, skinned, frames, kind)
             )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind != "ply"]
+)  # a PLY file knows only its own frame
 def test_a_change_without_a_new_version_is_refused(tmp_path, frames, kind):
-    if kind == "ply":
-        pytest.skip("a PLY file depends on nothing but its own frame")
     wrong = [
         replace(frame, bodies={"block": replace(frame["block"], topology_version=0)}) for frame in frames[:3]
     ]

@@ -319,6 +319,9 @@ def test_registrations_that_cannot_work_are_refused():
     class Greedy(System):
         kinds: ClassVar = (ct.SoftBody,)
 
+        def step(self, dt):
+            return ()
+
     with pytest.raises(ct.InputError, match="choose another tag"):
         registry.register_body(registry.BodyKind(tag="chain", model=Another, build=build_chain))
     with pytest.raises(ct.InputError, match="'name'"):

@@ -6,8 +6,9 @@ import pytest
 import continua as ct
 from continua.coupling import GridFluidCoupling, SolidSystem, SphCoupling
 from continua.coupling.contact.stepper import ContactStepper
-from continua.registry import system_classes
+from continua.registry import register_coupling, register_system, system_classes
 from continua.sph import FluidSystem
+from continua.system import Coupling, System
 
 
 def block(name="block", **options):
@@ -122,3 +123,14 @@ def test_a_fluid_that_fails_forgets_what_its_emitters_added(monkeypatch):
     after = world.state()
     for key, value in before.items():
         np.testing.assert_array_equal(value, after[key], err_msg=key)
+
+
+def test_incomplete_systems_and_couplings_are_refused_when_they_are_registered():
+    with pytest.raises(ct.InputError, match="set its 'kinds'"):
+        register_system(type("NoKinds", (System,), {"step": lambda self, dt: ()}))
+    with pytest.raises(ct.InputError, match="define its 'step'"):
+        register_system(type("NoStep", (System,), {"kinds": (complex,)}))
+    with pytest.raises(ct.InputError, match="set its 'joins'"):
+        register_coupling(type("NoJoins", (Coupling,), {}))
+    with pytest.raises(ct.InputError, match="define its 'make'"):
+        register_coupling(type("NoMake", (Coupling,), {"joins": (System,)}))

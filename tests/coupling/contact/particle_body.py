@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from continua.contact_solver import ContactSurface
-from continua.errors import DivergedError
+from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
 from continua.linalg import PCG, BlockMatrix
 from continua.timestepping import SubstepError, VelocitySystem
@@ -75,10 +75,10 @@ class ParticleBody:
         self.contact_forces = force
 
     def settle(self, rtol, max_newton, steps, obstacles):
-        raise NotImplementedError
+        raise InputError(f"'{self.name}' has no static equilibrium; let it come to rest in steps")
 
     def static_problem(self, obstacles):
-        raise NotImplementedError
+        return self.settle(0.0, 0, None, obstacles)
 
     def energy(self):
         away = self.positions - self.rest
