@@ -616,3 +616,39 @@ def test_a_body_that_never_changes_has_the_states_it_had():
         "solver",
     }
     assert body.frame().topology_version == 0
+
+
+def moving_bar(integrator):
+    bar = ct.SoftBody(ct.mesh.box((0.8, 0.2, 0.2), (4, 1, 1)), integrator=integrator, name="bar")
+    bar.pin(where=lambda x: x[:, 0] < 1e-6)
+    world = ct.World([bar], dt=0.01)
+    for _ in range(5):
+        world.step()
+    return bar
+
+
+@pytest.mark.parametrize("integrator", ["implicit_euler", "newmark"])
+def test_the_history_of_the_integrator_is_kept_at_old_nodes(integrator):
+    """Old nodes keep their numbers in a refinement of order 1, and all that a step leaves for the next one."""
+    bar = moving_bar(integrator)
+    before, count = bar.state(), bar.node_count
+    history = [key for key, value in before.items() if np.shape(value)[-2:] == (count, 3) and np.any(value)]
+    assert {"positions", "velocities"} <= set(history)
+    assert (
+        integrator not in ("implicit_euler", "newmark") or len(history) > 2
+    )  # past velocities, accelerations
+    bar.refine(lambda x: x[:, 0] > 0.4)
+    after = bar.state()
+    for key in history:
+        np.testing.assert_array_equal(after[key][..., :count, :], before[key], err_msg=key)
+
+
+def test_contact_forces_keep_their_sum_and_moment():
+    bar = moving_bar("implicit_euler")
+    bar.set_contact_forces(np.random.default_rng(2).normal(size=(bar.node_count, 3)))
+    x, f = bar.positions, bar.contact_forces
+    bar.refine(lambda x: x[:, 0] > 0.3)
+    bar.split(lambda x: x[:, 0] > 0.5)
+    np.testing.assert_allclose(bar.contact_forces.sum(axis=0), f.sum(axis=0), atol=1e-12)
+    moments = np.cross(bar.positions, bar.contact_forces).sum(axis=0)
+    np.testing.assert_allclose(moments, np.cross(x, f).sum(axis=0), atol=1e-12)
