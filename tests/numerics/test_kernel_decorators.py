@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from continua.errors import InputError
-from continua.numerics import get_threads, kernel, set_threads
+from continua.numerics import get_threads, kernel, kernel_cache, set_threads
 
-kernel_module = sys.modules["continua.numerics.kernel"]  # the package exports a function of that name
 TOTAL = "import numpy as np; from continua.numerics import total; print(total(np.ones(5)))"
 
 
@@ -58,9 +57,9 @@ def test_an_unwritable_cache_only_costs_time(tmp_path):
 
 def test_a_full_disk_under_the_cache_only_costs_time(tmp_path):
     code = (
-        "import numba.core.caching as caching, os\n"
-        "def full(*args, **kwargs): raise OSError(28, os.strerror(28))\n"
-        "caching.IndexDataCacheFile.save = full\n" + TOTAL
+        "import os, continua.numerics.kernel_cache as cache\n"
+        "def full(*args): raise OSError(28, os.strerror(28))\n"
+        "cache._write = full\n" + TOTAL
     )
     result = run(code, tmp_path)
     assert result.stdout == "5.0\n"
@@ -99,13 +98,12 @@ def test_the_cache_key_follows_imports_inside_the_package(monkeypatch, tmp_path)
     (package / "upper" / "inner" / "helper.py").write_text("from continua.helper import A\n")
     (package / "upper" / "unrelated.py").write_text("B = 1\n")
     (package / "upper" / "user.py").write_text("from continua.upper.inner import (\n    helper,\n)\n")
-    monkeypatch.setattr(kernel_module, "_PACKAGE", package)
-    monkeypatch.setenv("CONTINUA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(kernel_cache, "_PACKAGE", package)
 
     def key():
-        for function in (kernel_module._imports, kernel_module._file_digest, kernel_module._cache_folder):
+        for function in (kernel_cache._imports, kernel_cache._file_digest, kernel_cache.source_key):
             function.cache_clear()
-        return kernel_module._cache_folder(package / "upper" / "user.py")
+        return kernel_cache.source_key(package / "upper" / "user.py")
 
     first = key()
     (package / "upper" / "unrelated.py").write_text("B = 2\n")

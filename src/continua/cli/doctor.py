@@ -73,7 +73,7 @@ def _threads() -> tuple[str, str]:
 
 
 def _cache() -> tuple[str, str]:
-    from continua.numerics.kernel import cache_root
+    from continua.numerics.kernel_cache import cache_root
 
     root = cache_root()
     probe = root / f"probe-{os.getpid()}"

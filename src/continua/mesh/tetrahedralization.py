@@ -22,7 +22,7 @@ from continua.mesh.quality import Quality
 from continua.mesh.structured import MAX_ELEMENTS
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
-from continua.numerics.kernel import cache_root
+from continua.numerics.kernel_cache import cache_root
 from continua.numerics.progress import Progress, report_progress
 from continua.validation import pluralize
 

@@ -4,8 +4,7 @@ Why not plain `numba.njit`:
 
 * The threading layer must be chosen before the first parallel call, or an installed TBB silently halves
   the speed of short kernels.
-* Numba's cache does not see that a helper in another file changed. The cache folder is therefore keyed by
-  the contents of the kernel's file and of all files it imports, and lives in the user's cache folder.
+* Numba's cache does not see that a helper in another file changed: `kernel_cache` has another one.
 * `fastmath=True` would let the compiler assume that no value is NaN, and so hide every test for it. We
   allow re-association and contraction but keep NaN and infinity honest.
 * The first call of a kernel compiles it. Nobody should wonder why the program is silent: a listener prints
@@ -14,10 +13,8 @@ Why not plain `numba.njit`:
 
 from __future__ import annotations
 
-import hashlib
 import operator
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -29,12 +26,11 @@ from typing import Any
 
 import numba
 from numba.core import event as _event
-from numba.core.caching import FunctionCache
 
 from continua.errors import InputError
+from continua.numerics.kernel_cache import KernelCache, cache_root, source_key
 
 __all__ = [
-    "cache_root",
     "compile_stats",
     "get_threads",
     "inline",
@@ -55,85 +51,6 @@ _config.THREADING_LAYER_PRIORITY = ["omp", "workqueue", "tbb"]
 
 _FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 _OPTIONS: dict[str, Any] = {"fastmath": _FASTMATH, "error_model": "numpy", "nogil": True}
-_PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def cache_root() -> Path:
-    """Return the folder for compiled kernels: $CONTINUA_CACHE, or the user's cache folder."""
-    if own := os.environ.get("CONTINUA_CACHE"):
-        return Path(own)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    return base / "continua"
-
-
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(continua[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(continua[\w.]*))",
-    re.M,
-)
-
-
-@cache
-def _imports(file: Path) -> frozenset[Path]:
-    """Return the files of Continua that `file` imports; for a file of another project also its neighbours."""
-    found = set()
-    for package, names, module in _IMPORT.findall(file.read_text("utf-8")):
-        base = _PACKAGE.parent.joinpath(*(package or module).split("."))
-        found |= {base.with_suffix(".py"), base / "__init__.py"}
-        found |= {base / f"{name}.py" for name in re.findall(r"\w+", names)}
-    if not file.is_relative_to(_PACKAGE):
-        found |= set(file.parent.glob("*.py"))
-    return frozenset(path for path in found if path.is_file())
-
-
-@cache
-def _file_digest(file: Path) -> bytes:
-    return hashlib.sha256(file.read_bytes()).digest()
-
-
-@cache
-def _cache_folder(file: Path) -> str | None:
-    """Return a cache folder that changes whenever `file` or a file changes that it imports, directly or not."""
-    closure, todo = {file}, [file]
-    while todo:
-        new = _imports(todo.pop()) - closure
-        closure |= new
-        todo += new
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(closure):
-        digest.update(path.name.encode() + _file_digest(path))
-    module = ".".join(file.with_suffix("").parts[-2:])
-    folder = cache_root() / f"kernels-{module}-{digest.hexdigest()[:16]}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return str(folder)
-
-
-@contextmanager
-def _cache_at(folder: str) -> Iterator[None]:
-    """Point Numba's cache at `folder` while a function is being decorated, and nowhere else."""
-    before = _config.CACHE_DIR
-    _config.CACHE_DIR = folder
-    try:
-        yield
-    finally:
-        _config.CACHE_DIR = before
-
-
-class _KernelCache(FunctionCache):
-    """Numba's cache of compiled functions, for which a full disk is no error."""
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except OSError as error:
-            _report_unsaved(str(error.strerror or error))
 
 
 @cache
@@ -145,14 +62,11 @@ def _report_unsaved(reason: str) -> None:
 
 def _compile(function: Callable, **options: Any) -> Any:
     source = getattr(function, "cache_source", None) or function.__code__.co_filename
-    folder = _cache_folder(Path(source).resolve())
-    if folder is None:  # no writable folder: recompile in each process
-        return numba.njit(**_OPTIONS, **options)(function)
-    if options.get("parallel"):  # Numba's cache does not distinguish the two variants of a pair
-        folder = str(Path(folder) / "parallel")
     dispatcher = numba.njit(**_OPTIONS, **options)(function)
-    with _cache_at(folder):
-        dispatcher._cache = _KernelCache(dispatcher.py_func)  # what cache=True does, with a cache of our own
+    if Path(source).is_file():  # what cache=True does, with a cache of our own
+        marks = sorted(map(str, _FASTMATH)) + [name for name, value in options.items() if value]
+        folder = source_key(Path(source).resolve())
+        dispatcher._cache = KernelCache(function, folder, marks, _report_unsaved)
     return dispatcher
 
 

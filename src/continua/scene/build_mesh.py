@@ -13,7 +13,7 @@ import numpy as np
 import continua.mesh as meshes
 from continua import sdf
 from continua.errors import InputError
-from continua.numerics.kernel import cache_root
+from continua.numerics.kernel_cache import cache_root
 from continua.numerics.progress import report_progress
 from continua.scene import rigid, shapes
 from continua.scene.models import Scene
