@@ -5,7 +5,6 @@ A law has a function `point`, or `principal` for the isotropic part and perhaps 
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from numba import prange
@@ -14,7 +13,7 @@ from continua.materials.point_kernels import fill_points
 from continua.materials.principal_stretch import principal_point
 from continua.materials.tet_kernels import fill_records
 from continua.numerics import inline, kernel_pair
-from continua.numerics.kernel import KernelPair, instantiate
+from continua.numerics.kernel import KernelPair, instantiate, kernel_factory
 
 if TYPE_CHECKING:
     from continua.materials.law import Hyperelastic, Law
@@ -53,7 +52,7 @@ def _evaluate_tets(positions, tets, rest_inverse, volumes, constants, records, i
         )
 
 
-@cache
+@kernel_factory
 def points_kernel(law: type[Law]) -> KernelPair:
     """Return the kernels that fill the records of `materials.point_kernels` for a law."""
     point = law.point
@@ -68,7 +67,7 @@ def points_kernel(law: type[Law]) -> KernelPair:
     return kernel_pair(instantiate(_evaluate_points, source, f"{law.__name__}_evaluate_points", POINT=point))
 
 
-@cache
+@kernel_factory
 def tets_kernel(law: type[Hyperelastic]) -> KernelPair:
     """Return the kernels that fill the records of `materials.tet_kernels` for a law."""
     values = {"PRINCIPAL": law.principal, "LEAST_STRETCH": law.least_stretch}

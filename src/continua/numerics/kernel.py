@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -28,14 +28,17 @@ import numba
 from numba.core import event as _event
 
 from continua.errors import InputError
-from continua.numerics.kernel_cache import KernelCache, cache_root, source_key
+from continua.numerics.compiler import KernelDispatcher
+from continua.numerics.kernel_cache import KernelCache, cache_root
 
 __all__ = [
     "compile_stats",
+    "dispatchers",
     "get_threads",
     "inline",
     "instantiate",
     "kernel",
+    "kernel_factory",
     "kernel_pair",
     "on_compile",
     "set_threads",
@@ -60,13 +63,17 @@ def _report_unsaved(reason: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+dispatchers: dict[tuple[str, bool], KernelDispatcher] = {}
+"""All kernels that modules have defined so far, by name and by whether their loops are parallel."""
+
+
 def _compile(function: Callable, **options: Any) -> Any:
-    source = getattr(function, "cache_source", None) or function.__code__.co_filename
-    dispatcher = numba.njit(**_OPTIONS, **options)(function)
-    if Path(source).is_file():  # what cache=True does, with a cache of our own
-        marks = sorted(map(str, _FASTMATH)) + [name for name, value in options.items() if value]
-        folder = source_key(Path(source).resolve())
-        dispatcher._cache = KernelCache(function, folder, marks, _report_unsaved)
+    source = Path(getattr(function, "cache_source", None) or function.__code__.co_filename)
+    dispatcher = KernelDispatcher(function, {"nopython": True, "boundscheck": None, **_OPTIONS, **options})
+    if source.is_file():  # what cache=True does, with a cache of our own
+        parallel = bool(options.get("parallel"))
+        dispatcher._cache = KernelCache(function, source.resolve(), parallel, _report_unsaved)
+        dispatchers[dispatcher._cache.name, parallel] = dispatcher
     return dispatcher
 
 
@@ -127,6 +134,24 @@ class KernelPair:
     def variant(self, parallel: bool) -> Any:
         """Return the parallel or the serial variant."""
         return self.parallel if parallel else self.serial
+
+
+def kernel_factory(make: Callable[[type], KernelPair]) -> Callable[[type], KernelPair]:
+    """Mark a function that makes kernels for a class: it is called once for each class, also in other processes."""
+
+    @cache
+    @wraps(make)
+    def made(kind: type) -> KernelPair:
+        pair = make(kind)
+        for variant in (pair.serial, pair.parallel):
+            variant._cache.factory = (_full_name(make), _full_name(kind))
+        return pair
+
+    return made
+
+
+def _full_name(item: Any) -> str:
+    return f"{item.__module__}.{item.__qualname__}"
 
 
 def kernel_pair(function: Callable) -> KernelPair:

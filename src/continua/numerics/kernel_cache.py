@@ -19,7 +19,7 @@ import pickle
 import re
 import sys
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,10 @@ from typing import Any
 import numba
 from numba.core import compiler, serialize
 
-__all__ = ["KernelCache", "cache_root", "source_key"]
+__all__ = ["KernelCache", "cache_root", "is_cached", "module_file", "module_name", "source_key"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_UNCOMPILED = ("errors.py", "numerics/kernel.py", "numerics/kernel_cache.py")  # nothing of these is compiled
+_UNCOMPILED = ("errors.py", *(f"numerics/{name}.py" for name in ("compiler", "kernel", "kernel_cache")))
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(continua[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(continua[\w.]*))",
     re.M,
@@ -83,30 +83,73 @@ def source_key(file: Path) -> str:
     return f"kernels-{module}-{digest.hexdigest()[:16]}"
 
 
+def module_file(module: str) -> Path:
+    """Return the file of a module of this package."""
+    base = _PACKAGE.parent.joinpath(*module.split("."))
+    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+
+
+def module_name(file: Path) -> str:
+    """Return the name of the module in a file; for a file of another project its own name."""
+    if not file.is_relative_to(_PACKAGE):
+        return file.stem
+    return ".".join(file.relative_to(_PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def is_cached(source: Path, name: str, parallel: bool, types: tuple[Any, ...]) -> bool:
+    """Return whether there is an entry for a kernel of this package, without importing its module."""
+    file = _entry_name(name.rpartition(".")[2], parallel, types, _magic())
+    return any((folder / file).is_file() for folder in _folders(source_key(source)))
+
+
+def _entry_name(name: str, parallel: bool, types: object, magic: object) -> str:
+    key = (str(types), magic, numba.__version__, sys.version_info[:2], parallel, _compiler_digest())
+    return f"{name}.{hashlib.sha256(str(key).encode()).hexdigest()[:20]}.nbc"
+
+
+def _folders(key: str) -> tuple[Path, ...]:
+    """Return the folders where entries of a source may be."""
+    return (cache_root() / key,)
+
+
+@cache
+def _magic() -> tuple[object, ...]:
+    """Return what Numba knows of this processor."""
+    from numba.core.registry import cpu_target
+
+    return cpu_target.target_context.codegen().magic_tuple()
+
+
+@cache
+def _compiler_digest() -> str:
+    """Return a digest of how kernels are compiled."""
+    names = ("compiler.py", "kernel.py")
+    return hashlib.sha256(
+        b"".join(_file_digest(Path(__file__).with_name(name)) for name in names)
+    ).hexdigest()
+
+
 class KernelCache:
     """Compiled variants of one function, in the form that Numba's dispatchers call.
 
     Args:
         function: The Python function.
-        folder: Name of its folder in the cache, from `source_key`.
-        options: The options it is compiled with.
+        source: The file that it is cached with.
+        parallel: Whether its loops are parallel.
         unsaved: Called with a reason if an entry cannot be saved; this is no error.
     """
 
-    def __init__(
-        self, function: Any, folder: str, options: Iterable[object], unsaved: Callable[[str], None]
-    ) -> None:
-        self._name = f"{function.__qualname__}-{function.__code__.co_firstlineno}".replace("<", "").replace(
-            ">", ""
-        )
-        self._folder = folder
+    def __init__(self, function: Any, source: Path, parallel: bool, unsaved: Callable[[str], None]) -> None:
+        self.name = f"{module_name(source)}.{function.__qualname__}"
+        self.factory: tuple[str, ...] = ()
+        self._parallel = parallel
+        self._folder = source_key(source)
         self._unsaved = unsaved
-        self._key = (
-            numba.__version__,
-            sys.version_info[:2],
-            tuple(options),
-            hashlib.sha256(function.__code__.co_code).hexdigest(),
-        )
+        code = function.__code__
+        self._code = hashlib.sha256(code.co_code + repr(code.co_consts[:1]).encode()).hexdigest()
+        self._entry = function.__qualname__.rpartition(".")[2]
+        if "<" in function.__qualname__:  # functions inside of others can share a name
+            self._entry = f"{self._entry.strip('<>')}-{code.co_firstlineno}-{self._code[:8]}"
 
     @property
     def cache_path(self) -> str:
@@ -115,19 +158,22 @@ class KernelCache:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function for a signature, or None."""
+        if listener is not None and isinstance(sig, tuple):
+            listener(self.name, self._parallel, self.factory, sig)
         target_context.refresh()
-        key = self._full_key(sig, target_context.codegen())
-        payload = _read(cache_root() / self._folder / self._file_name(key), key)
-        return None if payload is None else compiler.CompileResult._rebuild(target_context, *payload)
+        for folder in _folders(self._folder):
+            payload = _read(folder / _entry_name(self._entry, self._parallel, sig, _magic()), self._code)
+            if payload is not None:
+                return compiler.CompileResult._rebuild(target_context, *payload)
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the compiled function for a signature."""
         if data.lifted or data.library.has_dynamic_globals:
             return
-        key = self._full_key(sig, data.codegen)
-        path = cache_root() / self._folder / self._file_name(key)
+        path = cache_root() / self._folder / _entry_name(self._entry, self._parallel, sig, _magic())
         try:
-            _write(path, serialize.dumps((key, data._reduce())))
+            _write(path, serialize.dumps((self._code, data._reduce())))
         except OSError as error:
             self._unsaved(str(error.strerror or error))
 
@@ -140,15 +186,13 @@ class KernelCache:
     def flush(self) -> None:
         """Do nothing: entries never become invalid."""
 
-    def _full_key(self, sig: Any, codegen: Any) -> tuple[object, ...]:
-        return (sig, codegen.magic_tuple(), *self._key)
 
-    def _file_name(self, key: tuple[object, ...]) -> str:
-        return f"{self._name}.{hashlib.sha256(str(key).encode()).hexdigest()[:20]}.nbc"
+listener: Callable[[str, bool, tuple[str, ...], tuple[Any, ...]], None] | None = None
+"""Called with each kernel that is loaded or compiled: its name, whether it is parallel, its factory and types."""
 
 
-def _read(path: Path, key: tuple[object, ...]) -> Any:
-    """Return the payload of an entry, or None if there is none that can be read and has this key."""
+def _read(path: Path, code: str) -> Any:
+    """Return the payload of an entry, or None if there is none that can be read and belongs to this code."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -157,7 +201,7 @@ def _read(path: Path, key: tuple[object, ...]) -> Any:
         stored, payload = pickle.loads(data)
     except Exception:  # a damaged entry can raise anything; it is compiled again and overwritten
         return None
-    return payload if stored == key else None
+    return payload if stored == code else None
 
 
 def _write(path: Path, data: bytes) -> None:
