@@ -1,0 +1,67 @@
+"""How the tests run: on all cores, a file at a time in each process, with kernels that are compiled once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Every process tests with two threads, as many as it takes to compare their results with those of one. Set before
+# NumPy and Numba are imported, and inherited by the processes.
+os.environ.setdefault("NUMBA_NUM_THREADS", "2")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+MANY_FILES = 40  # so many test files use most kernels
+NO_BROWSER = "no Chromium found; install chromium to run them"
+
+
+def selected_files(config: pytest.Config) -> set[Path]:
+    """Return the test files below the paths of the command line."""
+    places = [Path(config.invocation_params.dir, arg.split("::")[0]) for arg in config.args]
+    return {file for place in places for file in (place.rglob("test_*.py") if place.is_dir() else [place])}
+
+
+def find_browser() -> str | None:
+    """Return the browser of the studio's tests."""
+    from continua.studio.screenshot import find_browser
+
+    return find_browser()
+
+
+@pytest.hookimpl
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Return a process for every core, but no more than there are files, and none for one file or with `-s`."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = min(cores, len(selected_files(config)))
+    return 0 if workers == 1 or config.option.capture == "no" else workers
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels of the shipped scenes before the processes start, which would each compile them."""
+    option = session.config.option
+    whole = len(selected_files(session.config)) >= MANY_FILES and not option.keyword and not option.markexpr
+    if option.tx and whole and not option.collectonly:
+        print("compiling the kernels of the shipped scenes (once) ...", flush=True)
+        subprocess.run([sys.executable, "-m", "continua", "warmup"], check=False, stderr=subprocess.DEVNULL)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that drive the studio in a browser, and skip them if there is none."""
+    driven = [item for item in items if "browser" in getattr(item, "fixturenames", ())]
+    for item in driven:
+        item.add_marker("browser")
+    if driven and find_browser() is None:
+        for item in driven:
+            item.add_marker(pytest.mark.skip(reason=NO_BROWSER))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line what a missing browser skips."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", ()) if "browser" in report.keywords]
+    if skipped and find_browser() is None:
+        terminalreporter.write_line(f"{len(skipped)} studio tests were skipped: {NO_BROWSER}")
