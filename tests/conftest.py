@@ -31,7 +31,6 @@ def find_browser() -> str | None:
     return find_browser()
 
 
-@pytest.hookimpl
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Return a process for every core, but no more than there are files, and none for one file or with `-s`."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
@@ -43,11 +42,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels of the shipped scenes before the processes start, which would each compile them."""
-    option = session.config.option
+    option, plugins = session.config.option, session.config.pluginmanager
     whole = len(selected_files(session.config)) >= MANY_FILES and not option.keyword and not option.markexpr
-    if option.tx and whole and not option.collectonly:
-        print("compiling the kernels of the shipped scenes (once) ...", flush=True)
-        subprocess.run([sys.executable, "-m", "continua", "warmup"], check=False, stderr=subprocess.DEVNULL)
+    if not option.tx or not whole or option.collectonly:
+        return
+    with plugins.getplugin("capturemanager").global_and_fixture_disabled():
+        print("compiling the kernels of the shipped scenes, before the tests start", flush=True)
+        subprocess.run([sys.executable, "-m", "continua", "warmup"], check=False)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
