@@ -15,20 +15,12 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 MANY_FILES = 40  # so many test files use most kernels
-NO_BROWSER = "no Chromium found; install chromium to run them"
 
 
 def selected_files(config: pytest.Config) -> set[Path]:
     """Return the test files below the paths of the command line."""
     places = [Path(config.invocation_params.dir, arg.split("::")[0]) for arg in config.args]
     return {file for place in places for file in (place.rglob("test_*.py") if place.is_dir() else [place])}
-
-
-def find_browser() -> str | None:
-    """Return the browser of the studio's tests."""
-    from continua.studio.screenshot import find_browser
-
-    return find_browser()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
@@ -44,7 +36,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels of the shipped scenes before the processes start, which would each compile them."""
     option, plugins = session.config.option, session.config.pluginmanager
     whole = len(selected_files(session.config)) >= MANY_FILES and not option.keyword and not option.markexpr
-    if not option.tx or not whole or option.collectonly:
+    if option.dist == "no" or not whole or option.collectonly:
         return
     with plugins.getplugin("capturemanager").global_and_fixture_disabled():
         print("compiling the kernels of the shipped scenes, before the tests start", flush=True)
@@ -52,17 +44,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that drive the studio in a browser, and skip them if there is none."""
-    driven = [item for item in items if "browser" in getattr(item, "fixturenames", ())]
-    for item in driven:
-        item.add_marker("browser")
-    if driven and find_browser() is None:
-        for item in driven:
-            item.add_marker(pytest.mark.skip(reason=NO_BROWSER))
+    """Mark the tests that drive the studio in a browser; the fixture skips them if there is none."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say in one line what a missing browser skips."""
-    skipped = [report for report in terminalreporter.stats.get("skipped", ()) if "browser" in report.keywords]
-    if skipped and find_browser() is None:
-        terminalreporter.write_line(f"{len(skipped)} studio tests were skipped: {NO_BROWSER}")
+    reports = terminalreporter.stats.get("skipped", ())
+    count = sum("browser" in report.keywords and "Chromium" in str(report.longrepr) for report in reports)
+    if count:
+        tests = "1 studio test was" if count == 1 else f"{count} studio tests were"
+        terminalreporter.write_line(f"{tests} skipped: no Chromium found; install chromium to run them")

@@ -15,12 +15,12 @@ FILES = ("tests/test_textures.py", "tests/studio/test_studio_formula.py")
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
-def test_files_are_shared_among_processes_and_a_missing_browser_is_told():
+def test_files_are_shared_among_processes_and_a_missing_browser_is_told(tmp_path):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *FILES, "-v"],
         cwd=ROOT,
-        env={**environment, "CONTINUA_BROWSER": "none"},
+        env={**environment, "CONTINUA_BROWSER": "none", "PATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
