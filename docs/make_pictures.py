@@ -1,6 +1,8 @@
 """Make the pictures of the documentation again: `python docs/make_pictures.py [NAME ...]`.
 
-Without names it makes all. The pictures of the studio need the extra `studio`, Playwright and Chromium.
+A name is that of a picture or of a shipped scene, or `gallery`: the films of all shipped scenes, their stills and the
+picture at the top of the README. Without names all pictures are made. Those of the studio need the extra `studio`,
+Playwright and Chromium.
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageSequence
 
 import continua as ct
 from continua.render import Painter, interior_picture, make_view, picture
@@ -51,24 +54,40 @@ def frame_at(world: ct.World, seconds: float, fps: float = 60.0) -> ct.Frame:
     return last
 
 
-MOMENTS = (
-    (("torsion", 2.5), ("tori-pile", 1.2), ("smoke-sphere", 3.0)),
-    (("floating-bodies", 1.8), ("domino", 2.2), ("double-dam", 1.0)),
-)
+HERO = (("torsion", "stairs", "double-dam"), ("wind-tunnel-car", "domino", "grid-dam-break"))
+"""Rows of scenes whose films are played side by side at the top of the README."""
+HERO_FRAMES, HERO_FPS = 45, 11.25  # 4 s, over which every film is stretched
 
 
 def hero() -> None:
-    """Moments of the shipped scenes side by side."""
-    save(
-        np.concatenate([np.concatenate([moment(*one) for one in row], axis=1) for row in MOMENTS]),
-        "hero",
+    """Films of shipped scenes side by side, from the films of the gallery."""
+    films = {name: film_frames(name) for row in HERO for name in row}
+
+    def tile(name: str, k: int) -> np.ndarray:
+        film = films[name]
+        return np.asarray(film[round(k / (HERO_FRAMES - 1) * (len(film) - 1))].resize((400, 225)))
+
+    pictures = (
+        np.concatenate([np.concatenate([tile(name, k) for name in row], axis=1) for row in HERO])
+        for k in range(HERO_FRAMES)
     )
+    save_film(pictures, "hero", HERO_FPS)
 
 
-def moment(name: str, seconds: float) -> np.ndarray:
-    """Return the picture of a shipped scene at a time, as its film shows it."""
-    frames = list(ct.load_scene(name).build().run(seconds, 10.0))
-    return scene_painter(name, frames).paint(frames[-1])
+def film_frames(name: str) -> list[Image.Image]:
+    """Return the frames of a film of the gallery."""
+    with Image.open(IMAGES / f"{name}.webp") as film:
+        return [frame.convert("RGB") for frame in ImageSequence.Iterator(film)]
+
+
+def still(name: str) -> None:
+    """Save a frame of the film of a shipped scene, small, for the README."""
+    frames = film_frames(name)
+    frame = frames[round(STILLS.get(name, 0.5) * (len(frames) - 1))]
+    (IMAGES / "stills").mkdir(exist_ok=True)
+    frame.resize((280, 158), Image.Resampling.LANCZOS).save(
+        IMAGES / "stills" / f"{name}.webp", quality=85, method=6
+    )
 
 
 def scene_painter(name: str, frames: list[ct.Frame]) -> Painter:
@@ -87,6 +106,7 @@ def scene_film(
     frames = [frame for frame in ct.load_scene(name).build().run(seconds, fps) if frame.time >= start]
     painter = scene_painter(name, frames)
     save_film((painter.paint(frame) for frame in frames), name, fps * faster)
+    still(name)
 
 
 def beams(kinds: Iterable[dict], seconds: float) -> ct.Frame:
@@ -369,45 +389,63 @@ def wait_for(port: int) -> None:
     raise TimeoutError("the studio did not start")
 
 
+FILMS: dict[str, dict[str, float]] = {
+    "beam": {"seconds": 1.6},
+    "bridge": {"seconds": 3.0},
+    "jelly": {"seconds": 2.5},
+    "towers": {"seconds": 4.0},
+    "torsion": {"seconds": 3.6},
+    "laws": {"seconds": 5.5, "fps": 10.0},
+    "image-drag": {"seconds": 4.0, "fps": 6.0},
+    "gears": {"seconds": 4.0, "fps": 12.0},
+    "horse": {"seconds": 2.4},
+    "puddle": {"seconds": 3.4},
+    "torsion-orders": {"seconds": 3.4},
+    "hanging-bar": {"seconds": 3.0},
+    "clay": {"seconds": 2.8},
+    "muscle": {"seconds": 2.8},
+    "domino": {"seconds": 4.4},
+    "newton-cradle": {"seconds": 4.0},
+    "stairs": {"seconds": 2.8, "fps": 10.0},
+    "tori-pile": {"seconds": 1.6, "fps": 12.0},
+    "marbles": {"seconds": 2.4, "fps": 10.0},
+    "dam-break": {"seconds": 1.6},
+    "double-dam": {"seconds": 2.4, "fps": 12.0},
+    "honey": {"seconds": 4.5, "fps": 10.0},
+    "karman": {"seconds": 22.0, "fps": 5.0, "start": 14.0, "faster": 2.4},
+    "grid-dam-break": {"seconds": 2.6, "fps": 15.0},
+    "grid-floats": {"seconds": 3.2, "fps": 12.5},
+    "droplet": {"seconds": 1.6, "fps": 25.0, "faster": 0.6},
+    "smoke-sphere": {"seconds": 3.4, "fps": 12.5},
+    "wind-tunnel-car": {"seconds": 3.0, "fps": 12.5},
+    "floating-bodies": {"seconds": 3.0, "fps": 10.0},
+    "bunny-bath": {"seconds": 2.4, "fps": 10.0},
+    "water-wheel": {"seconds": 3.6, "fps": 10.0},
+    "rotating-sphere": {"seconds": 3.0, "fps": 10.0},
+    "jelly-in-water": {"seconds": 2.4, "fps": 10.0},
+    "incline": {"seconds": 1.5},
+    "cushion": {"seconds": 2.5},
+    "squeeze": {"seconds": 2.6},
+    "split-block": {"seconds": 2.0, "faster": 0.6},
+}
+"""The part of every shipped scene that its film shows."""
+STILLS = {
+    "beam": 0.33,
+    "bridge": 0.33,
+    "bunny-bath": 0.35,
+    "dam-break": 0.75,
+    "incline": 0.8,
+    "muscle": 0.9,
+    "smoke-sphere": 0.9,
+    "split-block": 0.3,
+    "squeeze": 0.35,
+    "towers": 0.33,
+}
+"""Where in its film [0 to 1] the still of a scene is taken; in the middle, unless told here."""
+
 PICTURES: dict[str, Callable[[], None]] = {
+    **{name: partial(scene_film, name, **part) for name, part in FILMS.items()},
     "hero": hero,
-    "beam": lambda: scene_film("beam", 1.6),
-    "bridge": lambda: scene_film("bridge", 3.0),
-    "jelly": lambda: scene_film("jelly", 2.5),
-    "towers": lambda: scene_film("towers", 4.0),
-    "torsion": lambda: scene_film("torsion", 3.6),
-    "laws": lambda: scene_film("laws", 5.5, fps=10.0),
-    "image-drag": lambda: scene_film("image-drag", 4.0, fps=6.0),
-    "gears": lambda: scene_film("gears", 4.0, fps=12.0),
-    "horse": lambda: scene_film("horse", 2.4),
-    "puddle": lambda: scene_film("puddle", 3.4),
-    "torsion-orders": lambda: scene_film("torsion-orders", 3.4),
-    "hanging-bar": lambda: scene_film("hanging-bar", 3.0),
-    "clay": lambda: scene_film("clay", 2.8),
-    "muscle": lambda: scene_film("muscle", 2.8),
-    "domino": lambda: scene_film("domino", 4.4),
-    "newton-cradle": lambda: scene_film("newton-cradle", 4.0),
-    "stairs": lambda: scene_film("stairs", 2.8, fps=10.0),
-    "tori-pile": lambda: scene_film("tori-pile", 1.6, fps=12.0),
-    "marbles": lambda: scene_film("marbles", 2.4, fps=10.0),
-    "dam-break": lambda: scene_film("dam-break", 1.6),
-    "double-dam": lambda: scene_film("double-dam", 2.4, fps=12.0),
-    "honey": lambda: scene_film("honey", 4.5, fps=10.0),
-    "karman": lambda: scene_film("karman", 22.0, fps=5.0, start=14.0, faster=2.4),
-    "grid-dam-break": lambda: scene_film("grid-dam-break", 2.6, fps=15.0),
-    "grid-floats": lambda: scene_film("grid-floats", 3.2, fps=12.5),
-    "droplet": lambda: scene_film("droplet", 1.6, fps=25.0, faster=0.6),
-    "smoke-sphere": lambda: scene_film("smoke-sphere", 3.4, fps=12.5),
-    "wind-tunnel-car": lambda: scene_film("wind-tunnel-car", 3.0, fps=12.5),
-    "floating-bodies": lambda: scene_film("floating-bodies", 3.0, fps=10.0),
-    "bunny-bath": lambda: scene_film("bunny-bath", 2.4, fps=10.0),
-    "water-wheel": lambda: scene_film("water-wheel", 3.6, fps=10.0),
-    "rotating-sphere": lambda: scene_film("rotating-sphere", 3.0, fps=10.0),
-    "jelly-in-water": lambda: scene_film("jelly-in-water", 2.4, fps=10.0),
-    "incline": lambda: scene_film("incline", 1.5),
-    "cushion": lambda: scene_film("cushion", 2.5),
-    "squeeze": lambda: scene_film("squeeze", 2.6),
-    "split-block": lambda: scene_film("split-block", 2.0, faster=0.6),
     "contact-forces": contact_forces,
     "voxels": voxels,
     "colliders": colliders,
@@ -421,6 +459,7 @@ PICTURES: dict[str, Callable[[], None]] = {
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or PICTURES:
+    names = sys.argv[1:] or list(PICTURES)
+    for wanted in [*FILMS, "hero"] if names == ["gallery"] else names:
         print(wanted, flush=True)
         PICTURES[wanted]()

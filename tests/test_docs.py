@@ -7,8 +7,10 @@ from textwrap import indent
 import numpy as np
 import pytest
 import yaml
+from PIL import Image
 
 import continua as ct
+from benchmarks.registry import BENCHMARKS
 from continua.scene import parse_scene, shipped_scenes
 
 ROOT = Path(__file__).parents[1]
@@ -64,21 +66,62 @@ def test_scenes_in_the_docs_load():
         assert np.isfinite(world.bodies[0].positions).all()
 
 
-def test_every_shipped_scene_has_its_section_and_film():
+def gallery(page: str) -> dict[str, list[str]]:
+    """Return the scenes of the page of shipped scenes, by their kind."""
+    kinds = re.split(r"^## (.+)$", page, flags=re.MULTILINE)[1:]
+    return {
+        kind: re.findall(r"^### ([\w-]+)$", text, re.MULTILINE) for kind, text in zip(kinds[::2], kinds[1::2])
+    }
+
+
+def test_every_shipped_scene_has_its_film_command_and_file():
     page = (DOCS / "shipped-scenes.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^## ([\w-]+)$", page, re.MULTILINE)) == set(shipped_scenes())
+    assert sorted(name for names in gallery(page).values() for name in names) == sorted(shipped_scenes())
     for name in shipped_scenes():
-        assert f"library/{name}.yaml" in page
-        assert f"images/{name}.webp" in page
-        assert name in README
+        (section,) = re.findall(rf"^### {name}\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
+        film, command = section.index(f"(images/{name}.webp)"), section.index(f"\ncontinua run {name}\n")
+        assert film < command < section.index(f"library/{name}.yaml")
+        with Image.open(DOCS / "images" / f"{name}.webp") as pictures:
+            assert pictures.n_frames > 10, name
+
+
+def test_scenes_are_grouped_by_the_kinds_of_their_bodies():
+    grids = {"liquid", "smoke", "wind_tunnel"}
+    for kind, names in gallery((DOCS / "shipped-scenes.md").read_text(encoding="utf-8")).items():
+        for name in names:
+            types = {body.type for body in ct.load_scene(name).bodies}
+            expected = (
+                "Grid fluids" if types & grids
+                else "Particle fluids" if "fluid" in types
+                else "Soft bodies" if "soft" in types
+                else "Rigid bodies"
+            )  # fmt: skip
+            assert kind.startswith(expected), name
+
+
+def test_the_readme_has_a_gallery_of_all_scenes():
+    """Stills that lead to the films, in the groups and in the order of the page of shipped scenes."""
+    tables = re.findall(r"^\| ([A-Z][\w ]+) \| \| \| \|\n\|[-:|]+\n((?:\|.*\n)+)", README, re.MULTILINE)
+    cell = r"\(docs/images/stills/([\w-]+)\.webp\)\]\(docs/shipped-scenes\.md#\1\) `\1`"
+    shown = {kind: re.findall(cell, table) for kind, table in tables}
+    assert shown == gallery((DOCS / "shipped-scenes.md").read_text(encoding="utf-8"))
 
 
 def test_pictures_exist_and_are_small():
+    limits = {"hero.webp": 1_500_000}
     for page in pages():
         for link in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
             picture = (page.parent / link).resolve()
             assert picture.is_file(), f"{page.name}: {link}"
-            assert picture.stat().st_size < 300_000, link
+            assert picture.stat().st_size < limits.get(picture.name, 300_000), link
+    with Image.open(DOCS / "images" / "hero.webp") as hero:
+        assert hero.n_frames > 10
+
+
+def test_commands_name_benchmarks_that_exist():
+    for page in pages():
+        for name in re.findall(r"python -m benchmarks ([a-z][a-z-]*)", page.read_text(encoding="utf-8")):
+            assert name in {*BENCHMARKS, "compare"}, f"{page.name}: {name}"
 
 
 def test_links_of_the_readme_lead_somewhere():
