@@ -12,8 +12,11 @@ __all__ = [
     "MissingExtraError",
     "OutputError",
     "StoppedError",
+    "shortened",
     "warn_user",
 ]
+
+_LONGEST_PLACE = 400
 
 
 class ContinuaError(Exception):
@@ -29,8 +32,8 @@ class InputError(ContinuaError, ValueError):
 
     def __init__(self, message: str, *, where: str = "") -> None:
         self.message = message
-        self.where = where
-        super().__init__(f"{where}: {message}" if where else message)
+        self.where = shortened(where, _LONGEST_PLACE)
+        super().__init__(f"{self.where}: {message}" if where else message)
 
 
 class DivergedError(ContinuaError, ArithmeticError):
@@ -75,6 +78,13 @@ class MissingExtraError(ContinuaError, ImportError):
 
 class StoppedError(ContinuaError):
     """Long work was ended because somebody asked for it; what was there before stays."""
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """Return a text for a message; of one that is longer than `length` only the beginning and the end."""
+    if len(text) <= length:
+        return text
+    return f"{text[: length - length // 4 - 3]}...{text[-(length // 4) :]}"
 
 
 def warn_user(message: str) -> None:

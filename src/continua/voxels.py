@@ -7,15 +7,19 @@ rest position, at which the image is sampled (Georgii 2007).
 from __future__ import annotations
 
 import os
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.errors import InputError, MissingExtraError
+from continua.errors import ContinuaError, InputError, MissingExtraError, shortened
+from continua.file_input import check_file
 
 __all__ = ["Voxels", "read_voxels"]
+
+_MAX_BYTES = 8 << 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +94,14 @@ def read_voxels(
         origin: Corner with the smallest coordinates [m], instead of the file's.
         spacing: Size of a voxel [m], instead of the file's.
     """
-    path = Path(path)
+    path = check_file(path)
     try:
         values, at, step = _read(path)
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise InputError(f"cannot be read as a 3-D image ({error})", where=str(path)) from None
+    except ContinuaError:
+        raise
+    except Exception as error:  # a damaged file makes NumPy, zipfile and VTK raise anything
+        reason = shortened(" ".join(str(error).split()), 120)
+        raise InputError(f"cannot be read as a 3-D image ({reason})", where=str(path)) from None
     return Voxels(
         values,
         _triple(at if origin is None else origin, "the origin of voxels"),
@@ -105,8 +112,12 @@ def read_voxels(
 def _read(path: Path) -> tuple[NDArray, ArrayLike, ArrayLike]:
     suffix = path.suffix.lower()
     if suffix == ".npy":
-        return np.load(path, allow_pickle=False), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+        # unlike a plain load, a mapped one compares the header with the size of the file
+        return np.array(np.load(path, mmap_mode="r", allow_pickle=False)), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     if suffix == ".npz":
+        with zipfile.ZipFile(path) as parts:
+            if sum(part.file_size for part in parts.infolist()) > _MAX_BYTES:
+                raise ValueError(f"it holds more than {_MAX_BYTES >> 30} GB")
         with np.load(path, allow_pickle=False) as data:
             values = data["values"]
             return values, data.get("origin", np.zeros(3)), data.get("spacing", np.ones(3))

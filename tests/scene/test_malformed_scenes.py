@@ -143,7 +143,7 @@ SYNTAX = {
     "unknown-alias": ("name: *nobody\n", "scene.yaml:1: is not YAML"),
     "control-characters": ("name: \x00\x01\n", "scene.yaml: is not YAML"),
     "endless-alias": ("name: &a [*a]\n", "scene.yaml:1: is nested too deeply"),
-    "very-deep": ("name: " + "[" * 5000, "scene.yaml: is nested too deeply"),
+    "very-deep": ("name: " + "[" * 5000, "scene.yaml:1: is nested too deeply"),
     "billion-laughs": (
         "a: &a [1, 1, 1, 1, 1, 1, 1, 1]\n"
         + "".join(f"{n}: &{n} [{', '.join([f'*{p}'] * 8)}]\n" for p, n in zip("abcdefgh", "bcdefghi", strict=True)),
