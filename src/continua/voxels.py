@@ -6,8 +6,14 @@ rest position, at which the image is sampled (Georgii 2007).
 
 from __future__ import annotations
 
+import logging
+import math
 import os
+import re
+import warnings
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +44,8 @@ class Voxels:
 
     def __post_init__(self) -> None:
         try:
-            values = np.ascontiguousarray(self.values, dtype=np.float32)
+            with np.errstate(over="ignore"):  # too large a number becomes infinite, and is refused below
+                values = np.ascontiguousarray(self.values, dtype=np.float32)
         except (TypeError, ValueError):
             values = np.zeros(0, np.float32)
         if values.ndim != 3 or min(values.shape) < 1 or not np.isfinite(values).all():
@@ -127,10 +134,41 @@ def _read(path: Path) -> tuple[NDArray, ArrayLike, ArrayLike]:
         import pyvista
     except ImportError:
         raise MissingExtraError("Reading VTK images", "render") from None
-    image = pyvista.read(path)
+    _check_extents(path)
+    with _quiet(), pyvista.VtkErrorCatcher(raise_errors=True, send_to_logging=False):
+        image = pyvista.read(path)
     step = np.array(image.spacing)
     if image.cell_data:
         values = np.asarray(image.cell_data[image.cell_data.keys()[0]])
         return values.reshape(np.array(image.dimensions) - 1, order="F"), image.origin, step
     values = np.asarray(image.point_data[image.point_data.keys()[0]])
     return values.reshape(image.dimensions, order="F"), np.array(image.origin) - 0.5 * step, step
+
+
+def _check_extents(path: Path) -> None:
+    """Raise ValueError if VTK would ask for more memory than an image can need, which ends the process."""
+    with open(path, "rb") as file:
+        head = file.read(1 << 16)
+    for extent in re.findall(rb'Extent="([^"]*)"', head):
+        low_high = [int(word) for word in extent.split()]
+        if len(low_high) != 6:
+            raise ValueError("an extent needs six numbers")
+        if math.prod(max(b - a + 1, 1) for a, b in zip(low_high[::2], low_high[1::2])) > _MAX_BYTES // 4:
+            raise ValueError(f"it holds more than {_MAX_BYTES >> 30} GB")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep VTK from printing its errors, of which one is raised."""
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    verbosity, disabled = vtkLogger.GetCurrentVerbosityCutoff(), logging.root.manager.disable
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
+        vtkLogger.SetStderrVerbosity(verbosity)

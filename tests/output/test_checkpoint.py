@@ -93,7 +93,7 @@ def test_any_flipped_bit_is_one_sentence(tmp_path):
 
 
 def test_missing_other_kind_and_other_format(tmp_path):
-    with pytest.raises(InputError, match="no checkpoint"):
+    with pytest.raises(InputError, match="no such file"):
         checkpoint.load(tmp_path / "none.h5")
     with pytest.raises(InputError, match="is a folder"):
         checkpoint.load(tmp_path)

@@ -182,6 +182,8 @@ def _from_meshio(mesh: meshio.Mesh, weld: bool) -> AnyMesh:
 def _triangles(cells: NDArray, corners: int) -> NDArray:
     """Cut the faces of one block, with all their corners first, into fans of triangles."""
     corners = corners or cells.shape[1]
+    if not 3 <= corners <= cells.shape[1]:
+        raise InputError("the file's faces have too few corners; it may be damaged")
     fan = np.array([[0, i, i + 1] for i in range(1, corners - 1)])
     return cells[:, fan].reshape(-1, 3)
 

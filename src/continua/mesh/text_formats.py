@@ -180,6 +180,8 @@ def read_tetgen(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64], NDA
     _, nodes = _table(node_path, 3)
     counts, elements = _table(element_path, 4)
     size = counts[1] if len(counts) > 1 else 4
+    if size < 4:
+        raise InputError(f"its elements have {size} nodes; tets have at least 4", where=str(element_path))
     numbers = nodes[:, 0].astype(np.int64)
     # Files count from 0 or from 1; the first node says which.
     if not (np.abs(elements[:, 1:]) < _MOST_NODES).all():

@@ -149,8 +149,6 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
             whose checkpoints this one cannot read.
     """
     where = str(path)
-    if not os.path.lexists(path):
-        raise InputError("there is no checkpoint here; run without --resume first", where=where)
     data = read_file(path)
     _verify(data, where)
     try:
