@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from importlib import metadata, util
 
+from continua.errors import install_command
+
 __all__ = ["examine"]
 
 EXTRAS = {
@@ -105,7 +107,7 @@ def _extra(name: str) -> tuple[str, str]:
     what, modules = EXTRAS[name]
     missing = [module for module in modules if util.find_spec(module) is None]
     if missing:
-        return "note", f'{what}: not installed; run  python -m pip install "continua[{name}]"'
+        return "note", f"{what}: not installed; run  {install_command(name)}"
     return "ok", what
 
 

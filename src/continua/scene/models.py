@@ -78,8 +78,10 @@ class Picture(Model):
         "asked for must suit one of them.",
         "von_mises",
     )  # fmt: skip
-    fluid: Literal["points", "surface"] = option(
-        "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra.", "points"
+    fluid: Literal["auto", "points", "surface"] = option(
+        "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra; `auto` draws the "
+        "surface if the extra is installed.",
+        "points",
     )
     inside: Literal["none", "surfaces", "volume"] = option(
         "What is drawn inside of soft bodies, which become glass: surfaces of equal value of the field of the colours, "
