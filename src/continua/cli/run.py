@@ -6,12 +6,13 @@ import shlex
 import signal
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from continua.cli.formatting import table, time_text
+from continua.cli.formatting import print_json, table, time_text
 from continua.cli.progress import Progress
 from continua.cli.results import CHECKPOINT, PICTURE, REPORT, SCENE, Results
 from continua.cli.timing import LapTimer
@@ -41,6 +42,8 @@ def run_scene(
     threads: int | None = None,
     quiet: bool = False,
     timers: bool = False,
+    settings: Sequence[str] = (),
+    as_json: bool = False,
 ) -> int:
     """Simulate `scene` and return the exit code: 0 when done, 130 when stopped by the user.
 
@@ -53,6 +56,8 @@ def run_scene(
         threads: Threads to use.
         quiet: Say nothing but errors.
         timers: Say where the time of the steps went.
+        settings: The options given by `--set`, for the hint on how to resume.
+        as_json: Print the report instead of a summary.
     """
     if threads is not None:
         set_threads(threads)
@@ -61,12 +66,19 @@ def run_scene(
     with Results(place, scene) as results:
         saved = results.claim(resume=resume, force=force)
         if saved is not None and results.is_finished(saved):
-            if not quiet:
+            if as_json:
+                print_json(results.read_report())
+            elif not quiet:
                 print(_finished(results, saved.frames_done))
             return 0
         with progress.shown(), _SignalHandler() as stopper:
-            run = _Run(scene, given, results, progress, stopper)
+            run = _Run(
+                scene, [given, *(f"--set={setting}" for setting in settings)], results, progress, stopper
+            )
             code = run.go(saved)
+    if as_json:
+        print_json(results.read_report())
+        return code
     if not quiet:
         print("\n".join(run.summary))
     if timers and run.tally.steps:
@@ -128,10 +140,15 @@ class _RunStats:
 
 class _Run:
     def __init__(
-        self, scene: Scene, given: str, results: Results, progress: Progress, stopper: _SignalHandler
+        self,
+        scene: Scene,
+        words: Sequence[str],
+        results: Results,
+        progress: Progress,
+        stopper: _SignalHandler,
     ) -> None:
         self.scene = scene
-        self.given = given
+        self.words = words
         self.results = results
         self.progress = progress
         self.stopper = stopper
@@ -185,7 +202,7 @@ class _Run:
         return 0
 
     def _resume_command(self) -> str:
-        return shlex.join(["continua", "run", self.given, "-o", str(self.results.folder), "--resume"])
+        return shlex.join(["continua", "run", *self.words, "-o", str(self.results.folder), "--resume"])
 
     def _how_to_resume(self) -> str:
         return (
@@ -325,7 +342,7 @@ class _Run:
             *(f"  {path}  {_OPEN_WITH[path.suffix]}" for path in files if path.suffix in _OPEN_WITH),
             f"  {place / CHECKPOINT}  to continue: add --resume and a longer --seconds",
             f"  {place / SCENE}, {place / REPORT}  the scene, and how the run went",
-            f"play with it:  continua studio {shlex.quote(self.given)}",
+            f"play with it:  {shlex.join(['continua', 'studio', *self.words])}",
         ]
         if tally.warning_count:
             lines.insert(1, f"  {tally.warning_count} warnings, listed in {place / REPORT}")

@@ -204,6 +204,15 @@ class Scene(Model):
         changed._source = self._source
         return changed
 
+    @property
+    def source(self) -> Source:
+        """Where the scene comes from, for messages and files beside it."""
+        return self._source
+
+    @source.setter
+    def source(self, source: Source) -> None:
+        self._source = source
+
     def build(self) -> World:
         """Return the world that this scene describes, ready to step."""
         from continua.scene.build import build_world

@@ -20,7 +20,7 @@ from continua.file_input import check_file, read_file
 from continua.scene.errors import Key, SceneError, Source, key_text
 from continua.scene.models import Scene
 
-__all__ = ["find_scene", "load_scene", "parse_scene", "scene_text", "shipped_scenes"]
+__all__ = ["find_scene", "load_scene", "parse_scene", "parse_value", "scene_text", "shipped_scenes"]
 
 MAX_BYTES = 2_000_000
 MAX_VALUES = 200_000
@@ -81,6 +81,11 @@ def parse_scene(text: str, *, path: Path | None = None, label: str = "scene") ->
     return Scene.from_data(data, Source(path=path, text=text, lines=lines, label=label))
 
 
+def parse_value(text: str, label: str) -> Any:
+    """Return the plain data of a YAML value, such as a number, a word or a list."""
+    return _Walker(label).value(text)
+
+
 @cache
 def shipped_scenes() -> dict[str, Path]:
     """Return the names of the shipped scenes."""
@@ -116,18 +121,25 @@ class _Walker:
         self.count = 0
 
     def parse(self, text: str) -> tuple[dict[str, Any], dict[Key, int]]:
-        try:
-            node = self._compose(text)
-        except yaml.MarkedYAMLError as error:
-            raise self._syntax(error, text) from None
-        except (yaml.YAMLError, UnicodeEncodeError) as error:  # the latter for half of a surrogate pair
-            raise InputError(f"is not YAML ({_one_line(str(error))})", where=self.label) from None
+        node = self._root(text)
         if node is None:
             raise InputError("is empty; a scene needs at least the key 'bodies'", where=self.label)
         if not isinstance(node, yaml.MappingNode):
             raise InputError("must be a mapping of options such as 'bodies: ...'", where=self.label)
         self.lines[()] = 1
         return self._value(node, ()), self.lines
+
+    def value(self, text: str) -> Any:
+        node = self._root(text)
+        return None if node is None else self._value(node, ())
+
+    def _root(self, text: str) -> yaml.Node | None:
+        try:
+            return self._compose(text)
+        except yaml.MarkedYAMLError as error:
+            raise self._syntax(error, text) from None
+        except (yaml.YAMLError, UnicodeEncodeError) as error:  # the latter for half of a surrogate pair
+            raise InputError(f"is not YAML ({_one_line(str(error))})", where=self.label) from None
 
     def _compose(self, text: str) -> yaml.Node | None:
         """Parse the text with the compiled parser, which is five times as fast.
@@ -239,17 +251,18 @@ class _Composer:
 
     def _node(self, depth: int) -> yaml.Node:
         event = self._loader.get_event()
-        if isinstance(event, yaml.AliasEvent):
+        kind = type(event)
+        if kind is yaml.AliasEvent:
             if event.anchor not in self._anchors:
                 raise yaml.composer.ComposerError(
                     None, None, f"found undefined alias '{shortened(event.anchor)}'", event.start_mark
                 )
             return self._anchors[event.anchor]
-        if isinstance(event, yaml.ScalarEvent):
+        if kind is yaml.ScalarEvent:
             node: yaml.Node = yaml.ScalarNode(
                 _tag(event, "str"), event.value, event.start_mark, event.end_mark, style=event.style or None
             )
-        elif isinstance(event, yaml.SequenceStartEvent):
+        elif kind is yaml.SequenceStartEvent:
             node = yaml.SequenceNode(_tag(event, "seq"), [], event.start_mark, event.end_mark)
         else:
             node = yaml.MappingNode(_tag(event, "map"), [], event.start_mark, event.end_mark)
