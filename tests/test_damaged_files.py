@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 import trimesh
 from PIL import Image
+from typer.testing import CliRunner
 
 from continua import mesh as meshes
 from continua import sdf
+from continua.cli import app
 from continua.errors import InputError
 from continua.mesh.files import READABLE
 from continua.output import checkpoint
@@ -167,3 +169,15 @@ def test_a_vtk_image_of_absurd_extent_does_not_end_the_process(tmp_path):
     )
     with pytest.raises(InputError, match="more than 8 GB"):
         read_voxels(tmp_path / "v.vti")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("command", ["run", "info", "check", "show", "studio"])
+def test_the_command_line_answers_in_one_sentence(tmp_path, command):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for name in (tmp_path / "pipe.yaml", "/dev/zero", "x" * 5000, "x" * 5000 + ".yaml", tmp_path):
+        done = CliRunner().invoke(app, [command, str(name)])
+        assert done.exit_code == 2
+        said = done.stdout + done.stderr
+        assert len(said.splitlines()) == 1
+        assert len(said) < 900

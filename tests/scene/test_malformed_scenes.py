@@ -293,3 +293,13 @@ def test_a_lattice_that_is_too_coarse_for_the_body():
     text = shipped_scenes()["muscle"].read_text(encoding="utf-8").replace("size: 0.028", "size: 100000")
     with pytest.raises(InputError, match=r"bodies\[0\].mesh: a size of 100000 m is too large for the body"):
         parse_scene(text).build()
+
+
+def test_a_wall_with_too_many_particles():
+    text = (
+        shipped_scenes()["dam-break"]
+        .read_text(encoding="utf-8")
+        .replace("size: [2, 1.5, 0.5]", "size: [2, 1.5, 1e9]")
+    )
+    with pytest.raises(InputError, match="use larger particles or a smaller boundary"):
+        parse_scene(text).build()

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from continua.errors import ContinuaError, DivergedError, InputError, OutputError
+from continua.errors import ContinuaError, DivergedError, InputError, OutputError, shortened
 
 __all__ = ["app", "main"]
 
@@ -44,7 +44,7 @@ class _Group(TyperGroup):
         except OSError as error:
             if os.environ.get("CONTINUA_DEBUG"):
                 raise
-            place = f"{error.filename}: " if error.filename else ""
+            place = f"{shortened(str(error.filename), 400)}: " if error.filename else ""
             print(f"continua: {place}{error.strerror or error}", file=sys.stderr)
             raise typer.Exit(EXIT_OUTPUT) from None
 

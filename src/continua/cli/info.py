@@ -47,7 +47,7 @@ def describe(file: str, settings: Sequence[str] = (), *, as_json: bool = False) 
         describe_field(Path(file), as_json=as_json)
     elif suffix in CHECKPOINTS:
         _describe_checkpoint(Path(file), as_json)
-    elif Path(file).is_dir() and (Path(file) / "checkpoint.h5").is_file():
+    elif os.path.isdir(file) and (Path(file) / "checkpoint.h5").is_file():
         _describe_checkpoint(Path(file) / "checkpoint.h5", as_json)
     else:
         from continua.mesh import read
