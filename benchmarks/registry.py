@@ -27,6 +27,7 @@ BENCHMARKS = {
     "pressure": "Cut-cell multigrid of grid fluids: rates, bandwidth, memory, and against CG and PyAMG.",
     "rigid-pile": "800 rigid bodies in a bin and on 64 poles against PyBullet and MuJoCo.",
     "rotations": "Rotations of 3x3 matrices in SIMD lanes against one at a time and NumPy.",
+    "scenes": "Processor time of a run of each shipped scene, for `continua scenes`; written to its data file.",
     "sdf-exact": "Exact signed distance to a surface against Open3D, libigl and SciPy's tree of the vertices.",
     "sdf-fit": "Adaptive polynomial distance fields against a uniform grid of cubics: size, error, build, queries.",
     "smoke-step": "Frames of smoke past a sphere and of a dam break on a grid against Mantaflow.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 
@@ -12,8 +13,12 @@ __all__ = [
     "MissingExtraError",
     "OutputError",
     "StoppedError",
+    "install_command",
+    "shortened",
     "warn_user",
 ]
+
+_LONGEST_PLACE = 400
 
 
 class ContinuaError(Exception):
@@ -29,8 +34,8 @@ class InputError(ContinuaError, ValueError):
 
     def __init__(self, message: str, *, where: str = "") -> None:
         self.message = message
-        self.where = where
-        super().__init__(f"{where}: {message}" if where else message)
+        self.where = shortened(where, _LONGEST_PLACE)
+        super().__init__(f"{self.where}: {message}" if where else message)
 
 
 class DivergedError(ContinuaError, ArithmeticError):
@@ -70,11 +75,38 @@ class MissingExtraError(ContinuaError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f'{what} needs the "{extra}" extra: run  python -m pip install "continua[{extra}]"')
+        super().__init__(f'{what} needs the "{extra}" extra: run  {install_command(extra)}')
 
 
 class StoppedError(ContinuaError):
     """Long work was ended because somebody asked for it; what was there before stays."""
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs the packages of an extra.
+
+    It names the packages themselves: `continua[extra]` would be looked up in a registry, also after an installation
+    from a clone.
+    """
+    from importlib import metadata
+
+    try:
+        listed = metadata.requires("continua") or []
+    except metadata.PackageNotFoundError:  # used from its folder, without an installation
+        listed = []
+    packages = []
+    for requirement in listed:
+        name, _, marker = requirement.partition(";")
+        if re.search(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]", marker):
+            packages.append(f'"{name.strip()}"')
+    return "python -m pip install " + (" ".join(packages) or f'".[{extra}]"')
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """Return a text for a message; of one that is longer than `length` only the beginning and the end."""
+    if len(text) <= length:
+        return text
+    return f"{text[: length - length // 4 - 3]}...{text[-(length // 4) :]}"
 
 
 def warn_user(message: str) -> None:

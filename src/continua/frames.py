@@ -452,7 +452,7 @@ class RunInfo:
         metadata: Text about the run that goes into the files which have a place for it.
         view: How to draw: any of the keywords of `continua.render.picture` ("camera", "color",
             "value_range", "size", "backend").
-        progress: Called with (what, done, total) by sinks whose `close` takes long.
+        progress: Called with (what, done, total), such as ("drawing mp4", 3, 60), by sinks whose `close` takes long.
     """
 
     name: str = "world"

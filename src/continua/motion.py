@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.numerics.rotations import axis_angle_matrix
-from continua.validation import vector3
+from continua.validation import unit_vector, vector3
 
 __all__ = ["Motion"]
 
@@ -50,12 +50,8 @@ class Motion:
     @staticmethod
     def rotate(axis: ArrayLike, point: ArrayLike, rate: float, *, until: float = inf) -> Motion:
         """Rotate about the line through `point` along `axis` with `rate` [rad/s], and stop at time `until` [s]."""
-        a = vector3(axis, "a motion's axis")
+        a = unit_vector(axis, "a motion's axis")
         p = vector3(point, "a motion's point")
-        length = np.linalg.norm(a)
-        if length == 0.0:
-            raise InputError("a motion's axis must not be zero")
-        a = a / length
 
         def turn(t: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
             return p + (rest - p) @ axis_angle_matrix(a, rate * min(t, until)).T

@@ -18,6 +18,7 @@ from continua.numerics.progress import report_progress
 from continua.scene import rigid, shapes
 from continua.scene.models import Scene
 from continua.textures import Texture
+from continua.validation import unit_vector
 
 __all__ = ["build_shape", "build_surface", "transformed_mesh", "turn_vector"]
 
@@ -101,8 +102,7 @@ def turn_vector(spec: shapes.Rotation | None) -> Any:
     """Return a rotation as axis times angle [rad]."""
     if spec is None:
         return np.zeros(3)
-    axis = np.array(spec.axis, dtype=np.float64)
-    return axis / np.linalg.norm(axis) * math.radians(spec.degrees)
+    return unit_vector(spec.axis, "an axis") * math.radians(spec.degrees)
 
 
 def build_surface(

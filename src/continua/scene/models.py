@@ -78,8 +78,10 @@ class Picture(Model):
         "asked for must suit one of them.",
         "von_mises",
     )  # fmt: skip
-    fluid: Literal["points", "surface"] = option(
-        "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra.", "points"
+    fluid: Literal["auto", "points", "surface"] = option(
+        "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra; `auto` draws the "
+        "surface if the extra is installed.",
+        "points",
     )
     inside: Literal["none", "surfaces", "volume"] = option(
         "What is drawn inside of soft bodies, which become glass: surfaces of equal value of the field of the colours, "
@@ -201,6 +203,15 @@ class Scene(Model):
         changed = self.from_data(data)  # the file is right already: a problem is one of the changes
         changed._source = self._source
         return changed
+
+    @property
+    def source(self) -> Source:
+        """Where the scene comes from, for messages and files beside it."""
+        return self._source
+
+    @source.setter
+    def source(self, source: Source) -> None:
+        self._source = source
 
     def build(self) -> World:
         """Return the world that this scene describes, ready to step."""

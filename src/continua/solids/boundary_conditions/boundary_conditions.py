@@ -25,7 +25,7 @@ from continua.solids.boundary_surface import BoundarySurface
 from continua.solids.element_materials import ElementMaterials
 from continua.solids.elements.base import Elements
 from continua.solids.selection import Where, select_elements, select_nodes
-from continua.validation import vector3
+from continua.validation import unit_vector, vector3
 
 __all__ = ["BoundaryConditions"]
 
@@ -368,8 +368,4 @@ def _unit(direction: Any) -> NDArray[np.float64]:
         if direction not in _AXES:
             raise InputError(f"a lock's direction must be a vector, 'x', 'y' or 'z', not {direction!r}")
         direction = _AXES[direction]
-    vector = vector3(direction, "a lock's direction")
-    length = float(np.linalg.norm(vector))
-    if length == 0.0:
-        raise InputError("a lock's direction must not be zero")
-    return vector / length
+    return unit_vector(direction, "a lock's direction")

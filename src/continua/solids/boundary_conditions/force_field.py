@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.validation import vector3
+from continua.validation import unit_vector, vector3
 
 __all__ = ["ForceField"]
 
@@ -52,10 +52,7 @@ class ForceField:
             period: Period [s].
         """
         amplitude = vector3(force, "a wave's force")
-        unit = vector3(direction, "a wave's direction")
-        if not unit.any():
-            raise InputError("a wave's direction must not be zero")
-        unit = unit / np.linalg.norm(unit)
+        unit = unit_vector(direction, "a wave's direction")
         _positive(length, "a wave's length")
         _positive(period, "a wave's period")
         return ForceField(
