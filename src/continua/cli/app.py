@@ -390,11 +390,35 @@ def studio(
 
 
 @app.command()
-def warmup() -> None:
+def warmup(
+    scenes: Annotated[
+        list[str] | None, typer.Argument(metavar="[SCENE]...", help="Scenes; all shipped ones without.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes that compile [default: one per processor].")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write kernels to a ZIP file, for other machines.")
+    ] = None,
+    cpu: Annotated[
+        str, typer.Option(help="Processor family of the export: x86-64-v2, x86-64-v3 or arm64.")
+    ] = "x86-64-v3",
+    from_file: Annotated[
+        Path | None,
+        typer.Option("--import", help="Read kernels from a ZIP file; it can run code, so trust its source."),
+    ] = None,
+) -> None:
     """Compile all kernels now, so that later runs start immediately."""
-    from continua.cli.warmup import warm_up
+    from continua.cli.warmup import export_kernels, import_kernels, warm_up
 
-    warm_up()
+    if export is not None and from_file is not None:
+        raise InputError("choose either --export or --import")
+    if from_file is not None:
+        import_kernels(from_file)
+    elif export is not None:
+        export_kernels(export, cpu, scenes or (), jobs)
+    else:
+        warm_up(scenes or (), jobs)
 
 
 @app.command()

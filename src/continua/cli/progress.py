@@ -100,6 +100,12 @@ class Progress:
         part = 100.0 * done / total if total > 0.0 else 100.0
         self._show(f"{name}   {done:g} / {total:g}   {part:3.0f} %{self._time_left()}")
 
+    def part(self, text: str, done: float, total: float, seconds_left: float) -> None:
+        """Show work before the steps, whose time left is known [s]; it does not count for that of the run."""
+        self._done, self._total = done, total
+        self._timer.lap()
+        self._show(f"{text}   about {time_text(seconds_left)} left")
+
     def step(self, simulated: float, steps: int, iterations: int) -> None:
         """Update the simulated time [s], the number of steps, and the total of solver iterations."""
         self._count("", simulated, self.seconds)

@@ -19,12 +19,15 @@ from continua.cli.timing import LapTimer
 from continua.errors import DivergedError, OutputError, StoppedError
 from continua.frames import Frame, RunInfo, Sink, StepReport
 from continua.numerics import compile_stats, get_threads, set_threads
+from continua.numerics.precompile import Precompiler
 from continua.numerics.progress import progress_listener
 from continua.output import make_sink
 from continua.output.deferred_sink import DeferredSink
 from continua.render.composition import check_color
 from continua.scene import Scene
+from continua.scene.kernel_plan import missing_kernels
 from continua.scene.run_info import run_info
+from continua.validation import pluralize
 from continua.world import World
 
 __all__ = ["run_scene"]
@@ -156,6 +159,7 @@ class _Run:
         self.timer = LapTimer()
         self.clock = dict.fromkeys(("build", "steps", "output", "drawing", "compiling"), 0.0)
         self.compiled_before = compile_stats()[0]
+        self.kernels_compiled = 0  # in other processes
         self.simulated = False
         self.summary: list[str] = []
 
@@ -166,8 +170,9 @@ class _Run:
         self.clock["compiling"] += compiling
 
     def go(self, saved: Any) -> int:
-        self.progress.phase("building the scene")
         try:
+            self._compile_kernels()
+            self.progress.phase("building the scene")
             with progress_listener(self._hear):
                 world = self.scene.build()
         except StoppedError as stopped:
@@ -200,6 +205,23 @@ class _Run:
         except OutputError as error:
             raise OutputError(f"{error}; {self._how_to_resume()}", errno=error.errno) from error
         return 0
+
+    def _compile_kernels(self) -> None:
+        """Compile what the scene will call and the cache does not have, in several processes."""
+        if not (missing := missing_kernels(self.scene)):
+            return
+        count = pluralize(len(missing), "kernel")
+        self.progress.say(f"compiling {count} of this scene, once: they are kept for later runs")
+        compiler = Precompiler(missing)
+        compiler.wait(self._compiled)
+        self.clock["compiling"] += self.timer.lap()[0]
+        self.kernels_compiled += compiler.done
+
+    def _compiled(self, done: int, total: int, seconds_left: float) -> None:
+        text = f"compiling kernels   {done} of {total}"
+        self.progress.part(text, done, total, seconds_left)
+        if self.stopper.signal is not None:
+            raise StoppedError("stopped while kernels were compiled")
 
     def _resume_command(self) -> str:
         return shlex.join(["continua", "run", *self.words, "-o", str(self.results.folder), "--resume"])
@@ -315,7 +337,7 @@ class _Run:
                     "seconds_drawing": round(self.clock["drawing"], 3),
                     "seconds_of_stages": {stage: round(s, 4) for stage, s in tally.stages.items()},
                     "seconds_compiling": round(self.clock["compiling"], 3),
-                    "kernels_compiled": compile_stats()[0] - self.compiled_before,
+                    "kernels_compiled": self.kernels_compiled + compile_stats()[0] - self.compiled_before,
                     "threads": get_threads(),
                     "warning_count": tally.warning_count,
                     "warnings": tally.warnings,

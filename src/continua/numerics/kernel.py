@@ -69,7 +69,9 @@ dispatchers: dict[tuple[str, bool], KernelDispatcher] = {}
 
 def _compile(function: Callable, **options: Any) -> Any:
     source = Path(getattr(function, "cache_source", None) or function.__code__.co_filename)
-    dispatcher = KernelDispatcher(function, {"nopython": True, "boundscheck": None, **_OPTIONS, **options})
+    dispatcher: Any = KernelDispatcher(
+        function, {"nopython": True, "boundscheck": None, **_OPTIONS, **options}
+    )
     if source.is_file():  # what cache=True does, with a cache of our own
         parallel = bool(options.get("parallel"))
         dispatcher._cache = KernelCache(function, source.resolve(), parallel, _report_unsaved)
