@@ -192,6 +192,11 @@ class Precompiler:
             process.wait()
         for thread in self._threads:
             thread.join()
+        for process in self._processes:
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):  # what was written last reaches nobody
+                        pipe.close()
 
     def _feed(self, process: subprocess.Popen[str]) -> None:
         """Give requests to a process, one at a time, until there are none or it dies."""
