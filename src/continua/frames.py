@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.pickling import KeepsReadOnlyArrays
 from continua.textures import Texture
 from continua.voxels import Voxels
 
@@ -92,7 +93,7 @@ class StepReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class Field(KeepsReadOnlyArrays):
     """One quantity of a body: one value per point or per cell.
 
     Attributes:
@@ -104,6 +105,9 @@ class Field:
     values: NDArray
     unit: str
     on: str = "points"
+
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
 
 
 class BodyFields(Mapping[str, Field]):
@@ -127,6 +131,20 @@ class BodyFields(Mapping[str, Field]):
         self._fields = dict(computed)
         self._lazy = lazy
         self._listed = (*computed, *(name for name in exported if name in lazy))
+        self._left_out: tuple[str, ...] = ()  # by pickling
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what is pickled: the fields that are written to files and those that are known already.
+
+        The others are computed from the elements of the body, which would be many times larger than the frame.
+        """
+        for name in self._listed:
+            _ = self[name]
+        left_out = (*self._left_out, *(name for name in self._lazy if name not in self._fields))
+        return {**vars(self), "_lazy": {}, "_left_out": left_out}
+
+    def __deepcopy__(self, memo: object) -> BodyFields:
+        return self  # what is known never changes
 
     @property
     def units(self) -> dict[str, str]:
@@ -137,6 +155,11 @@ class BodyFields(Mapping[str, Field]):
     def __getitem__(self, name: str) -> Field:
         if name not in self._fields and name in self._lazy:
             self._fields[name] = self._lazy[name][1]()
+        if name in self._left_out:
+            raise InputError(
+                f"the field '{name}' was not computed before the frame was pickled; read it once before, or name it "
+                "in World(fields=...)"
+            )
         return self._fields[name]
 
     def __contains__(self, name: object) -> bool:
@@ -171,7 +194,7 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedSurface:
+class EmbeddedSurface(KeepsReadOnlyArrays):
     """A detailed surface embedded in a body: each of its nodes is a weighted mean of four nodes of the body.
 
     Attributes:
@@ -191,13 +214,16 @@ class EmbeddedSurface:
     uv: NDArray[np.float64] | None = None
     texture: Texture | None = None
 
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
+
     def interpolate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Interpolate values at the body's nodes, shape [n] or [n, k], to the nodes of the surface."""
         return np.asarray(np.einsum("sc,sc...->s...", self.weights, np.asarray(values)[self.nodes]))
 
 
 @dataclass(frozen=True, slots=True)
-class ContactForces:
+class ContactForces(KeepsReadOnlyArrays):
     """Contact forces on a body, averaged over the last step, and the points where they act.
 
     Attributes:
@@ -207,6 +233,9 @@ class ContactForces:
 
     points: NDArray[np.float64]
     forces: NDArray[np.float64]
+
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
 
     def __len__(self) -> int:
         return len(self.points)
@@ -233,8 +262,8 @@ class ContactForces:
         return total
 
 
-@dataclass(frozen=True, slots=True)
-class BodyFrame:
+@dataclass(frozen=True, slots=True, repr=False)
+class BodyFrame(KeepsReadOnlyArrays):
     """A body at one moment.
 
     Attributes:
@@ -286,6 +315,9 @@ class BodyFrame:
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):
             object.__setattr__(self, "fields", BodyFields(self.fields))
+
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
 
     def __getitem__(self, name: str) -> NDArray:
         """Return the values of the field called `name`."""
@@ -406,8 +438,8 @@ def check_same_connectivity(before: BodyFrame, body: BodyFrame) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+@dataclass(frozen=True, slots=True, repr=False)
+class Frame(KeepsReadOnlyArrays):
     """A world at one moment.
 
     Attributes:
@@ -432,6 +464,9 @@ class Frame:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", MappingProxyType(dict(self.bodies)))
+
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
 
     def __getitem__(self, name: str) -> BodyFrame:
         """Return the frame of the body called `name`."""

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError, MissingExtraError
+from continua.pickling import KeepsReadOnlyArrays
 
 __all__ = ["Voxels", "read_voxels"]
 
 
 @dataclass(frozen=True, eq=False)
-class Voxels:
+class Voxels(KeepsReadOnlyArrays):
     """A 3-D image in space.
 
     Attributes:

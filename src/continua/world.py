@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import ceil
@@ -19,6 +20,7 @@ from continua.errors import InputError, warn_user
 from continua.frames import Frame, Sink, StepReport, readonly_copy
 from continua.geometry import Shape
 from continua.numerics.timers import Stopwatch
+from continua.pickling import KeepsReadOnlyArrays, check_captures, check_function
 from continua.system import Coupling, System, WorldContext
 from continua.validation import isfinite, vector3
 
@@ -30,7 +32,7 @@ Kind = TypeVar("Kind")
 Progress = Callable[["World", tuple[StepReport, ...]], None]
 
 
-class World:
+class World(KeepsReadOnlyArrays):
     """Bodies, gravity, wind and fixed shapes, advanced together in time.
 
     The world does not know the kinds of its bodies: each kind is advanced by a `System`, and systems are joined by a
@@ -427,6 +429,19 @@ class World:
         self._follow_topology()
         for part in self._parts:
             part.restore(_below(_prefix(part), state))
+
+    def _own_state(self) -> dict[str, Any]:
+        for time, event in self._events:
+            check_function(event, f"the event of the world '{self.name}' at {time:g} s")
+        for callback in self._pre_step_callbacks:
+            check_function(callback, f"a pre-step callback of the world '{self.name}'")
+        return super()._own_state()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        made = memo[id(self)] = World.__new__(type(self))
+        made.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        check_captures(self, memo)
+        return made
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, {list(self.bodies)!r}, t = {self.time:g} s)"

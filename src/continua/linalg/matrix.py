@@ -13,6 +13,7 @@ from continua.linalg import block_kernels
 from continua.linalg.assembly_pattern import AssemblyPattern
 from continua.linalg.dof_map import DofMap
 from continua.linalg.geometry import Geometry
+from continua.pickling import KeepsArrayViews
 
 __all__ = ["BlockMatrix", "BlockPattern"]
 
@@ -115,7 +116,7 @@ class BlockPattern:
         return self.block_count >= PARALLEL_FROM
 
 
-class BlockMatrix:
+class BlockMatrix(KeepsArrayViews):
     """A square matrix of 3x3 blocks on a fixed pattern.
 
     Attributes:

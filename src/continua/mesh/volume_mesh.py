@@ -15,6 +15,7 @@ from continua.mesh import kernels
 from continua.mesh.checks import as_cells, as_points, check_no_unused_nodes, read_only, some
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.transform import apply_transform
+from continua.pickling import KeepsReadOnlyArrays
 
 __all__ = ["Csr", "VolumeMesh"]
 
@@ -34,7 +35,7 @@ class _Faces(NamedTuple):
     locals: NDArray[np.int32]
 
 
-class VolumeMesh:
+class VolumeMesh(KeepsReadOnlyArrays):
     """Base of `TetMesh` and `HexMesh`. All arrays are read-only.
 
     Attributes:
