@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.pickling import KeepsReadOnlyArrays
+from continua.short_repr import ShortRepr, counted, short
 from continua.textures import Texture
 from continua.voxels import Voxels
 
@@ -41,6 +42,9 @@ CHANGES_EVERY_FRAME = -1
 """The `topology_version` of bodies whose point set changes every frame: particles and surfaces of liquids."""
 
 
+_MOST_BODIES = 8  # in the text of a frame
+
+
 def readonly_copy(array: NDArray) -> NDArray:
     """Return a read-only copy of `array`."""
     copy = np.array(array)
@@ -48,8 +52,8 @@ def readonly_copy(array: NDArray) -> NDArray:
     return copy
 
 
-@dataclass(frozen=True, slots=True)
-class StepReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class StepReport(ShortRepr):
     """How one body's step went.
 
     Attributes:
@@ -92,7 +96,7 @@ class StepReport:
     error: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Field(KeepsReadOnlyArrays):
     """One quantity of a body: one value per point or per cell.
 
@@ -108,6 +112,9 @@ class Field(KeepsReadOnlyArrays):
 
     __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
     __setstate__ = KeepsReadOnlyArrays.__setstate__
+
+    def __repr__(self) -> str:
+        return f"Field({short(self.values)}, unit {self.unit!r}, on {self.on})"
 
 
 class BodyFields(Mapping[str, Field]):
@@ -171,8 +178,14 @@ class BodyFields(Mapping[str, Field]):
     def __len__(self) -> int:
         return len(self._listed)
 
+    def __repr__(self) -> str:
+        units = self.units
+        listed = [f"{name} [{units[name]}]" for name in self._listed]
+        others = [name for name in units if name not in self._listed]
+        return f"BodyFields({', '.join(listed)}" + (f"; on request {', '.join(others)})" if others else ")")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Volume:
     """Quantities on a regular grid of cubic cells.
 
@@ -192,9 +205,13 @@ class Volume:
         n = next(iter(self.fields.values())).values.shape
         return n[0], n[1], n[2]
 
+    def __repr__(self) -> str:
+        cells = " x ".join(map(str, self.shape))
+        return f"Volume({cells} cells of {self.spacing:g} m, fields {', '.join(self.fields)})"
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedSurface(KeepsReadOnlyArrays):
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EmbeddedSurface(ShortRepr, KeepsReadOnlyArrays):
     """A detailed surface embedded in a body: each of its nodes is a weighted mean of four nodes of the body.
 
     Attributes:
@@ -222,7 +239,7 @@ class EmbeddedSurface(KeepsReadOnlyArrays):
         return np.asarray(np.einsum("sc,sc...->s...", self.weights, np.asarray(values)[self.nodes]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ContactForces(KeepsReadOnlyArrays):
     """Contact forces on a body, averaged over the last step, and the points where they act.
 
@@ -239,6 +256,9 @@ class ContactForces(KeepsReadOnlyArrays):
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def __repr__(self) -> str:
+        return f"ContactForces({counted(len(self), 'point')}, total {short(self.forces.sum(axis=0))} N)"
 
     @classmethod
     def none(cls) -> ContactForces:
@@ -318,6 +338,12 @@ class BodyFrame(KeepsReadOnlyArrays):
 
     __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
     __setstate__ = KeepsReadOnlyArrays.__setstate__
+
+    def __repr__(self) -> str:
+        parts = [counted(len(self.positions), "node")]
+        parts += [f"{len(cells)} {kind}" for kind, cells in self.cells.items()]
+        parts.append(counted(len(self.triangles), "triangle"))
+        return f"BodyFrame({self.name!r}, {self.kind}, {', '.join(parts)}; fields {', '.join(self.fields)})"
 
     def __getitem__(self, name: str) -> NDArray:
         """Return the values of the field called `name`."""
@@ -468,6 +494,14 @@ class Frame(KeepsReadOnlyArrays):
     __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
     __setstate__ = KeepsReadOnlyArrays.__setstate__
 
+    def __repr__(self) -> str:
+        bodies = [f"{body.name} ({body.kind}, {counted(len(body.positions), 'node')})" for body in self]
+        if len(bodies) > _MOST_BODIES:
+            bodies[_MOST_BODIES - 1 :] = [f"and {len(bodies) - _MOST_BODIES + 1} more"]
+        return (
+            f"Frame({self.index}, step {self.step}, t = {self.time:g} s: {', '.join(bodies) or 'no bodies'})"
+        )
+
     def __getitem__(self, name: str) -> BodyFrame:
         """Return the frame of the body called `name`."""
         return self.bodies[name]
@@ -476,8 +510,8 @@ class Frame(KeepsReadOnlyArrays):
         return iter(self.bodies.values())
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
+@dataclass(frozen=True, slots=True, repr=False)
+class RunInfo(ShortRepr):
     """What a sink knows about a run before its first frame.
 
     Attributes:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.numerics.rotations import axis_angle_matrix
 from continua.pickling import check_function
+from continua.short_repr import function_name
 from continua.validation import vector3
 
 __all__ = ["Motion"]
@@ -42,6 +43,9 @@ class Motion:
     def __add__(self, other: Motion) -> Motion:
         """Return the sum of both motions: displacements from rest are added."""
         return Motion(partial(_sum, self, other))
+
+    def __repr__(self) -> str:
+        return f"Motion({function_name(self._function)})"
 
     def __getstate__(self) -> dict[str, object]:
         check_function(self._function, "a motion")

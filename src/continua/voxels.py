@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError, MissingExtraError
 from continua.pickling import KeepsReadOnlyArrays
+from continua.short_repr import ShortRepr
 
 __all__ = ["Voxels", "read_voxels"]
 
 
-@dataclass(frozen=True, eq=False)
-class Voxels(KeepsReadOnlyArrays):
+@dataclass(frozen=True, eq=False, repr=False)
+class Voxels(ShortRepr, KeepsReadOnlyArrays):
     """A 3-D image in space.
 
     Attributes:

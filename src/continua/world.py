@@ -21,12 +21,14 @@ from continua.frames import Frame, Sink, StepReport, readonly_copy
 from continua.geometry import Shape
 from continua.numerics.timers import Stopwatch
 from continua.pickling import KeepsReadOnlyArrays, check_captures, check_function
+from continua.short_repr import counted, short
 from continua.system import Coupling, System, WorldContext
 from continua.validation import isfinite, vector3
 
 __all__ = ["World"]
 
 _AT_ONCE = 1e-9  # times that differ by less [s] are the same
+_MOST_BODIES = 10  # in the text of a world
 _NO_LINES = np.zeros((0, 2, 3))
 Kind = TypeVar("Kind")
 Progress = Callable[["World", tuple[StepReport, ...]], None]
@@ -444,7 +446,18 @@ class World(KeepsReadOnlyArrays):
         return made
 
     def __repr__(self) -> str:
-        return f"World({self.name!r}, {list(self.bodies)!r}, t = {self.time:g} s)"
+        counts = [counted(len(self.bodies), "body")]
+        counts += [
+            counted(len(parts), noun)
+            for parts, noun in ((self.colliders, "collider"), (self.joints, "joint"))
+            if parts
+        ]
+        lines = [f"World({self.name!r}, step {self.step_index}, t = {self.time:g} s, {', '.join(counts)})"]
+        shown = self.bodies if len(self.bodies) <= _MOST_BODIES else self.bodies[: _MOST_BODIES - 1]
+        lines += [f"  {short(body)}" for body in shown]
+        if len(shown) < len(self.bodies):
+            lines.append(f"  and {len(self.bodies) - len(shown)} more")
+        return "\n".join(lines)
 
 
 def _make_systems(context: WorldContext) -> tuple[System, ...]:

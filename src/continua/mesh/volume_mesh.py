@@ -16,6 +16,7 @@ from continua.mesh.checks import as_cells, as_points, check_no_unused_nodes, rea
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.transform import apply_transform
 from continua.pickling import KeepsReadOnlyArrays
+from continua.short_repr import tuple_repr
 
 __all__ = ["Csr", "VolumeMesh"]
 
@@ -25,6 +26,9 @@ class Csr(NamedTuple):
 
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return tuple_repr(self)
 
 
 class _Faces(NamedTuple):

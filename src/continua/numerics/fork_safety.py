@@ -90,8 +90,8 @@ end:
 """
 
 
-threads: Any = _parallel  # its functions are set at run time, unseen by type checkers
-_locks: tuple[Any, ...] = (global_compiler_lock, ffi.lib._lock, threads._backend_init_thread_lock)
+_threads: Any = _parallel  # its functions are set at run time, unseen by type checkers
+_locks: tuple[Any, ...] = (global_compiler_lock, ffi.lib._lock, _threads._backend_init_thread_lock)
 
 
 def _compile(pool: int) -> Any:
@@ -123,14 +123,14 @@ def make_fork_safe() -> Any:
     """
     if not hasattr(os, "register_at_fork"):
         return None  # Windows has no fork
-    threads._launch_threads()  # names the symbol; OpenMP itself starts threads at the first parallel loop
+    _threads._launch_threads()  # names the symbol; OpenMP itself starts threads at the first parallel loop
     engine = _compile(llvm.address_of_symbol(_SYMBOL))
     llvm.add_symbol(_SYMBOL, engine.get_function_address("continua_parallel_for"))
     forked = ctypes.c_int8.from_address(engine.get_global_value_address(_FLAG))
 
     def after_in_child() -> None:
         forked.value = 1
-        threads._set_num_threads(1)
+        _threads._set_num_threads(1)
         _release_locks()
 
     os.register_at_fork(before=_acquire_locks, after_in_parent=_release_locks, after_in_child=after_in_child)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.pickling import check_function
+from continua.short_repr import function_name
 from continua.validation import vector3
 
 __all__ = ["ForceField"]
@@ -42,6 +43,9 @@ class ForceField:
     def __add__(self, other: ForceField) -> ForceField:
         """Return the sum of both fields."""
         return ForceField(partial(_sum, self, other))
+
+    def __repr__(self) -> str:
+        return f"ForceField({function_name(self._function)})"
 
     def __getstate__(self) -> dict[str, object]:
         check_function(self._function, "a force field")
