@@ -131,9 +131,9 @@ def _plain_pickle() -> bool:
     """Return whether the caller of Continua is a pickler that stores functions by name only."""
     frame = sys._getframe(1)
     while frame is not None:
-        package = frame.f_globals.get("__name__", "").partition(".")[0]
-        if package not in _BETWEEN:
-            return package not in _BY_VALUE
+        names = frame.f_globals.get("__name__", "").split(".")  # joblib.externals.cloudpickle, for instance
+        if names[0] not in _BETWEEN:
+            return _BY_VALUE.isdisjoint(names)
         frame = frame.f_back  # type: ignore[assignment]
     return True
 
