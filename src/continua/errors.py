@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from functools import partial
+from typing import Any
 
 __all__ = [
     "ContinuaError",
@@ -22,7 +24,20 @@ _LONGEST_PLACE = 400
 
 
 class ContinuaError(Exception):
-    """Base of every error that Continua raises on purpose."""
+    """Base of every error that Continua raises on purpose.
+
+    Errors can be pickled whatever arguments they take: a process pool waits forever for one that cannot.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, vars(self))
+
+
+def _restored(kind: type[ContinuaError], args: tuple[Any, ...], attributes: dict[str, Any]) -> ContinuaError:
+    error = kind.__new__(kind)
+    error.args = args
+    vars(error).update(attributes)
+    return error
 
 
 class InputError(ContinuaError, ValueError):
@@ -68,6 +83,9 @@ class OutputError(ContinuaError, OSError):
 
     def __str__(self) -> str:  # that of OSError begins with the number
         return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), path=self.path, errno=self.errno), (self.strerror,)
 
 
 class MissingExtraError(ContinuaError, ImportError):

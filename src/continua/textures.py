@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.file_input import read_file
+from continua.pickling import KeepsReadOnlyArrays
 
 __all__ = ["Texture", "linear_to_srgb", "mtl_text", "srgb_to_linear"]
 
@@ -24,7 +25,7 @@ _MAX_SIDE = 16384  # pixels
 
 
 @dataclass(frozen=True, eq=False)
-class Texture:
+class Texture(KeepsReadOnlyArrays):
     """An image that colours a surface. It is drawn opaque; its alpha channel is kept in files.
 
     Attributes:

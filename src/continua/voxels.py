@@ -22,14 +22,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import ContinuaError, InputError, MissingExtraError, shortened
 from continua.file_input import check_file
+from continua.pickling import KeepsReadOnlyArrays
+from continua.short_repr import ShortRepr
 
 __all__ = ["Voxels", "read_voxels"]
 
 _MAX_BYTES = 8 << 30
 
 
-@dataclass(frozen=True, eq=False)
-class Voxels:
+@dataclass(frozen=True, eq=False, repr=False)
+class Voxels(ShortRepr, KeepsReadOnlyArrays):
     """A 3-D image in space.
 
     Attributes:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.materials.registry import law_function
+from continua.pickling import KeepsReadOnlyArrays
 from continua.validation import numbers
 
 __all__ = ["FiberDirections", "add_fiber", "fiber_stretch"]
@@ -70,7 +71,7 @@ def add_fiber(P, T, a, w, stretch, tension, slope, definite):
     )  # fmt: skip
 
 
-class FiberDirections:
+class FiberDirections(KeepsReadOnlyArrays):
     """Unit vectors of fibres at rest: one for all elements [3], or one per element [m, 3].
 
     Equal vectors compare equal, so that laws can be compared.

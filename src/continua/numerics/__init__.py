@@ -1,5 +1,6 @@
 """Compiled small-matrix functions, parallel primitives, and the `@kernel` decorators, used by all packages."""
 
+from continua.numerics.fork_safety import make_fork_safe
 from continua.numerics.kernel import (
     compile_stats,
     get_threads,
@@ -79,3 +80,5 @@ __all__ = [
     "total_pair",
     "transpose3",
 ]
+
+make_fork_safe()  # after the threading layer was chosen, and before the first kernel is loaded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -206,13 +207,21 @@ def _timed(value: Any, course: loads.TimeFunction | None) -> Any:
     """Return a load's value, or a function of time where the scene gives it a course."""
     if course is None:
         return value
-    factor = _factor(course)
-    size = np.asarray(value, dtype=np.float64)
-    return lambda time: factor(time) * size
+    return partial(_scaled, np.asarray(value, dtype=np.float64), course)
 
 
-def _factor(course: loads.TimeFunction) -> Callable[[float], float]:
-    return lambda time: float(np.interp(time, course.times, course.factors))
+def _scaled(value: NDArray[np.float64], course: loads.TimeFunction, time: float) -> NDArray[np.float64]:
+    return float(np.interp(time, course.times, course.factors)) * value
+
+
+def _uniform_field(force: NDArray[np.float64], _time: float, _x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return force
+
+
+def _scaled_field(
+    field: solids.ForceField, course: loads.TimeFunction, time: float, x: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return _scaled(field.at(time, x), course, time)
 
 
 def _force(load: loads.LoadVolume) -> Any:
@@ -225,12 +234,10 @@ def _force(load: loads.LoadVolume) -> Any:
         case _:
             if load.course is None:
                 return load.force
-            even = np.array(load.force)
-            field = solids.ForceField(lambda _, x: even)
+            field = solids.ForceField(partial(_uniform_field, np.array(load.force)))
     if load.course is None:
         return field
-    factor = _factor(load.course)
-    return solids.ForceField(lambda time, x: factor(time) * field.at(time, x))
+    return solids.ForceField(partial(_scaled_field, field, load.course))
 
 
 def _paint(spec: Any, scene: Scene) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:

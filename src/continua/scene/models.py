@@ -20,6 +20,7 @@ from continua.scene.formats import Format
 from continua.scene.rigid import Joint
 from continua.scene.types import Count, Flag, Model, Name, Number, PictureSize, Text, Vector, option
 from continua.scene.types import Path as PathText
+from continua.short_repr import counted
 
 if TYPE_CHECKING:
     from continua.world import World
@@ -218,6 +219,14 @@ class Scene(Model):
         from continua.scene.build import build_world
 
         return build_world(self)
+
+    def __repr__(self) -> str:
+        counts = [counted(len(self.bodies), "body")]
+        counts += [counted(len(self.colliders), "collider")] if self.colliders else []
+        return f"Scene({self.name!r}, {', '.join(counts)}, {self.seconds:g} s at {self.fps:g} frames/s)"
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def at(self, *key: str | int) -> Location:
         """Return the place of a key, for messages: `with scene.at("bodies", 0): ...` adds it to errors."""

@@ -14,6 +14,7 @@ from continua.environment import Environment
 from continua.errors import InputError
 from continua.mesh import PlaneMesh, VolumeMesh
 from continua.motion import Motion
+from continua.pickling import KeepsReadOnlyArrays
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.boundary_faces import BoundaryFaces
 from continua.solids.boundary_conditions.constraints import BoundaryCondition, Constraint, Pull
@@ -35,7 +36,7 @@ _L = TypeVar("_L", bound=Load)
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
-class BoundaryConditions:
+class BoundaryConditions(KeepsReadOnlyArrays):
     """The part of a soft body that holds its constraints, loads and springs; see `SoftBody`."""
 
     name: str

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.short_repr import ShortRepr
 from continua.sph.boundary import map_build_kernels as kernels
 from continua.sph.boundary import map_eval_kernels
 from continua.sph.boundary.planar_profile import (
@@ -67,8 +68,8 @@ class MapTable(NamedTuple):
     distances: NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class BoundaryMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class BoundaryMap(ShortRepr):
     """A boundary's part of the relative density and its gradient, in local axes.
 
     Attributes:
