@@ -88,7 +88,9 @@ def build_session_scene(
     """Build the world of a document; its time step is that of a run, so that both are bitwise identical."""
     document = editor.document
     if not document.data.get("bodies"):
-        around = build_world(document.environment())
+        environment = document.environment()
+        around = build_world(environment)
+        _, _, around.dt = around.frame_plan(environment.seconds, environment.fps)
         world = World(
             [],
             gravity=around.gravity,

@@ -237,7 +237,7 @@ class Session:
         self.publisher.dirty |= self.interaction.handle(client, command, self._world, self.snapshot.frame)
         sketch = commands.AddObstacle | commands.MoveObstacle | commands.RemoveObstacle
         if self.editor is not None and isinstance(command, sketch):
-            self.editor.record_sketch(command, self._world)
+            self.editor.record_sketch(command, self._world, self.panel)
             self._publish_state()
         if len(self.interaction.pinned) != pinned:
             self.panel.refresh()
@@ -278,7 +278,8 @@ class Session:
         if self.editor is None:
             raise InputError("this world was made in Python; only scenes can keep loads")
         body = self._world.body(command.body)
-        self.editor.add_face_load(body.name, face_of_triangle(body, command.triangle), command.traction)
+        face = face_of_triangle(body, command.triangle)
+        self.editor.add_face_load(body.name, face, command.traction, self._world, self.panel)
 
     def _record(self, on: bool, format: str) -> None:
         """Start recording frames, or write the recorded ones to a file."""
@@ -310,7 +311,7 @@ class Session:
 
     def _record_parameter(self, key: str, value: Any) -> None:
         if self.editor is not None:
-            self.editor.record_parameter(key, value, self._world)
+            self.editor.record_parameter(key, value, self._world, self.panel)
 
     def _sync_document(self) -> None:
         """Autosave edits, and rebuild the world after edits while it is at its start."""
@@ -443,8 +444,10 @@ class Session:
         world, schedule = self._world, self.snapshot.scene.frame_schedule
         if schedule is None or world.step_index % schedule[0]:
             return
-        if world.dt == 1.0 / (schedule[1] * schedule[0]):
-            world.align_to_frame(world.step_index // schedule[0], schedule[1])
+        frame, fps = world.step_index // schedule[0], schedule[1]
+        # after steps of another length this is not the time of the frame
+        if abs(world.time - frame / fps) < 1e-6 * world.dt:
+            world.align_to_frame(frame, fps)
 
     def _stop_on_error(self, message: str) -> None:
         self.interaction.release(None)
