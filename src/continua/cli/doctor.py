@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from importlib import metadata, util
 
+from continua.errors import InputError
+
 __all__ = ["examine"]
 
 EXTRAS = {
@@ -93,12 +95,15 @@ def _renderer() -> tuple[str, str]:
 
 
 def _browser() -> tuple[str, str]:
-    import webbrowser
+    from continua.studio.browser import find_browser
 
     try:
-        return "ok", f"{webbrowser.get().name} opens the studio"
-    except (webbrowser.Error, AttributeError):
-        return "note", "none found: open the address that `continua studio` prints"
+        found = find_browser()
+    except InputError as error:
+        return "note", str(error)
+    if found is None:
+        return "note", "no Chromium, Chrome or Edge found: `--screenshot` draws the bodies with the renderer"
+    return "ok", f"{found} shows the studio and draws its screenshots"
 
 
 def _extra(name: str) -> tuple[str, str]:

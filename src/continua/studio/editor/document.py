@@ -166,9 +166,9 @@ class Document:
         data = copy.deepcopy(self.data)
         for edit in edits:
             _apply(data, edit)
-        self.notice = _drop_index_selections(self.data, data, edits)
         self._check_paths(data)
         _check(data, self._source())
+        self.notice = _drop_index_selections(self.data, data, edits)
         if data == self.data:
             return
         if not (merge and merge == self._merge and self._past):
