@@ -44,7 +44,12 @@ class ListenerLog:
     def __init__(self):
         self.changes = 0
         self.failures = []
-        self.listener = Listener(changed=self._changed, failed=lambda *failure: self.failures.append(failure))
+        self.questions = []
+        self.listener = Listener(
+            changed=self._changed,
+            failed=lambda *failure: self.failures.append(failure),
+            asked=self.questions.append,
+        )
 
     def _changed(self):
         self.changes += 1

@@ -196,7 +196,7 @@ def test_requests_that_are_never_completed_are_ended(server, monkeypatch, capfd,
     }[kind]
     with raw(server, begun) as peer:
         if kind == "slow header":
-            with pytest.raises(OSError, match="pipe|reset"):
+            with pytest.raises(OSError, match=r"pipe|reset"):
                 drip(peer)
         else:
             while peer.recv(65536):  # until the server closes it

@@ -11,12 +11,12 @@ from continua.errors import InputError
 
 if TYPE_CHECKING:
     from continua.mesh import HexMesh, SurfaceMesh, TetMesh
+    from continua.registry import BodySummary
     from continua.scene import Scene
 
 __all__ = ["describe", "make_mesh"]
 
 SCENES = {".yaml", ".yml"}
-BASE_MEMORY = 200e6  # Python, Numba and the compiled kernels
 CHECKPOINTS = {".h5", ".hdf5"}
 
 
@@ -103,13 +103,15 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
 
 
 def _describe_scene(scene: Scene) -> None:
-    from continua.registry import body_kind
+    from continua.scene.cost import BASE_MEMORY, estimate_cost, time_text
 
+    cost = estimate_cost(scene)
     rows = []
     dofs, memory = 0, 0.0
     for number, body in enumerate(scene.bodies):
-        about = body_kind(body).summary_of(scene, number)
-        rows.append((body.name, about.elements, about.order, f"{about.unknowns:,}", about.material))
+        about = _summary(scene, number, large=cost.is_large)
+        unknowns = f"{about.unknowns:,}" if about.unknowns else "-"
+        rows.append((body.name, about.elements, about.order, unknowns, about.material))
         dofs += about.unknowns
         memory += about.memory
     frames, steps_per_frame, dt = _plan(scene)
@@ -123,10 +125,27 @@ def _describe_scene(scene: Scene) -> None:
             ("time", f"{scene.seconds:g} s, {frames + 1:,} frames at {scene.fps:g} per second"),
             ("steps", f"{frames * steps_per_frame:,} of {dt * 1000:.4g} ms"),
             ("colliders", colliders),
-            ("unknowns", f"{dofs:,}"),
+            ("unknowns", "-" if cost.is_large else f"{dofs:,}"),
             ("memory", f"about {bytes_text(BASE_MEMORY + memory)}"),
+            ("start", f"about {time_text(cost.seconds)}" if cost.seconds >= 1.0 else time_text(cost.seconds)),
         ],
     )
+    if cost.is_large:
+        print(f"\n  note: the scene needs {cost}; its meshes were not made to describe it")
+        if not cost.fits:
+            print("  note: this machine does not have so much memory; use coarser meshes")
+
+
+def _summary(scene: Scene, number: int, *, large: bool) -> BodySummary:
+    """Return what is known of a body; those of a large scene are estimated, not made."""
+    from continua.registry import BodySummary, body_kind
+    from continua.scene.cost import count_text
+
+    kind = body_kind(scene.bodies[number])
+    cost = kind.cost_of(scene, number) if large else None
+    if cost is None:
+        return kind.summary_of(scene, number)
+    return BodySummary(f"about {count_text(cost.count)} {cost.what}", 0, "-", memory=cost.memory)
 
 
 def _plan(scene: Scene) -> tuple[int, int, float]:

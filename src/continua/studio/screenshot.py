@@ -74,7 +74,7 @@ def screenshot(
         raise InputError("there is no such folder", where=str(path.parent))
     if not (isfinite(at) and at >= 0.0):
         raise InputError(f"the time of a screenshot must be a finite number of seconds from 0, not {at!r}")
-    session, scenes = open_session(scene)
+    session, scenes = open_session(scene, ask=False)
     session.run_to(at)
     browser = find_browser()
     if browser is None:

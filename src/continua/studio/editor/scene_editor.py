@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from continua.errors import ContinuaError, InputError
+from continua.scene.cost import estimate_cost
 from continua.scene.errors import key_text
 from continua.studio.editor.document import Document, Edit, InvalidEditError
 from continua.studio.editor.document_store import DocumentStore
 from continua.studio.editor.parameter_paths import edits_for_parameter
+from continua.studio.editor.questions import QuestionError
 from continua.studio.editor.sketch_edits import sketch_edits
 from continua.studio.editor.templates import new_object, shape_label
 from continua.studio.editor.world_sync import WorldSync
@@ -31,6 +33,7 @@ from continua.studio.protocol import (
 )
 
 if TYPE_CHECKING:
+    from continua.scene import Scene
     from continua.studio.controls.control_panel import ControlPanel
     from continua.studio.interaction.flow_sketch import SketchCommand
     from continua.studio.session.snapshot import SessionScene
@@ -50,6 +53,8 @@ class SceneEditor:
         store: The files of the document.
         needs_rebuild: Whether a world built from the document would differ from the running one.
         build_error: Why the document could not be built, in a sentence, or None.
+        question: What the user must confirm before the document is built, ready for JSON, or None; its `id` differs
+            each time that it is asked.
         warnings: Warnings of the last build, a sentence each.
         message: The document as sent to pages, ready for JSON; `version` counts its changes.
     """
@@ -63,6 +68,9 @@ class SceneEditor:
         self._sync = WorldSync(document.scene_or_environment())
         self.needs_rebuild = False
         self.build_error: str | None = None
+        self.question: dict[str, Any] | None = None
+        self._questions = 0
+        self._accepted = (0.0, 0.0)
         self.warnings: list[str] = []
         self.version = 0
         self.message: dict[str, Any] = self.store.describe()
@@ -92,10 +100,13 @@ class SceneEditor:
     def build(self) -> SessionScene | None:
         """Return the world of the document at its start, or None and set `build_error`."""
         self._attempted = self.document.version
+        self.question = None
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", UserWarning)
                 scene = self._build_scene(self)
+        except QuestionError as error:
+            self.ask(error)
         except ContinuaError as error:
             self.build_error = _sentence(str(error))
         except Exception as error:  # whatever a mesh or a constant causes, the page must stay alive
@@ -110,6 +121,35 @@ class SceneEditor:
             return scene
         return None
 
+    def check_cost(self, scene: Scene) -> None:
+        """Raise `InputError` if a scene does not fit this machine's memory, `QuestionError` if it is large.
+
+        What was accepted once is not asked again, unless it becomes larger.
+        """
+        cost = estimate_cost(scene)
+        cost.check_memory()
+        memory, seconds = self._accepted
+        if cost.is_large and (cost.memory > 1.01 * memory or cost.seconds > 1.01 * seconds):
+            message = f"This scene is large: {cost}. Build it anyway?"
+            raise QuestionError(message, "Build anyway", {"type": "build", "large": True})
+
+    def accept_cost(self) -> None:
+        """Build the document although it is large."""
+        cost = estimate_cost(self.document.scene_or_environment())
+        self._accepted = (cost.memory, cost.seconds)
+
+    def ask(self, error: QuestionError) -> None:
+        """Ask before the document is built."""
+        self._questions += 1
+        self._attempted, self.needs_rebuild = self.document.version, True
+        self.question = {**error.question, "id": self._questions}
+
+    def defer_build(self, error: QuestionError) -> None:
+        """Ask before the document is built for the first time; until then the world has no bodies."""
+        self._built = -1
+        self._sync = WorldSync(self.document.environment())
+        self.ask(error)
+
     def edit(self, command: Command, world: World, panel: ControlPanel) -> None:
         """Execute a command of the editor, and set the parameters that it changes in the running world."""
         match command:
@@ -123,13 +163,13 @@ class SceneEditor:
                 self.document.undo()
             case Redo():
                 self.document.redo()
-            case Save(file=file):
-                self.store.save(file)
+            case Save(file=file, replace=replace):
+                self.store.save(file, replace=replace)
             case Recover():
                 self.store.recover()
             case ReplaceScene(text=text):
                 self.document.replace(text, "loading a file")
-        self.build_error = None
+        self.build_error = self.question = None
         self._follow_document(world, panel)
         if self.document.notice:
             notice, self.document.notice = self.document.notice, ""
@@ -150,7 +190,7 @@ class SceneEditor:
         else:
             edit = Edit("set", (*path, old, "traction"), traction)
         self.document.edit([edit], "loading a face")
-        self.build_error = None
+        self.build_error = self.question = None
         self._follow_document(world, panel)
 
     def record_parameter(self, key: str, value: Any, world: World, panel: ControlPanel) -> None:

@@ -73,7 +73,7 @@ class _Connection:
         self._hello = hello
         self._encoder = FrameEncoder(number)
         self._wake = asyncio.Event()
-        self._failures: list[tuple[str, str]] = []
+        self._answers: list[dict[str, Any]] = []
         self._state_version = -1
         self._panel_version = -1
         self._exports_version = -1
@@ -93,6 +93,7 @@ class _Connection:
         listener = Listener(
             changed=lambda: soon(self._wake.set),
             failed=lambda message, key: soon(lambda: self._fail(message, key)),
+            asked=lambda question: soon(lambda: self._answer({"type": "question", **question})),
         )
         self._session.add_listener(self._number, listener)
         writer = asyncio.create_task(self._write_until_gone())
@@ -103,8 +104,11 @@ class _Connection:
             self._session.remove_listener(self._number)
 
     def _fail(self, message: str, key: str = "") -> None:
-        if len(self._failures) < 20:
-            self._failures.append((message, key))
+        self._answer({"type": "error", "message": message, "key": key})
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        if len(self._answers) < 20:
+            self._answers.append(message)
         self._wake.set()
 
     async def _read(self) -> None:
@@ -146,9 +150,8 @@ class _Connection:
         publisher = self._session.publisher
         while True:
             self._wake.clear()
-            while self._failures:
-                message, key = self._failures.pop(0)
-                await self._send_json({"type": "error", "message": message, "key": key})
+            while self._answers:
+                await self._send_json(self._answers.pop(0))
             if publisher.panel_version != self._panel_version:
                 self._panel_version = publisher.panel_version
                 await self._send_json(publisher.panel_message)
