@@ -6,9 +6,10 @@ import random
 
 import numpy as np
 import pytest
+from studio_world import ListenerLog
 
 from continua.errors import InputError
-from continua.scene import parse_scene
+from continua.scene import cost, parse_scene
 from continua.studio.controls.control_panel import ControlPanel
 from continua.studio.editor.document import Document, yaml_text
 from continua.studio.editor.scene_editor import SceneEditor
@@ -250,3 +251,87 @@ def test_time_does_not_jump_after_steps_of_another_length(tmp_path):
             times.append((session._world.time, dt))
     steps = np.diff([0.0, *(time for time, _ in times)])
     np.testing.assert_allclose(steps, [dt for _, dt in times], rtol=1e-9)
+
+
+def set_cells(count):
+    return {"op": "set", "path": ["bodies", 0, "mesh", "cells"], "value": [count, 1, 1]}
+
+
+def test_large_scene_is_asked_for_once_and_the_question_goes_with_its_cause(tmp_path, monkeypatch):
+    session, _ = open_session(parse_scene(yaml_text(SCENE)), tmp_path)
+    run(session, type="reset")
+    monkeypatch.setattr(cost, "_ASK_MEMORY", cost.estimate_cost(session.editor.document.scene()).memory)
+    run(session, type="edit", changes=[set_cells(5)])
+    first = session.state["question"]
+    assert "Build it anyway?" in first["message"]
+    assert session._world.bodies[0].element_count == 24  # the old world stays
+    assert session.editor.needs_rebuild
+    run(session, type="play")
+    assert not session.state["playing"]
+    assert session.state["question"]["id"] > first["id"]
+    run(session, type="undo")
+    assert session.state["question"] is None
+    assert not session.editor.needs_rebuild
+    run(session, type="redo")
+    assert session.state["question"] is not None
+    run(session, **session.state["question"]["command"])
+    assert session.state["question"] is None
+    assert session._world.bodies[0].element_count == 30
+    run(session, type="edit", changes=[set_cells(4)])
+    run(session, type="edit", changes=[set_cells(5)])  # not larger than what was accepted
+    assert session._world.bodies[0].element_count == 30
+    run(session, type="edit", changes=[set_cells(6)])
+    assert session.state["question"] is not None
+
+
+def test_scene_that_does_not_fit_the_memory_is_refused(tmp_path, monkeypatch):
+    session, _ = open_session(parse_scene(yaml_text(SCENE)), tmp_path)
+    run(session, type="reset")
+    limit = cost.estimate_cost(session.editor.document.scene()).memory
+    monkeypatch.setattr(cost, "memory_limit", lambda: limit)
+    run(session, type="edit", changes=[set_cells(5)])
+    assert "but this machine has only" in session.state["buildError"]
+    assert session.state["question"] is None
+    run(session, type="undo")
+    assert session.state["buildError"] is None
+    monkeypatch.setattr(cost, "memory_limit", lambda: cost.BASE_MEMORY)
+    with pytest.raises(InputError, match="this machine has only"):
+        open_session(parse_scene(yaml_text(SCENE)), tmp_path)
+
+
+def test_error_of_the_simulation_ends_when_a_value_is_corrected(tmp_path):
+    session, _ = open_session(parse_scene(yaml_text(SCENE)), tmp_path)
+    for command in (
+        {"type": "set_parameter", "key": "bar/material/young", "value": 2e5},
+        {"type": "undo"},
+        {"type": "edit", "changes": [{"op": "set", "path": ["gravity"], "value": [0, -1, 0]}]},
+    ):
+        session._stop_on_error("The simulation became unstable and was paused.")
+        run(session, type="save", file="kept", replace=True)
+        assert session.state["error"]  # saving changes nothing in the world
+        run(session, **command)
+        assert session.state["error"] is None
+        run(session, type="step")
+        assert session.state["error"] is None
+
+
+def test_saving_asks_before_it_replaces_another_file(tmp_path):
+    session, _ = open_session(parse_scene(yaml_text(SCENE)), tmp_path)
+    log = ListenerLog()
+    session.add_listener(1, log.listener)
+    (tmp_path / "taken.yaml").write_text("mine")
+    run(session, type="save", file="taken")
+    assert (tmp_path / "taken.yaml").read_text() == "mine"
+    (question,) = log.questions
+    assert "taken.yaml exists" in question["message"]
+    run(session, **question["command"])
+    assert parse_scene((tmp_path / "taken.yaml").read_text()).name == "mixed"
+    for file in (None, "taken", "taken.yaml"):
+        run(session, type="save", file=file)  # its own file
+    assert len(log.questions) == 1
+    again, _ = open_session(tmp_path / "taken.yaml", tmp_path)
+    again.add_listener(1, log.listener)
+    run(again, type="edit", changes=[{"op": "set", "path": ["description"], "value": "new"}])
+    run(again, type="save")  # the file that was opened
+    assert len(log.questions) == 1
+    assert parse_scene((tmp_path / "taken.yaml").read_text()).description == "new"
