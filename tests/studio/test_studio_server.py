@@ -152,6 +152,17 @@ def test_every_way_into_the_studio_needs_the_token(client):
     assert client.get("/scene.yaml").status_code == 404  # a world made in Python has none
 
 
+def test_code_of_the_opened_address_is_exchanged_for_the_token_once():
+    app = create_app(make_session(), [], Policy(TOKEN, once="only-one-time"))
+    with TestClient(app, base_url=f"http://{HOST}", follow_redirects=False) as client:
+        assert client.get("/?once=wrong").status_code == 403
+        answer = client.get("/?once=only-one-time")
+        assert answer.status_code == 303
+        assert answer.headers["location"] == f"./?token={TOKEN}"
+        assert client.get("/?once=only-one-time").status_code == 403
+        assert client.get("/?once=").status_code == 403
+
+
 def test_tokens_of_two_policies_differ():
     assert Policy().token != Policy().token
     assert len(Policy().token) >= 24

@@ -384,12 +384,13 @@ def run(
     with listener:
         port = listener.getsockname()[1]
         session, scenes = open_session(scene)
-        app = create_app(session, scenes, Policy(token, cookie=_cookie(port)))
+        once = new_token() if open_browser else None
+        app = create_app(session, scenes, Policy(token, once, cookie=_cookie(port)))
         shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{port}/?token={token}"
-        print(f"continua studio: {address}   (Ctrl-C to stop)", flush=True)
+        page = f"http://{shown}:{port}/"
+        print(f"continua studio: {page}?token={token}   (Ctrl-C to stop)", flush=True)
         if open_browser:
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(f"{page}?once={once}",), daemon=True).start()
         with suppress(KeyboardInterrupt):
             uvicorn.Server(_config(app)).run(sockets=[listener])
     print("continua studio: stopped", flush=True)

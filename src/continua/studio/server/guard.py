@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["Guard", "Policy", "new_token"]
@@ -46,11 +46,14 @@ class Policy:
         token: Secret that every request must carry: as the query `token`, as the cookie that is set by the first page,
             or at the start of the path. It keeps out other users of this machine and other sites, also those whose
             name resolves to this machine (DNS rebinding).
+        once: Code that is exchanged for the token by the first request that has it as the query `once`, or None. The
+            command line of a browser is visible to all users of a machine, so the address there has this code only.
         cookie: Name of that cookie; it includes the port, because cookies are shared between ports.
         frame_ancestors: Pages that may embed the studio in a frame; a notebook is a page of another site.
     """
 
     token: str = field(default_factory=new_token)
+    once: str | None = None
     cookie: str = "continua_token"
     frame_ancestors: str = "'self'"
 
@@ -103,6 +106,7 @@ class Guard:
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
         self.app = app
         self.policy = policy
+        self._once = policy.once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -125,7 +129,18 @@ class Guard:
             await send(message)
 
         target: Any = self.app if reason is None else _refusal_response(reason, Headers(scope=scope))
+        if self._redeem(scope):
+            target = RedirectResponse(f"./?token={self.policy.token}", status_code=303)
         await target(scope, receive, send_with_headers)
+
+    def _redeem(self, scope: Scope) -> bool:
+        """Return whether a request has the code that is valid once, and make it invalid."""
+        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("once", [])
+        wanted = (self._once or "").encode()
+        if not wanted or not any(secrets.compare_digest(value.encode(), wanted) for value in given):
+            return False
+        self._once = None
+        return True
 
     def _decorate(self, message: Message) -> None:
         headers = MutableHeaders(scope=message)
