@@ -348,10 +348,12 @@ def studio(
         ),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other machines need a token.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0 opens it to other machines.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free one.")] = 8787,
-    token: Annotated[str | None, typer.Option(help="Secret required from the page.")] = None,
+    token: Annotated[
+        str | None, typer.Option(help="Secret in the page's address; a new one by default.")
+    ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
     screenshot: Annotated[
         Path | None, typer.Option(help="Write a picture of the page (PNG) instead of opening it.")

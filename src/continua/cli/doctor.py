@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import metadata, util
 
 from continua.cli.formatting import print_json
-from continua.errors import install_command
+from continua.errors import InputError, install_command
 
 __all__ = ["examine"]
 
@@ -101,12 +101,15 @@ def _renderer() -> tuple[str, str]:
 
 
 def _browser() -> tuple[str, str]:
-    import webbrowser
+    from continua.studio.browser import find_browser
 
     try:
-        return "ok", f"{webbrowser.get().name} opens the studio"
-    except (webbrowser.Error, AttributeError):
-        return "note", "none found: open the address that `continua studio` prints"
+        found = find_browser()
+    except InputError as error:
+        return "note", str(error)
+    if found is None:
+        return "note", "no Chromium, Chrome or Edge found: `--screenshot` draws the bodies with the renderer"
+    return "ok", f"{found} shows the studio and draws its screenshots"
 
 
 def _extra(name: str) -> tuple[str, str]:

@@ -13,12 +13,12 @@ from continua.errors import InputError
 
 if TYPE_CHECKING:
     from continua.mesh import HexMesh, SurfaceMesh, TetMesh
+    from continua.registry import BodySummary
     from continua.scene import Scene
 
 __all__ = ["describe", "make_mesh"]
 
 SCENES = {".yaml", ".yml"}
-BASE_MEMORY = 200e6  # Python, Numba and the compiled kernels
 CHECKPOINTS = {".h5", ".hdf5"}
 
 
@@ -130,9 +130,12 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
 
 
 def _describe_scene(scene: Scene, as_json: bool) -> None:
-    from continua.registry import body_kind
+    from continua.scene.cost import BASE_MEMORY, estimate_cost, time_text
 
-    bodies = [(body, body_kind(body).summary_of(scene, number)) for number, body in enumerate(scene.bodies)]
+    cost = estimate_cost(scene)
+    bodies = [
+        (body, _summary(scene, number, large=cost.is_large)) for number, body in enumerate(scene.bodies)
+    ]
     dofs = sum(about.unknowns for _, about in bodies)
     memory = sum(about.memory for _, about in bodies)
     frames, steps_per_frame, dt = _plan(scene)
@@ -160,11 +163,19 @@ def _describe_scene(scene: Scene, as_json: bool) -> None:
                 "dt": dt,
                 "unknowns": dofs,
                 "memory_bytes": round(BASE_MEMORY + memory),
+                "start_seconds": round(cost.seconds, 3),
+                "estimated": cost.is_large,
             }
         )
         return
     rows = [
-        (body.name, about.elements, about.order, f"{about.unknowns:,}", about.material)
+        (
+            body.name,
+            about.elements,
+            about.order,
+            f"{about.unknowns:,}" if about.unknowns else "-",
+            about.material,
+        )
         for body, about in bodies
     ]
     print(f"{scene.name}: {scene.description}\n" if scene.description else scene.name)
@@ -177,10 +188,27 @@ def _describe_scene(scene: Scene, as_json: bool) -> None:
             ("time", f"{scene.seconds:g} s, {frames + 1:,} frames at {scene.fps:g} per second"),
             ("steps", f"{frames * steps_per_frame:,} of {dt * 1000:.4g} ms"),
             ("colliders", colliders),
-            ("unknowns", f"{dofs:,}"),
+            ("unknowns", "-" if cost.is_large else f"{dofs:,}"),
             ("memory", f"about {bytes_text(BASE_MEMORY + memory)}"),
+            ("start", f"about {time_text(cost.seconds)}" if cost.seconds >= 1.0 else time_text(cost.seconds)),
         ],
     )
+    if cost.is_large:
+        print(f"\n  note: the scene needs {cost}; its meshes were not made to describe it")
+        if not cost.fits:
+            print("  note: this machine does not have so much memory; use coarser meshes")
+
+
+def _summary(scene: Scene, number: int, *, large: bool) -> BodySummary:
+    """Return what is known of a body; those of a large scene are estimated, not made."""
+    from continua.registry import BodySummary, body_kind
+    from continua.scene.cost import count_text
+
+    kind = body_kind(scene.bodies[number])
+    cost = kind.cost_of(scene, number) if large else None
+    if cost is None:
+        return kind.summary_of(scene, number)
+    return BodySummary(f"about {count_text(cost.count)} {cost.what}", 0, "-", memory=cost.memory)
 
 
 def _plan(scene: Scene) -> tuple[int, int, float]:

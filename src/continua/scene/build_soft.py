@@ -17,6 +17,7 @@ from continua.scene import loads, motions, soft_bodies
 from continua.scene.build_environment import build_motion, rgb, to_inf
 from continua.scene.build_mesh import read_textured, transformed_mesh, turn_vector
 from continua.scene.build_selection import select_nodes, select_parts
+from continua.scene.cost import soft_memory
 from continua.scene.models import Scene
 from continua.scene.solvers import build_solver
 from continua.solids.element_materials import with_constants
@@ -24,9 +25,6 @@ from continua.solids.elements.bernstein_geometry import bernstein_node_count
 from continua.voxels import Voxels, read_voxels
 
 __all__ = ["build_mesh", "build_soft", "describe_soft"]
-
-_MEMORY = {1: (2200.0, 350.0), 2: (2500.0, 2200.0), 3: (3600.0, 9000.0)}
-"""Bytes per node and per element by order, as measured on beams of 50 to 200,000 elements."""
 
 
 def _soft_spec(scene: Scene, number: int) -> soft_bodies.SoftBody:
@@ -87,14 +85,13 @@ def describe_soft(scene: Scene, number: int) -> BodySummary:
     """Return what `continua info` tells of a soft body."""
     spec, mesh = _soft_spec(scene, number), build_mesh(scene, number)
     nodes = bernstein_node_count(mesh, spec.order) if isinstance(mesh, meshes.TetMesh) else mesh.node_count
-    per_node, per_element = _MEMORY[spec.order]
     law: Any = spec.material
     return BodySummary(
         f"{mesh.element_count:,}",
         3 * nodes,
         f"{law.type}, E = {law.young:.3g} Pa, nu = {getattr(law, 'poisson', 0.0):g}, {law.density:g} kg/m³",
         str(spec.order),
-        per_node * nodes + per_element * mesh.element_count,
+        soft_memory(nodes, mesh.element_count, spec.order),
     )
 
 

@@ -197,7 +197,7 @@ function FromFile({ kind, templates, onDone }: { kind: string; templates: Templa
   const input = useRef<HTMLInputElement>(null);
   const [busy, setBusy] = useState(false);
   const upload = async (file: File) => {
-    if (file.size > MAX_UPLOAD) return toast(`${file.name} is too large; at most 64 MB are allowed.`);
+    if (file.size > MAX_UPLOAD) return toast(`${file.name} is too large; at most 64 MB are allowed.`, true);
     setBusy(true);
     try {
       const query = new URLSearchParams(window.location.search);
@@ -206,9 +206,9 @@ function FromFile({ kind, templates, onDone }: { kind: string; templates: Templa
       const answer = await fetch(`./upload?${query.toString()}`, { method: "POST", body: file });
       const entry = (await answer.json()) as { message?: string; list?: string; value?: Entry };
       if (entry.list && entry.value) edit([{ op: "add", path: [entry.list], value: entry.value }], `adding ${file.name}`);
-      else toast(entry.message ?? "The file was rejected.");
+      else toast(entry.message ?? "The file was rejected.", true);
     } catch {
-      toast("The file could not be uploaded.");
+      toast("The file could not be uploaded.", true);
     } finally {
       setBusy(false);
       onDone();

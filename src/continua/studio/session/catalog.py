@@ -9,6 +9,7 @@ from continua.errors import InputError
 from continua.scene import Scene, load_scene, shipped_scenes
 from continua.scene.build import build_world
 from continua.studio.editor.document import Document, empty_scene
+from continua.studio.editor.questions import QuestionError
 from continua.studio.editor.scene_editor import SceneEditor
 from continua.studio.session.session import Session
 from continua.studio.session.snapshot import SessionScene
@@ -23,10 +24,12 @@ class Catalog:
     Args:
         first: The scene that the studio was started with; None for an empty scene.
         folder: Folder for opening and saving scenes; by default that of the first scene, or the current one.
+        ask: Whether large scenes are built only after a page has confirmed it.
     """
 
-    def __init__(self, first: Scene | World | None, folder: Path | None = None) -> None:
+    def __init__(self, first: Scene | World | None, folder: Path | None = None, *, ask: bool = True) -> None:
         self.first = first
+        self._ask = ask
         self.first_name = "" if first is None else first.name
         path = first.path if isinstance(first, Scene) else None
         self._modified_ns = 0 if path is None else _modified_ns(path)
@@ -74,7 +77,13 @@ class Catalog:
         self, document: Document, scene: Scene | None = None, *, play: bool = True
     ) -> SessionScene:
         editor = SceneEditor(document, partial(build_session_scene, play=play))
-        return build_session_scene(editor, scene, play=play)
+        if not self._ask:
+            editor.accept_cost()
+        try:
+            return build_session_scene(editor, scene, play=play)
+        except QuestionError as error:
+            editor.defer_build(error)
+            return _surroundings(editor)
 
 
 def _modified_ns(path: Path) -> int:
@@ -88,18 +97,10 @@ def build_session_scene(
     """Build the world of a document; its time step is that of a run, so that both are bitwise identical."""
     document = editor.document
     if not document.data.get("bodies"):
-        around = build_world(document.environment())
-        world = World(
-            [],
-            gravity=around.gravity,
-            dt=around.dt,
-            colliders=around.colliders,
-            wind=around.wind,
-            name=document.name,
-        )
-        return SessionScene(world, editor=editor, play=False)
+        return _surroundings(editor)
     if scene is None:
         scene = document.scene()
+    editor.check_cost(scene)
     world = build_world(scene)
     _, steps, world.dt = world.frame_plan(scene.seconds, scene.fps)
     picture = scene.output.picture
@@ -108,10 +109,29 @@ def build_session_scene(
     return SessionScene(world, color, camera, editor, play, (steps, scene.fps))
 
 
+def _surroundings(editor: SceneEditor) -> SessionScene:
+    """Build the world of a document without its bodies."""
+    environment = editor.document.environment()
+    around = build_world(environment)
+    _, _, dt = around.frame_plan(environment.seconds, environment.fps)
+    world = World(
+        [],
+        gravity=around.gravity,
+        dt=dt,
+        colliders=around.colliders,
+        wind=around.wind,
+        name=editor.document.name,
+    )
+    return SessionScene(world, editor=editor, play=False)
+
+
 def open_session(
-    scene: Scene | World | str | Path | None, folder: Path | None = None
+    scene: Scene | World | str | Path | None, folder: Path | None = None, *, ask: bool = True
 ) -> tuple[Session, list[dict[str, str]]]:
-    """Return a session that shows `scene`, or an empty one for None, and the entries of the scene picker."""
+    """Return a session that shows `scene`, or an empty one for None, and the entries of the scene picker.
+
+    With `ask`, a large scene is built only after a page has confirmed it.
+    """
     first = load_scene(scene) if isinstance(scene, (str, Path)) else scene
-    catalog = Catalog(first, folder)
+    catalog = Catalog(first, folder, ask=ask)
     return Session(catalog.first_name, catalog.open), catalog.listing()
