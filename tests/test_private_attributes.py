@@ -17,6 +17,12 @@ OF_OTHERS = {
     ("numerics", "_backend_init_thread_lock"): "a lock that must be free when the process is forked",
     ("numerics", "_lock"): "llvmlite's lock, which must be free when the process is forked",
     ("numerics", "_insert"): "llvmlite's builder has no public way to insert an instruction",
+    (
+        "numerics",
+        "_library_class",
+    ): "numba's code generator has no public way to choose the kind of its libraries",
+    ("numerics", "_rebuild"): "what numba's own cache calls to read compiled code",
+    ("numerics", "_reduce"): "what numba's own cache calls to write compiled code",
     ("numerics", "_cache"): "numba's dispatcher has no public way to set where compiled code is kept",
 }
 """Private attributes of other libraries, and why they are read."""

@@ -1,6 +1,5 @@
 """Compiled small-matrix functions, parallel primitives, and the `@kernel` decorators, used by all packages."""
 
-from continua.numerics.fork_safety import make_fork_safe
 from continua.numerics.kernel import (
     compile_stats,
     get_threads,
@@ -80,5 +79,3 @@ __all__ = [
     "total_pair",
     "transpose3",
 ]
-
-make_fork_safe()  # after the threading layer was chosen, and before the first kernel is loaded

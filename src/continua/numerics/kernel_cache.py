@@ -42,7 +42,10 @@ __all__ = [
 ]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_UNCOMPILED = ("errors.py", *(f"numerics/{name}.py" for name in ("compiler", "kernel", "kernel_cache")))
+_UNCOMPILED = (
+    "errors.py",
+    *(f"numerics/{name}.py" for name in ("compiler", "fork_safety", "kernel", "kernel_cache")),
+)
 COMPILED_KERNELS = _PACKAGE / "compiled_kernels"
 """Kernels that came with the installation; a pure wheel has none."""
 
