@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.textures import Texture
+from continua.validation import choice, rows3, text
 from continua.voxels import Voxels
 
 __all__ = [
@@ -219,13 +220,19 @@ class ContactForces:
     @classmethod
     def at_nodes(cls, positions: NDArray[np.float64], forces: NDArray[np.float64]) -> ContactForces:
         """Return the forces at those nodes that have one; both have the shape [n, 3]."""
+        positions, forces = rows3(positions, "positions"), rows3(forces, "forces")
+        if len(positions) != len(forces):
+            raise InputError(
+                f"there must be a force for each of {len(positions)} positions, not {len(forces)}"
+            )
         pressed = np.flatnonzero(forces.any(axis=1))
         return cls(positions[pressed], forces[pressed])
 
     def at_nearest(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the forces as sums at the nearest of some positions [n, 3], shape [n, 3]."""
+        positions = rows3(positions, "positions")
         total = np.zeros_like(positions)
-        if len(self):
+        if len(self) and len(positions):
             from scipy.spatial import cKDTree
 
             nearest = cKDTree(positions).query(self.points)[1]
@@ -297,7 +304,7 @@ class BodyFrame:
         Vectors count by their length, symmetric tensors by their von Mises norm, stretches by the one farthest
         from 1; a field on cells is averaged over the cells around each node.
         """
-        field = self.fields[name]
+        field = self.fields[choice(name, "the name of a field", tuple(self.fields))]
         values = np.asarray(field.values, dtype=np.float64)
         if name == "stretch" and values.ndim == 2:
             values = values[np.arange(len(values)), np.abs(values - 1.0).argmax(axis=1)]
@@ -320,7 +327,7 @@ class BodyFrame:
 
     def with_embedded_surface(self, color: str = "plain") -> BodyFrame:
         """Return the body as it is drawn: a body with a skin becomes that surface, with the values of one field."""
-        skin = self.skin
+        skin, color = self.skin, text(color, "the name of a field")
         if skin is None:
             return self
         fields = {}

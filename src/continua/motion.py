@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.numerics.rotations import axis_angle_matrix
-from continua.validation import vector3
+from continua.validation import array, number, rows3, shortened, unit_vector, vector3
+from continua.validation import function as check_function
 
 __all__ = ["Motion"]
 
@@ -24,38 +25,35 @@ class Motion:
     """
 
     def __init__(self, function: Path) -> None:
-        if not callable(function):
-            raise InputError("a motion is a function of (time, rest_positions) that returns positions")
-        self._function = function
+        self._function: Path = check_function(
+            function, "a motion", "a function of (time, rest_positions) that returns positions"
+        )
 
     def at(self, time: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the positions [m] at `time` [s] of points that are at `rest` in the undeformed body."""
-        positions = np.asarray(self._function(time, rest), dtype=np.float64)
-        if positions.shape != rest.shape or not np.isfinite(positions).all():
-            raise InputError(
-                f"a motion must return finite positions of shape {rest.shape}; at t = {time:g} s it did not"
-            )
-        return positions
+        time, rest = number(time, "the time of a motion"), rows3(rest, "the rest positions of a motion")
+        return array(self._function(time, rest), f"what a motion returns at t = {time:g} s", rest.shape)
 
     def __add__(self, other: Motion) -> Motion:
         """Return the sum of both motions: displacements from rest are added."""
+        if not isinstance(other, Motion):
+            return NotImplemented
         return Motion(lambda t, rest: self.at(t, rest) + other.at(t, rest) - rest)
 
     @staticmethod
     def translate(velocity: ArrayLike, *, until: float = inf) -> Motion:
         """Move with constant velocity [m/s], and stop at time `until` [s]."""
         v = vector3(velocity, "a motion's velocity")
+        until = number(until, "the end of a motion", infinite=True)
         return Motion(lambda t, rest: rest + v * min(t, until))
 
     @staticmethod
     def rotate(axis: ArrayLike, point: ArrayLike, rate: float, *, until: float = inf) -> Motion:
         """Rotate about the line through `point` along `axis` with `rate` [rad/s], and stop at time `until` [s]."""
-        a = vector3(axis, "a motion's axis")
+        a = unit_vector(axis, "a motion's axis")
         p = vector3(point, "a motion's point")
-        length = np.linalg.norm(a)
-        if length == 0.0:
-            raise InputError("a motion's axis must not be zero")
-        a = a / length
+        rate = number(rate, "a motion's rate")
+        until = number(until, "the end of a motion", infinite=True)
 
         def turn(t: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
             return p + (rest - p) @ axis_angle_matrix(a, rate * min(t, until)).T
@@ -65,10 +63,8 @@ class Motion:
     @staticmethod
     def keyframes(times: Sequence[float], offsets: ArrayLike) -> Motion:
         """Move by `offsets` [m], shape [k, 3], at `times` [s]; linear in between, constant before and after."""
-        t_key = np.asarray(times, dtype=np.float64)
-        d_key = np.asarray(offsets, dtype=np.float64)
-        if t_key.ndim != 1 or len(t_key) < 1 or d_key.shape != (len(t_key), 3):
-            raise InputError("keyframes need one time and one offset of three numbers for each key")
-        if not (np.isfinite(t_key).all() and np.isfinite(d_key).all() and (np.diff(t_key) > 0).all()):
-            raise InputError("keyframe times must be finite and increase, and offsets must be finite")
+        t_key = array(times, "the times of keyframes", (None,), empty=False)
+        d_key = array(offsets, "the offsets of keyframes", (len(t_key), 3))
+        if not (np.diff(t_key) > 0).all():
+            raise InputError(f"the times of keyframes must increase, which {shortened(times)} do not")
         return Motion(lambda t, rest: rest + np.array([np.interp(t, t_key, d_key[:, c]) for c in range(3)]))

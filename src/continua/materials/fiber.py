@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.materials.registry import law_function
-from continua.validation import numbers
+from continua.validation import array, shortened
 
 __all__ = ["FiberDirections", "add_fiber", "fiber_stretch"]
 
@@ -77,15 +77,15 @@ class FiberDirections:
     """
 
     def __init__(self, vectors: Any, what: str) -> None:
-        array = numbers(vectors.vectors if isinstance(vectors, FiberDirections) else vectors)
-        if array.ndim not in (1, 2) or array.shape[-1] != 3 or array.size == 0:
+        given = array(vectors.vectors if isinstance(vectors, FiberDirections) else vectors, what)
+        if given.ndim not in (1, 2) or given.shape[-1] != 3 or given.size == 0:
             raise InputError(
-                f"{what} must be one vector of 3 numbers or one for every element [m, 3], not of shape {array.shape}"
+                f"{what} must be one vector of 3 numbers or one for every element [m, 3], not {shortened(vectors)}"
             )
-        length = np.linalg.norm(array, axis=-1, keepdims=True)
-        if not (np.isfinite(array).all() and (length > 0.0).all()):
-            raise InputError(f"{what} must be finite and not zero")
-        self.vectors: NDArray[np.float64] = array / length
+        length = np.linalg.norm(given, axis=-1, keepdims=True)
+        if not (length > 0.0).all():
+            raise InputError(f"{what} must not be zero")
+        self.vectors: NDArray[np.float64] = given / length
         self.vectors.setflags(write=False)
         self._what = what
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.sdf import kernels
 from continua.sdf.checks import as_queries
+from continua.validation import number
 
 if TYPE_CHECKING:
     from continua.sdf.transformed_field import TransformedField
@@ -77,6 +78,7 @@ class FitReport:
 
     def scaled(self, factor: float) -> FitReport:
         """Return the report of the field of a body that is `factor` times as large."""
+        factor = number(factor, "the factor of a report", above=0.0)
         return replace(
             self,
             rms_error=factor * self.rms_error,
