@@ -15,9 +15,8 @@ import numpy as np
 from scipy import sparse
 
 import continua as ct
-from continua import linalg, render, sdf, solids
+from continua import linalg, render, sdf
 from continua.environment import Environment
-from continua.frames import BodyFields
 
 MODULES = (
     "continua",
@@ -25,7 +24,6 @@ MODULES = (
     "continua.linalg",
     "continua.materials",
     "continua.mesh",
-    "continua.render",
     "continua.rigid",
     "continua.rigid.joints",
     "continua.sdf",
@@ -65,6 +63,24 @@ def matrix() -> linalg.BlockMatrix:
     return linalg.BlockMatrix.from_scipy(sparse.bsr_array(np.diag([4.0] * 6), blocksize=(3, 3)))
 
 
+def prepared(solver: Any) -> Any:
+    """Return a linear solver with a system to solve."""
+    solver.setup(matrix())
+    solver.update(matrix(), np.zeros(2, np.uint8))
+    return solver
+
+
+def auto_solver() -> linalg.AutoSolver:
+    pcg = linalg.PCG()
+    return linalg.AutoSolver(pcg, linalg.Multigrid(), pcg)
+
+
+def particles() -> Any:
+    system = ct.World([made(ct.Fluid)]).system(ct.Fluid)
+    system.step(1e-3)
+    return system.particles
+
+
 def coupling() -> linalg.CouplingMatrix:
     return linalg.CouplingMatrix.from_scipy(sparse.csr_array(np.ones((1, 6))))
 
@@ -83,7 +99,13 @@ def grid_fluid(kind: Callable[..., Any], **options: Any) -> Any:
 
 # What is not made by its class from the arguments below, by the name of the class.
 MADE: dict[str, Callable[[], Any]] = {
-    "AutoSolver": lambda: linalg.AutoSolver(linalg.PCG(), linalg.Multigrid(), linalg.PCG()),
+    "AutoSolver": lambda: prepared(auto_solver()),
+    "Direct": lambda: prepared(linalg.Direct()),
+    "MergedPCG": lambda: prepared(linalg.MergedPCG()),
+    "MINRES": lambda: prepared(linalg.MINRES()),
+    "Multigrid": lambda: prepared(linalg.Multigrid()),
+    "PCG": lambda: prepared(linalg.PCG()),
+    "Embedding": lambda: ct.mesh.Embedding(surface(), tets()),
     "BodyForce": lambda: soft().apply_body_force("all", (0, 1, 0)),
     "BodyFrame": lambda: frame()["soft"],
     "CustomLaw": ct.StableNeoHookean,
@@ -111,6 +133,19 @@ MADE: dict[str, Callable[[], Any]] = {
     "View": lambda: render.make_view([frame()], size=(16, 16)),
     "Camera": lambda: render.fit_camera(np.array([[0.0, 0, 0], [1, 1, 1]])),
     "RigidSystem": lambda: ct.World([rigid()]).system(ct.RigidBody).rigid,
+}
+
+# Those among them that users make by their class all the same.
+BUILT = {
+    "AutoSolver",
+    "Direct",
+    "Embedding",
+    "MINRES",
+    "MergedPCG",
+    "Multigrid",
+    "PCG",
+    "SaddlePointMatrix",
+    "TopologyChange",
 }
 
 # Arguments by name, for those without a default.
@@ -170,7 +205,16 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "node_count": lambda: 2,
     "nodes": lambda: [0],
     "offsets": lambda: [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]],
-    "other": lambda: TopologyChange_identity(),
+    "other": lambda: ct.mesh.refine_tets(MADE["TopologyChange"]().mesh, [0]),
+    "p": particles,
+    "columns": lambda: None,
+    "cells": lambda: tets().cells,
+    "indices": lambda: np.arange(2, dtype=np.int32),
+    "indptr": lambda: np.arange(3, dtype=np.int32),
+    "diagonal": lambda: np.arange(2, dtype=np.int32),
+    "projections": lambda: None,
+    "stepper": lambda: soft()._stepper,
+    "surface_forces": lambda: np.zeros((8, 3)),
     "path": lambda: "file.ply",
     "pattern": lambda: matrix().pattern,
     "period": lambda: 1.0,
@@ -219,20 +263,122 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
 }
 
 
-def TopologyChange_identity() -> Any:
-    change = MADE["TopologyChange"]()
-    return ct.mesh.split_faces(change.mesh, [])
+RIGID = {
+    "density": lambda: 1000.0,
+    "friction": lambda: 0.5,
+    "restitution": lambda: 0.0,
+    "velocity": lambda: (0.0, 0.0, 0.0),
+    "angular_velocity": lambda: (0.0, 0.0, 0.0),
+    "motion": lambda: None,
+    "color": lambda: None,
+    "name": lambda: "rigid",
+}
+LOAD = {"x": lambda: np.zeros((8, 3)), "force": lambda: np.zeros((8, 3))}
+NODES = {"force": lambda: np.zeros((8, 3))}
+MESH_CHILD = {
+    "points": lambda: tets().points,
+    "cells": lambda: tets().cells,
+    "parents": lambda: np.arange(6, dtype=np.int32),
+}
+ELEMENTS = {"elements": lambda: soft()._elements, "solver": linalg.PCG}
 
-
-# Arguments of one function, by its name.
+# Arguments of one function, by its name; also those that its signature leaves open.
 SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
+    "AutoSolver": {"pcg": linalg.PCG, "multigrid": linalg.Multigrid, "start_with": lambda: None},
+    "BlockMatrix.invert_diagonal": {"inverse": lambda: np.zeros((2, 6))},
+    "SaddlePointMatrix": {"A": matrix},
+    "TopologyChange": {
+        "node_parents": lambda: MADE["TopologyChange"]().node_parents,
+        "weights": lambda: MADE["TopologyChange"]().weights,
+        "element_parents": lambda: MADE["TopologyChange"]().element_parents,
+    },
+    "AssemblyPattern.assemble": {"entries": lambda: np.zeros((8, 1))},
+    "BlockMatrix.from_scipy": {"matrix": lambda: matrix().to_scipy()},
+    "BlockPattern.from_scipy": {"matrix": lambda: sparse.csr_array(np.eye(2))},
+    "BodyForce.add": LOAD,
+    "BodyFrame.scalars": {"name": lambda: "velocity"},
+    "CouplingMatrix.from_pattern": {
+        "pattern": MADE["AssemblyPattern"],
+        "entries": lambda: np.zeros((8, 3)),
+    },
+    "CouplingMatrix.from_scipy": {"matrix": lambda: coupling().to_scipy()},
+    "DofMap.from_lists": {"elements": lambda: [[0, 1], [2]]},
+    "DofMap.from_nodes": {"elements": lambda: np.array([[0, 1], [1, 2]], np.int32), "node_count": lambda: 3},
+    "Embedding.normals": {"x": lambda: tets().points},
+    "Embedding.positions": {"x": lambda: tets().points},
+    "Fluid": {"block": lambda: ((0.0, 0.0, 0.0), (0.2, 0.2, 0.2)), "particle_radius": lambda: 0.05},
+    "HexMesh": {
+        "points": lambda: ct.mesh.hex_box().points,
+        "cells": lambda: ct.mesh.hex_box().cells,
+    },
+    "HexMesh.child_mesh": {
+        "points": lambda: ct.mesh.hex_box().points,
+        "cells": lambda: ct.mesh.hex_box().cells,
+        "parents": lambda: np.zeros(1, np.int32),
+    },
+    "Liquid": {
+        "size": lambda: (1.0, 1.0, 1.0),
+        "cells": lambda: (4, 4, 4),
+        "block": lambda: ((0.0, 0.0, 0.0), (1.0, 0.5, 1.0)),
+    },
+    "ForceField.radial": {"force": lambda: 1.0},
+    "Liquid.field": {"name": lambda: "level_set"},
+    "Multigrid.restore": {"state": dict},
+    "PMultigrid.restore": {"state": dict},
+    "Polygon": {"points": lambda: [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]},
+    "Polygon.spline": {"points": lambda: [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]},
+    "Pressure.add": LOAD,
+    "Push.add": LOAD,
+    "Traction.add": LOAD,
+    "QuadMesh": {"points": lambda: [[0, 0], [1, 0], [1, 1], [0, 1]], "cells": lambda: [[0, 1, 2, 3]]},
+    "QuadMesh.child_mesh": {
+        "points": lambda: ct.mesh.rectangle(cells=(1, 1)).points,
+        "cells": lambda: [[0, 2, 3, 1]],
+        "parents": lambda: np.zeros(1, np.int32),
+    },
+    "RigidBody": RIGID,
+    "RigidInstances": {"density": lambda: 1000.0},
+    "Smoke": {"size": lambda: (1.0, 1.0, 1.0), "cells": lambda: (4, 4, 4)},
+    "Smoke.field": {"name": lambda: "smoke"},
+    "Smoke.set_smoke": {"values": lambda: 0.5},
+    "SaddlePointMatrix.split": {"x": lambda: np.zeros(7)},
+    "SoftBody.add_external_force": NODES,
+    "SoftBody.haptic_tool": {"where": lambda: [0]},
+    "SoftBody.pull": {"node": lambda: 0},
+    "SoftBody.split": {"where": lambda: [0]},
+    "SoftBody.field": {"name": lambda: "stress"},
+    "SoftBody.set_contact_forces": NODES,
+    "SoftBody.set_material": {"young": lambda: 1e5, "density": lambda: 900.0},
     "SurfaceMesh": {"points": lambda: surface().points, "triangles": lambda: surface().triangles},
     "TetMesh": {"points": lambda: tets().points, "cells": lambda: tets().cells},
-    "Smoke": {"size": lambda: (1.0, 1.0, 1.0), "cells": lambda: (4, 4, 4)},
-    "Liquid": {"size": lambda: (1.0, 1.0, 1.0), "cells": lambda: (4, 4, 4)},
+    "TetMesh.child_mesh": MESH_CHILD,
+    "TriMesh": {"points": lambda: [[0, 0], [1, 0], [0, 1]], "cells": lambda: [[0, 1, 2]]},
+    "TriMesh.child_mesh": {
+        "points": lambda: [[0, 0, 0], [1, 0, 0], [0, 1, 0]],
+        "cells": lambda: [[0, 1, 2]],
+        "parents": lambda: np.zeros(1, np.int32),
+    },
+    "TopologyChange.copy_to_elements": {"values": lambda: np.zeros(6)},
+    "TopologyChange.interpolate": {"values": lambda: np.zeros(8)},
+    "TransformedField.transformed": {},
+    "World.align_to_frame": {"frame": lambda: 1},
+    "split_faces": {"faces": lambda: ct.mesh.faces_between(tets(), [0])},
+    "compact": {"points": lambda: tets().points, "cells": lambda: tets().cells},
+    "parametric": {"x": lambda: "u", "y": lambda: "v", "z": lambda: "u * v", "closed": lambda: False},
+    "WindTunnel.field": {"name": lambda: "pressure"},
     "WindTunnel": {"size": lambda: (2.0, 1.0), "cells": lambda: (16, 8)},
-    "Fluid": {"block": lambda: ((0.0, 0.0, 0.0), (0.2, 0.2, 0.2)), "particle_radius": lambda: 0.05},
+    "ImplicitEuler.stepper": ELEMENTS,
+    "Newmark.stepper": ELEMENTS,
+    "Explicit.stepper": ELEMENTS,
+    "SemiImplicit.stepper": ELEMENTS,
 }
+
+
+class Odd:
+    """A class that takes any arguments."""
+
+    def __init__(self, *arguments: Any) -> None: ...
+
 
 # --- values that are wrong almost everywhere --------------------------------------------------------------------
 
@@ -289,7 +435,7 @@ WRONG: dict[str, Callable[[], Any]] = {
     "a mapping by pairs": lambda: {("a", "b"): 3},
     "a set": lambda: {1, 2},
     "an object": object,
-    "a class": lambda: int,
+    "a class": lambda: Odd,
     "a function of nothing that returns None": lambda: lambda *a: None,
     "a function that returns a text": lambda: lambda *a: "x",
     "a function that returns NaN": lambda: lambda *a: nan,
@@ -321,16 +467,19 @@ class Subject:
     parameters: tuple[str, ...]
     make: Callable[[], Any]
     call: Callable[[Any, Mapping[str, Any]], Any]
-    right: Callable[[], dict[str, Any]]
+    right: Callable[[Any], dict[str, Any]]
 
 
-def _arguments(label: str, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+def _arguments(label: str, parameters: Mapping[str, inspect.Parameter], target: Any = None) -> dict[str, Any]:
     special = SPECIAL.get(label, {})
-    given = {}
+    given = {name: make() for name, make in special.items()}
     for name, parameter in parameters.items():
-        if name in special:
-            given[name] = special[name]()
-        elif parameter.default is inspect.Parameter.empty:
+        if name in given:
+            continue
+        if parameter.default is inspect.Parameter.empty:
+            if name == "state":
+                given[name] = target.state()
+                continue
             if name not in ARGUMENTS:
                 raise LookupError(f"tests/api_walk.py needs an example for the argument '{name}' of {label}")
             given[name] = ARGUMENTS[name]()
@@ -363,18 +512,20 @@ def _function(label: str, function: Callable[..., Any]) -> Subject:
         args, options = _positional(parameters, given)
         return function(*args, **options)
 
-    return Subject(label, tuple(parameters), lambda: None, call, lambda: _arguments(label, parameters))
+    names = tuple(dict.fromkeys([*parameters, *SPECIAL.get(label, {})]))
+    return Subject(label, names, lambda: None, call, lambda _: _arguments(label, parameters))
 
 
 def _method(kind: type, name: str) -> Subject:
     label = f"{kind.__name__}.{name}"
     parameters = _named(getattr(kind, name))
+    names = tuple(dict.fromkeys([*parameters, *SPECIAL.get(label, {})]))
     return Subject(
         label,
-        tuple(parameters),
+        names,
         lambda: made(kind),
         lambda target, given: getattr(target, name)(**given),
-        lambda: _arguments(label, parameters),
+        lambda target: _arguments(label, parameters, target),
     )
 
 
@@ -384,12 +535,42 @@ def _property(kind: type, name: str) -> Subject:
         ("value",),
         lambda: made(kind),
         lambda target, given: setattr(target, name, given["value"]),
-        dict,
+        lambda target: {"value": getattr(target, name)},
     )
 
 
 def _ours(thing: Any) -> bool:
     return str(getattr(thing, "__module__", "")).startswith("continua")
+
+
+# Bases of the classes that are used: what they refuse is walked with those.
+BASES = {"Hyperelastic", "Integrator", "Joint", "Law", "PlaneMesh", "Shape", "VolumeMesh"}
+
+# Results that Continua makes, which only hold what they are given.
+RECORDS = {
+    "BodyFrame",
+    "Closest",
+    "ContactForces",
+    "Csr",
+    "Field",
+    "FieldTable",
+    "FitReport",
+    "Frame",
+    "Geometry",
+    "HexQuality",
+    "Pose",
+    "Quality",
+    "RunInfo",
+    "SolveReport",
+    "StaticReport",
+    "StepReport",
+    "Topology",
+    "TriangleBvh",
+}
+
+# Scenes have a walk of their own, the studio and the renderers open windows, and a refused number of threads is shown
+# as it was given.
+ELSEWHERE = {"Scene", "load_scene", "set_threads", "view", "RigidSystem"}
 
 
 def subjects() -> Iterator[Subject]:
@@ -401,6 +582,8 @@ def subjects() -> Iterator[Subject]:
             if id(thing) in seen or not callable(thing) or not _ours(thing):
                 continue
             seen.add(id(thing))
+            if name in BASES | ELSEWHERE:
+                continue
             if inspect.isclass(thing):
                 if not issubclass(thing, BaseException) and not getattr(thing, "_is_protocol", False):
                     yield from _of_class(thing)
@@ -409,7 +592,7 @@ def subjects() -> Iterator[Subject]:
 
 
 def _of_class(kind: type) -> Iterator[Subject]:
-    if kind.__name__ not in MADE:
+    if kind.__name__ not in MADE.keys() | RECORDS or kind.__name__ in BUILT:
         yield _function(kind.__name__, kind)
     for name in dir(kind):
         if name.startswith("_"):

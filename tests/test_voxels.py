@@ -158,6 +158,6 @@ def test_what_is_no_image_is_refused_at_once():
         with pytest.raises(InputError, match=r"numbers of shape"):
             ct.Voxels.around(values, bounds)
     body = ct.SoftBody(ct.mesh.box(cells=(1, 1, 1)), name="cube")
-    with pytest.raises(InputError, match=r"continua\.Voxels, not ndarray"):
+    with pytest.raises(InputError, match=r"must be Voxels"):
         body.voxels = np.zeros((3, 3, 3))
     assert body.voxels is None

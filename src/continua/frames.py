@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.textures import Texture
-from continua.validation import choice, rows3, text
+from continua.validation import array, choice, instances_of, rows3, text
 from continua.voxels import Voxels
 
 __all__ = [
@@ -127,7 +127,8 @@ class BodyFields(Mapping[str, Field]):
     ) -> None:
         self._fields = dict(computed)
         self._lazy = lazy
-        self._listed = (*computed, *(name for name in exported if name in lazy))
+        names = instances_of(exported, str, "the fields of a frame", "a name")
+        self._listed = (*computed, *(name for name in names if name in lazy))
 
     @property
     def units(self) -> dict[str, str]:
@@ -230,7 +231,7 @@ class ContactForces:
 
     def at_nearest(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the forces as sums at the nearest of some positions [n, 3], shape [n, 3]."""
-        positions = rows3(positions, "positions")
+        positions = array(positions, "positions", (None, 3))
         total = np.zeros_like(positions)
         if len(self) and len(positions):
             from scipy.spatial import cKDTree

@@ -324,7 +324,7 @@ def numbers(values: Any, dtype: Any = np.float64) -> NDArray | None:
 
 def _ordinary(found: NDArray) -> bool:
     """Return whether all numbers are finite and of an ordinary magnitude."""
-    return bool((np.abs(found) <= found.dtype.type(min(LARGEST, np.finfo(found.dtype).max))).all())
+    return bool((np.abs(found) <= found.dtype.type(min(LARGEST, float(np.finfo(found.dtype).max)))).all())
 
 
 def _fits(shape: tuple[int, ...], wanted: Sequence[int | None]) -> bool:

@@ -169,7 +169,7 @@ class World:
     def body(self, name: str) -> Any:
         """Return the body called `name`."""
         for body in self.bodies:
-            if body.name == name:
+            if isinstance(name, str) and body.name == name:
                 return body
         names = ", ".join(body.name for body in self.bodies) or "none"
         raise InputError(f"the world has no body called {shortened(name)} (it has: {names})")

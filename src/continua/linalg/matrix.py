@@ -30,6 +30,12 @@ def sparse_matrix(matrix: object, what: str) -> sparse.sparray:
     return matrix
 
 
+def check_projections(projections: NDArray[np.float64], count: int) -> None:
+    """Raise InputError unless there are projectors of `count` nodes, or none at all; see `LinearSolver.update`."""
+    if len(given_array(projections, "projections", (None, 6))) not in (0, count):
+        raise InputError(f"there must be projections of {count} nodes, not of {len(projections)}")
+
+
 def blocks_of(count: int, kind: type = np.float64) -> NDArray:
     """Return zero blocks followed by padding, which products read."""
     return np.zeros((count + 1, 9), kind)[:-1]
@@ -200,7 +206,7 @@ class BlockMatrix:
         given_array(fixed, "fixed", (p.node_count,), np.uint8)
         given_array(inverse, "inverse", (p.node_count, 6))
         if projections is not None:
-            given_array(projections, "projections", (p.node_count if len(projections) else 0, 6))
+            check_projections(projections, p.node_count)
         block_kernels.invert_diagonal.variant(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
         if projections is not None:
             block_kernels.project_diagonal.variant(p.parallel)(

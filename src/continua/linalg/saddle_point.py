@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.linalg.assembly_pattern import AssemblyPattern
-from continua.linalg.matrix import BlockMatrix, BlockPattern, sparse_matrix
+from continua.linalg.matrix import BlockMatrix, BlockPattern, check_projections, sparse_matrix
 from continua.validation import array, check_memory, given_array, instance_of, whole_number, whole_numbers
 
 __all__ = ["CouplingMatrix", "SaddlePointMatrix"]
@@ -167,7 +167,7 @@ class SaddlePointMatrix:
         if fixed is not None:
             given_array(fixed, "fixed", (p.node_count,), np.uint8)
         if projections is not None:
-            given_array(projections, "projections", (p.node_count if len(projections) else 0, 6))
+            check_projections(projections, p.node_count)
         return SaddlePointArrays(
             p.indptr,
             p.indices,

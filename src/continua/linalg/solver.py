@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg.matrix import BlockMatrix
+from continua.linalg.matrix import BlockMatrix, check_projections
 from continua.validation import given_array, instance_of, number, whole_number
 
 __all__ = ["LinearSolver", "SolveReport", "SolverBase", "check_limits", "check_system"]
@@ -142,4 +142,4 @@ def check_system(
     count = instance_of(matrix, BlockMatrix, "the matrix of a solver").pattern.node_count
     given_array(fixed, "fixed", (count,), np.uint8)
     if projections is not None:
-        given_array(projections, "projections", (count if len(projections) else 0, 6))
+        check_projections(projections, count)

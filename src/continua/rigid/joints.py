@@ -49,7 +49,7 @@ class Joint:
         collide: Whether the two can touch each other.
     """
 
-    rows: ClassVar[tuple[tuple[int, int], ...]]  # kinds of rows and their components
+    rows: ClassVar[tuple[tuple[int, int], ...]] = ()  # kinds of rows and their components
     a: End
     b: End | None = None
     collide: bool = field(default=False, kw_only=True)

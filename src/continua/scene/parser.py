@@ -15,6 +15,7 @@ import yaml
 from continua.errors import InputError
 from continua.scene.errors import Key, SceneError, Source, key_text
 from continua.scene.models import Scene
+from continua.validation import file_path
 
 __all__ = ["load_scene", "parse_scene", "shipped_scenes"]
 
@@ -48,7 +49,7 @@ def load_scene(scene: str | Path) -> Scene:
     Raises:
         InputError: With one sentence for each problem, naming file, line and key.
     """
-    path = Path(scene).expanduser()
+    path = file_path(scene, "a scene").expanduser()
     named = str(scene)
     if named in shipped_scenes() and not path.is_file():
         path, label = shipped_scenes()[named], f"{named}.yaml"

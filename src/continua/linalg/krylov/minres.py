@@ -251,7 +251,7 @@ class MINRES:
         size, n = self._matrix.size, self._matrix.pattern.node_count
         flat = []
         for name, vector in (("rhs", rhs), ("x", x), ("tolerance_scale", tolerance_scale)):
-            if vector is None:
+            if vector is None and name == "tolerance_scale":
                 flat.append(np.zeros(0))
                 continue
             given = array(vector, f"{name} of MINRES", finite=False)

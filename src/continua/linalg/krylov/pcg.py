@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
 from continua.linalg import block_kernels
 from continua.linalg.krylov import jacobi_cg_kernels, ssor_kernels
 from continua.linalg.matrix import BlockMatrix
@@ -69,6 +70,8 @@ class PCG(SolverBase):
         """Invert the diagonal blocks of the free nodes; see `LinearSolver.update`."""
         check_system(matrix, fixed, projections)
         p = matrix.pattern
+        if len(getattr(self, "_zero", ())) != p.node_count:
+            raise InputError("call setup() with this matrix before update()")
         relaxation = 1.0
         if self.preconditioner == "jacobi":
             block_kernels.invert_diagonal.variant(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)

@@ -80,7 +80,9 @@ class Multigrid(SolverBase):
         self.precision = choice(precision, "the precision of multigrid", _PRECISIONS)
         self.smoother = choice(smoother, "the smoother of multigrid", SMOOTHERS)
         self.budget_ms = (
-            None if budget_ms is None else number(budget_ms, "the budget_ms of multigrid", above=0.0, unit="ms")
+            None
+            if budget_ms is None
+            else number(budget_ms, "the budget_ms of multigrid", above=0.0, unit="ms")
         )
         self.fallback = flag(fallback, "'fallback' of multigrid")
         self.hierarchy: Hierarchy | None = None
@@ -412,6 +414,7 @@ class PMultigrid(Multigrid):
         projections: NDArray[np.float64] | None = None,
     ) -> None:
         """Update all levels; see `LinearSolver.update`."""
+        check_system(matrix, fixed, projections)
         geometry = matrix.pattern.geometry
         if geometry is None or geometry.order < 2:
             raise InputError("PMultigrid is for elements of order 2 or 3; use Multigrid for others")

@@ -171,8 +171,9 @@ class BoundaryConditions:
         if (node is None) == (point is None):
             raise InputError("a pull takes either a node or a point")
         if node is not None:
+            number_of_node = index(node, "the number of a node", self._elements.node_count)
             nodes = select_nodes(
-                [node], self._elements.rest_positions, self._elements.elements, self.mesh, "pull"
+                [number_of_node], self._elements.rest_positions, self._elements.elements, self.mesh, "pull"
             )
             return self._pull(nodes, np.ones(1), target, stiffness)
         where = vector3(point, "a pull's point")
