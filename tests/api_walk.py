@@ -306,6 +306,9 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "DofMap.from_nodes": {"elements": lambda: np.array([[0, 1], [1, 2]], np.int32), "node_count": lambda: 3},
     "Embedding.normals": {"x": lambda: tets().points},
     "Embedding.positions": {"x": lambda: tets().points},
+    "ExactDistance": {"mesh": surface},
+    "exact": {"mesh": surface},
+    "mesh_hash": {"mesh": surface},
     "Fluid": {"block": lambda: ((0.0, 0.0, 0.0), (0.2, 0.2, 0.2)), "particle_radius": lambda: 0.05},
     "HexMesh": {
         "points": lambda: ct.mesh.hex_box().points,

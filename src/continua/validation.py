@@ -261,7 +261,7 @@ def file_path(value: Any, what: str) -> Path:
         path = Path(os.fspath(value))
     except Exception:  # a path of bytes, or of a class of the user's own
         raise _refuse(what, "the path of a file", value) from None
-    if "\0" in str(path):
+    if "\0" in str(path) or not path.name:
         raise _refuse(what, "the path of a file", value)
     return path
 

@@ -114,7 +114,12 @@ class AutoSolver:
         """Solve A x = rhs in place, starting from x."""
         if self._matrix is None:
             raise InputError("call setup() and update() before solve()")
-        given_array(x, "x", (self._matrix.pattern.node_count, 3))
+        shape = (self._matrix.pattern.node_count, 3)
+        for name, values in (("rhs", rhs), ("x", x), ("tolerance_scale", tolerance_scale)):
+            if values is not None or name != "tolerance_scale":
+                given_array(values, name, shape)
+        if guess_directions is not None:
+            given_array(guess_directions, "guess_directions", (2, *shape))
         if self._trial_due():
             return self._trial(rhs, x, tolerance_scale)
         now = self._now

@@ -90,7 +90,7 @@ class FiberReinforced(Law):
 
     def element_constants(self, elements: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the constants of elements: Lame's, then stiffness and direction of each family."""
-        elements = whole_numbers(elements, "elements", (None,))
+        elements = whole_numbers(elements, "elements", (None,)).astype(np.int32)
         rows = np.zeros((len(elements), 10))
         rows[:, :2] = self.lame
         rows[:, 2] = self.fiber_stiffness

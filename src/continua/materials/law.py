@@ -107,7 +107,7 @@ class Law:
 
     def element_constants(self, elements: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the constants of the given elements, shape [len(elements), k]."""
-        elements = whole_numbers(elements, "elements", (None,))
+        elements = whole_numbers(elements, "elements", (None,)).astype(np.int32)
         return np.tile(np.array(self.constants), (len(elements), 1))
 
     @property
