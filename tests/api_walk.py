@@ -105,6 +105,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "MINRES": lambda: prepared(linalg.MINRES()),
     "Multigrid": lambda: prepared(linalg.Multigrid()),
     "PCG": lambda: prepared(linalg.PCG()),
+    "FitReport": lambda: field().report,
     "Embedding": lambda: ct.mesh.Embedding(surface(), tets()),
     "BodyForce": lambda: soft().apply_body_force("all", (0, 1, 0)),
     "BodyFrame": lambda: frame()["soft"],

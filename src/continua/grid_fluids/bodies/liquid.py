@@ -228,6 +228,7 @@ class Liquid(GridFluid):
 
     def step(self, dt: float) -> Any:
         """Advance by `dt` [s], in as many sub-steps as the speed of the liquid requires; see `GridFluid.step`."""
+        dt = number(dt, "dt", above=0.0, unit="s")
         self._update_gravity()
         return super().step(dt)
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.solids.boundary_conditions.constraints import BoundaryCondition, Pull
-from continua.validation import number, triple
+from continua.validation import function, number, triple
 
 if TYPE_CHECKING:
     from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
@@ -131,6 +131,8 @@ class HapticTool(BoundaryCondition):
 
     def publish_force(self, stepper: Stepper, dt: float) -> None:
         """Publish a record of the step of `dt` [s] that was done; 0 stands for a static solve."""
+        function(getattr(stepper, "compliance_response", None), "'compliance_response' of a stepper")
+        dt = number(dt, "dt", low=0.0, unit="s")
         force = -np.sum([pull.force for pull in self.springs], axis=0)
         if dt > 0.0:
             self._update_stiffness(stepper, dt)
