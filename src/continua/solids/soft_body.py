@@ -57,7 +57,7 @@ from continua.solids.solver_setup import choose_solver
 from continua.solids.statics import StaticReport, solve_static
 from continua.solids.step import step_alone
 from continua.system import check_settle
-from continua.validation import array, choice, instance_of, mapping, number, vector3
+from continua.validation import array, choice, instance_of, instances_of, mapping, number, vector3
 from continua.validation import color as check_color
 from continua.validation import name as check_name
 from continua.voxels import Voxels
@@ -475,6 +475,7 @@ class SoftBody(BoundaryConditions):
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
         """Return an immutable snapshot; `fields` are those of `solids.FIELDS` that files include as well."""
+        fields = instances_of(fields, str, "the fields of a frame", "a name")
         self._elements.update(self._x)
         rest = self._elements.rest_positions
         positions = readonly_copy(self._elements.values(self._x))

@@ -23,6 +23,7 @@ from continua.validation import (
     array,
     instance_of,
     instances_of,
+    mapping,
     memory_limit,
     number,
     numbers,
@@ -291,24 +292,21 @@ class Fluid:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state from `state()`."""
-        wanted = {name: (None, *value.shape[1:]) for name, value in self.arrays.items()}
-        wanted |= {"layers": (len(self.emitters),), "first_positions": (None, 3)}
-        given = state_arrays(state, wanted, f"body '{self.name}'", optional=("pressure", "density_error"))
-        count = len(given["ids"])
-        for name in given.keys() - {"layers", "first_positions"}:
-            if len(given[name]) != count:
-                raise InputError(
-                    f"the state of body '{self.name}' has {len(given[name])} rows of '{name}' for {count} particles"
-                )
-        if count and not 0 <= given["ids"].min() <= given["ids"].max() < len(given["first_positions"]):
+        shapes: dict[str, tuple[int | None, ...] | None] = dict.fromkeys(
+            mapping(state, "the state of a fluid")
+        )
+        shapes |= {"positions": (None, 3), "velocities": (None, 3), "ids": (None,), "order": (None,)}
+        shapes |= {"layers": (len(self.emitters),), "first_positions": (None, 3)}
+        given = state_arrays(state, shapes, f"body '{self.name}'")
+        ids, first = given["ids"], given.pop("first_positions")
+        if not len(given["positions"]) == len(given["velocities"]) == len(ids):
+            raise InputError(
+                f"the state of body '{self.name}' has positions and velocities of different particles"
+            )
+        if len(ids) and not 0 <= ids.min() <= ids.max() < len(first):
             raise InputError(f"the state of body '{self.name}' has ids of particles that never were")
-        self._first_positions = np.array(given["first_positions"], dtype=np.float64)
-        others = {name: np.array(value) for name, value in state.items() if name not in given}
-        self.arrays = others | {
-            name: np.array(value, self.arrays[name].dtype)
-            for name, value in given.items()
-            if name != "first_positions"
-        }
+        self._first_positions = np.array(first, dtype=np.float64)
+        self.arrays = {name: np.array(value) for name, value in given.items()}
         self.changed = True
 
     def reset(self) -> None:
