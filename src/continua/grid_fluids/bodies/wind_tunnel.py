@@ -115,6 +115,6 @@ class WindTunnel(GridFluid):
 
     def coefficients(self, width: float) -> tuple[float, float]:
         """Return drag and lift coefficients of all obstacles, for their `width` across the wind [m] (or area [m2])."""
-        drag, lift, _ = self.force()
         scale = 0.5 * self.flow.density * self.speed**2 * check_positive(width, "width")
+        drag, lift, _ = self.force()
         return drag / scale, lift / scale
