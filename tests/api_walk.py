@@ -310,6 +310,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "ExactDistance": {"mesh": surface},
     "exact": {"mesh": surface},
     "mesh_hash": {"mesh": surface},
+    "write": {"mesh": surface},
     "Fluid": {"block": lambda: ((0.0, 0.0, 0.0), (0.2, 0.2, 0.2)), "particle_radius": lambda: 0.05},
     "HexMesh": {
         "points": lambda: ct.mesh.hex_box().points,
