@@ -164,10 +164,14 @@ export interface StateMessage {
   scene: string;
   playing: boolean;
   error: string | null;
-  /** Long work of the simulation's thread, its progress from 0 to 1 if known, and whether it can be cancelled. */
+  /** Long work of the simulation's thread, and whether it can be cancelled. */
   busy: string | null;
-  progress: number | null;
   cancellable: boolean;
+  /** Its progress as far as known: from 0 to 1, in parts, and the time left [s]. */
+  progress: number | null;
+  done: number | null;
+  total: number | null;
+  secondsLeft: number | null;
   /** Result of the last static solve. */
   settleReport: string | null;
   dt: number;

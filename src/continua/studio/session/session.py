@@ -371,7 +371,7 @@ class Session:
             self._settle_report = f"{text[:1].upper()}{text[1:]}."
             return
         finally:
-            self._busy.text = None
+            self._busy.clear()
         newton, steps = sum(r.newton_iterations for r in reports), max((r.steps for r in reports), default=1)
         self._settle_report = f"Settled with {newton} Newton iterations" + (
             f" in {steps} load steps." if steps > 1 else "."
@@ -448,7 +448,8 @@ class Session:
 
     def _stop_on_error(self, message: str) -> None:
         self.interaction.release(None)
-        self._playing, self._error, self._busy.text = False, message, None
+        self._playing, self._error = False, message
+        self._busy.clear()
         self.publisher.dirty = True
         self._publish_state()
 
