@@ -1,6 +1,6 @@
 // The messages of the studio; see continua/studio/protocol.py and continua/output/wire_format.py.
 
-export const PROTOCOL = 5;
+export const PROTOCOL = 6;
 
 export type Vector = [number, number, number];
 

@@ -1,8 +1,8 @@
 import { useFrame, useThree } from "@react-three/fiber";
-import { useEffect, useMemo } from "react";
-import { BoxGeometry, Data3DTexture, type DataTexture, LinearFilter, RedFormat, UnsignedByteType, Vector3 } from "three";
+import { Fragment, useEffect, useMemo } from "react";
+import { BoxGeometry, Data3DTexture, type DataTexture, EdgesGeometry, LinearFilter, RedFormat, UnsignedByteType, Vector3 } from "three";
 import type { VolumeInfo } from "../net/messages";
-import { useFlow } from "../state/flow";
+import { gridStyle, type GridStyle, useFlow } from "../state/flow";
 import { latestHeader } from "../state/studio";
 import { useStudio } from "../state/store";
 import type { LiveScene } from "../state/live";
@@ -12,28 +12,56 @@ import { useDepthOcclusion } from "./DepthOccluders";
 
 const COLORED = ["velocity", "pressure", "vorticity", "temperature"]; // drawn in colours instead of as smoke
 
-/** 3D grid fluids, as slices or as volumes. */
+/** 3D grid fluids: the edges of their boxes, and slices or volumes. */
 export function GridVolumes({ scene, dark }: { scene: LiveScene; dark: boolean }) {
-  const style = useFlow((s) => s.style);
+  const chosen = useFlow((s) => s.style);
+  const hidden = useStudio((s) => s.hidden);
   const volumes = useStudio((s) => s.header?.volumes);
   const table = useMemo(() => tableTexture(scene.colormap), [scene.colormap]);
   useEffect(() => () => table.dispose(), [table]);
-  if (style === "midplane" || !volumes) return null;
-  return Object.entries(volumes).map(([number, info]) => (
-    <Volume key={`${scene.epoch}/${number}`} scene={scene} number={Number(number)} info={info} table={table} dark={dark} />
-  ));
+  return Object.entries(volumes ?? {}).map(([key, info]) => {
+    const number = Number(key);
+    const body = scene.bodies[number]?.info;
+    const style = gridStyle(body?.kind, chosen);
+    if (!body || hidden[body.name]) return null;
+    return (
+      <Fragment key={`${scene.epoch}/${number}`}>
+        <BoxEdges info={info} dark={dark} />
+        {style !== "mesh" && <Volume scene={scene} number={number} info={info} style={style} table={table} dark={dark} />}
+      </Fragment>
+    );
+  });
+}
+
+/** The edges of the box of a grid. */
+function BoxEdges({ info, dark }: { info: VolumeInfo; dark: boolean }) {
+  const { origin, cells, spacing } = info;
+  const geometry = useMemo(() => {
+    const box = new BoxGeometry(...(cells.map((n) => n * spacing) as [number, number, number]));
+    const edges = new EdgesGeometry(box);
+    box.dispose();
+    edges.translate(...(origin.map((low, i) => low + 0.5 * cells[i] * spacing) as [number, number, number]));
+    return edges;
+  }, [origin.join(), cells.join(), spacing]);
+  useEffect(() => () => geometry.dispose(), [geometry]);
+  return (
+    <lineSegments geometry={geometry}>
+      <lineBasicMaterial color={dark ? "#a9b6cf" : "#55617a"} transparent opacity={0.4} />
+    </lineSegments>
+  );
 }
 
 interface Props {
   scene: LiveScene;
   number: number;
   info: VolumeInfo;
+  style: GridStyle;
   table: DataTexture;
   dark: boolean;
 }
 
-function Volume({ scene, number, info, table, dark }: Props) {
-  const { style, axis, position } = useFlow();
+function Volume({ scene, number, info, style, table, dark }: Props) {
+  const { axis, position } = useFlow();
   const field = useStudio((s) => s.field);
   const invalidate = useThree((s) => s.invalidate);
   const size = useMemo(() => new Vector3(...info.cells).multiplyScalar(info.spacing), [info.cells.join(), info.spacing]);

@@ -214,6 +214,8 @@ class Session:
                 self._edit(command)
             case commands.Recover() | commands.ReplaceScene():
                 self._edit(command)
+            case commands.StartFrom():
+                self._start_from(command)
             case commands.Save():
                 self._save(command)
             case commands.PressFace():
@@ -263,6 +265,13 @@ class Session:
         finally:
             self.publisher.dirty = True
             self._publish_state()
+
+    def _start_from(self, command: commands.StartFrom) -> None:
+        """Replace the document by a scene to start from, and run it."""
+        self._edit(command)
+        self._build()
+        if self.editor is not None and not self.editor.build_error:
+            self._play()
 
     def _save(self, command: commands.Save) -> None:
         """Write the document; from now on the scene has the name of its file."""
