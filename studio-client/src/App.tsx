@@ -2,10 +2,12 @@ import { useDark, useMedia } from "./lib/hooks";
 import { useKeys } from "./lib/keys";
 import { BodyPanel, IntegrationPanel } from "./panel/BodyPanel";
 import { ColorPanel, Legend } from "./panel/ColorPanel";
+import { DropTarget } from "./panel/DropTarget";
 import { EditPanel } from "./panel/EditPanel";
 import { FlowPanel } from "./panel/FlowPanel";
 import { Notifications } from "./panel/Notifications";
 import { Plots } from "./panel/Plots";
+import { StartCards } from "./panel/StartCards";
 import { Warnings, StatusLine } from "./panel/StatusLine";
 import { SolvePanel } from "./panel/SolvePanel";
 import { TopBar } from "./panel/TopBar";
@@ -42,6 +44,7 @@ export function App() {
           <Warnings />
         </div>
         {!narrow && plots}
+        <StartCards />
         <TimeBar />
         <Notifications />
       </main>
@@ -60,6 +63,7 @@ export function App() {
         </aside>
       )}
       <StatusLine />
+      {editable && <DropTarget />}
     </div>
   );
 }

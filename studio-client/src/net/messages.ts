@@ -133,6 +133,8 @@ export interface Templates {
   materials: Record<string, Record<string, unknown>>;
   /** Example formulas of parametric surfaces. */
   formulas: Record<string, Record<string, unknown>>;
+  /** Small scenes to start from. */
+  starters: Record<string, { title: string; description: string }>;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -384,6 +386,7 @@ export type Command =
   | { type: "settle" | "undo" | "redo" | "build" | "cancel" | "new" | "recover" }
   | { type: "edit"; changes: Change[]; label: string; merge: string; field: string }
   | { type: "add_shape"; kind: string; shape: string }
+  | { type: "start_from"; name: string }
   | { type: "save"; file: string | null }
   | { type: "replace"; text: string }
   | { type: "press_face"; body: string; triangle: number; traction: number; keep: boolean }

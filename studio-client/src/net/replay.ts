@@ -196,7 +196,7 @@ export class Replay implements Link {
       version: replay.version,
       scenes: [],
       schema: {},
-      templates: { shapes: {}, kinds: {}, shapesByKind: {}, materials: {}, formulas: {} },
+      templates: { shapes: {}, kinds: {}, shapesByKind: {}, materials: {}, formulas: {}, starters: {} },
       frames: replay.times.length,
     });
     this.publishState();

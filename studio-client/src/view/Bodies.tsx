@@ -9,7 +9,7 @@ import { updateEmbedded, isSigned, type LiveBody, type LiveScene } from "../stat
 import { Fluid } from "./Fluid";
 import { Interior } from "./Interior";
 import { bodyMaterial, tableTexture } from "./material";
-import { OCCLUDER_LAYERS } from "./DepthOccluders";
+import { CASTS, OCCLUDES_AND_CASTS } from "./layers";
 import { BodySurface } from "./bodySurface";
 import { setBodyGroup, setSurfaces } from "./surfaceRegistry";
 import { textureOf } from "./textures";
@@ -134,7 +134,7 @@ export function Bodies({ scene, dark }: Props) {
             <mesh
               geometry={(showEmbedded && embeddedSurfaces[number]?.drawn) || surface.drawn}
               material={materials[number].material}
-              layers-mask={interior === "none" || scene.bodies[number].info.kind !== "soft" ? OCCLUDER_LAYERS : 1}
+              layers-mask={interior === "none" || scene.bodies[number].info.kind !== "soft" ? OCCLUDES_AND_CASTS : CASTS}
               castShadow
               receiveShadow
               frustumCulled={false}

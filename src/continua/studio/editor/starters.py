@@ -37,24 +37,25 @@ def _soft_ball() -> dict[str, Any]:
             {
                 **ball,
                 "mesh": {**MESHES["sphere"], "cells": 5},
-                "material": {**MATERIALS["Jelly"], "young": 4e4},
-                "damping": {"mass": 0.1, "stiffness": 0.004},
+                "material": {**MATERIALS["Rubber"], "young": 1e5, "poisson": 0.4},
+                "damping": {"mass": 0.1, "stiffness": 0.002},
                 "color": "#e0574f",
             }
         ],
         "colliders": [_FLOOR],
+        "output": {"picture": {"color": "plain"}},
     }
 
 
 def _rigid_pile() -> dict[str, Any]:
-    def many(name: str, shape: dict[str, Any], height: float, color: str, seed: int) -> dict[str, Any]:
-        spacing = [0.5, 0.55, 0.5]
+    def many(name: str, shape: dict[str, Any], height: float, layers: int, color: str) -> dict[str, Any]:
+        counts, spacing = [3, layers, 3], [0.5, 0.55, 0.5]
         return {
             "type": "rigid",
             "name": name,
             "shape": shape,
             "transform": {"translate": [-0.5, height, -0.5]},
-            "grid": {"counts": [3, 3, 3], "spacing": spacing, "jitter": 0.06, "turn": True, "seed": seed},
+            "grid": {"counts": counts, "spacing": spacing, "jitter": 0.06, "turn": True},
             "color": color,
         }
 
@@ -63,10 +64,11 @@ def _rigid_pile() -> dict[str, Any]:
         "description": "Boxes, balls and rods fall on a heap.",
         "seconds": 5,
         "fps": 30,
+        "dt": 1 / 60,
         "bodies": [
-            many("boxes", {"type": "box", "size": [0.3, 0.3, 0.3]}, 0.4, "#4f86d9", 1),
-            many("balls", {"type": "sphere", "radius": 0.18}, 2.1, "#e08a3c", 2),
-            many("rods", {"type": "capsule", "radius": 0.1, "length": 0.3}, 3.8, "#58a86b", 3),
+            many("boxes", {"type": "box", "size": [0.3, 0.3, 0.3]}, 0.4, 2, "#4f86d9"),
+            many("balls", {"type": "sphere", "radius": 0.18}, 1.5, 1, "#e08a3c"),
+            many("rods", {"type": "capsule", "radius": 0.1, "length": 0.3}, 2.1, 1, "#58a86b"),
         ],
         "colliders": [_FLOOR],
     }
@@ -84,6 +86,7 @@ def _water() -> dict[str, Any]:
                 "name": "water",
                 "block": {"min": [-1.0, 0.0, -0.4], "max": [-0.4, 0.8, 0.4]},
                 "particle_radius": 0.025,
+                "boundary": "volume_map",
                 "solver": {"type": "dfsph", "density_error": 1e-3},
                 "color": "#2f7fd1",
             }
