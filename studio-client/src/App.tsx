@@ -1,4 +1,4 @@
-import { useDark, useMedia } from "./lib/hooks";
+import { useDark, useNarrow } from "./lib/hooks";
 import { useKeys } from "./lib/keys";
 import { BodyPanel, IntegrationPanel } from "./panel/BodyPanel";
 import { ColorPanel, Legend } from "./panel/ColorPanel";
@@ -21,7 +21,8 @@ import { Viewport } from "./view/Viewport";
 
 export function App() {
   const dark = useDark();
-  const narrow = useMedia("(max-width: 760px)");
+  const narrow = useNarrow();
+  const treeOpen = useStudio((s) => s.treeOpen);
   const scene = useStudio((s) => s.scene);
   const panel = useStudio((s) => s.panel);
   const panelOpen = useStudio((s) => s.panelOpen);
@@ -35,7 +36,7 @@ export function App() {
   return (
     <div className={`app${panelOpen ? " with-panel" : ""}${editable ? " with-tree" : ""}`}>
       <TopBar />
-      {editable && <Tree />}
+      {editable && (!narrow || treeOpen) && <Tree />}
       <main className="stage">
         <Viewport dark={dark} />
         {scene && !replay && <ViewTools />}

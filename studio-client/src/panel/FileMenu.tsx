@@ -36,7 +36,7 @@ export function FileMenu() {
   return (
     <div className="file-menu" ref={box}>
       <button type="button" className="plain" aria-expanded={open} onClick={() => show(open ? "closed" : "open")}>
-        <Icon name="file" size={15} /> File
+        <Icon name="file" size={15} /> <span className="menu-name">File</span>
         {sceneDocument.changed && <i className="dot" title="Unsaved edits" />}
       </button>
       {open && (

@@ -1,11 +1,13 @@
 import { useEffect, useRef, useState } from "react";
 import { countedProgressText, splitProgressText } from "../lib/format";
+import { useNarrow } from "../lib/hooks";
 import { KEYS } from "../lib/keys";
 import type { StateMessage } from "../net/messages";
 import { entries } from "../state/document";
 import { send } from "../state/studio";
 import { dismiss, useStudio } from "../state/store";
 import { Icon } from "./Icon";
+import { RebuildButton } from "./TopBar";
 
 /** Everything over the view: errors, progress, short messages, help. */
 export function Notifications() {
@@ -13,6 +15,7 @@ export function Notifications() {
   const world = useStudio((s) => s.world);
   const toasts = useStudio((s) => s.toasts);
   const helpOpen = useStudio((s) => s.helpOpen);
+  const narrow = useNarrow();
   const sceneId = useStudio((s) => s.scene?.sceneId);
   const recoverable = useStudio((s) => Boolean(s.sceneDocument?.recoverable && s.sceneDocument.version === 0));
   return (
@@ -36,6 +39,7 @@ export function Notifications() {
             </button>
           </div>
         )}
+        {narrow && <RebuildButton />}
         {recoverable && link === "open" && <UnsavedEdits key={sceneId} />}
         {world?.busy && link === "open" && <Busy text={world.busy} world={world} />}
       </div>

@@ -152,9 +152,13 @@ function AddMenu() {
   const [kind, setKind] = useState("soft");
   const box = useMenu(open, close);
   if (!templates) return null;
+  const done = () => {
+    setOpen(false);
+    useStudio.setState({ treeOpen: false }); // a narrow window shows the view again
+  };
   const add = (shape: string) => {
     send({ type: "add_shape", kind, shape });
-    setOpen(false);
+    done();
   };
   return (
     <div className="add-menu" ref={box}>
@@ -179,7 +183,7 @@ function AddMenu() {
               </button>
             ))}
           </div>
-          {MESH_KINDS.includes(kind) && <FromFile kind={kind} templates={templates} onDone={() => setOpen(false)} />}
+          {MESH_KINDS.includes(kind) && <FromFile kind={kind} templates={templates} onDone={done} />}
         </div>
       )}
     </div>

@@ -30,7 +30,7 @@ import type { Floor, SceneExtent } from "./sceneExtent";
 
 const TEXELS = graphics.full ? 512 : 256; // along a side of the texture
 const REACH = 2.4; // half a side of the shadowed square, in radii of the scene
-const CONTACT_HEIGHT = 0.12; // heights over which contact shadows fade and wide ones become pale, in radii
+const CONTACT_HEIGHT = 0.2; // heights over which contact shadows fade and wide ones become pale, in radii
 const FADING_HEIGHT = 1.2;
 const CONTACT_BLUR = 0.008; // standard deviations, relative to the side of the texture
 const WIDE_BLUR = 0.03;
@@ -235,7 +235,7 @@ function FloorShadow({ scene, extent, floor, dark }: Props & { floor: Floor }) {
   useFrame(({ gl }) => {
     const { uniforms } = material;
     uniforms.color.value.set(dark ? "#000000" : "#0d1526");
-    uniforms.strength.value.set(dark ? 0.6 : 0.42, dark ? 0.5 : 0.3);
+    uniforms.strength.value.set(dark ? 0.7 : 0.55, dark ? 0.6 : 0.42);
     const seq = latestHeader()?.seq;
     if (shown.current === seq && !isEditing()) return; // the camera alone has moved
     shown.current = seq;
