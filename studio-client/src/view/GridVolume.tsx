@@ -1,5 +1,5 @@
 import { useFrame, useThree } from "@react-three/fiber";
-import { Fragment, useEffect, useMemo } from "react";
+import { Fragment, useEffect, useMemo, useRef } from "react";
 import { BoxGeometry, Data3DTexture, type DataTexture, EdgesGeometry, LinearFilter, RedFormat, UnsignedByteType, Vector3 } from "three";
 import type { VolumeInfo } from "../net/messages";
 import { gridStyle, type GridStyle, useFlow } from "../state/flow";
@@ -7,6 +7,7 @@ import { latestHeader } from "../state/studio";
 import { useStudio } from "../state/store";
 import type { LiveScene } from "../state/live";
 import { raymarchMaterial, OPTICAL_DEPTH } from "./raymarch";
+import { filledPart, WHOLE } from "./filledPart";
 import { tableTexture } from "./material";
 import { useDepthOcclusion } from "./DepthOccluders";
 
@@ -79,11 +80,13 @@ function Volume({ scene, number, info, style, table, dark }: Props) {
   useEffect(() => () => raymarch.material.dispose(), [raymarch]);
   useEffect(() => () => [texture, box].forEach((one) => one.dispose()), [texture, box]);
   useEffect(() => invalidate(), [style, axis, position, field, opacity, range, invalidate]);
+  const filled = useRef(WHOLE);
   useFrame(() => {
     const bytes = scene.volumes.get(number);
     if (bytes && texture.image.data !== bytes) {
       texture.image.data = bytes as Uint8Array<ArrayBuffer>;
       texture.needsUpdate = true;
+      filled.current = filledPart(bytes, info.cells);
     }
     const { uniforms } = raymarch;
     const header = latestHeader();
@@ -91,6 +94,9 @@ function Volume({ scene, number, info, style, table, dark }: Props) {
     uniforms.low.value.copy(low);
     uniforms.size.value.copy(size);
     uniforms.cells.value.fromArray(info.cells);
+    const [first, last] = style === "slice" ? WHOLE : filled.current; // a slice shows empty cells too
+    uniforms.filledLow.value.fromArray(first);
+    uniforms.filledHigh.value.fromArray(last);
     uniforms.extinction.value = (opacity * OPTICAL_DEPTH.grid) / Math.max(...size.toArray());
     uniforms.valueRange.value.set(0, header?.volumes?.[number]?.maxValue ?? 1);
     uniforms.isSmoke.value = !COLORED.includes(header?.field ?? "");
