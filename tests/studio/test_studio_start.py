@@ -105,28 +105,32 @@ DROP = """([name, text, kind]) => {
 }"""
 
 
-def test_mesh_file_is_dropped_on_the_page(empty):
+def drop(page, name, text, kind):
+    assert page.evaluate(DROP, [name, text, kind])  # else the browser would open the file
+    assert page.locator(".drop-target").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"), [("soft", "bodies"), ("rigid", "bodies"), ("collider", "colliders")]
+)
+def test_mesh_file_is_dropped_on_the_page(empty, kind, key):
     page, _ = empty
-    for number, (kind, key) in enumerate(
-        [("soft", "bodies"), ("rigid", "bodies"), ("collider", "colliders")]
-    ):
-        assert page.evaluate(DROP, [f"cube{number}.obj", CUBE, kind])  # else the browser would open the file
-        assert page.locator(".drop-target").count() == 0
+    drop(page, "cube.obj", CUBE, kind)
+    page.wait_for_function("key => __continua.document().data[key].some((e) => e.name === 'cube')", arg=key)
+    if key == "bodies":
         page.wait_for_function(
-            "([key, name]) => __continua.document().data[key].some((entry) => entry.name === name)",
-            arg=[key, f"cube{number}"],
+            "() => __continua.bodies()[0] === 'cube' && __continua.frame()", timeout=300_000
         )
-    built(page)
-    bodies = data(page)["bodies"]
-    assert [body["type"] for body in bodies] == ["soft", "rigid"]
-    click_tool(page, "One step")
-    runs(page, 1)
-    page.evaluate(DROP, ["notes.txt", "hello", "soft"])
+        click_tool(page, "One step")
+        runs(page, 1)
+
+
+def test_other_files_are_dropped_on_the_page(empty):
+    page, _ = empty
+    drop(page, "notes.txt", "hello", "soft")
     page.get_by_text("notes.txt is neither a mesh").wait_for()
-    page.evaluate(
-        DROP, ["other.yaml", "bodies: [{type: rigid, name: marble, shape: {type: sphere}}]", "soft"]
-    )
-    page.wait_for_function("() => __continua.document().data.bodies[0].name === 'marble'")
+    drop(page, "other.yaml", "bodies: [{type: rigid, name: marble, shape: {type: sphere}}]", "soft")
+    page.wait_for_function("() => __continua.document().data.bodies[0]?.name === 'marble'")
 
 
 def test_mesh_file_is_chosen_with_the_card(empty):
