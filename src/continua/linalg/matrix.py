@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -21,7 +22,7 @@ PARALLEL_FROM = 60_000
 """Number of blocks from which a parallel pass over the matrix pays (about 100 us of work)."""
 
 
-def sparse_matrix(matrix: object, what: str) -> sparse.sparray:
+def sparse_matrix(matrix: Any, what: str) -> sparse.sparray:
     """Return `matrix`, a SciPy matrix of two axes with finite numbers, or raise InputError."""
     if not (sparse.issparse(matrix) and len(matrix.shape) == 2):
         raise InputError(f"{what} must be a sparse matrix of SciPy, not {shortened(matrix)}")
