@@ -130,8 +130,9 @@ class Liquid(GridFluid):
     def _along_axes(self, given: Sequence[float], what: str) -> tuple[float, float, float]:
         """Return a vector along x, y and z as components along the array axes."""
         plane = numbers(given) if self.grid.dim == 2 else None
-        flat = plane is not None and plane.shape == (2,)
-        v = np.roll(vector3(np.append(plane, 0.0) if flat else given, what), self.grid.x_axis)
+        if plane is not None and plane.shape == (2,):
+            given = (*plane.tolist(), 0.0)
+        v = np.roll(vector3(given, what), self.grid.x_axis)
         if self.grid.dim == 2:
             v[0] = 0.0
         return float(v[0]), float(v[1]), float(v[2])
