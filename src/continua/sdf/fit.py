@@ -95,7 +95,7 @@ def fit(
 def _check_numbers(tolerance: float, near: float, continuity: float, margin: float, cells: int) -> None:
     number(tolerance, "the tolerance of a fit", low=_SMALLEST)
     for name, value in (("near", near), ("continuity", continuity), ("margin", margin)):
-        number(value, f"{name} of a fit", low=0.0)
+        number(value, name, low=0.0)
     whole_number(cells, "the cells of a fit", low=1, high=64)
 
 
