@@ -97,7 +97,7 @@ class Field:
 
     Attributes:
         values: Array of shape [n] or [n, 3]; n is the number of points or of cells.
-        unit: SI unit as text, for instance "m" or "Pa".
+        unit: SI unit as text, for instance "m" or "Pa"; empty for a quantity without one.
         on: "points" or "cells".
     """
 

@@ -1,11 +1,13 @@
-import { useDark, useMedia } from "./lib/hooks";
+import { useDark, useNarrow } from "./lib/hooks";
 import { useKeys } from "./lib/keys";
 import { BodyPanel, IntegrationPanel } from "./panel/BodyPanel";
 import { ColorPanel, Legend } from "./panel/ColorPanel";
+import { DropTarget } from "./panel/DropTarget";
 import { EditPanel } from "./panel/EditPanel";
 import { FlowPanel } from "./panel/FlowPanel";
 import { Notifications } from "./panel/Notifications";
 import { Plots } from "./panel/Plots";
+import { StartCards } from "./panel/StartCards";
 import { Warnings, StatusLine } from "./panel/StatusLine";
 import { SolvePanel } from "./panel/SolvePanel";
 import { TopBar } from "./panel/TopBar";
@@ -19,7 +21,8 @@ import { Viewport } from "./view/Viewport";
 
 export function App() {
   const dark = useDark();
-  const narrow = useMedia("(max-width: 760px)");
+  const narrow = useNarrow();
+  const treeOpen = useStudio((s) => s.treeOpen);
   const scene = useStudio((s) => s.scene);
   const panel = useStudio((s) => s.panel);
   const panelOpen = useStudio((s) => s.panelOpen);
@@ -33,7 +36,7 @@ export function App() {
   return (
     <div className={`app${panelOpen ? " with-panel" : ""}${editable ? " with-tree" : ""}`}>
       <TopBar />
-      {editable && <Tree />}
+      {editable && (!narrow || treeOpen) && <Tree />}
       <main className="stage">
         <Viewport dark={dark} />
         {scene && !replay && <ViewTools />}
@@ -42,6 +45,7 @@ export function App() {
           <Warnings />
         </div>
         {!narrow && plots}
+        <StartCards />
         <TimeBar />
         <Notifications />
       </main>
@@ -60,6 +64,7 @@ export function App() {
         </aside>
       )}
       <StatusLine />
+      {editable && <DropTarget />}
     </div>
   );
 }

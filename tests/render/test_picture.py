@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import continua as ct
 from continua.errors import InputError
 from continua.frames import BodyFrame, Field, Frame
 from continua.numerics import get_threads, set_threads
 from continua.render import Camera, Painter, make_view, picture, renderer_report
 from continua.render.composition import compose
-from continua.render.overlay import format_length, scale_bar
+from continua.render.overlay import _scaled_unit, format_length, scale_bar
 from continua.render.raster import draw
 
 SIZE = (320, 180)
@@ -284,3 +285,14 @@ def test_base_install_draws_without_optional_packages():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_legend_without_a_unit_shows_none():
+    """Stretch and smoke density are plain numbers, and "m" alone would read as metres."""
+    assert _scaled_unit(0.004, "") == (1.0, "")
+    assert _scaled_unit(2e3, "1/s") == (1.0, "1/s")
+    assert _scaled_unit(2e4, "Pa") == (1e3, "kPa")
+    smoke = ct.Smoke((1.0, 1.0), (8, 8), name="smoke")
+    water = ct.Fluid(block=((0, 0, 0), (0.2, 0.2, 0.2)), particle_radius=0.05, name="water")
+    assert ct.World([smoke]).frame()["smoke"].fields["smoke"].unit == ""
+    assert ct.World([water]).frame()["water"].fields["density_error"].unit == ""

@@ -19,7 +19,7 @@ def frame_with(smoke: np.ndarray, colliders=()) -> Frame:
         triangles=np.zeros((0, 3), np.int32),
         fields=BodyFields({}),
         color=(0.1, 0.1, 0.1),
-        volume=Volume((-0.5, -0.5, -0.5), 1.0 / 16, {"smoke": Field(smoke.astype(np.float32), "1")}),
+        volume=Volume((-0.5, -0.5, -0.5), 1.0 / 16, {"smoke": Field(smoke.astype(np.float32), "")}),
     )
     return Frame(0, 0, 0.0, {"smoke": body}, colliders=colliders)
 

@@ -12,7 +12,7 @@ from continua.scene import load_scene, parse_scene, shipped_scenes
 from continua.scene.templates import MATERIALS
 from continua.studio.editor.document import Document, Edit, InvalidEditError, empty_scene, yaml_text
 from continua.studio.editor.document_store import DocumentStore
-from continua.studio.editor.templates import SHAPES, new_object, templates
+from continua.studio.editor.templates import new_object, templates
 from continua.studio.editor.uploads import store_upload
 from continua.studio.protocol import parse_command
 from continua.studio.server import create_app
@@ -149,16 +149,15 @@ def test_save_autosave_and_recover(document, tmp_path):
 
 
 def test_every_template_is_a_valid_scene():
-    assert list(templates()["kinds"]) == ["soft", "rigid", "fluid", "collider"]
+    bodies = ["soft", "rigid", "fluid", "smoke", "liquid", "wind_tunnel"]
+    assert list(templates()["kinds"]) == [*bodies, "collider", "joint", "emitter"]
     for kind, shapes in templates()["shapesByKind"].items():
         assert kind in templates()["kinds"]
         for shape in shapes:
-            assert shape in SHAPES
-            data = empty_scene()
-            key, entry = new_object(kind, shape, data, None, None)
-            data[key].append(json.loads(json.dumps(entry)))
-            if kind == "collider":
-                data["bodies"] = BEAM["bodies"]
+            assert shape in templates()["shapes"]
+            data = json.loads(json.dumps({**empty_scene(), "bodies": BEAM["bodies"]}))
+            for edit in new_object(kind, shape, data, {}):
+                data.setdefault(edit.path[0], []).append(json.loads(json.dumps(edit.value)))
             parse_scene(yaml_text(data))
     for material in MATERIALS.values():
         body = {**BEAM["bodies"][0], "material": material}

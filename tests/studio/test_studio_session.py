@@ -9,6 +9,7 @@ from studio_world import FragileWorld, ListenerLog, make_session, make_world, ti
 
 from continua.numerics.kernel import _listener
 from continua.studio.protocol import parse_command
+from continua.studio.session.busy_state import BusyState
 from continua.studio.session.clock import Clock
 
 
@@ -294,3 +295,20 @@ def test_compilation_during_a_snapshot_clears_the_busy_state(running):
     wait_for(lambda: busy_texts)
     assert busy_texts[0].startswith("compiling")
     wait_for(lambda: session.state["busy"] is None)
+
+
+def test_busy_state_counts_parts_and_forgets_them():
+    """Compilation is reported as "compiling 3 of 12, about 20 s left"."""
+    states = []
+    busy = BusyState(lambda: states.append(busy.describe()))
+    unknown = {"progress": None, "done": None, "total": None, "secondsLeft": None, "cancellable": False}
+    assert busy.describe() == {"busy": None, **unknown}
+    busy.report("compiling", done=3, total=12, seconds_left=20.0)
+    counts = {"progress": 0.25, "done": 3, "total": 12, "secondsLeft": 20.0}
+    assert states == [{"busy": "compiling", **unknown, **counts}]
+    busy.report("settling")
+    assert states[-1] == {"busy": "settling", **unknown}
+    busy.report("compiling", done=0, total=0)
+    assert states[-1]["progress"] == 0.0
+    busy.clear()
+    assert busy.describe() == {"busy": None, **unknown}

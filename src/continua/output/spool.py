@@ -269,7 +269,7 @@ class Spool:
         volume = None
         if fog is not None:
             x, y, z, spacing = item["grid"]
-            volume = Volume((x, y, z), spacing, {"smoke": Field(fog.astype(np.float32), "1")})
+            volume = Volume((x, y, z), spacing, {"smoke": Field(fog.astype(np.float32), "")})
         contacts = None
         if pressed is not None:
             contacts = ContactForces(pressed[:, :3].astype(np.float64), pressed[:, 3:].astype(np.float64))

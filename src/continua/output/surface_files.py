@@ -49,7 +49,7 @@ class PlySink(SequenceSink):
             vertices[name] = column
         faces = np.empty(len(triangles), np.dtype([("count", "u1"), ("corners", "<i4", 3)]))
         faces["count"], faces["corners"] = 3, triangles
-        units = [f"comment {name} [{field.unit}]" for name, field in body.fields.items()]
+        units = [f"comment {name} [{field.unit}]" for name, field in body.fields.items() if field.unit]
         header = "\n".join(
             [
                 "ply",

@@ -32,6 +32,14 @@ def _prefix(value: float) -> tuple[float, str]:
     return _PREFIXES[-1]
 
 
+def _scaled_unit(size: float, unit: str) -> tuple[float, str]:
+    """Return the factor and the text of a unit for values up to `size`; units such as "" and "1/s" get no prefix."""
+    if not unit[:1].isalpha():
+        return 1.0, unit
+    factor, letter = _prefix(size)
+    return factor, letter + unit
+
+
 def format_length(metres: float) -> str:
     """Return a round length in a common unit: "5 mm", "20 cm", "2 m"."""
     for factor, unit in ((1e3, "km"), (1.0, "m"), (1e-2, "cm"), (1e-3, "mm")):
@@ -69,7 +77,7 @@ def _draw_legend(image: Image.Image, draw: ImageDraw.ImageDraw, legend: Legend, 
     image.paste(
         Image.fromarray(bar), (left, top), mask.resize((bar_width, bar_height), Image.Resampling.LANCZOS)
     )
-    factor, letter = _prefix(max(abs(legend.low), abs(legend.high)))
+    factor, unit_text = _scaled_unit(max(abs(legend.low), abs(legend.high)), legend.unit)
     low, high = legend.low / factor, legend.high / factor
     font = _font(15 * unit)
     ticks = _ticks(low, high)
@@ -79,7 +87,7 @@ def _draw_legend(image: Image.Image, draw: ImageDraw.ImageDraw, legend: Legend, 
         draw.text((left + bar_width + 8 * unit, y), sign + label, _INK, font, anchor="lm")
     right = width - 30 * unit
     draw.text((right, top - 40 * unit), legend.title, _INK, _font(15.5 * unit), anchor="rm")
-    draw.text((right, top - 20 * unit), f"{letter}{legend.unit}", _FAINT, _font(14 * unit), anchor="rm")
+    draw.text((right, top - 20 * unit), unit_text, _FAINT, _font(14 * unit), anchor="rm")
 
 
 def _draw_scale(draw: ImageDraw.ImageDraw, view: View, unit: float) -> None:

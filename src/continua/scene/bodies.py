@@ -50,9 +50,15 @@ _KINDS = (
             tag=tag,
             model=model,
             build="continua.scene.build_grid:build_grid_fluid",
+            label=label,
             describe="continua.scene.build_grid:describe_grid_fluid",
+            template=f"continua.scene.templates:{tag}",
         )
-        for tag, model in (("smoke", Smoke), ("liquid", Liquid), ("wind_tunnel", WindTunnel))
+        for tag, model, label in (
+            ("smoke", Smoke, "Smoke"),
+            ("liquid", Liquid, "Grid liquid"),
+            ("wind_tunnel", WindTunnel, "Wind tunnel"),
+        )
     ),
 )
 for _kind in _KINDS:

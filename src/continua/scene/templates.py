@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["FORMULAS", "HALF_HEIGHTS", "MATERIALS", "MESHES", "fluid", "rigid_body", "soft_body"]
+__all__ = [
+    "FORMULAS",
+    "HALF_HEIGHTS",
+    "MATERIALS",
+    "MESHES",
+    "fluid",
+    "liquid",
+    "rigid_body",
+    "smoke",
+    "soft_body",
+    "wind_tunnel",
+]
 
 MATERIALS: dict[str, dict[str, Any]] = {
     "Rubber": {"type": "stable_neo_hookean", "young": 2e6, "poisson": 0.49, "density": 1100.0},
@@ -110,3 +121,63 @@ def fluid(shape: str, name: str, position: Sequence[float], ground: float) -> di
     else:
         entry |= {"mesh": MESHES[shape], "transform": {"translate": list(position)}}
     return {**entry, "particle_radius": 0.05}
+
+
+def smoke(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a box of air on the ground, in which warm smoke rises."""
+    x = position[0]
+    return {
+        "type": "smoke",
+        "name": name,
+        "size": [1.0, 1.5, 1.0],
+        "cells": [32, 48, 32],
+        "origin": [x - 0.5, ground, -0.5],
+        "inflow": [
+            {
+                "shape": {"type": "sphere", "center": [x, ground + 0.15, 0.0], "radius": 0.11},
+                "temperature": 45.0,
+                "velocity": [0.0, 0.7, 0.0],
+            }
+        ],
+        "confinement": 0.3,
+        "sides": dict.fromkeys(("top", "left", "right", "back", "front"), "open"),
+    }
+
+
+def liquid(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a tank on the ground, with a column of water at its left wall."""
+    left, back = position[0] - 0.5, -0.5
+    return {
+        "type": "liquid",
+        "name": name,
+        "size": [1.0, 1.0, 1.0],
+        "cells": [32, 32, 32],
+        "origin": [left, ground, back],
+        "blocks": [{"min": [left, ground, back], "max": [left + 0.4, ground + 0.75, back + 1.0]}],
+        "sides": {"top": "open"},
+        "color": "#2f7fd1",
+    }
+
+
+def wind_tunnel(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a plane wind tunnel above the ground, with a round post."""
+    left = position[0] - 0.5
+    return {
+        "type": "wind_tunnel",
+        "name": name,
+        "size": [3.0, 1.2],
+        "cells": [150, 60],
+        "origin": [left, ground],
+        "speed": 1.0,
+        "viscosity": 0.0024,
+        "streaks": 10,
+        "obstacles": [
+            {
+                "type": "cylinder",
+                "center": [left + 0.7, ground + 0.61, 0.0],
+                "axis": [0.0, 0.0, 1.0],
+                "radius": 0.12,
+                "height": 0.04,
+            }
+        ],
+    }

@@ -257,7 +257,7 @@ class Fluid:
                 {
                     "velocity": Field(readonly_copy(a["velocities"]), "m/s"),
                     "pressure": Field(readonly_copy(a["pressure"]), "Pa"),
-                    "density_error": Field(readonly_copy(a["density_error"]), "1"),
+                    "density_error": Field(readonly_copy(a["density_error"]), ""),
                 }
             ),
             color=self.color,

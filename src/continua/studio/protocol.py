@@ -53,12 +53,13 @@ __all__ = [
     "SetTimeLimit",
     "Settle",
     "ShowStreamlines",
+    "StartFrom",
     "Step",
     "Undo",
     "parse_command",
 ]
 
-PROTOCOL = 5
+PROTOCOL = 6
 """Version of the messages; the page reloads itself if the server has another."""
 
 MAX_MESSAGE = 512 * 1024
@@ -213,8 +214,15 @@ class EditScene(_Command):
     field: Annotated[str, Field(max_length=500)] = ""
 
 
+class StartFrom(_Command):
+    """Replace the document by one of the small scenes to start from, and run it."""
+
+    type: Literal["start_from"]
+    name: Name
+
+
 class AddShape(_Command):
-    """Add a primitive shape to the scene, as a body or a collider."""
+    """Add a template to the scene: a body, a collider, a joint or an emitter."""
 
     type: Literal["add_shape"]
     kind: Name
@@ -382,7 +390,7 @@ class SetFast(_Command):
 Command = (
     Play | Pause | Step | Reset | Settle | SetTimeLimit | SetFast | LoadScene | NewScene | ReplaceScene | Build | Cancel
     | PullBegin | PullMove | PullEnd | ProbeBegin | ProbeMove | ProbeEnd | PinNode | PressFace
-    | SetParameter | EditScene | AddShape | Undo | Redo | Save | Recover
+    | SetParameter | EditScene | AddShape | StartFrom | Undo | Redo | Save | Recover
     | Ack | ColorBy | SetFluidStyle | SetInterior | SetOverlays | SetClipPlane
     | Export | ExportCancel | Record | AddObstacle | MoveObstacle | RemoveObstacle | ShowStreamlines
 )  # fmt: skip

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatValue, formatVector, niceCeiling, parseValue, validationError, splitProgressText } from "./format";
+import { countedProgressText, formatValue, formatVector, niceCeiling, parseValue, validationError, splitProgressText } from "./format";
 import { linearScale, logScale, makeScale, powerScale, roundTo } from "./scale";
 
 describe("formatValue", () => {
@@ -102,5 +102,16 @@ describe("splitProgressText", () => {
       step: "Meshing: pass 1, 12 s",
     });
     expect(splitProgressText("settling")).toEqual({ body: "Settling …", step: "" });
+  });
+});
+
+describe("countedProgressText", () => {
+  it.each([
+    [3, 12, 20.4, "Compiling 3 of 12, about 20 s left"],
+    [0, 12, null, "Compiling 0 of 12"],
+    [11, 12, 0.01, "Compiling 11 of 12, about 1 s left"],
+    [1, 40, 200, "Compiling 1 of 40, about 3 min left"],
+  ])("writes %s of %s with %s s left", (done, total, seconds, text) => {
+    expect(countedProgressText("compiling", done, total, seconds)).toBe(text);
   });
 });

@@ -101,10 +101,21 @@ export function niceCeiling(value: number): number {
   return step * power;
 }
 
+/** Write a time left: `20 s`, `3 min`. */
+export const formatTimeLeft = (seconds: number): string =>
+  seconds < 99.5 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`;
+
+const capital = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
+
+/** Describe counted work: `Compiling 3 of 12, about 20 s left`. */
+export function countedProgressText(text: string, done: number, total: number, secondsLeft: number | null): string {
+  const left = secondsLeft === null ? "" : `, about ${formatTimeLeft(secondsLeft)} left`;
+  return `${capital(text)} ${done} of ${total}${left}`;
+}
+
 /** Split a progress text, "building head (1 of 2): meshing: pass 1", into a title and the current step. */
 export function splitProgressText(text: string): { body: string; step: string } {
   const at = text.indexOf(": ");
-  const capital = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
   return at < 0
     ? { body: `${capital(text)} …`, step: "" }
     : { body: `${capital(text.slice(0, at))} …`, step: capital(text.slice(at + 2)) };

@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
-import { type Theme, useStudio } from "../state/store";
+import { NARROW_WIDTH, type Theme, useStudio } from "../state/store";
 
 export function useMedia(query: string): boolean {
   const [matches, setMatches] = useState(() => window.matchMedia(query).matches);
@@ -12,6 +12,9 @@ export function useMedia(query: string): boolean {
   }, [query]);
   return matches;
 }
+
+/** Whether the window is narrow. */
+export const useNarrow = (): boolean => useMedia(`(max-width: ${NARROW_WIDTH}px)`);
 
 /** Whether the page is dark, by choice or by the system; also sets the theme of the style sheet. */
 export function useDark(): boolean {

@@ -1,6 +1,6 @@
 // The messages of the studio; see continua/studio/protocol.py and continua/output/wire_format.py.
 
-export const PROTOCOL = 5;
+export const PROTOCOL = 6;
 
 export type Vector = [number, number, number];
 
@@ -133,6 +133,8 @@ export interface Templates {
   materials: Record<string, Record<string, unknown>>;
   /** Example formulas of parametric surfaces. */
   formulas: Record<string, Record<string, unknown>>;
+  /** Small scenes to start from. */
+  starters: Record<string, { title: string; description: string }>;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -164,10 +166,14 @@ export interface StateMessage {
   scene: string;
   playing: boolean;
   error: string | null;
-  /** Long work of the simulation's thread, its progress from 0 to 1 if known, and whether it can be cancelled. */
+  /** Long work of the simulation's thread, and whether it can be cancelled. */
   busy: string | null;
-  progress: number | null;
   cancellable: boolean;
+  /** Its progress as far as known: from 0 to 1, in parts, and the time left [s]. */
+  progress: number | null;
+  done: number | null;
+  total: number | null;
+  secondsLeft: number | null;
   /** Result of the last static solve. */
   settleReport: string | null;
   dt: number;
@@ -380,6 +386,7 @@ export type Command =
   | { type: "settle" | "undo" | "redo" | "build" | "cancel" | "new" | "recover" }
   | { type: "edit"; changes: Change[]; label: string; merge: string; field: string }
   | { type: "add_shape"; kind: string; shape: string }
+  | { type: "start_from"; name: string }
   | { type: "save"; file: string | null }
   | { type: "replace"; text: string }
   | { type: "press_face"; body: string; triangle: number; traction: number; keep: boolean }

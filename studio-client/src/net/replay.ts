@@ -196,7 +196,7 @@ export class Replay implements Link {
       version: replay.version,
       scenes: [],
       schema: {},
-      templates: { shapes: {}, kinds: {}, shapesByKind: {}, materials: {}, formulas: {} },
+      templates: { shapes: {}, kinds: {}, shapesByKind: {}, materials: {}, formulas: {}, starters: {} },
       frames: replay.times.length,
     });
     this.publishState();
@@ -234,8 +234,11 @@ export class Replay implements Link {
       playing: this.playing,
       error: null,
       busy: null,
-      progress: null,
       cancellable: false,
+      progress: null,
+      done: null,
+      total: null,
+      secondsLeft: null,
       settleReport: null,
       dt: 1 / (this.header?.fps ?? 60),
       values: {},

@@ -31,7 +31,8 @@ function SceneForm({ root, data }: { root: Schema; data: Entry }) {
 
 const BOUNDARY_CONDITIONS = ["pin", "drive", "lock", "push", "press", "load_faces", "load_volume", "pull"];
 const BODY_SECTIONS: [string, string[]][] = [
-  ["Shape", ["name", "mesh", "shape", "block", "particle_radius"]],
+  ["Shape", ["name", "mesh", "shape", "block", "particle_radius", "size", "cells", "origin", "blocks", "shapes", "obstacles"]],
+  ["Sources and sides", ["emitters", "inflow", "drains", "speed", "streaks", "sides", "walls"]],
   ["Initial state", ["transform", "initial", "velocity"]],
   ["Material", ["material", "density", "mass", "viscosity", "surface_tension", "damping", "plasticity"]],
   ["Boundary conditions", BOUNDARY_CONDITIONS],
@@ -48,6 +49,7 @@ function schemaOf(root: Schema, path: Path, entry: Entry): Schema | null {
 
 function ObjectForm({ root, path, entry }: { root: Schema; path: Path; entry: Entry }) {
   const schema = schemaOf(root, path, entry);
+  const kinds = useStudio((s) => s.hello?.templates.kinds) ?? {};
   if (!schema) return null;
   const body = path[0] === "bodies";
   // `mass` of a soft body is a lumping option, of a rigid one its mass
@@ -56,7 +58,7 @@ function ObjectForm({ root, path, entry }: { root: Schema; path: Path; entry: En
     <>
       <header className="object-head">
         <h2>{String(entry.name ?? labelOf(String(entry.type)))}</h2>
-        <span className="badge">{body ? `${labelOf(String(entry.type))} body` : path[0] === "joints" ? "Joint" : "Collider"}</span>
+        <span className="badge">{body ? (kinds[String(entry.type)] ?? `${labelOf(String(entry.type))} body`) : path[0] === "joints" ? "Joint" : "Collider"}</span>
       </header>
       {body && entry.type === "soft" && <SelectedNodes path={path} name={String(entry.name)} />}
       <Sections

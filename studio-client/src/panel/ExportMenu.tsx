@@ -21,7 +21,7 @@ export function ExportMenu() {
   return (
     <div className="file-menu" ref={box}>
       <button type="button" className="plain" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <Icon name="export" size={15} /> Export
+        <Icon name="export" size={15} /> <span className="menu-name">Export</span>
         {busy && <i className="dot" title={recording ? "Recording" : "Exporting"} />}
       </button>
       {open && (

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { useMenu } from "../lib/hooks";
 import { save, send } from "../state/studio";
 import { toast, useStudio } from "../state/store";
+import { loadSceneFile } from "../state/upload";
 import { Icon } from "./Icon";
 
 const show = (fileMenu: "closed" | "open" | "naming") => useStudio.setState({ fileMenu });
@@ -35,7 +36,7 @@ export function FileMenu() {
   return (
     <div className="file-menu" ref={box}>
       <button type="button" className="plain" aria-expanded={open} onClick={() => show(open ? "closed" : "open")}>
-        <Icon name="file" size={15} /> File
+        <Icon name="file" size={15} /> <span className="menu-name">File</span>
         {sceneDocument.changed && <i className="dot" title="Unsaved edits" />}
       </button>
       {open && (
@@ -64,9 +65,7 @@ export function FileMenu() {
           const file = event.target.files?.[0];
           event.target.value = "";
           done();
-          if (!file) return;
-          if (file.size > 400_000) toast(`${file.name} is too large for a scene.`);
-          else void file.text().then((text) => send({ type: "replace", text }));
+          if (file) void loadSceneFile(file);
         }}
       />
     </div>

@@ -1,14 +1,14 @@
 import { useEffect } from "react";
 import { formatValue } from "../lib/format";
 import { linearScale } from "../lib/scale";
-import { forces, type GridStyle, recordForce, useFlow } from "../state/flow";
+import { forces, gridStyle, type GridStyle, recordForce, useFlow } from "../state/flow";
 import { send } from "../state/studio";
 import { useStudio } from "../state/store";
 import { Opacity } from "./Opacity";
 import { Section, Tabs } from "./Section";
 import { Check, Track } from "./Slider";
 
-const STYLES: GridStyle[] = ["midplane", "slice", "volume"];
+const STYLES: GridStyle[] = ["mesh", "slice", "volume"];
 const slicePosition = linearScale(0, 1);
 
 /** Grid fluids: obstacles, streamlines, drag and lift in 2D; slices and volumes in 3D. */
@@ -72,18 +72,19 @@ function Curves() {
   );
 }
 
-/** How a 3D flow is drawn; slices and volumes replace its mid-plane. */
+/** How a 3D flow is drawn; slices and volumes replace its mesh. */
 function GridStyleControls() {
-  const { style, axis, position } = useFlow();
-  const select = (next: GridStyle) => {
-    const { header, scene, hidden } = useStudio.getState();
-    const names = Object.keys(header?.volumes ?? {}).map((n) => scene?.bodies[Number(n)]?.info.name ?? "");
-    useStudio.setState({ hidden: { ...hidden, ...Object.fromEntries(names.map((name) => [name, next !== "midplane"])) } });
-    useFlow.setState({ style: next });
-  };
+  const { style: chosen, axis, position } = useFlow();
+  const gas = useStudio((s) => Object.keys(s.header?.volumes ?? {}).some((n) => s.scene?.bodies[Number(n)]?.info.kind === "grid"));
+  const style = gridStyle(gas ? "grid" : "liquid", chosen);
   return (
     <>
-      <Tabs label="Draw as" names={["Mid-plane", "Slice", "Volume"]} selected={STYLES.indexOf(style)} onSelect={(n) => select(STYLES[n])} />
+      <Tabs
+        label="Draw as"
+        names={[gas ? "Mid-plane" : "Surface", "Slice", "Volume"]}
+        selected={STYLES.indexOf(style)}
+        onSelect={(n) => useFlow.setState({ style: STYLES[n] })}
+      />
       {style === "volume" && <Opacity />}
       {style === "slice" && (
         <>

@@ -1,10 +1,13 @@
 import { useEffect, useRef, useState } from "react";
-import { splitProgressText } from "../lib/format";
+import { countedProgressText, splitProgressText } from "../lib/format";
+import { useNarrow } from "../lib/hooks";
 import { KEYS } from "../lib/keys";
+import type { StateMessage } from "../net/messages";
 import { entries } from "../state/document";
 import { send } from "../state/studio";
 import { dismiss, useStudio } from "../state/store";
 import { Icon } from "./Icon";
+import { RebuildButton } from "./TopBar";
 
 /** Everything over the view: errors, progress, short messages, help. */
 export function Notifications() {
@@ -12,6 +15,7 @@ export function Notifications() {
   const world = useStudio((s) => s.world);
   const toasts = useStudio((s) => s.toasts);
   const helpOpen = useStudio((s) => s.helpOpen);
+  const narrow = useNarrow();
   const sceneId = useStudio((s) => s.scene?.sceneId);
   const recoverable = useStudio((s) => Boolean(s.sceneDocument?.recoverable && s.sceneDocument.version === 0));
   return (
@@ -35,10 +39,9 @@ export function Notifications() {
             </button>
           </div>
         )}
+        {narrow && <RebuildButton />}
         {recoverable && link === "open" && <UnsavedEdits key={sceneId} />}
-        {world?.busy && link === "open" && (
-          <Busy text={world.busy} progress={world.progress} cancellable={world.cancellable} />
-        )}
+        {world?.busy && link === "open" && <Busy text={world.busy} world={world} />}
       </div>
       <div className="toasts" aria-live="polite">
         {toasts.map(({ id, message }) => (
@@ -83,15 +86,21 @@ function UnsavedEdits() {
 }
 
 /** Long work of the simulation's thread, its progress, and a button to cancel it. */
-function Busy({ text, progress, cancellable }: { text: string; progress: number | null; cancellable: boolean }) {
-  const { body, step } = splitProgressText(text);
+function Busy({ text, world }: { text: string; world: StateMessage }) {
+  const { progress, done, total, secondsLeft, cancellable } = world;
+  const counted = done !== null && total !== null;
+  const { body, step } = counted
+    ? { body: countedProgressText(text, done, total, secondsLeft), step: "" }
+    : splitProgressText(text);
   return (
     <div className="busy" role="status" aria-label="Progress">
       <i className="spinner" />
       <div className="busy-text">
         <b>{body}</b>
         {step && <span>{step}</span>}
-        {progress !== null && progress > 0 && <progress aria-label="Completed fraction" max={1} value={progress} />}
+        {progress !== null && (counted || progress > 0) && (
+          <progress aria-label="Completed fraction" max={1} value={progress} />
+        )}
       </div>
       {cancellable && (
         <button type="button" className="plain" onClick={() => send({ type: "cancel" })}>

@@ -1,3 +1,4 @@
+import { useNarrow } from "../lib/hooks";
 import { rebuildNeeded } from "../state/document";
 import { send, togglePlay } from "../state/studio";
 import { remember, type Theme, useStudio } from "../state/store";
@@ -83,6 +84,21 @@ function ScenePicker() {
   );
 }
 
+/** Shown when the scene has changes that need a rebuild. */
+export function RebuildButton() {
+  const stale = useStudio(rebuildNeeded);
+  return stale ? (
+    <button
+      type="button"
+      className="stale"
+      title="The scene has changed; rebuild it to see the changes"
+      onClick={() => send({ type: "build" })}
+    >
+      <Icon name="build" size={14} /> Rebuild needed
+    </button>
+  ) : null;
+}
+
 export function TopBar() {
   const hello = useStudio((s) => s.hello);
   const world = useStudio((s) => s.world);
@@ -93,7 +109,8 @@ export function TopBar() {
   const editable = useStudio((s) => Boolean(s.sceneDocument?.data));
   const undo = useStudio((s) => s.sceneDocument?.undo);
   const redo = useStudio((s) => s.sceneDocument?.redo);
-  const stale = useStudio(rebuildNeeded);
+  const narrow = useNarrow();
+  const treeOpen = useStudio((s) => s.treeOpen);
   const playing = world?.playing ?? false;
   const nextTheme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
   return (
@@ -104,6 +121,14 @@ export function TopBar() {
           <path d="M5.5 20c4-11 7.7-11 10.5-4s6.5 7 10.5-4" />
         </svg>
         <span className="brand-name">Continua</span>
+        {editable && narrow && (
+          <Tool
+            icon="tree"
+            label="Scene tree"
+            pressed={treeOpen}
+            onClick={() => useStudio.setState({ treeOpen: !treeOpen })}
+          />
+        )}
         {hello && world && (hello.frames ? <b className="replay-name">{world.scene}</b> : <ScenePicker />)}
         {editable && <FileMenu />}
         {hello && world && !hello.frames && <ExportMenu />}
@@ -143,16 +168,7 @@ export function TopBar() {
           onClick={() => send({ type: "step" })}
           disabled={!world || world.error !== null}
         />
-        {stale && (
-          <button
-            type="button"
-            className="stale"
-            title="The scene has changed; rebuild it to see the changes"
-            onClick={() => send({ type: "build" })}
-          >
-            <Icon name="build" size={14} /> Rebuild needed
-          </button>
-        )}
+        {!narrow && <RebuildButton />}
       </div>
       <div className="tools" role="toolbar" aria-label="View">
         <Tool icon="frame" label="Bring everything into view" keys="F" onClick={frameAll} />

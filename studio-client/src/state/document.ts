@@ -32,7 +32,7 @@ export function receiveDocument(message: DocumentMessage): void {
   const { sceneDocument: before, selected, hello } = useStudio.getState();
   let next = selected;
   if (message.data && before?.data && hello) {
-    for (const key of ["bodies", "colliders"]) {
+    for (const key of ["bodies", "colliders", "joints"]) {
       const count = entries(message.data, key).length;
       if (count === entries(before.data, key).length + 1) next = [key, count - 1];
     }

@@ -98,12 +98,17 @@ export interface StudioState {
   /** Errors of the last input of each field, by key. */
   fieldErrors: Record<string, string>;
   panelOpen: boolean;
+  /** Whether the tree is open in a narrow window. */
+  treeOpen: boolean;
   plotsOpen: boolean;
   helpOpen: boolean;
   /** The menu File, which may ask for a file name. */
   fileMenu: "closed" | "open" | "naming";
   toasts: Toast[];
 }
+
+/** Width up to which a window is narrow [px]: the tree and the panel are drawers then. The style sheet has it too. */
+export const NARROW_WIDTH = 900;
 
 const STORAGE_KEY = "continua-studio";
 
@@ -150,8 +155,9 @@ export const useStudio = create<StudioState>(() => ({
   part: 0,
   sections: {},
   fieldErrors: {},
-  panelOpen: window.innerWidth > 760,
-  plotsOpen: window.innerWidth > 760,
+  panelOpen: window.innerWidth > NARROW_WIDTH,
+  treeOpen: false,
+  plotsOpen: window.innerWidth > NARROW_WIDTH,
   helpOpen: false,
   fileMenu: "closed",
   toasts: [],

@@ -3,12 +3,13 @@ import { useEffect, useMemo, useRef } from "react";
 import { Color, LineBasicMaterial } from "three";
 import { acknowledge, measure } from "../state/studio";
 import { editing, entries } from "../state/document";
+import { gridStyle, useFlow } from "../state/flow";
 import { useStudio } from "../state/store";
 import { updateEmbedded, isSigned, type LiveBody, type LiveScene } from "../state/live";
 import { Fluid } from "./Fluid";
 import { Interior } from "./Interior";
 import { bodyMaterial, tableTexture } from "./material";
-import { OCCLUDER_LAYERS } from "./DepthOccluders";
+import { CASTS, OCCLUDES_AND_CASTS } from "./layers";
 import { BodySurface } from "./bodySurface";
 import { setBodyGroup, setSurfaces } from "./surfaceRegistry";
 import { textureOf } from "./textures";
@@ -58,6 +59,9 @@ export function Bodies({ scene, dark }: Props) {
   const isEditing = useStudio(editing); // at the start there is nothing to colour by
   const selectedBody = useStudio((s) => (editing(s) && s.selected[0] === "bodies" ? entries(s.sceneDocument?.data, "bodies")[Number(s.selected[1])]?.name : null));
   const invalidate = useThree((s) => s.invalidate);
+  const chosenStyle = useFlow((s) => s.style);
+  const volumes = useStudio((s) => Object.keys(s.header?.volumes ?? {}).join());
+  const replaced = new Set(volumes.split(",").filter((key) => key && gridStyle(scene.bodies[Number(key)]?.info.kind, chosenStyle) !== "mesh"));
 
   const surfaces = useSurfaces(scene.bodies.map((body) => (body.info.dynamicTopology ? null : body)));
   const embeddedSurfaces = useSurfaces(scene.bodies.map(({ embedded }) => embedded));
@@ -114,7 +118,7 @@ export function Bodies({ scene, dark }: Props) {
     acknowledge();
   });
 
-  useEffect(() => invalidate(), [colored, range, wireframe, hidden, isEditing, selectedBody, showNodes, showRestShape, showEmbedded, interior, exaggeration, invalidate]);
+  useEffect(() => invalidate(), [colored, range, wireframe, hidden, chosenStyle, volumes, isEditing, selectedBody, showNodes, showRestShape, showEmbedded, interior, exaggeration, invalidate]);
 
   return (
     <>
@@ -122,7 +126,7 @@ export function Bodies({ scene, dark }: Props) {
         <group
           key={scene.bodies[number].info.name}
           ref={(group) => setBodyGroup(number, group)}
-          visible={!hidden[scene.bodies[number].info.name]}
+          visible={!hidden[scene.bodies[number].info.name] && !replaced.has(String(number))}
         >
           {surface === null ? (
             <Fluid body={scene.bodies[number]} table={table} />
@@ -130,7 +134,7 @@ export function Bodies({ scene, dark }: Props) {
             <mesh
               geometry={(showEmbedded && embeddedSurfaces[number]?.drawn) || surface.drawn}
               material={materials[number].material}
-              layers-mask={interior === "none" || scene.bodies[number].info.kind !== "soft" ? OCCLUDER_LAYERS : 1}
+              layers-mask={interior === "none" || scene.bodies[number].info.kind !== "soft" ? OCCLUDES_AND_CASTS : CASTS}
               castShadow
               receiveShadow
               frustumCulled={false}

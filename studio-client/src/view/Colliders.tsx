@@ -8,7 +8,7 @@ import { textureOf } from "./textures";
 import { useStudio } from "../state/store";
 import { setCollider } from "./colliderRegistry";
 import { Grid, PlainGrid } from "./Grid";
-import { OCCLUDER_LAYERS } from "./DepthOccluders";
+import { OCCLUDES_AND_CASTS } from "./layers";
 import { setPose, type SceneExtent } from "./sceneExtent";
 
 interface Props {
@@ -27,7 +27,7 @@ export function Colliders({ scene, extent, dark }: Props) {
           <Posed scene={scene} number={number}>
           {collider.kind === "plane" && <PlaneGrid extent={extent} dark={dark} {...collider} />}
           {collider.kind === "sphere" && (
-            <mesh position={collider.center} layers-mask={collider.inside ? 1 : OCCLUDER_LAYERS} castShadow={!collider.inside} receiveShadow>
+            <mesh position={collider.center} layers-mask={collider.inside ? 1 : OCCLUDES_AND_CASTS} castShadow={!collider.inside} receiveShadow>
               <sphereGeometry args={[collider.radius, 64, 40]} />
               <ColliderMaterial dark={dark} transparent={collider.inside} />
             </mesh>
@@ -109,7 +109,7 @@ function MeshShape({ mesh, texture, dark }: MeshShapeProps) {
   useEffect(() => () => geometry?.dispose(), [geometry]);
   useFrame(() => setImage(mesh?.uv ? textureOf(texture?.name) : null)); // it may be decoded later than the mesh arrives
   return geometry ? (
-    <mesh geometry={geometry} layers-mask={OCCLUDER_LAYERS} castShadow receiveShadow>
+    <mesh geometry={geometry} layers-mask={OCCLUDES_AND_CASTS} castShadow receiveShadow>
       {image && texture ? (
         <meshStandardMaterial key="image" map={image} color={new Color().setRGB(...texture.factor)} roughness={0.85} />
       ) : (

@@ -3,12 +3,8 @@
 import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useMemo } from "react";
 import { type Camera, DepthTexture, DoubleSide, Matrix4, MeshBasicMaterial, type Object3D, UnsignedIntType, Vector2, type WebGLRenderer, WebGLRenderTarget } from "three";
+import { OCCLUDER_LAYER } from "./layers";
 import type { Raymarch } from "./raymarch";
-
-const LAYER = 1;
-
-/** Layers of an opaque object: it is drawn, and it occludes rays. */
-export const OCCLUDER_LAYERS = 1 | (1 << LAYER);
 
 class DepthPass {
   readonly target = new WebGLRenderTarget(1, 1, { depthTexture: new DepthTexture(1, 1, UnsignedIntType) });
@@ -21,7 +17,7 @@ class DepthPass {
   draw(gl: WebGLRenderer, scene: Object3D & { overrideMaterial?: unknown }, camera: Camera): void {
     this.hasOccluders = false;
     scene.traverseVisible((object) => {
-      if (object.layers.mask === OCCLUDER_LAYERS) this.hasOccluders = true;
+      if (object.layers.isEnabled(OCCLUDER_LAYER)) this.hasOccluders = true;
     });
     camera.updateMatrixWorld();
     this.unproject.multiplyMatrices(camera.matrixWorld, camera.projectionMatrixInverse);
@@ -30,7 +26,7 @@ class DepthPass {
     this.target.setSize(this.pixels.x, this.pixels.y);
     const { mask } = camera.layers;
     const shadows = gl.shadowMap.autoUpdate;
-    camera.layers.set(LAYER);
+    camera.layers.set(OCCLUDER_LAYER);
     scene.overrideMaterial = this.depthMaterial;
     gl.shadowMap.autoUpdate = false;
     gl.setRenderTarget(this.target);

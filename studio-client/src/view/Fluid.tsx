@@ -4,6 +4,7 @@ import { Color, type DataTexture, Vector2 } from "three";
 import { useStudio } from "../state/store";
 import type { LiveBody } from "../state/live";
 import { ParticleCloud, particleMaterial } from "./particleCloud";
+import { CASTS } from "./layers";
 import { bodyMaterial } from "./material";
 
 /** A fluid: particles, or its surface if the server sends one. */
@@ -35,8 +36,8 @@ export function Fluid({ body, table }: { body: LiveBody; table: DataTexture }) {
 
   return (
     <>
-      <points geometry={cloud.points} material={particles.material} frustumCulled={false} />
-      <mesh geometry={cloud.surface} material={surface.material} castShadow receiveShadow frustumCulled={false} />
+      <points geometry={cloud.points} material={particles.material} layers-mask={CASTS} frustumCulled={false} />
+      <mesh geometry={cloud.surface} material={surface.material} layers-mask={CASTS} castShadow receiveShadow frustumCulled={false} />
     </>
   );
 }

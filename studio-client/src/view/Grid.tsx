@@ -1,6 +1,5 @@
 import { useMemo } from "react";
 import { Color, DoubleSide, Quaternion, ShaderMaterial, Vector3 } from "three";
-import { graphics } from "./graphics";
 import type { SceneExtent } from "./sceneExtent";
 
 const VERTEX = `
@@ -49,7 +48,7 @@ interface GridProps {
 
 const UP = new Vector3(0, 1, 0);
 
-/** A grid through `point`; a solid one is a ground that receives shadows. */
+/** A grid through `point`; a solid one is a ground. */
 export function Grid({ extent, point, normal, dark, solid }: GridProps) {
   const reach = 9 * extent.radius;
   const major = (/^2/.test(extent.cell.toExponential()) ? 5 : 10) * extent.cell;
@@ -87,12 +86,6 @@ export function Grid({ extent, point, normal, dark, solid }: GridProps) {
       <mesh material={material} rotation-x={-Math.PI / 2} renderOrder={-2}>
         <planeGeometry args={[2 * reach, 2 * reach]} />
       </mesh>
-      {solid && graphics.full && (
-        <mesh rotation-x={-Math.PI / 2} receiveShadow renderOrder={-1}>
-          <planeGeometry args={[2 * reach, 2 * reach]} />
-          <shadowMaterial opacity={dark ? 0.5 : 0.2} depthWrite={false} />
-        </mesh>
-      )}
     </group>
   );
 }

@@ -8,6 +8,7 @@ import { useStudio } from "../state/store";
 import { Bodies } from "./Bodies";
 import { Colliders } from "./Colliders";
 import { ContactForces, JointLines } from "./ContactForcesAndJoints";
+import { FloorShadows } from "./FloorShadow";
 import { graphics } from "./graphics";
 import { Lights, PlainLights } from "./Lights";
 import { BoundaryConditionMarkers } from "./BoundaryConditionMarkers";
@@ -71,6 +72,7 @@ function Contents({ scene, dark }: { scene: LiveScene; dark: boolean }) {
       <PullTool />
       <Gizmo scene={scene} />
       <OrbitControls makeDefault enableDamping dampingFactor={0.14} zoomSpeed={0.8} />
+      <FloorShadows scene={scene} extent={extent} dark={dark} />
       <DepthOccluders />
       <CameraFit scene={scene} extent={extent} />
       <TestProbe />

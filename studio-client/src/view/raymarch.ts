@@ -10,6 +10,7 @@ export type VolumeContent = "grid" | "field" | "image";
 export const OPTICAL_DEPTH = { grid: 26, field: 17, image: 28 };
 
 const STEPS = graphics.full ? 256 : 80;
+const SAMPLES_PER_TEXEL = graphics.full ? "2.0" : "1.0";
 
 const VERTEX = `
 varying vec3 worldPosition;
@@ -31,6 +32,8 @@ uniform bool hasOccluders;      // whether there are opaque objects
 uniform vec3 low;          // the box
 uniform vec3 size;
 uniform vec3 cells;        // of the texture in it
+uniform vec3 filledLow;    // the part of it that is not empty, from 0 to 1
+uniform vec3 filledHigh;
 uniform vec2 valueRange;         // values of texels 0 and 1
 uniform vec2 range;        // values of the first and the last colour
 uniform float extinction;   // per metre
@@ -82,8 +85,8 @@ float noise() {
 void main() {
   vec3 eye = (cameraPosition - low) / size;
   vec3 direction = (worldPosition - cameraPosition) / size;
-  vec3 one = -eye / direction;
-  vec3 two = (1.0 - eye) / direction;
+  vec3 one = (filledLow - eye) / direction;
+  vec3 two = (filledHigh - eye) / direction;
   vec3 first = min(one, two);
   vec3 last = max(one, two);
   float start = max(max(max(first.x, first.y), first.z), 0.0);
@@ -104,8 +107,8 @@ void main() {
     return;
   }
 #endif
-  // two samples per texel are enough, and fewer if there would be too many
-  float count = clamp(ceil(2.0 * length((end - start) * direction * cells)), 4.0, float(STEPS));
+  // two samples per texel are enough, and fewer if there would be too many or drawing is slow
+  float count = clamp(ceil(SAMPLES_PER_TEXEL * length((end - start) * direction * cells)), 4.0, float(STEPS));
   float span = (end - start) / count;
   float stepDepth = extinction * length(direction * size) * span;
   vec3 color = vec3(0.0);
@@ -139,6 +142,8 @@ export interface RaymarchUniforms {
   low: { value: Vector3 };
   size: { value: Vector3 };
   cells: { value: Vector3 };
+  filledLow: { value: Vector3 };
+  filledHigh: { value: Vector3 };
   valueRange: { value: Vector2 };
   range: { value: Vector2 };
   extinction: { value: number };
@@ -168,6 +173,8 @@ export function raymarchMaterial(content: VolumeContent, table: DataTexture): Ra
     low: { value: new Vector3() },
     size: { value: new Vector3(1, 1, 1) },
     cells: { value: new Vector3(1, 1, 1) },
+    filledLow: { value: new Vector3(0, 0, 0) },
+    filledHigh: { value: new Vector3(1, 1, 1) },
     valueRange: { value: new Vector2(0, 1) },
     range: { value: new Vector2(0, 1) },
     extinction: { value: 1 },
@@ -182,7 +189,7 @@ export function raymarchMaterial(content: VolumeContent, table: DataTexture): Ra
     vertexShader: VERTEX,
     fragmentShader: FRAGMENT,
     uniforms: uniforms as unknown as ShaderMaterial["uniforms"],
-    defines: { [content.toUpperCase()]: "", STEPS },
+    defines: { [content.toUpperCase()]: "", STEPS, SAMPLES_PER_TEXEL },
     side: BackSide, // visible also from inside the box
     transparent: true,
     depthWrite: false,

@@ -4,12 +4,24 @@ import { Box3, Matrix4, Sphere, Vector3 } from "three";
 import type { CameraHints, Collider } from "../net/messages";
 import type { Bounds, LiveScene } from "../state/live";
 
+export interface Floor {
+  point: Vector3;
+  /** A unit vector. */
+  normal: Vector3;
+  /** Number of the plane among the colliders; null for the plain grid. */
+  collider: number | null;
+}
+
 export interface SceneExtent {
   center: Vector3;
   /** Bounding radius of all bodies at rest [m]. */
   radius: number;
   /** Corners of a box around all bodies at rest, with a margin. */
   corners: Vector3[];
+  /** Planes that receive shadows: those that face up, or the plain grid. */
+  floors: Floor[];
+  /** Whether all bodies lie in a plane that a floor would see as a line, as in 2D. */
+  flat: boolean;
   /** Height of the plain grid without a ground plane, else null. */
   gridHeight: number | null;
   /** Spacing of grid lines [m]: 1, 2 or 5 times a power of ten. */
@@ -29,6 +41,9 @@ export function setPose(matrix: Matrix4, pose: number[]): Matrix4 {
   const [a, b, c, d, e, f, g, h, i, j, k, l] = pose;
   return matrix.set(a, b, c, d, e, f, g, h, i, j, k, l, 0, 0, 0, 1);
 }
+
+const FLATNESS = 0.02; // thickness of flat scenes, relative to their size
+const FLOOR_SLOPE = 0.5; // least upward part of the normal of a floor
 
 const MAX_COLLIDER_SIZE = 3; // relative to the bodies; larger colliders are not fitted into the view
 
@@ -55,6 +70,7 @@ export function sceneExtentOf(scene: LiveScene, bounds: Bounds = scene.bounds): 
   const size = Math.max(min.distanceTo(max), 1e-6);
   const planes = scene.colliders.filter((c): c is Extract<Collider, { kind: "plane" }> => c.kind === "plane");
   const grounds = planes.filter(({ normal }) => normal[1] > 0.9 * Math.hypot(...normal));
+  const flat = scene.bodies.length === 0 || scene.bounds.max[2] - scene.bounds.min[2] < FLATNESS * size;
   // A falling body is shown together with the ground, unless that is far below.
   for (const { point } of grounds) {
     if (point[1] < min.y && min.y - point[1] < 3 * size) min.y = point[1];
@@ -66,11 +82,21 @@ export function sceneExtentOf(scene: LiveScene, bounds: Bounds = scene.bounds): 
   const corners = [0, 1, 2, 3, 4, 5, 6, 7].map(
     (i) => new Vector3(i & 1 ? high.x : low.x, i & 2 ? high.y : low.y, i & 4 ? high.z : low.z),
   );
+  const center = min.clone().add(max).multiplyScalar(0.5);
+  const gridHeight = grounds.length ? null : min.y - 0.55 * radius;
+  const floors: Floor[] = scene.colliders.flatMap((plane, collider) => {
+    if (plane.kind !== "plane") return [];
+    const normal = new Vector3(...plane.normal).normalize();
+    return normal.y > FLOOR_SLOPE ? [{ point: new Vector3(...plane.point), normal, collider }] : [];
+  });
+  if (gridHeight !== null) floors.push({ point: new Vector3(center.x, gridHeight, center.z), normal: UP, collider: null });
   return {
     corners,
-    center: min.clone().add(max).multiplyScalar(0.5),
+    center,
     radius,
-    gridHeight: grounds.length ? null : min.y - 0.55 * radius,
+    floors,
+    flat,
+    gridHeight,
     cell: niceFloor(radius / 4),
     camera: scene.camera,
   };

@@ -22,7 +22,7 @@ from continua.validation import isfinite
 
 __all__ = ["GridFluid", "ObstacleForces"]
 
-_UNITS = {"velocity": "m/s", "pressure": "Pa", "vorticity": "1/s", "smoke": "1", "temperature": "K"}
+_UNITS = {"velocity": "m/s", "pressure": "Pa", "vorticity": "1/s", "smoke": "", "temperature": "K"}
 
 
 class ObstacleForces(Protocol):

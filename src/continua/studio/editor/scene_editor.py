@@ -11,11 +11,12 @@ import numpy as np
 
 from continua.errors import ContinuaError, InputError
 from continua.scene.errors import key_text
-from continua.studio.editor.document import Document, Edit, InvalidEditError
+from continua.studio.editor.document import Document, Edit, InvalidEditError, yaml_text
 from continua.studio.editor.document_store import DocumentStore
 from continua.studio.editor.parameter_paths import edits_for_parameter, parameter_at
 from continua.studio.editor.sketch_edits import sketch_edits
-from continua.studio.editor.templates import new_object, shape_label
+from continua.studio.editor.starters import STARTERS
+from continua.studio.editor.templates import Bounds, new_object, shape_label
 from continua.studio.protocol import (
     AddShape,
     Command,
@@ -25,6 +26,7 @@ from continua.studio.protocol import (
     Redo,
     ReplaceScene,
     Save,
+    StartFrom,
     Undo,
 )
 
@@ -115,9 +117,13 @@ class SceneEditor:
             case EditScene():
                 self._apply_edits(command, panel, matched)
             case AddShape(kind=kind, shape=shape):
-                low, high = _bounds(world)
-                key, entry = new_object(kind, shape, self.document.data, low, high)
-                self.document.edit([Edit("add", (key,), entry)], f"adding a {shape_label(shape).lower()}")
+                edits = new_object(kind, shape, self.document.data, _bounds(world))
+                self.document.edit(edits, f"adding a {shape_label(shape).lower()}")
+            case StartFrom(name=name):
+                if name not in STARTERS:
+                    raise InputError(f"there is no scene '{name}' to start from")
+                starter = STARTERS[name]
+                self.document.replace(yaml_text(starter.scene), f"starting with {starter.title.lower()}")
             case Undo():
                 self.document.undo()
             case Redo():
@@ -213,20 +219,24 @@ def _apply_to_world(edit: Edit, data: Mapping[str, Any], panel: ControlPanel) ->
     return True
 
 
-def _bounds(world: World) -> tuple[Any, Any]:
-    """Return the corners of a box around all bodies and finite colliders, or None twice."""
+def _bounds(world: World) -> dict[str, Bounds]:
+    """Return the corners of boxes around all bodies and finite colliders; those of bodies by their names."""
     frame = world.frame()
-    points = [body.positions for body in frame]
-    for about in frame.colliders:
+    bounds: dict[str, Bounds] = {}
+    for body in frame:
+        if body.volume is not None:
+            low = np.asarray(body.volume.origin)
+            bounds[body.name] = low, low + body.volume.spacing * np.asarray(body.volume.shape)
+        elif len(body.positions):
+            bounds[body.name] = body.positions.min(axis=0), body.positions.max(axis=0)
+    for number, about in enumerate(frame.colliders):
         if "center" in about and about.get("kind") == "sphere":
             center, radius = np.asarray(about["center"]), float(about["radius"])  # type: ignore[arg-type]
-            points.append(np.stack([center - radius, center + radius]))
+            bounds[f"collider {number}"] = center - radius, center + radius
         elif about.get("kind") == "mesh":
-            points.append(np.asarray(about["points"]))
-    if not points:
-        return None, None
-    everything = np.concatenate(points)
-    return everything.min(axis=0), everything.max(axis=0)
+            points = np.asarray(about["points"])
+            bounds[f"collider {number}"] = points.min(axis=0), points.max(axis=0)
+    return bounds
 
 
 def _sentence(text: str) -> str:

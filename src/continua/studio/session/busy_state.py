@@ -31,20 +31,55 @@ class BusyState:
         self._cancelled = threading.Event()
         self._cancellable = False
         self._progress: float | None = None
+        self._count: tuple[int, int] | None = None
+        self._seconds_left: float | None = None
         self._reported = 0.0
         self.text: str | None = None
 
     def describe(self) -> dict[str, Any]:
-        """Return the work, its progress from 0 to 1 if known, and whether it can be cancelled, ready for JSON."""
-        return {"busy": self.text, "progress": self._progress, "cancellable": self._cancellable}
+        """Return the work, whether it can be cancelled and, as far as known, its progress, ready for JSON.
+
+        The progress is a fraction from 0 to 1, a number of `total` parts that are done, and the seconds left.
+        """
+        done, total = self._count or (None, None)
+        return {
+            "busy": self.text,
+            "progress": self._progress,
+            "done": done,
+            "total": total,
+            "secondsLeft": self._seconds_left,
+            "cancellable": self._cancellable,
+        }
 
     def cancel(self) -> None:
         """Stop the current work as soon as possible."""
         self._cancelled.set()
 
-    def report(self, text: str | None, progress: float | None = None) -> None:
-        """Set the description of the current work, or None if there is none."""
+    def report(
+        self,
+        text: str | None,
+        progress: float | None = None,
+        *,
+        done: int | None = None,
+        total: int | None = None,
+        seconds_left: float | None = None,
+    ) -> None:
+        """Set the description of the current work, or None if there is none, and its progress as far as known.
+
+        With `done` and `total`, pages show "`text` 3 of 12, about 20 s left" and a bar.
+
+        Args:
+            text: The work.
+            progress: Fraction done, from 0 to 1; from `done` and `total` if they are given.
+            done: Number of parts that are done.
+            total: Number of all parts.
+            seconds_left: Estimated time until the work is done [s].
+        """
         self.text, self._progress = text, progress
+        self._count, self._seconds_left = None, seconds_left
+        if done is not None and total is not None:
+            self._count = done, total
+            self._progress = done / max(total, 1)
         self._reported = time.monotonic()
         self._changed()
 
@@ -65,7 +100,11 @@ class BusyState:
                 yield
         finally:
             self._cancellable = False
-            self.text = self._progress = None
+            self.clear()
+
+    def clear(self) -> None:
+        """Forget the work; the caller publishes the state."""
+        self.text = self._progress = self._count = self._seconds_left = None
 
     def check_cancelled(self, message: str) -> None:
         """Raise `StoppedError` if the work was cancelled."""

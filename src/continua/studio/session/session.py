@@ -214,6 +214,8 @@ class Session:
                 self._edit(command)
             case commands.Recover() | commands.ReplaceScene():
                 self._edit(command)
+            case commands.StartFrom():
+                self._start_from(command)
             case commands.Save():
                 self._save(command)
             case commands.PressFace():
@@ -263,6 +265,13 @@ class Session:
         finally:
             self.publisher.dirty = True
             self._publish_state()
+
+    def _start_from(self, command: commands.StartFrom) -> None:
+        """Replace the document by a scene to start from, and run it."""
+        self._edit(command)
+        self._build()
+        if self.editor is not None and not self.editor.build_error:
+            self._play()
 
     def _save(self, command: commands.Save) -> None:
         """Write the document; from now on the scene has the name of its file."""
@@ -371,7 +380,7 @@ class Session:
             self._settle_report = f"{text[:1].upper()}{text[1:]}."
             return
         finally:
-            self._busy.text = None
+            self._busy.clear()
         newton, steps = sum(r.newton_iterations for r in reports), max((r.steps for r in reports), default=1)
         self._settle_report = f"Settled with {newton} Newton iterations" + (
             f" in {steps} load steps." if steps > 1 else "."
@@ -448,7 +457,8 @@ class Session:
 
     def _stop_on_error(self, message: str) -> None:
         self.interaction.release(None)
-        self._playing, self._error, self._busy.text = False, message, None
+        self._playing, self._error = False, message
+        self._busy.clear()
         self.publisher.dirty = True
         self._publish_state()
 
