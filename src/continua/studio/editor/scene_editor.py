@@ -110,6 +110,10 @@ class SceneEditor:
             return scene
         return None
 
+    def defer_first_build(self) -> None:
+        """Say that no world was built from the document yet."""
+        self._built = self._matching = -1
+
     def edit(self, command: Command, world: World, panel: ControlPanel) -> None:
         """Execute a command of the editor."""
         matched = not self.needs_rebuild

@@ -363,7 +363,7 @@ def run(
     listener = _bind(host, port)
     with listener:
         port = listener.getsockname()[1]
-        session, scenes = open_session(scene)
+        session, scenes = open_session(scene, preview=True)
         app = create_app(session, scenes, Policy(token, cookie=f"continua_token_{port}"))
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")

@@ -173,9 +173,7 @@ def preview_world(scene: Scene, seconds: float = 2.0) -> World:
     with _without_compiling(), progress_listener(stop_in_time):
         bodies = list(attempts(len(scene.bodies), lambda number: _body(scene, number)))
         colliders = list(
-            attempts(
-                len(scene.colliders), lambda k: _collider(scene, scene.colliders[k], "colliders", k)
-            )
+            attempts(len(scene.colliders), lambda k: _collider(scene, scene.colliders[k], "colliders", k))
         )
         wind = next(attempts(1, lambda _: build_wind(scene)), None)
         world = World(
