@@ -9,7 +9,6 @@ next to nothing. The page's own work (decoding, positions, normals) is timed too
 from __future__ import annotations
 
 import json
-import shutil
 import struct
 import time
 from typing import Any
@@ -127,9 +126,9 @@ def _look(address: str, seconds: float, width: int, height: int, name: str) -> d
     """Return the updates per second that a page of some size draws, and its own milliseconds per update."""
     from playwright.sync_api import sync_playwright
 
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        raise ImportError("Chromium is not installed")
+    from continua.studio.browser import require_browser
+
+    program = require_browser()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(_ARGUMENTS))
         page = browser.new_page(viewport={"width": width, "height": height})

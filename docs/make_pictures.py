@@ -8,7 +8,6 @@ Playwright and Chromium.
 from __future__ import annotations
 
 import io
-import shutil
 import socket
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from PIL import Image, ImageSequence
 
 import continua as ct
 from continua.render import Painter, interior_picture, make_view, picture
+from continua.studio.browser import require_browser
 
 IMAGES = Path(__file__).parent / "images"
 SIZE = (960, 400)
@@ -299,18 +299,19 @@ def studio_page(scene: str) -> Iterator[Any]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "continua", "studio", scene, "--port", str(port), "--no-open"]
+    command += ["--token", "pictures"]
     folder = tempfile.TemporaryDirectory()  # edits are kept aside beside the scene
     server = subprocess.Popen(command, cwd=folder.name)
     try:
         wait_for(port)
         with sync_playwright() as play:
-            chromium = shutil.which("chromium") or shutil.which("chromium-browser")
             browser = play.chromium.launch(
-                executable_path=chromium, args=["--use-gl=angle", "--use-angle=swiftshader", "--no-sandbox"]
+                executable_path=require_browser(),
+                args=["--use-gl=angle", "--use-angle=swiftshader", "--no-sandbox"],
             )
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.set_default_timeout(300_000)
-            page.goto(f"http://127.0.0.1:{port}/?graphics=full")  # as with a graphics card
+            page.goto(f"http://127.0.0.1:{port}/?token=pictures&graphics=full")  # as with a graphics card
             yield page
             browser.close()
     finally:

@@ -11,7 +11,18 @@ ROOT = Path(continua.__file__).parent
 OF_OTHERS = {
     ("world", "_getframe"): "sys._getframe: the frame of the caller, from which bodies take their names",
     ("errors", "_getframe"): "sys._getframe: a warning names the line of the user's program",
+    ("pickling", "_getframe"): "sys._getframe: whether pickle or a copy asks for the state of an object",
+    ("numerics", "_launch_threads"): "numba has no public way to choose its threading layer now",
+    ("numerics", "_set_num_threads"): "the public function takes a lock that all forked processes share",
+    ("numerics", "_backend_init_thread_lock"): "a lock that must be free when the process is forked",
+    ("numerics", "_lock"): "llvmlite's lock, which must be free when the process is forked",
     ("numerics", "_insert"): "llvmlite's builder has no public way to insert an instruction",
+    (
+        "numerics",
+        "_library_class",
+    ): "numba's code generator has no public way to choose the kind of its libraries",
+    ("numerics", "_rebuild"): "what numba's own cache calls to read compiled code",
+    ("numerics", "_reduce"): "what numba's own cache calls to write compiled code",
     ("numerics", "_cache"): "numba's dispatcher has no public way to set where compiled code is kept",
 }
 """Private attributes of other libraries, and why they are read."""

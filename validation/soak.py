@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import gc
 import random
-import shutil
 import sys
 import tempfile
 import threading
@@ -23,8 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from continua.studio.server import BackgroundServer, create_app
-from continua.studio.server.guard import Policy
+from continua.studio.browser import require_browser
+from continua.studio.server import BackgroundServer
 from continua.studio.session.catalog import open_session
 from continua.studio.session.session import Session
 
@@ -172,13 +171,13 @@ def main() -> int:
     args = parser.parse_args()
     from playwright.sync_api import sync_playwright
 
-    program = shutil.which("chromium") or shutil.which("google-chrome")
+    program = require_browser()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
         session, scenes = open_session("beam", Path(folder))
-        server = BackgroundServer(create_app(session, scenes, Policy()))
+        server = BackgroundServer(session, scenes)
         page = browser.new_page(viewport={"width": 1280, "height": 720})
-        page.goto(f"http://127.0.0.1:{server.port}/")
+        page.goto(server.address)
         page.wait_for_function("() => window.__continua?.frame() && __continua.drawn() > 0")
         soak = Soak(page, session, random.Random(args.seed))
         trouble = run(soak, args.minutes)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.short_repr import ShortRepr
 from continua.validation import isfinite, vector3
 
 __all__ = ["Environment", "Wind"]
@@ -46,8 +47,8 @@ class Wind:
         return np.asarray(self.velocity, dtype=np.float64) * (1.0 + self.gust * wave / 1.5)
 
 
-@dataclass
-class Environment:
+@dataclass(repr=False)
+class Environment(ShortRepr):
     """Gravity [m/s2], wind, and the time [s] and number of the current step."""
 
     gravity: NDArray[np.float64] = field(default_factory=lambda: np.array([0.0, -9.81, 0.0]))

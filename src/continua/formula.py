@@ -74,6 +74,9 @@ class Formula:
         with np.errstate(all="ignore"):
             return np.array(np.broadcast_to(self._value(given), shape))
 
+    def __reduce__(self) -> tuple[type[Formula], tuple[str, tuple[str, ...]]]:
+        return Formula, (self.text, self.names)
+
     def __repr__(self) -> str:
         return f"Formula({self.text!r}, {self.names!r})"
 

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.pickling import KeepsReadOnlyArrays
+from continua.short_repr import ShortRepr, counted, short
 from continua.textures import Texture
 from continua.voxels import Voxels
 
@@ -40,6 +42,9 @@ CHANGES_EVERY_FRAME = -1
 """The `topology_version` of bodies whose point set changes every frame: particles and surfaces of liquids."""
 
 
+_MOST_BODIES = 8  # in the text of a frame
+
+
 def readonly_copy(array: NDArray) -> NDArray:
     """Return a read-only copy of `array`."""
     copy = np.array(array)
@@ -47,8 +52,8 @@ def readonly_copy(array: NDArray) -> NDArray:
     return copy
 
 
-@dataclass(frozen=True, slots=True)
-class StepReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class StepReport(ShortRepr):
     """How one body's step went.
 
     Attributes:
@@ -91,8 +96,8 @@ class StepReport:
     error: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+@dataclass(frozen=True, slots=True, repr=False)
+class Field(KeepsReadOnlyArrays):
     """One quantity of a body: one value per point or per cell.
 
     Attributes:
@@ -104,6 +109,12 @@ class Field:
     values: NDArray
     unit: str
     on: str = "points"
+
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
+
+    def __repr__(self) -> str:
+        return f"Field({short(self.values)}, unit {self.unit!r}, on {self.on})"
 
 
 class BodyFields(Mapping[str, Field]):
@@ -127,6 +138,20 @@ class BodyFields(Mapping[str, Field]):
         self._fields = dict(computed)
         self._lazy = lazy
         self._listed = (*computed, *(name for name in exported if name in lazy))
+        self._left_out: tuple[str, ...] = ()  # by pickling
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what is pickled: the fields that are written to files and those that are known already.
+
+        The others are computed from the elements of the body, which would be many times larger than the frame.
+        """
+        for name in self._listed:
+            _ = self[name]
+        left_out = (*self._left_out, *(name for name in self._lazy if name not in self._fields))
+        return {**vars(self), "_lazy": {}, "_left_out": left_out}
+
+    def __deepcopy__(self, memo: object) -> BodyFields:
+        return self  # what is known never changes
 
     @property
     def units(self) -> dict[str, str]:
@@ -137,6 +162,11 @@ class BodyFields(Mapping[str, Field]):
     def __getitem__(self, name: str) -> Field:
         if name not in self._fields and name in self._lazy:
             self._fields[name] = self._lazy[name][1]()
+        if name in self._left_out:
+            raise InputError(
+                f"the field '{name}' was not computed before the frame was pickled; read it once before, or name it "
+                "in World(fields=...)"
+            )
         return self._fields[name]
 
     def __contains__(self, name: object) -> bool:
@@ -148,8 +178,14 @@ class BodyFields(Mapping[str, Field]):
     def __len__(self) -> int:
         return len(self._listed)
 
+    def __repr__(self) -> str:
+        units = self.units
+        listed = [f"{name} [{units[name]}]" for name in self._listed]
+        others = [name for name in units if name not in self._listed]
+        return f"BodyFields({', '.join(listed)}" + (f"; on request {', '.join(others)})" if others else ")")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Volume:
     """Quantities on a regular grid of cubic cells.
 
@@ -169,9 +205,13 @@ class Volume:
         n = next(iter(self.fields.values())).values.shape
         return n[0], n[1], n[2]
 
+    def __repr__(self) -> str:
+        cells = " x ".join(map(str, self.shape))
+        return f"Volume({cells} cells of {self.spacing:g} m, fields {', '.join(self.fields)})"
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedSurface:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EmbeddedSurface(ShortRepr, KeepsReadOnlyArrays):
     """A detailed surface embedded in a body: each of its nodes is a weighted mean of four nodes of the body.
 
     Attributes:
@@ -191,13 +231,16 @@ class EmbeddedSurface:
     uv: NDArray[np.float64] | None = None
     texture: Texture | None = None
 
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
+
     def interpolate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Interpolate values at the body's nodes, shape [n] or [n, k], to the nodes of the surface."""
         return np.asarray(np.einsum("sc,sc...->s...", self.weights, np.asarray(values)[self.nodes]))
 
 
-@dataclass(frozen=True, slots=True)
-class ContactForces:
+@dataclass(frozen=True, slots=True, repr=False)
+class ContactForces(KeepsReadOnlyArrays):
     """Contact forces on a body, averaged over the last step, and the points where they act.
 
     Attributes:
@@ -208,8 +251,14 @@ class ContactForces:
     points: NDArray[np.float64]
     forces: NDArray[np.float64]
 
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
+
     def __len__(self) -> int:
         return len(self.points)
+
+    def __repr__(self) -> str:
+        return f"ContactForces({counted(len(self), 'point')}, total {short(self.forces.sum(axis=0))} N)"
 
     @classmethod
     def none(cls) -> ContactForces:
@@ -233,8 +282,8 @@ class ContactForces:
         return total
 
 
-@dataclass(frozen=True, slots=True)
-class BodyFrame:
+@dataclass(frozen=True, slots=True, repr=False)
+class BodyFrame(KeepsReadOnlyArrays):
     """A body at one moment.
 
     Attributes:
@@ -286,6 +335,15 @@ class BodyFrame:
     def __post_init__(self) -> None:
         if not isinstance(self.fields, BodyFields):
             object.__setattr__(self, "fields", BodyFields(self.fields))
+
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
+
+    def __repr__(self) -> str:
+        parts = [counted(len(self.positions), "node")]
+        parts += [f"{len(cells)} {kind}" for kind, cells in self.cells.items()]
+        parts.append(counted(len(self.triangles), "triangle"))
+        return f"BodyFrame({self.name!r}, {self.kind}, {', '.join(parts)}; fields {', '.join(self.fields)})"
 
     def __getitem__(self, name: str) -> NDArray:
         """Return the values of the field called `name`."""
@@ -406,8 +464,8 @@ def check_same_connectivity(before: BodyFrame, body: BodyFrame) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+@dataclass(frozen=True, slots=True, repr=False)
+class Frame(KeepsReadOnlyArrays):
     """A world at one moment.
 
     Attributes:
@@ -433,6 +491,17 @@ class Frame:
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", MappingProxyType(dict(self.bodies)))
 
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
+
+    def __repr__(self) -> str:
+        bodies = [f"{body.name} ({body.kind}, {counted(len(body.positions), 'node')})" for body in self]
+        if len(bodies) > _MOST_BODIES:
+            bodies[_MOST_BODIES - 1 :] = [f"and {len(bodies) - _MOST_BODIES + 1} more"]
+        return (
+            f"Frame({self.index}, step {self.step}, t = {self.time:g} s: {', '.join(bodies) or 'no bodies'})"
+        )
+
     def __getitem__(self, name: str) -> BodyFrame:
         """Return the frame of the body called `name`."""
         return self.bodies[name]
@@ -441,8 +510,8 @@ class Frame:
         return iter(self.bodies.values())
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
+@dataclass(frozen=True, slots=True, repr=False)
+class RunInfo(ShortRepr):
     """What a sink knows about a run before its first frame.
 
     Attributes:
@@ -452,7 +521,7 @@ class RunInfo:
         metadata: Text about the run that goes into the files which have a place for it.
         view: How to draw: any of the keywords of `continua.render.picture` ("camera", "color",
             "value_range", "size", "backend").
-        progress: Called with (what, done, total) by sinks whose `close` takes long.
+        progress: Called with (what, done, total), such as ("drawing mp4", 3, 60), by sinks whose `close` takes long.
     """
 
     name: str = "world"

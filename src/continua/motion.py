@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.numerics.rotations import axis_angle_matrix
-from continua.validation import vector3
+from continua.pickling import check_function
+from continua.short_repr import function_name
+from continua.validation import unit_vector, vector3
 
 __all__ = ["Motion"]
 
@@ -39,28 +42,27 @@ class Motion:
 
     def __add__(self, other: Motion) -> Motion:
         """Return the sum of both motions: displacements from rest are added."""
-        return Motion(lambda t, rest: self.at(t, rest) + other.at(t, rest) - rest)
+        return Motion(partial(_sum, self, other))
+
+    def __repr__(self) -> str:
+        return f"Motion({function_name(self._function)})"
+
+    def __getstate__(self) -> dict[str, object]:
+        check_function(self._function, "a motion")
+        return vars(self)
 
     @staticmethod
     def translate(velocity: ArrayLike, *, until: float = inf) -> Motion:
         """Move with constant velocity [m/s], and stop at time `until` [s]."""
         v = vector3(velocity, "a motion's velocity")
-        return Motion(lambda t, rest: rest + v * min(t, until))
+        return Motion(partial(_translated, v, until))
 
     @staticmethod
     def rotate(axis: ArrayLike, point: ArrayLike, rate: float, *, until: float = inf) -> Motion:
         """Rotate about the line through `point` along `axis` with `rate` [rad/s], and stop at time `until` [s]."""
-        a = vector3(axis, "a motion's axis")
+        a = unit_vector(axis, "a motion's axis")
         p = vector3(point, "a motion's point")
-        length = np.linalg.norm(a)
-        if length == 0.0:
-            raise InputError("a motion's axis must not be zero")
-        a = a / length
-
-        def turn(t: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
-            return p + (rest - p) @ axis_angle_matrix(a, rate * min(t, until)).T
-
-        return Motion(turn)
+        return Motion(partial(_rotated, a, p, rate, until))
 
     @staticmethod
     def keyframes(times: Sequence[float], offsets: ArrayLike) -> Motion:
@@ -71,4 +73,34 @@ class Motion:
             raise InputError("keyframes need one time and one offset of three numbers for each key")
         if not (np.isfinite(t_key).all() and np.isfinite(d_key).all() and (np.diff(t_key) > 0).all()):
             raise InputError("keyframe times must be finite and increase, and offsets must be finite")
-        return Motion(lambda t, rest: rest + np.array([np.interp(t, t_key, d_key[:, c]) for c in range(3)]))
+        return Motion(partial(_keyed, t_key, d_key))
+
+
+# The functions of the motions above: at the top level, so that motions can be pickled.
+
+
+def _sum(one: Motion, other: Motion, t: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
+    return one.at(t, rest) + other.at(t, rest) - rest
+
+
+def _translated(
+    velocity: NDArray[np.float64], until: float, t: float, rest: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return rest + velocity * min(t, until)
+
+
+def _rotated(
+    axis: NDArray[np.float64],
+    point: NDArray[np.float64],
+    rate: float,
+    until: float,
+    t: float,
+    rest: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    return point + (rest - point) @ axis_angle_matrix(axis, rate * min(t, until)).T
+
+
+def _keyed(
+    times: NDArray[np.float64], offsets: NDArray[np.float64], t: float, rest: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return rest + np.array([np.interp(t, times, offsets[:, c]) for c in range(3)])

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from continua.system import Coupling, System
 
 __all__ = [
+    "BodyCost",
     "BodyKind",
     "BodySummary",
     "body_kind",
@@ -166,6 +167,23 @@ class BodySummary:
     memory: float = 0.0
 
 
+@dataclass(frozen=True)
+class BodyCost:
+    """The estimated cost of making a body and of its first step.
+
+    Attributes:
+        count: Number of its elements, particles or cells.
+        what: Which of them, in the plural.
+        memory: Peak memory [bytes].
+        seconds: Wall time [s].
+    """
+
+    count: float
+    what: str
+    memory: float
+    seconds: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class BodyKind:
     """A kind of body in scene files. Functions may be named as text, "module:function", to be imported when needed.
@@ -177,6 +195,8 @@ class BodyKind:
         label: Its name in menus; by default made from the tag.
         describe: Returns the `BodySummary` of a body: a function of the scene and the number. By default the body is
             made and asked.
+        estimate: Returns the `BodyCost` of a body without making it: a function of the scene and the number. None if
+            its cost is small.
         template: Returns a new entry of a scene: a function of the shape, the name, a position [m] and the height of
             the ground [m]. None if the studio's menu does not offer this kind.
         shapes: The shapes that the template knows, as words; the studio shows one button for each.
@@ -187,6 +207,7 @@ class BodyKind:
     build: Callable[[Any, int], Any] | str
     label: str = ""
     describe: Callable[[Any, int], BodySummary] | str | None = None
+    estimate: Callable[[Any, int], BodyCost] | str | None = None
     template: Callable[[str, str, Sequence[float], float], dict[str, Any]] | str | None = None
     shapes: tuple[str, ...] = ()
 
@@ -207,6 +228,13 @@ class BodyKind:
         parts = ", ".join(f"{value:,} {key}" if isinstance(value, int) else str(value)
                           for key, value in body.summary().items())  # fmt: skip
         return BodySummary(parts or f"{body.node_count:,} nodes", 3 * body.node_count, self.title.lower())
+
+    def cost_of(self, scene: Any, number: int) -> BodyCost | None:
+        """Return the estimated cost of body `number` of the scene, or None if it is small."""
+        if self.estimate is None:
+            return None
+        cost: BodyCost = _function(self.estimate)(scene, number)
+        return cost
 
     def new_entry(self, shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
         """Return the entry of a new body for a scene, at a position [m] above the ground [m]."""

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.short_repr import ShortRepr, counted
+
 if TYPE_CHECKING:
     from continua.body import Body
     from continua.contact_solver import Contact
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Coupling", "System", "WorldContext"]
 
 
-@dataclass(frozen=True, eq=False)
-class WorldContext:
+@dataclass(frozen=True, eq=False, repr=False)
+class WorldContext(ShortRepr):
     """What the systems of a world have in common.
 
     Attributes:
@@ -85,6 +87,9 @@ class System:
     def bodies(self) -> tuple[Any, ...]:
         """The bodies that it advances."""
         return self._bodies
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {counted(len(self.bodies), 'body')}>"
 
     # --- one step -----------------------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
+from continua.file_input import read_file
+from continua.pickling import KeepsReadOnlyArrays
 
 __all__ = ["Texture", "linear_to_srgb", "mtl_text", "srgb_to_linear"]
 
@@ -23,7 +25,7 @@ _MAX_SIDE = 16384  # pixels
 
 
 @dataclass(frozen=True, eq=False)
-class Texture:
+class Texture(KeepsReadOnlyArrays):
     """An image that colours a surface. It is drawn opaque; its alpha channel is kept in files.
 
     Attributes:
@@ -60,11 +62,9 @@ class Texture:
             InputError: The file is missing or is no image.
         """
         try:
-            with open(path, "rb") as file:
-                data = file.read()
-        except OSError as error:
-            reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-            raise InputError(f"the image cannot be read: {reason}", where=str(path)) from None
+            data = read_file(path)
+        except InputError as error:
+            raise InputError(f"the image cannot be read: {error.message}", where=error.where) from None
         return cls.from_bytes(data, factor, where=str(path))
 
     @classmethod

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 
-__all__ = ["isfinite", "numbers", "pluralize", "vector3"]
+__all__ = ["isfinite", "numbers", "pluralize", "unit_vector", "vector3"]
 
 
 def isfinite(value: object) -> bool:
@@ -43,3 +43,13 @@ def vector3(value: ArrayLike, what: str) -> NDArray[np.float64]:
     if vector.shape != (3,) or not np.isfinite(vector).all():
         raise InputError(f"{what} must be three finite numbers, not {value!r}")
     return vector
+
+
+def unit_vector(value: ArrayLike, what: str) -> NDArray[np.float64]:
+    """Return the direction of three finite numbers, or raise InputError naming `what` if all are zero."""
+    vector = vector3(value, what)
+    if not vector.any():
+        raise InputError(f"{what} must not be zero")
+    # A power of two changes no bit of the result, and keeps squares of 1e-300 and 1e300 representable.
+    vector = np.ldexp(vector, -int(np.frexp(np.abs(vector).max())[1]))
+    return np.asarray(vector / np.linalg.norm(vector))

@@ -6,20 +6,32 @@ rest position, at which the image is sampled (Georgii 2007).
 
 from __future__ import annotations
 
+import logging
+import math
 import os
+import re
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.errors import InputError, MissingExtraError
+from continua.errors import ContinuaError, InputError, MissingExtraError, shortened
+from continua.file_input import check_file
+from continua.pickling import KeepsReadOnlyArrays
+from continua.short_repr import ShortRepr
 
 __all__ = ["Voxels", "read_voxels"]
 
+_MAX_BYTES = 8 << 30
 
-@dataclass(frozen=True, eq=False)
-class Voxels:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Voxels(ShortRepr, KeepsReadOnlyArrays):
     """A 3-D image in space.
 
     Attributes:
@@ -34,7 +46,8 @@ class Voxels:
 
     def __post_init__(self) -> None:
         try:
-            values = np.ascontiguousarray(self.values, dtype=np.float32)
+            with np.errstate(over="ignore"):  # too large a number becomes infinite, and is refused below
+                values = np.ascontiguousarray(self.values, dtype=np.float32)
         except (TypeError, ValueError):
             values = np.zeros(0, np.float32)
         if values.ndim != 3 or min(values.shape) < 1 or not np.isfinite(values).all():
@@ -90,11 +103,14 @@ def read_voxels(
         origin: Corner with the smallest coordinates [m], instead of the file's.
         spacing: Size of a voxel [m], instead of the file's.
     """
-    path = Path(path)
+    path = check_file(path)
     try:
         values, at, step = _read(path)
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise InputError(f"cannot be read as a 3-D image ({error})", where=str(path)) from None
+    except ContinuaError:
+        raise
+    except Exception as error:  # a damaged file makes NumPy, zipfile and VTK raise anything
+        reason = shortened(" ".join(str(error).split()), 120)
+        raise InputError(f"cannot be read as a 3-D image ({reason})", where=str(path)) from None
     return Voxels(
         values,
         _triple(at if origin is None else origin, "the origin of voxels"),
@@ -105,8 +121,12 @@ def read_voxels(
 def _read(path: Path) -> tuple[NDArray, ArrayLike, ArrayLike]:
     suffix = path.suffix.lower()
     if suffix == ".npy":
-        return np.load(path, allow_pickle=False), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+        # unlike a plain load, a mapped one compares the header with the size of the file
+        return np.array(np.load(path, mmap_mode="r", allow_pickle=False)), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
     if suffix == ".npz":
+        with zipfile.ZipFile(path) as parts:
+            if sum(part.file_size for part in parts.infolist()) > _MAX_BYTES:
+                raise ValueError(f"it holds more than {_MAX_BYTES >> 30} GB")
         with np.load(path, allow_pickle=False) as data:
             values = data["values"]
             return values, data.get("origin", np.zeros(3)), data.get("spacing", np.ones(3))
@@ -116,10 +136,41 @@ def _read(path: Path) -> tuple[NDArray, ArrayLike, ArrayLike]:
         import pyvista
     except ImportError:
         raise MissingExtraError("Reading VTK images", "render") from None
-    image = pyvista.read(path)
+    _check_extents(path)
+    with _quiet(), pyvista.VtkErrorCatcher(raise_errors=True, send_to_logging=False):
+        image = pyvista.read(path)
     step = np.array(image.spacing)
     if image.cell_data:
         values = np.asarray(image.cell_data[image.cell_data.keys()[0]])
         return values.reshape(np.array(image.dimensions) - 1, order="F"), image.origin, step
     values = np.asarray(image.point_data[image.point_data.keys()[0]])
     return values.reshape(image.dimensions, order="F"), np.array(image.origin) - 0.5 * step, step
+
+
+def _check_extents(path: Path) -> None:
+    """Raise ValueError if VTK would ask for more memory than an image can need, which ends the process."""
+    with open(path, "rb") as file:
+        head = file.read(1 << 16)
+    for extent in re.findall(rb'Extent="([^"]*)"', head):
+        low_high = [int(word) for word in extent.split()]
+        if len(low_high) != 6:
+            raise ValueError("an extent needs six numbers")
+        if math.prod(max(b - a + 1, 1) for a, b in zip(low_high[::2], low_high[1::2])) > _MAX_BYTES // 4:
+            raise ValueError(f"it holds more than {_MAX_BYTES >> 30} GB")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep VTK from printing its errors, of which one is raised."""
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    verbosity, disabled = vtkLogger.GetCurrentVerbosityCutoff(), logging.root.manager.disable
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
+        vtkLogger.SetStderrVerbosity(verbosity)

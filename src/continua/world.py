@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import ceil
@@ -19,18 +20,21 @@ from continua.errors import InputError, warn_user
 from continua.frames import Frame, Sink, StepReport, readonly_copy
 from continua.geometry import Shape
 from continua.numerics.timers import Stopwatch
+from continua.pickling import KeepsReadOnlyArrays, check_captures, check_function
+from continua.short_repr import counted, short
 from continua.system import Coupling, System, WorldContext
 from continua.validation import isfinite, vector3
 
 __all__ = ["World"]
 
 _AT_ONCE = 1e-9  # times that differ by less [s] are the same
+_MOST_BODIES = 10  # in the text of a world
 _NO_LINES = np.zeros((0, 2, 3))
 Kind = TypeVar("Kind")
 Progress = Callable[["World", tuple[StepReport, ...]], None]
 
 
-class World:
+class World(KeepsReadOnlyArrays):
     """Bodies, gravity, wind and fixed shapes, advanced together in time.
 
     The world does not know the kinds of its bodies: each kind is advanced by a `System`, and systems are joined by a
@@ -428,8 +432,32 @@ class World:
         for part in self._parts:
             part.restore(_below(_prefix(part), state))
 
+    def _own_state(self) -> dict[str, Any]:
+        for time, event in self._events:
+            check_function(event, f"the event of the world '{self.name}' at {time:g} s")
+        for callback in self._pre_step_callbacks:
+            check_function(callback, f"a pre-step callback of the world '{self.name}'")
+        return super()._own_state()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        made = memo[id(self)] = World.__new__(type(self))
+        made.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        check_captures(self, memo)
+        return made
+
     def __repr__(self) -> str:
-        return f"World({self.name!r}, {list(self.bodies)!r}, t = {self.time:g} s)"
+        counts = [counted(len(self.bodies), "body")]
+        counts += [
+            counted(len(parts), noun)
+            for parts, noun in ((self.colliders, "collider"), (self.joints, "joint"))
+            if parts
+        ]
+        lines = [f"World({self.name!r}, step {self.step_index}, t = {self.time:g} s, {', '.join(counts)})"]
+        shown = self.bodies if len(self.bodies) <= _MOST_BODIES else self.bodies[: _MOST_BODIES - 1]
+        lines += [f"  {short(body)}" for body in shown]
+        if len(shown) < len(self.bodies):
+            lines.append(f"  and {len(self.bodies) - len(shown)} more")
+        return "\n".join(lines)
 
 
 def _make_systems(context: WorldContext) -> tuple[System, ...]:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import continua as ct
 from continua.cli import app
 from continua.cli.doctor import EXTRAS
+from continua.errors import ContinuaError
 from continua.scene import shipped_scenes
 
 TET = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 {z}\n$EndNodes\n"
@@ -63,6 +64,16 @@ def test_info_of_a_scene_counts_elements_and_unknowns(call):
     assert "240 of 8.333 ms" in output
 
 
+def test_info_of_a_large_scene_makes_no_meshes(call, tmp_path, monkeypatch):
+    monkeypatch.setattr("continua.mesh.box", lambda *_, **__: pytest.fail("the mesh was made"))
+    text = "bodies: [{type: soft, name: big, mesh: {type: box, cells: [126, 126, 126]}}]"
+    (tmp_path / "big.yaml").write_text(text)
+    output = " ".join(call("info", "big.yaml").stdout.split())
+    assert "about 12 million tetrahedra" in output
+    assert "start about 3 minutes" in output
+    assert "its meshes were not made" in output
+
+
 def test_info_of_meshes(call, tmp_path):
     ct.mesh.write(ct.mesh.box((2, 1, 1), (2, 1, 1)), tmp_path / "block.vtu")
     output = " ".join(call("info", "block.vtu").stdout.split())
@@ -106,6 +117,23 @@ def test_doctor_finds_this_machine_in_order(call):
     assert result.exit_code == 0, result.output
     assert "a block falls as it should" in result.stdout
     assert "everything needed works" in result.stdout
+
+
+def test_doctor_and_screenshots_look_for_the_same_browser(call, monkeypatch, tmp_path):
+    from continua.studio.browser import find_browser
+
+    program = tmp_path / "my-browser"
+    program.write_text("")
+    program.chmod(0o755)
+    for name, words in (
+        (str(program), f"ok browser {program} shows the studio"),
+        ("none", "no Chromium, Chrome or Edge found"),
+        ("no-such-browser", "CONTINUA_BROWSER: there is no program 'no-such-browser'"),
+    ):
+        monkeypatch.setenv("CONTINUA_BROWSER", name)
+        assert words in " ".join(call("doctor").stdout.split())
+    with pytest.raises(ContinuaError, match="no-such-browser"):
+        find_browser()
 
 
 def test_doctor_looks_at_every_extra():

@@ -4,6 +4,7 @@ import pytest
 
 from continua.cli.formatting import bytes_text, time_text
 from continua.cli.progress import Progress
+from continua.cli.timing import TimeLeft
 
 
 @pytest.fixture
@@ -26,17 +27,63 @@ def test_rates_and_the_time_left(clock, capsys):
     assert len(lines) == 2  # at most one every five seconds
 
 
-def test_compiling_does_not_count_as_stepping(clock, capsys):
+def test_compiling_does_not_count_as_stepping(clock, capsys, monkeypatch):
+    compiling = [0.0]
+    monkeypatch.setattr("continua.cli.timing.compile_stats", lambda: (0, compiling[0]))
     progress = Progress(10.0)
     progress.step(0.1, 1, 1)
-    progress._compiling("assemble")
-    clock[0] += 100.0
-    progress.step(0.2, 2, 2)
     clock[0] += 6.0
+    progress.step(0.2, 2, 2)
+    progress._compiling("assemble")
+    clock[0] += 106.0
+    compiling[0] += 100.0
     progress.step(0.3, 3, 3)
     err = capsys.readouterr().err
     assert "compiling kernels (once) ..." in err
     assert f"{1 / 6:.1f} steps/s" in err.splitlines()[-1]
+    assert "9:42 min left" in err.splitlines()[-1]  # 97 steps of 6 s: what was known before is not forgotten
+
+
+def test_a_stage_shows_its_part_and_the_time_left(clock, capsys):
+    progress = Progress(1.0)
+    progress.expect("drawing mp4", 30.0)
+    progress.expect("drawing gif", 20.0)
+    progress.step(0.1, 1, 1)
+    clock[0] += 5.0
+    progress.step(0.2, 2, 1)
+    assert "1:30 min left" in capsys.readouterr().err.splitlines()[-1]  # 40 s of steps and two films
+    for done in range(3):
+        clock[0] += 5.0
+        progress.stage("drawing mp4", done, 10)
+    # 8 pictures of 5 s, and the other film
+    assert capsys.readouterr().err.splitlines()[-1] == "drawing mp4   2 / 10    20 %   1:00 min left"
+
+
+def test_the_first_call_of_a_stage_is_not_part_of_it(clock):
+    left = TimeLeft(10.0)
+    left.update(0.0, 1000.0)
+    assert left.seconds is None
+    left.update(1.0, 2.0)
+    assert left.seconds == pytest.approx(18.0)
+
+
+def test_the_time_left_is_right_for_a_constant_speed_and_follows_a_new_one():
+    left = TimeLeft(1000.0)
+    for done in range(101):
+        left.update(done, 0.3)
+    assert left.seconds == pytest.approx(900 * 0.3)
+    for done in range(101, 401):  # three times as slow
+        left.update(done, 0.9)
+    assert left.seconds == pytest.approx(600 * 0.9, rel=0.05)
+
+
+def test_one_slow_step_does_not_upset_a_long_run():
+    left = TimeLeft(2000.0)
+    for done in range(1001):
+        left.update(done, 0.1)
+    before = left.seconds
+    left.update(1001, 5.0)
+    assert left.seconds < 1.25 * before
 
 
 def test_quiet_is_silent(clock, capsys):

@@ -394,3 +394,60 @@ def test_a_warning_is_one_sentence(folder):
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=folder)
     assert "continua: 'a' and 'b' overlap at the start" in done.stderr
     assert "UserWarning" not in done.stderr
+
+
+def test_compiling_is_not_part_of_the_other_times(folder, monkeypatch):
+    """The seconds of kernels that compile in a step, or before the run, are never taken from those of the steps."""
+    for module in ("run", "timing"):
+        monkeypatch.setattr(f"continua.cli.{module}.compile_stats", lambda: (5, 1000.0))
+    run("--seconds", "0.1")
+    report = json.loads((folder / "out/small/report.json").read_text(encoding="utf-8"))["this_run"]
+    times = {key: value for key, value in report.items() if key.startswith("seconds_") and value != {}}
+    stages = times.pop("seconds_of_stages")
+    assert min(times.values()) >= 0.0
+    assert (report["seconds_compiling"], report["kernels_compiled"]) == (0.0, 0)  # this run's alone
+    assert 0.0 < sum(stages.values()) - stages.get("compiling", 0.0) <= report["seconds_stepping"] + 0.01
+
+
+KILLED_WHILE_DRAWING = """\
+import os, signal, sys
+from continua.cli import main
+from continua.render import Painter
+how, paint, drawn = getattr(signal, sys.argv.pop()), Painter.paint, []
+def paint_or_die(self, frame):
+    drawn.append(frame.index)
+    if len(drawn) == 4:
+        os.kill(os.getpid(), how)
+    return paint(self, frame)
+Painter.paint = paint_or_die
+main()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+def test_a_run_ended_while_its_film_is_drawn_goes_on(folder, how):
+    words = ["--format", "gif", "--fps", "20"]
+    run(*words, "-o", "whole")
+    command = [sys.executable, "-c", KILLED_WHILE_DRAWING, "run", "small.yaml", *words, "-o", "ended", how]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if how == "SIGKILL":
+        assert ended.returncode == -signal.SIGKILL
+    else:
+        assert ended.returncode == 130
+        assert ended.stdout.startswith(
+            "stopped while files were drawn; go on with\n  continua run small.yaml"
+        )
+    assert not (folder / "ended/small.gif").exists()
+    run(*words, "-o", "ended", "--resume")
+    assert contents(folder / "ended") == contents(folder / "whole")
+
+
+def test_drawing_is_a_stage_with_a_percentage_and_is_in_the_report(folder, monkeypatch):
+    monkeypatch.setattr("continua.cli.progress.PLAIN_INTERVAL", 0.0)
+    shown = run("--format", "gif", "--fps", "20").stderr
+    assert "drawing gif   5 / 11    45 %" in shown
+    assert "steps/s" in shown
+    assert " left" in shown
+    report = json.loads((folder / "out/small/report.json").read_text(encoding="utf-8"))["this_run"]
+    assert report["seconds_drawing"] > 0.0

@@ -65,37 +65,45 @@ def test_plain_h5py_reads_it(tmp_path):
         assert file.attrs["frames_done"] == 4
 
 
-@pytest.mark.parametrize("part", [0.0, 0.01, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("part", [0.0, 0.01, 0.2, 0.5, 0.9, 0.999])
 def test_truncated_file_is_refused(tmp_path, part):
     path = tmp_path / "run.h5"
     save(path)
     data = path.read_bytes()
     path.write_bytes(data[: int(part * len(data))])
-    with pytest.raises(InputError, match="not a complete HDF5 file"):
+    with pytest.raises(InputError, match="damaged"):
         checkpoint.load(path)
 
 
-def test_a_flipped_bit_is_noticed(tmp_path):
+def test_any_flipped_bit_is_one_sentence(tmp_path):
+    """Some of them would make HDF5 loop forever or ask for terabytes, so its library must not see them."""
     path = tmp_path / "run.h5"
     save(path)
     data = bytearray(path.read_bytes())
-    spot = data.index(World().state()["block/positions"].tobytes())
-    data[spot + 17] ^= 1
+    random = np.random.default_rng(11)
+    for bit in [*range(0, 8 * 600, 7), *random.integers(0, 8 * len(data), 1000)]:
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        with pytest.raises(InputError) as caught:
+            checkpoint.load(path)
+        assert len(str(caught.value).splitlines()) == 1
+        data[bit // 8] ^= 1 << bit % 8
     path.write_bytes(data)
-    with pytest.raises(InputError, match="digest"):
-        checkpoint.load(path)
+    assert checkpoint.load(path).frames_done == 4
 
 
 def test_missing_other_kind_and_other_format(tmp_path):
-    with pytest.raises(InputError, match="no checkpoint"):
+    with pytest.raises(InputError, match="no such file"):
         checkpoint.load(tmp_path / "none.h5")
+    with pytest.raises(InputError, match="is a folder"):
+        checkpoint.load(tmp_path)
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["x"] = 1
     with pytest.raises(InputError, match="not a Continua checkpoint"):
         checkpoint.load(tmp_path / "other.h5")
     save(tmp_path / "run.h5")
-    with h5py.File(tmp_path / "run.h5", "a") as file:
-        file.attrs["format"] = 99
+    data = (tmp_path / "run.h5").read_bytes()
+    (tmp_path / "run.h5").write_bytes(data.replace(b"format 3", b"format 99", 1))
     with pytest.raises(InputError, match="format 99"):
         checkpoint.load(tmp_path / "run.h5")
 

@@ -39,7 +39,7 @@ def run(kind, folder, frames, **view):
 def test_png_sequence_uses_one_camera_and_one_range(tmp_path, frames):
     paths, told = run("png", tmp_path, frames)
     assert paths[0].name == "swing_000005.png"
-    assert told[-1] == ("png", 6, 6)
+    assert told[-1] == ("drawing png", 6, 6)
     painter = Painter(make_view(frames, size=SIZE))
     for path in sorted(paths):
         index = int(path.stem.split("_")[1])
@@ -51,7 +51,7 @@ def test_png_sequence_uses_one_camera_and_one_range(tmp_path, frames):
 @reads_film
 def test_film_has_every_frame_at_the_right_rate(tmp_path, frames):
     (path,), told = run("mp4", tmp_path / "film", frames)
-    assert told[-1] == ("mp4", 6, 6)
+    assert told[-1] == ("drawing mp4", 6, 6)
     about = iio.immeta(path, plugin="FFMPEG")
     assert about["fps"] == 10.0
     assert about["size"] == SIZE

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from continua.cli import app
 from continua.errors import InputError
-from continua.scene import SceneError, load_scene, parse_scene
+from continua.scene import SceneError, load_scene, parse_scene, shipped_scenes
 
 GOOD = """\
 name: beam
@@ -143,7 +143,7 @@ SYNTAX = {
     "unknown-alias": ("name: *nobody\n", "scene.yaml:1: is not YAML"),
     "control-characters": ("name: \x00\x01\n", "scene.yaml: is not YAML"),
     "endless-alias": ("name: &a [*a]\n", "scene.yaml:1: is nested too deeply"),
-    "very-deep": ("name: " + "[" * 5000, "scene.yaml: is nested too deeply"),
+    "very-deep": ("name: " + "[" * 5000, "scene.yaml:1: is nested too deeply"),
     "billion-laughs": (
         "a: &a [1, 1, 1, 1, 1, 1, 1, 1]\n"
         + "".join(f"{n}: &{n} [{', '.join([f'*{p}'] * 8)}]\n" for p, n in zip("abcdefgh", "bcdefghi", strict=True)),
@@ -247,3 +247,59 @@ def test_any_damage_gives_a_scene_or_an_input_error(seed):
             text = text[:cut] + chance.choice(":{}[],#&*!|>'\"%@\t\n\x00é") + text[cut + 1 :]
     with contextlib.suppress(InputError):
         parse_scene(text, label="scene.yaml")
+
+
+def test_many_keys_are_refused_before_they_are_looked_at():
+    text = "bodies: []\n" + "".join(f"k{number}: 1\n" for number in range(150_000))
+    with pytest.raises(InputError, match=r"scene.yaml:1: has a mapping with more than 1000 keys"):
+        parse_scene(text, label="scene.yaml")
+
+
+def test_many_problems_are_counted():
+    with pytest.raises(SceneError) as caught:
+        parse_scene("bodies: [" + "1, " * 900 + "1]", label="scene.yaml")
+    assert len(caught.value.problems) == 21
+    assert caught.value.problems[-1] == "and 881 more problems"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "k" * 900 + ": 1",
+        "? " + "k" * 5000 + "\n: 1",
+        "bodies: [{type: soft, " + "k" * 900 + ": {" + "j" * 900 + ": 1}}]",
+        "k" * 900 + ": 1\n" + "k" * 900 + ": 1",
+        "name: !" + "k" * 5000 + " 1",
+        "name: *" + "k" * 5000,
+        "bodies: [{type: " + "k" * 5000 + "}]",
+        "name: " + "k" * 5000,
+    ],
+)
+def test_long_words_are_not_repeated(text):
+    with pytest.raises(InputError) as caught:
+        parse_scene(text, label="scene.yaml")
+    assert max(map(len, str(caught.value).splitlines())) < 600
+
+
+@pytest.mark.parametrize("direction", ["[1e-300, 0, 0]", "[0, -5e-324, 0]", "[1e-300, 1e-300, 1e-300]"])
+def test_tiny_directions_are_directions(direction):
+    text = shipped_scenes()["honey"].read_text(encoding="utf-8")
+    world = parse_scene(text.replace("direction: [0, -1, 0]", f"direction: {direction}")).build()
+    velocity = world.bodies[0].emitters[0].velocity()
+    assert (velocity @ velocity) ** 0.5 == pytest.approx(0.35)
+
+
+def test_a_lattice_that_is_too_coarse_for_the_body():
+    text = shipped_scenes()["muscle"].read_text(encoding="utf-8").replace("size: 0.028", "size: 100000")
+    with pytest.raises(InputError, match=r"bodies\[0\].mesh: a size of 100000 m is too large for the body"):
+        parse_scene(text).build()
+
+
+def test_a_wall_with_too_many_particles():
+    text = (
+        shipped_scenes()["dam-break"]
+        .read_text(encoding="utf-8")
+        .replace("size: [2, 1.5, 0.5]", "size: [2, 1.5, 1e9]")
+    )
+    with pytest.raises(InputError, match="use larger particles or a smaller boundary"):
+        parse_scene(text).build()

@@ -1,9 +1,12 @@
 """Small worlds for the studio's tests."""
 
 import numpy as np
+from starlette.testclient import TestClient
 
 import continua as ct
 from continua.errors import DivergedError, InputError
+from continua.studio.server import create_app
+from continua.studio.server.guard import Policy
 from continua.studio.session.session import Session
 from continua.studio.session.snapshot import Listener, SessionScene
 
@@ -18,6 +21,12 @@ def make_world():
     )
     beam.pin(where=lambda x: x[:, 0] < 1e-6)
     return ct.World([beam], dt=0.01, colliders=[ct.Plane((0, -1, 0), (0, 1, 0))], name="beam test")
+
+
+def client_of(session, scenes=(), token="a-secret-for-tests"):
+    """Return a client of a studio that has its token."""
+    app = create_app(session, list(scenes), Policy(token))
+    return TestClient(app, base_url="http://127.0.0.1:8787", cookies={"continua_token": token})
 
 
 def make_session(world=None):
@@ -35,7 +44,12 @@ class ListenerLog:
     def __init__(self):
         self.changes = 0
         self.failures = []
-        self.listener = Listener(changed=self._changed, failed=lambda *failure: self.failures.append(failure))
+        self.questions = []
+        self.listener = Listener(
+            changed=self._changed,
+            failed=lambda *failure: self.failures.append(failure),
+            asked=self.questions.append,
+        )
 
     def _changed(self):
         self.changes += 1

@@ -4,8 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from starlette.testclient import TestClient
-from studio_world import ListenerLog
+from studio_world import ListenerLog, client_of
 
 from continua.errors import InputError
 from continua.scene import load_scene, parse_scene, shipped_scenes
@@ -15,8 +14,6 @@ from continua.studio.editor.document_store import DocumentStore
 from continua.studio.editor.templates import new_object, templates
 from continua.studio.editor.uploads import store_upload
 from continua.studio.protocol import parse_command
-from continua.studio.server import create_app
-from continua.studio.server.guard import Policy
 from continua.studio.session.catalog import open_session
 
 BEAM = {
@@ -336,7 +333,7 @@ def test_random_edits_never_end_the_session(session):
 
 def test_scene_texts_are_served_and_a_foreign_page_cannot_upload(tmp_path):
     session, scenes = open_session(parse_scene(yaml_text(BEAM)), tmp_path)
-    with TestClient(create_app(session, scenes, Policy()), base_url="http://127.0.0.1:8787") as client:
+    with client_of(session, scenes) as client:
         assert parse_scene(client.get("/scene.yaml").text).bodies[0].name == "bar"
         assert "ct.Scene.from_data" in client.get("/scene.py").text
         answer = client.post("/upload?name=c.obj&kind=rigid", content=CUBE)

@@ -13,8 +13,7 @@ from base64 import b64decode
 import numpy as np
 import pytest
 from PIL import Image
-from starlette.testclient import TestClient
-from studio_world import ListenerLog, make_session, make_world
+from studio_world import ListenerLog, client_of, make_session, make_world
 
 import continua as ct
 from continua.errors import InputError
@@ -25,8 +24,6 @@ from continua.scene import load_scene
 from continua.studio.encoding.frame_encoder import FrameEncoder
 from continua.studio.export.manager import ExportManager, export_formats
 from continua.studio.protocol import Export, ExportCancel, Record
-from continua.studio.server import create_app
-from continua.studio.server.guard import Policy
 from continua.studio.session.catalog import open_session
 
 SCENE = {
@@ -155,7 +152,7 @@ def test_run_is_exported_in_the_background_and_can_be_downloaded(studio):
     assert not (folder / "exports" / "cube-html" / ".continua").exists()
     header, _ = replay_of((folder / file["name"]).read_text(encoding="utf-8"))
     assert len(header["times"]) == 6
-    client = TestClient(create_app(session, scenes, Policy()), base_url="http://127.0.0.1:8787")
+    client = client_of(session, scenes)
     answer = client.get(f"/exported/{file['name']}")
     assert answer.content == (folder / file["name"]).read_bytes()
     assert answer.headers["content-disposition"].startswith("attachment")

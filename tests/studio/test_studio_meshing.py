@@ -39,6 +39,7 @@ def mesh_summary(page):
 def test_long_meshing_shows_progress_and_can_be_cancelled(page):
     before = mesh_summary(page)
     fill(page, "Size in m", "0.02")
+    page.get_by_role("alertdialog").get_by_role("button", name="Build anyway").click()  # it takes minutes
     work = page.get_by_role("status", name="Progress")
     page.wait_for_function("() => /meshing/.test(__continua.state().busy ?? '')")
     assert work.get_by_text("Building ball (1 of 1)").is_visible()

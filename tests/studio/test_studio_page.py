@@ -2,7 +2,6 @@
 
 import io
 import itertools
-import shutil
 import threading
 import time
 from contextlib import contextmanager
@@ -13,12 +12,13 @@ import uvicorn
 from PIL import Image
 from studio_world import FragileWorld, make_session
 
+from continua.studio.browser import find_browser
 from continua.studio.server import create_app
 from continua.studio.server.guard import Policy
 
 pytestmark = pytest.mark.browser
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+TOKEN = "a-secret-for-tests"
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-quic",
@@ -35,7 +35,7 @@ SCENES = [{"name": "test", "description": "A beam that sags."}]
 @contextmanager
 def serving(session, port=0):
     """Serve a session in a thread, and yield its port."""
-    app = create_app(session, SCENES, Policy())
+    app = create_app(session, SCENES, Policy(TOKEN))
     config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
@@ -54,7 +54,7 @@ def serving(session, port=0):
 def browser():
     from playwright.sync_api import sync_playwright
 
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    program = find_browser()
     if program is None:
         pytest.skip("there is no Chromium on this machine")
     with sync_playwright() as playwright:
@@ -75,7 +75,7 @@ def opened(browser, port, **options):
     page.on("pageerror", lambda error: errors.append(str(error)))
     address = f"http://127.0.0.1:{port}/"
     page.on("request", lambda r: None if r.url.startswith((address, "data:")) else foreign.append(r.url))
-    page.goto(address)
+    page.goto(f"{address}?token={TOKEN}")
     page.wait_for_function("() => window.__continua?.frame() && window.__continua.drawn() > 0")
     yield page
     context.close()

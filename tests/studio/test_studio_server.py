@@ -6,12 +6,13 @@ import struct
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
-from studio_world import make_session, make_world
+from studio_world import client_of, make_session, make_world
 
 from continua import studio
 from continua.errors import InputError
@@ -22,14 +23,15 @@ HOST = "127.0.0.1:8787"
 TOKEN = "a-secret-for-tests"
 
 
-def client_for(policy=None):
-    app = create_app(make_session(), [{"name": "test", "description": ""}], policy or Policy())
+def stranger():
+    """Return a client that does not have the token."""
+    app = create_app(make_session(), [], Policy(TOKEN))
     return TestClient(app, base_url=f"http://{HOST}")
 
 
 @pytest.fixture
 def client():
-    with client_for() as client:
+    with client_of(make_session(), [{"name": "test", "description": ""}], TOKEN) as client:
         yield client
 
 
@@ -102,7 +104,6 @@ def test_order_of_the_first_messages(client):
         {"origin": "http://127.0.0.1:9999"},
         {"origin": "null"},
         {"origin": "http://[broken"},
-        {"host": "evil.example", "origin": "http://evil.example"},
     ],
 )
 def test_foreign_origins_are_refused(client, headers):
@@ -110,13 +111,9 @@ def test_foreign_origins_are_refused(client, headers):
         pass
 
 
-def test_foreign_host_name_is_refused(client):
-    assert client.get("/", headers={"host": "evil.example"}).status_code == 403
-
-
 @pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?other=1"])
 def test_requests_without_the_token_are_refused(query):
-    with client_for(Policy(TOKEN)) as client:
+    with stranger() as client:
         for path in ("/", "/assets/studio.js", "/missing"):
             assert client.get(path + query).status_code == 403
         with pytest.raises(WebSocketDisconnect), connect(client, query):
@@ -124,11 +121,63 @@ def test_requests_without_the_token_are_refused(query):
 
 
 def test_token_and_its_cookie_are_accepted():
-    with client_for(Policy(TOKEN)) as client:
+    with stranger() as client:
         assert client.get(f"/?token={TOKEN}").status_code == 200
         assert client.get("/assets/studio.js").status_code == 200  # by the cookie
         with connect(client, f"?token={TOKEN}", origin=f"http://{HOST}") as socket:
             assert json.loads(socket.receive()["text"])["type"] == "hello"
+
+
+def test_every_way_into_the_studio_needs_the_token(client):
+    with stranger() as other:
+        answer = other.get("/", headers={"accept": "text/html,*/*"})
+        assert answer.status_code == 403
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "open the full address that the studio printed" in answer.text
+        for path in (
+            "/scene.yaml",
+            "/scene.py",
+            "/exported/x.html",
+            "/upload",
+            "/icon.svg",
+            f"/{TOKEN[:-1]}/",
+        ):
+            for method in ("GET", "POST", "HEAD", "PUT"):
+                assert other.request(method, path).status_code == 403
+        foreign = {
+            "host": "evil.example",
+            "cookie": "continua_token=x",
+        }  # a name that resolves to this machine
+        assert other.get("/", headers=foreign).status_code == 403
+    assert client.get("/scene.yaml").status_code == 404  # a world made in Python has none
+
+
+def test_code_of_the_opened_address_is_exchanged_for_the_token_once():
+    app = create_app(make_session(), [], Policy(TOKEN, once="only-one-time"))
+    with TestClient(app, base_url=f"http://{HOST}", follow_redirects=False) as client:
+        assert client.get("/?once=wrong").status_code == 403
+        answer = client.get("/?once=only-one-time")
+        assert answer.status_code == 303
+        assert answer.headers["location"] == f"./?token={TOKEN}"
+        assert client.get("/?once=only-one-time").status_code == 403
+        assert client.get("/?once=").status_code == 403
+
+
+def test_tokens_of_two_policies_differ():
+    assert Policy().token != Policy().token
+    assert len(Policy().token) >= 24
+
+
+def test_page_is_sent_compressed(client):
+    plain = client.get("/assets/studio.js", headers={"accept-encoding": "identity"})
+    packed = client.get("/assets/studio.js", headers={"accept-encoding": "gzip"})
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "Accept-Encoding" in packed.headers["vary"]
+    assert packed.text == plain.text
+    with client.stream("GET", "/assets/studio.js", headers={"accept-encoding": "gzip"}) as answer:
+        sent = sum(map(len, answer.iter_raw()))
+    assert sent < 0.4 * len(plain.content)
 
 
 def test_malformed_messages_are_answered_and_the_connection_stays_open(client):
@@ -211,10 +260,11 @@ def test_ctrl_c_stops_the_server_cleanly(host):
         line = process.stdout.readline()
         while line and "http://" not in line:
             line = process.stdout.readline()
-        query = ""
-        if host != "127.0.0.1":  # open to others: a token was made up and printed
-            query = line[line.index("?token=") :].split()[0]
-            assert len(query) > 20
+        query = line[line.index("?token=") :].split()[0]  # a token was made and printed
+        assert len(query) > 20
+        with pytest.raises(urllib.error.HTTPError, match="403") as refused:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/")
+        refused.value.close()
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/{query}") as page:
             assert page.status == 200
         with dial(f"ws://127.0.0.1:{port}/ws{query}") as page:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from continua.errors import ContinuaError, DivergedError, InputError, OutputError
+from continua.errors import ContinuaError, DivergedError, InputError, OutputError, shortened
 
 __all__ = ["app", "main"]
 
@@ -44,7 +44,7 @@ class _Group(TyperGroup):
         except OSError as error:
             if os.environ.get("CONTINUA_DEBUG"):
                 raise
-            place = f"{error.filename}: " if error.filename else ""
+            place = f"{shortened(str(error.filename), 400)}: " if error.filename else ""
             print(f"continua: {place}{error.strerror or error}", file=sys.stderr)
             raise typer.Exit(EXIT_OUTPUT) from None
 
@@ -60,7 +60,6 @@ app = typer.Typer(
     cls=_Group,
     help="The physics of continua, in real time, on an ordinary CPU.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -102,9 +101,41 @@ def _common(
     pass
 
 
+def _complete_scene(incomplete: str) -> list[str]:
+    """Return the shipped scenes and the scene files that begin like this."""
+    folder = Path(__file__).parents[1] / "scene" / "library"  # without the scene models, which load slowly
+    names = [path.stem for path in sorted(folder.glob("*.yaml"))]
+    if "/" not in incomplete:
+        names += sorted(str(path) for path in Path().glob("*.y*ml"))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _complete_formats(incomplete: str) -> list[str]:
+    """Return the formats that can follow in a list such as `vtu,ht`."""
+    from continua.scene.formats import format_names
+
+    given, _, last = incomplete.rpartition(",")
+    before = f"{given}," if given else ""
+    return [
+        before + name for name in format_names() if name.startswith(last) and name not in given.split(",")
+    ]
+
+
 SceneArgument = Annotated[
-    str, typer.Argument(metavar="SCENE", help="A scene file, or the name of a shipped scene.")
+    str,
+    typer.Argument(
+        metavar="SCENE", help="A scene file, or the name of a shipped scene.", autocompletion=_complete_scene
+    ),
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Another value of an option of the scene, such as bodies.0.material.young=2e5; may be repeated.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; results do not depend on it.")]
 
 
@@ -121,6 +152,7 @@ def run(
         typer.Option(
             "--format",
             help="Files to write, such as vtu,html: vtu vti usd glb ply obj png mp4 webp gif html.",
+            autocompletion=_complete_formats,
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
@@ -137,11 +169,15 @@ def run(
     ] = None,
     timers: Annotated[bool, typer.Option("--timers", help="Print the time per stage of the steps.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    settings: Settings = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the report as JSON instead of text.")
+    ] = False,
 ) -> None:
     """Simulate a scene and write frames, a picture and a checkpoint."""
-    from continua.scene import load_scene
+    from continua.cli.scenes import load
 
-    loaded = load_scene(scene)
+    loaded = load(scene, settings)
     wanted = None if formats is None else [part.strip() for part in formats.split(",") if part.strip()]
     outputs: dict[str, Any] = {"formats": wanted, "checkpoint_every": checkpoint_every}
     if inside is not None:
@@ -159,30 +195,65 @@ def run(
         threads=threads,
         quiet=quiet,
         timers=timers,
+        settings=settings or (),
+        as_json=as_json,
     )
     if code:
         raise typer.Exit(code)
 
 
 @app.command()
-def scenes() -> None:
-    """List the shipped scenes."""
-    from continua.cli.formatting import table
-    from continua.scene import load_scene, shipped_scenes
+def scenes(as_json: Json = False) -> None:
+    """List the shipped scenes, with their kinds and costs."""
+    from continua.cli.scenes import list_scenes
 
-    rows = [(name, load_scene(name).description) for name in shipped_scenes()]
-    table(("scene", "what there is to see"), rows)
-    print("\nRun one with  continua run NAME  or open it with  continua studio NAME")
+    list_scenes(as_json=as_json)
+
+
+@app.command()
+def show(scene: SceneArgument) -> None:
+    """Print the YAML of a shipped scene, to start from."""
+    from continua.cli.scenes import show_scene
+
+    show_scene(scene)
+
+
+@app.command()
+def check(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCENE...",
+            help="Scene files, or names of shipped scenes.",
+            autocompletion=_complete_scene,
+        ),
+    ],
+    build: Annotated[bool, typer.Option("--build", help="Also read meshes and build the bodies.")] = False,
+    settings: Settings = None,
+    as_json: Json = False,
+) -> None:
+    """Check that scenes are valid; the exit code is 2 if one is not."""
+    from continua.cli.scenes import check_scenes
+
+    if not check_scenes(files, settings, build=build, as_json=as_json):
+        raise typer.Exit(EXIT_INPUT)
 
 
 @app.command()
 def info(
-    file: Annotated[str, typer.Argument(help="A mesh, a scene (or its name), or a checkpoint.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="A mesh, a scene (or its name), or a checkpoint.", autocompletion=_complete_scene
+        ),
+    ],
+    settings: Settings = None,
+    as_json: Json = False,
 ) -> None:
     """Describe a mesh, a scene or a checkpoint."""
     from continua.cli.info import describe
 
-    describe(file)
+    describe(file, settings or (), as_json=as_json)
 
 
 @app.command()
@@ -269,24 +340,34 @@ def sdf(
 @app.command()
 def studio(
     scene: Annotated[
-        str | None, typer.Argument(metavar="[SCENE]", help="A scene file or name; an empty scene without.")
+        str | None,
+        typer.Argument(
+            metavar="[SCENE]",
+            help="A scene file or name; an empty scene without.",
+            autocompletion=_complete_scene,
+        ),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; other machines need a token.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0 opens it to other machines.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free one.")] = 8787,
-    token: Annotated[str | None, typer.Option(help="Secret required from the page.")] = None,
+    token: Annotated[
+        str | None, typer.Option(help="Secret in the page's address; a new one by default.")
+    ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the browser.")] = False,
     screenshot: Annotated[
         Path | None, typer.Option(help="Write a picture of the page (PNG) instead of opening it.")
     ] = None,
     at: Annotated[float, typer.Option(min=0.0, help="Simulated time of the picture [s].")] = 0.0,
     threads: Threads = None,
+    settings: Settings = None,
 ) -> None:
     """Open a scene in the browser: edit it, run it, pull it with the mouse."""
-    from continua.scene import load_scene
+    from continua.cli.scenes import load
 
-    loaded = None if scene is None else load_scene(scene)
+    if scene is None and settings:
+        raise InputError("changes the options of a scene; name one", where="--set")
+    loaded = None if scene is None else load(scene, settings)
     if threads is not None:
         from continua.numerics import set_threads
 
@@ -311,17 +392,41 @@ def studio(
 
 
 @app.command()
-def warmup() -> None:
+def warmup(
+    scenes: Annotated[
+        list[str] | None, typer.Argument(metavar="[SCENE]...", help="Scenes; all shipped ones without.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes that compile [default: one per processor].")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write kernels to a ZIP file, for other machines.")
+    ] = None,
+    cpu: Annotated[
+        str, typer.Option(help="Processor family of the export: x86-64-v2, x86-64-v3 or arm64.")
+    ] = "x86-64-v3",
+    from_file: Annotated[
+        Path | None,
+        typer.Option("--import", help="Read kernels from a ZIP file; it can run code, so trust its source."),
+    ] = None,
+) -> None:
     """Compile all kernels now, so that later runs start immediately."""
-    from continua.cli.warmup import warm_up
+    from continua.cli.warmup import export_kernels, import_kernels, warm_up
 
-    warm_up()
+    if export is not None and from_file is not None:
+        raise InputError("choose either --export or --import")
+    if from_file is not None:
+        import_kernels(from_file)
+    elif export is not None:
+        export_kernels(export, cpu, scenes or (), jobs)
+    else:
+        warm_up(scenes or (), jobs)
 
 
 @app.command()
-def doctor() -> None:
+def doctor(as_json: Json = False) -> None:
     """Check the installation on this machine."""
     from continua.cli.doctor import examine
 
-    if not examine():
+    if not examine(as_json=as_json):
         raise typer.Exit(1)

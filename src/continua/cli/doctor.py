@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable
 from importlib import metadata, util
 
+from continua.cli.formatting import print_json
+from continua.errors import InputError, install_command
+
 __all__ = ["examine"]
 
 EXTRAS = {
@@ -20,9 +23,9 @@ EXTRAS = {
 PACKAGES = ("numpy", "scipy", "numba", "meshio", "pydantic", "h5py")
 
 
-def examine() -> bool:
+def examine(*, as_json: bool = False) -> bool:
     """Print a report of this machine; return whether the base installation works."""
-    good = True
+    results = []
     for name, check in (
         ("continua", _versions),
         ("python", _python),
@@ -33,20 +36,25 @@ def examine() -> bool:
         *((f"extra '{name}'", lambda name=name: _extra(name)) for name in EXTRAS),
         ("self-test", _self_test),
     ):
-        good &= _show(name, check)
+        mark, text = _try(check)
+        results.append({"check": name, "state": mark, "text": text})
+        if not as_json:
+            print(f"{mark:4}  {name:<15}  {text}", flush=True)
+    good = all(result["state"] != "FAIL" for result in results)
+    if as_json:
+        print_json(results)
+        return good
     print(
         "\neverything needed works" if good else "\nsomething needed does not work: see the lines marked FAIL"
     )
     return good
 
 
-def _show(name: str, check: Callable[[], tuple[str, str]]) -> bool:
+def _try(check: Callable[[], tuple[str, str]]) -> tuple[str, str]:
     try:
-        mark, text = check()
+        return check()
     except Exception as error:  # a broken installation can raise anything, and the report must continue
-        mark, text = "FAIL", f"{type(error).__name__}: {error}"
-    print(f"{mark:4}  {name:<15}  {text}", flush=True)
-    return mark != "FAIL"
+        return "FAIL", f"{type(error).__name__}: {error}"
 
 
 def _versions() -> tuple[str, str]:
@@ -93,19 +101,22 @@ def _renderer() -> tuple[str, str]:
 
 
 def _browser() -> tuple[str, str]:
-    import webbrowser
+    from continua.studio.browser import find_browser
 
     try:
-        return "ok", f"{webbrowser.get().name} opens the studio"
-    except (webbrowser.Error, AttributeError):
-        return "note", "none found: open the address that `continua studio` prints"
+        found = find_browser()
+    except InputError as error:
+        return "note", str(error)
+    if found is None:
+        return "note", "no Chromium, Chrome or Edge found: `--screenshot` draws the bodies with the renderer"
+    return "ok", f"{found} shows the studio and draws its screenshots"
 
 
 def _extra(name: str) -> tuple[str, str]:
     what, modules = EXTRAS[name]
     missing = [module for module in modules if util.find_spec(module) is None]
     if missing:
-        return "note", f'{what}: not installed; run  python -m pip install "continua[{name}]"'
+        return "note", f"{what}: not installed; run  {install_command(name)}"
     return "ok", what
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-__all__ = ["bytes_text", "pairs", "status", "table", "time_text"]
+__all__ = ["bytes_text", "pairs", "print_json", "status", "table", "time_text"]
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -42,6 +43,11 @@ def pairs(title: str, rows: Iterable[tuple[str, str]]) -> None:
     print(title)
     for key, value in listed:
         print(f"  {key:<{width}}  {value}")
+
+
+def print_json(data: object) -> None:
+    """Print data as JSON, for other programs."""
+    print(json.dumps(data, indent=2, ensure_ascii=False))
 
 
 def bytes_text(count: float) -> str:

@@ -3,48 +3,60 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from continua.cli.formatting import bytes_text, pairs, status, table
+from continua.cli.formatting import bytes_text, pairs, print_json, status, table
 from continua.errors import InputError
 
 if TYPE_CHECKING:
     from continua.mesh import HexMesh, SurfaceMesh, TetMesh
+    from continua.registry import BodySummary
     from continua.scene import Scene
 
 __all__ = ["describe", "make_mesh"]
 
 SCENES = {".yaml", ".yml"}
-BASE_MEMORY = 200e6  # Python, Numba and the compiled kernels
 CHECKPOINTS = {".h5", ".hdf5"}
 
 
-def describe(file: str) -> None:
-    """Print a summary of a mesh, a scene, a distance field or a checkpoint."""
+def describe(file: str, settings: Sequence[str] = (), *, as_json: bool = False) -> None:
+    """Print a summary of a mesh, a scene, a distance field or a checkpoint.
+
+    Args:
+        file: The file, or the name of a shipped scene.
+        settings: Other options of a scene, as given by `--set`.
+        as_json: Print JSON instead of text.
+    """
     from continua.scene import shipped_scenes
 
     suffix = Path(file).suffix.lower()
-    if suffix in SCENES or (file in shipped_scenes() and not Path(file).exists()):
-        from continua.scene import load_scene
+    is_scene = suffix in SCENES or (file in shipped_scenes() and not os.path.lexists(file))
+    if is_scene or (not suffix and not os.path.lexists(file)):
+        from continua.cli.scenes import load
 
-        _describe_scene(load_scene(file))
-    elif suffix == ".sdf":
+        _describe_scene(load(file, settings), as_json)
+        return
+    if settings:
+        raise InputError(f"changes the options of a scene, and {file} is none", where="--set")
+    if suffix == ".sdf":
         from continua.cli.sdf import describe_field
 
-        describe_field(Path(file))
+        describe_field(Path(file), as_json=as_json)
     elif suffix in CHECKPOINTS:
-        _describe_checkpoint(Path(file))
-    elif not suffix and not Path(file).exists():
-        from continua.scene import load_scene
-
-        load_scene(file)  # says which names there are
-    elif Path(file).is_dir() and (Path(file) / "checkpoint.h5").is_file():
-        _describe_checkpoint(Path(file) / "checkpoint.h5")
+        _describe_checkpoint(Path(file), as_json)
+    elif os.path.isdir(file) and (Path(file) / "checkpoint.h5").is_file():
+        _describe_checkpoint(Path(file) / "checkpoint.h5", as_json)
     else:
         from continua.mesh import read
 
-        _describe_mesh(file, read(file))
+        mesh = read(file)
+        if as_json:
+            print_json(_mesh_data(file, mesh))
+        else:
+            _describe_mesh(file, mesh)
 
 
 def make_mesh(source: Path, target: Path, **wishes: float | None) -> None:
@@ -75,6 +87,21 @@ def make_mesh(source: Path, target: Path, **wishes: float | None) -> None:
     print(f"wrote {target}")
 
 
+def _mesh_data(label: str, mesh: TetMesh | HexMesh | SurfaceMesh) -> dict[str, Any]:
+    from continua.mesh import SurfaceMesh
+
+    data: dict[str, Any] = {"file": label, "nodes": mesh.node_count, "bounds": mesh.bounds.tolist()}
+    if isinstance(mesh, SurfaceMesh):
+        closed = mesh.is_closed and mesh.is_manifold
+        data |= {"kind": "surface", "triangles": mesh.triangle_count, "area": mesh.area}
+        data |= {"closed": closed, "volume": mesh.volume if closed else None}
+    else:
+        kind = "tetrahedra" if hasattr(mesh, "tets") else "hexahedra"
+        data |= {"kind": kind, "elements": mesh.element_count, "volume": mesh.volume}
+        data["regions"] = {name: len(elements) for name, elements in mesh.regions.items()}
+    return {**data, "notes": list(mesh.notes)}
+
+
 def _describe_mesh(label: str, mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
     from continua.mesh import SurfaceMesh
 
@@ -102,17 +129,55 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
         print(f"  note: {note}")
 
 
-def _describe_scene(scene: Scene) -> None:
-    from continua.registry import body_kind
+def _describe_scene(scene: Scene, as_json: bool) -> None:
+    from continua.scene.cost import BASE_MEMORY, estimate_cost, time_text
 
-    rows = []
-    dofs, memory = 0, 0.0
-    for number, body in enumerate(scene.bodies):
-        about = body_kind(body).summary_of(scene, number)
-        rows.append((body.name, about.elements, about.order, f"{about.unknowns:,}", about.material))
-        dofs += about.unknowns
-        memory += about.memory
+    cost = estimate_cost(scene)
+    bodies = [
+        (body, _summary(scene, number, large=cost.is_large)) for number, body in enumerate(scene.bodies)
+    ]
+    dofs = sum(about.unknowns for _, about in bodies)
+    memory = sum(about.memory for _, about in bodies)
     frames, steps_per_frame, dt = _plan(scene)
+    if as_json:
+        print_json(
+            {
+                "name": scene.name,
+                "description": scene.description,
+                "bodies": [
+                    {
+                        "name": body.name,
+                        "type": body.type,
+                        "elements": about.elements,
+                        "order": about.order,
+                        "unknowns": about.unknowns,
+                        "material": about.material,
+                    }
+                    for body, about in bodies
+                ],
+                "colliders": [collider.type for collider in scene.colliders],
+                "seconds": scene.seconds,
+                "fps": scene.fps,
+                "frames": frames + 1,
+                "steps": frames * steps_per_frame,
+                "dt": dt,
+                "unknowns": dofs,
+                "memory_bytes": round(BASE_MEMORY + memory),
+                "start_seconds": round(cost.seconds, 3),
+                "estimated": cost.is_large,
+            }
+        )
+        return
+    rows = [
+        (
+            body.name,
+            about.elements,
+            about.order,
+            f"{about.unknowns:,}" if about.unknowns else "-",
+            about.material,
+        )
+        for body, about in bodies
+    ]
     print(f"{scene.name}: {scene.description}\n" if scene.description else scene.name)
     table(("body", "elements", "order", "unknowns", "material"), rows)
     colliders = ", ".join(collider.type for collider in scene.colliders) or "none"
@@ -123,10 +188,27 @@ def _describe_scene(scene: Scene) -> None:
             ("time", f"{scene.seconds:g} s, {frames + 1:,} frames at {scene.fps:g} per second"),
             ("steps", f"{frames * steps_per_frame:,} of {dt * 1000:.4g} ms"),
             ("colliders", colliders),
-            ("unknowns", f"{dofs:,}"),
+            ("unknowns", "-" if cost.is_large else f"{dofs:,}"),
             ("memory", f"about {bytes_text(BASE_MEMORY + memory)}"),
+            ("start", f"about {time_text(cost.seconds)}" if cost.seconds >= 1.0 else time_text(cost.seconds)),
         ],
     )
+    if cost.is_large:
+        print(f"\n  note: the scene needs {cost}; its meshes were not made to describe it")
+        if not cost.fits:
+            print("  note: this machine does not have so much memory; use coarser meshes")
+
+
+def _summary(scene: Scene, number: int, *, large: bool) -> BodySummary:
+    """Return what is known of a body; those of a large scene are estimated, not made."""
+    from continua.registry import BodySummary, body_kind
+    from continua.scene.cost import count_text
+
+    kind = body_kind(scene.bodies[number])
+    cost = kind.cost_of(scene, number) if large else None
+    if cost is None:
+        return kind.summary_of(scene, number)
+    return BodySummary(f"about {count_text(cost.count)} {cost.what}", 0, "-", memory=cost.memory)
 
 
 def _plan(scene: Scene) -> tuple[int, int, float]:
@@ -135,7 +217,7 @@ def _plan(scene: Scene) -> tuple[int, int, float]:
     return World([], dt=scene.dt).frame_plan(scene.seconds, scene.fps)
 
 
-def _describe_checkpoint(path: Path) -> None:
+def _describe_checkpoint(path: Path, as_json: bool) -> None:
     from continua.output import checkpoint
     from continua.scene import parse_scene
 
@@ -144,6 +226,23 @@ def _describe_checkpoint(path: Path) -> None:
     time = saved.state.get("world/time", 0.0)
     frames, _, _ = _plan(scene.with_options(seconds=saved.seconds, fps=saved.fps))
     size = sum(getattr(value, "nbytes", 8) for value in saved.state.values())
+    if as_json:
+        print_json(
+            {
+                "file": str(path),
+                "scene": scene.name,
+                "time": float(time),
+                "seconds": saved.seconds,
+                "step": int(saved.state.get("world/step", 0)),
+                "frames_done": saved.frames_done,
+                "frames": frames + 1,
+                "fps": saved.fps,
+                "bodies": [body.name for body in scene.bodies],
+                "state_bytes": size,
+                "version": saved.version,
+            }
+        )
+        return
     pairs(
         f"{path}: a checkpoint of '{scene.name}'",
         [

@@ -91,13 +91,13 @@ class Results:
 
     def is_finished(self, saved: Checkpoint) -> bool:
         """Return whether the run in the folder has all frames of the scene and was finished."""
-        report = self._read_report()
+        report = self.read_report()
         frames = World([], dt=self.scene.dt).frame_plan(self.scene.seconds, self.scene.fps)[0] + 1
         return bool(report.get("finished")) and report.get("frames") == saved.frames_done >= frames
 
     def missing_formats(self) -> list[str]:
         """Return the formats that are requested now but were not when the run in the folder ended."""
-        written = self._read_report().get("formats")
+        written = self.read_report().get("formats")
         return [
             kind for kind in self.scene.output.formats if isinstance(written, list) and kind not in written
         ]
@@ -117,7 +117,8 @@ class Results:
         for name in (REPORT, PICTURE):  # a file of the user in their place is reported now, not at the end
             self.output.record(self.folder / name)
 
-    def _read_report(self) -> dict[str, Any]:
+    def read_report(self) -> dict[str, Any]:
+        """Return the report in the folder; empty if there is none."""
         try:
             report = json.loads((self.folder / REPORT).read_text(encoding="utf-8"))
         except (OSError, ValueError):

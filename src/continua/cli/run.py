@@ -5,24 +5,29 @@ from __future__ import annotations
 import shlex
 import signal
 import threading
-import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from continua.cli.formatting import table, time_text
+from continua.cli.formatting import print_json, table, time_text
 from continua.cli.progress import Progress
 from continua.cli.results import CHECKPOINT, PICTURE, REPORT, SCENE, Results
+from continua.cli.timing import LapTimer
 from continua.errors import DivergedError, OutputError, StoppedError
 from continua.frames import Frame, RunInfo, Sink, StepReport
 from continua.numerics import compile_stats, get_threads, set_threads
+from continua.numerics.precompile import Precompiler
 from continua.numerics.progress import progress_listener
 from continua.output import make_sink
+from continua.output.deferred_sink import DeferredSink
 from continua.render.composition import check_color
 from continua.scene import Scene
+from continua.scene.kernel_plan import missing_kernels
 from continua.scene.run_info import run_info
+from continua.validation import pluralize
 from continua.world import World
 
 __all__ = ["run_scene"]
@@ -40,6 +45,8 @@ def run_scene(
     threads: int | None = None,
     quiet: bool = False,
     timers: bool = False,
+    settings: Sequence[str] = (),
+    as_json: bool = False,
 ) -> int:
     """Simulate `scene` and return the exit code: 0 when done, 130 when stopped by the user.
 
@@ -52,6 +59,8 @@ def run_scene(
         threads: Threads to use.
         quiet: Say nothing but errors.
         timers: Say where the time of the steps went.
+        settings: The options given by `--set`, for the hint on how to resume.
+        as_json: Print the report instead of a summary.
     """
     if threads is not None:
         set_threads(threads)
@@ -60,12 +69,19 @@ def run_scene(
     with Results(place, scene) as results:
         saved = results.claim(resume=resume, force=force)
         if saved is not None and results.is_finished(saved):
-            if not quiet:
+            if as_json:
+                print_json(results.read_report())
+            elif not quiet:
                 print(_finished(results, saved.frames_done))
             return 0
         with progress.shown(), _SignalHandler() as stopper:
-            run = _Run(scene, given, results, progress, stopper)
+            run = _Run(
+                scene, [given, *(f"--set={setting}" for setting in settings)], results, progress, stopper
+            )
             code = run.go(saved)
+    if as_json:
+        print_json(results.read_report())
+        return code
     if not quiet:
         print("\n".join(run.summary))
     if timers and run.tally.steps:
@@ -127,20 +143,36 @@ class _RunStats:
 
 class _Run:
     def __init__(
-        self, scene: Scene, given: str, results: Results, progress: Progress, stopper: _SignalHandler
+        self,
+        scene: Scene,
+        words: Sequence[str],
+        results: Results,
+        progress: Progress,
+        stopper: _SignalHandler,
     ) -> None:
         self.scene = scene
-        self.given = given
+        self.words = words
         self.results = results
         self.progress = progress
         self.stopper = stopper
         self.tally = _RunStats()
-        self.clock = {"steps": 0.0, "output": 0.0}
+        self.timer = LapTimer()
+        self.clock = dict.fromkeys(("build", "steps", "output", "drawing", "compiling"), 0.0)
+        self.compiled_before = compile_stats()[0]
+        self.kernels_compiled = 0  # in other processes
+        self.simulated = False
         self.summary: list[str] = []
 
+    def _lap(self, what: str) -> None:
+        """Add the time since the last call to one of the clocks; compiling has its own."""
+        worked, compiling = self.timer.lap()
+        self.clock[what] += worked
+        self.clock["compiling"] += compiling
+
     def go(self, saved: Any) -> int:
-        self.progress.phase("building the scene")
         try:
+            self._compile_kernels()
+            self.progress.phase("building the scene")
             with progress_listener(self._hear):
                 world = self.scene.build()
         except StoppedError as stopped:
@@ -161,18 +193,43 @@ class _Run:
         self.results.open(world, fresh=saved is None)
         for sink in sinks:
             sink.open(self._info(), start)
+        self._lap("build")
         try:
             frame = self._simulate(world, sinks)
             if self.stopper.signal is not None:
                 return self._stopped(world, sinks)
             self._finish(world, sinks, frame or world.frame())
+        except StoppedError:
+            self.summary = ["stopped while files were drawn; go on with", f"  {self._resume_command()}"]
+            return 128 + int(self.stopper.signal or signal.SIGINT)
         except OutputError as error:
             raise OutputError(f"{error}; {self._how_to_resume()}", errno=error.errno) from error
         return 0
 
+    def _compile_kernels(self) -> None:
+        """Compile what the scene will call and the cache does not have, in several processes."""
+        if not (missing := missing_kernels(self.scene)):
+            return
+        count = pluralize(len(missing), "kernel")
+        self.progress.say(f"compiling {count} of this scene, once: they are kept for later runs")
+        compiler = Precompiler(missing)
+        compiler.wait(self._compiled)
+        self.clock["compiling"] += self.timer.lap()[0]
+        self.kernels_compiled += compiler.done
+
+    def _compiled(self, done: int, total: int, seconds_left: float) -> None:
+        text = f"compiling kernels   {done} of {total}"
+        self.progress.part(text, done, total, seconds_left)
+        if self.stopper.signal is not None:
+            raise StoppedError("stopped while kernels were compiled")
+
+    def _resume_command(self) -> str:
+        return shlex.join(["continua", "run", *self.words, "-o", str(self.results.folder), "--resume"])
+
     def _how_to_resume(self) -> str:
-        command = ["continua", "run", self.given, "-o", str(self.results.folder), "--resume"]
-        return f"the last checkpoint is complete: free some space, then continue with  {shlex.join(command)}"
+        return (
+            f"the last checkpoint is complete: free some space, then continue with  {self._resume_command()}"
+        )
 
     def _hear(self, _part: float | None, text: str) -> None:
         """Show the progress of a long build, and stop it when the user stops the run."""
@@ -183,17 +240,18 @@ class _Run:
     def _simulate(self, world: World, sinks: list[Sink]) -> Frame | None:
         """Step to the end or until the user stops; return the last frame."""
         every = self.scene.output.checkpoint_every
-        last, mark = None, time.perf_counter()
+        last = None
         try:
             for frame in world.run(self.scene.seconds, self.scene.fps, progress=self._stepped):
-                last, now = frame, time.perf_counter()
-                self.clock["steps"] += now - mark
+                self._lap("steps")
+                if last is None:
+                    self._expect_drawing(world, sinks, frame)
+                last = frame
                 for sink in sinks:
                     sink.write(frame)
                 if (frame.index + 1) % every == 0:
                     self.results.checkpoint(world, frame.index + 1)
-                mark = time.perf_counter()
-                self.clock["output"] += mark - now
+                self._lap("output")
                 if self.stopper.signal is not None:
                     break
         except DivergedError:
@@ -202,6 +260,7 @@ class _Run:
             self._report(world, finished=False)
             raise
         self.results.checkpoint(world, world.frame_index + 1)
+        self._lap("output")
         return last
 
     def _stepped(self, world: World, reports: tuple[StepReport, ...]) -> None:
@@ -211,35 +270,50 @@ class _Run:
             self.progress.say(warning)
         self.progress.step(world.time, self.tally.steps, self.tally.iterations)
 
+    def _expect_drawing(self, world: World, sinks: list[Sink], frame: Frame) -> None:
+        """Draw one frame for each film, so that the time left includes that of the films."""
+        frames = world.frame_plan(self.scene.seconds, self.scene.fps)[0] + 1
+        timer = LapTimer()
+        for sink in sinks:
+            if isinstance(sink, DeferredSink) and sink.try_out(frame):
+                self.progress.expect(sink.action, frames * timer.lap()[0])
+        self._lap("drawing")
+
     def _info(self) -> RunInfo:
-        return run_info(self.scene, lambda what, done, total: self.progress.phase(f"{what} {done}/{total}"))
+        return run_info(self.scene, self._drawn)
+
+    def _drawn(self, what: str, done: int, total: int) -> None:
+        """Show how much of a film is drawn, and stop it when the user stops the run."""
+        self.progress.stage(what, done, total)
+        if self.simulated and self.stopper.signal is not None:
+            raise StoppedError("stopped while files were drawn")
 
     def _stopped(self, world: World, sinks: list[Sink]) -> int:
         for sink in sinks:
             sink.close()
         self._report(world, finished=False)
-        command = ["continua", "run", self.given, "-o", str(self.results.folder), "--resume"]
         self.summary = [
             f"stopped at {world.time:g} of {self.scene.seconds:g} s; go on with",
-            f"  {shlex.join(command)}",
+            f"  {self._resume_command()}",
         ]
         return 128 + int(self.stopper.signal or 0)
 
     def _finish(self, world: World, sinks: list[Sink], frame: Frame) -> None:
         from continua.render import picture
 
+        self.simulated = True
         files: list[Path] = []
         for sink in sinks:
             self.progress.phase("finishing files")
             files.extend(sink.close()[:1])
         self.progress.phase("drawing the picture")
         picture(frame, self.results.folder / PICTURE, **self._info().view)  # type: ignore[arg-type]
+        self._lap("drawing")
         self._report(world, finished=True, files=files)
         self.summary = self._what_was_written(world, files)
 
     def _report(self, world: World, *, finished: bool, files: list[Path] | None = None) -> None:
         tally = self.tally
-        compiled, compile_seconds = compile_stats()
         self.results.report(
             {
                 "scene": self.scene.name,
@@ -257,11 +331,13 @@ class _Run:
                     "most_iterations_in_a_step": tally.most_iterations,
                     "steps_not_converged": tally.unconverged,
                     "most_inverted_elements": tally.most_inverted,
-                    "seconds_stepping": round(self.clock["steps"] - compile_seconds, 3),
+                    "seconds_building": round(self.clock["build"], 3),
+                    "seconds_stepping": round(self.clock["steps"], 3),
                     "seconds_writing": round(self.clock["output"], 3),
+                    "seconds_drawing": round(self.clock["drawing"], 3),
                     "seconds_of_stages": {stage: round(s, 4) for stage, s in tally.stages.items()},
-                    "seconds_compiling": round(compile_seconds, 3),
-                    "kernels_compiled": compiled,
+                    "seconds_compiling": round(self.clock["compiling"], 3),
+                    "kernels_compiled": self.kernels_compiled + compile_stats()[0] - self.compiled_before,
                     "threads": get_threads(),
                     "warning_count": tally.warning_count,
                     "warnings": tally.warnings,
@@ -275,19 +351,20 @@ class _Run:
 
     def _what_was_written(self, world: World, files: list[Path]) -> list[str]:
         place, tally = self.results.folder, self.tally
-        seconds = self.clock["steps"] - compile_stats()[1]
+        seconds, drawing = self.clock["steps"], self.clock["drawing"]
+        spent = []
+        if tally.steps and seconds > 0.0:
+            spent += [f"{tally.steps / seconds:.0f} steps/s", time_text(seconds)]
+        if drawing >= 1.0:
+            spent += [f"{time_text(drawing)} of drawing"]
         lines = [
             f"done: {world.time:g} s in {world.step_index} steps, {world.frame_index + 1} frames"
-            + (
-                f" ({tally.steps / seconds:.0f} steps/s, {time_text(seconds)})"
-                if tally.steps and seconds > 0.0
-                else ""
-            ),
+            + (f" ({', '.join(spent)})" if spent else ""),
             f"  {place / PICTURE}  the last frame",
             *(f"  {path}  {_OPEN_WITH[path.suffix]}" for path in files if path.suffix in _OPEN_WITH),
             f"  {place / CHECKPOINT}  to continue: add --resume and a longer --seconds",
             f"  {place / SCENE}, {place / REPORT}  the scene, and how the run went",
-            f"play with it:  continua studio {shlex.quote(self.given)}",
+            f"play with it:  {shlex.join(['continua', 'studio', *self.words])}",
         ]
         if tally.warning_count:
             lines.insert(1, f"  {tally.warning_count} warnings, listed in {place / REPORT}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from continua.cli.formatting import bytes_text, pairs
+from continua.cli.formatting import bytes_text, pairs, print_json
 from continua.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,13 +72,26 @@ def _refuse_holes(mesh: SurfaceMesh, source: Path) -> None:
     raise InputError(f"{hole_text(mesh)}; add --close-holes or --winding", where=str(source))
 
 
-def describe_field(path: Path) -> None:
+def describe_field(path: Path, *, as_json: bool = False) -> None:
     """Print a summary of a field file."""
     from continua.sdf import load
 
     field = load(path)
     report = field.report
     low, high = field.bounds
+    if as_json:
+        sizes = {"cells": field.cell_count, "coefficients": len(field.table.coefficients)}
+        print_json(
+            {
+                "file": str(path),
+                "bounds": [low.tolist(), high.tolist()],
+                **sizes,
+                "bytes": path.stat().st_size,
+                "source": field.source_hash,
+                "report": asdict(report),
+            }
+        )
+        return
     pairs(
         f"{path}: a distance field",
         [

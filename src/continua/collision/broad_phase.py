@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from continua.collision import bvh_kernels
 from continua.mesh.box_tree import box_tree
 from continua.mesh.surface_mesh import unique_edges
+from continua.short_repr import ShortRepr
 
 __all__ = ["Bvh", "CollisionMesh", "CollisionSurface", "SurfaceKinds", "SurfaceTopology"]
 
@@ -23,8 +24,8 @@ _PARALLEL_FROM = 2000  # leaves
 _FLAT_SINE = 1e-3  # sine of the angle below which two triangles count as coplanar
 
 
-@dataclass(eq=False)
-class CollisionSurface:
+@dataclass(eq=False, repr=False)
+class CollisionSurface(ShortRepr):
     """The surface of one body or collider.
 
     Attributes:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.geometry import Pose, Shape
+from continua.short_repr import tuple_repr
 
 __all__ = ["ColliderContacts", "ColliderQuery", "ColliderSet", "sphere_trace"]
 
@@ -41,6 +42,9 @@ class ColliderContacts(NamedTuple):
     normal: NDArray[np.float64]
     surface_velocity: NDArray[np.float64]
     position: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return tuple_repr(self)
 
     def __len__(self) -> int:
         return len(self.point)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from continua.collision import proximity_kernels as kernels
 from continua.collision.broad_phase import CollisionMesh
+from continua.short_repr import ShortRepr
 
 __all__ = ["ContactCandidates", "find_candidates"]
 
@@ -19,8 +20,8 @@ _PARALLEL_FROM = 1024  # vertices or edges
 _COLUMNS = 8  # of the kernels' numbers for a pair: four points, kind of feature, two surfaces, side
 
 
-@dataclass(frozen=True, eq=False)
-class ContactCandidates:
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactCandidates(ShortRepr):
     """Pairs of a vertex and a triangle, or of two edges.
 
     Side a is the vertex or the first edge. The relative position of a pair is the sum of weights[k] x[nodes[k]].

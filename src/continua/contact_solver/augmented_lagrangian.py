@@ -32,6 +32,7 @@ from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.contact_solver.contact_systems import DiagonalContactSystem, MergedContactSystem
 from continua.linalg import SolveReport
 from continua.numerics.timers import timed
+from continua.short_repr import ShortRepr
 from continua.timestepping.requests import VelocitySystem
 
 __all__ = ["ContactSolution", "solve_contacts"]
@@ -74,8 +75,8 @@ STOP_FRACTION = 1e-5
 there: an error of the normal impulse is an error of friction, which accumulates along the path."""
 
 
-@dataclass(eq=False)
-class ContactSolution:
+@dataclass(eq=False, repr=False)
+class ContactSolution(ShortRepr):
     """The result of a contact solve.
 
     Attributes:

@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.contact_solver.constraint_row_kernels import apply_transpose, fill_rows, relative_velocities
+from continua.short_repr import ShortRepr
 
 __all__ = ["EMPTY_ROWS", "ConstraintRows", "contact_rows", "join_rows"]
 
 
-@dataclass(eq=False)
-class ConstraintRows:
+@dataclass(eq=False, repr=False)
+class ConstraintRows(ShortRepr):
     """Contacts and joints of a step.
 
     Attributes:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from continua.collision import ColliderSet
 from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.linalg import BlockMatrix
+from continua.short_repr import ShortRepr
 from continua.timestepping import BodyStep
 
 __all__ = [
@@ -29,8 +30,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class ContactSurface:
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactSurface(ShortRepr):
     """The surface with which a body touches others.
 
     Attributes:
@@ -113,8 +114,8 @@ class StaticConstraints(Protocol):
         """Return the direction in which a net `force` translates the body, because nothing is fixed there, or None."""
 
 
-@dataclass(frozen=True, eq=False)
-class StaticProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class StaticProblem(ShortRepr):
     """The static equilibrium of one body, for a common solve with others.
 
     Attributes:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.geometry.surface_coefficients import check_coefficient
+from continua.short_repr import ShortRepr
 from continua.validation import isfinite
 
 __all__ = ["Contact", "ContactPairTable"]
@@ -19,8 +20,8 @@ __all__ = ["Contact", "ContactPairTable"]
 _PAIR_KEYS = ("friction", "restitution", "collide")
 
 
-@dataclass(frozen=True)
-class Contact:
+@dataclass(frozen=True, repr=False)
+class Contact(ShortRepr):
     """Contact options of a world.
 
     Attributes:
@@ -56,8 +57,8 @@ class Contact:
                     check_coefficient(value, f"the {key} of {pair}", 1.0 if key == "restitution" else None)
 
 
-@dataclass(frozen=True, eq=False)
-class ContactPairTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactPairTable(ShortRepr):
     """Friction, restitution and collision flags for every two of a world's bodies and colliders.
 
     Attributes:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.geometry.shape import Shape
 from continua.numerics.rotations import axis_frame
-from continua.validation import isfinite, vector3
+from continua.validation import isfinite, unit_vector, vector3
 
 __all__ = ["Gear"]
 
@@ -40,12 +40,9 @@ class Gear(Shape):
     def __post_init__(self) -> None:
         self.check_options()
         vector3(self.center, "a gear's center")
-        axis = vector3(self.axis, "a gear's axis")
-        length = float(np.linalg.norm(axis))
-        if length == 0.0:
-            raise InputError("a gear's axis must not be zero")
+        axis = unit_vector(self.axis, "a gear's axis")
         object.__setattr__(self, "center", tuple(float(c) for c in self.center))
-        object.__setattr__(self, "axis", tuple((axis / length).tolist()))
+        object.__setattr__(self, "axis", tuple(axis.tolist()))
         for key in ("radius", "width", "depth"):
             value = getattr(self, key)
             if not (isfinite(value) and value > 0.0):

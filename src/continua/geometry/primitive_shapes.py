@@ -13,7 +13,7 @@ from continua.geometry import shape_kernels
 from continua.geometry.shape import Shape
 from continua.geometry.shape_meshes import TriangleArrays, box_triangles, revolved_triangles
 from continua.numerics.rotations import axis_frame, rotation_matrix
-from continua.validation import isfinite, vector3
+from continua.validation import isfinite, unit_vector, vector3
 
 __all__ = ["Box", "Capsule", "Cylinder", "Plane", "Sphere"]
 
@@ -31,12 +31,9 @@ class Plane(Shape):
     def __post_init__(self) -> None:
         self.check_options()
         vector3(self.point, "a plane's point")
-        normal = vector3(self.normal, "a plane's normal")
-        length = float(np.linalg.norm(normal))
-        if length == 0.0:
-            raise InputError("a plane's normal must not be zero")
+        normal = unit_vector(self.normal, "a plane's normal")
         object.__setattr__(self, "point", tuple(float(c) for c in self.point))
-        object.__setattr__(self, "normal", tuple((normal / length).tolist()))
+        object.__setattr__(self, "normal", tuple(normal.tolist()))
 
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return signed distances and the plane's normal for every point."""
@@ -195,12 +192,9 @@ class Cylinder(_FramedShape):
         self._check_lengths("radius", "height")
         self._check_rounding(self.rounding, min(self.radius, 0.5 * self.height))
         self._check_vector("center")
-        axis = vector3(self.axis, "a cylinder's axis")
-        length = float(np.linalg.norm(axis))
-        if length == 0.0:
-            raise InputError("a cylinder's axis must not be zero")
-        object.__setattr__(self, "axis", tuple((axis / length).tolist()))
-        self._set_frame(self.center, axis_frame(axis / length))
+        axis = unit_vector(self.axis, "a cylinder's axis")
+        object.__setattr__(self, "axis", tuple(axis.tolist()))
+        self._set_frame(self.center, axis_frame(axis))
 
     def distances(self, points: NDArray[np.float64]) -> _Distances:
         """Return signed distances and normals, exact everywhere."""

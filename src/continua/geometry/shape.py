@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.geometry.surface_coefficients import check_coefficient
 from continua.motion import Motion
+from continua.short_repr import tuple_repr
 
 __all__ = ["Pose", "Shape"]
 
@@ -23,6 +24,9 @@ class Pose(NamedTuple):
 
     rotation: NDArray[np.float64]
     translation: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return tuple_repr(self)
 
 
 @dataclass(frozen=True, kw_only=True)

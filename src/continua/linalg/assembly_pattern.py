@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.linalg import assembly_kernels
 from continua.linalg.dof_map import DofMap
+from continua.short_repr import ShortRepr
 
 __all__ = ["AssemblyPattern"]
 
 _PARALLEL_FROM = 100_000  # entries of element matrices
 
 
-@dataclass(frozen=True, eq=False)
-class AssemblyPattern:
+@dataclass(frozen=True, eq=False, repr=False)
+class AssemblyPattern(ShortRepr):
     """Sparsity pattern of a matrix between two fields, and the element entries that sum up to each block.
 
     The matrices of all elements are stored one after the other, each row by row: the matrix of element e has as many

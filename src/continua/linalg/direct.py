@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sparse
 import scipy.sparse.linalg
@@ -60,15 +62,15 @@ class Direct(SolverBase):
         if len(partly):
             own[partly] = np.eye(3) - full_blocks(free[partly])
         filtered.blocks[p.diagonal] += size * own.reshape(-1, 9)
-        A = sparse.csc_array(filtered.to_scipy())
-        self._filtered, self._factor = filtered, None
-        try:
-            self._factor = scipy.sparse.linalg.splu(
-                A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-            )
-            self.factorisations += 1
-        except RuntimeError:  # singular
-            self._factor = None
+        self._filtered, self._factor = filtered, _factorised(filtered)
+        self.factorisations += self._factor is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_factor": self._factor is not None}  # the factors of SciPy cannot be pickled
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._factor = _factorised(self._filtered) if state["_factor"] else None
 
     def solve(
         self,
@@ -107,3 +109,16 @@ class Direct(SolverBase):
 
     def __repr__(self) -> str:
         return "Direct()"
+
+
+def _factorised(matrix: BlockMatrix) -> scipy.sparse.linalg.SuperLU | None:
+    """Return the factors of a matrix, or None if it is singular."""
+    try:
+        return scipy.sparse.linalg.splu(
+            sparse.csc_array(matrix.to_scipy()),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError:
+        return None

@@ -20,7 +20,7 @@ __all__ = ["DofMap"]
 _MAX_ENTRIES = 2**31  # entries are counted in 32 bits
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DofMap:
     """The dofs of every element of one field, in CSR form.
 
@@ -113,6 +113,9 @@ class DofMap:
     def of(self, element: int) -> NDArray[np.int32]:
         """Return the dofs of one element."""
         return self.dofs[self.offsets[element] : self.offsets[element + 1]]
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def __str__(self) -> str:
         sizes = np.diff(self.offsets)

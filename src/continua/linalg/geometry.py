@@ -9,11 +9,13 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from continua.short_repr import ShortRepr
+
 __all__ = ["Geometry"]
 
 
-@dataclass(frozen=True, eq=False)
-class Geometry:
+@dataclass(frozen=True, eq=False, repr=False)
+class Geometry(ShortRepr):
     """Positions of the block rows of a matrix, and what a solver may use to coarsen them.
 
     Attributes:

@@ -13,6 +13,8 @@ from continua.linalg import block_kernels
 from continua.linalg.assembly_pattern import AssemblyPattern
 from continua.linalg.dof_map import DofMap
 from continua.linalg.geometry import Geometry
+from continua.pickling import KeepsArrayViews
+from continua.short_repr import ShortRepr
 
 __all__ = ["BlockMatrix", "BlockPattern"]
 
@@ -25,8 +27,8 @@ def blocks_of(count: int, kind: type = np.float64) -> NDArray:
     return np.zeros((count + 1, 9), kind)[:-1]
 
 
-@dataclass(frozen=True, eq=False)
-class BlockPattern:
+@dataclass(frozen=True, eq=False, repr=False)
+class BlockPattern(ShortRepr):
     """Which nodes couple, and which elements contribute to which block (Weber 2015, mesh-based assembly).
 
     Attributes:
@@ -115,7 +117,7 @@ class BlockPattern:
         return self.block_count >= PARALLEL_FROM
 
 
-class BlockMatrix:
+class BlockMatrix(KeepsArrayViews):
     """A square matrix of 3x3 blocks on a fixed pattern.
 
     Attributes:
@@ -207,6 +209,9 @@ class BlockMatrix:
         inverse = np.searchsorted(keys, rows.astype(np.int64) * n + columns)
         np.add.at(result.blocks, (inverse, 3 * (coo.col % 3) + coo.row % 3), coo.data)
         return result
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def __str__(self) -> str:
         p = self.pattern

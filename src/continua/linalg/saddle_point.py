@@ -179,6 +179,9 @@ class SaddlePointMatrix:
         B = self.B.to_scipy()
         return sparse.csr_array(sparse.block_array([[self.A.to_scipy(), B.T], [B, -self.C]], format="csr"))
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
     def __str__(self) -> str:
         n, m = self.A.pattern.node_count, self.B.row_count
         return f"SaddlePointMatrix {self.size} x {self.size}, {n} nodes and {m} scalar dofs"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.materials.registry import law_function
+from continua.pickling import KeepsReadOnlyArrays
 from continua.validation import numbers
 
 __all__ = ["FiberDirections", "add_fiber", "fiber_stretch"]
@@ -70,7 +71,7 @@ def add_fiber(P, T, a, w, stretch, tension, slope, definite):
     )  # fmt: skip
 
 
-class FiberDirections:
+class FiberDirections(KeepsReadOnlyArrays):
     """Unit vectors of fibres at rest: one for all elements [3], or one per element [m, 3].
 
     Equal vectors compare equal, so that laws can be compared.
@@ -82,10 +83,11 @@ class FiberDirections:
             raise InputError(
                 f"{what} must be one vector of 3 numbers or one for every element [m, 3], not of shape {array.shape}"
             )
-        length = np.linalg.norm(array, axis=-1, keepdims=True)
-        if not (np.isfinite(array).all() and (length > 0.0).all()):
+        if not (np.isfinite(array).all() and array.any(axis=-1).all()):
             raise InputError(f"{what} must be finite and not zero")
-        self.vectors: NDArray[np.float64] = array / length
+        # A power of two changes no bit of the result, and keeps squares of 1e-300 and 1e300 representable.
+        array = np.ldexp(array, -np.frexp(np.abs(array).max(axis=-1, keepdims=True))[1])
+        self.vectors: NDArray[np.float64] = array / np.linalg.norm(array, axis=-1, keepdims=True)
         self.vectors.setflags(write=False)
         self._what = what
 

@@ -113,7 +113,7 @@ class Law:
         """The kernels that evaluate the law at quadrature points, see `materials.point_kernels`."""
         from continua.materials.law_kernels import points_kernel
 
-        return points_kernel(type(self))  # type: ignore[arg-type]
+        return points_kernel(type(self))
 
     def energy(self, F: ArrayLike) -> NDArray[np.float64]:
         """Return the energy density [J/m3] at deformation gradients F [..., 3, 3]."""
@@ -171,4 +171,4 @@ class Hyperelastic(Law):
         """The kernels that evaluate the law in linear tetrahedra, see `materials.tet_kernels`."""
         from continua.materials.law_kernels import tets_kernel
 
-        return tets_kernel(type(self))  # type: ignore[arg-type]
+        return tets_kernel(type(self))

@@ -14,6 +14,7 @@ from continua.mesh.checks import read_only
 from continua.mesh.locate import EmbeddingWeights, Locator, is_much, weight_matrix
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
+from continua.pickling import KeepsReadOnlyArrays
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -24,7 +25,7 @@ __all__ = ["Embedding"]
 _STEEP = 0.1
 
 
-class Embedding:
+class Embedding(KeepsReadOnlyArrays):
     """Embeds a detailed surface in a tetrahedral mesh; both in the rest shape.
 
     Each node of the surface is interpolated in one tet: the one that contains it or, outside, the one around the

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from continua.atomic_io import atomic_write
 from continua.errors import InputError
+from continua.file_input import check_file
 from continua.mesh.checks import compact
 from continua.mesh.gltf import read_glb
 from continua.mesh.hex_mesh import HexMesh
@@ -62,10 +63,7 @@ def read(path: str | Path, *, images: bool = True) -> AnyMesh:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if not path.exists():
-        raise InputError("there is no such file", where=str(path))
-    if not path.is_file():
-        raise InputError("this is not a file", where=str(path))
+    check_file(path)
     if suffix not in READABLE:
         raise InputError(
             f'unknown mesh format "{suffix}"; known ones are {" ".join(READABLE)}', where=str(path)
@@ -90,6 +88,10 @@ def read(path: str | Path, *, images: bool = True) -> AnyMesh:
         raise error if error.where else InputError(error.message, where=str(path)) from None
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror})", where=str(path)) from None
+    except MemoryError:
+        raise InputError(
+            "the file asks for more memory than there is; it may be damaged", where=str(path)
+        ) from None
 
 
 def _read_meshio(path: Path, suffix: str) -> meshio.Mesh:
@@ -180,6 +182,8 @@ def _from_meshio(mesh: meshio.Mesh, weld: bool) -> AnyMesh:
 def _triangles(cells: NDArray, corners: int) -> NDArray:
     """Cut the faces of one block, with all their corners first, into fans of triangles."""
     corners = corners or cells.shape[1]
+    if not 3 <= corners <= cells.shape[1]:
+        raise InputError("the file's faces have too few corners; it may be damaged")
     fan = np.array([[0, i, i + 1] for i in range(1, corners - 1)])
     return cells[:, fan].reshape(-1, 3)
 

@@ -22,6 +22,7 @@ _TYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3}
 _TRIANGLES = 4
 _MOST_NODES = 100_000
+_MOST_CORNERS = 300_000_000
 
 
 def read_glb(
@@ -42,6 +43,7 @@ def read_glb(
         TypeError,
         ValueError,
         AttributeError,
+        OverflowError,
         struct.error,
         RecursionError,
     ) as error:
@@ -82,7 +84,7 @@ class _Reader:
         has_uv = False
         points: list[NDArray[np.float64]] = []
         triangles: list[NDArray[np.int64]] = []
-        first = 0
+        first = corner_count = 0
         for mesh, matrix in self._placed():
             for part in self.about["meshes"][mesh]["primitives"]:
                 if part.get("mode", _TRIANGLES) != _TRIANGLES:
@@ -106,6 +108,9 @@ class _Reader:
                 points.append(own @ matrix[:3, :3].T + matrix[:3, 3])
                 triangles.append(corners + first)
                 first += count
+                corner_count += corners.size
+                if max(first, corner_count) > _MOST_CORNERS:
+                    raise InputError("not a valid .glb file: its nodes place too many triangles")
         if not triangles:
             raise InputError("the file has no triangles")
         image = SurfaceImage(None, None)

@@ -50,11 +50,12 @@ def fill(
     """
     low, high = _checked_bounds(bounds)
     step = float(checked_lengths([size], "size", 1)[0])
-    counts = np.maximum(np.ceil((high - low) / step), 1.0).astype(np.int64) + 2
-    if 12 * counts.prod() > MAX_ELEMENTS:
+    cells = np.maximum(np.ceil((high - low) / step), 1.0) + 2.0
+    if not 12.0 * cells.prod() <= MAX_ELEMENTS:
         raise InputError(
             f"a size of {size:g} m would give too many elements in these bounds; use a larger one"
         )
+    counts = cells.astype(np.int64)
     start = 0.5 * (low + high - step * counts)
     points, lattice = _bcc_lattice(start, counts, step)
     values = _evaluate(distance, points)
@@ -63,6 +64,8 @@ def fill(
         raise InputError("the interior is empty: the function is nowhere negative on the lattice")
     points, near, nodes = compact(points, lattice[kept])
     points, values = _snap(distance, points, values[nodes], near, step)
+    if not (values < 0.0).any():
+        raise InputError(f"a size of {size:g} m is too large for the body; use a smaller one")
     points, tets, _ = compact(*_cut(distance, points, values, near))
     slack = 1e-9 * step
     if (points < low - slack).any() or (points > high + slack).any():

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.short_repr import ShortRepr
+
 __all__ = [
     "HexQuality",
     "Quality",
@@ -32,8 +34,8 @@ def _bars(histogram: NDArray[np.int64]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Quality:
+@dataclass(frozen=True, slots=True, repr=False)
+class Quality(ShortRepr):
     """Shapes of tetrahedra. `print(quality)` shows all of it as a table.
 
     Attributes:
@@ -83,8 +85,8 @@ class Quality:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class HexQuality:
+@dataclass(frozen=True, slots=True, repr=False)
+class HexQuality(ShortRepr):
     """Shapes of hexahedra.
 
     Attributes:

@@ -16,6 +16,7 @@ from continua.mesh.structured import MAX_ELEMENTS
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.topology import TopologyChange, chosen_numbers, interpolate
 from continua.mesh.volume_mesh import VolumeMesh
+from continua.short_repr import ShortRepr
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -90,8 +91,8 @@ def _closure_tables() -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.in
 _COUNTS, _CLOSURE, _THIRDS = _closure_tables()
 
 
-@dataclass(frozen=True, slots=True)
-class Refinement:
+@dataclass(frozen=True, slots=True, repr=False)
+class Refinement(ShortRepr):
     """A refined mesh and its links to the coarse one.
 
     Attributes:

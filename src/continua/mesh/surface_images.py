@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.file_input import read_file
 from continua.mesh.text_formats import ObjSurface
 from continua.textures import Texture, linear_to_srgb, srgb_to_linear
 from continua.validation import pluralize
@@ -58,7 +59,7 @@ def obj_image(path: Path, surface: ObjSurface) -> SurfaceImage:
         library = path.parent / name.replace("\\", "/")
         try:
             found, remarks = _read_mtl(library)
-        except OSError:
+        except InputError:
             notes.append(f"drawn without the materials of {name}, which is not beside the file")
             continue
         materials |= found
@@ -91,7 +92,7 @@ def _read_mtl(path: Path) -> tuple[dict[str, _Material], list[str]]:
     materials: dict[str, _Material] = {}
     notes: dict[str, None] = {}
     current = _Material()
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in read_file(path).decode("utf-8", errors="replace").splitlines():
         words = line.split("#", 1)[0].split()
         if not words:
             continue

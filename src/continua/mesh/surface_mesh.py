@@ -12,6 +12,7 @@ from continua.errors import InputError
 from continua.mesh.checks import as_cells, as_points, compact, read_only, some
 from continua.mesh.transform import apply_transform
 from continua.mesh.unique_rows import unique_rows
+from continua.pickling import KeepsReadOnlyArrays
 from continua.textures import Texture
 
 __all__ = ["SurfaceMesh", "unique_edges"]
@@ -45,7 +46,7 @@ def _as_uv(values: ArrayLike, count: int) -> NDArray[np.float64]:
     return uv
 
 
-class SurfaceMesh:
+class SurfaceMesh(KeepsReadOnlyArrays):
     """A surface of triangles. All arrays are read-only.
 
     Attributes:

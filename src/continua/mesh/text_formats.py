@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.file_input import check_file
 
 __all__ = ["ObjSurface", "read_obj", "read_off", "read_tetgen"]
+
+_MOST_NODES = 2**31
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -21,6 +24,14 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             words = line.split("#", 1)[0].split()
             if words:
                 yield number, words
+
+
+def _index(word: str) -> int:
+    """Return the number of a node; one that no array can have is refused like a word."""
+    index = int(word)
+    if abs(index) >= _MOST_NODES:
+        raise ValueError
+    return index
 
 
 def _fan(corners: list[int]) -> list[list[int]]:
@@ -69,7 +80,7 @@ def read_obj(path: Path) -> ObjSurface:
             if words[0] == "v":
                 points.append([float(words[1]), float(words[2]), float(words[3])])
             elif words[0] == "f":
-                given = [int(word.split("/", 1)[0]) for word in words[1:]]
+                given = [_index(word.split("/", 1)[0]) for word in words[1:]]
                 if len(given) < 3 or 0 in given:
                     raise ValueError
                 # Negative numbers count back from the last position read so far.
@@ -101,7 +112,7 @@ def _coordinate_index(word: str, count: int) -> int:
     parts = word.split("/")
     if len(parts) < 2 or not parts[1]:
         return 0
-    given = int(parts[1])
+    given = _index(parts[1])
     index = given if given > 0 else count + given
     if not 0 < index < count:
         raise ValueError
@@ -124,7 +135,9 @@ def read_off(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         for _ in range(face_count):
             number, words = next(lines)
             size = int(words[0])
-            triangles += _fan([int(word) for word in words[1 : size + 1]] if len(words) > size >= 3 else [])
+            triangles += _fan(
+                [_index(word) for word in words[1 : size + 1]] if len(words) > size >= 3 else []
+            )
             if not len(words) > size >= 3:
                 raise ValueError
     except StopIteration:
@@ -150,6 +163,8 @@ def _table(path: Path, width: int) -> tuple[list[int], NDArray[np.float64]]:
         raise _trouble(path, number, "this is not a valid TetGen line") from None
     if table.shape[1] < 1 + width:
         raise _trouble(path, number, f"rows need at least {1 + width} numbers")
+    if not (np.abs(table[:, 0]) < _MOST_NODES).all():
+        raise InputError("rows must begin with their number", where=str(path))
     return counts, table
 
 
@@ -157,15 +172,20 @@ def read_tetgen(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64], NDA
     """Read a pair of TetGen files, given either; the last result is each tet's region number, if any."""
     node_path, element_path = path.with_suffix(".node"), path.with_suffix(".ele")
     for part in (node_path, element_path):
-        if not part.is_file():
+        if not part.exists():
             raise InputError(
                 f"a TetGen mesh needs {part.name} beside it, which is not there", where=str(path)
             )
+        check_file(part)
     _, nodes = _table(node_path, 3)
     counts, elements = _table(element_path, 4)
     size = counts[1] if len(counts) > 1 else 4
+    if size < 4:
+        raise InputError(f"its elements have {size} nodes; tets have at least 4", where=str(element_path))
     numbers = nodes[:, 0].astype(np.int64)
     # Files count from 0 or from 1; the first node says which.
+    if not (np.abs(elements[:, 1:]) < _MOST_NODES).all():
+        raise InputError("the tets name nodes that are not there", where=str(element_path))
     tets = elements[:, 1:5].astype(np.int64) - (numbers[0] if len(numbers) else 0)
     regions = elements[:, 1 + size].astype(np.int64) if elements.shape[1] > 1 + size else None
     return nodes[:, 1:4], tets, regions

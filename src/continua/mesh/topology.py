@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.mesh.checks import read_only, some
 from continua.mesh.volume_mesh import VolumeMesh
+from continua.pickling import KeepsReadOnlyArrays
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -75,7 +76,7 @@ def interpolate(
 
 
 @dataclass(frozen=True, eq=False)
-class TopologyChange:
+class TopologyChange(KeepsReadOnlyArrays):
     """A change from one mesh to another, and where the new nodes and elements come from.
 
     Attributes:

@@ -16,6 +16,8 @@ from continua.mesh.checks import as_cells, as_points, check_no_unused_nodes, rea
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.transform import apply_transform
 from continua.mesh.unique_rows import unique_rows
+from continua.pickling import KeepsReadOnlyArrays
+from continua.short_repr import tuple_repr
 
 __all__ = ["Csr", "VolumeMesh"]
 
@@ -26,6 +28,9 @@ class Csr(NamedTuple):
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
 
+    def __repr__(self) -> str:
+        return tuple_repr(self)
+
 
 class _Faces(NamedTuple):
     """Faces once each [f, k], outward from their first element, with elements and local numbers [f, 2]."""
@@ -35,7 +40,7 @@ class _Faces(NamedTuple):
     locals: NDArray[np.int32]
 
 
-class VolumeMesh:
+class VolumeMesh(KeepsReadOnlyArrays):
     """Base of `TetMesh` and `HexMesh`. All arrays are read-only.
 
     Attributes:

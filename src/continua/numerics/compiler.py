@@ -18,7 +18,7 @@ from llvmlite import binding as llvm
 from numba.core import compiler, sigutils, typing
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import _FunctionCompiler
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 
 __all__ = ["KernelDispatcher"]

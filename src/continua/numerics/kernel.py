@@ -29,6 +29,7 @@ from numba.core import event as _event
 
 from continua.errors import InputError
 from continua.numerics.compiler import KernelDispatcher
+from continua.numerics.fork_safety import make_fork_safe
 from continua.numerics.kernel_cache import KernelCache, cache_root
 
 __all__ = [
@@ -51,6 +52,7 @@ _config: Any = numba.config  # its options are set at run time, unseen by type c
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 # All three must be named: Numba rejects a partial order.
 _config.THREADING_LAYER_PRIORITY = ["omp", "workqueue", "tbb"]
+make_fork_safe()  # after the choice of the threading layer, and before the first kernel is loaded
 
 _FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 _OPTIONS: dict[str, Any] = {"fastmath": _FASTMATH, "error_model": "numpy", "nogil": True}
@@ -69,7 +71,9 @@ dispatchers: dict[tuple[str, bool], KernelDispatcher] = {}
 
 def _compile(function: Callable, **options: Any) -> Any:
     source = Path(getattr(function, "cache_source", None) or function.__code__.co_filename)
-    dispatcher = KernelDispatcher(function, {"nopython": True, "boundscheck": None, **_OPTIONS, **options})
+    dispatcher: Any = KernelDispatcher(
+        function, {"nopython": True, "boundscheck": None, **_OPTIONS, **options}
+    )
     if source.is_file():  # what cache=True does, with a cache of our own
         parallel = bool(options.get("parallel"))
         dispatcher._cache = KernelCache(function, source.resolve(), parallel, _report_unsaved)

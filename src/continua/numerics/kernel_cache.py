@@ -19,18 +19,43 @@ import pickle
 import re
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import binding as llvm
 from numba.core import compiler, serialize
 
-__all__ = ["KernelCache", "cache_root", "is_cached", "module_file", "module_name", "source_key"]
+__all__ = [
+    "COMPILED_KERNELS",
+    "FAMILIES",
+    "KernelCache",
+    "cache_root",
+    "families",
+    "family_settings",
+    "is_cached",
+    "module_file",
+    "module_name",
+    "source_key",
+]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_UNCOMPILED = ("errors.py", *(f"numerics/{name}.py" for name in ("compiler", "kernel", "kernel_cache")))
+_UNCOMPILED = (
+    "errors.py",
+    *(f"numerics/{name}.py" for name in ("compiler", "fork_safety", "kernel", "kernel_cache")),
+)
+COMPILED_KERNELS = _PACKAGE / "compiled_kernels"
+"""Kernels that came with the installation; a pure wheel has none."""
+
+FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "x86-64-v3": ("x86_64", ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")),
+    "x86-64-v2": ("x86_64", ("cx16", "popcnt", "sahf", "sse4.2", "ssse3")),
+    "arm64": ("aarch64", ()),
+}
+"""Families of processors, the most capable first: machine, and features that a processor of the family has."""
+
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(continua[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+(continua[\w.]*))",
     re.M,
@@ -98,26 +123,47 @@ def module_name(file: Path) -> str:
 
 def is_cached(source: Path, name: str, parallel: bool, types: tuple[Any, ...]) -> bool:
     """Return whether there is an entry for a kernel of this package, without importing its module."""
-    file = _entry_name(name.rpartition(".")[2], parallel, types, _magic())
-    return any((folder / file).is_file() for folder in _folders(source_key(source)))
+    entry = name.rpartition(".")[2]
+    return any(path.is_file() for path in _entries(source_key(source), entry, parallel, types))
 
 
-def _entry_name(name: str, parallel: bool, types: object, magic: object) -> str:
-    key = (str(types), magic, numba.__version__, sys.version_info[:2], parallel, _compiler_digest())
+def _entries(folder: str, name: str, parallel: bool, types: object) -> Iterator[Path]:
+    """Return where the entry of a kernel may be: compiled for this processor, or for its family."""
+    for processor in (_processor(), *families()):
+        file = _entry_name(name, parallel, types, processor)
+        for root in (cache_root(), COMPILED_KERNELS):
+            yield root / folder / file
+
+
+def _entry_name(name: str, parallel: bool, types: object, processor: object) -> str:
+    key = (str(types), processor, numba.__version__, sys.version_info[:2], parallel, _compiler_digest())
     return f"{name}.{hashlib.sha256(str(key).encode()).hexdigest()[:20]}.nbc"
 
 
-def _folders(key: str) -> tuple[Path, ...]:
-    """Return the folders where entries of a source may be."""
-    return (cache_root() / key,)
-
-
 @cache
-def _magic() -> tuple[object, ...]:
+def _processor() -> tuple[object, ...]:
     """Return what Numba knows of this processor."""
     from numba.core.registry import cpu_target
 
     return cpu_target.target_context.codegen().magic_tuple()
+
+
+@cache
+def families() -> tuple[tuple[str, str, str], ...]:
+    """Return the families that this processor belongs to, the most capable first, as Numba knows them."""
+    system = str(_processor()[0])
+    features = {name for name, on in llvm.get_host_cpu_features().items() if on}
+    fitting = [
+        name
+        for name, (machine, needed) in FAMILIES.items()
+        if system.startswith(machine) and features.issuperset(needed)
+    ]
+    return tuple((system, "generic" if name == "arm64" else name, "") for name in fitting)
+
+
+def family_settings(name: str) -> dict[str, str]:
+    """Return the environment variables with which kernels are compiled for a family of processors."""
+    return {"NUMBA_CPU_NAME": "generic" if name == "arm64" else name, "NUMBA_CPU_FEATURES": ""}
 
 
 @cache
@@ -161,8 +207,8 @@ class KernelCache:
         if listener is not None and isinstance(sig, tuple):
             listener(self.name, self._parallel, self.factory, sig)
         target_context.refresh()
-        for folder in _folders(self._folder):
-            payload = _read(folder / _entry_name(self._entry, self._parallel, sig, _magic()), self._code)
+        for path in _entries(self._folder, self._entry, self._parallel, sig):
+            payload = _read(path, self._code)
             if payload is not None:
                 return compiler.CompileResult._rebuild(target_context, *payload)
         return None
@@ -171,7 +217,7 @@ class KernelCache:
         """Keep the compiled function for a signature."""
         if data.lifted or data.library.has_dynamic_globals:
             return
-        path = cache_root() / self._folder / _entry_name(self._entry, self._parallel, sig, _magic())
+        path = cache_root() / self._folder / _entry_name(self._entry, self._parallel, sig, _processor())
         try:
             _write(path, serialize.dumps((self._code, data._reduce())))
         except OSError as error:

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -134,9 +134,15 @@ class Precompiler:
     Args:
         requests: The kernels, those that are needed first first.
         jobs: Number of processes; by default one per processor.
+        settings: Environment variables of the processes, besides those of this one.
     """
 
-    def __init__(self, requests: Sequence[KernelRequest], jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        requests: Sequence[KernelRequest],
+        jobs: int | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self.total = len(requests)
         self.done = 0
         self.failed: list[str] = []
@@ -147,7 +153,7 @@ class Precompiler:
         self._finished_costs = 0.0
         self._start = time.perf_counter()
         count = max(1, min(jobs or os.cpu_count() or 1, MAX_JOBS, len(requests)))
-        self._processes = [_start_worker() for _ in range(count)] if requests else []
+        self._processes = [_start_worker(settings or {}) for _ in range(count)] if requests else []
         self._threads = [threading.Thread(target=self._feed, args=(p,), daemon=True) for p in self._processes]
         for thread in self._threads:
             thread.start()
@@ -186,6 +192,11 @@ class Precompiler:
             process.wait()
         for thread in self._threads:
             thread.join()
+        for process in self._processes:
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):  # what was written last reaches nobody
+                        pipe.close()
 
     def _feed(self, process: subprocess.Popen[str]) -> None:
         """Give requests to a process, one at a time, until there are none or it dies."""
@@ -213,7 +224,7 @@ class Precompiler:
                         self.failed.append(f"{request.kernel}: {error}")
 
 
-def _start_worker() -> subprocess.Popen[str]:
+def _start_worker(settings: Mapping[str, str]) -> subprocess.Popen[str]:
     """Start a process that compiles what it reads, with the same modules as this one."""
     root = str(Path(kernel_cache.__file__).resolve().parents[2])
     code = (
@@ -225,7 +236,7 @@ def _start_worker() -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "CONTINUA_QUIET": "1"},
+        env={**os.environ, "CONTINUA_QUIET": "1", **settings},
     )
 
 

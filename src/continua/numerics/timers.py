@@ -1,6 +1,7 @@
 """Timers of the stages of a step: packages name their stages, and a stopwatch measures them.
 
-A stage inside another one pauses it, so the times of all stages sum to the total.
+A stage inside another one pauses it, so the times of all stages sum to the total. Kernels that compile are a stage of
+their own.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ from functools import wraps
 from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["REST", "Stopwatch", "timed"]
+from continua.numerics.kernel import compile_stats
+
+__all__ = ["COMPILING", "REST", "Stopwatch", "timed"]
 
 REST = "rest of the step"
 """The stage of what belongs to no other."""
+COMPILING = "compiling"
+"""The stage of kernels that compile at their first call."""
 
 _watch: ContextVar[Stopwatch | None] = ContextVar("continua_stopwatch", default=None)
 
@@ -33,6 +38,7 @@ class Stopwatch:
         self.seconds: dict[str, float] = {}
         self._stack: list[str] = []
         self._since = 0.0
+        self._compiled = 0.0
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -40,6 +46,7 @@ class Stopwatch:
         self.seconds = {}
         self._stack = [REST]
         self._since = perf_counter()
+        self._compiled = compile_stats()[1]
         token = _watch.set(self)
         try:
             yield
@@ -58,10 +65,14 @@ class Stopwatch:
         self._stack.pop()
 
     def _switch(self) -> None:
-        now = perf_counter()
+        now, compiled = perf_counter(), compile_stats()[1]
+        took = now - self._since
+        compiling = min(compiled - self._compiled, took)
         stage = self._stack[-1]
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._since
-        self._since = now
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + took - compiling
+        if compiling > 0.0:
+            self.seconds[COMPILING] = self.seconds.get(COMPILING, 0.0) + compiling
+        self._since, self._compiled = now, compiled
 
 
 def timed(stage: str) -> Callable[[F], F]:

@@ -1,8 +1,9 @@
 """Checkpoints: everything a run needs to continue bitwise identically, in one HDF5 file.
 
-Layout of the file: the attributes of the root hold the kind, the format's number, the version of Continua,
-the frames done, the length and frame rate of the run and a digest of the state; `/scene` is the text of the
-scene; `/state/BODY/NAME` holds one dataset for each entry of the world's state.
+Layout of the file: the user block, 512 bytes before the HDF5 data, holds the kind, the format's number and a digest of
+all that follows, because a flipped bit can make HDF5 loop forever; the attributes of the root hold the version of
+Continua, the frames done, the length and frame rate of the run; `/scene` is the text of the scene; `/state/BODY/NAME`
+holds one dataset for each entry of the world's state.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 from typing import Any, Protocol
 
 import h5py
@@ -21,11 +22,14 @@ import numpy as np
 
 from continua.atomic_io import atomic_write
 from continua.errors import InputError
+from continua.file_input import read_file
 
 __all__ = ["FORMAT", "Checkpoint", "load", "save"]
 
-KIND = "continua checkpoint"
-FORMAT = 2
+KIND = b"continua checkpoint "
+FORMAT = 3
+_BLOCK = 512  # the smallest user block of HDF5
+_HDF5 = b"\x89HDF\r\n\x1a\n"
 _SCALARS: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str}
 
 
@@ -76,18 +80,10 @@ def _version() -> str:
         return "0"
 
 
-def _digest(state: Mapping[str, Any]) -> str:
-    """Return a hash over all names, kinds, types, shapes and bytes of the state."""
-    digest = hashlib.sha256()
-    for key in sorted(state):
-        value = state[key]
-        if isinstance(value, str):
-            digest.update(f"{key} str {value}\n".encode())
-        else:
-            array = np.asarray(value, order="C")  # unlike ascontiguousarray it keeps arrays of no dimension
-            digest.update(f"{key} {_kind(value)} {array.dtype.str} {array.shape}\n".encode())
-            digest.update(array.tobytes())
-    return digest.hexdigest()
+def _user_block(data: memoryview) -> bytes:
+    """Return the user block of a file whose other bytes are `data`: the kind, the format and a digest."""
+    text = KIND + f"format {FORMAT}\nsha256 {hashlib.sha256(data).hexdigest()}\n".encode()
+    return text.ljust(_BLOCK, b"\0")
 
 
 def _put(group: h5py.Group, key: str, value: Any) -> None:
@@ -130,20 +126,19 @@ def save(
     state = dict(world.state())
     # The file is built in memory first: HDF5 cannot close a file cleanly on a full disk.
     memory = io.BytesIO()
-    with h5py.File(memory, "w", libver="v110", track_order=True) as file:
-        file.attrs["kind"] = KIND
-        file.attrs["format"] = FORMAT
+    with h5py.File(memory, "w", libver="v110", track_order=True, userblock_size=_BLOCK) as file:
         file.attrs["continua"] = _version()
         file.attrs["frames_done"] = frames_done
         file.attrs["seconds"] = float(seconds)
         file.attrs["fps"] = float(fps)
-        file.attrs["digest"] = _digest(state)
         file.create_dataset("scene", data=scene_text, dtype=h5py.string_dtype(), track_times=False)
         group = file.create_group("state")
         for key, value in state.items():
             _put(group, key, value)
+    data = memory.getbuffer()[_BLOCK:]
     with atomic_write(path) as out:
-        out.write(memory.getbuffer())
+        out.write(_user_block(data))
+        out.write(data)
 
 
 def load(path: str | os.PathLike[str]) -> Checkpoint:
@@ -154,29 +149,40 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
             whose checkpoints this one cannot read.
     """
     where = str(path)
-    if not Path(path).is_file():
-        raise InputError("there is no checkpoint here; run without --resume first", where=where)
+    data = read_file(path)
+    _verify(data, where)
     try:
-        with h5py.File(path, "r") as file:
-            return _read(file, where)
-    except (OSError, KeyError, ValueError, RuntimeError) as error:
-        if isinstance(error, InputError):
-            raise
+        with h5py.File(io.BytesIO(data), "r") as file:
+            return _read(file)
+    except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
         raise InputError(
-            "this is not a complete HDF5 file (truncated or damaged); run again from the start", where=where
+            f"this checkpoint cannot be read ({error}); run again from the start", where=where
         ) from None
 
 
-def _read(file: h5py.File, where: str) -> Checkpoint:
-    if file.attrs.get("kind") != KIND:
-        raise InputError("this HDF5 file is not a Continua checkpoint", where=where)
-    version = str(file.attrs["continua"])
-    if file.attrs["format"] != FORMAT:
+def _verify(data: bytes, where: str) -> None:
+    """Raise InputError unless the bytes of a file are those that `save` wrote."""
+    block = data[:_BLOCK]
+    if block == _user_block(memoryview(data)[_BLOCK:]):
+        return
+    if block.startswith(_HDF5):
         raise InputError(
-            f"this checkpoint has format {file.attrs['format']} but format {FORMAT} is read here; "
-            f"use Continua {version} to continue this run",
+            "this HDF5 file is not a Continua checkpoint, or one of an earlier version; run again from the start",
             where=where,
         )
+    if not block.startswith(KIND):
+        raise InputError("this is not a Continua checkpoint, or a damaged one", where=where)
+    written = re.match(rb"format (\d{1,9})\n", block[len(KIND) :])
+    if written is not None and int(written[1]) != FORMAT:
+        raise InputError(
+            f"this checkpoint has format {int(written[1])} but format {FORMAT} is read here; "
+            "continue this run with the version of Continua that wrote it",
+            where=where,
+        )
+    raise InputError("this checkpoint is truncated or damaged; run again from the start", where=where)
+
+
+def _read(file: h5py.File) -> Checkpoint:
     state: dict[str, Any] = {}
 
     def visit(key: str, item: h5py.HLObject) -> None:
@@ -184,16 +190,11 @@ def _read(file: h5py.File, where: str) -> Checkpoint:
             state[key] = _get(item)
 
     file["state"].visititems(visit)
-    if _digest(state) != file.attrs["digest"]:
-        raise InputError(
-            "the checkpoint's contents do not match its digest (damaged); run again from the start",
-            where=where,
-        )
     return Checkpoint(
         state=state,
         scene=file["scene"].asstr()[()],
         frames_done=int(file.attrs["frames_done"]),
         seconds=float(file.attrs["seconds"]),
         fps=float(file.attrs["fps"]),
-        version=version,
+        version=str(file.attrs["continua"]),
     )

@@ -54,6 +54,11 @@ class DeferredSink:
         return self.folder / (self.file_name + self.suffix)
 
     @property
+    def action(self) -> str:
+        """What `finish` does, as its progress is called."""
+        return f"writing {self.kind}"
+
+    @property
     def file_name(self) -> str:
         """The run's name as a file name."""
         return file_names([self.info.name])[self.info.name]
@@ -84,7 +89,14 @@ class DeferredSink:
         """Write the result from the spool."""
         raise TypeError(f"{type(self).__name__} does not define `finish`")
 
+    def try_out(self, frame: Frame) -> bool:
+        """Do for one frame what `finish` does for each, and drop the result; return False if that takes no time.
+
+        `open` must have been called. The caller measures the time.
+        """
+        return False
+
     def report_done(self, done: int) -> None:
         """Report that `done` frames of the result are written."""
         if self.info.progress is not None:
-            self.info.progress(self.kind, done, self.spool.count)
+            self.info.progress(self.action, done, self.spool.count)

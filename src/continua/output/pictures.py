@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from PIL import Image
 
 from continua.atomic_io import atomic_path
 from continua.errors import MissingExtraError
-from continua.frames import RunInfo
+from continua.frames import Frame, RunInfo
 from continua.output.deferred_sink import DeferredSink
 from continua.render import InteriorPainter, Painter, make_view, save_png
 from continua.render.composition import DEFAULT_COLOR
@@ -46,16 +47,40 @@ class _PictureSink(DeferredSink):
         """The requested field, or "plain"; pictures of the interior always have a field."""
         return super().asked_color or (DEFAULT_COLOR if self.volume else None)
 
+    @property
+    def action(self) -> str:
+        """What `finish` does, as its progress is called."""
+        return f"drawing {self.kind}"
+
     def pictures(self) -> Iterator[NDArray[np.uint8]]:
         """Draw the frames in order."""
+        painter = self._painter(self._measured())
+        for index, frame in enumerate(self.spool.frames()):
+            self.report_done(index)
+            yield painter.paint(frame)
+        self.report_done(self.spool.count)
+
+    def _painter(self, frames: Iterable[Frame]) -> Painter | InteriorPainter:
         view = {**self.info.view, **self._view, "color": self.asked_color}
         backend = str(view.pop("backend", "auto"))
         inside, levels = str(view.pop("inside", "none")), int(view.pop("levels", 5))
-        look = make_view(self.spool.frames(), **view)
-        painter = Painter(look, backend) if inside == "none" else InteriorPainter(look, inside, levels)
+        look = make_view(frames, **view)
+        return Painter(look, backend) if inside == "none" else InteriorPainter(look, inside, levels)
+
+    def _measured(self) -> Iterator[Frame]:
+        """Read the frames for the choice of the camera and of the range of colours."""
         for index, frame in enumerate(self.spool.frames()):
-            yield painter.paint(frame)
-            self.report_done(index + 1)
+            if self.info.progress is not None:
+                self.info.progress(f"measuring the frames for {self.kind}", index, self.spool.count)
+            yield frame
+
+    def try_out(self, frame: Frame) -> bool:
+        """Draw and encode one frame."""
+        self._encode(self._painter([frame]).paint(frame))
+        return True
+
+    def _encode(self, pixels: NDArray[np.uint8]) -> None:
+        """Encode one picture and drop the result, if the format takes long for it."""
 
 
 class PngSink(_PictureSink):
@@ -153,6 +178,10 @@ class _AnimatedSink(_PictureSink):
                 **self.options,
             )
         return [self.path]
+
+    def _encode(self, pixels: NDArray[np.uint8]) -> None:
+        """Encode one picture and drop the result."""
+        Image.fromarray(pixels).save(BytesIO(), format=self.kind.upper(), **self.options)
 
     def _images(self) -> Iterator[Image.Image]:
         return (Image.fromarray(pixels) for pixels in self.pictures())

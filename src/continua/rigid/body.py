@@ -18,6 +18,7 @@ from continua.geometry.surface_coefficients import check_coefficient
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.motion import Motion
 from continua.numerics.rotations import matrices_from_quaternions, quaternion_from_matrix, rotation_matrix
+from continua.pickling import KeepsReadOnlyArrays
 from continua.rigid.geometry import geometry_of
 from continua.rigid.pull import RigidPull
 from continua.validation import isfinite, vector3
@@ -27,7 +28,7 @@ __all__ = ["RigidBody", "RigidInstances"]
 _CORNERS = np.vstack([np.zeros(3), np.eye(3)])
 
 
-class RigidInstances:
+class RigidInstances(KeepsReadOnlyArrays):
     """Instances of one shape that move independently: a pile of marbles, a wall of bricks.
 
     Args:

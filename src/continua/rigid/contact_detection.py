@@ -84,7 +84,7 @@ class RigidContactDetector:
         table = np.array([[np.nan if c is None else c for c in row] for row in given], np.float64).reshape(
             -1, 2
         )
-        self._friction, self._restitution = table[:, 0], table[:, 1]
+        self._friction, self._restitution = table[:, 0].copy(), table[:, 1].copy()
 
     def clear_warm_start(self) -> None:
         """Clear the impulses of the last step."""

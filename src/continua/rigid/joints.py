@@ -22,7 +22,7 @@ from continua.rigid.joint_kernels import (
     TRANSLATION_HIGH,
     TRANSLATION_LOW,
 )
-from continua.validation import isfinite, vector3
+from continua.validation import isfinite, unit_vector, vector3
 
 __all__ = ["Ball", "Fixed", "Hinge", "Joint", "Motor", "Slider"]
 
@@ -70,11 +70,7 @@ class Joint:
     @property
     def direction(self) -> np.ndarray:
         """Its axis at the start, a unit vector."""
-        axis = vector3(getattr(self, "axis", (0.0, 0.0, 1.0)), f"the axis of a {type(self).__name__}")
-        length = float(np.linalg.norm(axis))
-        if length == 0.0:
-            raise InputError(f"the axis of a {type(self).__name__} must not be zero")
-        return axis / length
+        return unit_vector(getattr(self, "axis", (0.0, 0.0, 1.0)), f"the axis of a {type(self).__name__}")
 
     def all_rows(self) -> list[tuple[int, int, float]]:
         """Return kind, component and target (a limit) of every row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,11 +99,21 @@ class RigidState:
         )
         self.update_derived()
 
-    def _add_body(self, number: int, body: RigidInstances) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        for number, body in enumerate(self.bodies):
+            self._share_arrays(number, body)
+
+    def _share_arrays(self, number: int, body: RigidInstances) -> slice:
+        """Make the arrays of a body views of those of all, and return its rows."""
         rows = slice(self.starts[number], self.starts[number + 1])
         for own, whole in (("_x", self.X), ("_q", self.Q), ("_v", self.V)):
             whole[rows] = getattr(body, own)
             setattr(body, own, whole[rows])
+        return rows
+
+    def _add_body(self, number: int, body: RigidInstances) -> None:
+        rows = self._share_arrays(number, body)
         self.owner[rows], self.kind[rows], self.size[rows] = number, body.geometry.kind, body.geometry.size
         self.radius[rows], self.min_radius[rows] = body.geometry.radius, body.geometry.min_radius
         self.is_dynamic[rows] = body.motion is None

@@ -24,6 +24,7 @@ _KINDS = (
         label="Soft body",
         build="continua.scene.build_soft:build_soft",
         describe="continua.scene.build_soft:describe_soft",
+        estimate="continua.scene.cost:estimate_soft",
         template="continua.scene.templates:soft_body",
         shapes=("box", "sphere", "cylinder", "torus", "cone", "parametric"),
     ),
@@ -42,6 +43,7 @@ _KINDS = (
         label="Fluid",
         build="continua.scene.build_fluid:build_fluid",
         describe="continua.scene.build_fluid:describe_fluid",
+        estimate="continua.scene.cost:estimate_fluid",
         template="continua.scene.templates:fluid",
         shapes=("box", "sphere", "cylinder", "torus", "cone", "parametric"),
     ),
@@ -52,6 +54,7 @@ _KINDS = (
             build="continua.scene.build_grid:build_grid_fluid",
             label=label,
             describe="continua.scene.build_grid:describe_grid_fluid",
+            estimate="continua.scene.cost:estimate_grid_fluid",
             template=f"continua.scene.templates:{tag}",
         )
         for tag, model, label in (

@@ -75,7 +75,7 @@ def _refinement(scene: Scene, index: int, body: solids.SoftBody, change: environ
         if not isinstance(body.mesh, TetMesh):
             raise InputError(f"body '{body.name}' is not made of tetrahedra; only these can be refined")
     _elements(scene, index, body, change.where)
-    return lambda _: body.refine(partial(_mask, change.where, body))
+    return partial(_refine, body, change.where)
 
 
 def _split(scene: Scene, index: int, body: solids.SoftBody, change: environment.Split) -> Event:
@@ -83,7 +83,15 @@ def _split(scene: Scene, index: int, body: solids.SoftBody, change: environment.
     with scene.at("changes", index, "where"):
         if not len(faces_between(body.mesh, chosen)):
             raise InputError(f"selects whole parts of '{body.name}', so there is nothing to cut; select less")
-    return lambda _: body.split(partial(_mask, change.where, body))
+    return partial(_cut, body, change.where)
+
+
+def _refine(body: solids.SoftBody, where: Any, _: World) -> None:
+    body.refine(partial(_mask, where, body))
+
+
+def _cut(body: solids.SoftBody, where: Any, _: World) -> None:
+    body.split(partial(_mask, where, body))
 
 
 def _elements(scene: Scene, index: int, body: solids.SoftBody, where: Any) -> NDArray[np.intp]:

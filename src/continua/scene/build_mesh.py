@@ -18,8 +18,9 @@ from continua.numerics.progress import report_progress
 from continua.scene import rigid, shapes
 from continua.scene.models import Scene
 from continua.textures import Texture
+from continua.validation import unit_vector
 
-__all__ = ["build_shape", "build_surface", "transformed_mesh", "turn_vector"]
+__all__ = ["build_shape", "build_surface", "parametric_surface", "transformed_mesh", "turn_vector"]
 
 _NEAR = 20.0  # contacts need the field near the surface
 _SAY_AFTER = 2.0  # s
@@ -53,13 +54,14 @@ def build_shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
             return meshes.blob(limbs, spec.size, spec.blend)
         case shapes.ParametricMesh():
             wishes = {} if spec.tetrahedralize is None else spec.tetrahedralize.model_dump(exclude_none=True)
-            return meshes.tetrahedralize(_parametric(spec), **wishes)
+            return meshes.tetrahedralize(parametric_surface(spec), **wishes)
         case shapes.FileMesh():
             return _file_mesh(spec, scene.file(spec.path))
     raise TypeError(f"unknown mesh {spec!r}")
 
 
-def _parametric(spec: shapes.ParametricMesh) -> meshes.SurfaceMesh:
+def parametric_surface(spec: shapes.ParametricMesh) -> meshes.SurfaceMesh:
+    """Return the surface that formulas describe."""
     return meshes.parametric(spec.x, spec.y, spec.z, u=spec.u, v=spec.v, cells=spec.cells)
 
 
@@ -101,8 +103,7 @@ def turn_vector(spec: shapes.Rotation | None) -> Any:
     """Return a rotation as axis times angle [rad]."""
     if spec is None:
         return np.zeros(3)
-    axis = np.array(spec.axis, dtype=np.float64)
-    return axis / np.linalg.norm(axis) * math.radians(spec.degrees)
+    return unit_vector(spec.axis, "an axis") * math.radians(spec.degrees)
 
 
 def build_surface(
@@ -121,7 +122,7 @@ def build_surface(
         case shapes.FileMesh() | rigid.RigidFile():
             mesh = read_textured(spec.path, spec.texture, scene)
         case shapes.ParametricMesh():
-            mesh = _parametric(spec)
+            mesh = parametric_surface(spec)
         case rigid.RigidTorus():
             mesh = meshes.surfaces.torus(spec.radius, spec.tube, spec.cells)
         case rigid.RigidWheel():

@@ -13,6 +13,7 @@ from continua.errors import InputError
 from continua.scene import selectors
 from continua.scene.errors import Location
 from continua.scene.models import Scene
+from continua.validation import unit_vector
 
 __all__ = ["select", "select_nodes", "select_parts"]
 
@@ -31,7 +32,9 @@ def select(where: Any, mesh: meshes.VolumeMesh, positions: NDArray[np.float64]) 
             distance = np.linalg.norm(positions - np.array(where.center), axis=1)
             return np.flatnonzero(distance <= where.radius)
         case selectors.HalfSpaceSelector():
-            return np.flatnonzero((positions - np.array(where.point)) @ _unit(where.normal) <= 0.0)
+            return np.flatnonzero(
+                (positions - np.array(where.point)) @ unit_vector(where.normal, "a normal") <= 0.0
+            )
         case selectors.NodesSelector():
             if max(where.nodes) >= mesh.node_count:
                 raise InputError(
@@ -43,11 +46,6 @@ def select(where: Any, mesh: meshes.VolumeMesh, positions: NDArray[np.float64]) 
         case selectors.RegionSelector():
             return where.region
     raise TypeError(f"unknown selector {where!r}")
-
-
-def _unit(vector: tuple[float, float, float]) -> NDArray[np.float64]:
-    array = np.array(vector, dtype=np.float64)
-    return array / np.linalg.norm(array)
 
 
 def _side(word: str, positions: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from continua.scene import loads, motions, soft_bodies
 from continua.scene.build_environment import build_motion, rgb, to_inf
 from continua.scene.build_mesh import read_textured, transformed_mesh, turn_vector
 from continua.scene.build_selection import select_nodes, select_parts
+from continua.scene.cost import soft_memory
 from continua.scene.models import Scene
 from continua.scene.solvers import build_solver
 from continua.solids.element_materials import with_constants
@@ -23,9 +25,6 @@ from continua.solids.elements.bernstein_geometry import bernstein_node_count
 from continua.voxels import Voxels, read_voxels
 
 __all__ = ["build_mesh", "build_soft", "describe_soft"]
-
-_MEMORY = {1: (2200.0, 350.0), 2: (2500.0, 2200.0), 3: (3600.0, 9000.0)}
-"""Bytes per node and per element by order, as measured on beams of 50 to 200,000 elements."""
 
 
 def _soft_spec(scene: Scene, number: int) -> soft_bodies.SoftBody:
@@ -86,14 +85,13 @@ def describe_soft(scene: Scene, number: int) -> BodySummary:
     """Return what `continua info` tells of a soft body."""
     spec, mesh = _soft_spec(scene, number), build_mesh(scene, number)
     nodes = bernstein_node_count(mesh, spec.order) if isinstance(mesh, meshes.TetMesh) else mesh.node_count
-    per_node, per_element = _MEMORY[spec.order]
     law: Any = spec.material
     return BodySummary(
         f"{mesh.element_count:,}",
         3 * nodes,
         f"{law.type}, E = {law.young:.3g} Pa, nu = {getattr(law, 'poisson', 0.0):g}, {law.density:g} kg/m³",
         str(spec.order),
-        per_node * nodes + per_element * mesh.element_count,
+        soft_memory(nodes, mesh.element_count, spec.order),
     )
 
 
@@ -206,13 +204,21 @@ def _timed(value: Any, course: loads.TimeFunction | None) -> Any:
     """Return a load's value, or a function of time where the scene gives it a course."""
     if course is None:
         return value
-    factor = _factor(course)
-    size = np.asarray(value, dtype=np.float64)
-    return lambda time: factor(time) * size
+    return partial(_scaled, np.asarray(value, dtype=np.float64), course)
 
 
-def _factor(course: loads.TimeFunction) -> Callable[[float], float]:
-    return lambda time: float(np.interp(time, course.times, course.factors))
+def _scaled(value: NDArray[np.float64], course: loads.TimeFunction, time: float) -> NDArray[np.float64]:
+    return float(np.interp(time, course.times, course.factors)) * value
+
+
+def _uniform_field(force: NDArray[np.float64], _time: float, _x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return force
+
+
+def _scaled_field(
+    field: solids.ForceField, course: loads.TimeFunction, time: float, x: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return _scaled(field.at(time, x), course, time)
 
 
 def _force(load: loads.LoadVolume) -> Any:
@@ -225,12 +231,10 @@ def _force(load: loads.LoadVolume) -> Any:
         case _:
             if load.course is None:
                 return load.force
-            even = np.array(load.force)
-            field = solids.ForceField(lambda _, x: even)
+            field = solids.ForceField(partial(_uniform_field, np.array(load.force)))
     if load.course is None:
         return field
-    factor = _factor(load.course)
-    return solids.ForceField(lambda time, x: factor(time) * field.at(time, x))
+    return solids.ForceField(partial(_scaled_field, field, load.course))
 
 
 def _paint(spec: Any, scene: Scene) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:

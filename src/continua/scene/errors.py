@@ -12,11 +12,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from continua.errors import InputError
+from continua.errors import InputError, shortened
 
 __all__ = ["Location", "SceneError", "Source", "key_text", "scene_error"]
 
 Key = tuple[str | int, ...]
+
+MAX_PROBLEMS = 20
 
 
 class SceneError(InputError):
@@ -77,22 +79,28 @@ def key_text(key: Iterable[str | int]) -> str:
     """Return a key in dotted form: `bodies[0].material.young`."""
     text = ""
     for part in key:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        word = str(part) if isinstance(part, int) else shortened(part)
+        text += f"[{word}]" if isinstance(part, int) else f".{word}" if text else word
     return text
 
 
 def scene_error(error: ValidationError, data: Any, source: Source) -> SceneError:
     """Convert pydantic's errors to sentences, in the order of the file, missing keys last."""
-    found: dict[str, tuple[bool, int, int]] = {}
+    ranked = []
     for number, detail in enumerate(error.errors(include_url=False)):
         key = _locate(detail, data)
-        sentence = _sentence(detail, key)
-        where = source.where(key)
         line = source.lines.get(key, source.lines.get(key[:-1], 0))
         # A misspelt key comes before the key that is missing because of it.
-        rank = (detail["type"] == "missing", line, number)
-        found.setdefault(f"{where}: {sentence}" if where else sentence, rank)
-    return SceneError(sorted(found, key=lambda text: found[text]))
+        ranked.append((detail["type"] == "missing", line, number, key, detail))
+    ranked.sort(key=lambda item: item[:3])
+    found: dict[str, None] = {}
+    for done, (_, _, _, key, detail) in enumerate(ranked):
+        if len(found) == MAX_PROBLEMS:
+            found[f"and {len(ranked) - done} more problems"] = None
+            break
+        where, sentence = source.where(key), _sentence(detail, key)
+        found[f"{where}: {sentence}" if where else sentence] = None
+    return SceneError(list(found))
 
 
 def _locate(detail: ErrorDetails, data: Any) -> Key:
@@ -121,7 +129,7 @@ def _locate(detail: ErrorDetails, data: Any) -> Key:
 
 
 def _did_you_mean(word: Any, choices: Iterable[str]) -> str:
-    near = difflib.get_close_matches(str(word), list(choices), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(str(word)[:200], list(choices), n=1, cutoff=0.6)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
@@ -193,7 +201,9 @@ def _sentence(detail: ErrorDetails, key: Key) -> str:
 def _unknown_key(word: str, detail: ErrorDetails) -> str:
     keys = _known_keys(detail)
     near = _did_you_mean(word, keys)
-    return f"unknown key '{word}'" + (near or (f"; keys here are {', '.join(keys)}" if keys else ""))
+    return f"unknown key '{shortened(word)}'" + (
+        near or (f"; keys here are {', '.join(keys)}" if keys else "")
+    )
 
 
 def _known_keys(detail: ErrorDetails) -> list[str]:
@@ -250,7 +260,7 @@ def _choose_type(value: Any, types: Sequence[str]) -> str:
     if isinstance(value, Mapping) and "type" in value:
         near = _did_you_mean(value["type"], names)
         if near and len(names) > 8:  # the whole list would hide the answer
-            return f"there is no type {value['type']!r}{near}"
+            return f"there is no type '{shortened(str(value['type']))}'{near}"
         return f"'type' must be {_one_of(names)}{_got(value['type'])}{near}"
     if isinstance(value, Mapping):
         return f"needs a key 'type', {_one_of(names)}"

@@ -68,6 +68,14 @@ def _add_models() -> None:
 _add_models()
 
 
+def __getattr__(name: str) -> type[Model]:
+    """Find a model by the name of its class, as pickle does."""
+    for model in _models.values():
+        if model.__name__ == name:
+            return model
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def part_constants() -> dict[str, Any]:
     """Return optional fields for the constants that parts of a body may change."""
     return _changes("in_parts")

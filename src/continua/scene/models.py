@@ -20,6 +20,7 @@ from continua.scene.formats import Format
 from continua.scene.rigid import Joint
 from continua.scene.types import Count, Flag, Model, Name, Number, PictureSize, Text, Vector, option
 from continua.scene.types import Path as PathText
+from continua.short_repr import counted
 
 if TYPE_CHECKING:
     from continua.world import World
@@ -78,8 +79,10 @@ class Picture(Model):
         "asked for must suit one of them.",
         "von_mises",
     )  # fmt: skip
-    fluid: Literal["points", "surface"] = option(
-        "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra.", "points"
+    fluid: Literal["auto", "points", "surface"] = option(
+        "How fluids are drawn: particles, or a surface around them, which needs the `fluid` extra; `auto` draws the "
+        "surface if the extra is installed.",
+        "points",
     )
     inside: Literal["none", "surfaces", "volume"] = option(
         "What is drawn inside of soft bodies, which become glass: surfaces of equal value of the field of the colours, "
@@ -202,11 +205,28 @@ class Scene(Model):
         changed._source = self._source
         return changed
 
+    @property
+    def source(self) -> Source:
+        """Where the scene comes from, for messages and files beside it."""
+        return self._source
+
+    @source.setter
+    def source(self, source: Source) -> None:
+        self._source = source
+
     def build(self) -> World:
         """Return the world that this scene describes, ready to step."""
         from continua.scene.build import build_world
 
         return build_world(self)
+
+    def __repr__(self) -> str:
+        counts = [counted(len(self.bodies), "body")]
+        counts += [counted(len(self.colliders), "collider")] if self.colliders else []
+        return f"Scene({self.name!r}, {', '.join(counts)}, {self.seconds:g} s at {self.fps:g} frames/s)"
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def at(self, *key: str | int) -> Location:
         """Return the place of a key, for messages: `with scene.at("bodies", 0): ...` adds it to errors."""

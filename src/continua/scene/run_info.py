@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from continua.frames import RunInfo
@@ -19,6 +20,8 @@ def run_info(scene: Scene, progress: Callable[[str, int, int], None] | None = No
     view: dict[str, object] = shown.model_dump(exclude={"camera"})
     if "color" not in shown.model_fields_set and shown.inside == "none":
         del view["color"]  # the default need not suit any body; what is asked for must
+    if shown.fluid == "auto":
+        view["fluid"] = "points" if find_spec("pysplashsurf") is None else "surface"
     if shown.camera is not None:
         view["camera"] = shown.camera.model_dump(exclude_none=True)
     return RunInfo(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from continua.mesh import SurfaceMesh
 from continua.sdf import bvh_kernels
+from continua.short_repr import tuple_repr
 
 __all__ = ["TriangleBvh", "triangle_bvh"]
 
@@ -32,6 +33,9 @@ class TriangleBvh(NamedTuple):
     order: NDArray[np.int32]
     features: NDArray[np.int32]
     normals: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return tuple_repr(self)
 
 
 def triangle_bvh(mesh: SurfaceMesh) -> TriangleBvh:

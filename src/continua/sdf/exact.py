@@ -14,6 +14,7 @@ from continua.mesh import SurfaceMesh
 from continua.sdf import kernels, self_intersection_kernels, winding_kernels
 from continua.sdf.bvh import TriangleBvh, triangle_bvh
 from continua.sdf.checks import as_queries, check_surface
+from continua.short_repr import tuple_repr
 
 __all__ = ["Closest", "ExactDistance", "exact"]
 
@@ -37,6 +38,9 @@ class Closest(NamedTuple):
     features: NDArray[np.int32]
     distances: NDArray[np.float64]
     gradients: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return tuple_repr(self)
 
 
 class ExactDistance:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.sdf import kernels
 from continua.sdf.checks import as_queries
+from continua.short_repr import tuple_repr
 
 if TYPE_CHECKING:
     from continua.sdf.transformed_field import TransformedField
@@ -40,6 +41,9 @@ class FieldTable(NamedTuple):
     ends: NDArray[np.int32]
     degrees: NDArray[np.uint8]
     coefficients: NDArray[np.float32]
+
+    def __repr__(self) -> str:
+        return tuple_repr(self)
 
 
 def evaluate(table: FieldTable, points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from continua.atomic_io import atomic_write
 from continua.errors import InputError
+from continua.file_input import read_file
 from continua.mesh import SurfaceMesh
 from continua.sdf.field import DistanceField, FieldTable, FitReport
 from continua.sdf.sampling_rules import coefficient_count
@@ -76,12 +77,7 @@ def load(path: str | os.PathLike[str], mesh: SurfaceMesh | None = None) -> Dista
         mesh: If given, the file must be the field of this surface.
     """
     label = str(path)
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise InputError("there is no such file", where=label) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=label) from None
+    data = read_file(path)
     if data[: len(_MARK)] != _MARK:
         raise InputError(
             "is not a distance field of Continua; create one with  continua sdf MESH FILE", where=label
@@ -95,11 +91,19 @@ def load(path: str | os.PathLike[str], mesh: SurfaceMesh | None = None) -> Dista
             f"has version {version} of the format, and this Continua reads {_VERSION}; create the file again",
             where=label,
         )
-    header = json.loads(data[begin : begin + length])
-    if mesh is not None and header["source"] != mesh_hash(mesh):
+    try:
+        header = json.loads(data[begin : begin + length])
+        table = _table(header, data, begin + length)
+        field = DistanceField(table, FitReport(**header["report"]), header["source"])
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise InputError(
+            f"has contents that do not fit each other ({type(error).__name__}); "
+            "create it again with  continua sdf MESH FILE",
+            where=label,
+        ) from None
+    if mesh is not None and field.source_hash != mesh_hash(mesh):
         raise InputError("is the field of another mesh; create it again from this one", where=label)
-    table = _table(header, data, begin + length)
-    return DistanceField(table, FitReport(**header["report"]), header["source"])
+    return field
 
 
 def _table(header: dict, data: bytes, place: int) -> FieldTable:
@@ -108,12 +112,24 @@ def _table(header: dict, data: bytes, place: int) -> FieldTable:
     place += len(bits)
     degrees = np.frombuffer(data, np.uint8, leaves, place).copy()
     coefficients = np.frombuffer(data, "<f4", header["coefficients"], place + leaves).astype(np.float32)
-    grid = np.array(header["grid"], np.int32)
+    grid, frame = np.array(header["grid"], np.int32), np.array(header["frame"], np.float64)
+    split = np.unpackbits(bits, count=count).astype(bool)
+    ends = np.cumsum(coefficient_count(degrees.astype(np.int64)))
+    roots = int(np.prod(grid, dtype=np.int64))
+    if (
+        grid.shape != (3,)
+        or grid.min() < 1
+        or not np.isfinite(frame).all()
+        or count != roots + 8 * int(split.sum())
+        or leaves != count - int(split.sum())
+        or ends[-1] != len(coefficients)
+    ):
+        raise ValueError("the counts do not fit")
     return FieldTable(
-        np.array(header["frame"]),
+        frame,
         grid,
-        _numbered(np.unpackbits(bits, count=count).astype(bool), int(np.prod(grid))),
-        np.cumsum(coefficient_count(degrees.astype(np.int64))).astype(np.int32),
+        _numbered(split, roots),
+        ends.astype(np.int32),
         degrees,
         coefficients,
     )

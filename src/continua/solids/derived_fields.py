@@ -61,6 +61,12 @@ class DerivedFields:
         self._state: State | None = None
         self._lock = Lock()
 
+    def __getstate__(self) -> Elements:
+        return self._source  # the rest is computed on request
+
+    def __setstate__(self, state: Elements) -> None:
+        DerivedFields.__init__(self, state)
+
     def available(self, state: State) -> dict[str, tuple[str, Callable[[], Field]]]:
         """Return for every field its unit, and a function that computes it."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,7 +139,7 @@ def apply_change(body: SoftBody, change: TopologyChange) -> None:
     if added is not None:
         body._step_forces = transfer.distribute(added[0])
         body._added_mass = None if added[1] is None else _distribute_mass(transfer, added[1])
-    body._reactions = None if reactions is None else lambda: reactions.copy()
+    body._reactions = None if reactions is None else partial(np.array, reactions)
     if body._mass_lumped or body.integrator.lumped:
         _keep_momentum(body, transfer, old_elements, positions, velocities)
     body._version += 1

@@ -185,6 +185,11 @@ class SoftBody(BoundaryConditions):
         return self._damping
 
     @property
+    def damping_time(self) -> float:
+        """Time of the rotated damping [s], or 0 without one; see `RotatedDamping`."""
+        return self._damping_time
+
+    @property
     def plasticity(self) -> Plasticity | None:
         """Constants of plasticity, or None."""
         return None if self._plastic_state is None else self._plastic_state.plasticity

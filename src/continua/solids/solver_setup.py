@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from math import comb
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.linalg import PCG, AutoSolver, Geometry, LinearSolver, Multigrid, PMultigrid
 from continua.mesh import TetMesh, VolumeMesh
+from continua.mesh.refinement import Refinement
 from continua.numerics.bernstein import bernstein_tables
 from continua.solids.elements.base import Elements
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
@@ -41,20 +43,25 @@ def _of_mesh(mesh: VolumeMesh) -> Geometry:
     refinement = getattr(mesh, "refinement", None)
     if refinement is None:
         return Geometry(mesh.points, separate=mesh.is_split)
-    return Geometry(mesh.points, lambda: (refinement.interpolation(), _of_mesh(refinement.coarse)))
+    return Geometry(mesh.points, partial(_coarser_mesh, refinement))
+
+
+def _coarser_mesh(refinement: Refinement) -> tuple[sparse.csr_array, Geometry]:
+    return refinement.interpolation(), _of_mesh(refinement.coarse)
 
 
 def _of_order(
     mesh: TetMesh, order: int, elements: NDArray[np.int32], points: NDArray[np.float64]
 ) -> Geometry:
-    def lower() -> tuple[sparse.csr_array, Geometry]:
-        if order == 2:
-            return degree_elevation(mesh.tets, elements, 1, mesh.node_count), _of_mesh(mesh)
-        below = BernsteinGeometry(mesh, order - 1)
-        P = degree_elevation(below.elements, elements, order - 1, below.node_count)
-        return P, _of_order(mesh, order - 1, below.elements, below.rest_positions)
+    return Geometry(points, partial(_lower_order, mesh, order, elements), order)
 
-    return Geometry(points, lower, order)
+
+def _lower_order(mesh: TetMesh, order: int, elements: NDArray[np.int32]) -> tuple[sparse.csr_array, Geometry]:
+    if order == 2:
+        return degree_elevation(mesh.tets, elements, 1, mesh.node_count), _of_mesh(mesh)
+    below = BernsteinGeometry(mesh, order - 1)
+    P = degree_elevation(below.elements, elements, order - 1, below.node_count)
+    return P, _of_order(mesh, order - 1, below.elements, below.rest_positions)
 
 
 def degree_elevation(

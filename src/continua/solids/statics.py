@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -417,7 +418,7 @@ def solve_static(
     body._x[:] = x
     body._v[:] = 0.0
     body._stepper.restart(body._v)
-    body._reactions = lambda: -land.rhs
+    body._reactions = partial(np.array, -land.rhs)
     body.set_contact_forces(land.push.copy())
     return StaticReport(
         True,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.validation import isfinite, vector3
+from continua.validation import isfinite, unit_vector, vector3
 
 __all__ = ["Drain", "Emitter"]
 
@@ -36,8 +36,7 @@ class Emitter:
 
     def __post_init__(self) -> None:
         vector3(self.center, "an emitter's center")
-        if not np.any(vector3(self.direction, "an emitter's direction")):
-            raise InputError("an emitter's direction must not be zero")
+        unit_vector(self.direction, "an emitter's direction")
         for key in ("radius", "speed"):
             value = getattr(self, key)
             if not (isfinite(value) and value > 0.0):
@@ -47,8 +46,7 @@ class Emitter:
 
     def layer(self, diameter: float) -> NDArray[np.float64]:
         """Return one layer of particles in the opening [m], shape [k, 3]."""
-        axis = vector3(self.direction, "an emitter's direction")
-        axis = axis / np.linalg.norm(axis)
+        axis = unit_vector(self.direction, "an emitter's direction")
         first = np.cross(np.eye(3)[np.abs(axis).argmin()], axis)
         first /= np.linalg.norm(first)
         second = np.cross(axis, first)
@@ -78,8 +76,7 @@ class Emitter:
 
     def velocity(self) -> NDArray[np.float64]:
         """Return the velocity of the fluid [m/s], shape [3]."""
-        axis = vector3(self.direction, "an emitter's direction")
-        return self.speed * axis / np.linalg.norm(axis)
+        return self.speed * unit_vector(self.direction, "an emitter's direction")
 
 
 @dataclass(frozen=True)

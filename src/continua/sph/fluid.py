@@ -13,6 +13,7 @@ from continua.environment import Environment
 from continua.errors import InputError
 from continua.frames import CHANGES_EVERY_FRAME, BodyFields, BodyFrame, Field, readonly_copy
 from continua.mesh import SurfaceMesh, VolumeMesh
+from continua.pickling import KeepsReadOnlyArrays
 from continua.sdf import exact
 from continua.sph.boundary.methods import BOUNDARY_METHODS, BoundaryMethod
 from continua.sph.emitters import Drain, Emitter
@@ -28,7 +29,7 @@ BYTES_PER_PARTICLE = 800  # state, scratch and neighbour lists, with a margin
 _MEMORY_FRACTION = 0.8  # of the machine's memory available to particles
 
 
-class Fluid:
+class Fluid(KeepsReadOnlyArrays):
     """A liquid made of particles.
 
     Its initial particles are given by one of `block`, `mesh` and `points`, or come from emitters. All fluids of a world

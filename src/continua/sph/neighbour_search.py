@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.numerics import counting_sort_into
+from continua.short_repr import ShortRepr
 from continua.sph import neighbour_search_kernels as kernels
 
 __all__ = ["CellGrid", "NeighbourLists", "find_neighbours"]
@@ -43,8 +44,8 @@ def _morton_tables(bits: list[int]) -> list[NDArray[np.int32]]:
     return tables
 
 
-@dataclass
-class CellGrid:
+@dataclass(repr=False)
+class CellGrid(ShortRepr):
     """Points sorted by cell.
 
     Attributes:
@@ -106,8 +107,8 @@ class CellGrid:
             self.first, self.group_cell = np.zeros(n + 1, np.int32), np.zeros(groups + 1, np.int32)
 
 
-@dataclass
-class NeighbourLists:
+@dataclass(repr=False)
+class NeighbourLists(ShortRepr):
     """Neighbour lists: those of particle i are `neighbours[begin[i]:end[i]]`, without i itself.
 
     Attributes:

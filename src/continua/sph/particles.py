@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.short_repr import ShortRepr
 from continua.sph import density_kernels, neighbour_search_kernels
 from continua.sph.boundary.model import BoundarySums
 from continua.sph.neighbour_search import CellGrid, NeighbourLists
@@ -23,8 +24,8 @@ PARALLEL_FROM = 8192  # particles; below, a pass takes less time than starting t
 _MIN_GRADIENT = 1e-6  # of (1/radius)^2: particles with a smaller gradient have no pressure
 
 
-@dataclass
-class Particles:
+@dataclass(repr=False)
+class Particles(ShortRepr):
     """State and scratch of n particles. Vectors are four float32 per particle, the last one free for a scalar.
 
     Attributes:

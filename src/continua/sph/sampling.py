@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
 from continua.geometry import Box, Shape
 from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.sampling_kernels import thin_points
 
 __all__ = ["block_points", "fill_points", "offset_inward", "poisson_sample", "sample_shape", "sample_surface"]
+
+_MAX_SAMPLES = 2e7
 
 
 def sample_shape(shape: Shape, spacing: float, depth: float) -> NDArray[np.float64]:
@@ -66,6 +69,7 @@ def poisson_sample(
     areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     total = float(areas.sum())
     random = np.random.default_rng(2012)
+    _check_count(0.5 * total, spacing)
     count = int(np.ceil(6.0 * total / spacing**2)) + 16
     which = np.searchsorted(np.cumsum(areas) / total, random.random(count)).clip(max=len(areas) - 1)
     u, v = random.random((2, count))
@@ -74,6 +78,15 @@ def poisson_sample(
     weights = np.stack([1.0 - u - v, u, v], axis=1)
     kept = _thin(offset_inward(points, triangles, which, weights, depth), 0.9 * spacing)
     return which[kept], weights[kept]
+
+
+def _check_count(area: float, spacing: float) -> None:
+    """Raise InputError if a surface needs more samples than fit into memory."""
+    count = area / spacing**2
+    if not count <= _MAX_SAMPLES:
+        raise InputError(
+            f"a boundary of {area:.3g} m² would need {count:.3g} particles; use larger particles or a smaller boundary"
+        )
 
 
 def _thin(points: NDArray[np.float64], distance: float) -> NDArray[np.intp]:
@@ -93,6 +106,7 @@ def _thin(points: NDArray[np.float64], distance: float) -> NDArray[np.intp]:
 
 def _box_lattice(size: NDArray[np.float64], spacing: float) -> NDArray[np.float64]:
     """Return lattice points on all sides of a box around the origin, without duplicates."""
+    _check_count(2.0 * float(size[0] * size[1] + size[1] * size[2] + size[2] * size[0]), spacing)
     counts = np.maximum(np.round(size / spacing).astype(int), 1)
     axes = [np.linspace(-0.5 * s, 0.5 * s, n + 1) for s, n in zip(size, counts)]
     parts = []
@@ -111,6 +125,7 @@ def _box_lattice(size: NDArray[np.float64], spacing: float) -> NDArray[np.float6
 
 def _fibonacci_sphere(radius: float, spacing: float) -> NDArray[np.float64]:
     """Return evenly distributed points on a sphere around the origin (Fibonacci spiral)."""
+    _check_count(4.0 * np.pi * radius**2, spacing)
     count = max(12, int(np.ceil(4.0 * np.pi * radius**2 / spacing**2)))
     height = 1.0 - (2.0 * np.arange(count) + 1.0) / count
     angle = np.arange(count) * np.pi * (3.0 - np.sqrt(5.0))

@@ -68,7 +68,7 @@ class SubStep:
 
 
 @register_system
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class FluidSystem(System):
     """The particles of all fluids, their boundaries, and the time stepping.
 

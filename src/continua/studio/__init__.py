@@ -31,9 +31,9 @@ def serve(
 
     Args:
         scene: A scene, the name of a shipped one, the path of a scene file, or a world; an empty scene by default.
-        host: Address to listen on. Any but the loopback address needs a token.
+        host: Address to listen on; others than the loopback address open the studio to other machines.
         port: Port to listen on; 0 picks a free one.
-        token: Secret that every request must carry; generated and printed if `host` needs one.
+        token: Secret that every request must carry, in the address that is printed and opened; a new one by default.
         open_browser: Open the page in the default browser.
 
     Raises:

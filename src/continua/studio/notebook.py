@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import html
-import secrets
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from continua.errors import InputError
-from continua.studio.server import BackgroundServer, create_app
-from continua.studio.server.guard import Policy
+from continua.studio.server import BackgroundServer
 from continua.studio.session.catalog import open_session
 
 if TYPE_CHECKING:
@@ -38,12 +36,11 @@ class NotebookView:
         if not 100 <= height <= 10_000:
             raise InputError(f"the height of a view must be 100 to 10000 pixels, not {height}")
         self.height = int(height)
-        token = secrets.token_urlsafe(18)
         self.session, scenes = open_session(scene)
-        app = create_app(self.session, scenes, Policy(token, frame_ancestors="*"))
-        server = BackgroundServer(app)
+        server = BackgroundServer(self.session, scenes, frame_ancestors="*")  # a notebook is another site
         self._close = weakref.finalize(self, server.stop)
-        self.address = f"http://127.0.0.1:{server.port}/{token}/"
+        # browsers send no cookies in a frame of another site, so the path has the token
+        self.address = f"http://127.0.0.1:{server.port}/{server.policy.token}/"
 
     def close(self) -> None:
         """End the page and its simulation; a second call does nothing."""

@@ -255,10 +255,11 @@ class Redo(_Command):
 
 
 class Save(_Command):
-    """Write the document to its file, or to another one in its folder."""
+    """Write the document to its file, or to another one in its folder; one that exists is replaced on request only."""
 
     type: Literal["save"]
     file: Name | None = None
+    replace: Annotated[bool, Strict()] = False
 
 
 class Recover(_Command):
@@ -281,9 +282,10 @@ class ReplaceScene(_Command):
 
 
 class Build(_Command):
-    """Rebuild the world from the document, at time zero."""
+    """Rebuild the world from the document, at time zero; one that is large is built on request only."""
 
     type: Literal["build"]
+    large: Annotated[bool, Strict()] = False
 
 
 class Cancel(_Command):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -22,22 +21,13 @@ from continua.atomic_io import atomic_path
 from continua.errors import InputError
 from continua.render import picture
 from continua.scene import Scene
-from continua.studio.server import BackgroundServer, create_app
-from continua.studio.server.guard import Policy
+from continua.studio.browser import find_browser
+from continua.studio.server import BackgroundServer
 from continua.studio.session.catalog import open_session
 from continua.studio.session.session import Session
 
-__all__ = ["find_browser", "screenshot"]
+__all__ = ["screenshot"]
 
-_BROWSERS = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "microsoft-edge",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
 _ARGUMENTS = (
     "--headless=new",
     "--disable-gpu",
@@ -57,15 +47,6 @@ _IS_DRAWN = (
 )
 
 _TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
-
-
-def find_browser() -> str | None:
-    """Return a browser that can run headless, or None. CONTINUA_BROWSER names one, or "none"."""
-    wanted = os.environ.get("CONTINUA_BROWSER")
-    if wanted == "none":
-        return None
-    names = (wanted,) if wanted else _BROWSERS
-    return next(filter(None, map(shutil.which, names)), None)
 
 
 def screenshot(
@@ -93,7 +74,7 @@ def screenshot(
         raise InputError("there is no such folder", where=str(path.parent))
     if not (isfinite(at) and at >= 0.0):
         raise InputError(f"the time of a screenshot must be a finite number of seconds from 0, not {at!r}")
-    session, scenes = open_session(scene)
+    session, scenes = open_session(scene, ask=False)
     session.run_to(at)
     browser = find_browser()
     if browser is None:
@@ -110,11 +91,11 @@ def screenshot(
 def _draw_in_browser(
     browser: str, session: Session, scenes: list[dict[str, str]], size: tuple[int, int]
 ) -> bytes:
-    server = BackgroundServer(create_app(session, scenes, Policy()))
+    server = BackgroundServer(session, scenes)
     try:
         with _launch(browser, size) as page:
             page.call("Page.enable")
-            page.call("Page.navigate", url=f"http://127.0.0.1:{server.port}/")
+            page.call("Page.navigate", url=server.address)
             page.wait_for(_IS_DRAWN)
             page.call("Runtime.evaluate", expression=_TWO_FRAMES, awaitPromise=True)
             answer = page.call("Page.captureScreenshot", format="png")

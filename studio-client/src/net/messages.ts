@@ -185,8 +185,22 @@ export interface StateMessage {
   worldVersion: number | null;
   /** Why the document could not be built. */
   buildError: string | null;
+  /** What must be confirmed before the document is built; `id` differs each time. */
+  question: (Question & { id: number }) | null;
   /** Warnings of the last build. */
   warnings: string[];
+}
+
+/** A question, the label of the button that confirms it, and what this button sends. */
+export interface Question {
+  message: string;
+  confirm: string;
+  command: Command;
+}
+
+/** A command of this page needs a confirmation. */
+export interface QuestionMessage extends Question {
+  type: "question";
 }
 
 export interface ErrorMessage {
@@ -213,6 +227,7 @@ export type TextMessage =
   | StateMessage
   | DocumentMessage
   | ExportsMessage
+  | QuestionMessage
   | ErrorMessage;
 
 export interface FieldInfo {
@@ -383,11 +398,12 @@ export type Command =
   | { type: "pull_move"; id: number; target: Vector }
   | { type: "pull_end"; id: number }
   | { type: "set_parameter"; key: string; value: Value }
-  | { type: "settle" | "undo" | "redo" | "build" | "cancel" | "new" | "recover" }
+  | { type: "settle" | "undo" | "redo" | "cancel" | "new" | "recover" }
+  | { type: "build"; large?: boolean }
   | { type: "edit"; changes: Change[]; label: string; merge: string; field: string }
   | { type: "add_shape"; kind: string; shape: string }
   | { type: "start_from"; name: string }
-  | { type: "save"; file: string | null }
+  | { type: "save"; file: string | null; replace?: boolean }
   | { type: "replace"; text: string }
   | { type: "press_face"; body: string; triangle: number; traction: number; keep: boolean }
   | { type: "clip"; axis: 0 | 1 | 2 | null; position: number; flip: boolean }

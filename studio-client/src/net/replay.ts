@@ -245,6 +245,7 @@ export class Replay implements Link {
       fast: false,
       timeLimit: true,
       worldVersion: null,
+      question: null,
       buildError: null,
       warnings: [],
     };

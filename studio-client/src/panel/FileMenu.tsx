@@ -44,7 +44,7 @@ export function FileMenu() {
           <Item label="New scene" onClick={() => { send({ type: "new" }); done(); }} />
           <Item label={sceneDocument.file ? `Save ${sceneDocument.file}` : "Save …"} keys="Ctrl S" onClick={saveOrAsk} />
           {menu === "naming" ? (
-            <SaveAs first={name} taken={sceneDocument.files.filter((other) => other !== sceneDocument.file)} onDone={done} />
+            <SaveAs first={name} onDone={done} />
           ) : (
             <Item label="Save as …" onClick={() => show("naming")} />
           )}
@@ -93,9 +93,9 @@ function Item({ label, keys, onClick }: { label: string; keys?: string; onClick(
   );
 }
 
-function SaveAs({ first, taken, onDone }: { first: string; taken: string[]; onDone(): void }) {
+/** Asks for a file name; the server asks again before it replaces another file. */
+function SaveAs({ first, onDone }: { first: string; onDone(): void }) {
   const [name, setName] = useState(first);
-  const exists = taken.includes(/\.ya?ml$/.test(name) ? name : `${name}.yaml`);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.select(), []);
   return (
@@ -108,8 +108,8 @@ function SaveAs({ first, taken, onDone }: { first: string; taken: string[]; onDo
       }}
     >
       <input ref={field} aria-label="File name" className="typed text" value={name} onChange={(event) => setName(event.target.value)} />
-      <button type="submit" className="plain" title={exists ? "A file with this name exists" : undefined}>
-        {exists ? "Replace" : "Save"}
+      <button type="submit" className="plain">
+        Save
       </button>
     </form>
   );

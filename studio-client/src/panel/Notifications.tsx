@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { countedProgressText, splitProgressText } from "../lib/format";
 import { useNarrow } from "../lib/hooks";
 import { KEYS } from "../lib/keys";
-import type { StateMessage } from "../net/messages";
+import type { Question, StateMessage } from "../net/messages";
 import { entries } from "../state/document";
 import { send } from "../state/studio";
 import { dismiss, useStudio } from "../state/store";
@@ -58,12 +58,52 @@ export function Notifications() {
           <div className="card">
             <i className="spinner" />
             <h2>Connection lost</h2>
-            <p>The studio does not respond. If it was stopped, start it again; this page reconnects automatically.</p>
+            <p>
+              The studio does not respond; this page reconnects when it does. If it was stopped, start it again and open the address that
+              it prints.
+            </p>
           </div>
         </div>
       )}
+      {link === "open" && <Confirmation />}
       {helpOpen && <Help />}
     </>
+  );
+}
+
+/** Asks about the last command of this page, or before a large scene is built. */
+function Confirmation() {
+  const own = useStudio((s) => s.question);
+  const build = useStudio((s) => (s.world?.question && s.world.question.id !== s.declined ? s.world.question : null));
+  const question = own ?? build;
+  return question && <ConfirmationDialog key={question.message} question={question} isBuild={!own} />;
+}
+
+function ConfirmationDialog({ question, isBuild }: { question: Question; isBuild: boolean }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus(), []);
+  const close = () => {
+    if (isBuild) useStudio.setState(({ world }) => ({ declined: world?.question?.id ?? 0 }));
+    else useStudio.setState({ question: null });
+  };
+  const confirm = () => {
+    close();
+    send(question.command);
+  };
+  return (
+    <div className="veil" onClick={close} onKeyDown={(event) => { if (event.key === "Escape") close(); event.stopPropagation(); }}>
+      <div className="card confirmation" role="alertdialog" aria-modal="true" aria-labelledby="question" onClick={(event) => event.stopPropagation()}>
+        <p id="question">{question.message}</p>
+        <div className="buttons">
+          <button ref={button} type="button" className="plain" onClick={close}>
+            Cancel
+          </button>
+          <button type="button" className="action" onClick={confirm}>
+            {question.confirm}
+          </button>
+        </div>
+      </div>
+    </div>
   );
 }
 

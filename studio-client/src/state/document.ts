@@ -70,6 +70,6 @@ export const editing = ({ sceneDocument, world, header }: StudioState): boolean 
 
 /** Whether the document has changes that need a rebuild; at its start the world is rebuilt automatically. */
 export const rebuildNeeded = ({ sceneDocument, world, header }: StudioState): boolean =>
-  Boolean(sceneDocument?.data && world && sceneDocument.version > (world.worldVersion ?? 0) && ((header?.step ?? 0) > 0 || world.buildError));
+  Boolean(sceneDocument?.data && world && sceneDocument.version > (world.worldVersion ?? 0) && ((header?.step ?? 0) > 0 || world.buildError || world.question));
 
 export const isEditing = () => editing(useStudio.getState());

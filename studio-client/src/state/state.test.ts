@@ -106,12 +106,20 @@ describe("AutoRange", () => {
 });
 
 describe("WarningList", () => {
+  it("forgets the warnings of a step whose scene was changed", () => {
+    const warnings = new WarningList();
+    expect(warnings.update(["too soft"], 0, 3)).toEqual(["too soft"]);
+    warnings.clear(3);
+    expect(warnings.update(["too soft"], 0.1, 3)).toEqual([]);
+    expect(warnings.update(["too soft"], 0.2, 4)).toEqual(["too soft"]);
+  });
+
   it("keeps warnings for a while, and merges those that differ only in numbers", () => {
     const warnings = new WarningList();
-    expect(warnings.update(["bar: 3 of 80 elements are inverted"], 0)).toHaveLength(1);
-    expect(warnings.update(["bar: 12 of 80 elements are inverted"], 0.1)).toEqual(["bar: 12 of 80 elements are inverted"]);
-    expect(warnings.update([], 1)).toHaveLength(1);
-    expect(warnings.update([], 5)).toEqual([]);
+    expect(warnings.update(["bar: 3 of 80 elements are inverted"], 0, 7)).toHaveLength(1);
+    expect(warnings.update(["bar: 12 of 80 elements are inverted"], 0.1, 7)).toEqual(["bar: 12 of 80 elements are inverted"]);
+    expect(warnings.update([], 1, 7)).toHaveLength(1);
+    expect(warnings.update([], 5, 7)).toEqual([]);
   });
 });
 

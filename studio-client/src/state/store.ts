@@ -12,6 +12,7 @@ import type {
   InteriorMode,
   PanelMessage,
   Path,
+  Question,
   StateMessage,
 } from "../net/messages";
 import type { LiveScene } from "./live";
@@ -39,6 +40,8 @@ export const NO_CLIP: ClipPlane = { axis: null, position: 0.5, flip: false };
 export interface Toast {
   id: number;
   message: string;
+  /** Whether it reports an error, which ends with its cause. */
+  error: boolean;
 }
 
 export interface StudioState {
@@ -105,6 +108,10 @@ export interface StudioState {
   /** The menu File, which may ask for a file name. */
   fileMenu: "closed" | "open" | "naming";
   toasts: Toast[];
+  /** A question about the last command of this page. */
+  question: Question | null;
+  /** The last question about a build that was answered with no. */
+  declined: number;
 }
 
 /** Width up to which a window is narrow [px]: the tree and the panel are drawers then. The style sheet has it too. */
@@ -161,6 +168,8 @@ export const useStudio = create<StudioState>(() => ({
   helpOpen: false,
   fileMenu: "closed",
   toasts: [],
+  question: null,
+  declined: 0,
   ...loadSettings(),
 }));
 
@@ -177,12 +186,25 @@ export function remember(change: Partial<Pick<StudioState, Persistent>>): void {
   }
 }
 
+let errorTime = -Infinity; // ms, of the newest error
+
 /** Set or clear the error of a field. */
 export function setFieldError(key: string, error: string | null): void {
   const { fieldErrors } = useStudio.getState();
+  if (error !== null) errorTime = performance.now();
   if ((fieldErrors[key] ?? null) === error) return;
   const { [key]: _removed, ...others } = fieldErrors;
   useStudio.setState({ fieldErrors: error === null ? others : { ...others, [key]: error } });
+}
+
+const ERROR_PAUSE = 400; // ms in which changes that were made before an error may still arrive
+
+/** Clear all errors of rejected inputs and commands: the scene or the world has changed since. */
+export function clearErrors(): void {
+  const { fieldErrors, toasts, question } = useStudio.getState();
+  if (performance.now() - errorTime < ERROR_PAUSE) return;
+  if (Object.keys(fieldErrors).length === 0 && !question && !toasts.some(({ error }) => error)) return;
+  useStudio.setState({ fieldErrors: {}, question: null, toasts: toasts.filter(({ error }) => !error) });
 }
 
 /** Whether the page plays a replay, in which nothing can be changed. */
@@ -190,9 +212,10 @@ export const isReplay = () => Boolean(useStudio.getState().hello?.frames);
 
 let toastId = 0;
 
-export function toast(message: string): void {
+export function toast(message: string, error = false): void {
   const id = ++toastId;
-  useStudio.setState(({ toasts }) => ({ toasts: [...toasts.slice(-2), { id, message }] }));
+  if (error) errorTime = performance.now();
+  useStudio.setState(({ toasts }) => ({ toasts: [...toasts.slice(-2), { id, message, error }] }));
   window.setTimeout(() => dismiss(id), 7000);
 }
 

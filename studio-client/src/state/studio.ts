@@ -2,7 +2,7 @@
 
 import { Connection, type Handlers, type Link, socketAddress } from "../net/connection";
 import { Replay } from "../net/replay";
-import { type Command, type ExportsMessage, type Overlays, type FluidStyle, type FrameHeader, PROTOCOL, type TextMessage, type Value } from "../net/messages";
+import { type Command, type ExportsMessage, type Overlays, type FluidStyle, type FrameHeader, PROTOCOL, type StateMessage, type TextMessage, type Value } from "../net/messages";
 import type { Packet } from "../net/decode";
 import { History } from "./history";
 import { applyFrame, followNodes, type LiveScene, makeScene, replaceMeshes, scalarExtent } from "./live";
@@ -10,7 +10,7 @@ import { receiveTextures } from "../view/textures";
 import { WarningList } from "./warnings";
 import { AutoRange } from "./range";
 import { setSender, receiveDocument } from "./document";
-import { type ClipPlane, type NodeSelection, setFieldError, toast, useStudio, NO_CLIP } from "./store";
+import { type ClipPlane, clearErrors, type NodeSelection, setFieldError, toast, useStudio, NO_CLIP } from "./store";
 
 const HEADER_INTERVAL = 100; // ms between updates of the status line
 
@@ -70,21 +70,49 @@ function onText(message: TextMessage): void {
       useStudio.setState({ panel: message, ...(same ? {} : { body: names[0] ?? null, part: 0 }) });
       break;
     }
-    case "state":
+    case "state": {
+      const { world } = useStudio.getState();
       useStudio.setState({ world: message });
+      if (world && changed(world, message)) {
+        clearErrors();
+        warningList.clear(newest?.step);
+        if (newest) useStudio.setState({ header: (newest = withWarnings(newest)) });
+      }
       break;
-    case "document":
+    }
+    case "document": {
+      const { sceneDocument } = useStudio.getState();
       receiveDocument(message);
+      if (sceneDocument && sceneDocument.version !== message.version) clearErrors();
       break;
+    }
     case "exports":
       receiveExports(message);
       break;
     case "error":
       if (message.key) setFieldError(message.key, sentence(message.message));
-      else toast(message.message);
+      else toast(message.message, true);
+      break;
+    case "question":
+      useStudio.setState({ question: message });
       break;
   }
 }
+
+/** The header with the warnings to show. */
+const withWarnings = (header: FrameHeader): FrameHeader => ({
+  ...header,
+  warnings: warningList.update(header.warnings, performance.now() / 1000, header.step),
+  converged: header.converged || warningList.isObsolete(header.step),
+});
+
+/** Whether a state differs in something that can be the cause of an error. */
+const changed = (before: StateMessage, now: StateMessage): boolean =>
+  before.scene !== now.scene ||
+  before.timeLimit !== now.timeLimit ||
+  before.worldVersion !== now.worldVersion ||
+  (now.playing && !before.playing) ||
+  JSON.stringify(before.values) !== JSON.stringify(now.values);
 
 /** Report the end of an export. */
 function receiveExports(message: ExportsMessage): void {
@@ -126,6 +154,7 @@ function onPacket(packet: Packet): void {
     history.clear();
     autoRange.clear();
     warningList.clear();
+    clearErrors();
     const same = before?.sceneId === scene.sceneId;
     useStudio.setState({
       ...(same ? {} : { fieldErrors: {}, hidden: {}, nodeSelection: null, clip: NO_CLIP }),
@@ -151,8 +180,9 @@ function onPacket(packet: Packet): void {
   if (newest && header.time < newest.time) {
     autoRange.clear();
     warningList.clear();
+    clearErrors();
   }
-  newest = header;
+  newest = withWarnings(header);
   unacknowledged = header.seq;
   history.add((packet.arrays.get("samples") ?? new Float32Array()) as Float32Array);
   if (header.fluidStyle !== useStudio.getState().fluidStyle) useStudio.setState({ fluidStyle: header.fluidStyle });
@@ -167,7 +197,6 @@ function onPacket(packet: Packet): void {
     const next = autoRange.update(scalarExtent(scene), performance.now() / 1000, info);
     if (next[0] !== range[0] || next[1] !== range[1]) useStudio.setState({ range: next });
   }
-  header.warnings = warningList.update(header.warnings, performance.now() / 1000);
   showHeader();
   redraw();
 }

@@ -18,6 +18,7 @@ from continua.grid_fluids.geometry.grid import Grid
 from continua.grid_fluids.geometry.obstacles import as_obstacle
 from continua.grid_fluids.interface import GridFlow, SubstepReport
 from continua.grid_fluids.pressure.wall_forces import total_force
+from continua.pickling import KeepsReadOnlyArrays
 from continua.validation import isfinite
 
 __all__ = ["GridFluid", "ObstacleForces"]
@@ -47,7 +48,7 @@ class ObstacleForces(Protocol):
         """Restore a state."""
 
 
-class GridFluid:
+class GridFluid(KeepsReadOnlyArrays):
     """A fluid on a grid as a body of a world: the base of `Smoke`, `Liquid` and `WindTunnel`.
 
     Args:

@@ -55,6 +55,9 @@ class ApicParticles:
         ]
         self._density = np.zeros([n + 2 if a in grid.axes else 1 for a, n in enumerate(grid.shape)], dtype)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_buffer": self.rows, "_spare_buffer": self.rows[:0]}
+
     @property
     def per_cell(self) -> int:
         """Number of particles of a full cell."""

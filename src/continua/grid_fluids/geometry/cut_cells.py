@@ -12,6 +12,7 @@ from continua.errors import InputError
 from continua.grid_fluids.geometry import cut_cell_kernels as kernels
 from continua.grid_fluids.geometry.grid import Grid, padded_zeros
 from continua.grid_fluids.geometry.obstacles import FAR_DISTANCE, Obstacle, as_obstacle
+from continua.pickling import KeepsArrayViews
 
 __all__ = ["MIN_OPEN_FRACTION", "CutCells", "Window", "list_wall_cells"]
 
@@ -25,7 +26,7 @@ _SLIVER = 1e-3  # spacings: corners that are open by less are closed
 _PARALLEL_FROM = 32768
 
 
-class CutCells:
+class CutCells(KeepsArrayViews):
     """The open fractions, from 0 to 1, of all faces of a grid with obstacles that may move or be replaced.
 
     Distances at the corners of cells are interpolated linearly along edges and on the four triangles of each face, and

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.geometry import Shape
 from continua.grid_fluids.geometry.polygon_kernels import CHUNK, polygon_distances
+from continua.short_repr import ShortRepr
 from continua.validation import isfinite, numbers
 
 __all__ = ["Polygon"]
@@ -18,8 +19,8 @@ __all__ = ["Polygon"]
 _PARALLEL_FROM = 4096
 
 
-@dataclass(frozen=True, eq=False)
-class Polygon(Shape):
+@dataclass(frozen=True, eq=False, repr=False)
+class Polygon(ShortRepr, Shape):
     """The interior of a closed polygon in the x-y plane, the same for all z.
 
     Attributes:

@@ -21,6 +21,7 @@ from continua.grid_fluids.geometry.regions import Regions
 from continua.grid_fluids.pressure import poisson_kernels as kernels
 from continua.grid_fluids.pressure import poisson_simd as simd
 from continua.numerics import get_threads
+from continua.pickling import KeepsArrayViews
 
 __all__ = ["Level", "MultigridReport", "OperatorTerm", "PoissonMultigrid"]
 
@@ -57,7 +58,7 @@ class OperatorTerm(Protocol):
         """Add its product with x to y; return the dot product of x with that product."""
 
 
-class Level:
+class Level(KeepsArrayViews):
     """One grid of the hierarchy: face weights [3 arrays], Dirichlet terms, diagonal, and the vectors of a cycle."""
 
     def __init__(self, weights: Sequence[NDArray], dirichlet: NDArray) -> None:
@@ -165,7 +166,7 @@ def _coarse_shape(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple((n + 1) // 2 for n in shape)
 
 
-class PoissonMultigrid:
+class PoissonMultigrid(KeepsArrayViews):
     """Multigrid solver for Poisson and Helmholtz equations on a grid with partly open faces.
 
     Args:

@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from continua.linalg.krylov import ell_kernels
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.solver import SolverBase, SolveReport, check_limits
+from continua.short_repr import ShortRepr
 
 __all__ = ["MergedPCG", "SlicedEllMatrix"]
 
 WIDTH = ell_kernels.WIDTH
 
 
-@dataclass(eq=False)
-class SlicedEllMatrix:
+@dataclass(eq=False, repr=False)
+class SlicedEllMatrix(ShortRepr):
     """A block matrix in slices of rows, each padded to its longest row.
 
     Attributes:

@@ -19,6 +19,7 @@ from continua.linalg import block_kernels
 from continua.linalg.constraints import full_blocks
 from continua.linalg.matrix import PARALLEL_FROM, blocks_of
 from continua.linalg.multigrid import aggregation_kernels as compiled
+from continua.pickling import KeepsArrayViews
 
 __all__ = ["Aggregation", "NearNullspace"]
 
@@ -44,7 +45,7 @@ class NearNullspace:
     sizes: NDArray[np.float64] | None = None
 
 
-class Aggregation:
+class Aggregation(KeepsArrayViews):
     """A level of aggregates: its pattern, its values, and the prolongation to the finer level.
 
     Args:

@@ -27,13 +27,14 @@ from continua.linalg.multigrid.scalar_prolongation_level import (
     sweep_ordering,
 )
 from continua.linalg.multigrid.sweep_storage import SweepOrderedBlocks, Transfer
+from continua.pickling import KeepsArrayViews
 
 __all__ = ["Hierarchy"]
 
 _MAX_COARSENING_RATIO = 0.6  # a coarser level with a larger part of the nodes is not worth its cost
 
 
-class Hierarchy:
+class Hierarchy(KeepsArrayViews):
     """All levels of a matrix, built once per pattern; `update` computes them for new values.
 
     Refined meshes, lattices and lower polynomial degrees have scalar prolongations. Coarser levels than these come from

@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from continua.linalg import block_kernels
 from continua.linalg.matrix import PARALLEL_FROM, blocks_of
 from continua.linalg.multigrid import galerkin_kernels, ordering_kernels
+from continua.pickling import KeepsArrayViews
 
 __all__ = ["MIN_PART_ROWS", "ScalarProlongationLevel", "sweep_ordering"]
 
@@ -28,7 +29,7 @@ def sweep_ordering(indptr: NDArray[np.int32], indices: NDArray[np.int32]) -> NDA
     return np.ascontiguousarray(reverse_cuthill_mckee(graph, symmetric_mode=True), dtype=np.int32)
 
 
-class ScalarProlongationLevel:
+class ScalarProlongationLevel(KeepsArrayViews):
     """A coarse level: its pattern, its values and how they follow from the finer level.
 
     Args:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from continua.linalg.matrix import blocks_of
 from continua.linalg.multigrid import level_kernels
+from continua.pickling import KeepsArrayViews
 
 __all__ = ["SweepArrays", "SweepOrderedBlocks", "Transfer"]
 
@@ -35,7 +36,7 @@ class Transfer(NamedTuple):
     blocks: NDArray
 
 
-class SweepOrderedBlocks:
+class SweepOrderedBlocks(KeepsArrayViews):
     """Off-diagonal blocks of consecutive levels, split into lower and upper ones (see `gauss_seidel_cycle`).
 
     Attributes:

@@ -14,6 +14,7 @@ from continua.environment import Environment
 from continua.errors import InputError
 from continua.mesh import PlaneMesh, VolumeMesh
 from continua.motion import Motion
+from continua.pickling import KeepsReadOnlyArrays
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.boundary_faces import BoundaryFaces
 from continua.solids.boundary_conditions.constraints import BoundaryCondition, Constraint, Pull
@@ -25,7 +26,7 @@ from continua.solids.boundary_surface import BoundarySurface
 from continua.solids.element_materials import ElementMaterials
 from continua.solids.elements.base import Elements
 from continua.solids.selection import Where, select_elements, select_nodes
-from continua.validation import vector3
+from continua.validation import unit_vector, vector3
 
 __all__ = ["BoundaryConditions"]
 
@@ -35,7 +36,7 @@ _L = TypeVar("_L", bound=Load)
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
-class BoundaryConditions:
+class BoundaryConditions(KeepsReadOnlyArrays):
     """The part of a soft body that holds its constraints, loads and springs; see `SoftBody`."""
 
     name: str
@@ -368,8 +369,4 @@ def _unit(direction: Any) -> NDArray[np.float64]:
         if direction not in _AXES:
             raise InputError(f"a lock's direction must be a vector, 'x', 'y' or 'z', not {direction!r}")
         direction = _AXES[direction]
-    vector = vector3(direction, "a lock's direction")
-    length = float(np.linalg.norm(vector))
-    if length == 0.0:
-        raise InputError("a lock's direction must not be zero")
-    return vector / length
+    return unit_vector(direction, "a lock's direction")

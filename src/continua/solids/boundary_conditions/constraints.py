@@ -48,6 +48,14 @@ class BoundaryCondition:
             self._body._detach(self)
             self._body = None
 
+    def __repr__(self) -> str:
+        sizes = [
+            f"{len(array)} {name}" for name, array in self._mesh_arrays().items() if array.dtype.kind == "i"
+        ]
+        parts = [f"of {self._body.name!r}" if self._body is not None else "removed", *sizes]
+        parts += [f"until {self.until:g} s"] if self.until < inf else []
+        return f"<{type(self).__name__} {', '.join(parts)}>"
+
     # --- changes of topology ----------------------------------------------------------------------------------
 
     def _mesh_arrays(self) -> dict[str, NDArray]:

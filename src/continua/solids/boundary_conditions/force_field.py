@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.validation import vector3
+from continua.pickling import check_function
+from continua.short_repr import function_name
+from continua.validation import unit_vector, vector3
 
 __all__ = ["ForceField"]
 
@@ -39,7 +42,14 @@ class ForceField:
 
     def __add__(self, other: ForceField) -> ForceField:
         """Return the sum of both fields."""
-        return ForceField(lambda t, x: self.at(t, x) + other.at(t, x))
+        return ForceField(partial(_sum, self, other))
+
+    def __repr__(self) -> str:
+        return f"ForceField({function_name(self._function)})"
+
+    def __getstate__(self) -> dict[str, object]:
+        check_function(self._function, "a force field")
+        return vars(self)
 
     @staticmethod
     def wave(force: ArrayLike, direction: ArrayLike, length: float, period: float) -> ForceField:
@@ -52,15 +62,10 @@ class ForceField:
             period: Period [s].
         """
         amplitude = vector3(force, "a wave's force")
-        unit = vector3(direction, "a wave's direction")
-        if not unit.any():
-            raise InputError("a wave's direction must not be zero")
-        unit = unit / np.linalg.norm(unit)
+        unit = unit_vector(direction, "a wave's direction")
         _positive(length, "a wave's length")
         _positive(period, "a wave's period")
-        return ForceField(
-            lambda t, x: np.outer(np.sin(2.0 * np.pi * (x @ unit / length - t / period)), amplitude)
-        )
+        return ForceField(partial(_wave, amplitude, unit, length, period))
 
     @staticmethod
     def radial(center: ArrayLike, force: float, radius: float) -> ForceField:
@@ -78,13 +83,33 @@ class ForceField:
         if not np.isfinite(force):
             raise InputError(f"a radial field's force must be a finite number, not {force}")
         _positive(radius, "a radial field's radius")
+        return ForceField(partial(_radial, origin, force, radius))
 
-        def evaluate(_: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-            arms = (x - origin) / radius
-            square = np.einsum("ni,ni->n", arms, arms)
-            return force * np.exp(0.5 * (1.0 - square))[:, None] * arms
 
-        return ForceField(evaluate)
+# The functions of the fields above: at the top level, so that fields can be pickled.
+
+
+def _sum(one: ForceField, other: ForceField, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return one.at(t, x) + other.at(t, x)
+
+
+def _wave(
+    amplitude: NDArray[np.float64],
+    unit: NDArray[np.float64],
+    length: float,
+    period: float,
+    t: float,
+    x: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    return np.outer(np.sin(2.0 * np.pi * (x @ unit / length - t / period)), amplitude)
+
+
+def _radial(
+    origin: NDArray[np.float64], force: float, radius: float, _: float, x: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    arms = (x - origin) / radius
+    square = np.einsum("ni,ni->n", arms, arms)
+    return force * np.exp(0.5 * (1.0 - square))[:, None] * arms
 
 
 def _positive(value: float, what: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
+from continua.pickling import check_function
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import BoundaryCondition
 from continua.solids.boundary_conditions.force_field import ForceField
@@ -56,6 +57,11 @@ class Load(BoundaryCondition):
     def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add to `force` [N], shape [n, 3], what the load exerts on a body at positions x at `time` [s]."""
         raise AssertionError("every load implements it")
+
+    def __getstate__(self) -> dict[str, Any]:
+        for value in vars(self).values():
+            check_function(value, f"the value of a {type(self).__name__.lower()}")
+        return vars(self)
 
     @property
     def forces(self) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.numerics import inverse_batch, signed_svd_batch
+from continua.short_repr import ShortRepr
 from continua.solids.elements.field_transfer import FieldTransfer
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 from continua.solids.plasticity.return_mapping_kernels import deformations, return_mapping
@@ -20,8 +21,8 @@ from continua.validation import isfinite
 __all__ = ["PlasticState", "Plasticity"]
 
 
-@dataclass(frozen=True)
-class Plasticity:
+@dataclass(frozen=True, repr=False)
+class Plasticity(ShortRepr):
     """Constants of plasticity.
 
     The deformation gradient is split into an elastic part, which the law is evaluated at, and a plastic one. Where the

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.short_repr import ShortRepr
 from continua.sph.boundary import map_build_kernels as kernels
 from continua.sph.boundary import map_eval_kernels
 from continua.sph.boundary.planar_profile import (
@@ -67,8 +68,8 @@ class MapTable(NamedTuple):
     distances: NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class BoundaryMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class BoundaryMap(ShortRepr):
     """A boundary's part of the relative density and its gradient, in local axes.
 
     Attributes:
@@ -133,12 +134,13 @@ def build_map(
     width = kernels.BRICK * spacing
     margin = (1.0 + extension + max(_MAP_DEPTH, 0.0)) * radius
     low = bounds[0] - margin
-    counts = np.maximum(np.ceil((bounds[1] + margin - low) / width).astype(np.int64), 1)
-    if counts.prod() > _MAX_BRICKS:
+    bricks = np.maximum(np.ceil((bounds[1] + margin - low) / width), 1.0)
+    if not bricks.prod() <= _MAX_BRICKS:
         raise InputError(
             f"a boundary of {np.round(bounds[1] - bounds[0], 3).tolist()} m is too large for a map with "
             f"particle_radius {0.25 * radius:g} m; use larger particles or boundary 'particles'"
         )
+    counts = bricks.astype(np.int64)
     support = extension if model == "density" else 1.0
     sampler = _DistanceSampler(
         lambda points: distance(points) + inset * radius, low, counts, radius, support, inverted

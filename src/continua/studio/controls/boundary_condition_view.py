@@ -189,6 +189,8 @@ class BoundaryConditionView:
             return float(now) if np.ndim(now) == 0 else [float(part) for part in now]
 
         def put(new: Any) -> None:
+            if new is None:  # only springs have a default
+                new = self.body.pull_stiffness
             if isinstance(self.condition, Pull) and not self._on:
                 self._stiffness = new
             else:
@@ -199,7 +201,17 @@ class BoundaryConditionView:
             limits, scale = Limits(0.0, 1e15, open_low=True), Scale("log", value / 100.0, value * 100.0)
         else:
             limits, scale = Limits(-1e15, 1e15), self._slider_scale(value, unit)
-        yield Parameter(key, label, get, put, kind, unit, limits=limits, scale=scale)
+        yield Parameter(
+            key,
+            label,
+            get,
+            put,
+            kind,
+            unit,
+            limits=limits,
+            scale=scale,
+            optional=isinstance(self.condition, Pull),
+        )
 
     def _slider_scale(self, value: Any, unit: str) -> Scale:
         """Return a slider from zero to three times a value, or symmetric about zero."""

@@ -20,7 +20,7 @@ from continua.scene import environment as surrounding_models
 from continua.scene import integrators as integrator_models
 from continua.scene import laws as law_models
 from continua.scene import soft_bodies as matter_models
-from continua.solids import INTEGRATORS, SoftBody
+from continua.solids import INTEGRATORS, RotatedDamping, SoftBody
 from continua.studio.controls.boundary_condition_view import BoundaryConditionView, boundary_conditions_of
 from continua.studio.controls.parameters import (
     Limits,
@@ -393,7 +393,7 @@ def _rigid_group(body: RigidInstances) -> ParameterGroup:
     """Return friction and restitution of a rigid body."""
 
     def parameter(name: str, label: str, help: str, high: float) -> Parameter:
-        def put(value: float) -> None:
+        def put(value: float | None) -> None:
             setattr(body, name, value)
 
         return Parameter(
@@ -404,6 +404,7 @@ def _rigid_group(body: RigidInstances) -> ParameterGroup:
             help=help,
             limits=Limits(0.0, high),
             scale=Scale("linear", 0.0, 1.0),
+            optional=True,
         )
 
     return ParameterGroup(
@@ -485,9 +486,11 @@ def _damping_group(body: SoftBody) -> ParameterGroup:
         info = model.model_fields[name]
 
         def put(value: float) -> None:
-            pair = list(body.damping)
-            pair[which] = value
-            body.set_material(damping=pair)
+            mass, stiffness = (value, body.damping[1]) if which == 0 else (body.damping[0], value)
+            if body.damping_time > 0.0:
+                body.set_material(damping=RotatedDamping(body.damping_time, mass, stiffness))
+            else:
+                body.set_material(damping=(mass, stiffness))
 
         start = body.damping[which]
         return Parameter(

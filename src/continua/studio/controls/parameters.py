@@ -78,6 +78,7 @@ class Parameter:
         scale: Of the slider of a number, or of a vector's magnitude; None for no slider.
         options: Values of a choice and their labels.
         changes_layout: Whether its value adds or removes other parameters.
+        optional: Whether it can be None, for a value that the world chooses itself.
     """
 
     key: str
@@ -91,6 +92,7 @@ class Parameter:
     scale: Scale | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     changes_layout: bool = False
+    optional: bool = False
 
     def assign(self, value: Any) -> None:
         """Validate and set the value, or raise `InputError` with one sentence."""
@@ -114,6 +116,8 @@ class Parameter:
         }
 
     def _validate(self, value: Any) -> Any:
+        if value is None and self.optional:
+            return None
         numbers = isinstance(value, (int, float)) and not isinstance(value, bool)
         match self.kind:
             case "number" | "count" if numbers:

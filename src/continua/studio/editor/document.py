@@ -134,6 +134,10 @@ class Document:
         data = {**others, "bodies": [_PLACEHOLDER_BODY], "start_at_equilibrium": False}
         return Scene.from_data(copy.deepcopy(data), self._source())
 
+    def scene_or_environment(self) -> Scene:
+        """Return the scene, or its environment while there is no body."""
+        return self.scene() if self.data.get("bodies") else self.environment()
+
     def yaml(self) -> str:
         """Return the document as the text of a scene file."""
         return yaml_text(self.data)
@@ -162,9 +166,9 @@ class Document:
         data = copy.deepcopy(self.data)
         for edit in edits:
             _apply(data, edit)
-        self.notice = _drop_index_selections(self.data, data, edits)
         self._check_paths(data)
         _check(data, self._source())
+        self.notice = _drop_index_selections(self.data, data, edits)
         if data == self.data:
             return
         if not (merge and merge == self._merge and self._past):
@@ -230,6 +234,8 @@ def _apply(data: dict[str, Any], edit: Edit) -> None:
     """Apply one edit in place."""
     where = key_text(edit.path)
     value = copy.deepcopy(edit.value)
+    if not edit.path:
+        raise InvalidEditError("an edit needs a key", "")
     if edit.op == "add":
         target = _at(data, edit.path[:-1])
         if isinstance(target, dict) and isinstance(edit.path[-1], str):
@@ -240,8 +246,6 @@ def _apply(data: dict[str, Any], edit: Edit) -> None:
             raise InvalidEditError("is not a list", where)
         target.append(value)
         return
-    if not edit.path:
-        raise InvalidEditError("an edit needs a key", "")
     parent, last = _at(data, edit.path[:-1]), edit.path[-1]
     if isinstance(parent, dict) and isinstance(last, str):
         if edit.op == "set":

@@ -11,6 +11,7 @@ from typing import Any
 from continua.atomic_io import atomic_write
 from continua.errors import InputError
 from continua.studio.editor.document import Document
+from continua.studio.editor.questions import QuestionError
 
 __all__ = ["DocumentStore"]
 
@@ -55,15 +56,30 @@ class DocumentStore:
             raise InputError("there is nothing to recover")
         self.document.replace(text, "recovering")
 
-    def save(self, file: str | None) -> str:
-        """Write the document to its file or to a new one in the folder, and return the file's name."""
+    def save(self, file: str | None, *, replace: bool = False) -> str:
+        """Write the document to its file or to another one in the folder, and return the file's name.
+
+        Args:
+            file: Name of the file; by default the document's own, or that of the scene.
+            replace: Whether another file that exists is replaced.
+
+        Raises:
+            QuestionError: Another file of this name exists.
+        """
         name = file or self.document.file or f"{self.document.name}.yaml"
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,100}", name):
             raise InputError("a file name may have letters, digits, '-', '_', '.' and spaces, and no folders")
         if not name.endswith((".yaml", ".yml")):
             name += ".yaml"
+        path = self.document.folder / name
+        if not (replace or self._is_own(path)) and path.exists():
+            raise QuestionError(
+                f"{name} exists in this folder. Replace it?",
+                "Replace",
+                {"type": "save", "file": name, "replace": True},
+            )
         old = self._autosave_path
-        self._write(self.document.folder / name)
+        self._write(path)
         self.document.file = name
         self.document.saved = self._autosaved = self.document.version
         self._edited_at = None
@@ -72,6 +88,14 @@ class DocumentStore:
             old.unlink()
         self.list_files()
         return name
+
+    def _is_own(self, path: Path) -> bool:
+        """Return whether a file is the one that the document was read from or saved to."""
+        if self.document.file is None:
+            return False
+        with suppress(OSError):  # it may be gone
+            return path.samefile(self.document.folder / self.document.file)
+        return False
 
     def autosave(self, now: float | None = None, *, force: bool = False) -> None:
         """Autosave edits if it is time to."""

@@ -7,10 +7,14 @@ from dataclasses import asdict
 from typing import Any
 
 from continua.environment import Wind
+from continua.scene import Scene
+from continua.scene import integrators as integrator_models
 from continua.scene.laws import MODELS
-from continua.studio.editor.document import Edit, Key
+from continua.studio.controls.parameters import models_by_type
+from continua.studio.editor.document import Edit
+from continua.world import World
 
-__all__ = ["edits_for_parameter", "parameter_at"]
+__all__ = ["edits_for_parameter", "is_plane_flow", "obstacles_key", "same_lists", "split_parameters"]
 
 _ATTACHMENT_ORDER = ("pin", "drive", "lock", "push", "press", "load_faces", "load_volume", "pull")
 """The order in which a scene adds boundary conditions to a body; the control panel numbers them so."""
@@ -29,24 +33,80 @@ def _attachments(body: Mapping[str, Any]) -> list[tuple[str, int]]:
     return [(kind, number) for kind in _ATTACHMENT_ORDER for number in range(len(body.get(kind, [])))]
 
 
-def parameter_at(path: Key, data: Mapping[str, Any]) -> str | None:
-    """Return the key of the parameter that corresponds to `path` of the document, or None."""
-    if path == ("gravity",):
-        return "world/gravity"
-    if len(path) < 3 or path[0] != "bodies" or not isinstance(path[1], int):
-        return None
-    body = data["bodies"][path[1]]
-    match path[2:]:
-        case (("friction" | "restitution") as name,) if body.get("type") == "rigid":
-            return f"{body['name']}/{name}"
-        case (str() as group, str() as name) if group in _GROUPS and name != "type":
-            return f"{body['name']}/{group}/{name}"
-        case ("parts", int() as part, str() as name):
-            return f"{body['name']}/part/{part}/{name}"
-        case (str() as kind, int() as number, str() as name) if _VALUES.get(kind) == name:
-            if body[kind][number].get("course") is None and (kind, number) in _attachments(body):
-                return f"{body['name']}/boundary/{_attachments(body).index((kind, number))}/{name}"
-    return None
+def split_parameters(scene: Scene) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of the world that a scene describes by key, and all else that decides this world.
+
+    Two scenes whose worlds are the same have equal results, whichever of their options are written out. A value of None
+    is one that the world chooses itself.
+    """
+    rest = scene.model_dump(mode="json", exclude={"name", "description", "seconds", "output"})
+    rest["fields"] = list(scene.output.fields)
+    del rest["dt"]
+    _, _, dt = World([], dt=scene.dt).frame_plan(scene.seconds, scene.fps)
+    wind = rest.pop("wind")
+    values: dict[str, Any] = {
+        "world/gravity": rest.pop("gravity"),
+        "world/dt": dt,
+        "world/wind": wind is not None,
+        **{f"world/wind/{name}": value for name, value in (wind or {}).items()},
+    }
+    for body in rest["bodies"]:
+        match body["type"]:
+            case "soft":
+                values |= _split_soft(body)
+            case "rigid":
+                values |= {f"{body['name']}/{name}": body.pop(name) for name in ("friction", "restitution")}
+    flow = next((body for body in rest["bodies"] if is_plane_flow(body)), None)
+    if flow is not None:
+        values[obstacles_key(flow["name"])] = flow.pop("obstacles")
+    return values, rest
+
+
+def is_plane_flow(body: Mapping[str, Any]) -> bool:
+    """Return whether a body of a scene is a fluid on a 2D grid."""
+    return "obstacles" in body and len(body.get("cells", ())) == 2
+
+
+def obstacles_key(body: str) -> str:
+    """Return the key under which `split_parameters` lists the obstacles of a 2D flow."""
+    return f"{body}/obstacles"
+
+
+def _split_soft(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a soft body and remove them from its data; lists keep their entries."""
+    name, law = body["name"], body["material"]
+    values: dict[str, Any] = {}
+    body["material"] = {"type": law.pop("type")}
+    values |= {f"{name}/material/{key}": value for key, value in law.items()}
+    for number, part in enumerate(body["parts"]):
+        own = {key: part.pop(key) for key in list(part) if key != "where"}
+        given = {key: value for key, value in own.items() if value is not None}
+        # a part has the constants of the body where it has none of its own
+        values |= {f"{name}/part/{number}/{key}": value for key, value in {**law, **given}.items()}
+    for group in ("damping", "plasticity"):
+        if body[group] is not None:
+            values |= {f"{name}/{group}/{key}": value for key, value in body[group].items()}
+            body[group] = {}
+    integrator = body.pop("integrator")
+    if isinstance(integrator, str):  # `newton` beside one with constants is refused by the build
+        model = models_by_type(integrator_models)[integrator]
+        integrator = model.model_validate({"type": integrator}).model_dump()
+        if body["newton"] is not None:
+            integrator["newton"], body["newton"] = body["newton"], None
+    kind = integrator.pop("type")
+    values[f"{name}/integrator"] = kind
+    values |= {f"{name}/integrator/{kind}/{key}": value for key, value in integrator.items()}
+    for number, (condition, index) in enumerate(_attachments(body)):
+        key = _VALUES.get(condition)
+        entry = body[condition][index]
+        if key is not None and entry.get("course") is None and entry.get("field") is None:
+            values[f"{name}/boundary/{number}/{key}"] = entry.pop(key)
+    return values
+
+
+def same_lists(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether the parts and boundary conditions of two bodies have the same numbers."""
+    return all(one.get(key) == other.get(key) for key in ("parts", *_ATTACHMENT_ORDER))
 
 
 def edits_for_parameter(key: str, value: Any, data: Mapping[str, Any], wind: Wind | None) -> list[Edit]:
@@ -83,11 +143,13 @@ def edits_for_parameter(key: str, value: Any, data: Mapping[str, Any], wind: Win
         case ["part", part, name] if int(part) < len(body.get("parts", [])):
             return [Edit("set", (*at, "parts", int(part), name), value)]
         case ["integrator"]:
-            return [Edit("set", (*at, "integrator"), value)]
+            return [Edit("remove", (*at, "newton")), Edit("set", (*at, "integrator"), value)]
         case ["integrator", kind, name]:
             now = body.get("integrator")
             start = now if isinstance(now, dict) and now.get("type") == kind else {"type": kind}
-            return [Edit("set", (*at, "integrator"), {**start, name: value})]
+            if body.get("newton") is not None:  # it belongs to an integrator given by name
+                start = {**start, "newton": body["newton"]}
+            return [Edit("remove", (*at, "newton")), Edit("set", (*at, "integrator"), {**start, name: value})]
         case ["boundary", condition, name] if int(condition) < len(_attachments(body)):
             kind, index = _attachments(body)[int(condition)]
             if _VALUES.get(kind) == name and body[kind][index].get("course") is None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from continua.errors import ContinuaError, InputError
+from continua.scene.cost import estimate_cost
 from continua.scene.errors import key_text
 from continua.studio.editor.document import Document, Edit, InvalidEditError, yaml_text
 from continua.studio.editor.document_store import DocumentStore
-from continua.studio.editor.parameter_paths import edits_for_parameter, parameter_at
+from continua.studio.editor.parameter_paths import edits_for_parameter
+from continua.studio.editor.questions import QuestionError
 from continua.studio.editor.sketch_edits import sketch_edits
 from continua.studio.editor.starters import STARTERS
 from continua.studio.editor.templates import Bounds, new_object, shape_label
+from continua.studio.editor.world_sync import WorldSync
+from continua.studio.interaction.flow_sketch import plane_flow
 from continua.studio.protocol import (
     AddShape,
     Command,
@@ -31,6 +35,7 @@ from continua.studio.protocol import (
 )
 
 if TYPE_CHECKING:
+    from continua.scene import Scene
     from continua.studio.controls.control_panel import ControlPanel
     from continua.studio.interaction.flow_sketch import SketchCommand
     from continua.studio.session.snapshot import SessionScene
@@ -48,7 +53,10 @@ class SceneEditor:
 
     Attributes:
         store: The files of the document.
+        needs_rebuild: Whether a world built from the document would differ from the running one.
         build_error: Why the document could not be built, in a sentence, or None.
+        question: What the user must confirm before the document is built, ready for JSON, or None; its `id` differs
+            each time that it is asked.
         warnings: Warnings of the last build, a sentence each.
         message: The document as sent to pages, ready for JSON; `version` counts its changes.
     """
@@ -57,9 +65,14 @@ class SceneEditor:
         self.store = DocumentStore(document)
         self.document = document
         self._build_scene = build_scene
-        self._built = self._matching = document.version
+        self._built = document.version
         self._attempted = -1
+        self._sync = WorldSync(document.scene_or_environment())
+        self.needs_rebuild = False
         self.build_error: str | None = None
+        self.question: dict[str, Any] | None = None
+        self._questions = 0
+        self._accepted = (0.0, 0.0)
         self.warnings: list[str] = []
         self.version = 0
         self.message: dict[str, Any] = self.store.describe()
@@ -69,17 +82,12 @@ class SceneEditor:
         """Whether the document has changed since the world was built from it."""
         return self.document.version != self._built
 
-    @property
-    def needs_rebuild(self) -> bool:
-        """Whether the running world differs from the document in something that only a build can change."""
-        return self.document.version != self._matching
-
     def world_version(self, *, rebuilds_on_edit: bool) -> int:
         """Return the version of the document that the world corresponds to.
 
         A world that is rebuilt after every edit corresponds to the version built last.
         """
-        return self._built if rebuilds_on_edit else self._matching
+        return self._built if rebuilds_on_edit or self.needs_rebuild else self.document.version
 
     @property
     def build_attempted(self) -> bool:
@@ -94,10 +102,13 @@ class SceneEditor:
     def build(self) -> SessionScene | None:
         """Return the world of the document at its start, or None and set `build_error`."""
         self._attempted = self.document.version
+        self.question = None
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", UserWarning)
                 scene = self._build_scene(self)
+        except QuestionError as error:
+            self.ask(error)
         except ContinuaError as error:
             self.build_error = _sentence(str(error))
         except Exception as error:  # whatever a mesh or a constant causes, the page must stay alive
@@ -106,20 +117,46 @@ class SceneEditor:
         else:
             self.build_error = None
             self.warnings = list(dict.fromkeys(str(warning.message) for warning in caught))[:5]
-            self._built = self._matching = self.document.version
+            self._built = self.document.version
+            self._sync = WorldSync(self.document.scene_or_environment())
+            self.needs_rebuild = False
             return scene
         return None
 
-    def defer_first_build(self) -> None:
-        """Say that no world was built from the document yet."""
-        self._built = self._matching = -1
+    def check_cost(self, scene: Scene) -> None:
+        """Raise `InputError` if a scene does not fit this machine's memory, `QuestionError` if it is large.
+
+        What was accepted once is not asked again, unless it becomes larger.
+        """
+        cost = estimate_cost(scene)
+        cost.check_memory()
+        memory, seconds = self._accepted
+        if cost.is_large and (cost.memory > 1.01 * memory or cost.seconds > 1.01 * seconds):
+            message = f"This scene is large: {cost}. Build it anyway?"
+            raise QuestionError(message, "Build anyway", {"type": "build", "large": True})
+
+    def accept_cost(self) -> None:
+        """Build the document although it is large."""
+        cost = estimate_cost(self.document.scene_or_environment())
+        self._accepted = (cost.memory, cost.seconds)
+
+    def ask(self, error: QuestionError) -> None:
+        """Ask before the document is built."""
+        self._questions += 1
+        self._attempted, self.needs_rebuild = self.document.version, True
+        self.question = {**error.question, "id": self._questions}
+
+    def defer_build(self) -> None:
+        """Note that no world was built from the document yet; the one that is shown has no bodies, or a preview."""
+        self._built = -1
+        self._sync = WorldSync(self.document.environment())
+        self.needs_rebuild = True
 
     def edit(self, command: Command, world: World, panel: ControlPanel) -> None:
-        """Execute a command of the editor."""
-        matched = not self.needs_rebuild
+        """Execute a command of the editor, and set the parameters that it changes in the running world."""
         match command:
             case EditScene():
-                self._apply_edits(command, panel, matched)
+                self._apply_edits(command)
             case AddShape(kind=kind, shape=shape):
                 edits = new_object(kind, shape, self.document.data, _bounds(world))
                 self.document.edit(edits, f"adding a {shape_label(shape).lower()}")
@@ -132,19 +169,19 @@ class SceneEditor:
                 self.document.undo()
             case Redo():
                 self.document.redo()
-            case Save(file=file):
-                self.store.save(file)
+            case Save(file=file, replace=replace):
+                self.store.save(file, replace=replace)
             case Recover():
                 self.store.recover()
             case ReplaceScene(text=text):
                 self.document.replace(text, "loading a file")
-        self.build_error = None
-        self.update_message()
+        self.build_error = self.question = None
+        self._follow_document(world, panel)
         if self.document.notice:
             notice, self.document.notice = self.document.notice, ""
             raise InputError(notice)
 
-    def add_face_load(self, name: str, face: int, traction: float) -> None:
+    def add_face_load(self, name: str, face: int, traction: float, world: World, panel: ControlPanel) -> None:
         """Add a traction on a face of a body to the document, or change an existing one."""
         bodies = self.document.data.get("bodies", [])
         number = next((n for n, body in enumerate(bodies) if body.get("name") == name), None)
@@ -159,31 +196,29 @@ class SceneEditor:
         else:
             edit = Edit("set", (*path, old, "traction"), traction)
         self.document.edit([edit], "loading a face")
-        self.build_error = None
-        self.update_message()
+        self.build_error = self.question = None
+        self._follow_document(world, panel)
 
-    def record_parameter(self, key: str, value: Any, world: World) -> None:
-        """Write a changed parameter to the document too."""
+    def record_parameter(self, key: str, value: Any, world: World, panel: ControlPanel) -> None:
+        """Write a parameter that was set in the world to the document too; if that fails, the world is set back."""
         edits = edits_for_parameter(key, value, self.document.data, world.wind)
-        if not edits:
-            return
-        matched = not self.needs_rebuild
-        self.document.edit(edits, key_text(edits[0].path), merge=key)
-        if matched:
-            self._matching = self.document.version
-        self.update_message()
+        self._sync.note(key, value)
+        try:
+            if edits:
+                self.document.edit(edits, key_text(edits[-1].path), merge=key)
+        finally:
+            self._follow_document(world, panel)
 
-    def record_sketch(self, command: SketchCommand, world: World) -> None:
+    def record_sketch(self, command: SketchCommand, world: World, panel: ControlPanel) -> None:
         """Write an obstacle that was added, moved or removed in a 2D flow to the document too."""
         edits = sketch_edits(world, command, self.document.data)
-        if not edits:
+        flow = plane_flow(world)
+        if not edits or flow is None:
             return
-        matched = not self.needs_rebuild
         merge = f"obstacle {command.number}" if isinstance(command, MoveObstacle) else ""
         self.document.edit(edits, "drawing an obstacle" if not merge else "moving an obstacle", merge=merge)
-        if matched:
-            self._matching = self.document.version
-        self.update_message()
+        self._sync.note_obstacles(self.document.scene(), flow.name)
+        self._follow_document(world, panel)
 
     def autosave(self, *, force: bool = False) -> bool:
         """Autosave edits if it is time to; return whether the message for pages has changed."""
@@ -199,7 +234,13 @@ class SceneEditor:
         self.message = self.store.describe()
         self.version += 1
 
-    def _apply_edits(self, command: EditScene, panel: ControlPanel, matched: bool) -> None:
+    def _follow_document(self, world: World, panel: ControlPanel) -> None:
+        """Set the parameters of the world to those of the document."""
+        scene = self.document.scene_or_environment()
+        self.needs_rebuild = not self._sync.follow(scene, world, panel)
+        self.update_message()
+
+    def _apply_edits(self, command: EditScene) -> None:
         edits = [Edit(change.op, tuple(change.path), change.value) for change in command.changes]
         first = key_text(edits[0].path)
         try:
@@ -207,20 +248,6 @@ class SceneEditor:
         except InvalidEditError as error:
             same = not error.key or error.key == first or error.key.startswith(first)
             raise InputError(error.message if same else f"{error.key} {error.message}") from None
-        if matched and all(_apply_to_world(edit, self.document.data, panel) for edit in edits):
-            self._matching = self.document.version
-
-
-def _apply_to_world(edit: Edit, data: Mapping[str, Any], panel: ControlPanel) -> bool:
-    """Set the parameter that corresponds to an edit; return whether there is one and it could be set."""
-    key = parameter_at(edit.path, data) if edit.op == "set" else None
-    if key is None or key not in panel.values():
-        return False
-    try:
-        panel.set_value(key, tuple(edit.value) if isinstance(edit.value, list) else edit.value)
-    except (InputError, TypeError):
-        return False
-    return True
 
 
 def _bounds(world: World) -> dict[str, Bounds]:

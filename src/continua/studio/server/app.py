@@ -8,7 +8,6 @@ import itertools
 import json
 import os
 import re
-import secrets
 import socket
 import threading
 import traceback
@@ -22,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
@@ -45,7 +45,8 @@ from continua.studio.protocol import (
     SetOverlays,
     parse_command,
 )
-from continua.studio.server.guard import Guard, Policy, is_loopback
+from continua.studio.server.guard import Guard, Policy, new_token
+from continua.studio.server.request_timeout import RequestTimeoutProtocol
 from continua.studio.session.catalog import open_session
 from continua.studio.session.session import Session
 from continua.studio.session.snapshot import Listener
@@ -72,7 +73,7 @@ class _Connection:
         self._hello = hello
         self._encoder = FrameEncoder(number)
         self._wake = asyncio.Event()
-        self._failures: list[tuple[str, str]] = []
+        self._answers: list[dict[str, Any]] = []
         self._state_version = -1
         self._panel_version = -1
         self._exports_version = -1
@@ -92,6 +93,7 @@ class _Connection:
         listener = Listener(
             changed=lambda: soon(self._wake.set),
             failed=lambda message, key: soon(lambda: self._fail(message, key)),
+            asked=lambda question: soon(lambda: self._answer({"type": "question", **question})),
         )
         self._session.add_listener(self._number, listener)
         writer = asyncio.create_task(self._write_until_gone())
@@ -102,8 +104,11 @@ class _Connection:
             self._session.remove_listener(self._number)
 
     def _fail(self, message: str, key: str = "") -> None:
-        if len(self._failures) < 20:
-            self._failures.append((message, key))
+        self._answer({"type": "error", "message": message, "key": key})
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        if len(self._answers) < 20:
+            self._answers.append(message)
         self._wake.set()
 
     async def _read(self) -> None:
@@ -145,9 +150,8 @@ class _Connection:
         publisher = self._session.publisher
         while True:
             self._wake.clear()
-            while self._failures:
-                message, key = self._failures.pop(0)
-                await self._send_json({"type": "error", "message": message, "key": key})
+            while self._answers:
+                await self._send_json(self._answers.pop(0))
             if publisher.panel_version != self._panel_version:
                 self._panel_version = publisher.panel_version
                 await self._send_json(publisher.panel_message)
@@ -268,6 +272,8 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
             entry = await asyncio.to_thread(
                 store_upload, bytes(content), name, kind, document.folder, document.data
             )
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
         except InputError as error:
             # browsers would log a status of 400 as an error of the page
             return JSONResponse({"message": str(error)})
@@ -287,25 +293,33 @@ def create_app(session: Session, scenes: list[dict[str, str]], policy: Policy) -
         Route("/scene.py", text),
         Route("/exported/{name:path}", download),
         Route("/upload", upload, methods=["POST"]),
-        Mount("/", StaticFiles(directory=PAGE, html=True)),
+        Mount("/", GZipMiddleware(StaticFiles(directory=PAGE, html=True), compresslevel=6)),
     ]
     return Starlette(routes=routes, middleware=[Middleware(Guard, policy=policy)], lifespan=lifespan)
 
 
 class BackgroundServer:
-    """A server on the loopback address, in its own thread.
+    """A server on the loopback address, in its own thread, with a token of its own.
 
     Args:
-        app: The application.
+        session: The simulation to show.
+        scenes: Entries of the scene picker.
+        frame_ancestors: Pages that may embed the studio in a frame.
 
     Attributes:
+        address: Address of the page, with the token.
+        policy: Its access rules.
         port: The port, chosen automatically.
     """
 
-    def __init__(self, app: Starlette) -> None:
+    def __init__(
+        self, session: Session, scenes: list[dict[str, str]], *, frame_ancestors: str = "'self'"
+    ) -> None:
         self._listener = _bind("127.0.0.1", 0)
         self.port: int = self._listener.getsockname()[1]
-        self._server = uvicorn.Server(_config(app))
+        self.policy = Policy(cookie=_cookie(self.port), frame_ancestors=frame_ancestors)
+        self.address = f"http://127.0.0.1:{self.port}/?token={self.policy.token}"
+        self._server = uvicorn.Server(_config(create_app(session, scenes, self.policy)))
         self._thread = threading.Thread(
             target=self._server.run, args=([self._listener],), name="continua-server", daemon=True
         )
@@ -321,6 +335,7 @@ class BackgroundServer:
 def _config(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=RequestTimeoutProtocol,
         log_level="warning",
         access_log=False,
         ws_max_size=_MAX_MESSAGE_BYTES,
@@ -347,29 +362,35 @@ def _bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _check_token(host: str, token: str | None) -> str | None:
-    if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{8,200}", token):
+def _check_token(token: str | None) -> str:
+    if token is None:
+        return new_token()
+    if not re.fullmatch(r"[A-Za-z0-9_-]{8,200}", token):
         raise InputError("the token must have at least 8 letters, digits, '-' or '_'")
-    if token is None and not is_loopback(host):
-        return secrets.token_urlsafe(18)
     return token
+
+
+def _cookie(port: int) -> str:
+    """Return the name of the cookie with the token; cookies are shared between ports."""
+    return f"continua_token_{port}"
 
 
 def run(
     scene: Scene | World | str | Path | None, *, host: str, port: int, token: str | None, open_browser: bool
 ) -> None:
     """Show a scene in the browser until Ctrl-C; see `continua.studio.serve`."""
-    token = _check_token(host, token)
+    token = _check_token(token)
     listener = _bind(host, port)
     with listener:
         port = listener.getsockname()[1]
         session, scenes = open_session(scene, preview=True)
-        app = create_app(session, scenes, Policy(token, cookie=f"continua_token_{port}"))
+        once = new_token() if open_browser else None
+        app = create_app(session, scenes, Policy(token, once, cookie=_cookie(port)))
         shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
-        print(f"continua studio: {address}   (Ctrl-C to stop)", flush=True)
+        page = f"http://{shown}:{port}/"
+        print(f"continua studio: {page}?token={token}   (Ctrl-C to stop)", flush=True)
         if open_browser:
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(f"{page}?once={once}",), daemon=True).start()
         with suppress(KeyboardInterrupt):
             uvicorn.Server(_config(app)).run(sockets=[listener])
     print("continua studio: stopped", flush=True)

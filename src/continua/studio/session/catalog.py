@@ -14,6 +14,7 @@ from continua.scene.build import build_world
 from continua.scene.build_environment import build_collider, build_wind
 from continua.scene.kernel_plan import missing_kernels
 from continua.studio.editor.document import Document, empty_scene
+from continua.studio.editor.questions import QuestionError
 from continua.studio.editor.scene_editor import SceneEditor
 from continua.studio.session.preview import preview_world
 from continua.studio.session.session import Session
@@ -35,13 +36,15 @@ class Catalog:
     Args:
         first: The scene that the studio was started with; None for an empty scene.
         folder: Folder for opening and saving scenes; by default that of the first scene, or the current one.
+        ask: Whether large scenes are built only after a page has confirmed it.
 
     Attributes:
         kernel_progress: Called while the kernels of a scene are compiled, before its world is built; or None.
     """
 
-    def __init__(self, first: Scene | World | None, folder: Path | None = None) -> None:
+    def __init__(self, first: Scene | World | None, folder: Path | None = None, *, ask: bool = True) -> None:
         self.first = first
+        self._ask = ask
         self.kernel_progress: KernelProgress | None = None
         self.first_name = "" if first is None else first.name
         path = first.path if isinstance(first, Scene) else None
@@ -89,7 +92,13 @@ class Catalog:
     def _open_editor(
         self, document: Document, scene: Scene | None = None, *, play: bool = True
     ) -> SessionScene:
-        return self._build(self._editor(document, play=play), scene, play=play)
+        editor = self._editor(document, play=play)
+        try:
+            return self._build(editor, scene, play=play)
+        except QuestionError as error:
+            editor.defer_build()
+            editor.ask(error)
+            return _surroundings(editor)
 
     def preview(self) -> SessionScene | None:
         """Return a picture of the scene that the studio was started with, whose world is still to be built.
@@ -100,12 +109,15 @@ class Catalog:
         if not isinstance(scene, Scene):
             return None
         editor = self._editor(Document.of(scene, self.folder), play=True)
-        editor.defer_first_build()
+        editor.defer_build()
         world = preview_world(scene, _PREVIEW_SECONDS if missing_kernels(scene) else _SHORT_PREVIEW_SECONDS)
         return SessionScene(world, *_display(scene), editor, is_preview=True)
 
     def _editor(self, document: Document, *, play: bool) -> SceneEditor:
-        return SceneEditor(document, partial(self._build, play=play))
+        editor = SceneEditor(document, partial(self._build, play=play))
+        if not self._ask:
+            editor.accept_cost()
+        return editor
 
     def _build(self, editor: SceneEditor, scene: Scene | None = None, *, play: bool) -> SessionScene:
         return build_session_scene(editor, scene, play=play, kernel_progress=self.kernel_progress)
@@ -137,6 +149,7 @@ def build_session_scene(
         return _surroundings(editor)
     if scene is None:
         scene = document.scene()
+    editor.check_cost(scene)
     compile_kernels(scene, kernel_progress)
     world = build_world(scene)
     _, steps, world.dt = world.frame_plan(scene.seconds, scene.fps)
@@ -151,7 +164,7 @@ def _display(scene: Scene) -> tuple[str | None, dict[str, Any]]:
 
 
 def _surroundings(editor: SceneEditor) -> SessionScene:
-    """Build the world of a document without bodies."""
+    """Build the world of a document without its bodies."""
     scene = editor.document.environment()
     world = World(
         [],
@@ -161,19 +174,24 @@ def _surroundings(editor: SceneEditor) -> SessionScene:
         wind=build_wind(scene),
         name=editor.document.name,
     )
+    _, _, world.dt = world.frame_plan(scene.seconds, scene.fps)
     return SessionScene(world, editor=editor, play=False)
 
 
 def open_session(
-    scene: Scene | World | str | Path | None, folder: Path | None = None, *, preview: bool = False
+    scene: Scene | World | str | Path | None,
+    folder: Path | None = None,
+    *,
+    ask: bool = True,
+    preview: bool = False,
 ) -> tuple[Session, list[dict[str, str]]]:
     """Return a session that shows `scene`, or an empty one for None, and the entries of the scene picker.
 
-    With `preview` it shows a picture of the scene first, and builds the world when its thread has started; see
-    `Session.wait_until_ready`.
+    With `ask`, a large scene is built only after a page has confirmed it. With `preview`, the session shows a picture
+    of the scene first, and builds the world when its thread has started; see `Session.wait_until_ready`.
     """
     first = load_scene(scene) if isinstance(scene, (str, Path)) else scene
-    catalog = Catalog(first, folder)
+    catalog = Catalog(first, folder, ask=ask)
     session = Session(catalog.first_name, catalog.open, catalog.preview() if preview else None)
     catalog.kernel_progress = session.report_kernels
     return session, catalog.listing()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from continua.studio.session.snapshot import Listener
 
@@ -55,3 +56,10 @@ class ListenerRegistry:
             listener = self._listeners.get(client)
         if listener is not None:
             listener.failed(message, key)
+
+    def notify_question(self, client: int, question: dict[str, Any]) -> None:
+        """Ask one client to confirm its command; see `QuestionError`."""
+        with self._lock:
+            listener = self._listeners.get(client)
+        if listener is not None:
+            listener.asked(question)

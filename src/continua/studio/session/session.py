@@ -17,6 +17,7 @@ from continua.errors import ContinuaError, DivergedError, InputError
 from continua.numerics.kernel import on_compile
 from continua.studio import protocol as commands
 from continua.studio.controls.control_panel import ControlPanel
+from continua.studio.editor.questions import QuestionError
 from continua.studio.export.manager import ExportManager
 from continua.studio.interaction.drag_spring import face_of_triangle
 from continua.studio.interaction.interaction import Interaction
@@ -214,6 +215,8 @@ class Session:
     def _run_command(self, client: int, command: commands.Command) -> None:
         try:
             self._dispatch(client, command)
+        except QuestionError as error:
+            self.publisher.listeners.notify_question(client, error.question)
         except ContinuaError as error:
             self._report_failure(client, str(error), command)
         except Exception as error:  # an error in one command must not end the session
@@ -241,6 +244,7 @@ class Session:
                 self.panel.set_value(key, value)
                 self.publisher.dirty = True
                 self._record_parameter(key, value)
+                self._clear_messages()
             case commands.Settle():
                 self._settle()
             case commands.SetTimeLimit(on=on):
@@ -248,7 +252,9 @@ class Session:
             case commands.SetFast(on=on):
                 self._fast = on
                 self._clock.restart(world.time)
-            case commands.Build():
+            case commands.Build(large=large):
+                if large and self.editor is not None:
+                    self.editor.accept_cost()
                 self._build()
             case commands.NewScene():
                 self._open("")
@@ -281,7 +287,7 @@ class Session:
         self.publisher.dirty |= self.interaction.handle(client, command, self._world, self.snapshot.frame)
         sketch = commands.AddObstacle | commands.MoveObstacle | commands.RemoveObstacle
         if self.editor is not None and isinstance(command, sketch):
-            self.editor.record_sketch(command, self._world)
+            self.editor.record_sketch(command, self._world, self.panel)
             self._publish_state()
         if len(self.interaction.pinned) != pinned:
             self.panel.refresh()
@@ -291,7 +297,7 @@ class Session:
         editor = self.editor
         if editor is not None and editor.needs_rebuild and self._world.step_index == 0:
             self._build()
-            if editor.build_error:
+            if editor.build_error or editor.question:
                 return
         if self._time_limit and self._reached_duration():
             raise InputError("the time limit is reached; go back to the start, or switch the limit off")
@@ -302,9 +308,12 @@ class Session:
         """Change the document, and the running world as far as possible."""
         if self.editor is None:
             raise InputError("this world was made in Python; only scenes can be edited")
+        before = self.editor.document.version
         try:
             self.editor.edit(command, self._world, self.panel)
         finally:
+            if self.editor.document.version != before:
+                self._clear_messages()
             self.publisher.dirty = True
             self._publish_state()
 
@@ -312,8 +321,12 @@ class Session:
         """Replace the document by a scene to start from, and run it."""
         self._edit(command)
         self._build()
-        if self.editor is not None and not self.editor.build_error:
+        if self.editor is not None and not (self.editor.build_error or self.editor.question):
             self._play()
+
+    def _clear_messages(self) -> None:
+        """Clear messages about the world after a change of the scene, which may have removed their cause."""
+        self._error = self._settle_report = None
 
     def _save(self, command: commands.Save) -> None:
         """Write the document; from now on the scene has the name of its file."""
@@ -329,7 +342,8 @@ class Session:
         if self.editor is None:
             raise InputError("this world was made in Python; only scenes can keep loads")
         body = self._world.body(command.body)
-        self.editor.add_face_load(body.name, face_of_triangle(body, command.triangle), command.traction)
+        face = face_of_triangle(body, command.triangle)
+        self.editor.add_face_load(body.name, face, command.traction, self._world, self.panel)
 
     def _record(self, on: bool, format: str) -> None:
         """Start recording frames, or write the recorded ones to a file."""
@@ -361,7 +375,7 @@ class Session:
 
     def _record_parameter(self, key: str, value: Any) -> None:
         if self.editor is not None:
-            self.editor.record_parameter(key, value, self._world)
+            self.editor.record_parameter(key, value, self._world, self.panel)
 
     def _sync_document(self) -> None:
         """Autosave edits, and rebuild the world after edits while it is at its start."""
@@ -494,8 +508,10 @@ class Session:
         world, schedule = self._world, self.snapshot.scene.frame_schedule
         if schedule is None or world.step_index % schedule[0]:
             return
-        if world.dt == 1.0 / (schedule[1] * schedule[0]):
-            world.align_to_frame(world.step_index // schedule[0], schedule[1])
+        frame, fps = world.step_index // schedule[0], schedule[1]
+        # after steps of another length this is not the time of the frame
+        if abs(world.time - frame / fps) < 1e-6 * world.dt:
+            world.align_to_frame(frame, fps)
 
     def _stop_on_error(self, message: str) -> None:
         self.interaction.release(None)
@@ -544,6 +560,7 @@ class Session:
             if editor is None
             else editor.world_version(rebuilds_on_edit=self._rebuilds_on_edit),
             "buildError": editor.build_error if editor is not None else None,
+            "question": editor.question if editor is not None else None,
             "warnings": editor.warnings if editor is not None else [],
         }
         self.publisher.publish_state(self.panel, state)

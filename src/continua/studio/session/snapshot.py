@@ -111,16 +111,18 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Callbacks of a client; both are called in the simulation's thread and must not block.
+    """Callbacks of a client; they are called in the simulation's thread and must not block.
 
     Attributes:
         changed: Called when there is a new snapshot or state.
         failed: Called when a command of this client failed, with one sentence and the key of the parameter to
             set, or "" for other commands.
+        asked: Called when a command of this client needs a confirmation; see `QuestionError`.
     """
 
     changed: Callable[[], None]
     failed: Callable[[str, str], None]
+    asked: Callable[[dict[str, Any]], None]
 
 
 def energy_of(frame: Frame) -> dict[str, float]:

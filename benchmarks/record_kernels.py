@@ -1,0 +1,106 @@
+"""Records which kernels the shipped scenes call: `python -m benchmarks.record_kernels`.
+
+It writes `scene/kernels.json` of the package, from which `continua run`, `continua warmup` and the studio know what to
+compile before a scene starts. Run it after a change of kernels or of shipped scenes; it takes about 20 minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from continua.atomic_io import atomic_write
+from continua.numerics.precompile import KernelRequest, Precompiler, recording
+from continua.render import picture
+from continua.scene import load_scene, shipped_scenes
+from continua.scene.kernel_plan import FILE, features
+from continua.scene.run_info import run_info
+
+SECONDS = 30.0  # of processor time, for the steps of a scene
+
+
+def record(names: Sequence[str], seconds: float = SECONDS) -> None:
+    """Run shipped scenes for some seconds each, and write the kernels that they call to `kernels.json`.
+
+    Then all kernels are compiled in an empty cache, to record how long each takes.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = dict(zip(names, pool.map(partial(_run, seconds=seconds), names), strict=True))
+    kernels = list(dict.fromkeys(request for requests, _ in runs.values() for request in requests))
+    costs = _compile_seconds(kernels)
+    types = list(dict.fromkeys(json.dumps(kind) for request in kernels for kind in request.types))
+    place = {request: index for index, request in enumerate(kernels)}
+    rows = [
+        [
+            request.kernel,
+            request.parallel,
+            request.factory,
+            [types.index(json.dumps(kind)) for kind in request.types],
+            costs[request],
+        ]
+        for request in kernels
+    ]
+    scenes = {
+        name: {"features": sorted(own), "kernels": [place[request] for request in requests]}
+        for name, (requests, own) in runs.items()
+    }
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    about = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in scenes.items())
+    with atomic_write(FILE, "w") as file:
+        file.write(
+            f'{{"types": [{", ".join(types)}],\n"kernels": [\n{lines}\n],\n"scenes": {{\n{about}\n}}}}\n'
+        )
+
+
+def _compile_seconds(kernels: Sequence[KernelRequest]) -> dict[KernelRequest, float]:
+    with TemporaryDirectory() as folder:
+        compiler = Precompiler(kernels, settings={"CONTINUA_CACHE": folder})
+        compiler.wait()
+    if compiler.failed:
+        raise RuntimeError("; ".join(compiler.failed))
+    return {request: round(seconds, 2) for request, seconds in compiler.measured.items()}
+
+
+def _run(name: str, seconds: float) -> tuple[list[KernelRequest], frozenset[str]]:
+    """Run a scene in a process of its own, as kernels are noted when they are first called."""
+    code = f"from benchmarks.record_kernels import record_one; record_one({name!r}, {seconds})"
+    out = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True).stdout
+    rows, own = json.loads(out.splitlines()[-1])
+    requests = [
+        KernelRequest(kernel, parallel, tuple(factory), _tuples(types), seconds)
+        for kernel, parallel, factory, types, seconds in rows
+    ]
+    return requests, frozenset(own)
+
+
+def _tuples(types: Any) -> Any:
+    return tuple(map(_tuples, types)) if isinstance(types, list) else types
+
+
+def record_one(name: str, seconds: float) -> None:
+    """Print what a scene calls: to build it, to step, and to draw pictures at the start and at the end."""
+    with recording() as found:
+        scene = load_scene(name)
+        world = scene.build()
+        start, view = time.process_time(), run_info(scene).view
+        for frame in world.run(scene.seconds, scene.fps):
+            if frame.index in (0, 1) or time.process_time() - start > seconds:
+                picture(frame, **view)
+            if time.process_time() - start > seconds:
+                break
+        world.energy()
+        world.state()
+        picture(world.frame(), **view)
+    print(json.dumps([list(found), sorted(features(scene))]))
+
+
+if __name__ == "__main__":
+    record(sys.argv[1:] or list(shipped_scenes()))
