@@ -39,6 +39,7 @@ from continua.world import World
 __all__ = ["PreviewBody", "preview_world"]
 
 _MAX_TETS = 20_000
+_MAX_BLOB_CELLS = 5_000  # of the size of the elements in the box around a blob
 _MAX_PARTICLES = 60_000
 _MAX_VOLUME_CELLS = 32  # along an axis
 _MAX_FILE = 20 * 2**20  # bytes
@@ -371,7 +372,9 @@ def _coarse(model: Any) -> Any:
             ends = np.array([end for limb in limbs for end in (limb.start, limb.end)])
             reach = 2.0 * max(max(limb.radius, limb.end_radius or 0.0) for limb in limbs)
             count = float(np.prod((np.ptp(ends, axis=0) + reach) / size))
-            return model.model_copy(update={"size": size * max(1.0, (count / _MAX_TETS) ** (1.0 / 3.0))})
+            return model.model_copy(
+                update={"size": size * max(1.0, (count / _MAX_BLOB_CELLS) ** (1.0 / 3.0))}
+            )
     if model.type not in _TETS:
         return model
     factor, exponents = _TETS[model.type]
