@@ -31,7 +31,7 @@ bodies:
     material: {type: corotated, young: 2.0e+5, poisson: 0.3, density: 1000.0}
 colliders: [{type: plane, point: [0, -1, 0], normal: [0, 1, 0]}]
 """
-KERNELS = [KernelRequest("continua.none", False, (), ())] * 3
+KERNELS = [KernelRequest(f"continua.none{k}", False, (), ()) for k in range(3)]
 
 
 class Compiler:
@@ -40,6 +40,7 @@ class Compiler:
     def __init__(self):
         self.go_on = threading.Event()
         self.stopped = False
+        self.attempted = set()
 
     def __call__(self, requests):
         assert requests == KERNELS
@@ -62,6 +63,7 @@ def compiler(monkeypatch):
     made = Compiler()
     monkeypatch.setattr(catalog, "missing_kernels", lambda scene: [] if made.go_on.is_set() else KERNELS)
     monkeypatch.setattr(catalog, "Precompiler", made)
+    monkeypatch.setattr(catalog, "_attempted", made.attempted)
     return made
 
 
@@ -232,6 +234,7 @@ def test_other_scenes_and_edits_report_the_kernels_they_compile(session, compile
     compiler.go_on.set()
     assert session.wait_until_ready(120.0)
     compiler.go_on.clear()
+    compiler.attempted.clear()
     session.submit(1, commands.LoadScene(type="load_scene", name="newton-cradle"))
     until(lambda: session.state["total"] == 3)
     session.submit(1, commands.Cancel(type="cancel"))
@@ -245,6 +248,24 @@ def test_other_scenes_and_edits_report_the_kernels_they_compile(session, compile
     compiler.go_on.set()
     until(lambda: session.state["busy"] is None)
     until(lambda: session.snapshot.frame["beam"].cells["tetra"].shape == (5 * 6, 4))
+
+
+def test_kernels_that_cannot_be_compiled_are_tried_once(monkeypatch):
+    tried = []
+
+    class Failing:
+        def __init__(self, requests):
+            tried.append(requests)
+
+        def wait(self, progress):
+            pass
+
+    monkeypatch.setattr(catalog, "missing_kernels", lambda scene: KERNELS)
+    monkeypatch.setattr(catalog, "Precompiler", Failing)
+    monkeypatch.setattr(catalog, "_attempted", set())
+    catalog.compile_kernels(parse_scene(BEAM))
+    catalog.compile_kernels(parse_scene(BEAM))
+    assert tried == [KERNELS]
 
 
 def test_stopping_ends_the_compiler(session, compiler):

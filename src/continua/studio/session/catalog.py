@@ -26,6 +26,8 @@ __all__ = ["Catalog", "compile_kernels", "open_session"]
 _PREVIEW_SECONDS = 2.0
 _SHORT_PREVIEW_SECONDS = 0.3  # if no kernels have to be compiled, so that the world is ready soon
 
+_attempted: set[str] = set()
+
 KernelProgress = Callable[[int, int, float], None]
 """Called with the number of kernels that are compiled, the number of all, and the seconds left; may raise to stop."""
 
@@ -129,11 +131,16 @@ def _modified_ns(path: Path) -> int:
 
 
 def compile_kernels(scene: Scene, progress: KernelProgress | None = None) -> None:
-    """Compile the kernels that a scene needs and that are not compiled yet, in other processes."""
-    missing = missing_kernels(scene)
+    """Compile the kernels that a scene needs and that are not compiled yet, in other processes.
+
+    What they could not compile is not tried again: it is compiled when it is called.
+    """
+    missing = {repr(request): request for request in missing_kernels(scene)}
+    missing = {key: request for key, request in missing.items() if key not in _attempted}
     if missing:
         print(f"continua: compiling {len(missing)} kernels (once) ...", flush=True)
-        Precompiler(missing).wait(progress)
+        Precompiler(list(missing.values())).wait(progress)
+        _attempted.update(missing)
 
 
 def build_session_scene(

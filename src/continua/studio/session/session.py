@@ -31,6 +31,7 @@ from continua.studio.session.world_gc import WorldCollector
 __all__ = ["Session"]
 
 _RECORD_FPS = 30.0  # of worlds made in Python
+_COMPILING = "compiling kernels (only the first time)"
 _NEEDS_WORLD = (
     commands.Step
     | commands.SetParameter
@@ -525,9 +526,10 @@ class Session:
         self._busy.report_count("compiling kernels", done, total, seconds_left)
 
     def _on_compile(self, _kernel: str) -> None:
-        if self._busy.text is None and threading.current_thread() is self._thread:
+        text = self._busy.text or ""
+        if threading.current_thread() is self._thread and not text.endswith(_COMPILING):
             print("continua: compiling kernels (once) ...", flush=True)
-            self._busy.report("compiling kernels (only the first time)")
+            self._busy.report(f"{text}: {_COMPILING}" if text else _COMPILING)
 
     def _clear_busy(self) -> bool:
         """Clear the busy state after kernels were compiled; return whether there was one."""
