@@ -191,5 +191,21 @@ def _broadcast(values: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.f
     return np.array(np.broadcast_to(1.0 if values is None else values, shape), np.float64)
 
 
-EMPTY_ROWS = contact_rows(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0))
+EMPTY_ROWS = (
+    ConstraintRows(  # made without a kernel, which would be compiled as soon as the module is imported
+        ptr=np.zeros(1, np.int32),
+        row=np.zeros(0, np.int32),
+        block=np.zeros((0, 9)),
+        offset=np.zeros((0, 3)),
+        gap=np.zeros(0),
+        friction=np.zeros(0),
+        restitution=np.zeros(0),
+        frame=np.zeros((0, 9)),
+        point=np.zeros((0, 3)),
+        key=np.zeros(0, np.int64),
+        a=np.zeros(0, np.int32),
+        b=np.zeros(0, np.int32),
+        bilateral=np.zeros(0, np.uint8),
+    )
+)
 """No contacts at all."""

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.mesh import kernels
+from continua.mesh.unique_rows import unique_rows
 
 __all__ = ["disc", "icosahedron", "subdivide"]
 
@@ -29,7 +29,7 @@ def _path_lattice(n: int, dimension: int) -> tuple[NDArray[np.int32], NDArray[np
         parts.append(corners[(np.diff(corners, axis=2) <= 0).all(axis=(1, 2))])
     corners = np.concatenate(parts)
     flat = np.ascontiguousarray(corners.reshape(-1, dimension), dtype=np.int32)
-    points, group, _, _ = kernels.unique_rows(flat, n + 1)
+    points, group, _, _ = unique_rows(flat, n + 1)
     padded = np.concatenate([np.full((len(points), 1), n), points, np.zeros((len(points), 1))], axis=1)
     weights = -np.diff(padded, axis=1)
     return weights.astype(np.int32), group.reshape(-1, dimension + 1)
@@ -59,7 +59,7 @@ def subdivide(simplices: NDArray[np.int64], n: int) -> tuple[NDArray, NDArray[np
     ids = np.take_along_axis(keys[..., : simplices.shape[1]], order, axis=2)
     parts = np.take_along_axis(mixed, order, axis=2)
     rows = np.concatenate([ids, parts], axis=2).reshape(-1, 2 * simplices.shape[1]).astype(np.int32)
-    unique, group, _, _ = kernels.unique_rows(rows, max(none, n) + 1)
+    unique, group, _, _ = unique_rows(rows, max(none, n) + 1)
     width = simplices.shape[1]
     corner = np.where(unique[:, :width] == none, 0, unique[:, :width])
     cells = group.reshape(len(simplices), -1)[:, pattern].reshape(-1, width)

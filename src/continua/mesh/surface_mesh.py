@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.mesh import kernels
 from continua.mesh.checks import as_cells, as_points, compact, read_only, some
 from continua.mesh.transform import apply_transform
+from continua.mesh.unique_rows import unique_rows
 from continua.pickling import KeepsReadOnlyArrays
 from continua.textures import Texture
 from continua.validation import LARGEST, array, instance_of, mask_or_indices, number, sequence, text
@@ -24,7 +24,7 @@ def unique_edges(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return each edge of triangles [k, 3] once, [e, 2]; the edges of each triangle [k, 3]; and their uses [e]."""
     pairs = triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-    edges, group, _, starts = kernels.unique_rows(np.sort(pairs, axis=1), node_count)
+    edges, group, _, starts = unique_rows(np.sort(pairs, axis=1), node_count)
     return edges, group.reshape(-1, 3), np.diff(starts)
 
 

@@ -15,6 +15,7 @@ from continua.mesh import kernels
 from continua.mesh.checks import as_cells, as_points, check_no_unused_nodes, read_only, some
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.transform import apply_transform
+from continua.mesh.unique_rows import unique_rows
 from continua.pickling import KeepsReadOnlyArrays
 from continua.short_repr import tuple_repr
 from continua.validation import indices, mapping, numbers, sequence, shortened, text
@@ -151,7 +152,7 @@ class VolumeMesh(KeepsReadOnlyArrays):
     @cached_property
     def _edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         pairs = np.sort(self.cells[:, self.EDGES].reshape(-1, 2), axis=1)
-        edges, group, _, _ = kernels.unique_rows(pairs, self.node_count)
+        edges, group, _, _ = unique_rows(pairs, self.node_count)
         return read_only(edges), read_only(group.reshape(self.element_count, len(self.EDGES)))
 
     @property
@@ -168,7 +169,7 @@ class VolumeMesh(KeepsReadOnlyArrays):
     def _faces(self) -> _Faces:
         width = self.FACES.shape[1]
         nodes = self.cells[:, self.FACES].reshape(-1, width)
-        _, _, order, starts = kernels.unique_rows(np.sort(nodes, axis=1), self.node_count)
+        _, _, order, starts = unique_rows(np.sort(nodes, axis=1), self.node_count)
         shared = np.diff(starts)
         if (shared > 2).any():
             crowded = np.flatnonzero(shared > 2)

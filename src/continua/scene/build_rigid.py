@@ -19,7 +19,7 @@ from continua.scene.build_environment import build_motion, rgb
 from continua.scene.build_mesh import build_surface, turn_vector
 from continua.scene.models import Scene
 
-__all__ = ["build_joints", "build_rigid", "describe_rigid"]
+__all__ = ["build_joints", "build_rigid", "describe_rigid", "instance_places"]
 
 
 def build_rigid(scene: Scene, number: int) -> bodies.RigidInstances:
@@ -28,7 +28,7 @@ def build_rigid(scene: Scene, number: int) -> bodies.RigidInstances:
     assert isinstance(spec, rigid.RigidBody)
     with scene.at("bodies", number, "shape"):
         shape = _solid(spec, scene)
-    places, turns = _places(spec)
+    places, turns = instance_places(spec)
     start = spec.initial or rigid.Start()
     options: dict[str, Any] = {
         "density": 1000.0 if spec.density is None and spec.mass is None else spec.density,
@@ -86,7 +86,7 @@ def _mesh(mesh: Any, field: Any) -> Any:
     return mesh if field is None else MeshShape(mesh, field)
 
 
-def _places(spec: rigid.RigidBody) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+def instance_places(spec: rigid.RigidBody) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Return the shifts of the copies [k, 3], and how they are turned, if they are."""
     if spec.grid is None:
         return np.array(spec.places or [(0.0, 0.0, 0.0)], dtype=np.float64), None

@@ -15,7 +15,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from continua.sph.smoothing_kernel import cubic_spline
 
@@ -114,6 +113,8 @@ def rest_inset(model: str, extension: float) -> float:
 
     def surplus(inset: float) -> float:
         return float(planar_profile(model, np.array([0.25 + inset]), extension)[0]) - missing
+
+    from scipy.optimize import brentq  # slow to import, and every start would wait for it
 
     return float(brentq(surplus, 0.05 - 0.25, 1.5))
 

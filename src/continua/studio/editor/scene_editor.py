@@ -146,11 +146,11 @@ class SceneEditor:
         self._attempted, self.needs_rebuild = self.document.version, True
         self.question = {**error.question, "id": self._questions}
 
-    def defer_build(self, error: QuestionError) -> None:
-        """Ask before the document is built for the first time; until then the world has no bodies."""
+    def defer_build(self) -> None:
+        """Note that no world was built from the document yet; the one that is shown has no bodies, or a preview."""
         self._built = -1
         self._sync = WorldSync(self.document.environment())
-        self.ask(error)
+        self.needs_rebuild = True
 
     def edit(self, command: Command, world: World, panel: ControlPanel) -> None:
         """Execute a command of the editor, and set the parameters that it changes in the running world."""

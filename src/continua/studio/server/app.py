@@ -383,7 +383,7 @@ def run(
     listener = _bind(host, port)
     with listener:
         port = listener.getsockname()[1]
-        session, scenes = open_session(scene)
+        session, scenes = open_session(scene, preview=True)
         once = new_token() if open_browser else None
         app = create_app(session, scenes, Policy(token, once, cookie=_cookie(port)))
         shown = f"[{host}]" if ":" in host else host

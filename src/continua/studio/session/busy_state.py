@@ -30,6 +30,7 @@ class BusyState:
         self._changed = changed
         self._cancelled = threading.Event()
         self._cancellable = False
+        self._cancel_message = ""
         self._progress: float | None = None
         self._count: tuple[int, int] | None = None
         self._seconds_left: float | None = None
@@ -88,6 +89,7 @@ class BusyState:
         """Report the progress of long work in the block; `cancel` ends it with `StoppedError(cancelled)`."""
         self._cancelled.clear()
         self._cancellable = True
+        self._cancel_message = cancelled
         self.report(text)
 
         def on_progress(progress: float | None, text: str) -> None:
@@ -101,6 +103,12 @@ class BusyState:
         finally:
             self._cancellable = False
             self.clear()
+
+    def report_count(self, text: str, done: int, total: int, seconds_left: float) -> None:
+        """Report the progress of tracked work now and then by the number of its parts; raise if it was cancelled."""
+        self.check_cancelled(self._cancel_message)
+        if time.monotonic() - self._reported > _REPORT_INTERVAL or self._count != (done, total):
+            self.report(text, done=done, total=total, seconds_left=seconds_left)
 
     def clear(self) -> None:
         """Forget the work; the caller publishes the state."""

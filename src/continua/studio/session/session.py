@@ -31,6 +31,20 @@ from continua.studio.session.world_gc import WorldCollector
 __all__ = ["Session"]
 
 _RECORD_FPS = 30.0  # of worlds made in Python
+_COMPILING = "compiling kernels (only the first time)"
+_NEEDS_WORLD = (
+    commands.Step
+    | commands.SetParameter
+    | commands.Settle
+    | commands.PressFace
+    | commands.Record
+    | commands.PullBegin
+    | commands.ProbeBegin
+    | commands.PinNode
+    | commands.AddObstacle
+    | commands.MoveObstacle
+    | commands.RemoveObstacle
+)
 
 
 class Session:
@@ -39,6 +53,8 @@ class Session:
     Args:
         name: Name of the initial scene.
         load: Builds the scene with a given name; called in the simulation's thread except for the first.
+        preview: A picture of the first scene, whose world is then built in the simulation's thread; by default the
+            world is built now.
 
     Attributes:
         editor: The editor of the scene; None for a world made in Python.
@@ -48,14 +64,17 @@ class Session:
         publisher: Publishes snapshots and state.
     """
 
-    def __init__(self, name: str, load: Callable[[str], SessionScene]) -> None:
-        scene = load(name)
+    def __init__(
+        self, name: str, load: Callable[[str], SessionScene], preview: SessionScene | None = None
+    ) -> None:
+        scene = load(name) if preview is None else preview
         self._world = scene.world
         self._load = load
         self._scene_name = name
         self._commands = CommandQueue()
         self._clock = Clock()
-        self._playing = scene.play
+        self._playing = scene.play and not scene.is_preview
+        self._ready = threading.Event()
         self._fast = self._time_limit = False
         self._error: str | None = None
         self._busy = BusyState(self._publish_state)
@@ -86,6 +105,10 @@ class Session:
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
+
+    def wait_until_ready(self, timeout: float | None = None) -> bool:
+        """Wait until the first world is built, or could not be built; return whether it was in time [s]."""
+        return self._ready.wait(timeout)
 
     def stop(self) -> None:
         """Stop the thread after the current step."""
@@ -132,6 +155,7 @@ class Session:
     def _run(self) -> None:
         has_listeners = self.publisher.listeners.has_listeners
         with on_compile(self._on_compile):
+            self._build_first()
             self._clock.restart(self._world.time)
             while not self._stop.is_set():
                 running = self._playing and has_listeners.is_set()
@@ -147,6 +171,23 @@ class Session:
                 self._clear_busy()
                 if self._world_collector.collect():
                     self._clock.restart(self._world.time)
+
+    @property
+    def _is_preview(self) -> bool:
+        """Whether the world is only a picture of a scene that is not built yet."""
+        return self.snapshot.scene.is_preview
+
+    def _build_first(self) -> None:
+        """Build the world of the scene that is shown as a preview, and run it."""
+        scene = self.snapshot.scene
+        if scene.is_preview and not self._stop.is_set():
+            self._build()
+            self._playing = scene.play and not self._is_preview
+            if self.editor is not None and self.editor.build_error and not self._stop.is_set():
+                print(f"continua studio: {self.editor.build_error}", flush=True)
+            self._publish_state()
+            self._commands.drop_stale()
+        self._ready.set()
 
     def _seconds_until_due(self) -> float:
         """Return the seconds until the next step is due."""
@@ -185,6 +226,8 @@ class Session:
 
     def _dispatch(self, client: int, command: commands.Command) -> None:
         world = self._world
+        if self._is_preview and isinstance(command, _NEEDS_WORLD):
+            raise InputError("the scene is not built yet; press Play to build it")
         match command:
             case commands.Play():
                 self._play()
@@ -283,7 +326,7 @@ class Session:
         """Replace the document by a scene to start from, and run it."""
         self._edit(command)
         self._build()
-        if self.editor is not None and not self.editor.build_error:
+        if self.editor is not None and not (self.editor.build_error or self.editor.question):
             self._play()
 
     def _save(self, command: commands.Save) -> None:
@@ -478,10 +521,15 @@ class Session:
         self.publisher.dirty = True
         self._publish_state()
 
+    def report_kernels(self, done: int, total: int, seconds_left: float) -> None:
+        """Report how many kernels of a scene that is being built are compiled; raise if the work was cancelled."""
+        self._busy.report_count("compiling kernels", done, total, seconds_left)
+
     def _on_compile(self, _kernel: str) -> None:
-        if self._busy.text is None and threading.current_thread() is self._thread:
+        text = self._busy.text or ""
+        if threading.current_thread() is self._thread and not text.endswith(_COMPILING):
             print("continua: compiling kernels (once) ...", flush=True)
-            self._busy.report("compiling kernels (only the first time)")
+            self._busy.report(f"{text}: {_COMPILING}" if text else _COMPILING)
 
     def _clear_busy(self) -> bool:
         """Clear the busy state after kernels were compiled; return whether there was one."""

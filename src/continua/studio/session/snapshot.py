@@ -51,6 +51,7 @@ class SessionScene:
         play: Whether the simulation starts running.
         frame_schedule: Steps per frame and frames per second, if a run of the scene uses the world's time step: then
             both reach exactly the same times.
+        is_preview: Whether the world is only a picture of the scene, which is still to be built.
     """
 
     world: World
@@ -59,6 +60,7 @@ class SessionScene:
     editor: SceneEditor | None = None
     play: bool = True
     frame_schedule: tuple[int, float] | None = None
+    is_preview: bool = False
 
 
 @dataclass(frozen=True, slots=True)
