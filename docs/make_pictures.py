@@ -291,14 +291,14 @@ FRONT = """() => {
 
 
 @contextmanager
-def studio_page(scene: str) -> Iterator[Any]:
-    """The page of `continua studio SCENE` in a browser without a window."""
+def studio_page(*scene: str) -> Iterator[Any]:
+    """The page of `continua studio SCENE`, or of an empty scene, in a browser without a window."""
     from playwright.sync_api import sync_playwright
 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "continua", "studio", scene, "--port", str(port), "--no-open"]
+    command = [sys.executable, "-m", "continua", "studio", *scene, "--port", str(port), "--no-open"]
     command += ["--token", "pictures"]
     folder = tempfile.TemporaryDirectory()  # edits are kept aside beside the scene
     server = subprocess.Popen(command, cwd=folder.name)
@@ -338,6 +338,23 @@ def studio() -> None:
         page.mouse.move(x + 20, y - 150, steps=20)
         page.wait_for_timeout(8000)  # until the message that it was paused is gone
         save_page(page, "studio")
+
+
+def studio_empty() -> None:
+    """The empty view with the scenes to start from."""
+    with studio_page() as page:
+        page.locator(".start-card").first.wait_for()
+        page.wait_for_timeout(1000)
+        save_page(page, "studio-empty")
+
+
+def panel_add() -> None:
+    """The menu of what can be added."""
+    with studio_page() as page:
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.get_by_role("radio", name="Joint").click()
+        data = io.BytesIO(page.locator(".add-menu .menu").screenshot())
+        Image.open(data).convert("RGB").save(IMAGES / "panel-add.webp", quality=88, method=6)
 
 
 WING = [(0.0, 0.0), (0.12, 0.085), (0.3, 0.1), (0.5, 0.06), (0.72, -0.02), (0.5, -0.03), (0.25, -0.05)]
@@ -454,6 +471,8 @@ PICTURES: dict[str, Callable[[], None]] = {
     "orders": orders,
     "topology": topology,
     "studio": studio,
+    "studio-empty": studio_empty,
+    "panel-add": panel_add,
     "studio-tunnel": studio_tunnel,
     "studio-volume": studio_volume,
 }

@@ -66,7 +66,7 @@ def test_light_and_srgb_are_inverse():
     ],
 )
 def test_wrong_pixels_are_refused(pixels):
-    with pytest.raises(InputError, match="a texture needs pixels of type uint8"):
+    with pytest.raises(InputError, match="a texture needs pixels, an array of type uint8"):
         ct.Texture(pixels)
 
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from continua.environment import Environment
 from continua.errors import InputError
 from continua.frames import BodyFrame
+from continua.validation import sequence, shortened
 
-__all__ = ["Body", "name_bodies"]
+__all__ = ["Body", "check_bodies", "name_bodies"]
 
 
 class Body(Protocol):
@@ -71,6 +72,22 @@ class Body(Protocol):
 
     def geometry_bytes(self) -> bytes:
         """Return the body's geometry as bytes; a run may only go on with the same."""
+
+
+def check_bodies(given: Any) -> tuple[Body, ...]:
+    """Return the bodies of a world as a tuple."""
+    if _is_body(given):
+        raise InputError(f"a world takes a list of bodies: give [body] instead of {shortened(given)}")
+    bodies = sequence(given, "the bodies of a world")
+    for body in bodies:
+        if not _is_body(body):
+            raise InputError(f"each of the bodies of a world must be a body, not {shortened(body)}")
+    return bodies
+
+
+def _is_body(given: Any) -> bool:
+    methods = ("prepare", "frame", "energy", "state", "restore", "reset")
+    return not isinstance(given, type) and all(callable(getattr(given, name, None)) for name in methods)
 
 
 def name_bodies(bodies: Sequence[Body], caller: FrameType) -> None:

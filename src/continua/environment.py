@@ -8,9 +8,8 @@ from math import pi, sin
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import InputError
 from continua.short_repr import ShortRepr
-from continua.validation import isfinite, vector3
+from continua.validation import number, triple
 
 __all__ = ["Environment", "Wind"]
 
@@ -35,14 +34,13 @@ class Wind:
     density: float = 1.2
 
     def __post_init__(self) -> None:
-        vector3(self.velocity, "the wind's velocity")
+        object.__setattr__(self, "velocity", triple(self.velocity, "the wind's velocity"))
         for key, low in (("gust", 0.0), ("period", 1e-9), ("density", 0.0)):
-            value = getattr(self, key)
-            if not isfinite(value) or value < low:
-                raise InputError(f"the wind's {key} must be a finite number of at least {low:g}, not {value}")
+            object.__setattr__(self, key, number(getattr(self, key), f"the wind's {key}", low=low))
 
     def at(self, time: float) -> NDArray[np.float64]:
         """Return the wind [m/s] at `time` [s]; the gusts are two waves with incommensurable periods."""
+        time = number(time, "the time of the wind")
         wave = sin(2 * pi * time / self.period) + 0.5 * sin(2 * pi * time / (2.7 * self.period))
         return np.asarray(self.velocity, dtype=np.float64) * (1.0 + self.gust * wave / 1.5)
 

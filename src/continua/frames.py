@@ -18,6 +18,7 @@ from continua.errors import InputError
 from continua.pickling import KeepsReadOnlyArrays
 from continua.short_repr import ShortRepr, counted, short
 from continua.textures import Texture
+from continua.validation import array, choice, instances_of, rows3, text
 from continua.voxels import Voxels
 
 __all__ = [
@@ -137,7 +138,8 @@ class BodyFields(Mapping[str, Field]):
     ) -> None:
         self._fields = dict(computed)
         self._lazy = lazy
-        self._listed = (*computed, *(name for name in exported if name in lazy))
+        names = instances_of(exported, str, "the fields of a frame", "a name")
+        self._listed = (*computed, *(name for name in names if name in lazy))
         self._left_out: tuple[str, ...] = ()  # by pickling
 
     def __getstate__(self) -> dict[str, object]:
@@ -268,13 +270,19 @@ class ContactForces(KeepsReadOnlyArrays):
     @classmethod
     def at_nodes(cls, positions: NDArray[np.float64], forces: NDArray[np.float64]) -> ContactForces:
         """Return the forces at those nodes that have one; both have the shape [n, 3]."""
+        positions, forces = rows3(positions, "positions"), rows3(forces, "forces")
+        if len(positions) != len(forces):
+            raise InputError(
+                f"there must be a force for each of {len(positions)} positions, not {len(forces)}"
+            )
         pressed = np.flatnonzero(forces.any(axis=1))
         return cls(positions[pressed], forces[pressed])
 
     def at_nearest(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the forces as sums at the nearest of some positions [n, 3], shape [n, 3]."""
+        positions = array(positions, "positions", (None, 3))
         total = np.zeros_like(positions)
-        if len(self):
+        if len(self) and len(positions):
             from scipy.spatial import cKDTree
 
             nearest = cKDTree(positions).query(self.points)[1]
@@ -355,7 +363,7 @@ class BodyFrame(KeepsReadOnlyArrays):
         Vectors count by their length, symmetric tensors by their von Mises norm, stretches by the one farthest
         from 1; a field on cells is averaged over the cells around each node.
         """
-        field = self.fields[name]
+        field = self.fields[choice(name, "the name of a field", tuple(self.fields))]
         values = np.asarray(field.values, dtype=np.float64)
         if name == "stretch" and values.ndim == 2:
             values = values[np.arange(len(values)), np.abs(values - 1.0).argmax(axis=1)]
@@ -378,7 +386,7 @@ class BodyFrame(KeepsReadOnlyArrays):
 
     def with_embedded_surface(self, color: str = "plain") -> BodyFrame:
         """Return the body as it is drawn: a body with a skin becomes that surface, with the values of one field."""
-        skin = self.skin
+        skin, color = self.skin, text(color, "the name of a field")
         if skin is None:
             return self
         fields = {}

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.numerics.rotations import axis_angle_matrix
-from continua.pickling import check_function
+from continua.pickling import check_picklable
 from continua.short_repr import function_name
-from continua.validation import unit_vector, vector3
+from continua.validation import array, number, rows3, shortened, unit_vector, vector3
+from continua.validation import function as check_function
 
 __all__ = ["Motion"]
 
@@ -27,34 +28,33 @@ class Motion:
     """
 
     def __init__(self, function: Path) -> None:
-        if not callable(function):
-            raise InputError("a motion is a function of (time, rest_positions) that returns positions")
-        self._function = function
+        self._function: Path = check_function(
+            function, "a motion", "a function of (time, rest_positions) that returns positions"
+        )
 
     def at(self, time: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the positions [m] at `time` [s] of points that are at `rest` in the undeformed body."""
-        positions = np.asarray(self._function(time, rest), dtype=np.float64)
-        if positions.shape != rest.shape or not np.isfinite(positions).all():
-            raise InputError(
-                f"a motion must return finite positions of shape {rest.shape}; at t = {time:g} s it did not"
-            )
-        return positions
+        time, rest = number(time, "the time of a motion"), rows3(rest, "the rest positions of a motion")
+        return array(self._function(time, rest), f"what a motion returns at t = {time:g} s", rest.shape)
 
     def __add__(self, other: Motion) -> Motion:
         """Return the sum of both motions: displacements from rest are added."""
+        if not isinstance(other, Motion):
+            return NotImplemented
         return Motion(partial(_sum, self, other))
 
     def __repr__(self) -> str:
         return f"Motion({function_name(self._function)})"
 
     def __getstate__(self) -> dict[str, object]:
-        check_function(self._function, "a motion")
+        check_picklable(self._function, "a motion")
         return vars(self)
 
     @staticmethod
     def translate(velocity: ArrayLike, *, until: float = inf) -> Motion:
         """Move with constant velocity [m/s], and stop at time `until` [s]."""
         v = vector3(velocity, "a motion's velocity")
+        until = number(until, "the end of a motion", infinite=True)
         return Motion(partial(_translated, v, until))
 
     @staticmethod
@@ -62,17 +62,17 @@ class Motion:
         """Rotate about the line through `point` along `axis` with `rate` [rad/s], and stop at time `until` [s]."""
         a = unit_vector(axis, "a motion's axis")
         p = vector3(point, "a motion's point")
+        rate = number(rate, "a motion's rate")
+        until = number(until, "the end of a motion", infinite=True)
         return Motion(partial(_rotated, a, p, rate, until))
 
     @staticmethod
     def keyframes(times: Sequence[float], offsets: ArrayLike) -> Motion:
         """Move by `offsets` [m], shape [k, 3], at `times` [s]; linear in between, constant before and after."""
-        t_key = np.asarray(times, dtype=np.float64)
-        d_key = np.asarray(offsets, dtype=np.float64)
-        if t_key.ndim != 1 or len(t_key) < 1 or d_key.shape != (len(t_key), 3):
-            raise InputError("keyframes need one time and one offset of three numbers for each key")
-        if not (np.isfinite(t_key).all() and np.isfinite(d_key).all() and (np.diff(t_key) > 0).all()):
-            raise InputError("keyframe times must be finite and increase, and offsets must be finite")
+        t_key = array(times, "the times of keyframes", (None,), empty=False)
+        d_key = array(offsets, "the offsets of keyframes", (len(t_key), 3))
+        if not (np.diff(t_key) > 0).all():
+            raise InputError(f"the times of keyframes must increase, which {shortened(times)} do not")
         return Motion(partial(_keyed, t_key, d_key))
 
 

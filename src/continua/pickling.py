@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 
-__all__ = ["KeepsArrayViews", "KeepsReadOnlyArrays", "check_captures", "check_function"]
+__all__ = ["KeepsArrayViews", "KeepsReadOnlyArrays", "check_captures", "check_picklable"]
 
 _BY_VALUE = {"copy", "cloudpickle", "dill"}  # copying, and picklers that store any function
 _BETWEEN = {"continua", "pickle", "copyreg"}
@@ -150,7 +150,7 @@ def _is_named(function: object) -> bool:
     return found is function
 
 
-def check_function(function: object, what: str) -> None:
+def check_picklable(function: object, what: str) -> None:
     """Raise InputError if `function`, which is pickled now, cannot be; call it from `__getstate__`.
 
     Copies and picklers that store functions by value, such as cloudpickle, get any function.

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.short_repr import ShortRepr, counted
+from continua.validation import number, whole_number
 
 if TYPE_CHECKING:
     from continua.body import Body
@@ -24,7 +25,15 @@ if TYPE_CHECKING:
     from continua.frames import StepReport
     from continua.geometry import Shape
 
-__all__ = ["Coupling", "System", "WorldContext"]
+__all__ = ["Coupling", "System", "WorldContext", "check_settle"]
+
+
+def check_settle(rtol: float, max_newton: int, steps: int | None) -> None:
+    """Raise InputError unless the arguments of `World.settle` are valid."""
+    number(rtol, "the rtol of settle", above=0.0)
+    whole_number(max_newton, "the max_newton of settle", low=1, high=10**6)
+    if steps is not None:
+        whole_number(steps, "the steps of settle", low=1, high=10**6)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

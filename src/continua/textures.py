@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.file_input import read_file
 from continua.pickling import KeepsReadOnlyArrays
+from continua.validation import array, file_path, instance_of, rgb, shortened, text
 
 __all__ = ["Texture", "linear_to_srgb", "mtl_text", "srgb_to_linear"]
 
@@ -37,22 +38,19 @@ class Texture(KeepsReadOnlyArrays):
     factor: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
     def __post_init__(self) -> None:
-        pixels = np.array(self.pixels)
+        pixels = np.array(self.pixels) if isinstance(self.pixels, np.ndarray) else np.zeros(0)
         if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] not in (3, 4) or not pixels.size:
             raise InputError(
-                "a texture needs pixels of type uint8 and shape [height, width, 3] or [height, width, 4], not "
-                f"{pixels.dtype} of shape {list(pixels.shape)}"
+                "a texture needs pixels, an array of type uint8 and shape [height, width, 3] or [height, width, 4], "
+                f"not {shortened(self.pixels)}"
             )
         if max(pixels.shape[:2]) > _MAX_SIDE:
             raise InputError(
                 f"a texture can have at most {_MAX_SIDE} pixels on a side, not {pixels.shape[:2]}"
             )
-        factor = tuple(float(part) for part in self.factor)
-        if len(factor) != 3 or not all(0.0 <= part <= 1.0 for part in factor):
-            raise InputError(f"the factor of a texture must be three numbers from 0 to 1, not {self.factor}")
         pixels.flags.writeable = False
         object.__setattr__(self, "pixels", pixels)
-        object.__setattr__(self, "factor", factor)
+        object.__setattr__(self, "factor", rgb(self.factor, "the factor of a texture"))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], factor: ArrayLike = (1.0, 1.0, 1.0)) -> Texture:
@@ -61,6 +59,7 @@ class Texture(KeepsReadOnlyArrays):
         Raises:
             InputError: The file is missing or is no image.
         """
+        path = file_path(path, "the path of an image")
         try:
             data = read_file(path)
         except InputError as error:
@@ -72,6 +71,8 @@ class Texture(KeepsReadOnlyArrays):
         """Return the texture of the bytes of an image file; `where` names it in messages."""
         from PIL import Image  # slow to import, and seldom needed
 
+        instance_of(data, (bytes, bytearray, memoryview), "the data of an image", "the bytes of a file")
+        where = text(where, "the place of an image")
         try:
             with Image.open(io.BytesIO(data)) as image:
                 if max(image.size) > _MAX_SIDE:
@@ -81,8 +82,7 @@ class Texture(KeepsReadOnlyArrays):
         except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
             reason = " ".join(str(error).split())[:100]
             raise InputError(f"the image cannot be read: {reason}", where=where) from None
-        r, g, b = (float(part) for part in np.asarray(factor, dtype=np.float64).ravel())
-        return cls(pixels, (r, g, b))
+        return cls(pixels, factor)  # type: ignore[arg-type]
 
     @property
     def width(self) -> int:
@@ -113,7 +113,7 @@ class Texture(KeepsReadOnlyArrays):
 
         Colours are interpolated linearly between the centres of the four nearest pixels.
         """
-        u, v = np.asarray(uv, dtype=np.float64).T
+        u, v = array(uv, "texture coordinates", (None, 2)).T % 1.0
         x, y = u * self.width - 0.5, (1.0 - v) * self.height - 0.5
         i, j = np.floor(x).astype(np.int64), np.floor(y).astype(np.int64)
         fx, fy = (x - i)[:, None], (y - j)[:, None]

@@ -24,6 +24,7 @@ from continua.errors import ContinuaError, InputError, MissingExtraError, shorte
 from continua.file_input import check_file
 from continua.pickling import KeepsReadOnlyArrays
 from continua.short_repr import ShortRepr
+from continua.validation import array, file_path, positive_triple, triple
 
 __all__ = ["Voxels", "read_voxels"]
 
@@ -45,28 +46,20 @@ class Voxels(ShortRepr, KeepsReadOnlyArrays):
     spacing: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
     def __post_init__(self) -> None:
-        try:
-            with np.errstate(over="ignore"):  # too large a number becomes infinite, and is refused below
-                values = np.ascontiguousarray(self.values, dtype=np.float32)
-        except (TypeError, ValueError):
-            values = np.zeros(0, np.float32)
-        if values.ndim != 3 or min(values.shape) < 1 or not np.isfinite(values).all():
-            raise InputError("voxels must be finite numbers in an array of shape [nx, ny, nz]")
-        spacing = _triple(self.spacing, "the spacing of voxels")
-        if min(spacing) <= 0.0:
-            raise InputError(f"the spacing of voxels must be positive, not {spacing}")
+        values = _image(self.values)
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
-        object.__setattr__(self, "origin", _triple(self.origin, "the origin of voxels"))
-        object.__setattr__(self, "spacing", spacing)
+        object.__setattr__(self, "origin", triple(self.origin, "the origin of voxels"))
+        object.__setattr__(
+            self, "spacing", positive_triple(self.spacing, "each number of the spacing of voxels")
+        )
 
     @classmethod
     def around(cls, values: ArrayLike, bounds: ArrayLike) -> Voxels:
         """Return an image that fills a box, from its smallest to its largest coordinates [m], shape [2, 3]."""
-        low, high = np.asarray(bounds, dtype=np.float64)
-        image = np.asarray(values, dtype=np.float32)
-        shape = image.shape if image.ndim == 3 and image.size else (1, 1, 1)  # others are refused below
-        spacing = (high - low) / np.array(shape)
+        low, high = array(bounds, "the bounds of voxels", (2, 3))
+        image = _image(values)
+        spacing = (high - low) / np.array(image.shape)
         return cls(image, tuple(low.tolist()), tuple(spacing.tolist()))
 
     def sample(self, points: ArrayLike) -> NDArray[np.float64]:
@@ -76,7 +69,7 @@ class Voxels(ShortRepr, KeepsReadOnlyArrays):
         """
         from scipy.ndimage import map_coordinates  # slow to import, and rarely needed
 
-        at = (np.asarray(points, dtype=np.float64) - self.origin) / self.spacing - 0.5
+        at = (array(points, "the points of voxels", (None, 3)) - self.origin) / self.spacing - 0.5
         values = map_coordinates(
             self.values, at.T, order=1, mode="nearest", output=np.float64, prefilter=False
         )
@@ -85,11 +78,9 @@ class Voxels(ShortRepr, KeepsReadOnlyArrays):
         return np.where(outside, 0.0, values)
 
 
-def _triple(given: ArrayLike, what: str) -> tuple[float, float, float]:
-    numbers = np.asarray(given, dtype=np.float64)
-    if numbers.shape != (3,) or not np.isfinite(numbers).all():
-        raise InputError(f"{what} must be three finite numbers, not {given!r}")
-    return float(numbers[0]), float(numbers[1]), float(numbers[2])
+def _image(values: ArrayLike) -> NDArray[np.float32]:
+    """Return the values of voxels as a new array."""
+    return array(values, "voxels", (None, None, None), empty=False, dtype=np.float32)
 
 
 def read_voxels(
@@ -103,7 +94,7 @@ def read_voxels(
         origin: Corner with the smallest coordinates [m], instead of the file's.
         spacing: Size of a voxel [m], instead of the file's.
     """
-    path = check_file(path)
+    path = check_file(file_path(path, "the path of voxels"))
     try:
         values, at, step = _read(path)
     except ContinuaError:
@@ -113,8 +104,8 @@ def read_voxels(
         raise InputError(f"cannot be read as a 3-D image ({reason})", where=str(path)) from None
     return Voxels(
         values,
-        _triple(at if origin is None else origin, "the origin of voxels"),
-        _triple(step if spacing is None else spacing, "the spacing of voxels"),
+        triple(at if origin is None else origin, "the origin of voxels"),
+        triple(step if spacing is None else spacing, "the spacing of voxels"),
     )
 
 

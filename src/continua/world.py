@@ -13,22 +13,37 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua import registry
-from continua.body import Body, name_bodies
+from continua.body import Body, check_bodies, name_bodies
 from continua.contact_solver import Contact
 from continua.environment import Environment, Wind
 from continua.errors import InputError, warn_user
 from continua.frames import Frame, Sink, StepReport, readonly_copy
 from continua.geometry import Shape
 from continua.numerics.timers import Stopwatch
-from continua.pickling import KeepsReadOnlyArrays, check_captures, check_function
+from continua.pickling import KeepsReadOnlyArrays, check_captures, check_picklable
 from continua.short_repr import counted, short
-from continua.system import Coupling, System, WorldContext
-from continua.validation import isfinite, vector3
+from continua.system import Coupling, System, WorldContext, check_settle
+from continua.validation import (
+    choice,
+    flag,
+    function,
+    instance_of,
+    instances_of,
+    mapping,
+    number,
+    sequence,
+    shortened,
+    text,
+    vector3,
+    whole_number,
+)
+from continua.validation import name as check_name
 
 __all__ = ["World"]
 
 _AT_ONCE = 1e-9  # times that differ by less [s] are the same
 _MOST_BODIES = 10  # in the text of a world
+_MAX_FRAMES = 10**12  # and steps of a frame
 _NO_LINES = np.zeros((0, 2, 3))
 Kind = TypeVar("Kind")
 Progress = Callable[["World", tuple[StepReport, ...]], None]
@@ -69,17 +84,19 @@ class World(KeepsReadOnlyArrays):
         fields: Sequence[str] = (),
         name: str = "world",
     ) -> None:
-        self.bodies: tuple[Body, ...] = tuple(bodies)
-        self.joints = tuple(joints)
-        self.name = name
+        self.bodies: tuple[Body, ...] = check_bodies(bodies)
+        self.joints = sequence(joints, "the joints of a world")
+        self.name = check_name(name, "the name of a world")
         self.dt = _positive(dt, "dt")
-        self.colliders = tuple(colliders)
+        self.colliders = instances_of(colliders, Shape, "the colliders of a world")
         self._temporary_colliders: tuple[Shape, ...] = ()
-        self._environment = Environment(vector3(gravity, "gravity"), wind)
+        self._environment = Environment(vector3(gravity, "gravity"), _wind(wind))
         self.fields = _known_fields(fields)
         self._drawn = tuple((shape, shape.description()) for shape in self.colliders)
         self._own_shapes: list[tuple[Shape, Mapping[str, object]]] = []
-        self.contact = Contact() if contact is None else contact
+        self.contact = (
+            Contact() if contact is None else instance_of(contact, Contact, "the contact of a world")
+        )
         self.frame_index = 0
         self.reports: tuple[StepReport, ...] = ()
         self._stopwatch = Stopwatch()
@@ -95,7 +112,7 @@ class World(KeepsReadOnlyArrays):
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
         self._pre_step_callbacks: list[Callable[[float], Any]] = []
-        self._starts_at_equilibrium = start_at_equilibrium
+        self._starts_at_equilibrium = flag(start_at_equilibrium, "'start_at_equilibrium' of a world")
         if start_at_equilibrium:
             self._start_at_equilibrium()
 
@@ -104,6 +121,8 @@ class World(KeepsReadOnlyArrays):
 
         It is a tool for hands, not a part of the world: fluids do not feel it, frames and states do not have it.
         """
+
+        instance_of(shape, Shape, "a collider")
 
         def pass_on(shapes: tuple[Shape, ...]) -> None:
             self._temporary_colliders = shapes
@@ -149,18 +168,19 @@ class World(KeepsReadOnlyArrays):
 
     @wind.setter
     def wind(self, value: Wind | None) -> None:
-        self._environment.wind = value
+        self._environment.wind = _wind(value)
 
     def body(self, name: str) -> Any:
         """Return the body called `name`."""
         for body in self.bodies:
-            if body.name == name:
+            if isinstance(name, str) and body.name == name:
                 return body
         names = ", ".join(body.name for body in self.bodies) or "none"
-        raise InputError(f"the world has no body called '{name}' (it has: {names})")
+        raise InputError(f"the world has no body called {shortened(name)} (it has: {names})")
 
     def bodies_of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the bodies of a class, such as `SoftBody`, in the world's order."""
+        instance_of(kind, type, "the kind of bodies", "a class")
         return tuple(body for body in self.bodies if isinstance(body, kind))
 
     def system(self, kind: type) -> Any:
@@ -169,6 +189,7 @@ class World(KeepsReadOnlyArrays):
         For `RigidBody` and `SoftBody` it is a `SolidSystem`, whose attribute `rigid` has the contacts and joints of
         rigid bodies.
         """
+        instance_of(kind, type, "the kind of bodies", "a class")
         for system in self.systems:
             if any(issubclass(kind, own) for own in system.kinds):
                 return system
@@ -180,11 +201,9 @@ class World(KeepsReadOnlyArrays):
         Events of the same time happen in the order in which they were given. After `reset` all happen again, after
         `restore` those that are still to come; one that lies between the present and the restored time happens then.
         """
-        if not (isfinite(time) and time >= 0.0):
-            raise InputError(f"the time of an event must be a finite number of at least 0 s, not {time}")
-        if not callable(event):
-            raise InputError("an event is a function of the world")
-        self._events.append((float(time), event))
+        time = number(time, "the time of an event", low=0.0, unit="s")
+        function(event, "an event", "a function of the world")
+        self._events.append((time, event))
         self._events.sort(key=lambda item: item[0])
         if time < self.time - _AT_ONCE:
             self._due += 1  # it lies in the past
@@ -196,9 +215,9 @@ class World(KeepsReadOnlyArrays):
         Forces that are added then, or while the fluids of the world are stepped (they come first), act on soft and
         rigid bodies during this step alone.
         """
-        if not callable(callback):
-            raise InputError("a pre-step callback is a function of the time step")
-        self._pre_step_callbacks.append(callback)
+        self._pre_step_callbacks.append(
+            function(callback, "a pre-step callback", "a function of the time step")
+        )
 
     def _fire_due_events(self) -> None:
         """Do what is due now."""
@@ -258,6 +277,7 @@ class World(KeepsReadOnlyArrays):
         bodies that they cannot touch stay where they are. See `SoftBody.settle` for the arguments. Returns a
         `StaticReport` for each soft body, in the world's order.
         """
+        check_settle(rtol, max_newton, steps)
         before = self.state()
         try:
             found = [report for system in self.systems for report in system.settle(rtol, max_newton, steps)]
@@ -270,8 +290,8 @@ class World(KeepsReadOnlyArrays):
     def _start_at_equilibrium(self) -> None:
         """Settle where nobody gets the reports: what they say is warned of."""
         for report in self.settle():
-            for text in report.warnings:
-                warn_user(f"body '{report.body}': {text}")
+            for warning in report.warnings:
+                warn_user(f"body '{report.body}': {warning}")
 
     def frame_plan(self, seconds: float, fps: float = 60.0) -> tuple[int, int, float]:
         """Return (frames after the first, steps a frame, time step [s]) of a run.
@@ -279,6 +299,10 @@ class World(KeepsReadOnlyArrays):
         The step is shortened so that a whole number of steps makes a frame.
         """
         seconds, fps = _positive(seconds, "seconds"), _positive(fps, "fps")
+        if seconds * fps > _MAX_FRAMES or 1.0 / (fps * self.dt) > _MAX_FRAMES:
+            raise InputError(
+                f"{seconds:g} s at {fps:g} frames a second in steps of {self.dt:g} s are too many; use fewer"
+            )
         frames = max(1, round(seconds * fps))
         steps = max(1, ceil(1.0 / (fps * self.dt) - 1e-9))
         return frames, steps, 1.0 / (fps * steps)
@@ -301,6 +325,10 @@ class World(KeepsReadOnlyArrays):
             progress: Called after every step with the world and the step's reports.
         """
         frames, steps, dt = self.frame_plan(seconds, fps)
+        for sink in (sinks := sequence(sinks, "the sinks of a run")):
+            function(getattr(sink, "write", None), "'write' of a sink")
+        if progress is not None:
+            function(progress, "the progress of a run", "a function of the world and the reports of a step")
         if self.step_index == 0 and self.frame_index == 0:
             yield self._emit(sinks)
         while self.frame_index < frames:
@@ -313,6 +341,7 @@ class World(KeepsReadOnlyArrays):
 
     def align_to_frame(self, frame: int, fps: float) -> None:
         """Say that this moment is a frame of a run: whole frames fall on exact times, whatever steps add up to."""
+        frame, fps = whole_number(frame, "the number of a frame", low=0), _positive(fps, "fps")
         self.frame_index = frame
         self._environment.time = frame / fps
 
@@ -399,13 +428,12 @@ class World(KeepsReadOnlyArrays):
         takes back what these events did to their states, and systems and couplings last. A state that does not fit
         is refused, and bodies and time stay as they are.
         """
-        for key in ("world/time", "world/step", "world/frame"):
-            if key not in state:
-                raise InputError(f"the state lacks '{key}'")
-        time = float(state["world/time"])
+        for key in mapping(state, "the state of a world"):
+            text(key, "a key of the state of a world")
+        time, _, _ = _moment(state)
         past = sum(moment < time - _AT_ONCE for moment, _ in self._events)
         present = sum(moment <= time + _AT_ONCE for moment, _ in self._events)
-        due = min(max(int(state.get("world/events", past)), past), present)
+        due = min(max(whole_number(state.get("world/events", past), "'world/events'"), past), present)
         before = self.state()
         try:
             self._set_time(state)
@@ -420,9 +448,7 @@ class World(KeepsReadOnlyArrays):
         self.reports = ()
 
     def _set_time(self, state: Mapping[str, Any]) -> None:
-        self._environment.time = float(state["world/time"])
-        self._environment.step = int(state["world/step"])
-        self.frame_index = int(state["world/frame"])
+        self._environment.time, self._environment.step, self.frame_index = _moment(state)
 
     def _restore_parts(self, state: Mapping[str, Any]) -> None:
         """Restore bodies first, then what depends on them."""
@@ -434,9 +460,9 @@ class World(KeepsReadOnlyArrays):
 
     def _own_state(self) -> dict[str, Any]:
         for time, event in self._events:
-            check_function(event, f"the event of the world '{self.name}' at {time:g} s")
+            check_picklable(event, f"the event of the world '{self.name}' at {time:g} s")
         for callback in self._pre_step_callbacks:
-            check_function(callback, f"a pre-step callback of the world '{self.name}'")
+            check_picklable(callback, f"a pre-step callback of the world '{self.name}'")
         return super()._own_state()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> World:
@@ -458,6 +484,15 @@ class World(KeepsReadOnlyArrays):
         if len(shown) < len(self.bodies):
             lines.append(f"  and {len(self.bodies) - len(shown)} more")
         return "\n".join(lines)
+
+
+def _moment(state: Mapping[str, Any]) -> tuple[float, int, int]:
+    """Return the time [s], the number of steps and the number of frames of a state."""
+    for key in ("world/time", "world/step", "world/frame"):
+        if key not in state:
+            raise InputError(f"the state of a world lacks '{key}'")
+    step, frame = (whole_number(state[f"world/{key}"], f"'world/{key}'", low=0) for key in ("step", "frame"))
+    return number(state["world/time"], "'world/time'"), step, frame
 
 
 def _make_systems(context: WorldContext) -> tuple[System, ...]:
@@ -520,13 +555,15 @@ def _below(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
 
 def _known_fields(names: Sequence[str]) -> tuple[str, ...]:
     known = dict.fromkeys(field for system in registry.system_classes() for field in system.fields)
-    for name in names:
-        if name not in known:
-            raise InputError(f"there is no field '{name}'; choose from {', '.join(known)}")
-    return tuple(names)
+    given = sequence(names, "the fields of a world")
+    for name in given:
+        choice(name, "a field of a world", known)
+    return given
 
 
 def _positive(value: float, what: str) -> float:
-    if not (isfinite(value) and value > 0.0):
-        raise InputError(f"{what} must be a finite number greater than 0, not {value}")
-    return float(value)
+    return number(value, what, above=0.0)
+
+
+def _wind(value: Wind | None) -> Wind | None:
+    return None if value is None else instance_of(value, Wind, "the wind of a world")

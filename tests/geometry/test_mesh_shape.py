@@ -57,7 +57,7 @@ def test_bad_meshes_are_refused():
         ct.MeshShape(ct.SurfaceMesh(box.points, box.triangles[:, ::-1]))
     with pytest.raises(ct.InputError, match="empty"):
         ct.MeshShape(ct.SurfaceMesh(box.points, np.zeros((0, 3), int)))
-    with pytest.raises(ct.InputError, match="needs a mesh"):
+    with pytest.raises(ct.InputError, match="mesh must be a SurfaceMesh"):
         ct.MeshShape("bunny.obj")
     with pytest.raises(ct.InputError, match="field"):
         ct.MeshShape(box, field=3)

@@ -125,7 +125,7 @@ def test_a_moving_box_has_its_distance_and_velocity():
     ("make", "says"),
     [
         (lambda: ct.Box(size=(1, 0, 1)), "size"),
-        (lambda: ct.Box(size=(1, 0.2, 1), rounding=0.2), "rounding must be from 0 to 0.1"),
+        (lambda: ct.Box(size=(1, 0.2, 1), rounding=0.2), "rounding must be a finite number from 0 to 0.1"),
         (lambda: ct.Box(center=(0, 0)), "center"),
         (lambda: ct.Cylinder(axis=(0, 0, 0)), "axis"),
         (lambda: ct.Cylinder(height=-1.0), "height"),

@@ -257,7 +257,7 @@ def test_a_blocked_inlet_is_rejected_and_reported_when_it_is_blocked_later():
 def test_invalid_grids_are_rejected():
     with pytest.raises(ct.InputError, match="must be cubes"):
         make_grid((1.0, 1.0, 1.0), (16, 16, 24))
-    with pytest.raises(ct.InputError, match="at least 4 cells"):
+    with pytest.raises(ct.InputError, match="at least 4"):
         make_grid((1.0, 1.0), (2, 2))
     with pytest.raises(ct.InputError, match="GiB"):
         make_grid((1.0, 1.0, 1.0), (20_000, 20_000, 20_000))

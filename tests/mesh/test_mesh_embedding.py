@@ -170,7 +170,7 @@ def test_a_surface_of_other_size_or_place_is_refused():
     with pytest.raises(InputError, match="move or scale"):
         mesh.Embedding(mesh.surfaces.sphere(500.0, 2), mesh.sphere(0.5, 1))
     embedding = mesh.Embedding(mesh.surfaces.sphere(0.5, 2), mesh.sphere(0.5, 1))
-    with pytest.raises(InputError, match="13 x 3"):
+    with pytest.raises(InputError, match="13 nodes"):
         embedding.positions(np.zeros((5, 3)))
-    with pytest.raises(InputError, match="42 x 3"):
+    with pytest.raises(InputError, match=r"\[42, 3\]"):
         embedding.forces(np.zeros((5, 3)))

@@ -124,9 +124,9 @@ def test_open_surface_is_refused_or_closed_on_demand():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"size": -1.0}, "size must be a positive"),
-        ({"size": np.nan}, "size must be a positive"),
-        ({"max_volume": 0.0}, "max_volume must be a positive"),
+        ({"size": -1.0}, "size must be a finite number greater than 0"),
+        ({"size": np.nan}, "size must be a finite number greater than 0"),
+        ({"max_volume": 0.0}, "max_volume must be a finite number greater than 0"),
         ({"size": 1e-4}, "too many"),
         ({"min_dihedral": 80.0}, "min_dihedral"),
         ({"max_radius_edge": 0.5}, "max_radius_edge"),

@@ -251,7 +251,9 @@ def test_closed_holes_keep_coordinates_and_continue_them():
 
 def test_wrong_coordinates_are_refused():
     box = ct.mesh.surfaces.box((1, 1, 1))
-    with pytest.raises(InputError, match=r"texture coordinates must have shape \[12, 3, 2\]"):
+    with pytest.raises(
+        InputError, match=r"texture coordinates of 12 triangles must be numbers of shape \[12, 3, 2\]"
+    ):
         ct.SurfaceMesh(box.points, box.triangles, uv=np.zeros((box.node_count, 2)))
     bad = np.zeros((12, 3, 2))
     bad[3, 0, 0] = np.nan

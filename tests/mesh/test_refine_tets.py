@@ -131,10 +131,10 @@ def test_regions_are_kept():
     ("chosen", "text"),
     [
         (np.zeros(0, int), "no tets are chosen"),
-        (np.zeros(5, bool), "mask has shape"),
-        ([48], "numbered from 0 to 47"),
-        ([-1], "numbered from 0 to 47"),
-        ([0.5], "mask or a list"),
+        (np.zeros(5, bool), "mask must have 48 entries"),
+        ([48], "whole numbers from 0 to 47"),
+        ([-1], "whole numbers from 0 to 47"),
+        ([0.5], "whole numbers"),
     ],
 )
 def test_bad_selections_are_refused(chosen, text):

@@ -116,7 +116,7 @@ def test_bad_faces_are_refused():
         mesh.split_faces(m, outer[:2])
     with pytest.raises(InputError, match="no faces are chosen"):
         mesh.split_faces(m, [])
-    with pytest.raises(InputError, match="numbered from 0"):
+    with pytest.raises(InputError, match="whole numbers from 0"):
         mesh.split_faces(m, [len(m.faces)])
     middle = mesh.box(cells=(6, 6, 6))
     inner = np.flatnonzero(middle.face_elements[:, 1] >= 0)

@@ -72,7 +72,7 @@ def test_a_torus_has_the_inertia_of_the_textbook():
             ),
             "inside out",
         ),
-        (lambda: ct.RigidInstances(ct.Sphere(), [[0.0, 0.0]], mass=1.0), "three finite numbers"),
+        (lambda: ct.RigidInstances(ct.Sphere(), [[0.0, 0.0]], mass=1.0), "numbers of shape"),
         (
             lambda: ct.joints.Ball(ct.RigidInstances(ct.Sphere(), np.zeros((2, 3)), mass=1.0)),
             "which instance",

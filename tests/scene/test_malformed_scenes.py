@@ -303,3 +303,12 @@ def test_a_wall_with_too_many_particles():
     )
     with pytest.raises(InputError, match="use larger particles or a smaller boundary"):
         parse_scene(text).build()
+
+
+def test_a_body_far_smaller_than_the_particles_of_its_fluid():
+    text = (
+        shipped_scenes()["floating-bodies"]
+        .read_text(encoding="utf-8")
+        .replace("radius: 0.09", "radius: 0.001")
+    )
+    assert len(parse_scene(text).build().bodies) == len(load_scene("floating-bodies").bodies)

@@ -122,7 +122,7 @@ changes:
         ),
         ("changes: [{time: 1, body: ball, young: 1}]", "no body called 'ball'"),
         ("changes: [{time: 1, body: box, part: 0, young: 1}]", "no part 0"),
-        ("changes: [{time: 1, body: box, activation: 1}]", "has no constant 'activation'"),
+        ("changes: [{time: 1, body: box, activation: 1}]", "not 'activation'"),
         ("changes: [{time: -1, body: box, young: 1}]", "time"),
     ],
 )

@@ -252,7 +252,7 @@ def test_bad_input_gets_a_sentence(name):
 def test_a_function_that_answers_nonsense_gets_a_sentence():
     with pytest.raises(ct.InputError, match="finite"):
         ct.sdf.fit(lambda p: np.full(len(p), np.nan), bounds=TORUS_BOX)
-    with pytest.raises(ct.InputError, match="one value per point"):
+    with pytest.raises(ct.InputError, match="what the function of a distance returns"):
         ct.sdf.fit(lambda p: p, bounds=TORUS_BOX)
     with pytest.raises(ct.InputError, match="surface or a function"):
         ct.sdf.fit(3.0)

@@ -20,7 +20,7 @@ def test_a_moving_shape_is_where_its_motion_puts_it():
 
 
 def test_a_motion_must_be_one():
-    with pytest.raises(ct.InputError, match="a sphere's motion must be a Motion, not int"):
+    with pytest.raises(ct.InputError, match="a sphere's motion must be a Motion, not"):
         ct.Sphere(motion=3)
 
 

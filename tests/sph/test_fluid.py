@@ -49,7 +49,7 @@ def test_invalid_input_raises_one_sentence():
         block(name="a"), ct.Fluid(((1, 0, 0), (1.2, 0.2, 0.2)), particle_radius=0.02, name="b")
     ]))  # fmt: skip
     wrong("boundary must be", lambda: block(boundary="magic"))
-    wrong("between 0 and 1", lambda: ct.DFSPH(density_error=0.0))
+    wrong("greater than 0 and less than 1", lambda: ct.DFSPH(density_error=0.0))
     open_mesh = ct.SurfaceMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
     wrong("closed|hole", lambda: ct.Fluid(mesh=open_mesh))
     wrong("closed|hole", lambda: ct.World([block()], colliders=[ct.MeshShape(open_mesh)]))

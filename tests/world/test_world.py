@@ -217,7 +217,7 @@ def test_bad_input_is_refused_with_a_sentence(make):
 def test_a_motion_that_gives_no_positions_is_refused_in_the_step():
     body = beam()
     body.drive(lambda x: x[:, 0] > 0.9, lambda t, x: x[:0])
-    with pytest.raises(ct.InputError, match="motion must return"):
+    with pytest.raises(ct.InputError, match="what a motion returns"):
         ct.World([body]).step()
 
 

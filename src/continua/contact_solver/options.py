@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.geometry.surface_coefficients import check_coefficient
 from continua.short_repr import ShortRepr
-from continua.validation import isfinite
+from continua.validation import choice, flag, mapping, number, shortened
 
 __all__ = ["Contact", "ContactPairTable"]
 
@@ -42,19 +41,21 @@ class Contact(ShortRepr):
     pairs: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_coefficient(self.friction, "the friction of contact")
-        check_coefficient(self.restitution, "the restitution of contact", 1.0)
-        if self.thickness is not None and not (isfinite(self.thickness) and self.thickness > 0.0):
-            raise InputError(f"the thickness of contact must be greater than 0 m, not {self.thickness}")
-        for names, values in self.pairs.items():
-            if not (isinstance(names, tuple) and len(names) == 2):
-                raise InputError(f"a contact pair is a tuple of two names, not {names!r}")
+        number(self.friction, "the friction of contact", low=0.0)
+        number(self.restitution, "the restitution of contact", low=0.0, high=1.0)
+        if self.thickness is not None:
+            number(self.thickness, "the thickness of contact", above=0.0, unit="m")
+        flag(self.self_contact, "the self-contact of contact")
+        for names, values in mapping(self.pairs, "the pairs of contact").items():
+            if not (isinstance(names, tuple) and len(names) == 2 and all(isinstance(n, str) for n in names)):
+                raise InputError(f"a contact pair is a tuple of two names, not {shortened(names)}")
             pair = f"the contact of '{names[0]}' and '{names[1]}'"
-            for key, value in values.items():
-                if key not in _PAIR_KEYS:
-                    raise InputError(f"{pair} has no '{key}'; choose from {', '.join(_PAIR_KEYS)}")
-                if key != "collide":
-                    check_coefficient(value, f"the {key} of {pair}", 1.0 if key == "restitution" else None)
+            for key, value in mapping(values, f"what holds for {pair}").items():
+                choice(key, f"a key of {pair}", _PAIR_KEYS)
+                if key == "collide":
+                    flag(value, f"'collide' of {pair}")
+                else:
+                    number(value, f"the {key} of {pair}", low=0.0, high=1.0 if key == "restitution" else None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

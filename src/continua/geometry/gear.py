@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.geometry.shape import Shape
 from continua.numerics.rotations import axis_frame
-from continua.validation import isfinite, unit_vector, vector3
+from continua.validation import whole_number
 
 __all__ = ["Gear"]
+
+_MAX_TEETH = 10_000
 
 
 @dataclass(frozen=True)
@@ -39,29 +41,24 @@ class Gear(Shape):
 
     def __post_init__(self) -> None:
         self.check_options()
-        vector3(self.center, "a gear's center")
-        axis = unit_vector(self.axis, "a gear's axis")
-        object.__setattr__(self, "center", tuple(float(c) for c in self.center))
-        object.__setattr__(self, "axis", tuple(axis.tolist()))
-        for key in ("radius", "width", "depth"):
-            value = getattr(self, key)
-            if not (isfinite(value) and value > 0.0):
-                raise InputError(f"a gear's {key} must be greater than 0 m, not {value}")
-        if not (isfinite(self.teeth) and self.teeth >= 3):
-            raise InputError(f"a gear needs at least 3 teeth, not {self.teeth}")
+        self._check_vectors("center")
+        self._check_direction("axis")
+        self._check_lengths("radius", "width", "depth")
+        self._set("teeth", whole_number(self.teeth, "a gear's number of teeth", low=3, high=_MAX_TEETH))
         if self.depth >= self.radius:
             raise InputError(f"a gear's teeth must be less deep than its radius {self.radius:g} m")
 
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return distances, near the surface exact to second order, and normals of the flanks and the sides."""
         frame = self._frame()
-        x, y, z = ((points - np.asarray(self.center)) @ frame).T
-        rho = np.maximum(np.hypot(x, y), 1e-9 * self.radius)
-        profile, slope = self._profile(np.arctan2(y, x))
-        tilt = slope / rho
-        scale = 1.0 / np.sqrt(1.0 + tilt * tilt)
-        rim = (rho - profile) * scale
-        flank = np.stack([x + tilt * y, y - tilt * x, np.zeros_like(x)], axis=1) * (scale / rho)[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            x, y, z = ((self._points(points) - np.asarray(self.center)) @ frame).T
+            rho = np.maximum(np.hypot(x, y), 1e-9 * self.radius)
+            profile, slope = self._profile(np.arctan2(y, x))
+            tilt = slope / rho
+            scale = 1.0 / np.sqrt(1.0 + tilt * tilt)
+            rim = (rho - profile) * scale
+            flank = np.stack([x + tilt * y, y - tilt * x, np.zeros_like(x)], axis=1) * (scale / rho)[:, None]
         side = np.abs(z) - 0.5 * self.width
         flat = np.zeros_like(flank)
         flat[:, 2] = np.where(z < 0.0, -1.0, 1.0)

@@ -13,7 +13,7 @@ from continua.errors import InputError
 from continua.geometry.shape import Shape
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import exact
-from continua.validation import isfinite
+from continua.validation import instance_of, number, shortened
 
 __all__ = ["MeshShape"]
 
@@ -46,17 +46,14 @@ class MeshShape(Shape):
 
     def __post_init__(self) -> None:
         self.check_options()
-        if not isinstance(self.mesh, SurfaceMesh | VolumeMesh):
-            raise InputError(f"a mesh shape needs a mesh, not {type(self.mesh).__name__}")
-        if not (isfinite(self.rounding) and self.rounding >= 0.0):
-            raise InputError(
-                f"a mesh shape's rounding must be a finite length of at least 0 m, not {self.rounding}"
-            )
+        instance_of(self.mesh, (SurfaceMesh, VolumeMesh), "a mesh shape's mesh")
+        self._set("rounding", number(self.rounding, "a mesh shape's rounding", low=0.0, unit="m"))
+        self._check_flag("inside")
         if self.field is None:
-            object.__setattr__(self, "field", exact(self.surface))
+            self._set("field", exact(self.surface))
         elif not (callable(self.field) and hasattr(self.field, "gradient")):
             raise InputError(
-                f"a mesh shape's field must be a distance such as sdf.fit makes, not {type(self.field).__name__}"
+                f"a mesh shape's field must be a distance such as sdf.fit makes, not {shortened(self.field)}"
             )
 
     @property
@@ -73,6 +70,7 @@ class MeshShape(Shape):
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return signed distances and unit normals."""
         sign = -1.0 if self.inside else 1.0
+        points = self._points(points)
         assert self.field is not None
         both = getattr(self.field, "value_and_gradient", None)
         gaps, normals = (

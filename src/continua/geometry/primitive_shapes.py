@@ -13,7 +13,7 @@ from continua.geometry import shape_kernels
 from continua.geometry.shape import Shape
 from continua.geometry.shape_meshes import TriangleArrays, box_triangles, revolved_triangles
 from continua.numerics.rotations import axis_frame, rotation_matrix
-from continua.validation import isfinite, unit_vector, vector3
+from continua.validation import number, positive_triple
 
 __all__ = ["Box", "Capsule", "Cylinder", "Plane", "Sphere"]
 
@@ -30,15 +30,14 @@ class Plane(Shape):
 
     def __post_init__(self) -> None:
         self.check_options()
-        vector3(self.point, "a plane's point")
-        normal = unit_vector(self.normal, "a plane's normal")
-        object.__setattr__(self, "point", tuple(float(c) for c in self.point))
-        object.__setattr__(self, "normal", tuple(normal.tolist()))
+        self._check_vectors("point")
+        self._check_direction("normal")
 
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return signed distances and the plane's normal for every point."""
-        normal = np.asarray(self.normal)
-        return (points - np.asarray(self.point)) @ normal, np.broadcast_to(normal, points.shape)
+        normal, points = np.asarray(self.normal), self._points(points)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (points - np.asarray(self.point)) @ normal, np.broadcast_to(normal, points.shape)
 
     def description(self) -> Mapping[str, object]:
         """Return the plane as plain data."""
@@ -56,19 +55,19 @@ class Sphere(Shape):
 
     def __post_init__(self) -> None:
         self.check_options()
-        vector3(self.center, "a sphere's center")
-        object.__setattr__(self, "center", tuple(float(c) for c in self.center))
-        if not (isfinite(self.radius) and self.radius > 0.0):
-            raise InputError(f"a sphere's radius must be greater than 0 m, not {self.radius}")
+        self._check_vectors("center")
+        self._check_lengths("radius")
+        self._check_flag("inside")
 
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return signed distances and normals; at the centre the normal is +y."""
-        offset = points - np.asarray(self.center)
-        length = np.linalg.norm(offset, axis=1)
-        safe = np.maximum(length, 1e-300)[:, None]
-        normals = np.where(length[:, None] > 0.0, offset / safe, np.array([0.0, 1.0, 0.0]))
         sign = -1.0 if self.inside else 1.0
-        return sign * (length - self.radius), sign * normals
+        with np.errstate(over="ignore", invalid="ignore"):
+            offset = self._points(points) - np.asarray(self.center)
+            length = np.linalg.norm(offset, axis=1)
+            safe = np.maximum(length, 1e-300)[:, None]
+            normals = np.where(length[:, None] > 0.0, offset / safe, np.array([0.0, 1.0, 0.0]))
+            return sign * (length - self.radius), sign * normals
 
     def description(self) -> Mapping[str, object]:
         """Return the sphere as plain data."""
@@ -93,30 +92,18 @@ class _FramedShape(Shape):
     def _sign(self) -> float:
         return -1.0 if self.inside else 1.0
 
-    def _check_lengths(self, *keys: str) -> None:
-        for key in keys:
-            value = getattr(self, key)
-            if not (isfinite(value) and value > 0.0):
-                raise InputError(f"a {self.kind}'s {key} must be greater than 0 m, not {value}")
-
     def _check_rounding(self, rounding: float, most: float) -> None:
-        if not (isfinite(rounding) and 0.0 <= rounding <= most):
-            raise InputError(
-                f"a {self.kind}'s rounding must be from 0 to {most:g} m, half of its smallest side, not {rounding}"
-            )
-
-    def _check_vector(self, key: str) -> None:
-        value = vector3(getattr(self, key), f"a {self.kind}'s {key}")
-        object.__setattr__(self, key, tuple(value.tolist()))
+        """Check the radius of the edges; `most` is half of the smallest side [m]."""
+        self._set("rounding", number(rounding, f"a {self.kind}'s rounding", low=0.0, high=most, unit="m"))
 
     def _set_frame(self, center: ArrayLike, axes: NDArray[np.float64]) -> None:
         """Set the centre and the axes, given as rows."""
-        object.__setattr__(self, "origin", np.array(center, dtype=np.float64))
-        object.__setattr__(self, "axes", np.ascontiguousarray(axes))
+        self._set("origin", np.array(center, dtype=np.float64))
+        self._set("axes", np.ascontiguousarray(axes))
 
     def local_triangles(self) -> TriangleArrays:
         """Return points [m] and triangles of the surface around the origin, in the shape's own axes."""
-        raise TypeError(f"{type(self).__name__} has no triangles")
+        raise InputError(f"a {type(self).__name__} has no triangles")
 
     def description(self) -> Mapping[str, object]:
         """Return the shape as a triangle mesh; the triangles of a hollow shape face inwards."""
@@ -146,19 +133,19 @@ class Box(_FramedShape):
 
     def __post_init__(self) -> None:
         self.check_options()
-        for key in ("center", "size", "rotate"):
-            self._check_vector(key)
-        if not min(self.size) > 0.0:
-            raise InputError(f"a box's size must be three lengths greater than 0 m, not {list(self.size)}")
+        self._check_flag("inside")
+        self._check_vectors("center", "rotate")
+        self._set("size", positive_triple(self.size, "a box's size", "m"))
         self._check_rounding(self.rounding, 0.5 * min(self.size))
         self._set_frame(self.center, rotation_matrix(self.rotate).T)
 
     def distances(self, points: NDArray[np.float64]) -> _Distances:
         """Return signed distances and normals, exact everywhere; inside the normal is that of the nearest face."""
+        points = np.ascontiguousarray(self._points(points))
         gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
         half = 0.5 * np.asarray(self.size)
         shape_kernels.box_distances(
-            np.ascontiguousarray(points), self.origin, self.axes, half, float(self.rounding), self._sign,
+            points, self.origin, self.axes, half, float(self.rounding), self._sign,
             gaps, normals,
         )  # fmt: skip
         return gaps, normals
@@ -189,18 +176,18 @@ class Cylinder(_FramedShape):
 
     def __post_init__(self) -> None:
         self.check_options()
+        self._check_flag("inside")
         self._check_lengths("radius", "height")
         self._check_rounding(self.rounding, min(self.radius, 0.5 * self.height))
-        self._check_vector("center")
-        axis = unit_vector(self.axis, "a cylinder's axis")
-        object.__setattr__(self, "axis", tuple(axis.tolist()))
-        self._set_frame(self.center, axis_frame(axis))
+        self._check_vectors("center")
+        self._set_frame(self.center, axis_frame(self._check_direction("axis")))
 
     def distances(self, points: NDArray[np.float64]) -> _Distances:
         """Return signed distances and normals, exact everywhere."""
+        points = np.ascontiguousarray(self._points(points))
         gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
         shape_kernels.cylinder_distances(
-            np.ascontiguousarray(points), self.origin, self.axes, float(self.radius), 0.5 * self.height,
+            points, self.origin, self.axes, float(self.radius), 0.5 * self.height,
             float(self.rounding), self._sign, gaps, normals,
         )  # fmt: skip
         return gaps, normals
@@ -225,21 +212,22 @@ class Capsule(_FramedShape):
 
     def __post_init__(self) -> None:
         self.check_options()
+        self._check_flag("inside")
         self._check_lengths("radius")
-        self._check_vector("start")
-        self._check_vector("end")
+        self._check_vectors("start", "end")
         segment = np.subtract(self.end, self.start)
         length = float(np.linalg.norm(segment))
         if length == 0.0:
             raise InputError("a capsule needs two different ends; take a sphere for a ball")
         self._set_frame(0.5 * np.add(self.start, self.end), axis_frame(segment / length))
-        object.__setattr__(self, "half_length", 0.5 * length)
+        self._set("half_length", 0.5 * length)
 
     def distances(self, points: NDArray[np.float64]) -> _Distances:
         """Return signed distances and normals, exact everywhere."""
+        points = np.ascontiguousarray(self._points(points))
         gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
         shape_kernels.capsule_distances(
-            np.ascontiguousarray(points), self.origin, self.axes, float(self.radius), self.half_length, self._sign,
+            points, self.origin, self.axes, float(self.radius), self.half_length, self._sign,
             gaps, normals,
         )  # fmt: skip
         return gaps, normals

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.geometry.surface_coefficients import check_coefficient
 from continua.motion import Motion
 from continua.short_repr import tuple_repr
+from continua.validation import flag, instance_of, name, number, rows3, triple, unit_vector
 
 __all__ = ["Pose", "Shape"]
 
@@ -47,14 +48,41 @@ class Shape:
     motion: Motion | None = None
 
     def check_options(self) -> None:
-        """Raise InputError if friction, restitution or motion are not valid."""
-        if self.motion is not None and not isinstance(self.motion, Motion):
-            raise InputError(f"a {self.kind}'s motion must be a Motion, not {type(self.motion).__name__}")
-        check_coefficient(self.friction, f"a {self.kind}'s friction")
-        check_coefficient(self.restitution, f"a {self.kind}'s restitution", 1.0)
+        """Raise InputError if friction, restitution, name or motion are not valid."""
+        if self.motion is not None:
+            instance_of(self.motion, Motion, f"a {self.kind}'s motion")
+        self._set("name", name(self.name, f"a {self.kind}'s name"))
+        self._set("friction", check_coefficient(self.friction, f"a {self.kind}'s friction"))
+        self._set("restitution", check_coefficient(self.restitution, f"a {self.kind}'s restitution", 1.0))
+
+    def _set(self, key: str, value: object) -> None:
+        """Set an attribute while the shape is made."""
+        object.__setattr__(self, key, value)
+
+    def _check_flag(self, key: str) -> None:
+        self._set(key, flag(getattr(self, key), f"a {self.kind}'s '{key}'"))
+
+    def _check_lengths(self, *keys: str) -> None:
+        for key in keys:
+            self._set(key, number(getattr(self, key), f"a {self.kind}'s {key}", above=0.0, unit="m"))
+
+    def _check_vectors(self, *keys: str) -> None:
+        for key in keys:
+            self._set(key, triple(getattr(self, key), f"a {self.kind}'s {key}"))
+
+    def _check_direction(self, key: str) -> NDArray[np.float64]:
+        """Make a direction a unit vector, and return it."""
+        direction = unit_vector(getattr(self, key), f"a {self.kind}'s {key}")
+        self._set(key, tuple(direction.tolist()))
+        return direction
+
+    def _points(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return points at which a distance is asked for, shape [n, 3]."""
+        return rows3(points, f"the points at which a {self.kind}'s distance is asked for")
 
     def pose(self, time: float) -> Pose | None:
         """Return the pose at `time` [s], or None if the shape never moves."""
+        time = number(time, "the time of a pose")
         if self.motion is None:
             return None
         corners = self.motion.at(time, _CORNERS)
@@ -72,6 +100,7 @@ class Shape:
 
         The velocity is the mean over the next `dt` [s]; it is zero if `dt` is 0.
         """
+        points, dt = self._points(points), number(dt, "dt", low=0.0)
         now = self.pose(time)
         if now is None:
             return *self.distances(points), np.zeros_like(points)
@@ -85,8 +114,8 @@ class Shape:
 
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return signed distances [n] (negative inside) and unit normals [n, 3] away from the shape at rest."""
-        raise TypeError(f"{type(self).__name__} has no distance")
+        raise InputError(f"a {type(self).__name__} has no distance")
 
     def description(self) -> Mapping[str, object]:
         """Return the shape at rest as plain data, for drawing."""
-        raise TypeError(f"{type(self).__name__} has no description")
+        raise InputError(f"a {type(self).__name__} has no description")

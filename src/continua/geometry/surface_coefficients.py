@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from continua.errors import InputError
-from continua.validation import isfinite
+from typing import Any
+
+from continua.validation import number
 
 __all__ = ["check_coefficient"]
 
 
-def check_coefficient(value: float | None, what: str, most: float | None = None) -> None:
-    """Raise InputError unless `value` is None or a finite number from 0 to `most`."""
-    if value is None:
-        return
-    if not isfinite(value) or value < 0.0 or (most is not None and value > most):
-        to = "at least 0" if most is None else f"from 0 to {most:g}"
-        raise InputError(f"{what} must be a finite number of {to}, not {value}")
+def check_coefficient(value: Any, what: str, most: float | None = None) -> float | None:
+    """Return a coefficient, a finite number from 0 to `most`, or None."""
+    return None if value is None else number(value, what, low=0.0, high=most)

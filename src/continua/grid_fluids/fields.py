@@ -58,10 +58,13 @@ class StaggeredFields:
         self.potential[:] = 0.0
         self.pressure_unit = 0.0
 
-    def state_keys(self) -> list[str]:
-        """Return the keys that a state must have."""
-        velocity = [f"velocity{a}" for a in self.grid.axes]
-        return [*velocity, *(f"scalar_{name}" for name in self.scalars), "potential", "pressure_unit"]
+    def state_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        """Return the shapes of the arrays that a state must have, by key."""
+        shapes: dict[str, tuple[int | None, ...]] = {
+            f"velocity{a}": self.velocity[a].shape for a in self.grid.axes
+        }
+        shapes |= {f"scalar_{name}": values.shape for name, values in self.scalars.items()}
+        return shapes | {"potential": self.potential.shape, "pressure_unit": (1,)}
 
     def state(self) -> dict[str, NDArray]:
         """Return copies of all fields by key."""

@@ -22,6 +22,7 @@ from continua.grid_fluids.pressure.multigrid import MultigridReport
 from continua.grid_fluids.pressure.projection import CutCellProjection
 from continua.grid_fluids.viscosity import Viscosity
 from continua.numerics.timers import timed
+from continua.validation import state_arrays
 
 __all__ = ["Flow"]
 
@@ -198,9 +199,9 @@ class Flow:
 
     # state
 
-    def state_keys(self) -> list[str]:
-        """Return the keys that a state must have."""
-        return self.fields.state_keys()
+    def state_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        """Return the shapes of the arrays that a state must have, by key."""
+        return self.fields.state_shapes()
 
     def state(self) -> dict[str, NDArray]:
         """Return everything that a bitwise identical restart needs."""
@@ -217,13 +218,17 @@ class Flow:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state from `state()`."""
+        half_step: dict[str, NDArray] = {}
+        if f"half_step_increment{self.grid.x_axis}" in state:
+            shapes = {f"half_step_increment{a}": self.fields.velocity[a].shape for a in self.grid.axes}
+            half_step = state_arrays(state, {**shapes, "half_step_dt": None}, "a flow")
         self.fields.restore(state)
         self.half_step_increment, self.half_step_dt = [], 0.0
-        if f"half_step_increment{self.grid.x_axis}" in state:
+        if half_step:
             self.half_step_increment = [np.zeros_like(u) for u in self.fields.velocity]
             for axis in self.grid.axes:
-                self.half_step_increment[axis][:] = state[f"half_step_increment{axis}"]
-            self.half_step_dt = float(np.asarray(state["half_step_dt"]).reshape(-1)[0])
+                self.half_step_increment[axis][:] = half_step[f"half_step_increment{axis}"]
+            self.half_step_dt = float(half_step["half_step_dt"].reshape(-1)[0])
         self.domain.invalidate_obstacles()
 
     def reset(self) -> None:

@@ -61,8 +61,8 @@ class GridFlow(Protocol):
     def summary(self) -> dict[str, int | str]:
         """Return what is particular to the flow, for overviews."""
 
-    def state_keys(self) -> list[str]:
-        """Return the keys that a state must have."""
+    def state_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        """Return the shapes of the arrays that a state must have, by key; None is any size."""
 
     def state(self) -> dict[str, NDArray]:
         """Return everything that a bitwise identical restart needs."""

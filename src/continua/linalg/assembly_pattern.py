@@ -11,6 +11,7 @@ from continua.errors import InputError
 from continua.linalg import assembly_kernels
 from continua.linalg.dof_map import DofMap
 from continua.short_repr import ShortRepr
+from continua.validation import array, given_array, instance_of
 
 __all__ = ["AssemblyPattern"]
 
@@ -46,6 +47,8 @@ class AssemblyPattern(ShortRepr):
         """
         square = columns is None
         columns = rows if columns is None else columns
+        for dof_map in (rows, columns):
+            instance_of(dof_map, DofMap, "the dof map of a pattern")
         if rows.element_count != columns.element_count:
             raise InputError(
                 f"dof maps of {rows.element_count} and of {columns.element_count} elements do not fit together"
@@ -74,13 +77,13 @@ class AssemblyPattern(ShortRepr):
         self, entries: NDArray[np.float64], out: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
         """Sum the entries [entries, width] of the element matrices into blocks [nnz, width]."""
-        if entries.ndim != 2 or len(entries) != self.entry_count:
+        given = array(entries, "the entries of element matrices", (None, None), finite=False)
+        if len(given) != self.entry_count:
             raise InputError(
-                f"element matrices must have shape [{self.entry_count}, width], not {list(entries.shape)}"
+                f"element matrices must have shape [{self.entry_count}, width], not {list(given.shape)}"
             )
-        out = np.empty((len(self.indices), entries.shape[1])) if out is None else out
+        shape = (len(self.indices), given.shape[1])
+        out = np.empty(shape) if out is None else given_array(out, "out", shape)
         parallel = self.entry_count >= _PARALLEL_FROM
-        assembly_kernels.gather.variant(parallel)(
-            self.source_indptr, self.sources, np.ascontiguousarray(entries, dtype=np.float64), out
-        )
+        assembly_kernels.gather.variant(parallel)(self.source_indptr, self.sources, given, out)
         return out

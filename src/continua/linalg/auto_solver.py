@@ -11,11 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
 from continua.linalg.krylov.pcg import PCG
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.multigrid.aggregation import Aggregation
 from continua.linalg.multigrid.multigrid import Multigrid
-from continua.linalg.solver import SolveReport
+from continua.linalg.solver import SolveReport, check_system
+from continua.validation import given_array, instance_of
 
 __all__ = ["AutoSolver"]
 
@@ -52,7 +54,10 @@ class AutoSolver:
     """
 
     def __init__(self, pcg: PCG, multigrid: Multigrid, start_with: PCG | Multigrid) -> None:
-        self.pcg, self.multigrid = pcg, multigrid
+        self.pcg = instance_of(pcg, PCG, "the first solver of an AutoSolver")
+        self.multigrid = instance_of(multigrid, Multigrid, "the second solver of an AutoSolver")
+        if not (start_with is pcg or start_with is multigrid):
+            raise InputError("an AutoSolver starts with one of its two solvers")
         self._solvers: tuple[PCG, Multigrid] = (pcg, multigrid)
         self._first = 0 if start_with is pcg else 1
         self._first_reason = start_with.reason
@@ -83,6 +88,7 @@ class AutoSolver:
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Prepare both for matrices with this pattern."""
+        instance_of(matrix, BlockMatrix, "the matrix of a solver")
         for solver in self._solvers:
             solver.setup(matrix)
         self._matrix, self._fresh = matrix, [False, False]
@@ -94,6 +100,7 @@ class AutoSolver:
         projections: NDArray[np.float64] | None = None,
     ) -> None:
         """Store the new system; a solver is updated when it is used."""
+        check_system(matrix, fixed, projections)
         self._matrix, self._constraints = matrix, (fixed, projections)
         self._fresh = [True, True]
 
@@ -105,6 +112,14 @@ class AutoSolver:
         guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
+        if self._matrix is None:
+            raise InputError("call setup() and update() before solve()")
+        shape = (self._matrix.pattern.node_count, 3)
+        for name, values in (("rhs", rhs), ("x", x), ("tolerance_scale", tolerance_scale)):
+            if values is not None or name != "tolerance_scale":
+                given_array(values, name, shape)
+        if guess_directions is not None:
+            given_array(guess_directions, "guess_directions", (2, *shape))
         if self._trial_due():
             return self._trial(rhs, x, tolerance_scale)
         now = self._now

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from continua.linalg import block_kernels
 from continua.linalg.constraints import full_blocks, project_free
 from continua.linalg.matrix import BlockMatrix
-from continua.linalg.solver import SolverBase, SolveReport
+from continua.linalg.solver import SolverBase, SolveReport, check_system
+from continua.validation import instance_of
 
 __all__ = ["Direct"]
 
@@ -33,6 +34,7 @@ class Direct(SolverBase):
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Drop the factors of an earlier matrix."""
+        instance_of(matrix, BlockMatrix, "the matrix of a solver")
         self._matrix, self._factor, self._blocks = None, None, None
 
     def update(
@@ -42,6 +44,7 @@ class Direct(SolverBase):
         projections: NDArray[np.float64] | None = None,
     ) -> None:
         """Factorise, unless nothing changed since the last factorisation."""
+        check_system(matrix, fixed, projections)
         free = np.zeros((0, 6)) if projections is None else projections
         same = self._blocks is not None and np.array_equal(self._blocks, matrix.blocks)
         same = same and np.array_equal(fixed, self._constraints[0])
@@ -80,7 +83,8 @@ class Direct(SolverBase):
         guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place; fixed components of x keep their values."""
-        r = project_free(rhs - self._system(rhs, x).multiply(x), *self._constraints)
+        system = self._system(rhs, x, tolerance_scale, guess_directions)
+        r = project_free(rhs - system.multiply(x), *self._constraints)
         scale = float(np.linalg.norm(project_free(rhs, *self._constraints))) or float(np.linalg.norm(r))
         if scale == 0.0:
             self.last = SolveReport(0, 0.0, True)

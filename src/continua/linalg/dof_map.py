@@ -14,6 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.validation import (
+    check_memory,
+    given_array,
+    index,
+    instances_of,
+    sequence,
+    whole_number,
+    whole_numbers,
+)
 
 __all__ = ["DofMap"]
 
@@ -35,7 +44,10 @@ class DofMap:
     dof_count: int
 
     def __post_init__(self) -> None:
-        offsets, dofs = self.offsets, self.dofs
+        offsets = given_array(self.offsets, "offsets", (None,), np.int64)
+        dofs = given_array(self.dofs, "dofs", (None,), np.int32)
+        count = whole_number(self.dof_count, "the number of dofs", low=0, high=2**31 - 1)
+        object.__setattr__(self, "dof_count", count)
         if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(dofs) or (np.diff(offsets) < 0).any():
             raise InputError(
                 f"offsets of a dof map must rise from 0 to the number of entries, {len(dofs)}; they do not"
@@ -48,24 +60,30 @@ class DofMap:
     @classmethod
     def from_nodes(cls, elements: NDArray[np.integer], node_count: int) -> DofMap:
         """Return the map with one dof per node, for elements [m, k] with equally many nodes each."""
-        if elements.ndim != 2:
-            raise InputError(f"elements must have shape [m, k], not {list(elements.shape)}")
+        if not (isinstance(elements, np.ndarray) and elements.ndim == 2 and elements.dtype == np.int32):
+            elements = whole_numbers(elements, "elements", (None, None))
         m, k = elements.shape
         if max(16, k) * m >= _MAX_ENTRIES:
             raise InputError(f"{m:,} elements are more than the pattern can index; use fewer")
         dofs = np.ascontiguousarray(elements, dtype=np.int32).reshape(-1)
-        return cls(np.arange(m + 1, dtype=np.int64) * k, dofs, int(node_count))
+        return cls(np.arange(m + 1, dtype=np.int64) * k, dofs, node_count)
 
     @classmethod
     def from_lists(cls, elements: Iterable[Sequence[int]], dof_count: int) -> DofMap:
         """Return the map of elements that are lists of dofs of any length."""
-        lists = [np.asarray(dofs, np.int32) for dofs in elements]
+        lists = [
+            whole_numbers(dofs, "the dofs of an element", (None,), low=-(2**31)).astype(np.int32)
+            for dofs in sequence(elements, "the elements of a dof map")
+        ]
         offsets = np.concatenate([[0], np.cumsum([len(dofs) for dofs in lists], dtype=np.int64)])
-        return cls(offsets.astype(np.int64), np.concatenate([np.zeros(0, np.int32), *lists]), int(dof_count))
+        return cls(offsets.astype(np.int64), np.concatenate([np.zeros(0, np.int32), *lists]), dof_count)
 
     @classmethod
     def per_element(cls, element_count: int, count: int = 1) -> DofMap:
         """Return the map with `count` dofs inside every element, shared with no other element."""
+        element_count = whole_number(element_count, "the number of elements", low=0)
+        count = whole_number(count, "the number of dofs of an element", low=0)
+        check_memory(element_count * max(count, 2), 12, "a dof map", "dofs", "use fewer", _MAX_ENTRIES - 1)
         dofs = np.arange(element_count * count, dtype=np.int32)
         return cls(np.arange(element_count + 1, dtype=np.int64) * count, dofs, element_count * count)
 
@@ -75,6 +93,7 @@ class DofMap:
 
         This is how enrichments are added to the dofs of nodes.
         """
+        maps = instances_of(maps, DofMap, "the dof maps of a field")
         counts = {len(each.offsets) for each in maps}
         if len(counts) != 1:
             raise InputError("dof maps of one field must have the same elements")
@@ -112,6 +131,7 @@ class DofMap:
 
     def of(self, element: int) -> NDArray[np.int32]:
         """Return the dofs of one element."""
+        element = index(element, "the number of an element", self.element_count)
         return self.dofs[self.offsets[element] : self.offsets[element + 1]]
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -15,11 +16,27 @@ from continua.linalg.dof_map import DofMap
 from continua.linalg.geometry import Geometry
 from continua.pickling import KeepsArrayViews
 from continua.short_repr import ShortRepr
+from continua.validation import array, check_memory, given_array, instance_of, shortened, whole_number
 
 __all__ = ["BlockMatrix", "BlockPattern"]
 
 PARALLEL_FROM = 60_000
 """Number of blocks from which a parallel pass over the matrix pays (about 100 us of work)."""
+
+
+def sparse_matrix(matrix: Any, what: str) -> sparse.sparray:
+    """Return `matrix`, a SciPy matrix of two axes with finite numbers, or raise InputError."""
+    if not (sparse.issparse(matrix) and len(matrix.shape) == 2):
+        raise InputError(f"{what} must be a sparse matrix of SciPy, not {shortened(matrix)}")
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(f"{what} must have real numbers, not those of type {matrix.dtype}")
+    return matrix
+
+
+def check_projections(projections: NDArray[np.float64], count: int) -> None:
+    """Raise InputError unless there are projectors of `count` nodes, or none at all; see `LinearSolver.update`."""
+    if len(given_array(projections, "projections", (None, 6))) not in (0, count):
+        raise InputError(f"there must be projections of {count} nodes, not of {len(projections)}")
 
 
 def blocks_of(count: int, kind: type = np.float64) -> NDArray:
@@ -60,7 +77,7 @@ class BlockPattern(ShortRepr):
         Elements with equally many dofs have rectangular gather lists (`slots`). For others, `BlockMatrix.assemble` sums
         the element matrices.
         """
-        elements = dof_map.rectangular
+        elements = instance_of(dof_map, DofMap, "the dof map of a pattern").rectangular
         if elements is None:
             ragged = AssemblyPattern.from_dof_maps(dof_map)
             inc_indptr, inc_codes = block_kernels.incidences(dof_map.dofs[:, None], dof_map.dof_count)
@@ -78,7 +95,9 @@ class BlockPattern(ShortRepr):
     @classmethod
     def from_scipy(cls, matrix: sparse.sparray) -> BlockPattern:
         """Return the pattern of a SciPy matrix with one entry per block, with all diagonal blocks."""
-        n = matrix.shape[0]
+        n = sparse_matrix(matrix, "the matrix of a pattern").shape[0]
+        if matrix.shape != (n, n):
+            raise InputError(f"the matrix of a pattern must be square, not of shape {list(matrix.shape)}")
         coo = sparse.coo_array(matrix)
         each = np.arange(n, dtype=np.int64)
         keys = np.unique(np.concatenate([coo.row.astype(np.int64) * n + coo.col, each * (n + 1)]))
@@ -91,6 +110,10 @@ class BlockPattern(ShortRepr):
         cls, indptr: NDArray[np.int32], indices: NDArray[np.int32], diagonal: NDArray[np.int32]
     ) -> BlockPattern:
         """Return a pattern that no elements assemble, from its rows and the index of each diagonal block."""
+        given_array(indices, "indices", (None,), np.int32)
+        given_array(
+            diagonal, "diagonal", (len(given_array(indptr, "indptr", (None,), np.int32)) - 1,), np.int32
+        )
         none = np.zeros(0, np.int32)
         incidences = np.zeros(len(indptr), np.int32)
         return cls(indptr, indices, diagonal, incidences, none, np.zeros((0, 1), np.uint16), 1)
@@ -98,6 +121,8 @@ class BlockPattern(ShortRepr):
     @classmethod
     def of_diagonal(cls, node_count: int) -> BlockPattern:
         """Return the pattern of a block-diagonal matrix."""
+        node_count = whole_number(node_count, "the number of nodes of a pattern", low=0, high=2**31 - 1)
+        check_memory(node_count, 100, "a diagonal matrix", "nodes", "use fewer")
         each = np.arange(node_count, dtype=np.int32)
         return cls.without_elements(np.arange(node_count + 1, dtype=np.int32), each, each)
 
@@ -128,7 +153,7 @@ class BlockMatrix(KeepsArrayViews):
     """
 
     def __init__(self, pattern: BlockPattern) -> None:
-        self.pattern = pattern
+        self.pattern = instance_of(pattern, BlockPattern, "the pattern of a matrix")
         self.blocks = blocks_of(pattern.block_count)
         self.positions: NDArray[np.float64] | None = None
 
@@ -140,15 +165,16 @@ class BlockMatrix(KeepsArrayViews):
 
     def multiply(self, x: NDArray[np.float64], out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return A x for a vector x of shape [n, 3]."""
-        out = np.empty_like(x) if out is None else out
         p = self.pattern
+        given_array(x, "x", (p.node_count, 3))
+        out = np.empty_like(x) if out is None else given_array(out, "out", (p.node_count, 3))
         block_kernels.multiply.variant(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
     def magnitudes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return |A| |x|, shape [n, 3]; its product with the unit roundoff bounds the rounding errors of A x."""
-        out = np.empty_like(x)
         p = self.pattern
+        out = np.empty_like(given_array(x, "x", (p.node_count, 3)))
         block_kernels.magnitudes.variant(p.parallel)(p.indptr, p.indices, self.blocks, x, out)
         return out
 
@@ -162,7 +188,8 @@ class BlockMatrix(KeepsArrayViews):
         assembly = self.pattern.assembly
         if assembly is None:
             raise InputError("the pattern of this matrix has no gather lists of ragged elements")
-        columns = np.ascontiguousarray(np.swapaxes(entries, 1, 2)).reshape(-1, 9)
+        blocks = array(entries, "the entries of element matrices", (None, 3, 3), finite=False)
+        columns = np.ascontiguousarray(np.swapaxes(blocks, 1, 2)).reshape(-1, 9)
         assembly.assemble(columns, self.blocks)
 
     def __matmul__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -179,6 +206,10 @@ class BlockMatrix(KeepsArrayViews):
         Returns whether all blocks of free directions are positive definite; the others become zero.
         """
         p = self.pattern
+        given_array(fixed, "fixed", (p.node_count,), np.uint8)
+        given_array(inverse, "inverse", (p.node_count, 6))
+        if projections is not None:
+            check_projections(projections, p.node_count)
         block_kernels.invert_diagonal.variant(p.parallel)(self.blocks, p.diagonal, fixed, inverse)
         if projections is not None:
             block_kernels.project_diagonal.variant(p.parallel)(
@@ -195,6 +226,7 @@ class BlockMatrix(KeepsArrayViews):
     @classmethod
     def from_scipy(cls, matrix: sparse.sparray) -> BlockMatrix:
         """Copy a SciPy matrix whose size is a multiple of 3 into blocks; missing diagonal blocks become zero."""
+        sparse_matrix(matrix, "a matrix of 3x3 blocks")
         if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] % 3:
             raise InputError(
                 f"a matrix of 3x3 blocks is square with a multiple of 3 rows, not {matrix.shape}"

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.linalg.assembly_pattern import AssemblyPattern
-from continua.linalg.matrix import BlockMatrix, BlockPattern
+from continua.linalg.matrix import BlockMatrix, BlockPattern, check_projections, sparse_matrix
+from continua.validation import array, check_memory, given_array, instance_of, whole_number, whole_numbers
 
 __all__ = ["CouplingMatrix", "SaddlePointMatrix"]
 
@@ -31,9 +32,13 @@ class CouplingMatrix:
     """
 
     def __init__(self, indptr: NDArray[np.integer], indices: NDArray[np.integer], node_count: int) -> None:
-        self.indptr = np.ascontiguousarray(indptr, dtype=np.int32)
-        self.indices = np.ascontiguousarray(indices, dtype=np.int32)
-        self.node_count = int(node_count)
+        self.indptr = whole_numbers(indptr, "indptr", (None,)).astype(np.int32)
+        self.indices = whole_numbers(indices, "indices", (None,)).astype(np.int32)
+        self.node_count = whole_number(node_count, "the number of nodes", low=0, high=2**31 - 1)
+        check_memory(self.node_count, 16, "a coupling matrix", "nodes", "use fewer")
+        rising = len(self.indptr) > 0 and self.indptr[0] == 0 and (np.diff(self.indptr) >= 0).all()
+        if not rising or self.indptr[-1] != len(self.indices):
+            raise InputError(f"indptr must rise from 0 to the number of blocks, {len(self.indices)}")
         if len(self.indices) and not 0 <= self.indices.min() <= self.indices.max() < self.node_count:
             raise InputError(f"columns of a coupling matrix must be from 0 to {self.node_count - 1}")
         self.values = np.zeros((len(self.indices), 3))
@@ -47,6 +52,7 @@ class CouplingMatrix:
     @classmethod
     def from_pattern(cls, pattern: AssemblyPattern, entries: NDArray[np.float64]) -> CouplingMatrix:
         """Assemble the matrix from element matrices with entries [entries, 3]; see `AssemblyPattern`."""
+        instance_of(pattern, AssemblyPattern, "the pattern of a coupling matrix")
         result = cls(pattern.indptr, pattern.indices, pattern.column_count)
         pattern.assemble(entries, result.values)
         result.update_transpose()
@@ -55,7 +61,7 @@ class CouplingMatrix:
     @classmethod
     def from_scipy(cls, matrix: sparse.sparray) -> CouplingMatrix:
         """Copy a SciPy matrix [m, 3 n] into 1x3 blocks."""
-        if matrix.shape[1] % 3:
+        if sparse_matrix(matrix, "a coupling matrix").shape[1] % 3:
             raise InputError(f"a coupling matrix has a multiple of 3 columns, not {matrix.shape[1]}")
         bsr = sparse.csr_array(matrix).tobsr(blocksize=(1, 3))
         bsr.sum_duplicates()
@@ -117,18 +123,18 @@ class SaddlePointMatrix:
         C: sparse.sparray | None = None,
         schur: NDArray[np.float64] | None = None,
     ) -> None:
-        n = A.pattern.node_count
+        n = instance_of(A, BlockMatrix, "A").pattern.node_count
         B = CouplingMatrix(np.zeros(1, np.int32), np.zeros(0, np.int32), n) if B is None else B
-        m = B.row_count
+        m = instance_of(B, CouplingMatrix, "B").row_count
         if B.node_count != n:
             raise InputError(f"B has {B.node_count} block columns, but A has {n} nodes")
-        C = sparse.csr_array((m, m)) if C is None else sparse.csr_array(C, copy=True)
+        C = sparse.csr_array((m, m)) if C is None else sparse.csr_array(sparse_matrix(C, "C"), copy=True)
         if C.shape != (m, m):
             raise InputError(f"C must have shape [{m}, {m}] as B has {m} rows, not {list(C.shape)}")
         C.sum_duplicates()
         if schur is not None:
-            schur = np.array(schur, dtype=np.float64)
-            if schur.shape != (m,) or not (np.isfinite(schur) & (schur > 0.0)).all():
+            schur = array(schur, "schur", (m,))
+            if not (schur > 0.0).all():
                 raise InputError(f"schur must be {m} positive numbers, one per dof of the second field")
         self.A, self.B, self.C, self.schur = A, B, C, schur
 
@@ -150,6 +156,7 @@ class SaddlePointMatrix:
     def split(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the two fields of a vector [3 n + m] as views of shape [n, 3] and [m]."""
         n = self.A.pattern.node_count
+        given_array(x, "x", (self.size,))
         return x[: 3 * n].reshape(n, 3), x[3 * n :]
 
     def arrays(
@@ -157,6 +164,10 @@ class SaddlePointMatrix:
     ) -> SaddlePointArrays:
         """Return the arrays that kernels take, with constraints of the first field (see `LinearSolver.update`)."""
         p, B, C = self.A.pattern, self.B, self.C
+        if fixed is not None:
+            given_array(fixed, "fixed", (p.node_count,), np.uint8)
+        if projections is not None:
+            check_projections(projections, p.node_count)
         return SaddlePointArrays(
             p.indptr,
             p.indices,

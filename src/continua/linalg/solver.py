@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg.matrix import BlockMatrix
+from continua.linalg.matrix import BlockMatrix, check_projections
+from continua.validation import given_array, instance_of, number, whole_number
 
-__all__ = ["LinearSolver", "SolveReport", "SolverBase", "check_limits", "check_option"]
+__all__ = ["LinearSolver", "SolveReport", "SolverBase", "check_limits", "check_system"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,23 @@ class SolverBase:
         self._matrix = matrix
         self._constraints = (fixed, np.zeros((0, 6)) if projections is None else projections)
 
-    def _system(self, rhs: NDArray[np.float64], x: NDArray[np.float64]) -> BlockMatrix:
+    def _system(
+        self,
+        rhs: NDArray[np.float64],
+        x: NDArray[np.float64],
+        tolerance_scale: NDArray[np.float64] | None = None,
+        guess_directions: NDArray[np.float64] | None = None,
+    ) -> BlockMatrix:
         """Return the current matrix; raise InputError if there is none, or if a vector does not fit it."""
         if self._matrix is None:
             raise InputError("call setup() and update() before solve()")
         shape = (self._matrix.pattern.node_count, 3)
-        for name, vector in (("rhs", rhs), ("x", x)):
-            if vector.shape != shape:
-                raise InputError(f"{name} has shape {list(vector.shape)}; the matrix needs {list(shape)}")
+        given_array(rhs, "rhs", shape)
+        given_array(x, "x", shape)
+        if tolerance_scale is not None:
+            given_array(tolerance_scale, "tolerance_scale", shape)
+        if guess_directions is not None:
+            given_array(guess_directions, "guess_directions", (2, *shape))
         return self._matrix
 
     def _finish(self, iterations: int, residual: float, rtol: float) -> SolveReport:
@@ -118,16 +127,19 @@ class SolverBase:
         return f"last solve: {self.last.iterations} iterations to {self.last.residual:.1e}"
 
 
-def check_limits(rtol: float, max_iterations: int) -> None:
-    """Raise InputError if a solver cannot stop at these limits."""
-    if not 0.0 < rtol < 1.0:
-        raise InputError(f"rtol must be between 0 and 1, not {rtol}")
-    if max_iterations < 1:
-        raise InputError(f"max_iterations must be at least 1, not {max_iterations}")
+def check_limits(rtol: float, max_iterations: int) -> tuple[float, int]:
+    """Return the limits at which a solver stops, or raise InputError if it cannot."""
+    return (
+        number(rtol, "the rtol of a solver", above=0.0, below=1.0),
+        whole_number(max_iterations, "the max_iterations of a solver", low=1, high=2**31 - 1),
+    )
 
 
-def check_option(name: str, value: str, options: Collection[str]) -> None:
-    """Raise InputError if a value is not one of the options."""
-    if value not in options:
-        *first, last = map(repr, options)
-        raise InputError(f"{name} must be {', '.join(first)} or {last}, not {value!r}")
+def check_system(
+    matrix: BlockMatrix, fixed: NDArray[np.uint8], projections: NDArray[np.float64] | None = None
+) -> None:
+    """Raise InputError unless the arguments of `LinearSolver.update` fit together."""
+    count = instance_of(matrix, BlockMatrix, "the matrix of a solver").pattern.node_count
+    given_array(fixed, "fixed", (count,), np.uint8)
+    if projections is not None:
+        check_projections(projections, count)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.materials.law import Law
-from continua.validation import isfinite
+from continua.validation import number
 
 if TYPE_CHECKING:
     from continua.materials.finite_differences import UserKernels
@@ -103,15 +103,7 @@ class CustomLaw(Law):
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in fields(self):
-            value = getattr(self, field.name)
-            if (
-                isinstance(value, str)
-                or not isinstance(value, (int, float, np.number))
-                or not isfinite(value)
-            ):
-                raise InputError(
-                    f"{field.name} of the law {type(self).__name__} must be a finite number, not {value!r}"
-                )
+            number(getattr(self, field.name), f"{field.name} of the law {type(self).__name__}")
         _ = self.evaluate_points  # raises if functions are missing
         self._check()
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.materials.registry import law_function
 from continua.pickling import KeepsReadOnlyArrays
-from continua.validation import numbers
+from continua.validation import array, shortened
 
 __all__ = ["FiberDirections", "add_fiber", "fiber_stretch"]
 
@@ -78,16 +78,16 @@ class FiberDirections(KeepsReadOnlyArrays):
     """
 
     def __init__(self, vectors: Any, what: str) -> None:
-        array = numbers(vectors.vectors if isinstance(vectors, FiberDirections) else vectors)
-        if array.ndim not in (1, 2) or array.shape[-1] != 3 or array.size == 0:
+        given = array(vectors.vectors if isinstance(vectors, FiberDirections) else vectors, what)
+        if given.ndim not in (1, 2) or given.shape[-1] != 3 or given.size == 0:
             raise InputError(
-                f"{what} must be one vector of 3 numbers or one for every element [m, 3], not of shape {array.shape}"
+                f"{what} must be one vector of 3 numbers or one for every element [m, 3], not {shortened(vectors)}"
             )
-        if not (np.isfinite(array).all() and array.any(axis=-1).all()):
-            raise InputError(f"{what} must be finite and not zero")
-        # A power of two changes no bit of the result, and keeps squares of 1e-300 and 1e300 representable.
-        array = np.ldexp(array, -np.frexp(np.abs(array).max(axis=-1, keepdims=True))[1])
-        self.vectors: NDArray[np.float64] = array / np.linalg.norm(array, axis=-1, keepdims=True)
+        if not given.any(axis=-1).all():
+            raise InputError(f"{what} must not be zero")
+        # A power of two changes no bit of the result, and keeps squares of 1e-300 representable.
+        given = np.ldexp(given, -np.frexp(np.abs(given).max(axis=-1, keepdims=True))[1])
+        self.vectors: NDArray[np.float64] = given / np.linalg.norm(given, axis=-1, keepdims=True)
         self.vectors.setflags(write=False)
         self._what = what
 

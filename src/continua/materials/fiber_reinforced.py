@@ -12,6 +12,7 @@ from continua.materials.fiber import FiberDirections, add_fiber, fiber_stretch
 from continua.materials.law import Law
 from continua.materials.registry import constant, law_function, register
 from continua.materials.stable_neo_hookean import principal
+from continua.validation import whole_numbers
 
 __all__ = ["FiberReinforced"]
 
@@ -89,6 +90,7 @@ class FiberReinforced(Law):
 
     def element_constants(self, elements: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the constants of elements: Lame's, then stiffness and direction of each family."""
+        elements = whole_numbers(elements, "elements", (None,)).astype(np.int32)
         rows = np.zeros((len(elements), 10))
         rows[:, :2] = self.lame
         rows[:, 2] = self.fiber_stiffness

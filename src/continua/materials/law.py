@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.materials.registry import LawFunction, constant, constants_of
+from continua.validation import array, flag, whole_numbers
 
 if TYPE_CHECKING:
     from continua.numerics.kernel import KernelPair
@@ -106,6 +107,7 @@ class Law:
 
     def element_constants(self, elements: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the constants of the given elements, shape [len(elements), k]."""
+        elements = whole_numbers(elements, "elements", (None,)).astype(np.int32)
         return np.tile(np.array(self.constants), (len(elements), 1))
 
     @property
@@ -137,10 +139,11 @@ class Law:
         """Return the records of `materials.point_kernels` for deformation gradients F [..., 3, 3]."""
         from continua.materials.point_kernels import CHUNK, POINT
 
-        F = np.asarray(F, dtype=np.float64)
-        if F.ndim < 2 or F.shape[-2:] != (3, 3):
-            raise InputError(f"a deformation gradient has the shape [3, 3], not {F.shape}")
-        count = F.size // 9
+        definite = flag(definite, "'definite' of a tangent")
+        given = array(F, "a deformation gradient", finite=False)
+        if given.ndim < 2 or given.shape[-2:] != (3, 3):
+            raise InputError(f"a deformation gradient must have the shape [3, 3], not {list(given.shape)}")
+        F, count = given, given.size // 9
         records = np.empty((count, 1, POINT))
         # an "element" of three nodes at the columns of F, whose shape functions have the unit vectors as gradients
         self.evaluate_points.serial(

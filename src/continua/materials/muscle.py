@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.materials.fiber import FiberDirections, add_fiber, fiber_stretch
 from continua.materials.law import Law
 from continua.materials.registry import constant, law_function, register
+from continua.validation import whole_numbers
 
 __all__ = ["Muscle"]
 
@@ -167,6 +168,7 @@ class Muscle(Law):
 
     def element_constants(self, elements: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the constants of elements: Lame's, the second invariant's part, the fibre's, its direction."""
+        elements = whole_numbers(elements, "elements", (None,)).astype(np.int32)
         rows = np.empty((len(elements), 9))
         rows[:, :6] = *self.lame, self.second_invariant, self.strength, self.optimum, self.activation
         rows[:, 6:] = self.fiber.of(elements)  # type: ignore[union-attr]

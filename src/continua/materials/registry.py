@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from continua.errors import InputError
-from continua.validation import isfinite
+from continua.validation import choice, number
 
 if TYPE_CHECKING:
     from continua.materials.law import Law
@@ -79,17 +79,15 @@ class Constant:
 
     def check(self, name: str, value: Any) -> None:
         """Raise InputError if a value is not possible."""
-        if self.choices and value not in self.choices:
-            words = " or ".join(map(repr, self.choices))
-            raise InputError(f"{name} must be {words}, not {value!r}")
+        if self.choices:
+            choice(value, name, self.choices)
         if self.choices or self.vector or (value is None and self.optional):
             return
-        if not isfinite(value):
-            raise InputError(f"{name} must be a finite number, not {value}")
-        if not all(_LIMITS[key][0](value, limit) for key, limit in self.limits.items()):
+        real = number(value, name)
+        if not all(_LIMITS[key][0](real, limit) for key, limit in self.limits.items()):
             words = " and ".join(f"{_LIMITS[key][1]} {limit:g}" for key, limit in self.limits.items())
             hint = f" ({self.hint})" if self.hint else ""
-            raise InputError(f"{name} must be {f'{words} {self.unit}'.rstrip()}, not {value:g}{hint}")
+            raise InputError(f"{name} must be {f'{words} {self.unit}'.rstrip()}, not {real:g}{hint}")
 
 
 def constant(

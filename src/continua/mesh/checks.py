@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
+from continua.validation import LARGEST, array, numbers, shortened, whole_numbers
 
 __all__ = ["as_cells", "as_points", "check_no_unused_nodes", "compact", "read_only", "some"]
 
@@ -24,28 +23,23 @@ def read_only(array: NDArray) -> NDArray:
     return array
 
 
-def _as_array(values: ArrayLike, dtype: Any, width: int, what: str) -> NDArray:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise InputError(f"{what} must be a table of numbers with {width} columns") from error
-    if array.ndim != 2 or array.shape[1] != width:
-        shape = " x ".join(str(n) for n in array.shape) or "a single number"
+def _as_table(values: ArrayLike, width: int, what: str) -> NDArray[np.float64]:
+    """Return a new table of numbers [n, width]."""
+    table = numbers(values)
+    if table is None:
+        raise InputError(f"{what} must be a table of numbers with {width} columns, not {shortened(values)}")
+    if table.ndim != 2 or table.shape[1] != width:
+        shape = " x ".join(str(n) for n in table.shape) or "a single number"
         raise InputError(f"{what} must be a table with {width} columns, not of shape {shape}")
-    whole = np.issubdtype(dtype, np.integer)
-    if array.dtype.kind not in ("iu" if whole else "iuf"):
-        kind = "whole numbers" if whole else "numbers"
-        raise InputError(f"{what} must hold {kind}, not values of type {array.dtype}")
-    return array
+    return table
 
 
 def as_points(values: ArrayLike) -> NDArray[np.float64]:
     """Return a read-only float64 copy of node positions [n, 3], all finite."""
-    array = _as_array(values, np.float64, 3, "points")
-    points = np.array(array, dtype=np.float64, order="C")
+    points = _as_table(values, 3, "points")
     if len(points) == 0:
         raise InputError("a mesh needs at least one node, and points is empty")
-    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    bad = np.flatnonzero(~(np.abs(points) <= LARGEST).all(axis=1))
     if bad.size:
         raise InputError(f"positions must be finite numbers, but those of nodes {some(bad)} are not")
     return read_only(points)
@@ -53,13 +47,15 @@ def as_points(values: ArrayLike) -> NDArray[np.float64]:
 
 def as_cells(values: ArrayLike, width: int, count: int, name: str) -> NDArray[np.int32]:
     """Return an int32 copy of elements [m, width] with distinct nodes from 0 to `count` - 1."""
-    array = _as_array(values, np.int32, width, name)
-    if len(array) == 0:
+    table = _as_table(values, width, name)
+    if np.asarray(values).dtype.kind not in "iu" and len(table):
+        raise InputError(f"{name} must hold whole numbers, the numbers of nodes")
+    if len(table) == 0:
         raise InputError(f"a mesh needs at least one element, and {name} is empty")
-    bad = np.flatnonzero(((array < 0) | (array >= count)).any(axis=1))
+    bad = np.flatnonzero(((table < 0) | (table >= count)).any(axis=1))
     if bad.size:
         raise InputError(f"{name} {some(bad)} refer to nodes that do not exist (there are {count} nodes)")
-    cells = np.array(array, dtype=np.int32, order="C")
+    cells = table.astype(np.int32)
     ordered = np.sort(cells, axis=1)
     bad = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if bad.size:
@@ -82,6 +78,13 @@ def compact(points: NDArray, cells: NDArray) -> tuple[NDArray, NDArray[np.int32]
     Returns:
         The remaining points [k, 3], the elements with new node indices, and the old index of each remaining node [k].
     """
-    kept, inverse = np.unique(cells, return_inverse=True)
-    renumbered = inverse.reshape(np.shape(cells)).astype(np.int32)
-    return np.asarray(points)[kept], renumbered, kept.astype(np.int32)
+    rows = isinstance(points, np.ndarray) and points.ndim == 2 and points.dtype.kind in "iuf"
+    nodes = points if rows else array(points, "points", (None, None), finite=False)
+    elements = whole_numbers(cells, "cells", (None, None))
+    kept, inverse = np.unique(elements, return_inverse=True)
+    if len(kept) and kept[-1] >= len(nodes):
+        raise InputError(
+            f"cells refer to node {kept[-1]}, which does not exist (there are {len(nodes)} nodes)"
+        )
+    renumbered = inverse.reshape(elements.shape).astype(np.int32)
+    return nodes[kept], renumbered, kept.astype(np.int32)

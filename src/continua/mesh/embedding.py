@@ -15,6 +15,7 @@ from continua.mesh.locate import EmbeddingWeights, Locator, is_much, weight_matr
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.pickling import KeepsReadOnlyArrays
+from continua.validation import array, instance_of, rows3
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -44,8 +45,8 @@ class Embedding(KeepsReadOnlyArrays):
     """
 
     def __init__(self, surface: SurfaceMesh, mesh: TetMesh) -> None:
-        self.surface = surface
-        self.mesh = mesh
+        self.surface = instance_of(surface, SurfaceMesh, "the surface of an embedding")
+        self.mesh = instance_of(mesh, TetMesh, "the mesh of an embedding")
         self.binding: EmbeddingWeights = Locator(mesh).bind_surface(surface)
         self._nodes = read_only(mesh.tets[self.binding.elements])
         self._weights = read_only(self.binding.weights)
@@ -80,9 +81,7 @@ class Embedding(KeepsReadOnlyArrays):
 
         Total force and total moment (in the rest shape) are preserved.
         """
-        forces = np.asarray(surface_forces, dtype=np.float64)
-        if forces.shape != (self.surface.node_count, 3):
-            raise InputError(f"forces must have shape {self.surface.node_count} x 3, not {forces.shape}")
+        forces = array(surface_forces, "forces on the surface", (self.surface.node_count, 3), finite=False)
         return self.weights.T @ forces
 
     def normals(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -137,10 +136,10 @@ class Embedding(KeepsReadOnlyArrays):
         return factor[:, None] * along, tilt, own, area
 
     def _checked(self, x: ArrayLike) -> NDArray[np.float64]:
-        nodes = np.ascontiguousarray(x, dtype=np.float64)
-        if nodes.ndim != 2 or nodes.shape[1] != 3 or len(nodes) < self.mesh.node_count:
-            raise InputError(f"positions must have shape {self.mesh.node_count} x 3, not {nodes.shape}")
-        return nodes
+        nodes = rows3(x, "positions")
+        if len(nodes) < self.mesh.node_count:
+            raise InputError(f"there must be positions of all {self.mesh.node_count} nodes, not {len(nodes)}")
+        return np.ascontiguousarray(nodes)
 
     def __repr__(self) -> str:
         return (

@@ -24,8 +24,9 @@ from continua.mesh.surface_images import SurfaceImage, obj_image
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.text_formats import read_obj, read_off, read_tetgen
+from continua.mesh.volume_mesh import VolumeMesh
 from continua.textures import mtl_text
-from continua.validation import pluralize
+from continua.validation import file_path, flag, instance_of, pluralize
 
 if TYPE_CHECKING:
     import meshio
@@ -61,7 +62,7 @@ def read(path: str | Path, *, images: bool = True) -> AnyMesh:
     Raises:
         InputError: The file is missing, cut off, of unknown format, or holds no usable mesh.
     """
-    path = Path(path)
+    path, images = file_path(path, "the path of a mesh"), flag(images, "'images' of read")
     suffix = path.suffix.lower()
     check_file(path)
     if suffix not in READABLE:
@@ -272,7 +273,8 @@ def write(mesh: AnyMesh, path: str | Path) -> Path:
     Volume meshes: .vtu .vtk .msh .mesh; surfaces also .ply .obj .stl .off. Positions keep all their digits
     except in .stl, which has single precision. Regions are kept in .vtu and .msh.
     """
-    path = Path(path)
+    path = file_path(path, "the path of a mesh")
+    instance_of(mesh, (SurfaceMesh, VolumeMesh), "the mesh that is written")
     suffix = path.suffix.lower()
     if suffix not in WRITABLE:
         raise InputError(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.mesh import kernels
 from continua.mesh.surface_mesh import SurfaceMesh
+from continua.validation import instance_of
 
 __all__ = ["close_holes", "holes"]
 
@@ -19,7 +20,7 @@ def holes(surface: SurfaceMesh) -> list[NDArray[np.int32]]:
 
     Each loop runs so that triangles along it face the way of their neighbours.
     """
-    _, sides, uses, _ = surface._edges
+    _, sides, uses, _ = instance_of(surface, SurfaceMesh, "the surface")._edges
     pairs = surface.triangles[:, [[1, 0], [2, 1], [0, 2]]].reshape(-1, 2)
     border = pairs[(uses[sides] == 1).ravel()]
     if not len(border):

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import compact
-from continua.mesh.structured import MAX_ELEMENTS, checked_lengths
+from continua.mesh.structured import BYTES_PER_ELEMENT, MAX_ELEMENTS, checked_lengths
 from continua.mesh.tet_mesh import TetMesh
+from continua.validation import LARGEST, array, check_memory, function, mapping, shortened
 
 __all__ = ["fill"]
 
@@ -49,13 +50,20 @@ def fill(
         InputError: Nothing lies inside, the body leaves the bounds, or the lattice would be too fine.
     """
     low, high = _checked_bounds(bounds)
+    function(distance, "the distance of a surface", "a function of points")
+    for inside in mapping({} if regions is None else regions, "regions").values():
+        function(inside, "the function of a region", "a function of points")
     step = float(checked_lengths([size], "size", 1)[0])
-    cells = np.maximum(np.ceil((high - low) / step), 1.0) + 2.0
-    if not 12.0 * cells.prod() <= MAX_ELEMENTS:
-        raise InputError(
-            f"a size of {size:g} m would give too many elements in these bounds; use a larger one"
-        )
-    counts = cells.astype(np.int64)
+    cubes = np.maximum(np.ceil((high - low) / step), 1.0) + 2.0
+    check_memory(
+        12.0 * float(cubes.prod()),
+        BYTES_PER_ELEMENT,
+        "a lattice",
+        "elements",
+        "use a larger size",
+        MAX_ELEMENTS,
+    )
+    counts = cubes.astype(np.int64)
     start = 0.5 * (low + high - step * counts)
     points, lattice = _bcc_lattice(start, counts, step)
     values = _evaluate(distance, points)
@@ -74,17 +82,19 @@ def fill(
 
 
 def _checked_bounds(bounds: ArrayLike) -> NDArray[np.float64]:
-    box = np.asarray(bounds, dtype=np.float64)
-    if box.shape != (2, 3) or not np.isfinite(box).all() or (box[1] <= box[0]).any():
-        raise InputError(f"bounds must be the smallest and the largest coordinates of a box, not {bounds!r}")
+    box = array(bounds, "bounds", (2, 3))
+    if (box[1] <= box[0]).any():
+        raise InputError(
+            f"bounds must be the smallest and the largest coordinates of a box, not {shortened(bounds)}"
+        )
     return box
 
 
 def _evaluate(distance: Distance, points: NDArray[np.float64]) -> NDArray[np.float64]:
-    values = np.asarray(distance(points), dtype=np.float64)
-    if values.shape != (len(points),) or np.isnan(values).any():
-        raise InputError(f"the function of a surface must return one number per point, shape [{len(points)}]")
-    return values
+    values = array(distance(points), "what the function of a surface returns", (len(points),), finite=False)
+    if np.isnan(values).any():
+        raise InputError("the function of a surface must return numbers, and some are NaN")
+    return np.clip(values, -LARGEST, LARGEST)
 
 
 def _bcc_lattice(

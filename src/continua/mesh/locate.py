@@ -14,6 +14,7 @@ from continua.mesh.box_tree import BoxTree, box_tree
 from continua.mesh.checks import as_points
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
+from continua.validation import instance_of
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -174,4 +175,5 @@ def interpolation(points: ArrayLike, mesh: TetMesh) -> sparse.csr_array:
     the nearest boundary triangle, the one with the smallest max(0, -b_i), and extrapolates. Rows sum to 1
     and linear fields are reproduced exactly.
     """
+    instance_of(mesh, TetMesh, "the mesh")
     return weight_matrix(mesh, Locator(mesh).bind(as_points(points)))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.mesh.implicit import Distance, fill
 from continua.mesh.tet_mesh import TetMesh
-from continua.validation import isfinite
+from continua.validation import instances_of, number, rows3, vector3
+from continua.validation import name as check_name
 
 __all__ = ["RoundCone", "blob"]
 
@@ -36,14 +37,11 @@ class RoundCone:
 
     def __post_init__(self) -> None:
         for key in ("start", "end"):
-            point = np.asarray(getattr(self, key), dtype=np.float64)
-            if point.shape != (3,) or not np.isfinite(point).all():
-                raise InputError(
-                    f"a round cone's {key} must be three finite numbers, not {getattr(self, key)!r}"
-                )
-        for radius in (self.radius, self.last_radius):
-            if not (isfinite(radius) and radius > 0.0):
-                raise InputError(f"a round cone's radius must be greater than 0 m, not {radius}")
+            vector3(getattr(self, key), f"a round cone's {key}")
+        number(self.radius, "a round cone's radius", above=0.0, unit="m")
+        if self.end_radius is not None:
+            number(self.end_radius, "a round cone's end_radius", above=0.0, unit="m")
+        check_name(self.name, "a round cone's name")
 
     @property
     def last_radius(self) -> float:
@@ -52,13 +50,15 @@ class RoundCone:
 
     def distance(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the signed distances of points [n, 3] [m], negative inside."""
+        points = rows3(points, "points")
         start, way = np.asarray(self.start), np.subtract(self.end, self.start)
         length = float(way @ way)
-        part = np.clip((points - start) @ way / length, 0.0, 1.0) if length else np.zeros(len(points))
-        nearest = start + part[:, None] * way
-        return np.linalg.norm(points - nearest, axis=1) - (
-            self.radius + part * (self.last_radius - self.radius)
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            part = np.clip((points - start) @ way / length, 0.0, 1.0) if length else np.zeros(len(points))
+            nearest = start + part[:, None] * way
+            return np.linalg.norm(points - nearest, axis=1) - (
+                self.radius + part * (self.last_radius - self.radius)
+            )
 
 
 def blob(limbs: Sequence[RoundCone], size: float, blend: float = 0.0) -> TetMesh:
@@ -69,10 +69,11 @@ def blob(limbs: Sequence[RoundCone], size: float, blend: float = 0.0) -> TetMesh
         size: Edge length of the elements [m].
         blend: Radius of the smooth blend between cones [m]; 0 leaves creases.
     """
+    limbs = instances_of(limbs, RoundCone, "the round cones of a blob")
     if not limbs:
         raise InputError("a blob needs at least one round cone")
-    if not (isfinite(blend) and blend >= 0.0):
-        raise InputError(f"blend must be a length of at least 0 m, not {blend}")
+    size = number(size, "size", above=0.0, unit="m")
+    blend = number(blend, "blend", low=0.0, unit="m")
 
     def union(some: Sequence[RoundCone]) -> Distance:
         def distance(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from continua.errors import InputError
 from continua.formula import Formula
 from continua.mesh.structured import checked_counts
 from continua.mesh.surface_mesh import SurfaceMesh
+from continua.validation import LARGEST, array, flag, function, shortened, vector
 
 __all__ = ["parametric"]
 
@@ -45,7 +46,8 @@ def parametric(
         InputError: A formula is not understood or has no finite value, or the surface has open edges, more than two
         triangles at an edge, or no inside.
     """
-    across, along = checked_counts(cells, ("along u", "along v"))
+    closed = flag(closed, "'closed' of a surface")
+    across, along = checked_counts(cells, ("along u", "along v"), 2)
     (low_u, high_u), (low_v, high_v) = _range(u, "u"), _range(v, "v")
     uu, vv = np.meshgrid(
         np.linspace(low_u, high_u, across + 1), np.linspace(low_v, high_v, along + 1), indexing="ij"
@@ -61,9 +63,11 @@ def parametric(
 
 
 def _range(given: tuple[float, float], name: str) -> tuple[float, float]:
-    low, high = (float(value) for value in given)
-    if not (np.isfinite([low, high]).all() and low < high):
-        raise InputError(f"the range of {name} must go from a smaller to a larger number, not {given!r}")
+    low, high = vector(given, f"the range of {name}", 2).tolist()
+    if not low < high:
+        raise InputError(
+            f"the range of {name} must go from a smaller to a larger number, not {shortened(given)}"
+        )
     return low, high
 
 
@@ -75,8 +79,12 @@ def _values(given: Coordinate, name: str, u: NDArray, v: NDArray) -> NDArray[np.
         except InputError as error:
             raise InputError(f"{name}(u, v): {error}") from None
     else:
-        values = np.broadcast_to(np.asarray(given(u, v), dtype=np.float64), u.shape)
-    bad = ~np.isfinite(values)
+        function(given, f"the coordinate {name}", "a formula or a function of u and v")
+        found = array(given(u, v), f"what the coordinate {name} returns", finite=False)
+        if found.shape not in ((), (1,), u.shape):
+            raise InputError(f"{name}(u, v) must have the shape {list(u.shape)}, not {list(found.shape)}")
+        values = np.broadcast_to(found, u.shape)
+    bad = ~(np.abs(values) <= LARGEST)
     if bad.any():
         i, j = np.argwhere(bad)[0]
         raise InputError(

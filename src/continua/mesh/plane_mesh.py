@@ -13,6 +13,7 @@ from continua.errors import InputError
 from continua.mesh.checks import read_only, some
 from continua.mesh.structured import checked_counts, checked_lengths
 from continua.mesh.volume_mesh import VolumeMesh
+from continua.validation import choice, numbers, shortened, vector
 
 __all__ = ["PlaneMesh", "QuadMesh", "TriMesh", "rectangle"]
 
@@ -168,13 +169,10 @@ def rectangle(
         origin: The corner with the smallest coordinates [m].
         thickness: Length along z [m] that masses and forces are meant for.
     """
-    if kind not in ("quads", "triangles"):
-        raise InputError(f"the kind of a rectangle's elements must be 'quads' or 'triangles', not {kind!r}")
+    choice(kind, "the kind of a rectangle's elements", ("quads", "triangles"))
     nx, ny = checked_counts(cells, ("x", "y"), 2)
     lengths = checked_lengths(size, "size", 2)
-    start = np.asarray(origin, dtype=np.float64)
-    if start.shape != (2,) or not np.isfinite(start).all():
-        raise InputError(f"origin must be two finite numbers, not {origin!r}")
+    start = vector(origin, "origin", 2)
     axes = [start[a] + lengths[a] * np.arange(n + 1) / n for a, n in enumerate((nx, ny))]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     node = np.arange((nx + 1) * (ny + 1)).reshape(nx + 1, ny + 1)
@@ -188,12 +186,16 @@ def rectangle(
 
 def _in_plane(points: ArrayLike) -> NDArray:
     """Return points [n, 3] with z = 0 from plane ones [n, 2]; refuse what leaves the plane."""
-    array = np.asarray(points)
-    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iuf":
-        return np.concatenate([array, np.zeros((len(array), 1))], axis=1)
-    if array.ndim == 2 and array.shape[1] == 3 and array.dtype.kind in "iuf" and (array[:, 2] != 0.0).any():
+    given = numbers(points)
+    if given is None or given.ndim != 2 or given.shape[1] not in (2, 3):
+        raise InputError(
+            f"the points of a plane mesh must be numbers of shape [n, 2], not {shortened(points)}"
+        )
+    if given.shape[1] == 2:
+        return np.concatenate([given, np.zeros((len(given), 1))], axis=1)
+    if (given[:, 2] != 0.0).any():
         raise InputError("a plane mesh lies in the plane z = 0, but some of its nodes do not")
-    return array
+    return given
 
 
 def _areas(points: NDArray[np.float64], cells: NDArray[np.int32]) -> NDArray[np.float64]:

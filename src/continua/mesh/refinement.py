@@ -17,6 +17,7 @@ from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.topology import TopologyChange, chosen_numbers, interpolate
 from continua.mesh.volume_mesh import VolumeMesh
 from continua.short_repr import ShortRepr
+from continua.validation import instance_of
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -126,7 +127,7 @@ def refine(mesh: TetMesh) -> Refinement:
 
     All tets are cut at once, so neighbours fit. Repeated refinement keeps the shapes bounded.
     """
-    _refuse_many(8 * mesh.element_count)
+    _refuse_many(8 * instance_of(mesh, TetMesh, "the mesh").element_count)
     nodes = mesh.node_count + mesh.element_edges
     tets = _eight_children(mesh.points, mesh.tets, nodes).reshape(-1, 4)
     points = np.concatenate([mesh.points, mesh.points[mesh.edges].mean(axis=1)])
@@ -151,8 +152,9 @@ def refine_tets(mesh: VolumeMesh, elements: ArrayLike) -> TopologyChange:
         mesh: A mesh of tetrahedra.
         elements: The tets to refine: numbers, or a mask [m].
     """
-    if not isinstance(mesh, TetMesh):
+    if isinstance(mesh, VolumeMesh) and not isinstance(mesh, TetMesh):
         raise InputError(f"only tetrahedra can be refined, not {mesh.NAME}")
+    instance_of(mesh, TetMesh, "the mesh")
     red = np.zeros(mesh.element_count, bool)
     red[chosen_numbers(elements, mesh.element_count, "tets")] = True
     patterns, marked = _close(mesh, red)

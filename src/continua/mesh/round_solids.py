@@ -9,6 +9,7 @@ from continua.errors import InputError
 from continua.mesh.simplex import disc, extrude, icosahedron, subdivide
 from continua.mesh.structured import checked_counts, checked_lengths
 from continua.mesh.tet_mesh import TetMesh, tet_volumes
+from continua.validation import number
 
 __all__ = ["bowl", "cylinder", "sphere", "torus"]
 
@@ -91,8 +92,7 @@ def bowl(
     big, wall = checked_lengths([radius, thickness], "radius and thickness", 2)
     if wall >= big:
         raise InputError(f"the bowl's wall ({wall:g} m) must be thinner than its radius ({big:g} m)")
-    if not 0.0 < opening <= 170.0:
-        raise InputError(f"the opening of a bowl must be above 0 and up to 170 degrees, not {opening:g}")
+    opening = number(opening, "the opening of a bowl", above=0.0, high=170.0, unit="degrees")
     flat = cylinder(1.0, 1.0, cells)
     x, y, z = flat.points.T
     rho = np.hypot(x, z)

@@ -10,6 +10,7 @@ from continua.mesh.checks import some
 from continua.mesh.locate import components
 from continua.mesh.topology import TopologyChange, chosen_numbers, copied_nodes
 from continua.mesh.volume_mesh import VolumeMesh
+from continua.validation import instance_of
 
 __all__ = ["connected_pieces", "faces_between", "split_faces"]
 
@@ -19,7 +20,7 @@ def connected_pieces(mesh: VolumeMesh) -> NDArray[np.int32]:
 
     Pieces are numbered in the order of their first elements.
     """
-    corners = mesh.cells[:, :1]
+    corners = instance_of(mesh, VolumeMesh, "the mesh").cells[:, :1]
     pairs = np.stack([np.broadcast_to(corners, mesh.cells[:, 1:].shape), mesh.cells[:, 1:]], axis=2)
     labels = components(pairs.reshape(-1, 2), mesh.node_count)[mesh.cells[:, 0]]
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
@@ -31,6 +32,7 @@ def faces_between(mesh: VolumeMesh, elements: ArrayLike) -> NDArray[np.int32]:
 
     The numbers are those of `mesh.faces`.
     """
+    instance_of(mesh, VolumeMesh, "the mesh")
     inside = np.zeros(mesh.element_count + 1, bool)  # the last stands for the outside
     inside[chosen_numbers(elements, mesh.element_count, "elements")] = True
     one, other = mesh.face_elements.T
@@ -48,7 +50,7 @@ def split_faces(mesh: VolumeMesh, faces: ArrayLike) -> TopologyChange:
         mesh: A mesh of any kind of elements.
         faces: Numbers of the faces, as in `mesh.faces` (see `faces_between`), or a mask.
     """
-    numbers = chosen_numbers(faces, len(mesh.faces), "faces")
+    numbers = chosen_numbers(faces, len(instance_of(mesh, VolumeMesh, "the mesh").faces), "faces")
     outer = numbers[mesh.face_elements[numbers, 1] < 0]
     if len(outer):
         raise InputError(f"faces {some(outer)} lie on the boundary; only interior faces can be cut")

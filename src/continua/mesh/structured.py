@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,52 +11,47 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.mesh.hex_mesh import HexMesh
 from continua.mesh.tet_mesh import TetMesh
+from continua.validation import (
+    LARGEST,
+    check_memory,
+    numbers,
+    shortened,
+    vector3,
+    whole_number,
+    whole_numbers,
+)
 
 __all__ = ["box", "bridge", "hex_box"]
 
 MAX_ELEMENTS = 50_000_000
+BYTES_PER_ELEMENT = 100  # nodes, elements and what is made on the way to them
 
 _CORNERS = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 
 
 def checked_counts(counts: ArrayLike, names: tuple[str, ...], elements_each: int = 1) -> tuple[int, ...]:
     """Return numbers of cells, each at least 1, with a limited total."""
-    array = np.asarray(counts)
     listed = ", ".join(names)
-    if array.shape != (len(names),) or array.dtype.kind not in "iu":
-        raise InputError(f"cells must be {len(names)} whole numbers ({listed}), not {counts!r}")
-    if (array < 1).any():
-        raise InputError(f"cells must be at least 1 in every direction ({listed}), not {counts!r}")
-    numbers = tuple(int(count) for count in array)
-    total = elements_each
-    for number in numbers:
-        total *= number
-    if total > MAX_ELEMENTS:
-        raise InputError(
-            f"{total} elements are too many for one mesh (at most {MAX_ELEMENTS}); use fewer cells"
-        )
-    return numbers
+    found = tuple(whole_numbers(counts, f"cells ({listed})", (len(names),), low=1, high=2**53).tolist())
+    total = elements_each * prod(found)
+    check_memory(total, BYTES_PER_ELEMENT, "a mesh", "elements", "use fewer cells", MAX_ELEMENTS)
+    return found
 
 
 def checked_lengths(lengths: ArrayLike, what: str, count: int = 3) -> NDArray[np.float64]:
     """Return positive finite lengths [m]."""
-    try:
-        array = np.asarray(lengths, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.shape != (count,) or not np.isfinite(array).all() or (array <= 0.0).any():
+    given = numbers(lengths)
+    if given is None or given.shape != (count,) or not ((given >= 1.0 / LARGEST) & (given <= LARGEST)).all():
         wanted = "a positive length" if count == 1 else f"{count} positive lengths"
-        given = lengths[0] if count == 1 and isinstance(lengths, (list, tuple)) else lengths
-        raise InputError(f"{what} must be {wanted} in metres, not {given!r}")
-    return array
+        said = lengths[0] if count == 1 and isinstance(lengths, (list, tuple)) else lengths
+        raise InputError(f"{what} must be {wanted} in metres, not {shortened(said)}")
+    return given
 
 
 def lattice_points(size: ArrayLike, cells: tuple[int, ...], origin: ArrayLike | None) -> NDArray[np.float64]:
     """Return the nodes of a lattice; z runs fastest, x slowest. Without origin it starts at zero."""
     lengths = checked_lengths(size, "size")
-    start = np.zeros(3) if origin is None else np.asarray(origin, dtype=np.float64)
-    if start.shape != (3,) or not np.isfinite(start).all():
-        raise InputError(f"origin must be three finite numbers, not {origin!r}")
+    start = np.zeros(3) if origin is None else vector3(origin, "origin")
     axes = [start[a] + lengths[a] * np.arange(cells[a] + 1) / cells[a] for a in range(3)]
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
@@ -107,8 +103,8 @@ def box(
             nodes in the centre of each cell and each cell face, the most symmetric.
         origin: The corner with the smallest coordinates [m]; zero by default.
     """
-    if split not in (5, 6, 24):
-        raise InputError(f"split must be 6, 5 or 24 tets per cell, not {split!r}")
+    if whole_number(split, "split") not in (5, 6, 24):
+        raise InputError(f"split must be 6, 5 or 24 tets per cell, not {shortened(split)}")
     counts = checked_counts(cells, ("x", "y", "z"), split)
     if split == 24:
         return hex_box(size, counts, origin=origin).to_tets()
@@ -144,6 +140,5 @@ def bridge(n: int, size: ArrayLike | None = None) -> TetMesh:
         n: Cells across; the mesh has 48 n^3 tets.
         size: Lengths along x, y, z [m]; 8 x 1 x 1 by default.
     """
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise InputError(f"n must be a whole number of at least 1, not {n!r}")
-    return box((8.0, 1.0, 1.0) if size is None else size, (8 * int(n), int(n), int(n)))
+    n = whole_number(n, "n", low=1, high=2**31 - 1)
+    return box((8.0, 1.0, 1.0) if size is None else size, (8 * n, n, n))

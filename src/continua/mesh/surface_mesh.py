@@ -14,6 +14,7 @@ from continua.mesh.transform import apply_transform
 from continua.mesh.unique_rows import unique_rows
 from continua.pickling import KeepsReadOnlyArrays
 from continua.textures import Texture
+from continua.validation import LARGEST, array, instance_of, mask_or_indices, number, sequence, text
 
 __all__ = ["SurfaceMesh", "unique_edges"]
 
@@ -32,15 +33,8 @@ _NO_UV = "the surface has no texture coordinates, so no image can be put on it; 
 
 def _as_uv(values: ArrayLike, count: int) -> NDArray[np.float64]:
     """Return a copy of the texture coordinates of `count` triangles, all finite."""
-    try:
-        uv = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        uv = np.zeros(0)
-    if uv.shape != (count, 3, 2):
-        raise InputError(
-            f"texture coordinates must have shape [{count}, 3, 2] for {count} triangles, not {list(uv.shape)}"
-        )
-    bad = np.flatnonzero(~np.isfinite(uv).all(axis=(1, 2)))
+    uv = array(values, f"the texture coordinates of {count} triangles", (count, 3, 2), finite=False)
+    bad = np.flatnonzero(~(np.abs(uv) <= LARGEST).all(axis=(1, 2)))
     if bad.size:
         raise InputError(f"texture coordinates must be finite, but those of triangles {some(bad)} are not")
     return uv
@@ -77,9 +71,9 @@ class SurfaceMesh(KeepsReadOnlyArrays):
         self.points = as_points(points)
         self.triangles = read_only(as_cells(triangles, 3, len(self.points), "triangles"))
         self.nodes = None
-        self.notes = tuple(notes)
+        self.notes = tuple(text(note, "each of the notes of a mesh") for note in sequence(notes, "notes"))
         self.uv = None if uv is None else read_only(_as_uv(uv, len(self.triangles)))
-        self.texture = texture
+        self.texture = None if texture is None else instance_of(texture, Texture, "the texture of a surface")
         if texture is not None and uv is None:
             raise InputError(_NO_UV)
 
@@ -222,6 +216,7 @@ class SurfaceMesh(KeepsReadOnlyArrays):
         from scipy.sparse import csgraph
         from scipy.spatial import cKDTree
 
+        tolerance = number(tolerance, "the tolerance of welding", low=0.0, high=1.0)
         reach = tolerance * float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
         pairs = cKDTree(self.points).query_pairs(reach, output_type="ndarray")
         graph = sparse.coo_array(
@@ -241,7 +236,7 @@ class SurfaceMesh(KeepsReadOnlyArrays):
 
     def subset(self, triangles: ArrayLike) -> Self:
         """Return the surface of some of its triangles, given by number or by a mask; unused nodes are dropped."""
-        chosen = np.arange(self.triangle_count)[np.asarray(triangles)]
+        chosen = mask_or_indices(triangles, "the triangles of a subset", self.triangle_count)
         points, renumbered, _ = compact(self.points, self.triangles[chosen])
         uv = None if self.uv is None else self.uv[chosen]
         return type(self)(points, renumbered, self.notes, uv=uv, texture=self.texture)
@@ -255,6 +250,8 @@ class SurfaceMesh(KeepsReadOnlyArrays):
 
     def textured(self, texture: Texture | None) -> Self:
         """Return the surface with another image, or without one; its texture coordinates stay."""
+        if texture is not None:
+            instance_of(texture, Texture, "the texture of a surface")
         if texture is not None and self.uv is None:
             raise InputError(_NO_UV)
         return type(self)._trusted(self.points, self.triangles, self.nodes, self.notes, self.uv, texture)

@@ -24,7 +24,7 @@ from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.numerics.kernel_cache import cache_root
 from continua.numerics.progress import Progress, report_progress
-from continua.validation import pluralize
+from continua.validation import flag, function, instance_of, number, pluralize
 
 __all__ = ["tetrahedralize"]
 
@@ -71,12 +71,15 @@ def tetrahedralize(
         InputError: The surface is open, not a manifold or not consistently oriented, or an option makes no
         sense. MissingExtraError: pytetwild is not installed.
     """
+    instance_of(surface, SurfaceMesh, "the surface")
+    close_holes, cache = flag(close_holes, "close_holes"), flag(cache, "cache")
+    tolerance = number(tolerance, "tolerance, relative to the diagonal,", low=1e-6, high=0.1)
+    if progress is not None:
+        function(progress, "progress", "a function of a fraction and a text")
     ready, notes = _ready(surface, close_holes)
     diagonal = float(np.linalg.norm(ready.bounds[1] - ready.bounds[0]))
     length = _edge_length(ready, diagonal, size, max_volume)
     wish = _QualityTarget(min_dihedral, max_radius_edge)
-    if not 1e-6 <= tolerance <= 0.1:
-        raise InputError(f"tolerance must be from 1e-6 to 0.1 of the diagonal, not {tolerance!r}")
     options = (length, max_volume, wish, tolerance)
     kept = _cache_file(ready, options) if cache else None
     if kept is not None and (found := _load(kept)) is not None:
@@ -127,8 +130,8 @@ def _edge_length(
 ) -> float:
     """Return the edge length to ask for, refusing absurd ones."""
     for name, value in (("size", size), ("max_volume", max_volume)):
-        if value is not None and not (np.isfinite(value) and value > 0.0):
-            raise InputError(f"{name} must be a positive number, not {value!r}")
+        if value is not None:
+            number(value, name, above=0.0)
     length = min(float(size), diagonal) if size is not None else diagonal
     if size is None and max_volume is None:
         length = diagonal / 20.0
@@ -150,12 +153,10 @@ class _QualityTarget:
     ratio: float | None
 
     def __post_init__(self) -> None:
-        if self.angle is not None and not 0.0 <= self.angle < 60.0:
-            raise InputError(f"min_dihedral must be from 0 to 60 degrees, not {self.angle!r}")
-        if self.ratio is not None and not 0.65 <= self.ratio <= 1e6:
-            raise InputError(
-                f"max_radius_edge must be at least 0.65, not {self.ratio!r}; a regular tet has 0.61"
-            )
+        if self.angle is not None:
+            number(self.angle, "min_dihedral", low=0.0, below=60.0, unit="degrees")
+        if self.ratio is not None:
+            number(self.ratio, "max_radius_edge, which is 0.61 for a regular tet,", low=0.65, high=1e6)
 
     def badness(self, quality: Quality) -> float:
         """Return by what factor a mesh misses a wish, 1 or less if it misses none."""

@@ -19,6 +19,7 @@ from continua.errors import InputError
 from continua.mesh.checks import read_only, some
 from continua.mesh.volume_mesh import VolumeMesh
 from continua.pickling import KeepsReadOnlyArrays
+from continua.validation import array, instance_of, mask_or_indices, shortened
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -95,6 +96,13 @@ class TopologyChange(KeepsReadOnlyArrays):
     weights: NDArray[np.float64] | None
     element_parents: NDArray[np.int32] | None
 
+    def __post_init__(self) -> None:
+        for mesh in (self.before, self.mesh):
+            instance_of(mesh, VolumeMesh, "each mesh of a topology change")
+        for values, kinds in ((self.node_parents, "iu"), (self.weights, "f"), (self.element_parents, "iu")):
+            if values is not None and not (isinstance(values, np.ndarray) and values.dtype.kind in kinds):
+                raise InputError(f"the tables of a topology change must be arrays, not {shortened(values)}")
+
     @classmethod
     def replacement(cls, before: VolumeMesh, mesh: VolumeMesh) -> TopologyChange:
         """Return a change to an unrelated mesh."""
@@ -143,6 +151,7 @@ class TopologyChange(KeepsReadOnlyArrays):
 
     def then(self, other: TopologyChange) -> TopologyChange:
         """Return this change followed by another one that starts from its mesh."""
+        instance_of(other, TopologyChange, "the second topology change")
         if other.before is not self.mesh and (
             other.before.node_count != self.mesh.node_count
             or not np.array_equal(other.before.cells, self.mesh.cells)
@@ -174,11 +183,18 @@ class TopologyChange(KeepsReadOnlyArrays):
         from the new mesh.
         """
         parents, weights, _ = self._tables()
-        return interpolate(parents, weights, np.asarray(values, dtype=np.float64))
+        return interpolate(parents, weights, _rows(values, self.before.node_count, "nodes"))
 
     def copy_to_elements(self, values: ArrayLike) -> NDArray:
         """Return values of the new elements, each that of its parent; shape [m_new, ...]."""
-        return np.asarray(values)[self._tables()[2]]
+        given = (
+            values
+            if isinstance(values, np.ndarray) and values.ndim
+            else array(values, "values", finite=False)
+        )
+        if given.ndim == 0 or len(given) != self.before.element_count:
+            raise InputError(f"there must be a value for each of {self.before.element_count} elements")
+        return given[self._tables()[2]]
 
     def map_nodes(self, nodes: ArrayLike) -> NDArray[np.int32]:
         """Return the new nodes all of whose parents are among the given old ones, sorted."""
@@ -251,28 +267,25 @@ def nodes_within(
 
 def _members(numbers: ArrayLike, count: int) -> NDArray[np.bool_]:
     """Return a mask [count] from numbers or from a mask."""
-    chosen = np.asarray(numbers)
     mask = np.zeros(count, bool)
-    mask[chosen] = True
+    mask[mask_or_indices(numbers, "a choice", count)] = True
     return mask
+
+
+def _rows(values: ArrayLike, count: int, what: str) -> NDArray[np.float64]:
+    """Return values, one row for each of `count` nodes or elements."""
+    given = array(values, f"values at {what}", finite=False)
+    if given.ndim == 0 or len(given) != count:
+        raise InputError(f"there must be a value for each of {count} {what}, not {shortened(values)}")
+    return given
 
 
 def chosen_numbers(values: Any, count: int, what: str) -> NDArray[np.intp]:
     """Return sorted numbers from a mask [count] or numbers; an empty or wrong choice is an error."""
-    chosen = np.asarray(values)
-    if chosen.dtype == bool:
-        if chosen.shape != (count,):
-            raise InputError(f"the mask has shape {chosen.shape}, but the mesh has {count} {what}")
-        numbers = np.flatnonzero(chosen)
-    else:
-        if chosen.size and (chosen.ndim != 1 or chosen.dtype.kind not in "iu"):
-            raise InputError(f"{what} are chosen by a mask or a list of numbers")
-        numbers = np.unique(chosen).astype(np.intp)
-    if not len(numbers):
+    chosen = np.unique(mask_or_indices(values, f"the choice of {what}", count)).astype(np.intp)
+    if not len(chosen):
         raise InputError(f"no {what} are chosen")
-    if numbers[0] < 0 or numbers[-1] >= count:
-        raise InputError(f"{what} are numbered from 0 to {count - 1}, not {numbers[0]} to {numbers[-1]}")
-    return numbers
+    return chosen
 
 
 def copied_nodes(copies: Sequence[int] | NDArray) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

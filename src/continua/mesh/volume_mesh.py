@@ -18,6 +18,7 @@ from continua.mesh.transform import apply_transform
 from continua.mesh.unique_rows import unique_rows
 from continua.pickling import KeepsReadOnlyArrays
 from continua.short_repr import tuple_repr
+from continua.validation import indices, mapping, numbers, sequence, shortened, text
 
 __all__ = ["Csr", "VolumeMesh"]
 
@@ -68,14 +69,15 @@ class VolumeMesh(KeepsReadOnlyArrays):
         regions: Mapping[str, ArrayLike] | None = None,
         notes: tuple[str, ...] = (),
     ) -> None:
+        remarks_given = tuple(text(note, "each of the notes of a mesh") for note in sequence(notes, "notes"))
         self.points = as_points(points)
         table = as_cells(cells, self.WIDTH, len(self.points), self.NAME)
         check_no_unused_nodes(table, len(self.points), self.NAME)
         remarks = self._orient(table)
         self.cells = read_only(table)
-        self.regions = _as_regions(regions or {}, len(table))
+        self.regions = _as_regions({} if regions is None else regions, len(table))
         self._check_not_tangled()
-        self.notes = (*notes, *remarks, *self._pinches())
+        self.notes = (*remarks_given, *remarks, *self._pinches())
 
     @classmethod
     def _trusted(
@@ -95,6 +97,11 @@ class VolumeMesh(KeepsReadOnlyArrays):
 
     def child_mesh(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:
         """Make a mesh whose elements lie in elements `parents` of this one; regions and notes are kept."""
+        parents = indices(parents, "the parents of elements", self.element_count)
+        points = as_points(points)
+        cells = as_cells(cells, self.WIDTH, len(points), self.NAME)
+        if len(parents) != len(cells):
+            raise InputError(f"each of {len(cells)} elements needs a parent, and there are {len(parents)}")
         inside = np.zeros(self.element_count, bool)
         regions = {}
         for name, elements in self.regions.items():
@@ -304,11 +311,12 @@ class VolumeMesh(KeepsReadOnlyArrays):
 def _as_regions(regions: Mapping[str, Any], count: int) -> Mapping[str, NDArray[np.int32]]:
     """Return a read-only map of sorted element numbers, each name's numbers once."""
     table = {}
-    for name, values in regions.items():
-        numbers = np.asarray(values)
-        if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-            raise InputError(f'region "{name}" must be a list of element numbers')
-        if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
+    for key, values in mapping(regions, "the regions of a mesh").items():
+        name = text(key, "the name of a region")
+        found = numbers(values)
+        if found is None or found.ndim != 1 or (found != np.floor(found)).any():
+            raise InputError(f'region "{name}" must be a list of element numbers, not {shortened(values)}')
+        if found.size and not (found.min() >= 0 and found.max() < count):
             raise InputError(f'region "{name}" names elements that do not exist (there are {count})')
-        table[str(name)] = read_only(np.unique(numbers).astype(np.int32))
+        table[name] = read_only(np.unique(found).astype(np.int32))
     return MappingProxyType(table)

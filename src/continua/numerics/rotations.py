@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
+from continua.validation import array, vector3
 
 __all__ = [
     "axis_angle_matrix",
@@ -26,16 +27,12 @@ def axis_angle_matrix(axis: ArrayLike, angle: float) -> NDArray[np.float64]:
 
 def rotation_matrix(rotate: ArrayLike) -> NDArray[np.float64]:
     """Return the matrix of a rotation given as a rotation vector [rad] or already as a matrix [3, 3]."""
-    try:
-        given = np.asarray(rotate, dtype=np.float64)
-    except (TypeError, ValueError):
-        given = np.empty(0)
+    given = array(rotate, "rotate")
     if given.shape == (3, 3):
         if not np.allclose(given @ given.T, np.eye(3), atol=1e-9) or np.linalg.det(given) < 0:
             raise InputError("rotate must be a rotation matrix: orthogonal with determinant 1")
         return given
-    if given.shape != (3,) or not np.isfinite(given).all():
-        raise InputError(f"rotate must be three finite numbers, not {rotate!r}")
+    vector3(rotate, "rotate")
     angle = float(np.linalg.norm(given))
     return np.eye(3) if angle == 0.0 else axis_angle_matrix(given / angle, angle)
 

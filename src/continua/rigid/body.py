@@ -21,7 +21,17 @@ from continua.numerics.rotations import matrices_from_quaternions, quaternion_fr
 from continua.pickling import KeepsReadOnlyArrays
 from continua.rigid.geometry import geometry_of
 from continua.rigid.pull import RigidPull
-from continua.validation import isfinite, vector3
+from continua.validation import (
+    array,
+    index,
+    instance_of,
+    number,
+    numbers,
+    state_arrays,
+    vector3,
+)
+from continua.validation import color as check_color
+from continua.validation import name as check_name
 
 __all__ = ["RigidBody", "RigidInstances"]
 
@@ -62,14 +72,11 @@ class RigidInstances(KeepsReadOnlyArrays):
         color: tuple[float, float, float] | None = None,
         name: str = "",
     ) -> None:
-        self.name = name
-        self.color = color
-        check_coefficient(friction, "the friction of a rigid body")
-        check_coefficient(restitution, "the restitution of a rigid body", 1.0)
-        self.friction, self.restitution = friction, restitution
-        if motion is not None and not isinstance(motion, Motion):
-            raise InputError(f"a rigid body's motion must be a Motion, not {type(motion).__name__}")
-        self.motion = motion
+        self.name = check_name(name, "the name of a rigid body")
+        self.color = check_color(color, "the color of a rigid body")
+        self.friction = check_coefficient(friction, "the friction of a rigid body")
+        self.restitution = check_coefficient(restitution, "the restitution of a rigid body", 1.0)
+        self.motion = None if motion is None else instance_of(motion, Motion, "a rigid body's motion")
         self.geometry = geometry_of(shape)
         self.mass_each = self._start_mass = _mass(density, mass, self.geometry.volume)
         shifts = _table(translations, "translations")
@@ -134,12 +141,16 @@ class RigidInstances(KeepsReadOnlyArrays):
 
     def pose(self, instance: int) -> Pose:
         """Return the pose of the principal axes of an instance; the translation is its centre of mass."""
+        instance = self._instance(instance)
         rotation = matrices_from_quaternions(self._q[instance : instance + 1])[0]
         return Pose(rotation, self._x[instance].copy())
 
     def twist(self, instance: int) -> NDArray[np.float64]:
         """Return velocity [m/s] and angular velocity [rad/s] of an instance, shape [6]; a copy."""
-        return self._v[instance].copy()
+        return self._v[self._instance(instance)].copy()
+
+    def _instance(self, value: int) -> int:
+        return index(value, f"the number of an instance of '{self.name}'", self.count)
 
     @property
     def positions(self) -> NDArray[np.float64]:
@@ -187,14 +198,22 @@ class RigidInstances(KeepsReadOnlyArrays):
 
     def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
         """Set velocities [m/s] and angular velocities [rad/s] now and after `reset`, for all [3] or each [k, 3]."""
-        self._start_v[:, :3] = _table(velocity, "velocity", self.count)
-        self._start_v[:, 3:] = _table(angular_velocity, "angular_velocity", self.count)
+        v, w = (
+            _table(velocity, "velocity", self.count),
+            _table(angular_velocity, "angular_velocity", self.count),
+        )
+        self._start_v[:] = np.concatenate([v, w], axis=1)
         self._v[:] = self._start_v
 
     def push(self, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
         """Apply forces [N] at the centres and torques [N m] from now on, for all [3] or each [k, 3]."""
-        self._load[:, :3] = _table(force, "force", self.count)
-        self._load[:, 3:] = _table(torque, "torque", self.count)
+        self._load[:] = self._wrenches(force, torque)
+
+    def _wrenches(self, force: ArrayLike, torque: ArrayLike) -> NDArray[np.float64]:
+        """Return forces and torques of each instance, shape [k, 6]."""
+        return np.concatenate(
+            [_table(force, "force", self.count), _table(torque, "torque", self.count)], axis=1
+        )
 
     def add_external_force(
         self,
@@ -207,14 +226,11 @@ class RigidInstances(KeepsReadOnlyArrays):
         Other parts of a world, such as a fluid, act on a body in this way; see `World.exchange`. An `added_mass` [kg],
         shape [k], is inertia without weight in that step, distributed like the body's own mass.
         """
-        if self._step_loads is None:
-            self._step_loads = np.zeros((self.count, 6))
-        self._step_loads[:, :3] += np.asarray(force)
-        self._step_loads[:, 3:] += np.asarray(torque)
+        loads = self._wrenches(force, torque)
         if added_mass is not None:
-            self._added_mass = (
-                added_mass.copy() if self._added_mass is None else self._added_mass + added_mass
-            )
+            mass = array(added_mass, "the added mass of a rigid body", (self.count,))
+            self._added_mass = mass if self._added_mass is None else self._added_mass + mass
+        self._step_loads = loads if self._step_loads is None else self._step_loads + loads
 
     def external_forces(
         self,
@@ -230,7 +246,10 @@ class RigidInstances(KeepsReadOnlyArrays):
 
     def set_contact_forces(self, points: NDArray[np.float64], forces: NDArray[np.float64]) -> None:
         """Set the contact forces of the last step [N] and their points of application [m], shape [c, 3] each."""
-        self._contacts = ContactForces(readonly_copy(points), readonly_copy(forces))
+        at = array(points, "the points of contact forces", (None, 3))
+        self._contacts = ContactForces(
+            readonly_copy(at), readonly_copy(array(forces, "contact forces", (len(at), 3)))
+        )
 
     @property
     def _effective_masses(self) -> NDArray[np.float64]:
@@ -269,19 +288,21 @@ class RigidInstances(KeepsReadOnlyArrays):
 
     def pull_face(self, triangle: int, weights: ArrayLike, stiffness: float | None = None) -> RigidPull:
         """Pull at a point of a surface triangle; the target starts there."""
-        nodes = self.triangles[triangle]
-        point = np.asarray(weights, dtype=np.float64) @ self.positions[nodes]
+        nodes = self.triangles[index(triangle, "the number of a triangle", len(self.triangles))]
+        point = vector3(weights, "a pull's weights") @ self.positions[nodes]
         return self.pull(point, point, stiffness, instance=int(nodes[0]) // self.geometry.surface.node_count)
 
     # --- the body in a world ------------------------------------------------------------------------------
 
     def prepare(self, environment: Environment) -> None:
         """Enter a world: gravity and time come from `environment` from now on."""
-        self._environment = environment
+        self._environment = instance_of(environment, Environment, "the environment of a body")
 
     def pose_at(self, time: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the poses of a prescribed motion at `time` [s]: centres [k, 3] and quaternions [k, 4]."""
-        assert self.motion is not None
+        time = number(time, "the time of a pose")
+        if self.motion is None:
+            raise InputError(f"'{self.name}' has no prescribed motion")
         corners = self.motion.at(time, _CORNERS)
         rotation = (corners[1:] - corners[0]).T
         if not np.allclose(rotation.T @ rotation, np.eye(3), atol=1e-6):
@@ -336,17 +357,13 @@ class RigidInstances(KeepsReadOnlyArrays):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state from `state()`."""
         targets = {"centers": self._x, "quaternions": self._q, "velocities": self._v}
+        given = state_arrays(
+            state, {key: target.shape for key, target in targets.items()}, f"body '{self.name}'"
+        )
+        mass = number(state.get("mass", self._start_mass), f"the mass of body '{self.name}'", above=0.0)
         for key, target in targets.items():
-            if key not in state:
-                raise InputError(f"the state of body '{self.name}' lacks '{key}'")
-            if np.shape(state[key]) != target.shape:
-                raise InputError(
-                    f"the state of body '{self.name}' has {key} of shape {np.shape(state[key])}, "
-                    f"but the body has {target.shape}"
-                )
-        for key, target in targets.items():
-            target[:] = state[key]
-        self.mass_each = float(state.get("mass", self._start_mass))
+            target[:] = given[key]
+        self.mass_each = mass
         self._contacts = ContactForces.none()
 
     def reset(self) -> None:
@@ -426,25 +443,16 @@ def _mass(density: float | None, mass: float | None, volume: float) -> float:
     if (density is None) == (mass is None):
         raise InputError("a rigid body needs either a density or a mass")
     name, value = ("density", density) if mass is None else ("mass", mass)
-    assert value is not None
-    if not (isfinite(value) and value > 0.0):
-        raise InputError(
-            f"a rigid body's {name} must be a finite number greater than 0, not {value}; give a body that "
-            "nothing moves a motion instead"
-        )
-    return float(value) * volume if mass is None else float(value)
+    try:
+        given = number(value, f"a rigid body's {name}", above=0.0)
+    except InputError as error:
+        raise InputError(f"{error.message}; give a body that nothing moves a motion instead") from None
+    return given * volume if mass is None else given
 
 
 def _table(values: ArrayLike, what: str, count: int | None = None) -> NDArray[np.float64]:
     """Return one row of three finite numbers per instance."""
-    try:
-        table = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        table = np.zeros(0)
-    if count is not None and table.shape == (3,):
-        table = np.tile(table, (count, 1))
-    right = table.ndim == 2 and table.shape[1] == 3 and len(table) == (len(table) if count is None else count)
-    if not right or len(table) == 0 or not np.isfinite(table).all():
-        rows = "rows" if count is None else f"{count} rows"
-        raise InputError(f"{what} of a rigid body must be {rows} of three finite numbers")
-    return table
+    given = numbers(values)
+    if count is not None and given is not None and given.shape == (3,):
+        values = np.tile(given, (count, 1))
+    return array(values, f"{what} of a rigid body", (count, 3), empty=False)

@@ -22,7 +22,16 @@ from continua.rigid.joint_kernels import (
     TRANSLATION_HIGH,
     TRANSLATION_LOW,
 )
-from continua.validation import isfinite, unit_vector, vector3
+from continua.validation import (
+    flag,
+    instance_of,
+    number,
+    numbers,
+    shortened,
+    unit_vector,
+    vector3,
+    whole_number,
+)
 
 __all__ = ["Ball", "Fixed", "Hinge", "Joint", "Motor", "Slider"]
 
@@ -40,7 +49,7 @@ class Joint:
         collide: Whether the two can touch each other.
     """
 
-    rows: ClassVar[tuple[tuple[int, int], ...]]  # kinds of rows and their components
+    rows: ClassVar[tuple[tuple[int, int], ...]] = ()  # kinds of rows and their components
     a: End
     b: End | None = None
     collide: bool = field(default=False, kw_only=True)
@@ -50,12 +59,14 @@ class Joint:
             body, instance = resolve_end(end)
             if body is not None and not (isinstance(body, RigidInstances) and 0 <= instance < body.count):
                 raise InputError(
-                    f"a {type(self).__name__} joins rigid bodies, or (instances, number), not {end!r}"
+                    f"a {type(self).__name__} joins rigid bodies, or (instances, number), not {shortened(end)}"
                 )
         if resolve_end(self.a)[0] is None:
             raise InputError(f"a {type(self).__name__} needs a rigid body as 'a'; only 'b' may be the world")
         if resolve_end(self.a) == resolve_end(self.b):
             raise InputError(f"a {type(self).__name__} cannot join a rigid body to itself")
+        flag(self.collide, f"'collide' of a {type(self).__name__}")
+        self.anchor, self.direction, self.all_rows()
 
     @property
     def anchor(self) -> np.ndarray:
@@ -153,18 +164,28 @@ class Motor:
     """
 
     def __init__(self, joint: Hinge | Slider, speed: float, strength: float) -> None:
-        if not isinstance(joint, (Hinge, Slider)):
-            raise InputError(f"a Motor drives a Hinge or a Slider, not a {type(joint).__name__}")
-        if not isfinite(speed):
-            raise InputError(f"the speed of a Motor must be a finite number, not {speed}")
-        if not (isfinite(strength) and strength > 0.0):
-            raise InputError(
-                f"the strength of a Motor must be a finite number greater than 0, not {strength}"
-            )
-        self.joint = joint
-        self.speed = float(speed)
-        self.strength = float(strength)
+        self.joint: Hinge | Slider = instance_of(joint, (Hinge, Slider), "what a Motor drives")
+        self.speed = speed
+        self.strength = strength
         self.kind = ANGULAR_MOTOR if isinstance(joint, Hinge) else LINEAR_MOTOR
+
+    @property
+    def speed(self) -> float:
+        """Speed of `a` against `b` [rad/s or m/s]; set it at any time."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, value: float) -> None:
+        self._speed = number(value, "the speed of a Motor")
+
+    @property
+    def strength(self) -> float:
+        """Largest torque [N m] or force [N]; set it at any time."""
+        return self._strength
+
+    @strength.setter
+    def strength(self, value: float) -> None:
+        self._strength = number(value, "the strength of a Motor", above=0.0)
 
 
 def resolve_end(end: End | None) -> tuple[RigidInstances | None, int]:
@@ -172,7 +193,7 @@ def resolve_end(end: End | None) -> tuple[RigidInstances | None, int]:
     if end is None:
         return None, 0
     if isinstance(end, tuple) and len(end) == 2:
-        return end[0], int(end[1])
+        return end[0], whole_number(end[1], "the number of an instance that is joined", low=0)
     if isinstance(end, RigidInstances) and not isinstance(end, RigidBody) and end.count > 1:
         raise InputError(
             f"a joint to the rigid instances '{end.name}' must say which instance: (instances, number)"
@@ -185,8 +206,11 @@ def _limits(
 ) -> list[tuple[int, int, float]]:
     if limits is None:
         return []
-    low, high = (float(value) for value in limits)
+    given = numbers(limits)
+    low, high = (np.nan, np.nan) if given is None or given.shape != (2,) else given.tolist()
     if not (-most <= low <= high <= most):
         reach = "" if most == np.inf else " within half a turn"
-        raise InputError(f"the limits of a {what} must be two numbers, the least first{reach}, not {limits}")
+        raise InputError(
+            f"the limits of a {what} must be two numbers, the least first{reach}, not {shortened(limits)}"
+        )
     return [(kinds[0], 0, low), (kinds[1], 0, high)]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.errors import InputError
-from continua.validation import isfinite, vector3
+from continua.validation import index, number, vector3
 
 if TYPE_CHECKING:
     from continua.rigid.body import RigidInstances
@@ -33,17 +32,11 @@ class RigidPull:
         target: ArrayLike,
         stiffness: float,
     ) -> None:
-        if not 0 <= instance < body.count:
-            raise InputError(f"'{body.name}' has instances 0 to {body.count - 1}, not {instance}")
-        if not (isfinite(stiffness) and stiffness >= 0.0):
-            raise InputError(
-                f"the stiffness of a pull must be a finite number of at least 0, not {stiffness}"
-            )
         self._body = body
-        self.instance = instance
+        self.instance = index(instance, f"the number of an instance of '{body.name}'", body.count)
         self.local_point = local_point
         self.target = target
-        self.stiffness = float(stiffness)
+        self.stiffness = number(stiffness, "the stiffness of a pull", low=0.0)
         self._force = np.zeros(3)
 
     @property
@@ -68,7 +61,7 @@ class RigidPull:
 
     def store_force(self, force: NDArray[np.float64]) -> None:
         """Store the force on the body in the last step [N]."""
-        self._force = force.copy()
+        self._force = vector3(force, "the force of a pull")
 
     @property
     def damping(self) -> float:

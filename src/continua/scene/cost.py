@@ -12,12 +12,13 @@ import numpy as np
 
 import continua.mesh as meshes
 from continua.errors import ContinuaError, InputError
-from continua.grid_fluids.geometry.grid import BYTES_PER_CELL, memory_limit
+from continua.grid_fluids.geometry.grid import BYTES_PER_CELL
 from continua.registry import BodyCost, body_kind
 from continua.scene import liquids, shapes
 from continua.scene.build_mesh import parametric_surface
 from continua.scene.models import Scene
 from continua.sph import BYTES_PER_PARTICLE
+from continua.validation import memory_limit
 
 __all__ = [
     "SceneCost",

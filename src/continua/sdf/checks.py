@@ -8,19 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh, holes
 from continua.mesh.checks import some
+from continua.validation import LARGEST, instance_of, rows3
 
 __all__ = ["as_queries", "check_surface", "hole_text"]
 
 
 def as_queries(points: ArrayLike) -> NDArray[np.float64]:
     """Return points as a float64 table [n, 3], all finite."""
-    try:
-        queries = np.ascontiguousarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("points must be a table of numbers with 3 columns") from None
-    if queries.ndim != 2 or queries.shape[1] != 3:
-        raise InputError(f"points must be a table with 3 columns, not of shape {list(queries.shape)}")
-    bad = np.flatnonzero(~np.isfinite(queries).all(axis=1))
+    queries = np.ascontiguousarray(rows3(points, "points"))
+    bad = np.flatnonzero(~(np.abs(queries) <= LARGEST).all(axis=1))
     if bad.size:
         raise InputError(f"points must be finite numbers, but rows {some(bad)} are not")
     if not queries.flags.writeable:
@@ -30,8 +26,7 @@ def as_queries(points: ArrayLike) -> NDArray[np.float64]:
 
 def check_surface(mesh: SurfaceMesh, closed: bool = True) -> SurfaceMesh:
     """Return the surface if it has an inside, or raise; with `closed=False` it only needs some area."""
-    if not isinstance(mesh, SurfaceMesh):
-        raise InputError(f"a distance needs a surface of triangles (SurfaceMesh), not {type(mesh).__name__}")
+    instance_of(mesh, SurfaceMesh, "the surface of a distance")
     if not mesh.area > 0.0:
         raise InputError("all triangles of the surface have zero area, so it has no sides")
     if not closed:

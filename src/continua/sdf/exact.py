@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.errors import InputError
 from continua.mesh import SurfaceMesh
 from continua.sdf import kernels, self_intersection_kernels, winding_kernels
 from continua.sdf.bvh import TriangleBvh, triangle_bvh
 from continua.sdf.checks import as_queries, check_surface
 from continua.short_repr import tuple_repr
+from continua.validation import choice
 
 __all__ = ["Closest", "ExactDistance", "exact"]
 
@@ -61,8 +61,7 @@ class ExactDistance:
     tree: TriangleBvh
 
     def __init__(self, mesh: SurfaceMesh, sign: str = "normals") -> None:
-        if sign not in ("normals", "winding"):
-            raise InputError(f"sign must be 'normals' or 'winding', not {sign!r}")
+        choice(sign, "sign", ("normals", "winding"))
         self.mesh = check_surface(mesh, closed=sign == "normals")
         self.sign = sign
         self.tree = triangle_bvh(mesh)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.sdf import kernels
 from continua.sdf.checks import as_queries
 from continua.short_repr import tuple_repr
+from continua.validation import number
 
 if TYPE_CHECKING:
     from continua.sdf.transformed_field import TransformedField
@@ -81,6 +82,7 @@ class FitReport:
 
     def scaled(self, factor: float) -> FitReport:
         """Return the report of the field of a body that is `factor` times as large."""
+        factor = number(factor, "the factor of a report", above=0.0)
         return replace(
             self,
             rms_error=factor * self.rms_error,

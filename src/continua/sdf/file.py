@@ -13,7 +13,6 @@ import os
 import struct
 import zlib
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from continua.file_input import read_file
 from continua.mesh import SurfaceMesh
 from continua.sdf.field import DistanceField, FieldTable, FitReport
 from continua.sdf.sampling_rules import coefficient_count
+from continua.validation import file_path, instance_of
 
 __all__ = ["load", "mesh_hash", "save"]
 
@@ -33,6 +33,7 @@ _VERSION = 1
 
 def mesh_hash(mesh: SurfaceMesh) -> str:
     """Return a hash of a surface's nodes and triangles."""
+    instance_of(mesh, SurfaceMesh, "the surface")
     digest = hashlib.sha256(np.ascontiguousarray(mesh.points, "<f8").tobytes())
     digest.update(np.ascontiguousarray(mesh.triangles, "<i4").tobytes())
     return digest.hexdigest()
@@ -61,7 +62,7 @@ def save(field: DistanceField, path: str | os.PathLike[str]) -> None:
             np.ascontiguousarray(table.coefficients, "<f4").tobytes(),
         ]
     )
-    goal = Path(path)
+    goal = file_path(path, "the path of a distance field")
     if not goal.parent.is_dir():
         raise InputError("there is no such folder", where=str(goal.parent))
     with atomic_write(goal) as file:
@@ -76,7 +77,10 @@ def load(path: str | os.PathLike[str], mesh: SurfaceMesh | None = None) -> Dista
         path: The file.
         mesh: If given, the file must be the field of this surface.
     """
+    path = file_path(path, "the path of a distance field")
     label = str(path)
+    if mesh is not None:
+        instance_of(mesh, SurfaceMesh, "the surface of a distance field")
     data = read_file(path)
     if data[: len(_MARK)] != _MARK:
         raise InputError(

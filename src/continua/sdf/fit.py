@@ -16,6 +16,8 @@ from continua.sdf.field import DistanceField, FieldTable, FitReport, evaluate
 from continua.sdf.file import mesh_hash
 from continua.sdf.octree import Octree, RefinementChoice, RootCell, Sampler
 from continua.sdf.sampling_rules import coefficient_count, legendre_to_monomial
+from continua.validation import array, function, number, whole_number
+from continua.validation import choice as check_choice
 
 __all__ = ["fit"]
 
@@ -62,6 +64,9 @@ def fit(
         The field. Its `report` states the error against exact samples; the tolerance is met.
     """
     _check_numbers(tolerance, near, continuity, margin, cells)
+    check_choice(sign, "sign", ("normals", "winding"))
+    if progress is not None:
+        function(progress, "progress", "a function of the part done and a text")
     if isinstance(source, SurfaceMesh):
         source = exact(source, sign=sign)
     frame = _frame(source, bounds, margin, cells)
@@ -88,25 +93,21 @@ def fit(
 
 
 def _check_numbers(tolerance: float, near: float, continuity: float, margin: float, cells: int) -> None:
-    if not (np.isfinite(tolerance) and tolerance >= _SMALLEST):
-        raise InputError(f"the tolerance must be a number of at least {_SMALLEST:g}, not {tolerance}")
+    number(tolerance, "the tolerance of a fit", low=_SMALLEST)
     for name, value in (("near", near), ("continuity", continuity), ("margin", margin)):
-        if not (np.isfinite(value) and value >= 0.0):
-            raise InputError(f"{name} must be a number of at least 0, not {value}")
-    if not 1 <= cells <= 64 or cells != int(cells):
-        raise InputError(f"cells must be a whole number from 1 to 64, not {cells}")
+        number(value, name, low=0.0)
+    whole_number(cells, "the cells of a fit", low=1, high=64)
 
 
 def _frame(source: ExactDistance | Function, bounds: ArrayLike | None, margin: float, cells: int) -> RootCell:
     """Return the box of the field: cubes around the centre of the body."""
-    if not callable(source):
-        raise InputError(f"a distance is fitted to a surface or a function, not to {type(source).__name__}")
+    function(source, "what a distance is fitted to", "a surface or a function")
     if bounds is None:
         if not isinstance(source, ExactDistance):
             raise InputError("the fit of a function needs bounds: the lowest and highest corner of the body")
         bounds = source.bounds
-    box = np.asarray(bounds, dtype=np.float64)
-    if box.shape != (2, 3) or not np.isfinite(box).all() or not (box[1] >= box[0]).all():
+    box = array(bounds, "the bounds of a fit", (2, 3))
+    if not (box[1] >= box[0]).all():
         raise InputError("bounds must be the lowest and the highest corner, two rows of three finite numbers")
     scale = 0.5 * float((box[1] - box[0]).max())
     if not scale > 0.0:
@@ -141,14 +142,7 @@ def _sampler(source: ExactDistance | Function) -> Sampler:
 
 def _evaluate(source: Function, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values of a function of points, checked."""
-    values = np.ascontiguousarray(source(points), dtype=np.float64)
-    if values.shape != (len(points),):
-        raise InputError(
-            f"the function must return one value per point, [{len(points)}], not {list(values.shape)}"
-        )
-    if not np.isfinite(values).all():
-        raise InputError("the function must return finite numbers")
-    return values
+    return array(source(points), "what the function of a distance returns", (len(points),))
 
 
 def _grow(tree: Octree, goal: float, report: Progress) -> RefinementChoice:

@@ -9,7 +9,7 @@ from continua.errors import InputError
 from continua.numerics.rotations import rotation_matrix
 from continua.sdf.checks import as_queries
 from continua.sdf.field import DistanceField, FieldTable
-from continua.validation import isfinite
+from continua.validation import array, instance_of, number, vector3
 
 __all__ = ["TransformedField"]
 
@@ -24,7 +24,9 @@ class TransformedField:
     """
 
     def __init__(self, field: DistanceField, turn: NDArray[np.float64], shift: NDArray[np.float64]) -> None:
-        self.field, self.turn, self.shift = field, turn, shift
+        self.field = instance_of(field, DistanceField, "the field that is transformed")
+        self.turn = array(turn, "the axes of a field", (3, 3))
+        self.shift = vector3(shift, "the origin of a field")
 
     def __call__(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return signed distances [m] of points [n, 3]; shape [n]."""
@@ -44,7 +46,8 @@ class TransformedField:
     ) -> TransformedField:
         """Return the field of the body scaled, then turned about the origin, then moved; see `DistanceField`."""
         turn = np.eye(3) if rotate is None else rotation_matrix(rotate)
-        shift = scale * turn @ self.shift + np.asarray(translate, np.float64)
+        scale = number(scale, "the scale of a distance field", above=0.0)
+        shift = scale * turn @ self.shift + vector3(translate, "translate")
         return TransformedField(scaled(self.field, scale), turn @ self.turn, shift)
 
     def _into(self, points: ArrayLike) -> NDArray[np.float64]:
@@ -56,12 +59,13 @@ class TransformedField:
 
 def scaled(field: DistanceField, scale: float) -> DistanceField:
     """Return the field of a body that is `scale` times as large."""
-    if not (isfinite(scale) and scale > 0.0):
-        raise InputError(f"the scale of a distance field must be greater than 0, not {scale}")
     if scale == 1.0:
         return field
     table = field.table
     frame = np.append(scale * table.frame[:3], table.frame[3] / scale)
-    coefficients = (scale * table.coefficients.astype(np.float64)).astype(np.float32)
+    with np.errstate(over="ignore"):
+        coefficients = (scale * table.coefficients.astype(np.float64)).astype(np.float32)
+    if not np.isfinite(coefficients).all():
+        raise InputError(f"a distance field cannot be scaled by {scale:g}: its values would not be finite")
     bigger = FieldTable(frame, table.grid, table.nodes, table.ends, table.degrees, coefficients)
     return DistanceField(bigger, field.report.scaled(scale), field.source_hash)

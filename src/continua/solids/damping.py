@@ -21,7 +21,7 @@ from continua.numerics.mat3 import rotation
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
-from continua.validation import isfinite, numbers
+from continua.validation import LARGEST, number, numbers, shortened
 
 __all__ = ["Damper", "RotatedDamping", "split_damping"]
 
@@ -66,9 +66,7 @@ class RotatedDamping:
 
     def __post_init__(self) -> None:
         for key in ("time", "mass", "stiffness"):
-            value = getattr(self, key)
-            if not (isfinite(value) and value >= 0.0):
-                raise InputError(f"{key} of a RotatedDamping must be at least 0, not {value}")
+            number(getattr(self, key), f"{key} of a RotatedDamping", low=0.0)
 
 
 def split_damping(damping: ArrayLike | RotatedDamping) -> tuple[tuple[float, float], float]:
@@ -76,9 +74,10 @@ def split_damping(damping: ArrayLike | RotatedDamping) -> tuple[tuple[float, flo
     if isinstance(damping, RotatedDamping):
         return (float(damping.mass), float(damping.stiffness)), float(damping.time)
     pair = numbers(damping)
-    if pair.shape != (2,) or not np.isfinite(pair).all() or (pair < 0.0).any():
+    if pair is None or pair.shape != (2,) or not (pair <= LARGEST).all() or (pair < 0.0).any():
         raise InputError(
-            f"damping must be two numbers of at least 0 (alpha [1/s], beta [s]) or a RotatedDamping, not {damping!r}"
+            "damping must be two finite numbers of at least 0 (alpha [1/s], beta [s]) or a RotatedDamping, not "
+            f"{shortened(damping)}"
         )
     return (float(pair[0]), float(pair[1])), 0.0
 

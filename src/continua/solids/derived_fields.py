@@ -13,13 +13,13 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import InputError
 from continua.frames import Field, readonly_copy
 from continua.materials import Law
 from continua.mesh import HexMesh, PlaneMesh, TetMesh
 from continua.numerics import signed_svd_batch
 from continua.solids.elements.base import Elements
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureElements, QuadratureTets
+from continua.validation import choice
 
 __all__ = ["FIELDS", "DerivedFields", "State"]
 
@@ -77,8 +77,7 @@ class DerivedFields:
 
     def field(self, name: str, state: State) -> Field:
         """Return the field called `name`."""
-        if name not in FIELDS:
-            raise InputError(f"there is no field '{name}'; choose from {', '.join(FIELDS)}")
+        choice(name, "the name of a field", FIELDS)
         with self._lock:
             elements = self._at(state)
             values = getattr(self, f"_{name}")(elements)

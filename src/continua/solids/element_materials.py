@@ -13,6 +13,7 @@ from continua.errors import InputError
 from continua.materials import Law
 from continua.mesh import VolumeMesh
 from continua.solids.selection import Where, select_elements
+from continua.validation import choice, index, sequence, shortened
 
 __all__ = ["ElementMaterials", "with_constants"]
 
@@ -21,10 +22,7 @@ def with_constants(law: Law, changes: Mapping[str, Any]) -> Law:
     """Return a law with some of its constants replaced; unknown constants are refused."""
     names = [field.name for field in fields(law)]
     for key in changes:
-        if key not in names:
-            raise InputError(
-                f"the law {type(law).__name__} has no constant '{key}'; it has {', '.join(names)}"
-            )
+        choice(key, f"a constant of the law {type(law).__name__}", names)
     return replace(law, **changes)
 
 
@@ -47,10 +45,15 @@ class ElementMaterials:
         )
         self.parts: list[tuple[NDArray[np.int32], Law]] = []
         label = f"part of body '{body}'" if body else "part"
-        for where, part in parts:
+        for pair in sequence(parts, "the parts of a body"):
+            if not (isinstance(pair, tuple | list) and len(pair) == 2):
+                raise InputError(
+                    f"a part must be a pair of a selection and a material, not {shortened(pair)}"
+                )
+            where, part = pair
             if type(part) is not type(law):
                 raise InputError(
-                    f"a part must have the law of its body, {type(law).__name__}, not {type(part).__name__}"
+                    f"a part must have the law of its body, {type(law).__name__}, not {shortened(part)}"
                 )
             self.parts.append((select_elements(where, mesh, label), part))
         self._fill_element_constants()
@@ -77,11 +80,10 @@ class ElementMaterials:
         """Change constants by name, of one part or of the elements in no part."""
         if part is None:
             self.law = with_constants(self.law, changes)
-        elif 0 <= part < len(self.parts):
-            elements, law = self.parts[part]
-            self.parts[part] = (elements, with_constants(law, changes))
         else:
-            raise InputError(f"body '{self._body}' has {len(self.parts)} parts, so no part {part}")
+            number = index(part, f"the number of a part of body '{self._body}'", len(self.parts))
+            elements, law = self.parts[number]
+            self.parts[number] = (elements, with_constants(law, changes))
         self._fill_element_constants()
 
     def _fill_element_constants(self) -> None:

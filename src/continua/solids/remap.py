@@ -34,6 +34,7 @@ from continua.solids.elements.field_transfer import FieldTransfer
 from continua.solids.integrators import Stepper
 from continua.solids.plasticity.plasticity import Plasticity, PlasticState
 from continua.solids.solver_setup import choose_solver
+from continua.validation import instance_of, state_arrays, whole_number
 
 if TYPE_CHECKING:
     from continua.solids.soft_body import SoftBody
@@ -115,7 +116,7 @@ class _Plan:
 
 def apply_change(body: SoftBody, change: TopologyChange) -> None:
     """Carry a body through a change of its mesh, or raise InputError and change nothing; see `SoftBody`."""
-    if change.is_replacement:
+    if instance_of(change, TopologyChange, "a change of topology").is_replacement:
         raise InputError("a body's mesh cannot be replaced; a change has to tell where its nodes come from")
     if not _same_mesh(change.before, body.mesh.points, body.mesh.cells):
         raise InputError(
@@ -177,7 +178,7 @@ def take_topology(body: SoftBody, state: Mapping[str, Any]) -> None:
 
     The arrays of the state are checked, but not taken yet.
     """
-    version = int(state.get("topology_version", 0))
+    version = whole_number(state.get("topology_version", 0), "the version of a topology", low=0)
     plan = _target(body, state)
     targets = body._state_arrays() if plan is None else _plan_arrays(plan)
     try:
@@ -196,16 +197,14 @@ def _target(body: SoftBody, state: Mapping[str, Any]) -> _Plan | None:
     """Return the plan for the topology of a state, or None if the body has it."""
     if "topology_cells" not in state:
         return None if body._initial is None else _plan(body, body._initial, None, None)[0]
-    missing = [name for name in _ARRAYS if f"topology_{name}" not in state]
-    if missing:
-        raise InputError(f"the state of body '{body.name}' lacks 'topology_{missing[0]}'")
-    points, cells, parents, weights, elements = (state[f"topology_{name}"] for name in _ARRAYS)
+    given = state_arrays(state, {f"topology_{name}": None for name in _ARRAYS}, f"body '{body.name}'")
+    points, cells, parents, weights, elements = (given[f"topology_{name}"] for name in _ARRAYS)
     start = InitialTopology.of(body) if body._initial is None else body._initial
     if body._initial is not None and _same_mesh(body.mesh, points, cells):
         return None
-    if np.shape(points) != (len(points), 3) or np.shape(cells) != (len(cells), start.mesh.WIDTH):
+    if points.ndim != 2 or points.shape[1] != 3 or cells.ndim != 2 or cells.shape[1] != start.mesh.WIDTH:
         raise InputError(f"the topology in the state of body '{body.name}' is not one of {start.mesh.NAME}")
-    if np.min(cells) < 0 or np.max(cells) >= len(points) or not _within(elements, start.mesh.element_count):
+    if not (_within(cells, len(points)) and _within(elements, start.mesh.element_count)):
         raise InputError(f"the topology in the state of body '{body.name}' belongs to another mesh")
     mesh = start.mesh.child_mesh(np.array(points), np.array(cells), np.asarray(elements))
     mesh.is_split = bool(state.get("topology_split", False))
@@ -215,7 +214,7 @@ def _target(body: SoftBody, state: Mapping[str, Any]) -> _Plan | None:
 
 
 def _within(numbers: Any, count: int) -> bool:
-    return bool(np.min(numbers) >= 0 and np.max(numbers) < count)
+    return bool(np.size(numbers) and np.min(numbers) >= 0 and np.max(numbers) < count)
 
 
 def _same_mesh(mesh: VolumeMesh, points: Any, cells: Any) -> bool:
@@ -388,14 +387,8 @@ def _plan_arrays(plan: _Plan) -> dict[str, NDArray]:
 
 def _check_arrays(name: str, targets: Mapping[str, NDArray], state: Mapping[str, Any]) -> None:
     """Raise InputError unless a state has the arrays of a body."""
-    for key, target in targets.items():
-        if key not in state and key != "solver":
-            raise InputError(f"the state of body '{name}' lacks '{key}'")
-        if key in state and np.shape(state[key]) != target.shape:
-            raise InputError(
-                f"the state of body '{name}' has {key} of shape {np.shape(state[key])}, "
-                f"but the body has {target.shape}"
-            )
+    shapes = {key: target.shape for key, target in targets.items()}
+    state_arrays(state, shapes, f"body '{name}'", optional=("solver",))
 
 
 def _coefficients(elements: Elements, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.mesh import VolumeMesh
+from continua.validation import shortened
 
 __all__ = ["Where", "choose", "region_elements", "select_elements", "select_nodes"]
 
@@ -54,7 +55,11 @@ def region_elements(name: str, mesh: VolumeMesh, what: str) -> NDArray[np.int32]
 def choose(where: Any, rest: NDArray[np.float64], what: str, kind: str) -> NDArray[np.int32]:
     """Return the numbers of nodes, elements or faces (`kind`) at `rest` that a function, mask or indices select."""
     n = len(rest)
-    chosen = np.asarray(where(rest.copy()) if callable(where) else where)
+    given = where(rest.copy()) if callable(where) else where
+    try:
+        chosen = np.asarray(given)
+    except Exception:  # such as a ragged list
+        chosen = np.zeros(0, dtype=object)
     if chosen.dtype == bool:
         if chosen.shape != (n,):
             raise InputError(f"{what}: the mask has shape {chosen.shape}, but the body has {n} {kind}s")
@@ -66,7 +71,9 @@ def choose(where: Any, rest: NDArray[np.float64], what: str, kind: str) -> NDArr
                 f"{what}: {kind} numbers must be from 0 to {n - 1}, not {nodes[0]} to {nodes[-1]}"
             )
     else:
-        raise InputError(f"{what}: choose {kind}s by a function, a mask, integers or a region's name")
+        raise InputError(
+            f"{what}: choose {kind}s by a function, a mask, integers or a region's name, not by {shortened(given)}"
+        )
     if not len(nodes):
         raise InputError(
             f"{what}: no {kind} of the body was chosen; check the selection against the body's bounds"

@@ -56,7 +56,10 @@ from continua.solids.selection import Where, select_elements
 from continua.solids.solver_setup import choose_solver
 from continua.solids.statics import StaticReport, solve_static
 from continua.solids.step import step_alone
-from continua.validation import vector3
+from continua.system import check_settle
+from continua.validation import array, choice, instance_of, instances_of, mapping, number, vector3
+from continua.validation import color as check_color
+from continua.validation import name as check_name
 from continua.voxels import Voxels
 
 __all__ = ["SoftBody"]
@@ -65,10 +68,8 @@ __all__ = ["SoftBody"]
 def _checked_paint(paint: Any, rest: NDArray[np.float64]) -> NDArray[np.float64] | None:
     if paint is None:
         return None
-    values = np.asarray(paint(rest.copy()) if callable(paint) else paint, dtype=np.float64)
-    if values.shape != (len(rest),) or not np.isfinite(values).all():
-        raise InputError(f"paint must be one finite number for each of the {len(rest)} nodes")
-    return readonly_copy(values)
+    values = paint(rest.copy()) if callable(paint) else paint
+    return readonly_copy(array(values, "paint, one number for each node,", (len(rest),)))
 
 
 class SoftBody(BoundaryConditions):
@@ -122,16 +123,15 @@ class SoftBody(BoundaryConditions):
         skin: SurfaceMesh | None = None,
         voxels: Voxels | None = None,
     ) -> None:
-        if mass not in ("consistent", "lumped"):
-            raise InputError(f"mass must be 'consistent' or 'lumped', not {mass!r}")
         self.integrator = choose_integrator(integrator, newton)
-        self.name = name or ""
-        check_coefficient(friction, "the friction of a body")
-        check_coefficient(restitution, "the restitution of a body", 1.0)
-        self.friction, self.restitution = friction, restitution
-        self.color = color
-        self._mass_lumped = mass == "lumped"
-        law = material if material is not None else Corotated()
+        self.name = check_name(name, "the name of a body")
+        self.friction = check_coefficient(friction, "the friction of a body")
+        self.restitution = check_coefficient(restitution, "the restitution of a body", 1.0)
+        self.color = check_color(color, "the color of a body")
+        self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped"
+        law = Corotated() if material is None else instance_of(material, Law, "the material of a body")
+        if plasticity is not None:
+            instance_of(plasticity, Plasticity, "the plasticity of a body")
         built = Discretisation.of(mesh, order, law, plasticity is not None)
         self._take_discretisation(built)
         self._damper: Damper | None = None
@@ -145,6 +145,7 @@ class SoftBody(BoundaryConditions):
         self._skin: EmbeddedSurface | None = None
         self._skin_elements: NDArray[np.int32] = np.zeros(0, np.int32)
         if skin is not None:
+            instance_of(skin, SurfaceMesh, "the skin of a body")
             self._skin, self._skin_elements = embed_surface(skin, mesh)
         self._skin_notes = () if skin is None else skin.notes
         self.voxels = voxels
@@ -212,13 +213,11 @@ class SoftBody(BoundaryConditions):
 
     @voxels.setter
     def voxels(self, voxels: Voxels | None) -> None:
-        if not isinstance(voxels, Voxels | None):
-            raise InputError(
-                f"voxels must be a continua.Voxels, not {type(voxels).__name__}; see Voxels.around"
-            )
-        self._voxels = voxels
+        if voxels is not None:
+            instance_of(voxels, Voxels, "the voxels of a body", "Voxels (see Voxels.around)")
         rest = self._elements.rest_positions
         self._voxel_values = readonly_copy(np.zeros(0) if voxels is None else voxels.sample(rest))
+        self._voxels = voxels
 
     @property
     def stable_dt(self) -> float:
@@ -285,10 +284,12 @@ class SoftBody(BoundaryConditions):
             **constants: Constants of the law: `young` [Pa], `poisson`, `density` [kg/m3], of a muscle `activation`.
         """
         if damping is not None:
-            self._set_damping(damping)
+            split_damping(damping)  # refuses what cannot be, before anything changes
         changes = {key: value for key, value in constants.items() if value is not None}
         if changes or part is not None:
             self._materials.change(changes, part)
+        if damping is not None:
+            self._set_damping(damping)
         if changes or part is not None or damping is not None:
             self._update_materials()
 
@@ -395,7 +396,7 @@ class SoftBody(BoundaryConditions):
 
     def prepare(self, environment: Environment) -> None:
         """Enter a world: gravity, wind and time come from `environment` from now on."""
-        self._environment = environment
+        self._environment = instance_of(environment, Environment, "the environment of a body")
 
     @property
     def contact_nodes(self) -> NDArray[np.int32]:
@@ -410,7 +411,7 @@ class SoftBody(BoundaryConditions):
 
     def set_contact_forces(self, force: NDArray[np.float64]) -> None:
         """Set the contact forces on the nodes in the last step [N], shape [n, 3]."""
-        self._contact_force = force
+        self._contact_force = array(force, "the contact forces of a body", self._x.shape, finite=False)
 
     @property
     def contact_forces(self) -> NDArray[np.float64]:
@@ -423,6 +424,7 @@ class SoftBody(BoundaryConditions):
         A step that fails is repeated in 2, 4, ... up to 64 substeps, and the report says so. If that fails too,
         DivergedError is raised and the body keeps its last good state.
         """
+        dt = number(dt, "dt", above=0.0, unit="s")
         self._contact_force = np.zeros_like(self._x)
         return step_alone(self, dt)
 
@@ -448,6 +450,9 @@ class SoftBody(BoundaryConditions):
                 uses load steps if that fails.
             obstacles: Colliders, without friction.
         """
+        check_settle(rtol, max_newton, steps)
+        if obstacles is not None:
+            instance_of(obstacles, ColliderSet, "the obstacles of settle")
         for tool in self._haptic_tools:
             tool.read_target()
         solver_memory = self._stepper.solver_memory()
@@ -475,6 +480,7 @@ class SoftBody(BoundaryConditions):
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
         """Return an immutable snapshot; `fields` are those of `solids.FIELDS` that files include as well."""
+        fields = instances_of(fields, str, "the fields of a frame", "a name")
         self._elements.update(self._x)
         rest = self._elements.rest_positions
         positions = readonly_copy(self._elements.values(self._x))
@@ -514,7 +520,7 @@ class SoftBody(BoundaryConditions):
 
         Boundary conditions stay attached and follow to that topology.
         """
-        take_topology(self, state)
+        take_topology(self, mapping(state, f"the state of body '{self.name}'"))
         for key, target in self._state_arrays().items():
             target[:] = state.get(key, 0.0)
         self._stepper.restore_solver_state(state)

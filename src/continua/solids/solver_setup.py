@@ -18,6 +18,7 @@ from continua.mesh.refinement import Refinement
 from continua.numerics.bernstein import bernstein_tables
 from continua.solids.elements.base import Elements
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
+from continua.validation import shortened
 
 __all__ = ["attach_multigrid_geometry", "choose_solver", "degree_elevation"]
 
@@ -104,6 +105,13 @@ def choose_solver(elements: Elements, requested: LinearSolver | None = None) -> 
     if isinstance(requested, PMultigrid) and order < 2:
         raise InputError("PMultigrid is for elements of order 2 or 3; take Multigrid for order 1")
     if requested is not None:
+        if isinstance(requested, type) or not all(
+            callable(getattr(requested, method, None)) for method in ("setup", "update", "solve")
+        ):
+            raise InputError(
+                f"a body's solver must be a linear solver such as PCG(), Multigrid() or Direct(), not "
+                f"{shortened(requested)}"
+            )
         return requested
     threshold = PMULTIGRID_FROM if order > 1 else MULTIGRID_FROM
     pcg, multigrid = PCG(), PMultigrid() if order > 1 else Multigrid()

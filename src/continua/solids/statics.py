@@ -359,8 +359,6 @@ def solve_static(
     body: SoftBody, rtol: float, max_newton: int, steps: int | None, obstacles: ColliderSet | None
 ) -> StaticReport:
     """Put a body at its static equilibrium; see `SoftBody.settle`."""
-    if steps is not None and steps < 1:
-        raise InputError(f"steps must be at least 1, not {steps}")
     around, held = body._environment, body._dirichlet
     _refuse_slack(body)
     held.update(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)

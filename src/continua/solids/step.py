@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import DivergedError, InputError
+from continua.errors import DivergedError
 from continua.frames import StepReport
 from continua.linalg import LinearSolver
 from continua.numerics.timers import timed
@@ -22,6 +22,7 @@ from continua.solids.elements.base import Elements
 from continua.solids.integrators import StepInput
 from continua.solids.integrators.integrator import StepOutcome
 from continua.timestepping import NO_CONTACT, StepCoroutine, SubstepError, advance_with_retries
+from continua.validation import number
 
 if TYPE_CHECKING:
     from continua.solids.soft_body import SoftBody
@@ -40,8 +41,7 @@ class SoftStep:
 
     def __init__(self, body: SoftBody, dt: float) -> None:
         """Prepare a step of `dt` [s]."""
-        if not (isfinite(dt) and dt > 0.0):
-            raise InputError(f"dt must be greater than 0 s, not {dt}")
+        dt = number(dt, "dt", above=0.0, unit="s")
         for tool in body._haptic_tools:
             tool.read_target()
         self.body = body

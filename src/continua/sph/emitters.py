@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.validation import isfinite, unit_vector, vector3
+from continua.validation import check_memory, number, rows3, unit_vector, vector3
 
 __all__ = ["Drain", "Emitter"]
 
@@ -37,15 +37,22 @@ class Emitter:
     def __post_init__(self) -> None:
         vector3(self.center, "an emitter's center")
         unit_vector(self.direction, "an emitter's direction")
-        for key in ("radius", "speed"):
-            value = getattr(self, key)
-            if not (isfinite(value) and value > 0.0):
-                raise InputError(f"an emitter's {key} must be a finite number greater than 0, not {value}")
-        if not (isfinite(self.start) and self.start >= 0.0 and self.stop > self.start):
-            raise InputError("an emitter must start at 0 s or later, and stop after that")
+        for key, unit in (("radius", "m"), ("speed", "m/s")):
+            number(getattr(self, key), f"an emitter's {key}", above=0.0, unit=unit)
+        start = number(self.start, "the start of an emitter", low=0.0, unit="s")
+        if not number(self.stop, "the end of an emitter", infinite=True, unit="s") > start:
+            raise InputError(f"an emitter must stop after its start at {start:g} s, not at {self.stop:g} s")
 
     def layer(self, diameter: float) -> NDArray[np.float64]:
         """Return one layer of particles in the opening [m], shape [k, 3]."""
+        diameter = _diameter(diameter)
+        check_memory(
+            (2.0 * self.radius / diameter) ** 2,
+            100,
+            "an emitter",
+            "particles in its opening",
+            "use larger particles",
+        )
         axis = unit_vector(self.direction, "an emitter's direction")
         first = np.cross(np.eye(3)[np.abs(axis).argmin()], axis)
         first /= np.linalg.norm(first)
@@ -59,20 +66,23 @@ class Emitter:
 
     def layers_due(self, time: float, diameter: float) -> int:
         """Return how many layers have been emitted up to `time` [s]."""
-        open_for = min(time, self.stop) - self.start
+        diameter = _diameter(diameter)
+        open_for = min(number(time, "the time of an emitter"), self.stop) - self.start
         return int(np.floor(open_for * self.speed / diameter + 1e-6)) + 1 if open_for >= 0.0 else 0
 
     def contains(self, points: NDArray[np.float64], time: float, diameter: float) -> NDArray[np.bool_]:
         """Return which points [n, 3] are still in the nozzle at `time` [s]; their velocity is prescribed."""
-        if not self.start <= time < self.stop:
+        points, diameter = rows3(points, "points"), _diameter(diameter)
+        if not self.start <= number(time, "the time of an emitter") < self.stop:
             return np.zeros(len(points), bool)
         axis = self.velocity() / self.speed
-        offset = points - np.asarray(self.center)
-        axial = offset @ axis
-        radial_squared = np.einsum("ij,ij->i", offset, offset) - axial**2
-        return (np.abs(axial - 0.5 * diameter) <= diameter) & (
-            radial_squared <= (self.radius + 0.5 * diameter) ** 2
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            offset = points - np.asarray(self.center)
+            axial = offset @ axis
+            radial_squared = np.einsum("ij,ij->i", offset, offset) - axial**2
+            return (np.abs(axial - 0.5 * diameter) <= diameter) & (
+                radial_squared <= (self.radius + 0.5 * diameter) ** 2
+            )
 
     def velocity(self) -> NDArray[np.float64]:
         """Return the velocity of the fluid [m/s], shape [3]."""
@@ -98,5 +108,10 @@ class Drain:
 
     def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which points [n, 3] are in the drain."""
+        points = rows3(points, "points")
         within = (points >= np.asarray(self.low)) & (points <= np.asarray(self.high))
         return np.asarray(within.all(axis=1))
+
+
+def _diameter(value: float) -> float:
+    return number(value, "the diameter of particles", above=0.0, unit="m")

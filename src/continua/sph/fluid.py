@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,12 +20,26 @@ from continua.sph.forces import Force
 from continua.sph.pressure.dfsph import DFSPH
 from continua.sph.pressure.solver import PressureSolver
 from continua.sph.sampling import block_points, fill_points
-from continua.validation import isfinite, numbers
+from continua.validation import (
+    array,
+    instance_of,
+    instances_of,
+    mapping,
+    memory_limit,
+    number,
+    numbers,
+    sequence,
+    shortened,
+    state_arrays,
+    vector3,
+    whole_number,
+)
+from continua.validation import color as check_color
+from continua.validation import name as check_name
 
 __all__ = ["BYTES_PER_PARTICLE", "Fluid"]
 
 BYTES_PER_PARTICLE = 800  # state, scratch and neighbour lists, with a margin
-_MEMORY_FRACTION = 0.8  # of the machine's memory available to particles
 
 
 class Fluid(KeepsReadOnlyArrays):
@@ -87,7 +100,8 @@ class Fluid(KeepsReadOnlyArrays):
         color: tuple[float, float, float] | None = None,
         name: str = "",
     ) -> None:
-        self.name, self.color = name, color
+        self.name = check_name(name, "a fluid's name")
+        self.color = check_color(color, "a fluid's color")
         self.particle_radius = _positive(particle_radius, "particle_radius")
         self.density = _positive(density, "density")
         self.viscosity = _non_negative(viscosity, "viscosity")
@@ -97,11 +111,14 @@ class Fluid(KeepsReadOnlyArrays):
         self.wall_friction = _non_negative(wall_friction, "wall_friction")
         self.wall_drag = _non_negative(wall_drag, "wall_drag")
         if solver is not None and not hasattr(solver, "solve_divergence"):
-            raise InputError(f"a fluid's solver must be a DFSPH, IISPH, PCISPH or PBF, not {solver!r}")
+            raise InputError(
+                f"a fluid's solver must be a DFSPH, IISPH, PCISPH or PBF, not {shortened(solver)}"
+            )
         self.forces = _checked_forces(forces)
         self.solver = DFSPH() if solver is None else solver
         self.boundary = _boundary_method(boundary)
-        self.emitters, self.drains = tuple(emitters), tuple(drains)
+        self.emitters = instances_of(emitters, Emitter, "a fluid's emitters")
+        self.drains = instances_of(drains, Drain, "a fluid's drains")
         self.max_particles = _particle_limit(max_particles)
         self._start = self._initial_positions(block, mesh, points)
         self._start_velocity = self._initial_velocities(velocity)
@@ -119,12 +136,8 @@ class Fluid(KeepsReadOnlyArrays):
             raise InputError("a fluid needs one of 'block', 'mesh' and 'points', or emitters")
         if not any(given):
             return np.zeros((0, 3))
-        if points is not None:
-            positions = np.array(points, dtype=np.float64)
-            if positions.ndim != 2 or positions.shape[1] != 3 or not np.isfinite(positions).all():
-                raise InputError("a fluid's points must be finite positions of shape [n, 3]")
-        else:
-            positions = self._fill(block, mesh)
+        filled = points is None
+        positions = self._fill(block, mesh) if filled else array(points, "a fluid's points", (None, 3))
         if len(positions) == 0:
             raise InputError(
                 "the fluid has no particles: its shape is too small for particles of radius "
@@ -136,9 +149,7 @@ class Fluid(KeepsReadOnlyArrays):
     def _fill(self, block: Any, mesh: Any) -> NDArray[np.float64]:
         d = self.diameter
         if block is not None:
-            corners = numbers(block)
-            if corners.shape != (2, 3) or not np.isfinite(corners).all():
-                raise InputError("a fluid's block must be two opposite corners of three finite numbers each")
+            corners = array(block, "a fluid's block, two opposite corners,", (2, 3))
             low, high = corners.min(axis=0), corners.max(axis=0)
             if (high - low < 0.5 * d).any():
                 raise InputError(
@@ -147,9 +158,8 @@ class Fluid(KeepsReadOnlyArrays):
                 )
             self._check_count(float(np.prod(np.round((high - low) / d))))
             return block_points(low, high, d)
+        instance_of(mesh, (SurfaceMesh, VolumeMesh), "a fluid's mesh")
         surface = mesh.surface if isinstance(mesh, VolumeMesh) else mesh
-        if not isinstance(surface, SurfaceMesh):
-            raise InputError(f"a fluid's mesh must be a surface or a volume mesh, not {type(mesh).__name__}")
         low, high = surface.bounds
         self._check_count(float(np.prod(np.round((high - low) / d))), bounding_box=True)
         return fill_points(low, high, d, exact(surface))
@@ -163,13 +173,11 @@ class Fluid(KeepsReadOnlyArrays):
             )
 
     def _initial_velocities(self, velocity: ArrayLike) -> NDArray[np.float64]:
-        try:
-            given = np.array(velocity, dtype=np.float64)
-        except (TypeError, ValueError):
-            given = np.zeros(0)
-        if given.shape not in ((3,), self._start.shape) or not np.isfinite(given).all():
-            raise InputError("a fluid's velocity must be three finite numbers, or three for each particle")
-        return np.broadcast_to(given, self._start.shape)
+        given = numbers(velocity)
+        one = given is not None and given.shape == (3,)
+        if one:
+            return np.broadcast_to(vector3(velocity, "a fluid's velocity"), self._start.shape)
+        return array(velocity, "a fluid's velocity, one vector or one for each particle,", self._start.shape)
 
     def _set_particles(self, points: NDArray[np.float64], velocities: NDArray[np.float64]) -> None:
         """Set the particles, in the order of their ids; the system adopts them at its next step."""
@@ -240,7 +248,7 @@ class Fluid(KeepsReadOnlyArrays):
 
     def prepare(self, environment: Environment) -> None:
         """Adopt the environment of a world."""
-        self._environment = environment
+        self._environment = instance_of(environment, Environment, "the environment of a body")
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
         """Return an immutable snapshot with the fields velocity, pressure and density_error."""
@@ -285,11 +293,21 @@ class Fluid(KeepsReadOnlyArrays):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state from `state()`."""
-        for key in ("positions", "velocities", "ids", "order", "first_positions", "layers"):
-            if key not in state:
-                raise InputError(f"the state of '{self.name}' lacks '{key}'")
-        self._first_positions = np.array(state["first_positions"], dtype=np.float64)
-        self.arrays = {name: np.array(value) for name, value in state.items() if name != "first_positions"}
+        shapes: dict[str, tuple[int | None, ...] | None] = dict.fromkeys(
+            mapping(state, "the state of a fluid")
+        )
+        shapes |= {"positions": (None, 3), "velocities": (None, 3), "ids": (None,), "order": (None,)}
+        shapes |= {"layers": (len(self.emitters),), "first_positions": (None, 3)}
+        given = state_arrays(state, shapes, f"body '{self.name}'")
+        ids, first = given["ids"], given.pop("first_positions")
+        if not len(given["positions"]) == len(given["velocities"]) == len(ids):
+            raise InputError(
+                f"the state of body '{self.name}' has positions and velocities of different particles"
+            )
+        if len(ids) and not 0 <= ids.min() <= ids.max() < len(first):
+            raise InputError(f"the state of body '{self.name}' has ids of particles that never were")
+        self._first_positions = np.array(first, dtype=np.float64)
+        self.arrays = {name: np.array(value) for name, value in given.items()}
         self.changed = True
 
     def reset(self) -> None:
@@ -306,7 +324,7 @@ class Fluid(KeepsReadOnlyArrays):
 
     def add_particles(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
         """Register new particles at `points` [m], shape [k, 3]; return their ids."""
-        first = len(self._first_positions)
+        first, points = len(self._first_positions), array(points, "the points of new particles", (None, 3))
         self._first_positions = np.concatenate([self._first_positions, points])
         return np.arange(first, first + len(points), dtype=np.int32)
 
@@ -317,6 +335,7 @@ class Fluid(KeepsReadOnlyArrays):
 
     def discard_particles(self, count: int) -> None:
         """Forget all particles registered after the first `count`, in a step that failed."""
+        count = whole_number(count, "the number of particles that stay", low=0)
         self._first_positions = self._first_positions[:count]
 
     def surface(self, **options: Any) -> SurfaceMesh:
@@ -333,40 +352,34 @@ def _boundary_method(given: str | BoundaryMethod) -> BoundaryMethod:
     if isinstance(given, str) and given in BOUNDARY_METHODS:
         return BOUNDARY_METHODS[given]()
     if not isinstance(given, BoundaryMethod):
-        raise InputError(f"a fluid's boundary must be one of {', '.join(BOUNDARY_METHODS)}, not '{given}'")
+        raise InputError(
+            f"a fluid's boundary must be one of {', '.join(BOUNDARY_METHODS)}, not {shortened(given)}"
+        )
     return given
 
 
 def _checked_forces(given: Sequence[Force]) -> tuple[Force, ...]:
-    for force in given:
+    forces = sequence(given, "a fluid's forces")
+    for force in forces:
         for method in ("explicit_step", "implicit_step", "boundary_drag"):
             if not callable(getattr(force, method, None)):
                 raise InputError(
-                    f"a fluid's forces must have the methods of continua.sph.Force, but {force!r} has no {method}"
+                    f"a fluid's forces must have the methods of continua.sph.Force, but {shortened(force)} has no "
+                    f"{method}"
                 )
-    return tuple(given)
+    return forces
 
 
 def _positive(value: float, name: str) -> float:
-    if not (isfinite(value) and value > 0.0):
-        raise InputError(f"a fluid's {name} must be a finite number greater than 0, not {value}")
-    return float(value)
+    return number(value, f"a fluid's {name}", above=0.0)
 
 
 def _non_negative(value: float, name: str) -> float:
-    if not (isfinite(value) and value >= 0.0):
-        raise InputError(f"a fluid's {name} must be a finite number of at least 0, not {value}")
-    return float(value)
+    return number(value, f"a fluid's {name}", low=0.0)
 
 
 def _particle_limit(given: int | None) -> int:
     """Return the largest number of particles: as given, or what the machine's memory holds."""
     if given is not None:
-        if not (isfinite(given) and given >= 1):
-            raise InputError(f"max_particles must be at least 1, not {given}")
-        return int(given)
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        memory = 8 * 2**30
-    return int(_MEMORY_FRACTION * memory / BYTES_PER_PARTICLE)
+        return whole_number(given, "a fluid's max_particles", low=1)
+    return int(memory_limit() / BYTES_PER_PARTICLE)

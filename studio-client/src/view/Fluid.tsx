@@ -36,7 +36,9 @@ export function Fluid({ body, table }: { body: LiveBody; table: DataTexture }) {
 
   return (
     <>
-      <points geometry={cloud.points} material={particles.material} layers-mask={CASTS} frustumCulled={false} />
+      {body.info.pointRadius !== null && ( // a grid liquid has a surface only
+        <points geometry={cloud.points} material={particles.material} layers-mask={CASTS} frustumCulled={false} />
+      )}
       <mesh geometry={cloud.surface} material={surface.material} layers-mask={CASTS} castShadow receiveShadow frustumCulled={false} />
     </>
   );

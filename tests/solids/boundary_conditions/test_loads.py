@@ -273,7 +273,7 @@ def refusals():
         ),
         (
             lambda b: (b.apply_body_force("all", lambda t, x: x[:2]), b.step(0.01)),
-            "force field must return finite",
+            "what a force field returns",
         ),
         (
             lambda b: b.apply_body_force("all", ct.ForceField.wave((0, 1, 0), (0, 0, 0), 1.0, 1.0)),

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import InputError
 from continua.grid_fluids.advection import advection_kernels, advection_simd
 from continua.grid_fluids.advection.cut_face_centroids import CutFaces
+from continua.validation import choice, whole_number
 
 __all__ = ["SCHEMES", "Advection"]
 
@@ -36,13 +36,9 @@ class Advection:
     """
 
     def __init__(self, scheme: str = "maccormack", order: int = 2, path_start: str = "open") -> None:
-        if scheme not in SCHEMES:
-            raise InputError(f"an advection scheme must be one of {', '.join(SCHEMES)}, not '{scheme}'")
-        if order not in (1, 2, 3):
-            raise InputError(f"paths can be traced with order 1, 2 or 3, not {order}")
-        if path_start not in PATH_STARTS:
-            raise InputError(f"path_start must be one of {', '.join(PATH_STARTS)}, not '{path_start}'")
-        self.scheme, self.order, self.path_start = scheme, order, path_start
+        self.scheme = choice(scheme, "an advection scheme", SCHEMES)
+        self.order = whole_number(order, "the order of the paths of advection", low=1, high=3)
+        self.path_start = choice(path_start, "path_start", PATH_STARTS)
 
     def __call__(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.environment import Environment
-from continua.errors import DivergedError, InputError
+from continua.errors import DivergedError
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, Volume, readonly_copy
 from continua.geometry import Shape
 from continua.grid_fluids.bodies.slice_mesh import SliceMesh
@@ -19,7 +19,17 @@ from continua.grid_fluids.geometry.obstacles import as_obstacle
 from continua.grid_fluids.interface import GridFlow, SubstepReport
 from continua.grid_fluids.pressure.wall_forces import total_force
 from continua.pickling import KeepsReadOnlyArrays
-from continua.validation import isfinite
+from continua.validation import (
+    choice,
+    flag,
+    instance_of,
+    instances_of,
+    number,
+    sequence,
+    state_arrays,
+)
+from continua.validation import color as check_color
+from continua.validation import name as check_name
 
 __all__ = ["GridFluid", "ObstacleForces"]
 
@@ -66,7 +76,8 @@ class GridFluid(KeepsReadOnlyArrays):
     def __init__(
         self, flow: GridFlow, *, cfl: float, color: tuple[float, float, float] | None, name: str
     ) -> None:
-        self.name, self.color = name, color
+        self.name = check_name(name, "the name of a grid fluid")
+        self.color = check_color(color, "the color of a grid fluid")
         self.cfl = check_positive(cfl, "cfl")
         self.flow = flow
         self.substeps: list[SubstepReport] = []
@@ -105,12 +116,13 @@ class GridFluid(KeepsReadOnlyArrays):
 
     @obstacles.setter
     def obstacles(self, shapes: Sequence[Any]) -> None:
-        self.flow.change_obstacles((*shapes, *self._world_obstacles), self._environment.time)
+        given = sequence(shapes, "obstacles")
+        self.flow.change_obstacles((*given, *self._world_obstacles), self._environment.time)
 
     def set_world_obstacles(self, shapes: Sequence[Shape]) -> None:
         """Add rigid bodies and colliders of the world as obstacles; those at rest outside of the grid are left out."""
         own_obstacles, kept = self.obstacles, []
-        for shape in shapes:
+        for shape in instances_of(shapes, Shape, "obstacles"):
             obstacle = as_obstacle(shape, self.grid)
             obstacle.place(0.0)
             if obstacle.is_moving or obstacle.contains_corner:
@@ -148,14 +160,14 @@ class GridFluid(KeepsReadOnlyArrays):
 
     def prepare(self, environment: Environment) -> None:
         """Attach the fluid to the environment of a world."""
-        self._environment = environment
+        self._environment = instance_of(environment, Environment, "the environment of a body")
 
     def step(self, dt: float) -> StepReport:
         """Advance by `dt` [s], in as many sub-steps as the speed of the fluid requires.
 
         If it fails, DivergedError is raised and the state before the step is restored.
         """
-        start, flow = clock.perf_counter(), self.flow
+        start, flow, dt = clock.perf_counter(), self.flow, number(dt, "dt", above=0.0, unit="s")
         if self._world_obstacles:
             flow.domain.invalidate_obstacles()  # their positions are set by the world
         before = self.state()
@@ -204,6 +216,7 @@ class GridFluid(KeepsReadOnlyArrays):
     def field(self, name: str) -> NDArray:
         """Return a quantity at cell centres: "velocity", "pressure", "vorticity" or an advected scalar."""
         fields, solid = self.flow.fields, self.flow.domain.cut_cells.solid_cells
+        choice(name, f"a field of '{self.name}'", ("velocity", "pressure", "vorticity", *fields.scalars))
         if name == "velocity":
             return fields.cell_velocity(solid)
         if name == "pressure":
@@ -211,10 +224,7 @@ class GridFluid(KeepsReadOnlyArrays):
         if name == "vorticity":
             w = fields.vorticity(solid)
             return w if self.grid.dim == 3 else w[..., 0]
-        if name in fields.scalars:
-            return fields.scalars[name]
-        known = ["velocity", "pressure", "vorticity", *fields.scalars]
-        raise InputError(f"the fluid '{self.name}' has no field '{name}'; it has {', '.join(known)}")
+        return fields.scalars[name]
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
         """Return an immutable snapshot: the central slice, and all quantities on the grid."""
@@ -260,9 +270,7 @@ class GridFluid(KeepsReadOnlyArrays):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state from `state()`; moving obstacles are placed for the time of the world."""
-        for key in self.flow.state_keys():
-            if key not in state:
-                raise InputError(f"the state of '{self.name}' lacks '{key}'")
+        state_arrays(state, self.flow.state_shapes(), f"body '{self.name}'")
         if self.obstacle_forces is not None:
             start = "obstacle_forces/"
             self.obstacle_forces.restore(
@@ -294,8 +302,7 @@ class GridFluid(KeepsReadOnlyArrays):
 
 def flow_options(*, density: float, viscosity: float, rtol: float, precision: str) -> dict[str, Any]:
     """Return the options that all flows share, after checking them."""
-    if precision not in ("single", "double"):
-        raise InputError(f"a grid fluid's precision is 'single' or 'double', not '{precision}'")
+    choice(precision, "a grid fluid's precision", ("single", "double"))
     return {
         "density": check_positive(density, "density"),
         "viscosity": check_nonnegative(viscosity, "viscosity"),
@@ -306,20 +313,14 @@ def flow_options(*, density: float, viscosity: float, rtol: float, precision: st
 
 def check_slip(slip: bool | None) -> bool | None:
     """Return True, False or None, or raise InputError."""
-    if slip not in (None, True, False):
-        raise InputError(f"a grid fluid's slip is True, False or None, not {slip!r}")
-    return slip
+    return None if slip is None else flag(slip, "a grid fluid's slip")
 
 
 def check_positive(value: float, what: str) -> float:
     """Return a positive number, or raise InputError."""
-    if not (isfinite(value) and value > 0.0):
-        raise InputError(f"a grid fluid's {what} must be a finite number greater than 0, not {value}")
-    return float(value)
+    return number(value, f"a grid fluid's {what}", above=0.0)
 
 
 def check_nonnegative(value: float, what: str) -> float:
     """Return a non-negative number, or raise InputError."""
-    if not (isfinite(value) and value >= 0.0):
-        raise InputError(f"a grid fluid's {what} must be a finite number of at least 0, not {value}")
-    return float(value)
+    return number(value, f"a grid fluid's {what}", low=0.0)

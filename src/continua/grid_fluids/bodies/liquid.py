@@ -18,9 +18,17 @@ from continua.grid_fluids.bodies.smoke import Inflow
 from continua.grid_fluids.free_surface.liquid_flow import InflowSource, LiquidFlow
 from continua.grid_fluids.free_surface.surface_mesh import extract_surface
 from continua.grid_fluids.geometry.domain_boundary import SideSpec
-from continua.grid_fluids.geometry.grid import make_grid, memory_limit
+from continua.grid_fluids.geometry.grid import make_grid
 from continua.mesh import SurfaceMesh, VolumeMesh
-from continua.validation import vector3
+from continua.validation import (
+    array,
+    check_memory,
+    instances_of,
+    number,
+    numbers,
+    vector3,
+    whole_number,
+)
 
 __all__ = ["Liquid"]
 
@@ -88,35 +96,31 @@ class Liquid(GridFluid):
         color: tuple[float, float, float] | None = None,
         name: str = "",
     ) -> None:
-        if not 0.0 <= flip <= 1.0:
-            raise InputError(f"a liquid's flip must be from 0 to 1, not {flip}")
-        if isinstance(seed, bool) or int(seed) != seed or not 0 <= seed < 2**40:
-            raise InputError(f"a liquid's seed must be a whole number from 0 on, not {seed!r}")
-        if detail not in (1, 2, 3, 4):
-            raise InputError(f"a liquid's detail must be 1, 2, 3 or 4, not {detail!r}")
-        band_width = ceil(cfl) + 1 if 0.0 < cfl <= 10.0 else 0
-        if not band_width:
-            raise InputError(f"a liquid's cfl must be above 0 and at most 10, not {cfl}")
+        cfl = number(cfl, "a liquid's cfl", above=0.0, high=10.0)
         flow = LiquidFlow(
             make_grid(size, cells, origin, what="liquid"),
             sides,
             obstacles,
             surface_tension=check_nonnegative(surface_tension, "surface_tension"),
-            band_width=band_width,
-            flip=float(flip),
-            seed=int(seed),
+            band_width=ceil(cfl) + 1,
+            flip=number(flip, "a liquid's flip", low=0.0, high=1.0),
+            seed=whole_number(seed, "a liquid's seed", low=0, high=2**40 - 1),
             **flow_options(density=density, viscosity=viscosity, rtol=rtol, precision=precision),
         )
         super().__init__(flow, cfl=cfl, color=color, name=name)
-        self.detail = int(detail)
+        self.detail = whole_number(detail, "a liquid's detail", low=1, high=4)
         self._velocity = self._along_axes(velocity, "a liquid's velocity")
-        sources = (inflow,) if isinstance(inflow, Inflow) else tuple(inflow)
-        self.flow.inflow_sources = [self._inflow_source(source) for source in sources]
-        self.flow.drains = [self._distances(_as_shape(shape, "drain")) < 0.0 for shape in drains]
-        self._points = _check_points(points)
-        self._initial_phi = self._initial_level_set(
-            block, [_as_shape(shape, "shape of a liquid") for shape in shapes]
+        sources = (
+            (inflow,)
+            if isinstance(inflow, Inflow)
+            else instances_of(inflow, Inflow, "the inflow of a liquid")
         )
+        self.flow.inflow_sources = [self._inflow_source(source) for source in sources]
+        self.flow.drains = [
+            self._distances(shape) < 0.0 for shape in _as_shapes(drains, "the drains of a liquid")
+        ]
+        self._points = None if points is None else array(points, "a liquid's points", (None, 3), empty=False)
+        self._initial_phi = self._initial_level_set(block, _as_shapes(shapes, "the shapes of a liquid"))
         if self._initial_phi is None and self._points is None and not sources:
             raise InputError("a liquid needs a 'block', 'shapes', 'points' or an inflow")
         self.initialise()
@@ -125,8 +129,10 @@ class Liquid(GridFluid):
 
     def _along_axes(self, given: Sequence[float], what: str) -> tuple[float, float, float]:
         """Return a vector along x, y and z as components along the array axes."""
-        flat = self.grid.dim == 2 and len(given) == 2
-        v = np.roll(vector3((*given, 0.0) if flat else given, what), self.grid.x_axis)
+        plane = numbers(given) if self.grid.dim == 2 else None
+        if plane is not None and plane.shape == (2,):
+            given = np.append(plane, 0.0).tolist()
+        v = np.roll(vector3(given, what), self.grid.x_axis)
         if self.grid.dim == 2:
             v[0] = 0.0
         return float(v[0]), float(v[1]), float(v[2])
@@ -158,14 +164,14 @@ class Liquid(GridFluid):
         """Return the initial level set in cells, or None."""
         shapes_phi = []
         if block is not None:
-            given = np.array(block, dtype=np.float64)
+            given = array(block, "a liquid's block")
             blocks = given[None] if given.ndim == 2 else given
-            if blocks.ndim != 3 or blocks.shape[1] != 2 or blocks.shape[2] < self.grid.dim:
+            if blocks.ndim != 3 or blocks.shape[1] != 2 or blocks.shape[2] not in (self.grid.dim, 3):
                 raise InputError(
                     f"a liquid's block must be two opposite corners of {self.grid.dim} numbers each, or a list of such"
                 )
-            if not np.isfinite(blocks).all() or (blocks[:, 0] >= blocks[:, 1])[:, : self.grid.dim].any():
-                raise InputError("a liquid's block must have its smallest coordinates first, all finite")
+            if (blocks[:, 0] >= blocks[:, 1])[:, : self.grid.dim].any():
+                raise InputError("a liquid's block must have its smallest coordinates first")
             shapes_phi += [self._block_distances(ends) for ends in blocks]
         shapes_phi += [self._distances(shape) for shape in shapes]
         if not shapes_phi:
@@ -182,12 +188,7 @@ class Liquid(GridFluid):
                 f"which starts at {list(grid.origin)} m and has the size {list(grid.size)} m"
             )
         per_cell = self.flow.particles.per_cell * _BYTES_PER_PARTICLE * self.flow.fields.dtype.itemsize // 4
-        need, have = int(wet.sum()) * per_cell, memory_limit()
-        if need > have:
-            raise InputError(
-                f"the particles of this liquid need about {need / 2**30:.3g} GiB, but {have / 2**30:.3g} GiB are free "
-                "for them; use fewer cells"
-            )
+        check_memory(int(wet.sum()), per_cell, "a liquid", "cells with particles", "use fewer cells")
 
     def _inflow_source(self, source: Inflow) -> InflowSource:
         """Return the source of an inflow on the grid."""
@@ -228,6 +229,7 @@ class Liquid(GridFluid):
 
     def step(self, dt: float) -> Any:
         """Advance by `dt` [s], in as many sub-steps as the speed of the liquid requires; see `GridFluid.step`."""
+        dt = number(dt, "dt", above=0.0, unit="s")
         self._update_gravity()
         return super().step(dt)
 
@@ -280,7 +282,7 @@ class Liquid(GridFluid):
 
     def field(self, name: str) -> NDArray:
         """Return a quantity at cell centres: "velocity", "pressure", "vorticity" or "level_set" [m]."""
-        if name == "level_set":
+        if isinstance(name, str) and name == "level_set":
             return self.flow.level_set.phi * self.flow.fields.dtype.type(self.grid.spacing)
         return super().field(name)
 
@@ -327,23 +329,8 @@ class Liquid(GridFluid):
         super().reset()
 
 
-def _as_shape(given: Any, what: str) -> Shape:
-    if isinstance(given, SurfaceMesh | VolumeMesh):
-        return MeshShape(given)
-    if not isinstance(given, Shape):
-        raise InputError(f"a {what} must be a shape or a closed mesh, not {type(given).__name__}")
-    return given
-
-
-def _check_points(points: Any) -> NDArray[np.float64] | None:
-    if points is None:
-        return None
-    positions = np.array(points, dtype=np.float64)
-    if (
-        positions.ndim != 2
-        or positions.shape[1] != 3
-        or not len(positions)
-        or not np.isfinite(positions).all()
-    ):
-        raise InputError("a liquid's points must be finite positions of shape [n, 3], at least one")
-    return positions
+def _as_shapes(given: Any, what: str) -> list[Shape]:
+    """Return shapes from shapes and closed meshes."""
+    kinds = (Shape, SurfaceMesh, VolumeMesh)
+    found: tuple[Any, ...] = instances_of(given, kinds, what, "a shape or a closed mesh")
+    return [one if isinstance(one, Shape) else MeshShape(one) for one in found]

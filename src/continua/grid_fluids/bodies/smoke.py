@@ -18,11 +18,12 @@ from continua.grid_fluids.bodies.grid_fluid import GridFluid, check_nonnegative,
 from continua.grid_fluids.flow import Flow
 from continua.grid_fluids.geometry.domain_boundary import SideSpec
 from continua.grid_fluids.geometry.grid import make_grid
-from continua.validation import isfinite, vector3
+from continua.validation import array, instance_of, instances_of, number, numbers, vector3
 
 __all__ = ["Inflow", "Smoke"]
 
 _AMBIENT_TEMPERATURE = 293.0  # K
+_LARGEST_VALUE = 1e30  # of a quantity in single precision
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,15 @@ class Inflow:
     stop: float = float("inf")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, Shape):
-            raise InputError(f"an inflow's shape must be a shape, not {type(self.shape).__name__}")
-        if not (isfinite(self.smoke) and self.smoke >= 0.0 and isfinite(self.temperature)):
-            raise InputError(
-                "an inflow's smoke must be a finite number of at least 0, its temperature finite"
-            )
+        instance_of(self.shape, Shape, "an inflow's shape")
+        number(self.smoke, "an inflow's smoke", low=0.0, high=_LARGEST_VALUE)
+        number(
+            self.temperature, "an inflow's temperature", low=-_LARGEST_VALUE, high=_LARGEST_VALUE, unit="K"
+        )
         if self.velocity is not None:
             vector3(self.velocity, "an inflow's velocity")
-        if not self.start <= self.stop:
-            raise InputError(f"an inflow must not stop ({self.stop} s) before it starts ({self.start} s)")
+        start = number(self.start, "the start of an inflow", infinite=True, unit="s")
+        number(self.stop, "the end of an inflow", low=start, infinite=True, unit="s")
 
 
 class Smoke(GridFluid):
@@ -120,8 +120,13 @@ class Smoke(GridFluid):
             **flow_options(density=density, viscosity=viscosity, rtol=rtol, precision=precision),
         )
         super().__init__(flow, cfl=cfl, color=color, name=name)
-        self.inflow = (inflow,) if isinstance(inflow, Inflow) else tuple(inflow)
-        self.expansion, self.weight = check_nonnegative(expansion, "expansion"), float(weight)
+        self.inflow = (
+            (inflow,) if isinstance(inflow, Inflow) else instances_of(inflow, Inflow, "the inflow of smoke")
+        )
+        self.expansion, self.weight = (
+            check_nonnegative(expansion, "expansion"),
+            number(weight, "smoke's weight"),
+        )
         self.confinement = check_nonnegative(confinement, "confinement")
         self.fade, self.cooling = check_nonnegative(fade, "fade"), check_nonnegative(cooling, "cooling")
         self._source_masks = [self._masks(source) for source in self.inflow]
@@ -155,7 +160,11 @@ class Smoke(GridFluid):
 
     def set_smoke(self, values: ArrayLike) -> None:
         """Set the smoke density in the cells; an array of their shape, or a number."""
-        self.flow.fields.scalars["smoke"][:] = np.broadcast_to(np.asarray(values), self.grid.cells).reshape(
+        given = numbers(values)
+        if given is not None and given.shape == ():
+            values = np.full(self.grid.cells, given)
+        smoke = array(values, "the density of smoke, a number or one for each cell,", self.grid.cells)
+        self.flow.fields.scalars["smoke"][:] = np.clip(smoke, -_LARGEST_VALUE, _LARGEST_VALUE).reshape(
             self.grid.shape
         )
 
@@ -173,6 +182,7 @@ class Smoke(GridFluid):
 
     def apply_sources(self, dt: float) -> None:
         """Apply buoyancy, vorticity confinement, decay and inflows."""
+        dt = number(dt, "dt", low=0.0)
         fields, domain = self.flow.fields, self.flow.domain
         smoke = fields.scalars["smoke"]
         warm = fields.scalars.get("temperature", smoke)

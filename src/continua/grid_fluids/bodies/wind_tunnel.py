@@ -10,13 +10,13 @@ import numpy as np
 from continua.grid_fluids.advection.advection import Advection
 from continua.grid_fluids.bodies.grid_fluid import (
     GridFluid,
-    check_nonnegative,
     check_positive,
     check_slip,
     flow_options,
 )
 from continua.grid_fluids.flow import Flow
 from continua.grid_fluids.geometry.grid import make_grid
+from continua.validation import choice, whole_number
 
 __all__ = ["WindTunnel"]
 
@@ -69,6 +69,7 @@ class WindTunnel(GridFluid):
     ) -> None:
         self.speed = check_positive(speed, "speed")
         grid = make_grid(size, cells, origin, what="wind tunnel")
+        choice(walls, "the walls of a wind tunnel", ("slip", "no-slip"))
         along = dict.fromkeys(("bottom", "top", "back", "front")[: 2 * (grid.dim - 1)], walls)
         flow = Flow(
             grid,
@@ -79,7 +80,7 @@ class WindTunnel(GridFluid):
             **flow_options(density=density, viscosity=viscosity, rtol=rtol, precision=precision),
         )
         super().__init__(flow, cfl=cfl, color=color, name=name)
-        self.streaks = int(check_nonnegative(streaks, "number of streaks"))
+        self.streaks = whole_number(streaks, "the number of streaks of a wind tunnel", low=0, high=10_000)
         if self.streaks:
             self.flow.fields.scalars["smoke"] = np.zeros(grid.shape, self.flow.fields.dtype)
             rows = (np.arange(grid.cells[1]) + 0.5) / grid.cells[1] * self.streaks
@@ -114,6 +115,6 @@ class WindTunnel(GridFluid):
 
     def coefficients(self, width: float) -> tuple[float, float]:
         """Return drag and lift coefficients of all obstacles, for their `width` across the wind [m] (or area [m2])."""
-        drag, lift, _ = self.force()
         scale = 0.5 * self.flow.density * self.speed**2 * check_positive(width, "width")
+        drag, lift, _ = self.force()
         return drag / scale, lift / scale

@@ -408,9 +408,15 @@ class LiquidFlow:
 
     # state
 
-    def state_keys(self) -> list[str]:
-        """Return the keys that a state must have."""
-        return [*self.fields.state_keys(), "level_set", "particles", "counts"]
+    def state_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        """Return the shapes of the arrays that a state must have, by key."""
+        rows = (None, self.particles.rows.shape[1])
+        return {
+            **self.fields.state_shapes(),
+            "level_set": self.level_set.phi.shape,
+            "particles": rows,
+            "counts": (2,),
+        }
 
     def state(self) -> dict[str, NDArray]:
         """Return everything that a bitwise identical restart needs."""

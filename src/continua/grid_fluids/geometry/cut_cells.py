@@ -13,6 +13,7 @@ from continua.grid_fluids.geometry import cut_cell_kernels as kernels
 from continua.grid_fluids.geometry.grid import Grid, padded_zeros
 from continua.grid_fluids.geometry.obstacles import FAR_DISTANCE, Obstacle, as_obstacle
 from continua.pickling import KeepsArrayViews
+from continua.validation import sequence
 
 __all__ = ["MIN_OPEN_FRACTION", "CutCells", "Window", "list_wall_cells"]
 
@@ -47,7 +48,9 @@ class CutCells(KeepsArrayViews):
     ) -> None:
         self.grid = grid
         self.voxels, self.dtype = voxels, np.dtype(dtype)
-        self.obstacles: list[Obstacle] = [as_obstacle(given, grid) for given in obstacles]
+        self.obstacles: list[Obstacle] = [
+            as_obstacle(given, grid) for given in sequence(obstacles, "obstacles")
+        ]
         self.corner_distances = np.full(grid.corners_shape, FAR_DISTANCE)
         self.face_fractions = [padded_zeros(grid.faces_shape(axis), dtype) for axis in range(3)]
         for axis in grid.axes:

@@ -47,7 +47,7 @@ class FlowDomain:
     ) -> None:
         self.grid = grid
         self.cut_cells = CutCells(grid, obstacles, dtype, voxels=voxels)
-        self.sides: tuple[DomainSide, ...] = make_sides(grid, sides or {})
+        self.sides: tuple[DomainSide, ...] = make_sides(grid, {} if sides is None else sides)
         check_flux_balance(self.sides, self.cut_cells.face_fractions)
         self._obstacle_time: float | None = None
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.grid_fluids.geometry.grid import SIDES, Grid
 from continua.grid_fluids.geometry.regions import Regions
+from continua.validation import array, choice, mapping, shortened
 
 __all__ = ["DomainSide", "SideSpec", "blocked_inlets", "check_flux_balance", "make_sides"]
 
@@ -58,23 +59,21 @@ def make_sides(
         InputError: A side is unknown, or its specification is not valid.
     """
     names = SIDES[: 2 * grid.dim]
-    for name in specs:
-        if name not in names:
-            raise InputError(f"a grid has the sides {', '.join(names)}, not '{name}'")
+    for name in mapping(specs, "the sides of a grid"):
+        choice(name, "a side of the grid", names)
     sides = []
     for number, name in enumerate(names):
         spec = specs.get(name, default)
         axis, end = grid.x_axis + number // 2, number % 2
         if isinstance(spec, str):
-            if spec not in _KINDS:
-                raise InputError(
-                    f"the side '{name}' must be one of {', '.join(_KINDS)} or a velocity, not '{spec}'"
-                )
+            choice(spec, f"the side '{name}', if it is no velocity,", _KINDS)
             sides.append(DomainSide(name, axis, end, "velocity" if spec == "no-slip" else spec))
             continue
-        velocity = np.array(spec, dtype=np.float64)
-        if velocity.shape not in ((grid.dim,), (3,)) or not np.isfinite(velocity).all():
-            raise InputError(f"the velocity at the side '{name}' must be finite numbers, not {spec!r}")
+        velocity = array(spec, f"the velocity at the side '{name}'", (None,))
+        if len(velocity) not in (grid.dim, 3):
+            raise InputError(
+                f"the velocity at the side '{name}' must be {grid.dim} finite numbers, not {shortened(spec)}"
+            )
         v = np.zeros(3)
         v[grid.x_axis :] = velocity[: grid.dim]
         sides.append(DomainSide(name, axis, end, "velocity", (float(v[0]), float(v[1]), float(v[2]))))

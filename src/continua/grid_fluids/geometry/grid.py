@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.validation import isfinite
+from continua.validation import check_memory, number, numbers, shortened, vector, whole_numbers
 
-__all__ = ["SIDES", "Grid", "make_grid", "memory_limit", "padded_zeros"]
+__all__ = ["SIDES", "Grid", "make_grid", "padded_zeros"]
 
 SIDES = ("left", "right", "bottom", "top", "back", "front")
 MAX_CELLS = 2**31 - 1
 BYTES_PER_CELL = 150  # pressure, velocities, their copies and smoke in float32
-_MEMORY_FRACTION = 0.8
 
 
 @dataclass(frozen=True)
@@ -116,15 +115,16 @@ def make_grid(
     size: Sequence[float], cells: Sequence[int], origin: Sequence[float] | None = None, *, what: str = "grid"
 ) -> Grid:
     """Return the grid of a box of `size` [m] in `cells`; raise InputError unless cells are cubes and fit in memory."""
-    dim = len(cells)
-    if dim not in (2, 3) or len(size) != dim:
-        raise InputError(f"a {what}'s size and cells must both have two or three numbers")
-    if any(not isfinite(s) or s <= 0.0 for s in size):
-        raise InputError(f"a {what}'s size must be lengths greater than 0 m, not {list(size)}")
-    if any(int(n) != n or n < 4 for n in cells):
-        raise InputError(
-            f"a {what} needs at least 4 cells along each axis for its multigrid, not {list(cells)}"
-        )
+    lengths_given = numbers(size)
+    dim = 0 if lengths_given is None or lengths_given.ndim != 1 else len(lengths_given)
+    if dim not in (2, 3):
+        raise InputError(f"a {what}'s size must be two or three lengths [m], not {shortened(size)}")
+    size = [
+        number(part, f"each length of a {what}'s size", above=0.0, unit="m")
+        for part in vector(size, what, dim)
+    ]
+    counts = whole_numbers(cells, f"the cells of a {what}, which its multigrid needs,", (dim,), low=4)
+    cells = counts.tolist()
     lengths = [s / n for s, n in zip(size, cells)]
     if max(lengths) > min(lengths) * (1.0 + 1e-6):
         fitting = [max(4, round(s / max(lengths))) for s in size]
@@ -132,29 +132,9 @@ def make_grid(
             f"the cells of a {what} must be cubes: {list(cells)} cells for a size of {list(size)} m are not; "
             f"use for instance {fitting}"
         )
-    start = (0.0,) * dim if origin is None else tuple(float(o) for o in origin)
-    if len(start) != dim or not np.isfinite(start).all():
-        raise InputError(f"a {what}'s origin must be {dim} finite numbers, not {origin!r}")
-    _check_memory(int(np.prod([int(n) for n in cells], dtype=object)), what)
-    return Grid(tuple(int(n) for n in cells), float(lengths[0]), start)
-
-
-def _check_memory(count: int, what: str) -> None:
-    have = memory_limit()
-    need = count * BYTES_PER_CELL
-    if count > MAX_CELLS or need > have:
-        raise InputError(
-            f"a {what} of {count:.4g} cells needs about {need / 2**30:.3g} GiB, but {have / 2**30:.3g} GiB are free "
-            "for it; use fewer cells"
-        )
-
-
-def memory_limit() -> float:
-    """Return the bytes a fluid may use: most of the machine's memory."""
-    try:
-        return _MEMORY_FRACTION * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return _MEMORY_FRACTION * 8.0 * 2**30
+    start = (0.0,) * dim if origin is None else tuple(vector(origin, f"a {what}'s origin", dim).tolist())
+    check_memory(prod(cells), BYTES_PER_CELL, f"a {what}", "cells", "use fewer cells", MAX_CELLS)
+    return Grid(tuple(cells), lengths[0], start)
 
 
 def padded_zeros(shape: Sequence[int], dtype: Any) -> NDArray:

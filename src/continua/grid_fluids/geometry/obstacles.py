@@ -16,6 +16,7 @@ from continua.grid_fluids.geometry.sdf_shape import SdfShape
 from continua.grid_fluids.geometry.thin_wall_kernels import has_thin_wall
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.sdf import DistanceField, ExactDistance, TransformedField
+from continua.validation import shortened
 
 __all__ = ["FAR_DISTANCE", "Obstacle", "as_obstacle"]
 
@@ -116,7 +117,7 @@ def as_obstacle(given: Any, grid: Grid) -> Obstacle:
         given = SdfShape(given)
     if not isinstance(given, Shape):
         raise InputError(
-            f"an obstacle must be a shape, a closed mesh or a distance field, not {type(given).__name__}"
+            f"an obstacle must be a shape, a closed mesh or a distance field, not {shortened(given)}"
         )
     return Obstacle(given, grid)
 

@@ -12,7 +12,7 @@ from continua.errors import InputError
 from continua.geometry import Shape
 from continua.grid_fluids.geometry.polygon_kernels import CHUNK, polygon_distances
 from continua.short_repr import ShortRepr
-from continua.validation import isfinite, numbers
+from continua.validation import array, whole_number
 
 __all__ = ["Polygon"]
 
@@ -34,23 +34,25 @@ class Polygon(ShortRepr, Shape):
 
     def __post_init__(self) -> None:
         self.check_options()
-        corners = numbers(self.points)
-        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
-            raise InputError("a polygon needs at least three corners of two finite numbers each")
+        corners = array(self.points, "a polygon's corners", (None, 2))
+        self._check_lengths("depth")
+        if len(corners) < 3:
+            raise InputError(f"a polygon needs at least three corners, not {len(corners)}")
         after = np.roll(corners, -1, axis=0)
         if (np.linalg.norm(after - corners, axis=1) == 0.0).any():
             raise InputError("consecutive corners of a polygon must differ")
         area = 0.5 * float((corners[:, 0] * after[:, 1] - corners[:, 1] * after[:, 0]).sum())
-        if area == 0.0 or not (isfinite(self.depth) and self.depth > 0.0):
-            raise InputError("a polygon must enclose an area, and its depth must be greater than 0 m")
-        object.__setattr__(self, "points", corners if area > 0.0 else np.ascontiguousarray(corners[::-1]))
+        if area == 0.0:
+            raise InputError("a polygon must enclose an area")
+        self._set("points", corners if area > 0.0 else np.ascontiguousarray(corners[::-1]))
 
     @classmethod
     def spline(cls, points: ArrayLike, pieces: int = 8, **options: object) -> Polygon:
         """Return a closed uniform cubic B-spline of control points [n, 2], with `pieces` chords per control point."""
-        control = np.array(points, dtype=np.float64)
-        if control.ndim != 2 or control.shape[1] != 2 or len(control) < 3:
-            raise InputError("a spline needs at least three control points of two numbers each")
+        control = array(points, "the control points of a spline", (None, 2))
+        pieces = whole_number(pieces, "the pieces of a spline", low=1, high=1000)
+        if len(control) < 3:
+            raise InputError(f"a spline needs at least three control points, not {len(control)}")
         t = np.arange(pieces)[:, None] / pieces
         weights = np.concatenate(
             [(1 - t) ** 3, 3 * t**3 - 6 * t**2 + 4, -3 * t**3 + 3 * t**2 + 3 * t + 1, t**3], axis=1
@@ -66,12 +68,13 @@ class Polygon(ShortRepr, Shape):
 
     def distances(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return signed distances in the plane and normals."""
+        points = np.ascontiguousarray(self._points(points))
         gaps, normals = np.empty(len(points)), np.empty((len(points), 3))
         corners = np.asarray(self.points)
         work = -(-len(points) // CHUNK), len(corners)
         measure = polygon_distances.variant(len(points) >= _PARALLEL_FROM)
         measure(
-            np.ascontiguousarray(points, dtype=np.float64),
+            points,
             np.concatenate([corners, corners[:1]]),
             gaps,
             normals,

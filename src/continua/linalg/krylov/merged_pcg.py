@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
 from continua.linalg.krylov import ell_kernels
 from continua.linalg.matrix import BlockMatrix
-from continua.linalg.solver import SolverBase, SolveReport, check_limits
+from continua.linalg.solver import SolverBase, SolveReport, check_limits, check_system
 from continua.short_repr import ShortRepr
+from continua.validation import given_array, instance_of
 
 __all__ = ["MergedPCG", "SlicedEllMatrix"]
 
@@ -43,7 +45,7 @@ class SlicedEllMatrix(ShortRepr):
     @classmethod
     def from_matrix(cls, matrix: BlockMatrix) -> SlicedEllMatrix:
         """Lay out the pattern of a block matrix and copy its values."""
-        p = matrix.pattern
+        p = instance_of(matrix, BlockMatrix, "the matrix").pattern
         lengths = np.diff(p.indptr)
         bins = (p.node_count + WIDTH - 1) // WIDTH
         padded = np.zeros(bins * WIDTH, np.int64)
@@ -59,7 +61,9 @@ class SlicedEllMatrix(ShortRepr):
 
     def update(self, matrix: BlockMatrix) -> None:
         """Copy the values of a matrix with the same pattern."""
-        p = matrix.pattern
+        p = instance_of(matrix, BlockMatrix, "the matrix").pattern
+        if p.node_count != self.node_count:
+            raise InputError(f"the matrix has {p.node_count} block rows, not {self.node_count}")
         ell_kernels.fill_values.variant(p.parallel)(p.indptr, matrix.blocks, self.starts, self.values)
 
     @property
@@ -69,7 +73,9 @@ class SlicedEllMatrix(ShortRepr):
 
     def multiply(self, x: NDArray[np.float64], out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return A x for a vector x of shape [n, 3]."""
+        given_array(x, "x", (self.node_count, 3))
         out = np.empty_like(x) if out is None else out
+        given_array(out, "out", (self.node_count, 3))
         ell_kernels.multiply.variant(self.columns.size >= 60_000)(
             self.starts, self.columns, self.values, x, out
         )
@@ -86,17 +92,15 @@ class MergedPCG(SolverBase):
 
     def __init__(self, rtol: float = 1e-4, max_iterations: int = 2000) -> None:
         super().__init__()
-        check_limits(rtol, max_iterations)
-        self.rtol = float(rtol)
-        self.max_iterations = int(max_iterations)
+        self.rtol, self.max_iterations = check_limits(rtol, max_iterations)
         self.passes = 0
         self._ell: SlicedEllMatrix | None = None
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Lay out the slices and allocate the work vectors."""
+        self._ell = SlicedEllMatrix.from_matrix(matrix)
         self._matrix = None
         n = matrix.pattern.node_count
-        self._ell = SlicedEllMatrix.from_matrix(matrix)
         self._inverse = np.zeros((n, 6))
         self._work = [np.zeros((n, 3)) for _ in range(4)]
         self._zero = np.zeros((n, 3))
@@ -110,7 +114,9 @@ class MergedPCG(SolverBase):
         projections: NDArray[np.float64] | None = None,
     ) -> None:
         """Copy new values and invert the diagonal blocks; see `LinearSolver.update`."""
-        assert self._ell is not None
+        check_system(matrix, fixed, projections)
+        if self._ell is None:
+            raise InputError("call setup() before update()")
         self._ell.update(matrix)
         matrix.invert_diagonal(fixed, projections, self._inverse)
         self._set_system(matrix, fixed, projections)
@@ -123,7 +129,8 @@ class MergedPCG(SolverBase):
         guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
-        parallel, ell = self._system(rhs, x).pattern.parallel, self._ell
+        system = self._system(rhs, x, tolerance_scale, guess_directions)
+        parallel, ell = system.pattern.parallel, self._ell
         assert ell is not None
         scale = self._zero if tolerance_scale is None else tolerance_scale
         iterations, residual, self.passes = ell_kernels.conjugate_gradients.variant(parallel)(

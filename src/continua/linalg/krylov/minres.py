@@ -14,7 +14,8 @@ from continua.linalg.krylov import ssor_kernels
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.multigrid.multigrid import Multigrid, PMultigrid
 from continua.linalg.saddle_point import SaddlePointMatrix
-from continua.linalg.solver import SolveReport, check_limits, check_option
+from continua.linalg.solver import SolveReport, check_limits, check_system
+from continua.validation import array, choice, instance_of, shortened
 
 __all__ = ["MINRES"]
 
@@ -77,15 +78,14 @@ class MINRES:
         preconditioner: str | Multigrid = "jacobi",
         nullspace: NDArray[np.float64] | None = None,
     ) -> None:
-        check_limits(rtol, max_iterations)
+        self.rtol, self.max_iterations = check_limits(rtol, max_iterations)
         self.multigrid: Multigrid | None = None
         if isinstance(preconditioner, Multigrid):
             self.multigrid, preconditioner = preconditioner, "multigrid"
-        check_option("preconditioner", preconditioner, _KINDS)
-        self.rtol = float(rtol)
-        self.max_iterations = int(max_iterations)
-        self.preconditioner = preconditioner
-        self.nullspace = None if nullspace is None else np.array(nullspace, dtype=np.float64, ndmin=2)
+        self.preconditioner = choice(preconditioner, "the preconditioner of MINRES", _KINDS)
+        self.nullspace = None if nullspace is None else np.atleast_2d(array(nullspace, "nullspace"))
+        if self.nullspace is not None and self.nullspace.ndim > 2:
+            raise InputError(f"nullspace must be a vector or several, not {shortened(nullspace)}")
         self.reason = ""
         self.last: SolveReport | None = None
         self.restarts = 0
@@ -94,8 +94,8 @@ class MINRES:
 
     def setup(self, matrix: SaddlePointMatrix | BlockMatrix) -> None:
         """Allocate the work vectors for matrices with this pattern, and prepare the preconditioner."""
-        self._matrix = None
         system = _with_two_fields(matrix)
+        self._matrix = None
         p = system.pattern
         n, m, size = p.node_count, system.B.row_count, system.size
         self._null = _orthonormal(self.nullspace, size)
@@ -135,6 +135,7 @@ class MINRES:
                 raise InputError(f"{name} has values that are not finite; MINRES needs finite matrices")
         p = system.pattern
         fixed = np.zeros(p.node_count, np.uint8) if fixed is None else fixed
+        check_system(system.A, fixed, projections)
         self._arrays = system.arrays(fixed, projections)
         self._kind = _KINDS[self.preconditioner]
         definite = system.A.invert_diagonal(fixed, projections, self._jacobi)
@@ -250,14 +251,17 @@ class MINRES:
         size, n = self._matrix.size, self._matrix.pattern.node_count
         flat = []
         for name, vector in (("rhs", rhs), ("x", x), ("tolerance_scale", tolerance_scale)):
-            if vector is None:
+            if vector is None and name == "tolerance_scale":
                 flat.append(np.zeros(0))
                 continue
-            if vector.shape != (size,) and not (size == 3 * n and vector.shape == (n, 3)):
-                raise InputError(f"{name} has shape {list(vector.shape)}; the matrix needs [{size}]")
-            flat.append(np.array(vector, dtype=np.float64, order="C").reshape(-1))
-            if not np.isfinite(flat[-1]).all():
+            given = array(vector, f"{name} of MINRES", finite=False)
+            if not np.isfinite(given).all():
                 raise InputError(f"{name} has values that are not finite; MINRES needs finite numbers")
+            if given.shape != (size,) and not (size == 3 * n and given.shape == (n, 3)):
+                raise InputError(f"{name} has shape {list(given.shape)}; the matrix needs [{size}]")
+            flat.append(given.reshape(-1))
+        if not isinstance(x, np.ndarray):
+            raise InputError(f"x must be an array, which the solution is written to, not {shortened(x)}")
         return flat[0], flat[1], flat[2]
 
     def _free(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -337,6 +341,7 @@ class MINRES:
 
 
 def _with_two_fields(matrix: SaddlePointMatrix | BlockMatrix) -> SaddlePointMatrix:
+    instance_of(matrix, (SaddlePointMatrix, BlockMatrix), "the matrix of MINRES")
     return SaddlePointMatrix(matrix) if isinstance(matrix, BlockMatrix) else matrix
 
 

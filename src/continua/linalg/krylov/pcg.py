@@ -9,7 +9,8 @@ from continua.errors import InputError
 from continua.linalg import block_kernels
 from continua.linalg.krylov import jacobi_cg_kernels, ssor_kernels
 from continua.linalg.matrix import BlockMatrix
-from continua.linalg.solver import SolverBase, SolveReport, check_limits, check_option
+from continua.linalg.solver import SolverBase, SolveReport, check_limits, check_system
+from continua.validation import choice, instance_of, number
 
 __all__ = ["PCG"]
 
@@ -37,19 +38,14 @@ class PCG(SolverBase):
         relaxation: float = 1.4,
     ) -> None:
         super().__init__()
-        check_limits(rtol, max_iterations)
-        check_option("preconditioner", preconditioner, ("ssor", "jacobi"))
-        if not 0.0 < relaxation < 2.0:
-            raise InputError(f"relaxation must be between 0 and 2, not {relaxation}")
-        self.rtol = float(rtol)
-        self.max_iterations = int(max_iterations)
-        self.preconditioner = preconditioner
-        self.relaxation = float(relaxation)
+        self.rtol, self.max_iterations = check_limits(rtol, max_iterations)
+        self.preconditioner = choice(preconditioner, "the preconditioner of PCG", ("ssor", "jacobi"))
+        self.relaxation = number(relaxation, "the relaxation of PCG", above=0.0, below=2.0)
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Allocate the work vectors and divide the rows into parts."""
+        p = instance_of(matrix, BlockMatrix, "the matrix of a solver").pattern
         self._matrix = None
-        p = matrix.pattern
         n = p.node_count
         jacobi = self.preconditioner == "jacobi"
         self._inverse = np.zeros((n, 6))
@@ -72,7 +68,10 @@ class PCG(SolverBase):
         projections: NDArray[np.float64] | None = None,
     ) -> None:
         """Invert the diagonal blocks of the free nodes; see `LinearSolver.update`."""
+        check_system(matrix, fixed, projections)
         p = matrix.pattern
+        if len(getattr(self, "_zero", ())) != p.node_count:
+            raise InputError("call setup() with this matrix before update()")
         relaxation = 1.0
         if self.preconditioner == "jacobi":
             block_kernels.invert_diagonal.variant(p.parallel)(matrix.blocks, p.diagonal, fixed, self._inverse)
@@ -95,7 +94,7 @@ class PCG(SolverBase):
         guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x."""
-        matrix = self._system(rhs, x)
+        matrix = self._system(rhs, x, tolerance_scale, guess_directions)
         p = matrix.pattern
         scale = self._zero if tolerance_scale is None else tolerance_scale
         end = (rhs, scale, x, self.rtol, self.max_iterations, *self._work, *self._partial)

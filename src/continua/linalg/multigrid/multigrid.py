@@ -18,7 +18,8 @@ from continua.linalg.krylov.pcg import PCG
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.multigrid.hierarchy import Hierarchy
 from continua.linalg.multigrid.polynomial_smoothers import SMOOTHERS
-from continua.linalg.solver import SolverBase, SolveReport, check_limits, check_option
+from continua.linalg.solver import SolverBase, SolveReport, check_limits, check_system
+from continua.validation import choice, flag, instance_of, number, state_arrays, whole_number
 
 __all__ = ["Multigrid", "PMultigrid"]
 
@@ -71,25 +72,19 @@ class Multigrid(SolverBase):
         smoother: str = "gauss-seidel",
     ) -> None:
         super().__init__()
-        check_limits(rtol, max_iterations)
-        for name, value in {"sweeps": sweeps, "coarsest": coarsest}.items():
-            if value < 1:
-                raise InputError(f"{name} must be at least 1, not {value}")
-        check_option("cycle", cycle, _CYCLE_INDEX)
-        check_option("precision", precision, _PRECISIONS)
-        check_option("smoother", smoother, SMOOTHERS)
-        if budget_ms is not None and not budget_ms > 0.0:
-            raise InputError(f"budget_ms must be greater than 0 ms, not {budget_ms}")
-        self.rtol = float(rtol)
-        self.max_iterations = int(max_iterations)
-        self.cycle = cycle
-        self.sweeps = int(sweeps)
-        self.accelerate = bool(accelerate)
-        self.coarsest = int(coarsest)
-        self.precision = precision
-        self.smoother = smoother
-        self.budget_ms = budget_ms
-        self.fallback = bool(fallback)
+        self.rtol, self.max_iterations = check_limits(rtol, max_iterations)
+        self.cycle = choice(cycle, "the cycle of multigrid", _CYCLE_INDEX)
+        self.sweeps = whole_number(sweeps, "the sweeps of multigrid", low=1, high=1000)
+        self.accelerate = flag(accelerate, "'accelerate' of multigrid")
+        self.coarsest = whole_number(coarsest, "'coarsest' of multigrid", low=1, high=10_000)
+        self.precision = choice(precision, "the precision of multigrid", _PRECISIONS)
+        self.smoother = choice(smoother, "the smoother of multigrid", SMOOTHERS)
+        self.budget_ms = (
+            None
+            if budget_ms is None
+            else number(budget_ms, "the budget_ms of multigrid", above=0.0, unit="ms")
+        )
+        self.fallback = flag(fallback, "'fallback' of multigrid")
         self.hierarchy: Hierarchy | None = None
         self.factor: float | None = None
         self._restored: Mapping[str, NDArray] = {}
@@ -97,6 +92,7 @@ class Multigrid(SolverBase):
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Prepare for matrices with this pattern; the first `update` builds the levels."""
+        instance_of(matrix, BlockMatrix, "the matrix of a solver")
         self.hierarchy = None
         self._restored = {}
         self._matrix = None
@@ -121,7 +117,9 @@ class Multigrid(SolverBase):
 
     def restore(self, state: Mapping[str, NDArray]) -> None:
         """Restore a state from `state()`; without one, the next matrix builds the levels."""
-        self._restored = {key: np.array(state[key]) for key in _STATE_KEYS if key in state}
+        self._restored = dict(
+            state_arrays(state, dict.fromkeys(_STATE_KEYS), "multigrid", optional=_STATE_KEYS)
+        )
         if (
             self.hierarchy is not None
             and self._restored
@@ -154,6 +152,7 @@ class Multigrid(SolverBase):
         projections: NDArray[np.float64] | None = None,
     ) -> None:
         """Update all levels; see `LinearSolver.update`."""
+        check_system(matrix, fixed, projections)
         p = matrix.pattern
         n = p.node_count
         if self.hierarchy is None:
@@ -184,7 +183,7 @@ class Multigrid(SolverBase):
         guess_directions: NDArray[np.float64] | None = None,
     ) -> SolveReport:
         """Solve A x = rhs in place, starting from x, from the best x along `guess_directions`, or from zero."""
-        self._system(rhs, x)
+        self._system(rhs, x, tolerance_scale, guess_directions)
         begin = perf_counter()
         scale = self._zero if tolerance_scale is None else tolerance_scale
         given = self._given
@@ -415,6 +414,7 @@ class PMultigrid(Multigrid):
         projections: NDArray[np.float64] | None = None,
     ) -> None:
         """Update all levels; see `LinearSolver.update`."""
+        check_system(matrix, fixed, projections)
         geometry = matrix.pattern.geometry
         if geometry is None or geometry.order < 2:
             raise InputError("PMultigrid is for elements of order 2 or 3; use Multigrid for others")

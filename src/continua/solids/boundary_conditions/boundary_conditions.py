@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from math import inf, isfinite
+from math import inf
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from continua.solids.boundary_surface import BoundarySurface
 from continua.solids.element_materials import ElementMaterials
 from continua.solids.elements.base import Elements
 from continua.solids.selection import Where, select_elements, select_nodes
-from continua.validation import unit_vector, vector3
+from continua.validation import array, choice, index, number, unit_vector, vector3
 
 __all__ = ["BoundaryConditions"]
 
@@ -100,9 +100,7 @@ class BoundaryConditions(KeepsReadOnlyArrays):
         """
         axis = _unit(direction)
         if motion is not None and not callable(motion) and not isinstance(motion, Motion):
-            if not isinstance(motion, (int, float)) or not isfinite(motion):
-                raise InputError(f"a lock's motion must be a finite distance or a motion, not {motion!r}")
-            offset = float(motion) * axis
+            offset = number(motion, "a lock's motion, if it is no Motion,", unit="m") * axis
             motion = Motion(lambda _, rest: rest + offset)
         return self._constrain("lock", where, None if motion is None else _motion(motion), until, axis)
 
@@ -174,11 +172,12 @@ class BoundaryConditions(KeepsReadOnlyArrays):
         if (node is None) == (point is None):
             raise InputError("a pull takes either a node or a point")
         if node is not None:
+            number_of_node = index(node, "the number of a node", self._elements.node_count)
             nodes = select_nodes(
-                [node], self._elements.rest_positions, self._elements.elements, self.mesh, "pull"
+                [number_of_node], self._elements.rest_positions, self._elements.elements, self.mesh, "pull"
             )
             return self._pull(nodes, np.ones(1), target, stiffness)
-        where = vector3(np.asarray(point), "a pull's point")
+        where = vector3(point, "a pull's point")
         triangle, weights = self._surface.closest_point(where, self._elements.values(self._x))
         return self.pull_face(triangle, weights, target, stiffness=stiffness)
 
@@ -192,10 +191,7 @@ class BoundaryConditions(KeepsReadOnlyArrays):
     ) -> Pull:
         """Attach a spring to the point of a surface triangle with the given barycentric weights."""
         w = vector3(weights, "a pull's weights")
-        if not 0 <= triangle < len(self._surface.triangles):
-            raise InputError(
-                f"the surface has triangles 0 to {len(self._surface.triangles) - 1}, not {triangle}"
-            )
+        triangle = index(triangle, "the number of a triangle", len(self._surface.triangles))
         if w.min() < -1e-6 or abs(w.sum() - 1.0) > 1e-3:
             raise InputError(f"a pull's weights must be at least 0 and sum to 1, not {tuple(w)}")
         w = np.maximum(w, 0.0)
@@ -226,6 +222,7 @@ class BoundaryConditions(KeepsReadOnlyArrays):
         else:
             nodes = self._select(where, "haptic tool")
             whole = self.pull_stiffness if stiffness is None else stiffness
+            whole = number(whole, "the stiffness of a haptic tool", above=0.0, unit="N/m")
             pulls = [
                 self._pull(nodes[i : i + 1], np.ones(1), None, whole / len(nodes)) for i in range(len(nodes))
             ]
@@ -323,13 +320,12 @@ class BoundaryConditions(KeepsReadOnlyArrays):
         This is how other parts of a world, such as a fluid, act on a body; see `World.exchange`. `added_mass` [kg],
         shape [n], is accelerated by the nodes in that step besides their own mass, and has no weight.
         """
-        if self._step_forces is None:
-            self._step_forces = np.zeros((self._elements.node_count, 3))
-        self._step_forces += force
+        count = self._elements.node_count
+        forces = array(force, "external forces on a body", (count, 3))
         if added_mass is not None:
-            self._added_mass = (
-                added_mass.copy() if self._added_mass is None else self._added_mass + added_mass
-            )
+            mass = array(added_mass, "the added mass of a body", (count,))
+            self._added_mass = mass if self._added_mass is None else self._added_mass + mass
+        self._step_forces = forces if self._step_forces is None else self._step_forces + forces
 
     def external_forces(self) -> tuple[NDArray[np.float64], NDArray[np.float64] | None] | None:
         """Return what `add_external_force` added, forces [n, 3] and added mass [n] or None; or None."""
@@ -366,7 +362,5 @@ def _motion(motion: Any) -> Motion:
 
 def _unit(direction: Any) -> NDArray[np.float64]:
     if isinstance(direction, str):
-        if direction not in _AXES:
-            raise InputError(f"a lock's direction must be a vector, 'x', 'y' or 'z', not {direction!r}")
-        direction = _AXES[direction]
+        direction = _AXES[choice(direction, "a lock's direction, if it is no vector,", _AXES)]
     return unit_vector(direction, "a lock's direction")

@@ -5,7 +5,7 @@ Each is an object in a list of the body; `remove()` takes it off again.
 
 from __future__ import annotations
 
-from math import inf, isnan
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.motion import Motion
-from continua.validation import isfinite, vector3
+from continua.validation import number, rows3, vector3
 
 if TYPE_CHECKING:
     from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
@@ -26,10 +26,8 @@ class BoundaryCondition:
     """A constraint, load or spring of a body; it acts in the steps that start before `until` [s]."""
 
     def __init__(self, body: BoundaryConditions, until: float = inf) -> None:
-        if isnan(until):
-            raise InputError("the time until which a boundary condition acts must be a number, not nan")
         self._body: BoundaryConditions | None = body
-        self.until = float(until)
+        self.until = number(until, "the time until which a boundary condition acts", infinite=True)
         self._by_topology: dict[int, dict[str, NDArray]] = {}  # its arrays on earlier topologies of the body
 
     @property
@@ -115,7 +113,10 @@ class Constraint(BoundaryCondition):
 
     def targets(self, time: float, rest: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return where the nodes have to be at `time` [s]; with a direction, only that component counts."""
-        points = rest[self.nodes]
+        points = rows3(rest, "rest positions")
+        if len(points) <= self.nodes.max():
+            raise InputError(f"there must be rest positions of all nodes, not {len(points)}")
+        points = points[self.nodes]
         return points if self.motion is None else self.motion.at(time, points)
 
     @property
@@ -158,11 +159,9 @@ class Pull(BoundaryCondition):
         stiffness: float,
     ) -> None:
         super().__init__(body)
-        if not (isfinite(stiffness) and stiffness > 0.0):
-            raise InputError(f"a pull's stiffness must be greater than 0 N/m, not {stiffness}")
         self.nodes = nodes
         self.weights = weights
-        self.stiffness = float(stiffness)
+        self.stiffness = number(stiffness, "a pull's stiffness", above=0.0, unit="N/m")
         self.target = target
 
     def _mesh_arrays(self) -> dict[str, NDArray]:

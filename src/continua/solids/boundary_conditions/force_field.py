@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.errors import InputError
-from continua.pickling import check_function
+from continua.pickling import check_picklable
 from continua.short_repr import function_name
-from continua.validation import unit_vector, vector3
+from continua.validation import array, number, numbers, rows3, unit_vector, vector3
+from continua.validation import function as check_function
 
 __all__ = ["ForceField"]
 
@@ -24,31 +24,31 @@ class ForceField:
     """
 
     def __init__(self, function: Callable) -> None:
-        if not callable(function):
-            raise InputError("a force field is a function of (time, positions) that returns forces")
-        self._function = function
+        self._function: Callable = check_function(
+            function, "a force field", "a function of (time, positions) that returns forces"
+        )
 
     def at(self, time: float, positions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the force density [N/m3] at `time` [s] and positions [m], shape [n, 3]."""
-        force = np.asarray(self._function(time, positions), dtype=np.float64)
-        if force.shape == (3,):
-            force = np.tile(force, (len(positions), 1))
-        if force.shape != positions.shape or not np.isfinite(force).all():
-            raise InputError(
-                f"a force field must return finite forces of shape (3,) or {positions.shape}; "
-                f"at t = {time:g} s it did not"
-            )
-        return force
+        time, positions = number(time, "the time of a force field"), rows3(positions, "positions")
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused below
+            force = self._function(time, positions)
+        found = numbers(force)
+        if found is not None and found.shape == (3,):
+            force = np.tile(found, (len(positions), 1))
+        return array(force, f"what a force field returns at t = {time:g} s", positions.shape)
 
     def __add__(self, other: ForceField) -> ForceField:
         """Return the sum of both fields."""
+        if not isinstance(other, ForceField):
+            return NotImplemented
         return ForceField(partial(_sum, self, other))
 
     def __repr__(self) -> str:
         return f"ForceField({function_name(self._function)})"
 
     def __getstate__(self) -> dict[str, object]:
-        check_function(self._function, "a force field")
+        check_picklable(self._function, "a force field")
         return vars(self)
 
     @staticmethod
@@ -63,8 +63,8 @@ class ForceField:
         """
         amplitude = vector3(force, "a wave's force")
         unit = unit_vector(direction, "a wave's direction")
-        _positive(length, "a wave's length")
-        _positive(period, "a wave's period")
+        length = number(length, "a wave's length", above=0.0, unit="m")
+        period = number(period, "a wave's period", above=0.0, unit="s")
         return ForceField(partial(_wave, amplitude, unit, length, period))
 
     @staticmethod
@@ -80,9 +80,8 @@ class ForceField:
             radius: Distance of the maximum from the centre [m].
         """
         origin = vector3(center, "a radial field's center")
-        if not np.isfinite(force):
-            raise InputError(f"a radial field's force must be a finite number, not {force}")
-        _positive(radius, "a radial field's radius")
+        force = number(force, "a radial field's force")
+        radius = number(radius, "a radial field's radius", above=0.0, unit="m")
         return ForceField(partial(_radial, origin, force, radius))
 
 
@@ -110,8 +109,3 @@ def _radial(
     arms = (x - origin) / radius
     square = np.einsum("ni,ni->n", arms, arms)
     return force * np.exp(0.5 * (1.0 - square))[:, None] * arms
-
-
-def _positive(value: float, what: str) -> None:
-    if not (np.isfinite(value) and value > 0.0):
-        raise InputError(f"{what} must be a finite number greater than 0, not {value}")

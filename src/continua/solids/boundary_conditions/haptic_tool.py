@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import InputError
 from continua.solids.boundary_conditions.constraints import BoundaryCondition, Pull
+from continua.validation import function, number, triple
 
 if TYPE_CHECKING:
     from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
@@ -80,10 +80,7 @@ class HapticTool(BoundaryCondition):
 
         Takes some microseconds and never waits for the simulation.
         """
-        x, y, z = (float(c) for c in position)
-        if not (isfinite(x) and isfinite(y) and isfinite(z)):
-            raise InputError(f"a haptic tool's position must be three finite numbers, not {position!r}")
-        self._tool = at = (x, y, z)
+        self._tool = at = triple(position, "a haptic tool's position")
         record, now = self._record, perf_counter()
         if record is not self._seen:
             self._gap = _less(self._blended_force(self._seen, at, now), _predicted(record, at))
@@ -114,7 +111,7 @@ class HapticTool(BoundaryCondition):
 
         Georgii (2007): f + (s/dt) (f - f_before), for at most one step.
         """
-        record = self._record
+        record, seconds = self._record, number(seconds, "the seconds after a step")
         part = min(max(seconds / record.dt, 0.0), 1.0) if record.dt > 0.0 else 0.0
         return np.array(record.force) + part * (np.array(record.force) - np.array(record.before))
 
@@ -134,6 +131,8 @@ class HapticTool(BoundaryCondition):
 
     def publish_force(self, stepper: Stepper, dt: float) -> None:
         """Publish a record of the step of `dt` [s] that was done; 0 stands for a static solve."""
+        function(getattr(stepper, "compliance_response", None), "'compliance_response' of a stepper")
+        dt = number(dt, "dt", low=0.0, unit="s")
         force = -np.sum([pull.force for pull in self.springs], axis=0)
         if dt > 0.0:
             self._update_stiffness(stepper, dt)

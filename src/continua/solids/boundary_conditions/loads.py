@@ -6,6 +6,7 @@ gets the integral of N_a times the load, so a uniform load is exact for every or
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.pickling import check_function
+from continua.pickling import check_picklable
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import BoundaryCondition
 from continua.solids.boundary_conditions.force_field import ForceField
-from continua.validation import vector3
+from continua.validation import number, numbers, vector3
 
 if TYPE_CHECKING:
     from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
@@ -56,11 +57,23 @@ class Load(BoundaryCondition):
 
     def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add to `force` [N], shape [n, 3], what the load exerts on a body at positions x at `time` [s]."""
-        raise AssertionError("every load implements it")
+        count = self._attached()._elements.node_count
+        for values in (x, force):
+            if not (
+                isinstance(values, np.ndarray) and values.dtype == np.float64 and values.shape == (count, 3)
+            ):
+                raise InputError(
+                    f"a load needs positions and forces, arrays of shape [{count}, 3] and type float64"
+                )
+        self._add(number(time, "the time of a load"), x, force)
+
+    @abstractmethod
+    def _add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
+        """Add what the load exerts."""
 
     def __getstate__(self) -> dict[str, Any]:
         for value in vars(self).values():
-            check_function(value, f"the value of a {type(self).__name__.lower()}")
+            check_picklable(value, f"the value of a {type(self).__name__.lower()}")
         return vars(self)
 
     @property
@@ -103,7 +116,7 @@ class Push(Load):
     def force(self, value: ArrayLike | TimeFunction) -> None:
         self._force = value if callable(value) else vector3(value, "a push's force")
 
-    def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
+    def _add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add the force of every node."""
         value = vector3(self._force(time), "a push's force") if callable(self._force) else self._force
         if self.shares is None:
@@ -152,12 +165,12 @@ class Pressure(Load):
 
     @pressure.setter
     def pressure(self, value: float | TimeFunction) -> None:
-        self._pressure = value if callable(value) else _number(value, "a pressure")
+        self._pressure = value if callable(value) else number(value, "a pressure")
 
-    def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
+    def _add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add the pressure on the faces as they are at x."""
         value = self._pressure
-        pressure = _number(value(time), "a pressure") if callable(value) else value
+        pressure = number(value(time), "a pressure") if callable(value) else value
         self._attached()._faces.add_pressure(x, self.faces, pressure, force)
 
     def _mesh_arrays(self) -> dict[str, NDArray]:
@@ -218,7 +231,7 @@ class Traction(Load):
     def traction(self, value: ArrayLike | TimeFunction) -> None:
         self._traction = value if callable(value) else _traction(value)
 
-    def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
+    def _add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add the traction times each node's share of the area at rest."""
         value = _traction(self._traction(time)) if callable(self._traction) else self._traction
         if isinstance(value, float):
@@ -280,7 +293,7 @@ class BodyForce(Load):
         else:
             self._force = ForceField(value) if callable(value) else vector3(value, "a body force")
 
-    def add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
+    def _add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add the integral of N_a times the force; fields are sampled at the nodes."""
         if not isinstance(self._force, ForceField):
             force += self._shares[:, None] * self._force
@@ -293,17 +306,8 @@ class BodyForce(Load):
         force += part
 
 
-def _number(value: Any, what: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise InputError(f"{what} must be a finite number, not {value!r}")
-    return number
-
-
 def _traction(value: Any) -> NDArray[np.float64] | float:
-    if np.ndim(value) == 0:
-        return _number(value, "a traction")
+    given = numbers(value)
+    if given is None or given.ndim == 0:
+        return number(value, "a traction")
     return vector3(value, "a traction")

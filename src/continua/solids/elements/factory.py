@@ -11,6 +11,7 @@ from continua.solids.elements.hyperelastic_tet import HyperelasticTets
 from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 from continua.solids.elements.stvk_tet import StVKTets
+from continua.validation import shortened, whole_number
 
 __all__ = ["make_elements"]
 
@@ -19,13 +20,11 @@ def make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elem
     """Return the elements for the mesh, the order and the law."""
     if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
         raise InputError(
-            f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {type(mesh).__name__}; "
+            f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {shortened(mesh)}; "
             "continua.mesh.tetrahedralize turns a closed surface into tetrahedra"
         )
     orders = (1, 2, 3) if isinstance(mesh, TetMesh) else (1,)
-    if not isinstance(order, int) or order not in orders:
-        has = "the orders 1, 2 and 3" if len(orders) > 1 else "order 1 only"
-        raise InputError(f"a mesh of {mesh.NAME} has {has}, not {order!r}")
+    whole_number(order, f"the order of {mesh.NAME}", low=1, high=orders[-1])
     if not isinstance(mesh, TetMesh):
         return NodalElements(mesh)
     if plastic:

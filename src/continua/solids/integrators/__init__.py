@@ -6,6 +6,7 @@ from continua.solids.integrators.implicit_euler import ImplicitEuler
 from continua.solids.integrators.integrator import BodyState, Integrator, StepInput, Stepper
 from continua.solids.integrators.newmark import Newmark
 from continua.solids.integrators.semi_implicit import SemiImplicit
+from continua.validation import choice, shortened
 
 __all__ = [
     "INTEGRATORS",
@@ -30,11 +31,11 @@ def choose_integrator(integrator: "Integrator | str", newton: int | None = None)
     """Return an integrator, given as an object or by name; `newton` sets the iterations of an implicit one."""
     if isinstance(integrator, Integrator):
         if newton is not None:
-            raise InputError(f"give newton to the integrator: {type(integrator).__name__}(newton={newton})")
+            raise InputError(
+                f"give newton to the integrator: {type(integrator).__name__}(newton={shortened(newton)})"
+            )
         return integrator
-    kind = INTEGRATORS.get(integrator) if isinstance(integrator, str) else None
-    if kind is None:
-        raise InputError(f"integrator must be one of {', '.join(INTEGRATORS)}, not {integrator!r}")
+    kind = INTEGRATORS[choice(integrator, "integrator", INTEGRATORS)]
     if newton is None:
         return kind()
     if kind not in (ImplicitEuler, Newmark):

@@ -39,6 +39,7 @@ from continua.solids.integrators.integrator import (
 from continua.solids.integrators.spring_terms import add_pull_forces
 from continua.solids.integrators.stability import highest_frequency
 from continua.timestepping import VelocityProjection, VelocitySystem
+from continua.validation import flag
 
 __all__ = ["ConditionallyStableIntegrator", "ConditionallyStableStepper", "Explicit"]
 
@@ -63,6 +64,9 @@ class ConditionallyStableIntegrator(Integrator):
 
     lumped = True
     substeps: bool = True
+
+    def __post_init__(self) -> None:
+        flag(self.substeps, "'substeps' of an integrator")
 
 
 class ConditionallyStableStepper(Stepper):

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import InputError
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.numerics.timers import timed
 from continua.solids.elements.base import AssembledSystem, Elements
@@ -39,7 +38,7 @@ from continua.solids.integrators.spring_terms import (
 )
 from continua.solids.line_search import line_search
 from continua.timestepping import ContactResult, VelocitySystem
-from continua.validation import isfinite
+from continua.validation import whole_number
 
 __all__ = ["Equation", "ImplicitIntegrator", "ImplicitStepper"]
 
@@ -70,12 +69,7 @@ class ImplicitIntegrator(Integrator):
     newton: int = 1
 
     def __post_init__(self) -> None:
-        if (
-            isinstance(self.newton, bool)
-            or not isfinite(self.newton)
-            or not 1 <= self.newton == int(self.newton)
-        ):
-            raise InputError(f"newton must be a whole number of at least 1, not {self.newton}")
+        object.__setattr__(self, "newton", whole_number(self.newton, "newton", low=1))
 
 
 class ImplicitStepper(Stepper):

@@ -18,6 +18,7 @@ from continua.solids.damping import Damper
 from continua.solids.elements.base import Elements
 from continua.solids.integrators.linear_system import LinearSystem
 from continua.timestepping import SolveResult, VelocityProjection, VelocitySystem
+from continua.validation import function
 
 __all__ = ["BodyState", "Integrator", "SolveCoroutine", "StepInput", "StepOutcome", "Stepper"]
 
@@ -98,7 +99,9 @@ class Stepper:
     """Fraction of the step at which time-dependent loads are evaluated: 0 is its start, 1/2 its middle."""
 
     def __init__(self, elements: Elements, solver: LinearSolver) -> None:
+        function(getattr(elements, "assemble", None), "'assemble' of the elements of a stepper")
         n = elements.node_count
+        function(getattr(solver, "solve", None), "'solve' of a linear solver")
         self.elements = elements
         self.solver = solver
         self.matrix = BlockMatrix(elements.pattern)

@@ -29,7 +29,7 @@ from continua.solids.integrators.integrator import BodyState, SolveCoroutine, St
 from continua.solids.integrators.momentum_correction import rigid_motion
 from continua.solids.integrators.spring_terms import add_pull_forces
 from continua.timestepping import VelocityProjection
-from continua.validation import isfinite
+from continua.validation import number
 
 __all__ = ["Newmark"]
 
@@ -54,10 +54,11 @@ class Newmark(ImplicitIntegrator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isfinite(self.beta) and isfinite(self.gamma) and 2.0 * self.beta >= self.gamma >= 0.5):
+        beta, gamma = number(self.beta, "Newmark's beta"), number(self.gamma, "Newmark's gamma")
+        if not 2.0 * beta >= gamma >= 0.5:
             raise InputError(
-                f"Newmark's method is stable for any step if 2 beta >= gamma >= 1/2; beta = {self.beta} and "
-                f"gamma = {self.gamma} are not"
+                f"Newmark's method is stable for any step if 2 beta >= gamma >= 1/2; beta = {beta:g} and "
+                f"gamma = {gamma:g} are not"
             )
 
     def stepper(self, elements: Elements, solver: LinearSolver) -> NewmarkStepper:

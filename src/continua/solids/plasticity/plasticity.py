@@ -16,7 +16,7 @@ from continua.short_repr import ShortRepr
 from continua.solids.elements.field_transfer import FieldTransfer
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 from continua.solids.plasticity.return_mapping_kernels import deformations, return_mapping
-from continua.validation import isfinite
+from continua.validation import array, flag, instance_of, number
 
 __all__ = ["PlasticState", "Plasticity"]
 
@@ -51,11 +51,13 @@ class Plasticity(ShortRepr):
 
     def __post_init__(self) -> None:
         for key in ("yield_strain", "hardening", "creep"):
-            value = getattr(self, key)
-            if value is not None and not (isfinite(value) and value >= 0.0):
-                raise InputError(f"{key} must be at least 0, not {value}")
-        if not (isfinite(self.limit) and self.limit > 1.0):
-            raise InputError(f"limit must be a stretch greater than 1, not {self.limit}")
+            if key != "creep" or self.creep is not None:
+                number(getattr(self, key), f"the {key} of plasticity", low=0.0)
+        number(self.limit, "the limit of plasticity, a stretch,", above=1.0)
+        flag(self.preserve_volume, "'preserve_volume' of plasticity")
+        flag(self.limit_by_norm, "'limit_by_norm' of plasticity")
+        if self.goal is not None and not callable(self.goal):
+            object.__setattr__(self, "goal", array(self.goal, "the goal of plasticity", (None, 3)))
         if self.goal is not None and self.preserve_volume:
             raise InputError(
                 "preserve_volume cannot go with a goal, which seldom has the same volume everywhere"
@@ -82,6 +84,7 @@ class PlasticState:
 
     def change(self, plasticity: Plasticity) -> None:
         """Use other constants from now on."""
+        instance_of(plasticity, Plasticity, f"the plasticity of {self._label}")
         self._goal = None if plasticity.goal is None else self._logarithms(plasticity.goal)
         self.plasticity = plasticity
 
@@ -152,12 +155,7 @@ class PlasticState:
         """Return the logarithmic right stretches of a goal shape [m, q, 6]."""
         elements, label = self._elements, self._label
         goal = goal(elements.rest_positions) if callable(goal) else goal
-        positions = np.asarray(goal, dtype=np.float64)
-        if positions.shape != elements.rest_positions.shape or not np.isfinite(positions).all():
-            raise InputError(
-                f"the goal of {label} must be finite positions of shape {elements.rest_positions.shape}, "
-                f"not {positions.shape}"
-            )
+        positions = array(goal, f"the goal of {label}", elements.rest_positions.shape)
         _, f, V = signed_svd_batch(self._deformations(elements.coefficients(positions)).reshape(-1, 3, 3))
         inverted = np.flatnonzero((f[:, 2] <= 1e-6).reshape(elements.weights.shape).any(axis=1))
         if len(inverted):

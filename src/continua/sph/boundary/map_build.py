@@ -299,7 +299,7 @@ class _DistanceSampler:
         nodes = np.ascontiguousarray(values.reshape(shape).transpose(0, 1, 4, 2, 5, 3, 6))
         brick_rows = self.codes.copy()
         brick_rows[np.ravel_multi_index(bricks.T, tuple(self.counts))] = np.arange(len(bricks))
-        return bricks, brick_rows, nodes.reshape(len(bricks), -1)
+        return bricks, brick_rows, nodes.reshape(len(bricks), 8 * per_side**3)
 
     def classify(self, targets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return the kind of each brick (see `map_build_kernels`), and the planes of flat ones [m, 4]."""

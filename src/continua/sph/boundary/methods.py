@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from continua.errors import InputError
-from continua.validation import isfinite
+from continua.validation import number
 
 __all__ = ["BOUNDARY_METHODS", "BoundaryMethod", "BoundaryParticles", "DensityMap", "VolumeMap"]
 
@@ -24,8 +23,7 @@ class DensityMap:
     inset: float | None = None
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.extension) and 0.05 <= self.extension <= 2.0):
-            raise InputError(f"a density map's extension must lie between 0.05 and 2, not {self.extension}")
+        number(self.extension, "a density map's extension", low=0.05, high=2.0)
         _check_inset(self.inset)
 
 
@@ -50,8 +48,8 @@ class BoundaryParticles:
 
 
 def _check_inset(inset: float | None) -> None:
-    if inset is not None and not (isfinite(inset) and -1.0 <= inset <= 1.0):
-        raise InputError(f"a map's inset must lie between -1 and 1 kernel radii, not {inset}")
+    if inset is not None:
+        number(inset, "a map's inset", low=-1.0, high=1.0, unit="kernel radii")
 
 
 BoundaryMethod = DensityMap | VolumeMap | BoundaryParticles

@@ -7,11 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from continua.errors import InputError
 from continua.sph.particles import Particles
 from continua.sph.pressure import pressure_kernels
-from continua.sph.pressure.solver import PressureReport
-from continua.validation import isfinite
+from continua.sph.pressure.solver import PressureReport, check_pressure_solver, check_step
+from continua.validation import flag
 
 __all__ = ["DFSPH"]
 
@@ -45,15 +44,13 @@ class DFSPH:
     max_iterations: int = 100
 
     def __post_init__(self) -> None:
-        for key in ("density_error", "divergence_error"):
-            value = getattr(self, key)
-            if not (isfinite(value) and 0.0 < value < 1.0):
-                raise InputError(f"the {key} of a pressure solver must lie between 0 and 1, not {value}")
-        if not (isfinite(self.max_iterations) and self.max_iterations >= 2):
-            raise InputError(f"a pressure solver needs at least 2 iterations, not {self.max_iterations}")
+        check_pressure_solver(self, "density_error", "divergence_error")
+        flag(self.divergence, "'divergence' of a pressure solver")
+        flag(self.warm_start, "'warm_start' of a pressure solver")
 
     def solve_divergence(self, p: Particles, dt: float) -> PressureReport:
         """Change the velocities so that no density grows; the pressures times time are kept for the next step."""
+        p, dt = check_step(p, dt)
         if not self.divergence:
             return PressureReport(0, 0.0)
         p.compute_density_rates(p.velocities, p.source)
@@ -67,6 +64,7 @@ class DFSPH:
 
     def solve_density(self, p: Particles, dt: float) -> PressureReport:
         """Change the velocities so that no density will be above rest after `dt` [s]."""
+        p, dt = check_step(p, dt)
         p.compute_density_rates(p.velocities, p.source)
         p.source += p.density_correction(dt) * np.float32(1.0 / dt)
         guess = p.warm_start["pressure"]
@@ -76,6 +74,7 @@ class DFSPH:
 
     def pressure(self, p: Particles, dt: float) -> np.ndarray:
         """Return the pressure of the last step [Pa], shape [n]: the sum of both solves."""
+        p, dt = check_step(p, dt)
         return p.warm_start["pressure"] + p.warm_start["divergence_pressure"] / np.float32(dt)
 
     def _solve(

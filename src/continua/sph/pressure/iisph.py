@@ -10,7 +10,7 @@ import numpy as np
 from continua.numerics import total
 from continua.sph.particles import Particles
 from continua.sph.pressure import iisph_pcisph_pbf_kernels as kernels
-from continua.sph.pressure.solver import DensitySolver, PressureReport
+from continua.sph.pressure.solver import DensitySolver, PressureReport, check_step
 
 __all__ = ["IISPH"]
 
@@ -27,6 +27,7 @@ class IISPH(DensitySolver):
 
     def solve_density(self, p: Particles, dt: float) -> PressureReport:
         """Change the velocities so that no density will be above rest after `dt` [s]."""
+        p, dt = check_step(p, dt)
         p.compute_density_rates(p.velocities, p.source)
         p.source += p.density_correction(dt) * np.float32(1.0 / dt)
         p.xyzp[3::4] = np.float32(0.5 * dt) * p.warm_start["pressure"]

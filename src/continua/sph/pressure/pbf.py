@@ -11,7 +11,7 @@ from continua.numerics import total
 from continua.sph import motion_kernels
 from continua.sph.particles import Particles
 from continua.sph.pressure import iisph_pcisph_pbf_kernels as kernels
-from continua.sph.pressure.solver import DensitySolver, PressureReport
+from continua.sph.pressure.solver import DensitySolver, PressureReport, check_step
 
 __all__ = ["PBF"]
 
@@ -26,6 +26,7 @@ class PBF(DensitySolver):
 
     def solve_density(self, p: Particles, dt: float) -> PressureReport:
         """Change the velocities so that they lead to the corrected positions after `dt` [s]."""
+        p, dt = check_step(p, dt)
         begin, end, neighbours, _ = p.neighbour_arrays
         boundary_density = p.boundary.density + np.float32(dt) * p.boundary.rate
         p.xyzp[3::4] = 0.0

@@ -11,7 +11,7 @@ from continua.numerics import total
 from continua.sph import motion_kernels
 from continua.sph.particles import Particles
 from continua.sph.pressure import iisph_pcisph_pbf_kernels as kernels
-from continua.sph.pressure.solver import DensitySolver, PressureReport
+from continua.sph.pressure.solver import DensitySolver, PressureReport, check_step
 from continua.sph.smoothing_kernel import cubic_spline_derivative
 
 __all__ = ["PCISPH"]
@@ -33,6 +33,7 @@ class PCISPH(DensitySolver):
 
     def solve_density(self, p: Particles, dt: float) -> PressureReport:
         """Change the velocities so that no density will be above rest after `dt` [s]."""
+        p, dt = check_step(p, dt)
         gain = np.float32(_GAIN * _lattice_alpha(p) / dt)
         begin, end, neighbours, _ = p.neighbour_arrays
         boundary_density = p.boundary.density + np.float32(dt) * p.boundary.rate

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import InputError
 from continua.sph.particles import Particles
 from continua.sph.pressure import iisph_pcisph_pbf_kernels, pressure_kernels
-from continua.validation import isfinite
+from continua.validation import instance_of, number, whole_number
 
-__all__ = ["DensitySolver", "PressureReport", "PressureSolver"]
+__all__ = ["DensitySolver", "PressureReport", "PressureSolver", "check_pressure_solver", "check_step"]
 
 
 class PressureReport(NamedTuple):
@@ -52,6 +51,21 @@ class PressureSolver(Protocol):
         """Return the pressure of the last step [Pa], shape [n]."""
 
 
+def check_pressure_solver(solver: Any, *errors: str) -> None:
+    """Raise InputError unless the options of a pressure solver are valid; `errors` names its tolerances."""
+    for key in errors:
+        number(getattr(solver, key), f"the {key} of a pressure solver", above=0.0, below=1.0)
+    most = whole_number(
+        solver.max_iterations, "the max_iterations of a pressure solver", low=2, high=2**31 - 1
+    )
+    object.__setattr__(solver, "max_iterations", most)
+
+
+def check_step(p: Particles, dt: float) -> tuple[Particles, float]:
+    """Return the particles and the time step [s] of a solve."""
+    return instance_of(p, Particles, "the particles of a solve"), number(dt, "dt", above=0.0, unit="s")
+
+
 @dataclass(frozen=True)
 class DensitySolver:
     """Common part of solvers that keep the density constant and have no divergence solve."""
@@ -63,12 +77,7 @@ class DensitySolver:
     max_iterations: int = 1000
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.density_error) and 0.0 < self.density_error < 1.0):
-            raise InputError(
-                f"the density_error of a pressure solver must lie between 0 and 1, not {self.density_error}"
-            )
-        if not (isfinite(self.max_iterations) and self.max_iterations >= 2):
-            raise InputError(f"a pressure solver needs at least 2 iterations, not {self.max_iterations}")
+        check_pressure_solver(self, "density_error")
 
     def solve_divergence(self, p: Particles, dt: float) -> PressureReport:
         """Do nothing: the method has no divergence solve."""
@@ -76,7 +85,7 @@ class DensitySolver:
 
     def pressure(self, p: Particles, dt: float) -> NDArray[np.float32]:
         """Return the pressure of the last step [Pa], shape [n]."""
-        return p.warm_start["pressure"]
+        return check_step(p, dt)[0].warm_start["pressure"]
 
     def _group_sums(self, p: Particles) -> NDArray[np.float64]:
         """Return an array for sums over groups of particles."""
@@ -89,6 +98,6 @@ class DensitySolver:
         )
 
     def _finished(self, iterations: int, error: float) -> bool:
-        if not isfinite(error) or iterations >= self.max_iterations:
+        if not np.isfinite(error) or iterations >= self.max_iterations:
             return True
         return error <= self.density_error and iterations >= self.min_iterations

@@ -318,16 +318,16 @@ class Session:
             self.publisher.dirty = True
             self._publish_state()
 
+    def _clear_messages(self) -> None:
+        """Clear messages about the world after a change of the scene, which may have removed their cause."""
+        self._error = self._settle_report = None
+
     def _start_from(self, command: commands.StartFrom) -> None:
         """Replace the document by a scene to start from, and run it."""
         self._edit(command)
         self._build()
         if self.editor is not None and not (self.editor.build_error or self.editor.question):
             self._play()
-
-    def _clear_messages(self) -> None:
-        """Clear messages about the world after a change of the scene, which may have removed their cause."""
-        self._error = self._settle_report = None
 
     def _save(self, command: commands.Save) -> None:
         """Write the document; from now on the scene has the name of its file."""
