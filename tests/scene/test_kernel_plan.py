@@ -39,8 +39,12 @@ def test_a_shipped_scene_has_the_kernels_that_it_called():
 @pytest.mark.parametrize(
     ("text", "package"),
     [
-        ("bodies: [{type: soft, mesh: {type: box, cells: [3, 3, 3]}}]", "continua.solids"),
-        ("bodies: [{type: rigid, shape: {type: box}}]", "continua.contact_solver"),
+        ("bodies: [{type: soft, name: a, mesh: {type: box, cells: [3, 3, 3]}}]", "continua.solids"),
+        (
+            "bodies: [{type: rigid, name: a, shape: {type: box}}, {type: rigid, name: b, shape: {type: sphere}}]\n"
+            "colliders: [{type: plane}]",
+            "continua.collision.rigid",
+        ),
     ],
 )
 def test_other_scenes_are_expected_to_call_what_like_scenes_call(text, package):
