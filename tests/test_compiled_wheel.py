@@ -25,7 +25,17 @@ def test_a_wheel_with_compiled_kernels_runs_the_bridge_without_compiling(tmp_pat
     version = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     assert f"-{version}-none-" in wheel.name
     site = tmp_path / "site"
-    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", "--target", str(site)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--no-index",
+        "--quiet",
+        "--target",
+        str(site),
+    ]
     subprocess.run([*pip, str(wheel)], check=True, timeout=300)
     with zipfile.ZipFile(wheel) as archive:
         assert any(name.startswith("continua/compiled_kernels/kernels-") for name in archive.namelist())

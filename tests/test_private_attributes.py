@@ -23,6 +23,10 @@ OF_OTHERS = {
     ): "numba's code generator has no public way to choose the kind of its libraries",
     ("numerics", "_rebuild"): "what numba's own cache calls to read compiled code",
     ("numerics", "_reduce"): "what numba's own cache calls to write compiled code",
+    ("numerics", "_exit"): "os._exit: a process whose parent is gone ends without finishing what it compiles",
+    ("numerics", "_get_module_for_linking"): "what numba's own libraries call to link others",
+    ("numerics", "_reload_init"): "what numba's own libraries hand on when they are linked",
+    ("numerics", "_values"): "the flags that are set, which numba compares slowly",
     ("numerics", "_cache"): "numba's dispatcher has no public way to set where compiled code is kept",
 }
 """Private attributes of other libraries, and why they are read."""

@@ -152,5 +152,5 @@ def test_bad_surfaces_are_refused_with_the_reason():
 
 def test_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pytetwild", None)
-    with pytest.raises(MissingExtraError, match=r"continua\[tet\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .pytetwild"):
         mesh.tetrahedralize(mesh.surfaces.box(), size=0.5)

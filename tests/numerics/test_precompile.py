@@ -122,11 +122,10 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path):
         "time.sleep(60)\n"
     )
     env = {**os.environ, "CONTINUA_CACHE": str(tmp_path)}
-    parent = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True)
-    workers = [int(word) for word in parent.stdout.readline().split()]
-    assert len(workers) == 2
-    parent.send_signal(signal.SIGKILL)
-    parent.wait()
+    with subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True) as parent:
+        workers = [int(word) for word in parent.stdout.readline().split()]
+        assert len(workers) == 2
+        parent.send_signal(signal.SIGKILL)
     end = time.monotonic() + 60.0
     while any(_alive(pid) for pid in workers) and time.monotonic() < end:
         time.sleep(0.1)

@@ -93,9 +93,9 @@ def is_cached(request: KernelRequest) -> bool:
     try:
         types = tuple(map(decode_type, request.types))
         source = kernel_cache.module_file(request.kernel.rpartition(".")[0])
-    except (ImportError, AttributeError, OSError):
+        return kernel_cache.is_cached(source, request.kernel, request.parallel, types)
+    except (ImportError, AttributeError, OSError):  # a list of another version
         return False
-    return kernel_cache.is_cached(source, request.kernel, request.parallel, types)
 
 
 def _object(name: str) -> Any:
