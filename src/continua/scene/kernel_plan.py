@@ -51,11 +51,16 @@ def _kinds(found: frozenset[str]) -> frozenset[str]:
     return frozenset(one for one in found if one.startswith("bodies "))
 
 
+def _tuples(kind: Any) -> Any:
+    """Return a type as `encode_type` gives it."""
+    return tuple(map(_tuples, kind)) if isinstance(kind, list) else kind
+
+
 class _Plan:
     """The contents of `kernels.json`."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        types = data["types"]
+        types = [_tuples(kind) for kind in data["types"]]
         self.kernels = [
             KernelRequest(name, parallel, tuple(factory), tuple(types[i] for i in arguments), seconds)
             for name, parallel, factory, arguments, seconds in data["kernels"]
