@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.interpolate import PchipInterpolator
 
-from continua.render.colors import color_map, linear_to_srgb, map_colors, srgb_to_linear
+from continua.render.colors import _monotone, color_map, linear_to_srgb, map_colors, srgb_to_linear
 
 
 def lightness(srgb):
@@ -52,3 +53,12 @@ def test_diverging_map_is_pale_at_zero_and_equally_dark_at_both_ends():
     low, high = map_colors(np.array([-2.0, 2.0]), -2.0, 2.0)
     assert low[2] > low[0]  # blue
     assert high[0] > high[2]  # red
+
+
+def test_knots_are_joined_by_monotone_cubics():
+    rng = np.random.default_rng(3)
+    for count in (3, 4, 7):
+        knots = rng.normal(size=(count, 3))
+        knots[1] = knots[0]  # a flat part
+        wanted = PchipInterpolator(np.linspace(0, 1, count), knots)(np.linspace(0, 1, 50))
+        np.testing.assert_allclose(_monotone(knots, 50), wanted, atol=1e-12)

@@ -40,10 +40,18 @@ def test_a_shipped_scene_has_the_kernels_that_it_called():
     ("text", "package"),
     [
         ("bodies: [{type: soft, name: a, mesh: {type: box, cells: [3, 3, 3]}}]", "continua.solids"),
-        ("bodies: [{type: rigid, name: a, shape: {type: box}}]", "continua.contact_solver"),
+        (
+            "bodies: [{type: rigid, name: a, shape: {type: box}}, {type: rigid, name: b, shape: {type: sphere}}]\n"
+            "colliders: [{type: plane}]",
+            "continua.collision.rigid",
+        ),
     ],
 )
 def test_other_scenes_are_expected_to_call_what_like_scenes_call(text, package):
     names = {request.kernel for request in expected_kernels(parse_scene(text))}
     assert any(name.startswith(package) for name in names)
     assert not any(name.startswith(("continua.sph", "continua.grid_fluids")) for name in names)
+
+
+def test_requests_are_those_that_a_recording_gives():
+    assert len(set(all_kernels())) == len(all_kernels())  # they can be keys

@@ -64,6 +64,7 @@ def compiler(monkeypatch):
     monkeypatch.setattr(catalog, "missing_kernels", lambda scene: [] if made.go_on.is_set() else KERNELS)
     monkeypatch.setattr(catalog, "Precompiler", made)
     monkeypatch.setattr(catalog, "_attempted", made.attempted)
+    monkeypatch.setattr(catalog, "_PAGE_WAIT", 0.0)
     return made
 
 

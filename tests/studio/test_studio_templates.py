@@ -7,6 +7,7 @@ from test_studio_session import send_command, wait_for
 
 from continua.errors import InputError
 from continua.frames import Frame
+from continua.studio.controls.control_panel import ControlPanel
 from continua.studio.editor.document import Document, empty_scene
 from continua.studio.editor.scene_editor import SceneEditor
 from continua.studio.editor.starters import STARTERS
@@ -24,7 +25,7 @@ def editor_of(data, folder):
 
 
 def add(editor, world, kind, shape):
-    editor.edit(AddShape(type="add_shape", kind=kind, shape=shape), world, None)
+    editor.edit(AddShape(type="add_shape", kind=kind, shape=shape), world, ControlPanel(world))
     scene = editor.build()
     assert editor.build_error is None
     return scene.world

@@ -71,6 +71,32 @@ def _oklch_to_linear(lch: NDArray) -> NDArray:
     return (rgb @ lms).T
 
 
+def _monotone(knots: NDArray, count: int) -> NDArray:
+    """Interpolate rows at equal distances by monotone cubics (Fritsch and Butland 1984), shape [count, k].
+
+    `scipy.interpolate` has them too, but takes longer to import than a start should wait.
+    """
+    slopes = np.diff(knots, axis=0)
+    left, right = slopes[:-1], slopes[1:]
+    rising = left * right > 0.0
+    inner = np.where(rising, 2.0 * left * right / np.where(rising, left + right, 1.0), 0.0)
+    ends = []
+    for near, far in ((slopes[0], slopes[1]), (slopes[-1], slopes[-2])):
+        end = 0.5 * (3.0 * near - far)
+        end = np.where((near * far <= 0.0) & (np.abs(end) > 3.0 * np.abs(near)), 3.0 * near, end)
+        ends.append(np.where(end * near > 0.0, end, 0.0))
+    tangents = np.vstack([ends[0], inner, ends[1]])
+    place = np.linspace(0.0, len(knots) - 1.0, count)
+    k = np.minimum(place.astype(int), len(knots) - 2)
+    t = (place - k)[:, None]
+    return (
+        (1.0 + 2.0 * t) * (1.0 - t) ** 2 * knots[k]
+        + t * (1.0 - t) ** 2 * tangents[k]
+        + t * t * (3.0 - 2.0 * t) * knots[k + 1]
+        - t * t * (1.0 - t) * tangents[k + 1]
+    )
+
+
 @cache
 def color_map(signed: bool = False) -> NDArray[np.float64]:
     """Return the colour map as 256 sRGB colours from the lowest value to the highest, shape [256, 3].
@@ -78,17 +104,13 @@ def color_map(signed: bool = False) -> NDArray[np.float64]:
     Args:
         signed: Use the diverging map, whose middle is zero.
     """
-    from scipy.interpolate import PchipInterpolator
-
     if signed:
         half = len(_SIGNED_KNOTS) // 2
-        places = np.linspace(0, 1, 128)
         lch = np.concatenate(
-            [PchipInterpolator(np.linspace(0, 1, half), knots)(places)
-             for knots in (_SIGNED_KNOTS[:half], _SIGNED_KNOTS[half:])]
-        )  # fmt: skip
+            [_monotone(knots, 128) for knots in (_SIGNED_KNOTS[:half], _SIGNED_KNOTS[half:])]
+        )
     else:
-        lch = PchipInterpolator(np.linspace(0, 1, len(_KNOTS)), _KNOTS)(np.linspace(0, 1, 256))
+        lch = _monotone(_KNOTS, 256)
     table = linear_to_srgb(_oklch_to_linear(lch))
     table.flags.writeable = False
     return table

@@ -1,9 +1,10 @@
 """Which kernels a scene will call, so that they can be compiled before it starts.
 
 `kernels.json` lists the kernels that the shipped scenes call, and the features of these scenes: the types of their
-bodies, meshes, materials, colliders and so on. A shipped scene has its own list. For any other scene a kernel is
-expected if the scene has all the features that the scenes which call this kernel have in common. Expecting too much
-or too little costs time only: what is missing is compiled when it is called.
+bodies, meshes, materials, colliders and so on. A shipped scene has its own list. Any other scene is compared with the
+shipped scenes whose kinds of bodies it has, those of the same kinds together: a kernel is expected if the scene has all
+the features that those of them which call this kernel have in common. Expecting too much or too little costs time only:
+what is missing is compiled when it is called.
 
 `python -m benchmarks.record_kernels` records the file again, after a change of kernels or of shipped scenes.
 """
@@ -45,21 +46,33 @@ def _types(key: str, value: Any) -> Iterator[str]:
             yield from _types(key, part)
 
 
+def _kinds(found: frozenset[str]) -> frozenset[str]:
+    """Return the features that are kinds of bodies."""
+    return frozenset(one for one in found if one.startswith("bodies "))
+
+
+def _tuples(kind: Any) -> Any:
+    """Return a type as `encode_type` gives it."""
+    return tuple(map(_tuples, kind)) if isinstance(kind, list) else kind
+
+
 class _Plan:
     """The contents of `kernels.json`."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        types = data["types"]
+        types = [_tuples(kind) for kind in data["types"]]
         self.kernels = [
             KernelRequest(name, parallel, tuple(factory), tuple(types[i] for i in arguments), seconds)
             for name, parallel, factory, arguments, seconds in data["kernels"]
         ]
         self.scenes: dict[str, list[int]] = {name: one["kernels"] for name, one in data["scenes"].items()}
         self.features = {name: frozenset(one["features"]) for name, one in data["scenes"].items()}
-        self.common: dict[int, frozenset[str]] = {}
+        self.common: dict[tuple[frozenset[str], int], frozenset[str]] = {}
         for name, indices in self.scenes.items():
+            own = self.features[name]
             for index in indices:
-                self.common[index] = self.common.get(index, self.features[name]) & self.features[name]
+                key = _kinds(own), index
+                self.common[key] = self.common.get(key, own) & own
 
 
 @cache
@@ -77,7 +90,12 @@ def expected_kernels(scene: Scene) -> list[KernelRequest]:
     plan, own = _plan(), features(scene)
     if plan.features.get(scene.name) == own:
         return [plan.kernels[index] for index in plan.scenes[scene.name]]
-    return [plan.kernels[index] for index, common in plan.common.items() if common <= own]
+    found = {
+        index: None
+        for (kinds, index), common in plan.common.items()
+        if kinds and kinds <= _kinds(own) and common <= own
+    }
+    return [plan.kernels[index] for index in found]
 
 
 def missing_kernels(scene: Scene) -> list[KernelRequest]:

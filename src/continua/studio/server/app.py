@@ -190,6 +190,7 @@ class _Connection:
                 self._unacked.append(snapshot.seq)
                 # some fields are computed only now, which may take a while
                 await self._socket.send_bytes(await asyncio.to_thread(self._encoder.encode_frame, snapshot))
+                self._session.note_shown()
             await self._wake.wait()
 
     async def _send_json(self, message: dict[str, Any]) -> None:

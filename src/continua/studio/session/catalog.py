@@ -12,7 +12,7 @@ from continua.numerics.precompile import Precompiler
 from continua.scene import Scene, load_scene, shipped_scenes
 from continua.scene.build import build_world
 from continua.scene.build_environment import build_collider, build_wind
-from continua.scene.kernel_plan import missing_kernels
+from continua.scene.kernel_plan import expected_kernels, missing_kernels
 from continua.studio.editor.document import Document, empty_scene
 from continua.studio.editor.questions import QuestionError
 from continua.studio.editor.scene_editor import SceneEditor
@@ -24,8 +24,9 @@ from continua.world import World
 __all__ = ["Catalog", "compile_kernels", "open_session"]
 
 _PREVIEW_SECONDS = 2.0
-_SHORT_PREVIEW_SECONDS = 0.3  # if no kernels have to be compiled, so that the world is ready soon
+_SHORT_PREVIEW_SECONDS = 0.3  # if all kernels are compiled, so that the world is ready soon
 
+_PAGE_WAIT = 1.0  # s, if kernels have to be compiled, or if nobody knows which
 _attempted: set[str] = set()
 
 KernelProgress = Callable[[int, int, float], None]
@@ -112,8 +113,10 @@ class Catalog:
             return None
         editor = self._editor(Document.of(scene, self.folder), play=True)
         editor.defer_build()
-        world = preview_world(scene, _PREVIEW_SECONDS if missing_kernels(scene) else _SHORT_PREVIEW_SECONDS)
-        return SessionScene(world, *_display(scene), editor, is_preview=True)
+        cold = bool(missing_kernels(scene)) or not expected_kernels(scene)
+        world = preview_world(scene, _PREVIEW_SECONDS if cold else _SHORT_PREVIEW_SECONDS)
+        wait = _PAGE_WAIT if cold else 0.0
+        return SessionScene(world, *_display(scene), editor, is_preview=True, page_wait=wait)
 
     def _editor(self, document: Document, *, play: bool) -> SceneEditor:
         editor = SceneEditor(document, partial(self._build, play=play))

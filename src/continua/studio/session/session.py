@@ -74,7 +74,7 @@ class Session:
         self._commands = CommandQueue()
         self._clock = Clock()
         self._playing = scene.play and not scene.is_preview
-        self._ready = threading.Event()
+        self._ready, self._shown = threading.Event(), threading.Event()
         self._fast = self._time_limit = False
         self._error: str | None = None
         self._busy = BusyState(self._publish_state)
@@ -113,6 +113,7 @@ class Session:
     def stop(self) -> None:
         """Stop the thread after the current step."""
         self._stop.set()
+        self._shown.set()
         self._busy.cancel()
         if self._thread.is_alive():
             self._commands.wake()
@@ -120,6 +121,10 @@ class Session:
         self.exports.close()
         if self.editor is not None:
             self.editor.autosave(force=True)
+
+    def note_shown(self) -> None:
+        """Note that a page has got a picture."""
+        self._shown.set()
 
     def add_listener(self, client: int, listener: Listener) -> None:
         """Notify a client from now on. The simulation runs only while there are listeners."""
@@ -180,6 +185,7 @@ class Session:
     def _build_first(self) -> None:
         """Build the world of the scene that is shown as a preview, and run it."""
         scene = self.snapshot.scene
+        self._shown.wait(scene.page_wait)
         if scene.is_preview and not self._stop.is_set():
             self._build()
             self._playing = scene.play and not self._is_preview

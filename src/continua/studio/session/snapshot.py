@@ -52,6 +52,7 @@ class SessionScene:
         frame_schedule: Steps per frame and frames per second, if a run of the scene uses the world's time step: then
             both reach exactly the same times.
         is_preview: Whether the world is only a picture of the scene, which is still to be built.
+        page_wait: How long building waits for a page to get this picture [s]; compiling would slow the page down.
     """
 
     world: World
@@ -61,6 +62,7 @@ class SessionScene:
     play: bool = True
     frame_schedule: tuple[int, float] | None = None
     is_preview: bool = False
+    page_wait: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
