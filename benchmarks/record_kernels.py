@@ -21,6 +21,7 @@ from typing import Any
 from numba.core import event
 
 from continua.atomic_io import atomic_write
+from continua.numerics.kernel import dispatchers
 from continua.numerics.precompile import KernelRequest, Precompiler, encode_type, recording
 from continua.render import picture
 from continua.scene import load_scene, shipped_scenes
@@ -38,13 +39,13 @@ def record(names: Sequence[str], seconds: float = SECONDS) -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = dict(zip(names, pool.map(partial(_run, seconds=seconds), names), strict=True))
     costs = {
-        request._replace(seconds=1.0): request.seconds
+        request.with_seconds(1.0): request.seconds
         for requests, _ in runs.values()
         for request in requests
         if request.seconds
     }
     runs = {
-        name: ([one._replace(seconds=1.0) for one in requests], own) for name, (requests, own) in runs.items()
+        name: ([one.with_seconds(1.0) for one in requests], own) for name, (requests, own) in runs.items()
     }
     kernels = list(dict.fromkeys(request for requests, _ in runs.values() for request in requests))
     costs |= _compile_seconds([request for request in kernels if request not in costs])
@@ -112,9 +113,7 @@ def record_one(name: str, seconds: float) -> None:
         world.energy()
         world.state()
         picture(world.frame(), **view)
-    requests = [
-        one._replace(seconds=seconds_of.get((one.kernel, one.parallel, one.types), 0.0)) for one in found
-    ]
+    requests = [one.with_seconds(seconds_of.get((one.kernel, one.parallel, one.types), 0.0)) for one in found]
     print(json.dumps([requests, sorted(features(scene))]))
 
 
@@ -130,11 +129,10 @@ def _timing() -> Iterator[dict[tuple[object, ...], float]]:
 
         def on_end(self, event: event.Event) -> None:
             start, kernel = begun.pop(), event.data["dispatcher"]
-            name = getattr(kernel._cache, "name", "")
-            if not begun and name:
-                types = tuple(map(encode_type, event.data["args"]))
-                parallel = bool(kernel.targetoptions.get("parallel"))
-                found[name, parallel, types] = round(time.process_time() - start, 2)
+            for (name, parallel), other in dispatchers.items():
+                if other is kernel and not begun:
+                    types = tuple(map(encode_type, event.data["args"]))
+                    found[name, parallel, types] = round(time.process_time() - start, 2)
 
     with event.install_listener("numba:compile", Listener()):
         yield found

@@ -130,7 +130,7 @@ def test_pipes_devices_folders_and_impossible_names_are_refused(tmp_path, suffix
         folder: "is a folder",
         tmp_path / f"none{suffix}": "there is no",
         tmp_path / f"{'x' * 5000}{suffix}": "too long",
-        tmp_path / f"a\0b{suffix}": "null",
+        tmp_path / f"a\0b{suffix}": "null|must be the path of a file",
     }.items():
         with pytest.raises(InputError, match=reason) as caught:
             READERS[suffix](path)

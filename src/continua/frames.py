@@ -363,7 +363,7 @@ class BodyFrame(KeepsReadOnlyArrays):
         Vectors count by their length, symmetric tensors by their von Mises norm, stretches by the one farthest
         from 1; a field on cells is averaged over the cells around each node.
         """
-        field = self.fields[choice(name, "the name of a field", tuple(self.fields))]
+        field = self.fields[choice(name, "the name of a field", self.fields.units)]
         values = np.asarray(field.values, dtype=np.float64)
         if name == "stretch" and values.ndim == 2:
             values = values[np.arange(len(values)), np.abs(values - 1.0).argmax(axis=1)]

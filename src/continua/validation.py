@@ -203,12 +203,13 @@ def whole_number(value: Any, what: str, *, low: int | None = None, high: int | N
     most = 2**63 - 1 if high is None else high
     whole = real is not None and math.isfinite(real) and real == math.floor(real)
     if not whole or real is None or abs(real) > most or (low is not None and real < low):
-        raise _refuse(what, f"a whole number {_whole_limits(low, high)}".rstrip(), value)
+        wanted = str(low) if low is not None and low == high else f"a whole number {_whole_limits(low, high)}"
+        raise _refuse(what, wanted.rstrip(), value)
     return int(value)
 
 
 def _whole_limits(low: int | None, high: int | None) -> str:
-    """Return the limits of whole numbers: "from 0 to 7"; an upper one that nobody would reach is not told."""
+    """Return the limits of whole numbers: "from 0 to 7"; an upper one that nobody would reach is not given."""
     if high is not None and high < 2**31 - 1:
         return f"of at most {high}" if low is None else f"from {low} to {high}"
     return "" if low is None else f"of at least {low}"

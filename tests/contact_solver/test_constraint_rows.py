@@ -100,7 +100,7 @@ def test_pair_options_override_own_values_and_these_the_defaults():
         ({"friction": -1.0}, "friction of contact must be"),
         ({"restitution": 1.5}, "from 0 to 1"),
         ({"thickness": 0.0}, "greater than 0 m"),
-        ({"pairs": {("a", "b"): {"stiffness": 1.0}}}, "has no 'stiffness'"),
+        ({"pairs": {("a", "b"): {"stiffness": 1.0}}}, "not 'stiffness'"),
         ({"pairs": {"ab": {}}}, "tuple of two names"),
     ],
 )

@@ -93,7 +93,7 @@ def test_a_body_of_a_law_of_its_own_moves_like_one_of_the_shipped_law():
     np.testing.assert_allclose(own.positions, ours.positions, atol=1e-5)
     own.set_material(factor=2.0)
     assert own.material.factor == 2.0
-    with pytest.raises(ct.InputError, match="no constant 'activation'"):
+    with pytest.raises(ct.InputError, match="not 'activation'"):
         own.set_material(activation=0.5)
 
 

@@ -87,9 +87,9 @@ def test_a_frame_keeps_what_it_saw():
     late = world.frame()["body"]
     assert np.abs(early["stress"]).max() < 1e-9
     assert np.abs(late["stress"]).max() > 1.0
-    with pytest.raises(ct.InputError, match="no field 'heat'"):
+    with pytest.raises(ct.InputError, match="not 'heat'"):
         body.field("heat")
-    with pytest.raises(ct.InputError, match="no field 'heat'"):
+    with pytest.raises(ct.InputError, match="not 'heat'"):
         ct.World([], fields=["heat"])
 
 
@@ -128,10 +128,11 @@ def test_plane_strain_cantilever_bends_as_theory_says():
 
 @pytest.mark.parametrize("case", ["hexes", "quads", "triangles"])
 def test_orders_a_mesh_lacks_are_refused(case):
-    with pytest.raises(ct.InputError, match="order 1 only, not 2"):
+    with pytest.raises(ct.InputError, match="must be 1, not 2"):
         ct.SoftBody(CASES[case][0], order=2)
-    with pytest.raises(ct.InputError, match=r"orders 1, 2 and 3, not 2\.0"):
-        ct.SoftBody(CASES["tets"][0], order=2.0)
+    with pytest.raises(ct.InputError, match=r"whole number from 1 to 3, not 2\.5"):
+        ct.SoftBody(CASES["tets"][0], order=2.5)
+    assert ct.SoftBody(CASES["tets"][0], order=2.0).order == 2
 
 
 def test_paint_is_carried_along():

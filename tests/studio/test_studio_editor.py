@@ -256,7 +256,7 @@ def test_surface_file_becomes_a_body_and_a_broken_one_is_rejected(editor):
         cube += f"f {a} {b} {c}\nf {a} {c} {d}\n"
     page.get_by_role("button", name="Add", exact=True).click()
     page.get_by_role("radio", name="Rigid body").click()
-    files = page.get_by_label("Mesh file")
+    files = page.get_by_label("Mesh file", exact=True)
     files.set_input_files({"name": "broken.obj", "mimeType": "", "buffer": b"v 1 2\nf 1 2 3\n"})
     page.locator(".toast").filter(has_text="broken.obj").wait_for()
     assert not (folder / "broken.obj").exists()

@@ -110,6 +110,9 @@ def test_reference_pages_of_the_editor(browser, tmp_path):  # noqa: F811
         tree.inspect(page.get_by_role("navigation", name="Scene tree"), "tree", 170)
         page.get_by_role("button", name="Add", exact=True).click()
         tree.inspect(page.get_by_role("navigation", name="Scene tree"), "add", 330, 320)
+        for kind in page.get_by_role("radiogroup", name="As").get_by_role("radio").all():
+            kind.click()
+            tree.inspect(page.get_by_role("navigation", name="Scene tree"))
         page.get_by_role("button", name="Add", exact=True).click()
         tree.check("box", "scene", "floor", "Pin: ", "As$")
 

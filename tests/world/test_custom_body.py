@@ -218,8 +218,8 @@ def test_it_is_rolled_back_when_another_body_diverges():
     world = mixed_world()
     world.step()
     before = world.state()
-    push = world.body("block").push([0], (1e308, 0, 0))
-    push.force = (1.7e308, 0, 0)
+    push = world.body("block").push([0], (1e40, 0, 0))
+    push.force = (1e40, 0, 0)
     with pytest.raises(ct.DivergedError, match="'block'"):
         world.step()
     assert_same(before, world.state())
@@ -330,7 +330,7 @@ def test_registrations_that_cannot_work_are_refused():
         registry.register_body(registry.BodyKind(tag="rope", model=ChainModel, build=build_chain))
     with pytest.raises(ct.InputError, match="takes already"):
         registry.register_system(Greedy)
-    with pytest.raises(ct.InputError, match="no system takes it"):
+    with pytest.raises(ct.InputError, match="must be a body"):
         ct.World([type("Stone", (), {"name": "stone", "prepare": lambda self, around: None})()])
     assert parse_scene(SCENE).bodies[0].count == 4
 

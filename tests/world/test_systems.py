@@ -94,8 +94,8 @@ def test_a_failed_step_leaves_fluids_solids_and_their_coupling_as_they_were():
     for _ in range(2):
         world.step()
     before = world.state()
-    push = soft.push([0], (1e308, 0, 0))
-    push.force = (1.7e308, 0, 0)
+    push = soft.push([0], (1e40, 0, 0))
+    push.force = (1e40, 0, 0)
     with pytest.raises(ct.DivergedError, match="'block'"):
         world.step()
     after = world.state()

@@ -77,8 +77,8 @@ def test_a_step_that_fails_after_a_change_keeps_the_changed_body_and_does_not_ch
     body = world.body("beam")
     for _ in range(3):
         world.step()
-    push = world.body("other").push([0], (1e308, 0, 0))
-    push.force = (1.7e308, 0, 0)
+    push = world.body("other").push([0], (1e40, 0, 0))
+    push.force = (1e40, 0, 0)
     with pytest.raises(ct.DivergedError):
         world.step()
     nodes, state = body.node_count, world.state()

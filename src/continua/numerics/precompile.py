@@ -47,6 +47,10 @@ class KernelRequest(NamedTuple):
     types: tuple[Any, ...]
     seconds: float = 1.0
 
+    def with_seconds(self, seconds: float) -> KernelRequest:
+        """Return the request with another time [s]."""
+        return self._replace(seconds=seconds)
+
 
 def encode_type(kind: Any) -> Any:
     """Return a Numba type as text, or as a tuple of texts for a tuple; None if there is no short form."""

@@ -126,5 +126,5 @@ def test_a_distance_field_is_an_obstacle_like_the_mesh_it_came_from():
 
 
 def test_an_invalid_obstacle_is_rejected():
-    with pytest.raises(ct.InputError, match="a closed mesh or a distance field, not str"):
+    with pytest.raises(ct.InputError, match="a closed mesh or a distance field, not 'car'"):
         ct.WindTunnel(obstacles=["car"])

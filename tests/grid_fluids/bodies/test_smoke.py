@@ -123,9 +123,9 @@ def test_bad_input_is_rejected():
         Smoke((1.0, 1.0), (8, 8), inflow=Inflow(ct.Sphere(center=(9.0, 0.0, 0.0), radius=0.1)))
     with pytest.raises(ct.InputError, match="precision"):
         WindTunnel(precision="half")
-    with pytest.raises(ct.InputError, match="one of slip, no-slip, open"):
+    with pytest.raises(ct.InputError, match="must be 'slip', 'no-slip' or 'open'"):
         Smoke((1.0, 1.0), (8, 8), sides={"top": "wet"})
-    with pytest.raises(ct.InputError, match="slip is True, False or None, not 'no-slip'"):
+    with pytest.raises(ct.InputError, match="slip must be True or False, not 'no-slip'"):
         WindTunnel(slip="no-slip")
 
 

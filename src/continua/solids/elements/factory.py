@@ -24,7 +24,7 @@ def make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elem
             "continua.mesh.tetrahedralize turns a closed surface into tetrahedra"
         )
     orders = (1, 2, 3) if isinstance(mesh, TetMesh) else (1,)
-    whole_number(order, f"the order of {mesh.NAME}", low=1, high=orders[-1])
+    order = whole_number(order, f"the order of {mesh.NAME}", low=1, high=orders[-1])
     if not isinstance(mesh, TetMesh):
         return NodalElements(mesh)
     if plastic:
