@@ -43,6 +43,12 @@ def surface() -> ct.SurfaceMesh:
     return tets().surface
 
 
+def stepped():
+    body = soft()
+    ct.World([body]).step()
+    return body
+
+
 def soft(**options: Any) -> ct.SoftBody:
     return ct.SoftBody(tets(), name="soft", **options)
 
@@ -214,7 +220,7 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "indptr": lambda: np.arange(3, dtype=np.int32),
     "diagonal": lambda: np.arange(2, dtype=np.int32),
     "projections": lambda: None,
-    "stepper": lambda: soft()._stepper,
+    "stepper": lambda: stepped()._stepper,
     "surface_forces": lambda: np.zeros((8, 3)),
     "path": lambda: "file.ply",
     "pattern": lambda: matrix().pattern,
