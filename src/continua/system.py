@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["Coupling", "System", "WorldContext", "check_settle"]
 
 
-def check_settle(rtol: float, max_newton: int, steps: int | None) -> None:
-    """Raise InputError unless the arguments of `World.settle` are valid."""
-    number(rtol, "the rtol of settle", above=0.0)
-    whole_number(max_newton, "the max_newton of settle", low=1, high=10**6)
+def check_settle(rtol: float, max_newton: int, steps: int | None) -> tuple[float, int, int | None]:
+    """Return the arguments of `World.settle` as numbers, or raise InputError."""
+    rtol = number(rtol, "the rtol of settle", above=0.0)
+    max_newton = whole_number(max_newton, "the max_newton of settle", low=1, high=10**6)
     if steps is not None:
-        whole_number(steps, "the steps of settle", low=1, high=10**6)
+        steps = whole_number(steps, "the steps of settle", low=1, high=10**6)
+    return rtol, max_newton, steps
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -277,7 +277,7 @@ class World(KeepsReadOnlyArrays):
         bodies that they cannot touch stay where they are. See `SoftBody.settle` for the arguments. Returns a
         `StaticReport` for each soft body, in the world's order.
         """
-        check_settle(rtol, max_newton, steps)
+        rtol, max_newton, steps = check_settle(rtol, max_newton, steps)
         before = self.state()
         try:
             found = [report for system in self.systems for report in system.settle(rtol, max_newton, steps)]

@@ -267,3 +267,10 @@ def test_what_cannot_settle_is_refused_and_nothing_changes():
         world.settle(max_newton=1)
     np.testing.assert_array_equal(body.positions, body.rest_positions)
     assert body.velocities[:, 2].min() == 1.0
+
+
+def test_whole_floats_count_as_whole_numbers():
+    body = ct.SoftBody(ct.mesh.box(size=(1, 1, 1), cells=(1, 1, 1)), name="body")
+    body.pin(lambda x: x[:, 1] < 1e-9)
+    (report,) = ct.World([body]).settle(max_newton=50.0, steps=2.0)
+    assert report.steps == 2

@@ -450,7 +450,7 @@ class SoftBody(BoundaryConditions):
                 uses load steps if that fails.
             obstacles: Colliders, without friction.
         """
-        check_settle(rtol, max_newton, steps)
+        rtol, max_newton, steps = check_settle(rtol, max_newton, steps)
         if obstacles is not None:
             instance_of(obstacles, ColliderSet, "the obstacles of settle")
         for tool in self._haptic_tools:
