@@ -16,7 +16,6 @@ u_t = 0 hold to the tolerance where they should, whatever rho is (Alart and Curn
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +28,10 @@ from continua.contact_solver.augmented_lagrangian_kernels import (
     solve_diagonal_contacts,
 )
 from continua.contact_solver.constraint_rows import ConstraintRows
+from continua.contact_solver.contact_solution import ContactSolution
 from continua.contact_solver.contact_systems import DiagonalContactSystem, MergedContactSystem
 from continua.linalg import SolveReport
 from continua.numerics.timers import timed
-from continua.short_repr import ShortRepr
 from continua.timestepping.requests import VelocitySystem
 
 __all__ = ["ContactSolution", "solve_contacts"]
@@ -73,25 +72,6 @@ halved, down to the second number."""
 STOP_FRACTION = 1e-5
 """Fraction of the tolerance at which the iteration stops; exact linear solves reach it. A sliding body is solved to
 there: an error of the normal impulse is an error of friction, which accumulates along the path."""
-
-
-@dataclass(eq=False, repr=False)
-class ContactSolution(ShortRepr):
-    """The result of a contact solve.
-
-    Attributes:
-        impulse: Impulses in the contacts' frames [N s], over the longest `effective_dt` of the systems, shape [c, 3].
-        report: All linear solves together.
-        solves: Their number.
-        error: Largest error of a relative velocity at the end [m/s].
-        converged: Whether that is below the tolerance, or as small as the linear solver allows.
-    """
-
-    impulse: NDArray[np.float64]
-    report: SolveReport
-    solves: int
-    error: float
-    converged: bool
 
 
 @timed("contact solve")

@@ -24,7 +24,7 @@ from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.linalg import PCG, BlockMatrix, BlockPattern, SolveReport
 from continua.timestepping.requests import VelocitySystem
 
-__all__ = ["DiagonalContactSystem", "MergedContactSystem"]
+__all__ = ["DiagonalContactSystem", "MergedContactSystem", "project_fixed"]
 
 
 class DiagonalContactSystem:
@@ -79,7 +79,7 @@ class DiagonalContactSystem:
 
     def project_fixed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros in the fixed rows."""
-        return _project_fixed(self.system.fixed, self.system.projections, values)
+        return project_fixed(self.system.fixed, self.system.projections, values)
 
 
 class MergedContactSystem:
@@ -184,12 +184,13 @@ class MergedContactSystem:
 
     def project_fixed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros in the fixed rows."""
-        return _project_fixed(self.fixed, self.projections, values)
+        return project_fixed(self.fixed, self.projections, values)
 
 
-def _project_fixed(
+def project_fixed(
     fixed: NDArray[np.uint8], projections: NDArray[np.float64] | None, values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
+    """Return values [n, 3] with zeros in fixed rows, and only the free directions in partly fixed ones."""
     if not fixed.any():
         return values
     free = values.copy()

@@ -7,7 +7,7 @@ solve the systems of all bodies in contact together; a body without contacts is 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ class VelocitySystem:
             `tolerance_scale`.
         deferred: Whether the system is solved again with every other request, and its result is returned only when
             no other body requests a solve.
+        update_solver: Updates the solver to the matrix and constraints; None calls its `update`.
     """
 
     matrix: BlockMatrix
@@ -52,6 +53,22 @@ class VelocitySystem:
     has_contacts: bool = True
     contact_tolerance_scale: NDArray[np.float64] | None = None
     deferred: bool = False
+    update_solver: Callable[[], None] | None = None
+    _is_prepared: bool = field(default=False, init=False)
+
+    def prepare_solver(self) -> None:
+        """Update the solver to this system, once."""
+        if self._is_prepared:
+            return
+        if self.update_solver is not None:
+            self.update_solver()
+        else:
+            self.solver.update(self.matrix, self.fixed, self.projections)
+        self._is_prepared = True
+
+    def invalidate_solver(self) -> None:
+        """Have the solver updated again before its next solve: it was used for another matrix."""
+        self._is_prepared = False
 
 
 @dataclass(eq=False)

@@ -102,6 +102,7 @@ class GroupDriver:
     ) -> None:
         self.stepper, self.soft, self.rigid = stepper, tuple(soft), rigid
         self.warm_start = self._saved = warm_start
+        self._saved_compliance = [body.compliance for body in self.soft]
         self.failing: BodyStep | None = None
 
     def begin_step(self, dt: float) -> list[BodyStep]:
@@ -112,14 +113,16 @@ class GroupDriver:
         return steps
 
     def save(self) -> None:
-        """Save the warm start."""
+        """Save the warm start and the compliance of nodes."""
         self._saved = self.warm_start
+        self._saved_compliance = [body.compliance for body in self.soft]
 
     def restore(self) -> None:
-        """Restore the saved warm start and clear the accumulated contact forces."""
+        """Restore what was saved and clear the accumulated contact forces."""
         self.warm_start = self._saved
-        for body in self.soft:
+        for body, compliance in zip(self.soft, self._saved_compliance, strict=True):
             body.clear_contact()
+            body.compliance = compliance
         if self.rigid is not None:
             self.rigid.clear_contact()
 

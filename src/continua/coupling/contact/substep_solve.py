@@ -7,6 +7,7 @@ checked; where one penetrates something, a contact is added and the bodies conce
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 
 from continua.collision.colliders import ColliderContacts, ColliderQuery
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, join_rows, solve_contacts
-from continua.contact_solver.augmented_lagrangian import ContactSolution
+from continua.contact_solver.contact_solution import ContactSolution
+from continua.contact_solver.delassus import solve_impulses
+from continua.contact_solver.node_compliance import NodeCompliance
 from continua.contact_solver.restitution import project_velocities
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.islands import find_islands, to_local_rows
@@ -52,6 +55,10 @@ REST_WEIGHT = 0.02
 DEPTH_FACTOR, COLLIDER_TOLERANCE_FACTOR = 2.0, 4.0
 """The loose tolerance is at most what leads this many accepted penetrations too close in the step, a tenth of the
 distance that surfaces keep; contacts with colliders, which keep no distance, are more accurate by the second factor."""
+
+IMPULSE_TOLERANCE, MAX_DEFORMABLE = 1e-4, 4
+"""Islands of at most this many deformable bodies are solved for the impulses, with an error of relative velocities of
+this fraction of the speed of the bodies and of that which gravity adds in a step."""
 
 MAX_DETECTION_ROUNDS = 8
 """Rounds in which contacts are added before a step has failed."""
@@ -400,31 +407,19 @@ class ContactSubstep:
         bound = np.maximum(rows.gap / self.dt, -MAX_DEPENETRATION * size / self.dt)
         single = len(bodies) == 1 and bool((np.diff(rows.ptr) == 1).all())
         has_rigid = len(self.soft) in bodies
-        gravity_speed = self.stepper.gravity_speed(self.dt)
-        speed = (10.0 if single or has_rigid else 0.2) * gravity_speed + float(
-            np.abs(self._start_velocities).max(initial=0.0)
-        )
-        speed += 1e-6 * size / self.dt
         initial = effective_dt * self.force[which]
-        if has_rigid:
-            solution = solve_contacts(
-                systems, rows, bound, initial, VELOCITY_TOLERANCE * speed, rtol=RIGID_RTOL, inexact=True
-            )
-        else:
-            moving = REST_WEIGHT * gravity_speed + float(np.abs(self._start_velocities).max(initial=0.0))
-            loose = min(
-                LOOSE_VELOCITY_TOLERANCE * moving, DEPTH_FACTOR * PENETRATION_TOLERANCE * size / self.dt
-            )
-            row_scale = np.where(rows.b >= self.stepper.first_collider, COLLIDER_TOLERANCE_FACTOR, 1.0)
-            solution = solve_contacts(
-                systems,
-                rows,
-                bound,
-                initial,
-                VELOCITY_TOLERANCE * speed,
-                loose,
-                row_tolerance_scale=row_scale,
-            )
+        deformable = [i for i in bodies if i < len(self.soft)]
+        solution = None
+        if len(deformable) <= MAX_DEFORMABLE and not rows.bilateral.any():
+            solution = self._solve_impulses(systems, bodies, rows, bound, initial, size)
+        if solution is None or (not solution.converged and solution.report.residual >= 0.0):
+            spent = 0 if solution is None else solution.report.iterations
+            if solution is not None:
+                initial = solution.impulse
+            solution = self._solve_velocities(systems, bodies, rows, bound, initial, size, single)
+            for s in systems:
+                s.invalidate_solver()
+            solution.report = replace(solution.report, iterations=solution.report.iterations + spent)
         self.force[which] = solution.impulse / effective_dt
         rest = rows.restitution > 0.0
         needs_projection = bool(rest.any()) or any(s.effective_dt != self.dt for s in systems)
@@ -443,6 +438,68 @@ class ContactSubstep:
                 (s.effective_dt / effective_dt) * total[own], int(active.sum()), needs_projection
             )
         return solution
+
+    def _solve_impulses(
+        self,
+        systems: Sequence[VelocitySystem],
+        bodies: Sequence[int],
+        rows: ConstraintRows,
+        bound: NDArray[np.float64],
+        initial: NDArray[np.float64],
+        size: float,
+    ) -> ContactSolution:
+        """Solve an island of few bodies for the impulses, with the compliance of the last steps."""
+        soft = [self.soft[i] if i < len(self.soft) else None for i in bodies]
+        fastest = float(np.abs(self._start_velocities).max(initial=0.0))
+        tolerance = 3e-6 * self.stepper.gravity_speed(self.dt) + IMPULSE_TOLERANCE * fastest
+        solution, compliances = solve_impulses(
+            systems,
+            [NodeCompliance.empty() if body is None else body.compliance for body in soft],
+            [
+                None if body is None else body.deformation(s.matrix.pattern)
+                for body, s in zip(soft, systems, strict=True)
+            ],
+            rows,
+            bound,
+            initial,
+            tolerance + 3e-8 * size / self.dt,
+        )
+        for body, compliance in zip(soft, compliances, strict=True):
+            if body is not None:
+                body.compliance = compliance
+        return solution
+
+    def _solve_velocities(
+        self,
+        systems: Sequence[VelocitySystem],
+        bodies: Sequence[int],
+        rows: ConstraintRows,
+        bound: NDArray[np.float64],
+        initial: NDArray[np.float64],
+        size: float,
+        single: bool,
+    ) -> ContactSolution:
+        """Solve an island for the velocities, with all bodies in one matrix unless contacts leave its pattern."""
+        has_rigid = len(self.soft) in bodies
+        gravity_speed = self.stepper.gravity_speed(self.dt)
+        fastest = float(np.abs(self._start_velocities).max(initial=0.0))
+        speed = (10.0 if single or has_rigid else 0.2) * gravity_speed + fastest + 1e-6 * size / self.dt
+        if has_rigid:
+            return solve_contacts(
+                systems, rows, bound, initial, VELOCITY_TOLERANCE * speed, rtol=RIGID_RTOL, inexact=True
+            )
+        moving = REST_WEIGHT * gravity_speed + fastest
+        loose = min(LOOSE_VELOCITY_TOLERANCE * moving, DEPTH_FACTOR * PENETRATION_TOLERANCE * size / self.dt)
+        row_scale = np.where(rows.b >= self.stepper.first_collider, COLLIDER_TOLERANCE_FACTOR, 1.0)
+        return solve_contacts(
+            systems,
+            rows,
+            bound,
+            initial,
+            VELOCITY_TOLERANCE * speed,
+            loose,
+            row_tolerance_scale=row_scale,
+        )
 
     # --- end of the substep ----------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact_solver import ContactPairTable
-from continua.coupling.contact.group_driver import WarmStart
 from continua.coupling.contact.stepper import ContactStepper
 from continua.frames import StepReport
 from continua.geometry import Shape
@@ -170,11 +169,7 @@ class SolidSystem(System):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over a state; without contacts in it, the next step starts without an estimate of their forces."""
         if self.stepper is not None:
-            self.stepper.restore_state(
-                state.get("contact_keys", np.zeros(0)),
-                state.get("contact_forces", np.zeros((0, 3))),
-                state.get("contact_participants"),
-            )
+            self.stepper.restore_state(state)
         if self.rigid is not None:
             start = "rigid/"
             self.rigid.restore({k[len(start) :]: v for k, v in state.items() if k.startswith(start)})
@@ -192,10 +187,10 @@ class SolidSystem(System):
         number = next(n for n, other in enumerate(self.context.bodies) if other is body)
         if not any(body is other for other in self.deformable_bodies):
             return
-        warm_start = WarmStart.empty() if self.stepper is None else self.stepper.warm_start
+        before = self.stepper
         self.stepper = self._make_stepper(self._overlapping)
-        if self.stepper is not None:
-            self.stepper.warm_start = warm_start.remap(number, _new_numbers(body, change))
+        if self.stepper is not None and before is not None:
+            self.stepper.take_warm_start(before, number, _new_numbers(body, change))
 
     def set_temporary_colliders(self, shapes: Sequence[Shape]) -> None:
         """Let the bodies touch these shapes too, until the next call."""

@@ -100,34 +100,31 @@ def ssor_conjugate_gradients(
     """
     parts = starts.shape[0] - 1
     flat = blocks.reshape(-1)
+    squares = np.zeros(parts)
+    from_zero = True
+    for i in range(x.shape[0]):
+        if x[i, 0] != 0.0 or x[i, 1] != 0.0 or x[i, 2] != 0.0:
+            from_zero = False
+            break
     # residual of the start into t, then the transformed right-hand sides
     for part in prange(parts):
-        for i in range(uint64(starts[part]), uint64(starts[part + 1])):
-            s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
-            t[i, 0] = rhs[i, 0] - s0
-            t[i, 1] = rhs[i, 1] - s1
-            t[i, 2] = rhs[i, 2] - s2
-        a = _forward_part(
-            flat, indices, diagonal, inner, inverse, scaled, rhs, q, starts[part], starts[part + 1]
-        )
-        b = _forward_part(
-            flat,
-            indices,
-            diagonal,
-            inner,
-            inverse,
-            scaled,
-            tolerance_scale,
-            q,
-            starts[part],
-            starts[part + 1],
-        )
+        lo, hi = starts[part], starts[part + 1]
+        if not from_zero:
+            for i in range(uint64(lo), uint64(hi)):
+                s0, s1, s2 = blocks_times(flat, indices, x, uint32(indptr[i]), uint32(indptr[i + uint64(1)]))
+                t[i, 0] = rhs[i, 0] - s0
+                t[i, 1] = rhs[i, 1] - s1
+                t[i, 2] = rhs[i, 2] - s2
+        a = _forward_part(flat, indices, diagonal, inner, inverse, scaled, tolerance_scale, q, lo, hi)
+        b = _forward_part(flat, indices, diagonal, inner, inverse, scaled, rhs, r, lo, hi)
         partial[part] = a + b
+        squares[part] = b
     reference = ordered_sum(partial)
     for part in prange(parts):
-        partial[part] = _forward_part(
-            flat, indices, diagonal, inner, inverse, scaled, t, r, starts[part], starts[part + 1]
-        )
+        if not from_zero:
+            squares[part] = _forward_part(
+                flat, indices, diagonal, inner, inverse, scaled, t, r, starts[part], starts[part + 1]
+            )
         for i in range(uint64(starts[part]), uint64(starts[part + 1])):
             z0, z1, z2 = symmetric_times(scaled, i, r[i, 0], r[i, 1], r[i, 2])
             z[i, 0] = z0
@@ -136,7 +133,7 @@ def ssor_conjugate_gradients(
             p[i, 0] = 0.0
             p[i, 1] = 0.0
             p[i, 2] = 0.0
-    delta = ordered_sum(partial)
+    delta = ordered_sum(squares)
     if reference <= 0.0 and delta <= 0.0:
         return 0, 0.0
     if reference <= 0.0:

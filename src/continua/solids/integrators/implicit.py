@@ -159,9 +159,12 @@ class ImplicitStepper(Stepper):
         """Return the assembled system; x holds the initial guess, for `guess_directions` see `LinearSolver.solve`."""
         dirichlet = step.dirichlet
 
+        def update_solver() -> None:
+            self.system.update_solver(dirichlet.fixed, dirichlet.projections)
+
         @timed("linear solve")
         def alone() -> SolveReport:
-            self.system.update_solver(dirichlet.fixed, dirichlet.projections)
+            update_solver()
             return self.solver.solve(self.rhs, x, self.load, guess_directions)
 
         return VelocitySystem(
@@ -175,6 +178,7 @@ class ImplicitStepper(Stepper):
             alone,
             base,
             self._weight,
+            update_solver=update_solver,
         )
 
     def _set_contact(self, contact: ContactResult | None) -> None:

@@ -1,0 +1,343 @@
+"""Velocities of bodies in contact, solved for the impulses.
+
+With the impulses p of contacts, the velocities are V = A^-1 (r + G^T p), and the relative velocities u = W p + q with
+the Delassus operator W = G A^-1 G^T. W is small, but every column costs a solve with A. Here a model of it is used,
+made of columns that are kept from step to step (`NodeCompliance`):
+
+1. Reduce the residual of A V = r + G^T p, and find the true u.
+2. With the model W', find impulses p' that obey Coulomb's law with u + W' (p' - p), by Gauss-Seidel sweeps over the
+   contacts (Jean 1999). Contacts open, stick and slide here, where that is cheap.
+3. If p' - p changes no relative velocity by more than the tolerance, stop. Otherwise p = p', and again.
+
+The matrix of the linear solves is that of the body without contacts. The error decreases in every round by the relative
+error of the model, which is corrected after each round by the true response to p' - p (BFGS).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact_solver.augmented_lagrangian_kernels import dot, solve_diagonal_contacts
+from continua.contact_solver.constraint_rows import ConstraintRows
+from continua.contact_solver.contact_solution import ContactSolution
+from continua.contact_solver.contact_systems import project_fixed
+from continua.contact_solver.delassus_kernels import (
+    add_secant,
+    compliance_of_contacts,
+    gauss_seidel,
+    predicted_change,
+)
+from continua.contact_solver.node_compliance import (
+    Deformation,
+    NodeCompliance,
+    diagonal_compliance,
+    inverse_blocks,
+)
+from continua.linalg import SolveReport
+from continua.numerics.timers import timed
+from continua.timestepping.requests import VelocitySystem
+
+__all__ = ["solve_impulses"]
+
+MAX_ROUNDS = 30
+"""Most rounds."""
+
+LINEAR_REDUCTION = 0.05
+"""Reduction of the residual by the linear solve of a round, as long as it is above the solver's own tolerance."""
+
+MAX_SWEEPS, SWEEP_FRACTION = 150, 0.1
+"""Most Gauss-Seidel sweeps in a round, and the change in a sweep at which they stop, as a fraction of the tolerance."""
+
+MANY_ROUNDS = 6
+"""Rounds after which the oldest columns are found again in the next solve."""
+
+MAX_GROWTH = 30.0
+"""Growth of the error at which the iteration is given up."""
+
+DEFAULT_RTOL = 1e-4
+"""Tolerance of linear solvers that have none of their own."""
+
+MAX_CONTACTS = 400
+"""Most contacts that the model is made for."""
+
+
+class _Body:
+    """A body in the solve: its rows of V, and the model of its compliance."""
+
+    def __init__(
+        self,
+        system: VelocitySystem,
+        low: int,
+        impulse_scale: float,
+        compliance: NodeCompliance,
+        deformation: Deformation | None,
+    ) -> None:
+        self.system, self.low, self.high = system, low, low + len(system.rhs)
+        self.scale, self.compliance, self.deformation = impulse_scale, compliance, deformation
+        self.index = np.zeros(len(system.rhs), np.int64)
+        self.matrix = np.zeros((0, 0))
+        self.x_before = system.x.copy()
+        pattern = system.matrix.pattern
+        self.inverse: NDArray[np.float64] | None = None  # of a matrix that couples no nodes
+        if pattern.block_count == pattern.node_count:
+            self.inverse = inverse_blocks(system.matrix, system.fixed)
+
+    def prepare(self, nodes: NDArray[np.integer]) -> int:
+        """Have the compliance of these nodes ready; returns the matrix products that it took."""
+        s, products = self.system, 0
+        if self.inverse is not None:
+            self.matrix = diagonal_compliance(self.inverse, nodes)
+        else:
+            assert self.deformation is not None
+            self.compliance, products = self.compliance.with_nodes(s, nodes, self.deformation)
+            self.matrix = self.compliance.matrix(self.deformation)
+            nodes = self.compliance.nodes
+        self.index[nodes] = np.arange(len(nodes))
+        return products
+
+
+class _DelassusModel:
+    """The model of the Delassus operator for some contacts."""
+
+    def __init__(self, bodies: Sequence[_Body], rows: ConstraintRows, which: NDArray[np.int64]) -> None:
+        self.which = which
+        contact = np.repeat(np.arange(len(rows)), np.diff(rows.ptr))
+        owner = np.searchsorted([b.low for b in bodies], rows.row, side="right") - 1
+        taking = np.zeros((len(bodies), len(rows)), np.bool_)
+        taking[owner, contact] = True
+        taking = taking[:, which]
+        lists = [np.flatnonzero(own) for own in taking]
+        self.first = np.cumsum([0] + [len(own) for own in lists])
+        sizes = [9 * len(own) ** 2 for own in lists]
+        self.start = np.cumsum([0] + sizes)[:-1]
+        self.members = np.concatenate(lists)
+        self.order = np.repeat(np.arange(len(bodies)), [len(own) for own in lists])
+        self.slot = np.full((len(which), 2), -1, np.int64)
+        self.values = np.zeros(sum(sizes))
+        self.diagonal = np.zeros((len(which), 9))
+        for b, (body, own) in enumerate(zip(bodies, lists, strict=True)):
+            if not len(own):
+                continue
+            side = (self.slot[own, 0] >= 0).astype(np.int64)
+            self.slot[own, side] = self.first[b] + np.arange(len(own))
+            m = len(own)
+            out = self.values[self.start[b] : self.start[b] + 9 * m * m].reshape(3 * m, 3 * m)
+            compliance_of_contacts(
+                rows.ptr, rows.row, rows.block, body.low, body.high, body.index, body.matrix, body.scale,
+                which[own], out,
+            )  # fmt: skip
+            self.diagonal[own] += _diagonal_blocks(out)
+
+    def add_secant(self, b: int, step: NDArray[np.float64], response: NDArray[np.float64]) -> None:
+        """Correct the matrix of body b so that it gives the true response to a change of the impulses (BFGS)."""
+        own = self.members[self.first[b] : self.first[b + 1]]
+        m = len(own)
+        matrix = self.values[self.start[b] : self.start[b] + 9 * m * m].reshape(3 * m, 3 * m)
+        self.diagonal[own] -= _diagonal_blocks(matrix)
+        add_secant(matrix, own, step, response, np.zeros(3 * m))
+        self.diagonal[own] += _diagonal_blocks(matrix)
+
+    def find_impulses(
+        self,
+        u: NDArray[np.float64],
+        bound: NDArray[np.float64],
+        friction: NDArray[np.float64],
+        impulse: NDArray[np.float64],
+        tolerance: float,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return impulses that obey Coulomb's law in the model, and how they change u, shape [c, 3]."""
+        p = impulse[self.which]
+        work = np.zeros((len(self.members), 3))
+        gauss_seidel(
+            u[self.which], bound[self.which], friction[self.which], self.slot, self.first, self.start, self.order,
+            self.values, self.diagonal, tolerance, MAX_SWEEPS, p, work,
+        )  # fmt: skip
+        moved = np.zeros_like(p)
+        predicted_change(self.slot, self.first, self.start, self.order, self.values, work, moved)
+        out = impulse.copy()
+        out[self.which] = p
+        return out, moved
+
+
+def _diagonal_blocks(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the diagonal 3x3 blocks of a matrix [3 m, 3 m], shape [m, 9]."""
+    m = len(matrix) // 3
+    return matrix.reshape(m, 3, m, 3)[np.arange(m), :, np.arange(m), :].reshape(m, 9)
+
+
+@timed("contact solve")
+def solve_impulses(
+    systems: Sequence[VelocitySystem],
+    compliances: Sequence[NodeCompliance],
+    deformations: Sequence[Deformation | None],
+    rows: ConstraintRows,
+    bound: NDArray[np.float64],
+    initial_impulse: NDArray[np.float64],
+    tolerance: float,
+) -> tuple[ContactSolution, list[NodeCompliance]]:
+    """Solve the systems of bodies in contact for the impulses; their `x` become the solution.
+
+    Args:
+        systems: The bodies, one after the other in V.
+        compliances: Compliance of each body's nodes from earlier steps.
+        deformations: Positions of each body's nodes; None for bodies whose matrix couples no nodes.
+        rows: Their contacts; none is bilateral.
+        bound: b in u_n + b >= 0 [m/s], shape [c].
+        initial_impulse: Initial guess of the impulses [N s], shape [c, 3].
+        tolerance: Accepted error of a relative velocity [m/s].
+
+    Returns:
+        The solution, and the compliances for the next step.
+    """
+    solve = _ImpulseSolve(systems, compliances, deformations, rows, bound, initial_impulse)
+    converged = solve.run(tolerance)
+    solve.close_single_contacts()
+    report = SolveReport(
+        solve.iterations, solve.residual, solve.residual >= 0.0, warnings=tuple(dict.fromkeys(solve.warnings))
+    )
+    solution = ContactSolution(solve.impulse, report, solve.rounds, solve.error, converged)
+    many = solve.rounds > MANY_ROUNDS
+    return solution, [body.compliance.aged(many) for body in solve.bodies]
+
+
+class _ImpulseSolve:
+    """The iteration: impulses, velocities, the contacts in the model, and the work that was done."""
+
+    def __init__(
+        self,
+        systems: Sequence[VelocitySystem],
+        compliances: Sequence[NodeCompliance],
+        deformations: Sequence[Deformation | None],
+        rows: ConstraintRows,
+        bound: NDArray[np.float64],
+        initial_impulse: NDArray[np.float64],
+    ) -> None:
+        longest = max(s.effective_dt for s in systems)
+        lows = np.cumsum([0] + [len(s.rhs) for s in systems])
+        self.bodies = [
+            _Body(s, int(low), s.effective_dt / longest, compliance, deformation)
+            for s, low, compliance, deformation in zip(systems, lows, compliances, deformations, strict=False)
+        ]
+        self.systems, self.rows, self.bound = systems, rows, bound
+        self.x_offset = np.concatenate(
+            [np.zeros_like(s.x) if s.x_offset is None else s.x_offset for s in systems]
+        )
+        self.movable = _movable(systems, rows)
+        self.impulse = np.where(self.movable[:, None], initial_impulse, 0.0)
+        self.in_model = self.impulse[:, 0] > 0.0
+        self.iterations, self.rounds = 0, 0
+        self.residual, self.error = 0.0, np.inf
+        self.warnings: list[str] = []
+
+    def run(self, tolerance: float) -> bool:
+        """Iterate; returns whether it has converged."""
+        model: _DelassusModel | None = None
+        before, least = self.impulse, np.inf
+        start = self.impulse, [s.x.copy() for s in self.systems]
+        while self.rounds < MAX_ROUNDS:
+            self.rounds += 1
+            balanced = self._solve_velocities()
+            if self.residual < 0.0:
+                return False
+            u = self.rows.relative_velocities(self.x_offset + np.concatenate([s.x for s in self.systems]))
+            closing = self.movable & ~self.in_model & (u[:, 0] + self.bound < 0.0)
+            if closing.any() or model is None:
+                self.in_model |= closing
+                which = np.flatnonzero(self.in_model)
+                if len(which) > MAX_CONTACTS:
+                    return False
+                self._prepare_compliance(which)
+                model = _DelassusModel(self.bodies, self.rows, which)
+            else:
+                self._correct(model, self.impulse - before)
+            found, moved = model.find_impulses(
+                u, self.bound, self.rows.friction, self.impulse, SWEEP_FRACTION * tolerance
+            )
+            self.error = float(np.abs(moved).max(initial=0.0))
+            if not np.isfinite(self.error):
+                self.residual = -1.0
+                return False
+            if self.error <= tolerance and balanced:
+                return True
+            least = min(least, self.error)
+            if self.error > MAX_GROWTH * least:
+                break
+            before, self.impulse = self.impulse, found
+        self.impulse = start[0]
+        for s, x in zip(self.systems, start[1], strict=True):
+            s.x[:] = x
+        return False
+
+    def _solve_velocities(self) -> bool:
+        """Reduce the residual of A V = r + G^T p; returns whether it is below the solvers' own tolerance."""
+        total = np.zeros_like(self.x_offset)
+        self.rows.apply_transpose(self.impulse, total)
+        balanced = True
+        for body in self.bodies:
+            s = body.system
+            body.x_before[:] = s.x
+            rhs = s.rhs + body.scale * total[body.low : body.high]
+            if body.inverse is not None:
+                free = s.fixed != 1
+                s.x[free] = np.einsum("kij,kj->ki", body.inverse[free], rhs[free])
+                continue
+            s.prepare_solver()
+            scale = s.tolerance_scale if s.contact_tolerance_scale is None else s.contact_tolerance_scale
+            rtol = float(getattr(s.solver, "rtol", DEFAULT_RTOL))
+            left = project_fixed(s.fixed, s.projections, rhs - s.matrix.multiply(s.x))
+            goal = rtol * (dot(rhs, rhs) + dot(scale, scale)) ** 0.5
+            balanced = balanced and LINEAR_REDUCTION * dot(left, left) ** 0.5 <= 0.5 * goal
+            step = np.zeros_like(rhs)
+            report = s.solver.solve(left, step, (LINEAR_REDUCTION / rtol) * left + rhs)
+            s.x += step
+            self.iterations += report.iterations
+            self.warnings += report.warnings
+            if not report.residual >= 0.0 or not np.isfinite(step).all():
+                self.residual = -1.0
+                return False
+            self.residual = max(self.residual, report.residual)
+        return balanced
+
+    def _prepare_compliance(self, which: NDArray[np.int64]) -> None:
+        """Have the compliance of all nodes in these contacts ready."""
+        row = self.rows.take(which).row
+        for body in self.bodies:
+            own = row[(row >= body.low) & (row < body.high)] - body.low
+            self.iterations += body.prepare(np.unique(own))
+
+    def _correct(self, model: _DelassusModel, step: NDArray[np.float64]) -> None:
+        """Correct the model by the true response of each body to the last change of the impulses."""
+        for b, body in enumerate(self.bodies):
+            if body.inverse is not None or model.first[b + 1] == model.first[b]:
+                continue
+            alone = np.zeros_like(self.x_offset)
+            alone[body.low : body.high] = body.system.x - body.x_before
+            response = self.rows.relative_velocities(alone) - self.rows.offset
+            model.add_secant(b, step[model.which], response[model.which])
+
+    def close_single_contacts(self) -> None:
+        """Remove the remaining error of contacts of one row each, with colliders."""
+        single = (np.diff(self.rows.ptr) == 1) & (self.impulse[:, 0] > 0.0)
+        if self.residual < 0.0 or not single.any():
+            return
+        some = self.rows.take(single)
+        x = np.concatenate([s.x for s in self.systems])
+        fixed = np.concatenate([s.fixed for s in self.systems])
+        solve_diagonal_contacts(
+            some.row, some.frame, some.offset, self.bound[single], some.friction, some.bilateral, fixed,
+            self.impulse[single], self.x_offset, x,
+        )  # fmt: skip
+        for body in self.bodies:
+            body.system.x[:] = x[body.low : body.high]
+
+
+def _movable(systems: Sequence[VelocitySystem], rows: ConstraintRows) -> NDArray[np.bool_]:
+    """Return which contacts have a row that is not fixed, shape [c]."""
+    free = np.concatenate([s.fixed != 1 for s in systems])
+    out = np.zeros(len(rows), np.bool_)
+    contact = np.repeat(np.arange(len(rows)), np.diff(rows.ptr))
+    out[contact[free[rows.row]]] = True
+    return out
