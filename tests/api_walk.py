@@ -577,6 +577,7 @@ RECORDS = {
     "StepReport",
     "Topology",
     "TriangleBvh",
+    "WarningCount",
 }
 
 # Scenes have a walk of their own, the studio and the renderers open windows, and a refused number of threads is shown

@@ -34,6 +34,7 @@ __all__ = [
     "StepReport",
     "TopologyCache",
     "Volume",
+    "WarningCount",
     "check_same_connectivity",
     "readonly_copy",
 ]
@@ -95,6 +96,23 @@ class StepReport(ShortRepr):
     warnings: tuple[str, ...] = ()
     solver: str = ""
     error: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WarningCount:
+    """A warning of some steps of a body; sentences that differ only in numbers are one warning.
+
+    Attributes:
+        body: Name of the body.
+        text: The sentence, as in the last of these steps.
+        count: Number of steps.
+        step: Number of the last one.
+    """
+
+    body: str
+    text: str
+    count: int
+    step: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -486,6 +504,7 @@ class Frame(KeepsReadOnlyArrays):
             (points, triangles, and with an image uv and texture); one that moves has a `pose`, the rows of the 3x4
             matrix that takes it there.
         joints: A line from each joint of rigid bodies to the centre of each of its bodies [m], shape [k, 2, 3].
+        warnings: The warnings of all steps since the frame before, with the number of steps that gave each.
     """
 
     index: int
@@ -495,6 +514,7 @@ class Frame(KeepsReadOnlyArrays):
     reports: tuple[StepReport, ...] = ()
     colliders: tuple[Mapping[str, object], ...] = ()
     joints: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2, 3)))
+    warnings: tuple[WarningCount, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", MappingProxyType(dict(self.bodies)))
