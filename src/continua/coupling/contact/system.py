@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from continua.contact_solver import ContactPairTable
 from continua.coupling.contact.group_driver import WarmStart
 from continua.coupling.contact.stepper import ContactStepper
+from continua.errors import warn_user
 from continua.frames import StepReport
 from continua.geometry import Shape
 from continua.mesh import TopologyChange
@@ -21,6 +22,9 @@ from continua.solids import FIELDS, SoftBody, StaticReport
 from continua.system import System, WorldContext
 
 __all__ = ["SolidSystem"]
+
+
+_LARGE, _SMALL = 20.0, 1e-3  # m: sizes of bodies beyond which their units are doubtful
 
 
 @register_system
@@ -48,11 +52,14 @@ class SolidSystem(System):
         self.deformable_bodies = tuple(body for body in bodies if not isinstance(body, RigidInstances))
         self.soft_bodies = tuple(body for body in bodies if isinstance(body, SoftBody))
         self.rigid_bodies = tuple(body for body in bodies if isinstance(body, RigidInstances))
+        for body in bodies:
+            _note_size(body)
         self._temporary_colliders: tuple[Shape, ...] = ()
         self._overlapping: frozenset[tuple[int, int]] = frozenset()
         self.rigid = self._make_rigid()
         self.stepper = self._make_stepper(None)
         if self.stepper is not None:
+            self.stepper.check_start()
             self._overlapping = self.stepper.surface_contacts.overlapping
 
     @classmethod
@@ -210,6 +217,22 @@ class SolidSystem(System):
     def joint_lines(self) -> NDArray[np.float64]:
         """Return a line from each joint to the centre of each of its bodies [m], shape [k, 2, 3]."""
         return np.zeros((0, 2, 3)) if self.rigid is None else self.rigid.joints.anchor_lines()
+
+
+def _note_size(body: Any) -> None:
+    """Warn of a body so large or so small that its mesh is probably in other units than metres."""
+    points = body.geometry.surface.points if isinstance(body, RigidInstances) else body.positions
+    size = float(np.ptp(points, axis=0).max(initial=0.0)) if len(points) else 0.0
+    if size > _LARGE:
+        hint = "if its file is in millimetres, scale it by 0.001"
+    elif 0.0 < size < _SMALL:
+        hint = "if its file is in other units, scale it"
+    else:
+        return
+    warn_user(
+        f"body '{body.name}' is {size:.3g} m long, and lengths are in metres; {hint} (mesh.fit(size=...), or "
+        "'transform: {size: ...}' in a scene)"
+    )
 
 
 def _touches_nothing(number: int, body: SoftBody, table: ContactPairTable, first_collider: int) -> bool:
