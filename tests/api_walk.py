@@ -569,6 +569,7 @@ RECORDS = {
     "Frame",
     "Geometry",
     "HexQuality",
+    "Overlap",
     "Pose",
     "Quality",
     "RunInfo",

@@ -29,6 +29,7 @@ __all__ = [
     "EmbeddedSurface",
     "Field",
     "Frame",
+    "Overlap",
     "RunInfo",
     "Sink",
     "StepReport",
@@ -116,6 +117,32 @@ class WarningCount:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Overlap(ShortRepr, KeepsReadOnlyArrays):
+    """Matter that is where it cannot be: a result of `World.overlaps`.
+
+    Attributes:
+        kind: "bodies" that intersect or contain each other, a "self"-intersection of a soft body, a body inside a
+            "collider", or "inverted" elements.
+        bodies: Names of the body or of both bodies, or of a body and the collider.
+        count: Number of pairs of triangles that intersect (0 if a body is wholly inside the other), of nodes inside a
+            collider, or of inverted elements.
+        nodes: For each body the nodes inside the other and those of intersecting triangles or inverted elements.
+        depth: How deep the deepest node is inside [m]; 0 if not known, as for self-intersections.
+        elements: The inverted elements, or None.
+    """
+
+    kind: str
+    bodies: tuple[str, ...]
+    count: int
+    nodes: tuple[NDArray[np.int32], ...]
+    depth: float = 0.0
+    elements: NDArray[np.int32] | None = None
+
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Field(KeepsReadOnlyArrays):
     """One quantity of a body: one value per point or per cell.
 
@@ -159,6 +186,14 @@ class BodyFields(Mapping[str, Field]):
         names = instances_of(exported, str, "the fields of a frame", "a name")
         self._listed = (*computed, *(name for name in names if name in lazy))
         self._left_out: tuple[str, ...] = ()  # by pickling
+
+    def extended(
+        self, lazy: Mapping[str, tuple[str, Callable[[], Field]]], exported: Iterable[str] = ()
+    ) -> BodyFields:
+        """Return these fields and further lazy ones."""
+        more = BodyFields(self._fields, {**self._lazy, **lazy}, exported)
+        more._listed = tuple(dict.fromkeys((*self._listed, *(name for name in exported if name in lazy))))
+        return more
 
     def __getstate__(self) -> dict[str, object]:
         """Return what is pickled: the fields that are written to files and those that are known already.

@@ -18,7 +18,7 @@ from continua.body import Body, check_bodies, name_bodies
 from continua.contact_solver import Contact
 from continua.environment import Environment, Wind
 from continua.errors import InputError, warn_user
-from continua.frames import Frame, Sink, StepReport, WarningCount, readonly_copy
+from continua.frames import Frame, Overlap, Sink, StepReport, WarningCount, readonly_copy
 from continua.geometry import Shape
 from continua.numerics.timers import Stopwatch
 from continua.pickling import KeepsReadOnlyArrays, check_captures, check_picklable
@@ -68,7 +68,8 @@ class World(KeepsReadOnlyArrays):
         wind: A wind on all bodies, or None.
         start_at_equilibrium: Whether the bodies start at their static equilibrium instead of their rest shape, also
             after `reset`.
-        fields: Fields inside the elements that frames bring into files, any of `solids.FIELDS`.
+        fields: Fields inside the elements that frames bring into files, any of `solids.FIELDS`,
+            or "overlap": 1 at nodes that are inside other bodies or colliders or on intersecting triangles.
         name: Name of the world.
     """
 
@@ -372,11 +373,16 @@ class World(KeepsReadOnlyArrays):
         Its warnings are those of the steps since the last snapshot of an earlier step.
         """
         self._frame_step = self.step_index
+        bodies = {body.name: body.frame(self.fields) for body in self.bodies}
+        for system in self.systems:
+            for name, fields in system.frame_fields(bodies).items():
+                more = bodies[name].fields.extended(fields, self.fields)
+                bodies[name] = replace(bodies[name], fields=more)
         return Frame(
             index=self.frame_index,
             step=self.step_index,
             time=self.time,
-            bodies={body.name: body.frame(self.fields) for body in self.bodies},
+            bodies=bodies,
             reports=self.reports,
             colliders=tuple(
                 self._placed(shape, about) for shape, about in (*self._drawn, *self._obstacles())
@@ -400,6 +406,16 @@ class World(KeepsReadOnlyArrays):
         if pose is None:
             return about
         return {**about, "pose": np.column_stack([pose.rotation, pose.translation]).tolist()}
+
+    def overlaps(self) -> tuple[Overlap, ...]:
+        """Return where matter overlaps now: bodies in each other, in themselves or in colliders, and inverted elements.
+
+        It is a query of the geometry, for soft and rigid bodies; contact has nothing to do with it. Pairs whose
+        `collide` is false and bodies with a common joint are left out. Where a rigid body or a collider takes part,
+        overlaps below 2 % of the size of an element or rigid body are contact and not listed.
+        """
+        self._follow_topology()
+        return tuple(overlap for system in self.systems for overlap in system.overlaps())
 
     def energy(self) -> dict[str, float]:
         """Return the sum of the bodies' energies [J] by kind."""
