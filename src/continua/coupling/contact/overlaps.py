@@ -144,11 +144,11 @@ class OverlapSearch:
         """Yield pairs of parts whose surfaces intersect, with their pairs of triangles [k, 2]."""
         found = find_intersections(self._mesh, x)
         cells, edges = self._mesh.triangle_bvh.cells, self._mesh.edge_bvh.cells
-        corners, ends = x[cells[found.triangles]], x[edges[found.edges]]
+        corners, segments = x[cells[found.triangles]], x[edges[found.edges]]
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
-        heights = np.abs(np.einsum("ki,kei->ke", normals, ends - corners[:, :1])).min(axis=1)
-        lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        heights = np.abs(np.einsum("ki,kei->ke", normals, segments - corners[:, :1])).min(axis=1)
+        lengths = np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1)
         deep = heights > _ROUNDING * lengths  # of coplanar triangles, rounding decides
         sides = self._mesh.topology.edge_triangles[found.edges[deep]]
         both = np.stack([sides, np.repeat(found.triangles[deep][:, None], 2, axis=1)], axis=2).reshape(-1, 2)

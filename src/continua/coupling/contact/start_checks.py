@@ -67,8 +67,17 @@ def check_rigid_bodies(system: RigidSystem, time: float) -> str:
     a plane or outside of a hollow shape by more than its own size.
     """
     state = system.rigid_state
-    state.set_kinematic(time, 0.0)
-    detector = system.stateless_detector
+    saved = [(array, array.copy()) for array in (state.X, state.Q, state.R, state.V)]
+    state.set_kinematic(time, 0.0)  # a prescribed motion need not begin at the rest pose
+    try:
+        return _check_rigid_poses(system, time)
+    finally:
+        for array, values in saved:
+            array[:] = values
+
+
+def _check_rigid_poses(system: RigidSystem, time: float) -> str:
+    state, detector = system.rigid_state, system.stateless_detector
     pairs = detector.broad_phase(0.0, 0.0)
     for a, b in pairs[_may_contain(system, pairs)].tolist():
         _check_instances(system, a, b, time)
