@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import struct
 import warnings
 
 import numpy as np
@@ -12,6 +13,7 @@ import continua as ct
 from continua.cli import app
 from continua.frames import StepReport
 from continua.step_warnings import RateLimiter, WarningTally
+from continua.studio.encoding.frame_encoder import FrameEncoder
 from continua.studio.session.session import Session
 from continua.studio.session.snapshot import SessionScene
 
@@ -130,6 +132,11 @@ def test_the_studio_counts_warnings_until_the_scene_changes():
     session = Session("bar", lambda _: SessionScene(world(), play=False))
     session.run_to(0.05)
     assert [(w.count, w.step) for w in session.snapshot.warnings] == [(5, 5)]
+    encoder = FrameEncoder()
+    encoder.encode_topology(session.snapshot)
+    message = encoder.encode_frame(session.snapshot)
+    header = json.loads(message[8 : 8 + struct.unpack("<II", message[:8])[1]])
+    assert [(w["body"], w["count"], w["step"]) for w in header["warnings"]] == [("bar", 5, 5)]
     session._clear_messages()
     session.run_to(0.07)
     assert [(w.count, w.step) for w in session.snapshot.warnings] == [(2, 7)]
