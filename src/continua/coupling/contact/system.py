@@ -306,9 +306,9 @@ def _note_size(body: Any) -> None:
     """Warn of a body so large or so small that its mesh is probably in other units than metres."""
     points = body.geometry.surface.points if isinstance(body, RigidInstances) else body.positions
     size = float(np.ptp(points, axis=0).max(initial=0.0)) if len(points) else 0.0
-    if size > _LARGE:
+    if size > (1.0 + 1e-9) * _LARGE:
         hint = "if its file is in millimetres, scale it by 0.001"
-    elif 0.0 < size < _SMALL:
+    elif 0.0 < size < (1.0 - 1e-9) * _SMALL:
         hint = "if its file is in other units, scale it"
     else:
         return
