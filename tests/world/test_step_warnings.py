@@ -140,3 +140,19 @@ def test_the_studio_counts_warnings_until_the_scene_changes():
     session._clear_messages()
     session.run_to(0.07)
     assert [(w.count, w.step) for w in session.snapshot.warnings] == [(2, 7)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda: ct.SoftBody(ct.mesh.box(), name="a"),
+        lambda: ct.RigidBody(ct.Sphere(radius=0.1), density=1000, name="a"),
+        lambda: ct.Fluid(((0, 0, 0), (0.2, 0.2, 0.2)), particle_radius=0.02, name="a"),
+        lambda: ct.Smoke(size=(1, 1), cells=(8, 8), name="a"),
+    ],
+    ids=["soft", "rigid", "fluid", "smoke"],
+)
+def test_steps_are_counted_from_1_by_every_kind_of_body(body):
+    one = ct.World([body()], dt=0.01)
+    assert [one.step()[0].step for _ in range(3)] == [1, 2, 3]
+    assert one.step_index == 3
