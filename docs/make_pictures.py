@@ -258,6 +258,21 @@ def contact_forces() -> None:
     save(picture(frame, size=SIZE, color="plain", camera=view, contact_forces=True), "contact-forces")
 
 
+def overlaps() -> None:
+    """Three soft rings that overlap each other at the start, coloured where they do."""
+    rings = [
+        ct.SoftBody(
+            ct.mesh.torus(0.3, 0.1, cells=(6, 48)).transformed(rotate=turn, translate=place), name=f"ring {k}"
+        )
+        for k, (turn, place) in enumerate(
+            [((0, 0, 0), (0, 0, 0)), ((1.2, 0, 0.3), (0.45, 0.05, 0)), ((0.2, 0, 0.4), (0.85, 0.02, 0.1))]
+        )
+    ]
+    frame = ct.World(rings).frame()
+    view = {"position": (0.5, 1.1, 1.9), "target": (0.42, 0.0, 0)}
+    save(picture(frame, size=SIZE, color="overlap", camera=view), "overlaps")
+
+
 def colliders() -> None:
     """Every shape that can stand in the way, with balls on it."""
     torus = ct.mesh.surfaces.torus(0.26, 0.1).transformed(translate=(2.5, 0.12, 0), rotate=(np.pi / 2, 0, 0))
@@ -467,6 +482,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "contact-forces": contact_forces,
     "voxels": voxels,
     "colliders": colliders,
+    "overlaps": overlaps,
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
     "topology": topology,

@@ -569,6 +569,7 @@ RECORDS = {
     "Frame",
     "Geometry",
     "HexQuality",
+    "Overlap",
     "Pose",
     "Quality",
     "RunInfo",
@@ -577,6 +578,7 @@ RECORDS = {
     "StepReport",
     "Topology",
     "TriangleBvh",
+    "WarningCount",
 }
 
 # Scenes have a walk of their own, the studio and the renderers open windows, and a refused number of threads is shown

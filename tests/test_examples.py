@@ -11,6 +11,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
+@pytest.mark.filterwarnings("ignore:body .water., step .* moved back to its surface")
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 def test_example_holds(example, tmp_path, monkeypatch, capsys):
     if example.stem == "read_your_mesh":

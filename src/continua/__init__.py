@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from continua import mesh, sdf
     from continua.contact_solver import Contact
     from continua.environment import Wind
-    from continua.frames import BodyFrame, ContactForces, Field, Frame, RunInfo, Sink, StepReport
+    from continua.frames import (
+        BodyFrame,
+        ContactForces,
+        Field,
+        Frame,
+        Overlap,
+        RunInfo,
+        Sink,
+        StepReport,
+        WarningCount,
+    )
     from continua.geometry import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Sphere
     from continua.grid_fluids import Inflow, Liquid, Polygon, Smoke, WindTunnel
     from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
@@ -82,7 +92,17 @@ if TYPE_CHECKING:
 _LAZY_EXPORTS = {
     "continua.contact_solver": ("Contact",),
     "continua.grid_fluids": ("Inflow", "Liquid", "Polygon", "Smoke", "WindTunnel"),
-    "continua.frames": ("BodyFrame", "ContactForces", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
+    "continua.frames": (
+        "BodyFrame",
+        "ContactForces",
+        "Field",
+        "Frame",
+        "Overlap",
+        "RunInfo",
+        "Sink",
+        "StepReport",
+        "WarningCount",
+    ),
     "continua.geometry": ("Box", "Capsule", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
     "continua.materials": (
@@ -178,6 +198,7 @@ __all__ = [
     "NeoHookean",
     "Newmark",
     "OutputError",
+    "Overlap",
     "PMultigrid",
     "Plane",
     "Plasticity",
@@ -204,6 +225,7 @@ __all__ = [
     "TriMesh",
     "VolumeMap",
     "Voxels",
+    "WarningCount",
     "Wind",
     "WindTunnel",
     "World",

@@ -29,11 +29,13 @@ __all__ = [
     "EmbeddedSurface",
     "Field",
     "Frame",
+    "Overlap",
     "RunInfo",
     "Sink",
     "StepReport",
     "TopologyCache",
     "Volume",
+    "WarningCount",
     "check_same_connectivity",
     "readonly_copy",
 ]
@@ -97,6 +99,49 @@ class StepReport(ShortRepr):
     error: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class WarningCount:
+    """A warning of some steps of a body; sentences that differ only in numbers are one warning.
+
+    Attributes:
+        body: Name of the body.
+        text: The sentence, as in the last of these steps.
+        count: Number of steps.
+        step: Number of the last one.
+    """
+
+    body: str
+    text: str
+    count: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Overlap(ShortRepr, KeepsReadOnlyArrays):
+    """Matter that is where it cannot be: a result of `World.overlaps`.
+
+    Attributes:
+        kind: "bodies" that intersect or contain each other, a "self"-intersection of a soft body, a body inside a
+            "collider", or "inverted" elements.
+        bodies: Names of the body or of both bodies, or of a body and the collider.
+        count: Number of pairs of triangles that intersect (0 if a body is wholly inside the other), of nodes inside a
+            collider, or of inverted elements.
+        nodes: For each body the nodes inside the other and those of intersecting triangles or inverted elements.
+        depth: How deep the deepest node is inside [m]; 0 if not known, as for self-intersections.
+        elements: The inverted elements, or None.
+    """
+
+    kind: str
+    bodies: tuple[str, ...]
+    count: int
+    nodes: tuple[NDArray[np.int32], ...]
+    depth: float = 0.0
+    elements: NDArray[np.int32] | None = None
+
+    __getstate__ = KeepsReadOnlyArrays.__getstate__  # not those that a dataclass with slots would get
+    __setstate__ = KeepsReadOnlyArrays.__setstate__
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Field(KeepsReadOnlyArrays):
     """One quantity of a body: one value per point or per cell.
@@ -141,6 +186,14 @@ class BodyFields(Mapping[str, Field]):
         names = instances_of(exported, str, "the fields of a frame", "a name")
         self._listed = (*computed, *(name for name in names if name in lazy))
         self._left_out: tuple[str, ...] = ()  # by pickling
+
+    def extended(
+        self, lazy: Mapping[str, tuple[str, Callable[[], Field]]], exported: Iterable[str] = ()
+    ) -> BodyFields:
+        """Return these fields and further lazy ones."""
+        more = BodyFields(self._fields, {**self._lazy, **lazy}, exported)
+        more._listed = tuple(dict.fromkeys((*self._listed, *(name for name in exported if name in lazy))))
+        return more
 
     def __getstate__(self) -> dict[str, object]:
         """Return what is pickled: the fields that are written to files and those that are known already.
@@ -486,6 +539,7 @@ class Frame(KeepsReadOnlyArrays):
             (points, triangles, and with an image uv and texture); one that moves has a `pose`, the rows of the 3x4
             matrix that takes it there.
         joints: A line from each joint of rigid bodies to the centre of each of its bodies [m], shape [k, 2, 3].
+        warnings: The warnings of all steps since the frame before, with the number of steps that gave each.
     """
 
     index: int
@@ -495,6 +549,7 @@ class Frame(KeepsReadOnlyArrays):
     reports: tuple[StepReport, ...] = ()
     colliders: tuple[Mapping[str, object], ...] = ()
     joints: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2, 3)))
+    warnings: tuple[WarningCount, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", MappingProxyType(dict(self.bodies)))

@@ -8,7 +8,7 @@ them in `continua.registry`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from continua.body import Body
     from continua.contact_solver import Contact
     from continua.environment import Environment
-    from continua.frames import StepReport
+    from continua.frames import BodyFrame, Field, Overlap, StepReport
     from continua.geometry import Shape
 
 __all__ = ["Coupling", "System", "WorldContext", "check_settle"]
@@ -154,6 +154,19 @@ class System:
     def obstacles(self) -> Iterable[Shape]:
         """Return shapes of its own that frames show besides the colliders of the world."""
         return ()
+
+    def overlaps(self) -> Iterable[Overlap]:
+        """Return what intersects or is inverted at the present positions; see `World.overlaps`."""
+        return ()
+
+    def frame_fields(
+        self, frames: Mapping[str, BodyFrame]
+    ) -> Mapping[str, Mapping[str, tuple[str, Callable[[], Field]]]]:
+        """Return fields of its bodies that depend on other bodies, by body and name: unit, and a function.
+
+        The function is called on request, when the bodies may have moved on: it uses the `frames` of the bodies.
+        """
+        return {}
 
     def joint_lines(self) -> NDArray[np.float64]:
         """Return a line from each joint to the centre of each of its bodies [m], shape [k, 2, 3]."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -17,11 +18,12 @@ from continua.body import Body, check_bodies, name_bodies
 from continua.contact_solver import Contact
 from continua.environment import Environment, Wind
 from continua.errors import InputError, warn_user
-from continua.frames import Frame, Sink, StepReport, readonly_copy
+from continua.frames import Frame, Overlap, Sink, StepReport, WarningCount, readonly_copy
 from continua.geometry import Shape
 from continua.numerics.timers import Stopwatch
 from continua.pickling import KeepsReadOnlyArrays, check_captures, check_picklable
 from continua.short_repr import counted, short
+from continua.step_warnings import RateLimiter, WarningTally
 from continua.system import Coupling, System, WorldContext, check_settle
 from continua.validation import (
     choice,
@@ -66,7 +68,8 @@ class World(KeepsReadOnlyArrays):
         wind: A wind on all bodies, or None.
         start_at_equilibrium: Whether the bodies start at their static equilibrium instead of their rest shape, also
             after `reset`.
-        fields: Fields inside the elements that frames bring into files, any of `solids.FIELDS`.
+        fields: Fields inside the elements that frames bring into files, any of `solids.FIELDS`,
+            or "overlap": 1 at nodes that are inside other bodies or colliders or on intersecting triangles.
         name: Name of the world.
     """
 
@@ -99,6 +102,9 @@ class World(KeepsReadOnlyArrays):
         )
         self.frame_index = 0
         self.reports: tuple[StepReport, ...] = ()
+        self._warnings = WarningTally()  # of the steps since the last frame
+        self._frame_step = 0  # the step of that frame
+        self._rate_limiter = RateLimiter()
         self._stopwatch = Stopwatch()
         name_bodies(self.bodies, sys._getframe(1))
         for body in self.bodies:
@@ -256,6 +262,9 @@ class World(KeepsReadOnlyArrays):
                 system.finish_step()
         by_name = {report.body: report for report in reports}
         self.reports = tuple(by_name[body.name] for body in self.bodies)
+        if self._frame_step == self.step_index:
+            self._warnings.clear()
+        self._warnings.add(self.reports)
         self._environment.time += dt
         self._environment.step += 1
         return self.reports
@@ -318,6 +327,9 @@ class World(KeepsReadOnlyArrays):
 
         A new world yields the frame at time 0 first. A restored world goes on after its last frame.
 
+        The warnings of the steps are in `Frame.warnings`; the first of each kind, and later ones after 100, 500,
+        2500, ... steps with their number, are also raised as Python warnings.
+
         Args:
             seconds: End time [s], counted from the world's start.
             fps: Frames a second.
@@ -332,12 +344,16 @@ class World(KeepsReadOnlyArrays):
         if self.step_index == 0 and self.frame_index == 0:
             yield self._emit(sinks)
         while self.frame_index < frames:
+            tally = WarningTally()  # complete even if `progress` takes frames of its own
             for _ in range(steps):
                 reports = self.step(dt)
+                tally.add(reports)
+                for warning in self._rate_limiter.select(reports):
+                    warn_user(warning)
                 if progress is not None:
                     progress(self, reports)
             self.align_to_frame(self.frame_index + 1, fps)
-            yield self._emit(sinks)
+            yield self._emit(sinks, tally.counts)
 
     def align_to_frame(self, frame: int, fps: float) -> None:
         """Say that this moment is a frame of a run: whole frames fall on exact times, whatever steps add up to."""
@@ -345,19 +361,28 @@ class World(KeepsReadOnlyArrays):
         self.frame_index = frame
         self._environment.time = frame / fps
 
-    def _emit(self, sinks: Sequence[Sink]) -> Frame:
-        frame = self.frame()
+    def _emit(self, sinks: Sequence[Sink], warnings: tuple[WarningCount, ...] = ()) -> Frame:
+        frame = replace(self.frame(), warnings=warnings)
         for sink in sinks:
             sink.write(frame)
         return frame
 
     def frame(self) -> Frame:
-        """Return an immutable snapshot of all bodies."""
+        """Return an immutable snapshot of all bodies.
+
+        Its warnings are those of the steps since the last snapshot of an earlier step.
+        """
+        self._frame_step = self.step_index
+        bodies = {body.name: body.frame(self.fields) for body in self.bodies}
+        for system in self.systems:
+            for name, fields in system.frame_fields(bodies).items():
+                more = bodies[name].fields.extended(fields, self.fields)
+                bodies[name] = replace(bodies[name], fields=more)
         return Frame(
             index=self.frame_index,
             step=self.step_index,
             time=self.time,
-            bodies={body.name: body.frame(self.fields) for body in self.bodies},
+            bodies=bodies,
             reports=self.reports,
             colliders=tuple(
                 self._placed(shape, about) for shape, about in (*self._drawn, *self._obstacles())
@@ -365,6 +390,7 @@ class World(KeepsReadOnlyArrays):
             joints=readonly_copy(
                 np.concatenate([_NO_LINES, *(system.joint_lines() for system in self.systems)])
             ),
+            warnings=self._warnings.counts,
         )
 
     def _obstacles(self) -> list[tuple[Shape, Mapping[str, object]]]:
@@ -381,6 +407,16 @@ class World(KeepsReadOnlyArrays):
             return about
         return {**about, "pose": np.column_stack([pose.rotation, pose.translation]).tolist()}
 
+    def overlaps(self) -> tuple[Overlap, ...]:
+        """Return where matter overlaps now: bodies in each other, in themselves or in colliders, and inverted elements.
+
+        It is a query of the geometry, for soft and rigid bodies; contact has nothing to do with it. Pairs whose
+        `collide` is false and bodies with a common joint are left out. Where a rigid body or a collider takes part,
+        overlaps below 2 % of the size of an element or rigid body are contact and not listed.
+        """
+        self._follow_topology()
+        return tuple(overlap for system in self.systems for overlap in system.overlaps())
+
     def energy(self) -> dict[str, float]:
         """Return the sum of the bodies' energies [J] by kind."""
         total: dict[str, float] = {}
@@ -395,6 +431,8 @@ class World(KeepsReadOnlyArrays):
         self._environment.step = 0
         self.frame_index = 0
         self.reports = ()
+        self._forget_warnings()
+        self._rate_limiter.clear()
         self._due = 0
         for coupling in self.couplings:
             coupling.reset()
@@ -446,6 +484,11 @@ class World(KeepsReadOnlyArrays):
             raise
         self._due = due
         self.reports = ()
+        self._forget_warnings()
+
+    def _forget_warnings(self) -> None:
+        self._warnings.clear()
+        self._frame_step = self.step_index
 
     def _set_time(self, state: Mapping[str, Any]) -> None:
         self._environment.time, self._environment.step, self.frame_index = _moment(state)

@@ -412,7 +412,7 @@ def test_a_colour_that_no_body_has_is_refused_before_anything_runs(tmp_path, opt
     (tmp_path / "rigid.yaml").write_text(scene, encoding="utf-8")
     done = run(tmp_path / "rigid.yaml", "-o", str(tmp_path / "out"))
     assert done.exit_code == 2
-    choices = "plain, displacement, velocity, contact_force, pressure, density_error"
+    choices = "plain, displacement, velocity, contact_force, overlap, pressure, density_error"
     said = f'output.picture.color: no body can be coloured by "von_mises"; choose from {choices}'
     assert said in done.stderr
     assert "rigid.yaml:10" in done.stderr

@@ -7,6 +7,8 @@ import continua as ct
 from continua.mesh import surfaces
 from continua.numerics import get_threads, set_threads
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*more pairs overlap")  # at random places
+
 
 def _pile(restitution=0.0):
     """Return a world of boxes, balls, cylinders and rings that fall into a bowl on each other."""

@@ -290,6 +290,7 @@ def test_python_world_cannot_be_exported():
         session.stop()
 
 
+@pytest.mark.filterwarnings("ignore:.*elements are inverted")
 def test_time_dependent_motions_are_bitwise_identical_to_a_run(tmp_path):
     turned = {
         "where": {"type": "box", "min": [-1, 0.99, -1], "max": [2, 2, 2]},

@@ -39,6 +39,7 @@ def lying_world():
     return ct.World([ball], dt=0.01, colliders=[ct.Plane((0, -0.49, 0), (0, 1, 0))])
 
 
+@pytest.mark.filterwarnings("ignore:body .ball. starts 0.01 m inside")
 def test_embedded_surface_interior_and_contact_forces_change_only_their_layer(browser):  # noqa: F811
     session = make_session(lying_world())
     with serving(session) as port, opened(browser, port) as page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,6 +80,14 @@ class Progress:
             self._live.console.print(text, markup=False)
         else:
             print(text, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def warnings_said(self) -> Iterator[None]:
+        """Print every Python warning of the block as a permanent line."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda message, *_args, **_keywords: self.say(f"warning: {message}")
+            yield
 
     def phase(self, text: str) -> None:
         """Show the current operation between steps."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 import signal
 import threading
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -17,7 +16,7 @@ from continua.cli.progress import Progress
 from continua.cli.results import CHECKPOINT, PICTURE, REPORT, SCENE, Results
 from continua.cli.timing import LapTimer
 from continua.errors import DivergedError, OutputError, StoppedError
-from continua.frames import Frame, RunInfo, Sink, StepReport
+from continua.frames import Frame, RunInfo, Sink, StepReport, WarningCount
 from continua.numerics import compile_stats, get_threads, set_threads
 from continua.numerics.precompile import Precompiler
 from continua.numerics.progress import progress_listener
@@ -27,12 +26,14 @@ from continua.render.composition import check_color
 from continua.scene import Scene
 from continua.scene.kernel_plan import missing_kernels
 from continua.scene.run_info import run_info
+from continua.step_warnings import WarningTally
 from continua.validation import pluralize
 from continua.world import World
 
 __all__ = ["run_scene"]
 
 MAX_WARNINGS = 100
+_MOST_KINDS = 5  # of warnings, in the summary
 
 
 def run_scene(
@@ -118,13 +119,13 @@ class _RunStats:
     most_inverted: int = 0
     warnings: list[dict[str, Any]] = field(default_factory=list)
     warning_count: int = 0
-    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
+    kinds: WarningTally = field(default_factory=WarningTally)
     stages: dict[str, float] = field(default_factory=dict)
 
-    def add(self, reports: tuple[StepReport, ...]) -> list[str]:
-        """Count a step; return its warnings of a kind that did not occur before."""
-        fresh = []
+    def add(self, reports: tuple[StepReport, ...]) -> None:
+        """Count a step."""
         self.steps += 1
+        self.kinds.add(reports)
         for report in reports:
             self.iterations += report.iterations
             self.most_iterations = max(self.most_iterations, report.iterations)
@@ -134,11 +135,6 @@ class _RunStats:
                 self.warning_count += 1
                 if len(self.warnings) < MAX_WARNINGS:
                     self.warnings.append({"step": report.step, "body": report.body, "text": text})
-                kind = (report.body, "".join(letter for letter in text if not letter.isdigit()))
-                self.kinds[kind] += 1
-                if self.kinds[kind] == 1:
-                    fresh.append(f"warning: {report.body}, step {report.step}: {text}")
-        return fresh
 
 
 class _Run:
@@ -242,18 +238,19 @@ class _Run:
         every = self.scene.output.checkpoint_every
         last = None
         try:
-            for frame in world.run(self.scene.seconds, self.scene.fps, progress=self._stepped):
-                self._lap("steps")
-                if last is None:
-                    self._expect_drawing(world, sinks, frame)
-                last = frame
-                for sink in sinks:
-                    sink.write(frame)
-                if (frame.index + 1) % every == 0:
-                    self.results.checkpoint(world, frame.index + 1)
-                self._lap("output")
-                if self.stopper.signal is not None:
-                    break
+            with self.progress.warnings_said():
+                for frame in world.run(self.scene.seconds, self.scene.fps, progress=self._stepped):
+                    self._lap("steps")
+                    if last is None:
+                        self._expect_drawing(world, sinks, frame)
+                    last = frame
+                    for sink in sinks:
+                        sink.write(frame)
+                    if (frame.index + 1) % every == 0:
+                        self.results.checkpoint(world, frame.index + 1)
+                    self._lap("output")
+                    if self.stopper.signal is not None:
+                        break
         except DivergedError:
             for sink in sinks:
                 sink.close()
@@ -266,8 +263,7 @@ class _Run:
     def _stepped(self, world: World, reports: tuple[StepReport, ...]) -> None:
         for stage, seconds in world.timers.items():
             self.tally.stages[stage] = self.tally.stages.get(stage, 0.0) + seconds
-        for warning in self.tally.add(reports):
-            self.progress.say(warning)
+        self.tally.add(reports)
         self.progress.step(world.time, self.tally.steps, self.tally.iterations)
 
     def _expect_drawing(self, world: World, sinks: list[Sink], frame: Frame) -> None:
@@ -341,6 +337,7 @@ class _Run:
                     "threads": get_threads(),
                     "warning_count": tally.warning_count,
                     "warnings": tally.warnings,
+                    "kinds_of_warnings": [asdict(kind) for kind in tally.kinds.counts],
                 },
                 "bodies": {
                     body.name: {**body.summary(), "nodes": body.node_count, "mass": body.mass_total}
@@ -367,8 +364,23 @@ class _Run:
             f"play with it:  {shlex.join(['continua', 'studio', *self.words])}",
         ]
         if tally.warning_count:
-            lines.insert(1, f"  {tally.warning_count} warnings, listed in {place / REPORT}")
+            lines[1:1] = _warning_lines(tally.kinds.counts, place / REPORT)
         return lines
+
+
+def _warning_lines(kinds: Sequence[WarningCount], report: Path) -> list[str]:
+    """Return what the summary says of the warnings of a run."""
+    count = "1 kind" if len(kinds) == 1 else f"{len(kinds)} kinds"
+    most = sorted(kinds, key=lambda kind: -kind.count)[:_MOST_KINDS]
+    lines = [f"  {count} of warnings, also in {report}:"]
+    lines += [f"    {kind.body}: {kind.text} ({_in_steps(kind)})" for kind in most]
+    if len(kinds) > _MOST_KINDS:
+        lines.append(f"    and {len(kinds) - _MOST_KINDS} more")
+    return lines
+
+
+def _in_steps(kind: WarningCount) -> str:
+    return f"step {kind.step}" if kind.count == 1 else f"{kind.count} steps, the last was step {kind.step}"
 
 
 _OPEN_WITH = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -102,14 +103,20 @@ def check_scenes(files: Sequence[str], options: Sequence[str] | None, *, build: 
     else:
         for result in results:
             print("\n".join(result["problems"] or [f"{result['file']}: valid"]))
+            for warning in result["warnings"]:
+                print(f"{result['file']}: warning: {warning}")
     return all(result["valid"] for result in results)
 
 
 def _check(file: str, options: Sequence[str] | None, build: bool) -> dict[str, Any]:
-    try:
-        scene = load(file, options)
-        if build:
-            scene.build()
-    except ContinuaError as error:
-        return {"file": file, "valid": False, "problems": str(error).splitlines()}
-    return {"file": file, "valid": True, "problems": []}
+    problems: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            scene = load(file, options)
+            if build:
+                scene.build()
+        except ContinuaError as error:
+            problems = str(error).splitlines()
+    said = list(dict.fromkeys(str(warning.message) for warning in caught))
+    return {"file": file, "valid": not problems, "problems": problems, "warnings": said}

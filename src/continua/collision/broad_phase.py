@@ -32,13 +32,14 @@ class CollisionSurface(ShortRepr):
         rest: Its points at rest [m], shape [n, 3].
         triangles: Shape [k, 3]; outward oriented unless `two_sided`; empty if it consists of vertices and edges only.
         edges: Its edges [e, 2]; None uses those of the triangles.
-        vertices: The points that count as vertices [s]; None uses those of the triangles.
+        vertices: The points that count as vertices [s]; None uses those of the triangles, or of the edges that are
+            kept.
         radius: Thickness around triangles, edges and vertices [m].
         name: For messages.
         self_collision: Whether it may touch itself.
         is_dynamic: Whether it takes part in the solve; two surfaces that are not dynamic are never tested.
-        keep_flat_edges: Whether edges between coplanar triangles count; a collider does not need them, as its faces
-            detect the same contacts.
+        keep_flat_edges: Whether edges between coplanar triangles count, and vertices on flat faces; a collider does
+            not need them, as its faces detect the same contacts.
         two_sided: Whether it may be open and is touched from both sides: a point touches a triangle from the side on
             which it is, and nothing is inside. Otherwise the triangles face outward, and a point just behind one is
             inside.
@@ -70,12 +71,10 @@ class CollisionSurface(ShortRepr):
             edges, self.triangle_edges, _ = unique_edges(self.triangles, len(self.rest))
             if self.edges is None:
                 self.edges = edges
-            if self.vertices is None:
+            if self.vertices is None and self.keep_flat_edges:
                 self.vertices = np.unique(self.triangles).astype(np.int32)
         if self.edges is None:
             self.edges = np.zeros((0, 2), np.int32)
-        if self.vertices is None:
-            self.vertices = np.unique(self.edges).astype(np.int32)
         self.edge_triangles = np.full((len(self.edges), 2), -1, np.int32)
         if len(self.triangle_edges):
             flat = self.triangle_edges.ravel()
@@ -86,6 +85,8 @@ class CollisionSurface(ShortRepr):
             self.edge_triangles[not_two, 1] = -1
         if not self.keep_flat_edges:
             self._drop_flat_edges()
+        if self.vertices is None:
+            self.vertices = np.unique(self.edges).astype(np.int32)
 
     def _drop_flat_edges(self) -> None:
         """Remove edges between coplanar triangles."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -164,12 +164,16 @@ def find_collider_impacts(
     return ColliderHits(points, np.ascontiguousarray(normals), gaps, times)
 
 
-def describe_overlaps(overlaps: Collection[tuple[int, int]], names: Sequence[str]) -> str:
-    """Return a warning that names the surfaces which intersect, or an empty string."""
+def describe_overlaps(
+    overlaps: Collection[tuple[int, int]], names: Sequence[str], depth: Callable[[int, int], float]
+) -> str:
+    """Return a warning that names the surfaces which intersect, with their `depth` [m], or an empty string."""
     if not overlaps:
         return ""
     pairs = sorted({(min(a, b), max(a, b)) for a, b in overlaps})
     a, b = pairs[0]
     who = f"'{names[a]}' intersects itself" if a == b else f"'{names[a]}' and '{names[b]}' overlap"
     more = f" (and {len(pairs) - 1} more pairs)" if len(pairs) > 1 else ""
-    return f"{who}{more} at the start and will not touch each other; move them apart"
+    deep = 0.0 if a == b else depth(a, b)
+    said = f", {deep:.3g} m deep," if deep > 0.0 else ""
+    return f"{who}{more} at the start{said} and will not touch each other; move them apart"

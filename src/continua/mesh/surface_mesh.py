@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import as_cells, as_points, compact, read_only, some
-from continua.mesh.transform import apply_transform
+from continua.mesh.transform import Transformable, apply_transform
 from continua.mesh.unique_rows import unique_rows
 from continua.pickling import KeepsReadOnlyArrays
 from continua.textures import Texture
@@ -40,7 +40,7 @@ def _as_uv(values: ArrayLike, count: int) -> NDArray[np.float64]:
     return uv
 
 
-class SurfaceMesh(KeepsReadOnlyArrays):
+class SurfaceMesh(KeepsReadOnlyArrays, Transformable):
     """A surface of triangles. All arrays are read-only.
 
     Attributes:

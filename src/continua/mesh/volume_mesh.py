@@ -14,7 +14,7 @@ from continua.errors import InputError
 from continua.mesh import kernels
 from continua.mesh.checks import as_cells, as_points, check_no_unused_nodes, read_only, some
 from continua.mesh.surface_mesh import SurfaceMesh
-from continua.mesh.transform import apply_transform
+from continua.mesh.transform import Transformable, apply_transform
 from continua.mesh.unique_rows import unique_rows
 from continua.pickling import KeepsReadOnlyArrays
 from continua.short_repr import tuple_repr
@@ -41,7 +41,7 @@ class _Faces(NamedTuple):
     locals: NDArray[np.int32]
 
 
-class VolumeMesh(KeepsReadOnlyArrays):
+class VolumeMesh(KeepsReadOnlyArrays, Transformable):
     """Base of `TetMesh` and `HexMesh`. All arrays are read-only.
 
     Attributes:

@@ -39,6 +39,7 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "stretch": ("Shape", "Stretch, farthest from 1", "one"),
     "plastic_strain": ("Shape", "Plastic strain", "zero"),
     "inverted": ("Shape", "Inverted elements", "flag"),
+    "overlap": ("Shape", "Overlaps", "flag"),
     "voxels": ("Voxels", "Voxel data", "zero"),
 }
 """Group and label of fields, and the mode of their colour range; see `range_mode`."""

@@ -122,7 +122,19 @@ class RigidContactDetector:
         pairs = self.broad_phase(dt, free_fall)
         if subset is not None:
             pairs = pairs[(subset | ~p.is_dynamic)[pairs].all(axis=1)]
-        m = len(pairs)
+        return self._build(pairs, self._narrow_phase(pairs, dt, free_fall), h)
+
+    def penetrations(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the pairs of instances that overlap now [k, 2], and the depth of each [m], shape [k]."""
+        pairs = self.broad_phase(0.0, 0.0)
+        counts, _, _, gaps, _ = self._narrow_phase(pairs, 0.0, 0.0)
+        used = np.arange(MAX_CONTACTS_PER_PAIR) < counts[:, None]
+        depth = -np.where(used, gaps, np.inf).min(axis=1, initial=np.inf)
+        return pairs[depth > 0.0], depth[depth > 0.0]
+
+    def _narrow_phase(self, pairs: NDArray[np.int32], dt: float, free_fall: float) -> tuple[NDArray, ...]:
+        """Return number, positions, normals, gaps and features of the contacts of each pair."""
+        p, m = self._rigid_state, len(pairs)
         counts, gaps = np.zeros(m, np.int32), np.empty((m, MAX_CONTACTS_PER_PAIR))
         positions, normals = np.empty((m, MAX_CONTACTS_PER_PAIR, 3)), np.empty((m, MAX_CONTACTS_PER_PAIR, 3))
         features = np.empty((m, MAX_CONTACTS_PER_PAIR), np.int64)
@@ -134,7 +146,7 @@ class RigidContactDetector:
             collide_pairs.variant(m >= _PARALLEL_FROM)(pairs, max_gap, p.kind, p.size, p.X, p.R, *found)
         else:
             self._detect_mixed(pairs, max_gap, is_primitive, found)
-        return self._build(pairs, found, h)
+        return found
 
     def store_warm_start(self, contacts: RigidContacts, h: float) -> None:
         """Store the impulses for the next step."""

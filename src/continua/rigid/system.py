@@ -121,7 +121,7 @@ class RigidSystem:
             substeps = self._advance(dt)
             if not np.isfinite(p.V).all() or not np.isfinite(p.X).all():
                 raise DivergedError(
-                    "the rigid bodies move without bound; shorten dt", step=self.environment.step
+                    "the rigid bodies move without bound; shorten dt", step=self.environment.step + 1
                 )
         except Exception:
             p.X[:], p.Q[:], p.V[:] = before
@@ -360,7 +360,7 @@ class RigidSystem:
         return tuple(
             StepReport(
                 body=body.name,
-                step=now.step,
+                step=now.step + 1,
                 time=now.time,
                 dt=dt,
                 substeps=substeps,

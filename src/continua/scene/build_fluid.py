@@ -25,7 +25,7 @@ def build_fluid(scene: Scene, number: int) -> sph.Fluid:
     """Return the fluid that is body `number` of the scene."""
     spec = scene.bodies[number]
     assert isinstance(spec, fluids.Fluid)
-    mesh = None if spec.mesh is None else transformed_mesh(scene, number, spec)
+    mesh = None if spec.mesh is None else transformed_mesh(scene, number, spec)[0]
     with scene.at("bodies", number):
         return sph.Fluid(
             None if spec.block is None else (spec.block.min, spec.block.max),

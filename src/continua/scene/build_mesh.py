@@ -5,25 +5,37 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import continua.mesh as meshes
 from continua import sdf
 from continua.errors import InputError
 from continua.numerics.kernel_cache import cache_root
 from continua.numerics.progress import report_progress
-from continua.scene import rigid, shapes
+from continua.numerics.rotations import rotation_matrix
+from continua.scene import environment, rigid, shapes
 from continua.scene.models import Scene
 from continua.textures import Texture
 from continua.validation import unit_vector
 
-__all__ = ["build_shape", "build_surface", "parametric_surface", "transformed_mesh", "turn_vector"]
+__all__ = [
+    "Placement",
+    "build_shape",
+    "build_surface",
+    "parametric_surface",
+    "placement",
+    "transformed_mesh",
+    "turn_vector",
+]
 
 _NEAR = 20.0  # contacts need the field near the surface
 _SAY_AFTER = 2.0  # s
+_FACES_UP = 0.99  # cosine of the angle between up and the normal of a floor
 
 
 def build_shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
@@ -139,12 +151,60 @@ def build_surface(
         field = _fitted(surface, wishes.fit)
     if place is None:
         return mesh, field
-    where: dict[str, Any] = {
-        "translate": place.translate,
-        "rotate": turn_vector(place.rotate),
-        "scale": place.scale,
-    }
+    where = _mesh_placement(place, mesh.points, scene)._asdict()
     return mesh.transformed(**where), None if field is None else field.transformed(**where)
+
+
+class Placement(NamedTuple):
+    """Scale, rotation as axis times angle [rad], and translation [m] of a mesh or shape, in this order."""
+
+    scale: float
+    rotate: NDArray[np.float64] | None
+    translate: NDArray[np.float64]
+
+
+def placement(
+    place: shapes.Transform | None,
+    longest: float,
+    lowest: Callable[[NDArray[np.float64]], float],
+    scene: Scene,
+) -> Placement:
+    """Return where a transform puts something.
+
+    Args:
+        place: The transform.
+        longest: Longest side of its bounding box before [m].
+        lowest: Returns the smallest coordinate along a unit vector before [m].
+        scene: The scene, for the floor.
+    """
+    if place is None:
+        return Placement(1.0, None, np.zeros(3))
+    if place.size is not None and not longest > 0.0:
+        raise InputError("a mesh whose points coincide cannot be scaled to a size")
+    scale = place.scale if place.size is None else place.size / longest
+    translate, turn = np.array(place.translate), turn_vector(place.rotate)
+    if place.place == "on_floor":
+        up, height = _floor(scene)
+        translate = translate + (height - scale * lowest(rotation_matrix(turn).T @ up)) * up
+    return Placement(scale, None if place.rotate is None else turn, translate)
+
+
+def _mesh_placement(place: shapes.Transform | None, points: NDArray[np.float64], scene: Scene) -> Placement:
+    """Return where a transform puts a mesh with these points [n, 3]."""
+    longest = float(np.ptp(points, axis=0).max())
+    return placement(place, longest, lambda direction: float((points @ direction).min()), scene)
+
+
+def _floor(scene: Scene) -> tuple[NDArray[np.float64], float]:
+    """Return the direction against gravity, and how high the floor is along it [m]."""
+    gravity = np.array(scene.gravity)
+    up = -unit_vector(gravity, "gravity") if gravity.any() else np.array([0.0, 1.0, 0.0])
+    for collider in scene.colliders:
+        if isinstance(collider, environment.Plane):
+            normal = unit_vector(collider.normal, "a normal")
+            if normal @ up > _FACES_UP:
+                return up, float(np.array(collider.point) @ normal / (normal @ up))
+    return up, 0.0
 
 
 def _fitted(surface: meshes.SurfaceMesh, tolerance: float) -> sdf.DistanceField:
@@ -173,16 +233,10 @@ def _fitted(surface: meshes.SurfaceMesh, tolerance: float) -> sdf.DistanceField:
     return field
 
 
-def transformed_mesh(scene: Scene, number: int, spec: Any) -> meshes.VolumeMesh:
-    """Return the mesh of body `number`, moved, turned and scaled as its transform says."""
+def transformed_mesh(scene: Scene, number: int, spec: Any) -> tuple[meshes.VolumeMesh, Placement]:
+    """Return the mesh of body `number`, moved, turned and scaled as its transform says, and how that is."""
     with scene.at("bodies", number, "mesh"):
         mesh = build_shape(spec.mesh, scene)
-    if spec.transform is None:
-        return mesh
-    turn = spec.transform.rotate
     with scene.at("bodies", number, "transform"):
-        return mesh.transformed(
-            translate=spec.transform.translate,
-            rotate=None if turn is None else turn_vector(turn),
-            scale=spec.transform.scale,
-        )
+        where = _mesh_placement(spec.transform, mesh.points, scene)
+        return mesh if spec.transform is None else mesh.transformed(**where._asdict()), where

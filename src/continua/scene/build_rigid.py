@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from continua.registry import BodySummary
 from continua.rigid import joints
 from continua.scene import rigid
 from continua.scene.build_environment import build_motion, rgb
-from continua.scene.build_mesh import build_surface, turn_vector
+from continua.scene.build_mesh import build_surface, placement
 from continua.scene.models import Scene
 
 __all__ = ["build_joints", "build_rigid", "describe_rigid", "instance_places"]
@@ -58,9 +59,11 @@ def describe_rigid(scene: Scene, number: int) -> BodySummary:
 def _solid(spec: rigid.RigidBody, scene: Scene) -> Any:
     """Return the placed shape of a rigid body."""
     place = spec.transform
-    scale = 1.0 if place is None else place.scale
-    shift = np.zeros(3) if place is None else np.array(place.translate)
-    vector = turn_vector(None if place is None else place.rotate)
+    if not isinstance(spec.shape, _Primitive):
+        mesh = spec.shape.mesh if isinstance(spec.shape, rigid.RigidMesh) else spec.shape
+        return _mesh(*build_surface(mesh, spec.shape, place, scene))
+    scale, turn_axis, shift = placement(place, _longest(spec.shape), partial(_lowest, spec.shape), scene)
+    vector = np.zeros(3) if turn_axis is None else turn_axis
     up = rotation_matrix(vector) @ [0.0, 1.0, 0.0]
     at = (float(shift[0]), float(shift[1]), float(shift[2]))
     match spec.shape:
@@ -75,11 +78,35 @@ def _solid(spec: rigid.RigidBody, scene: Scene) -> Any:
             return Capsule(tuple((shift - half).tolist()), tuple((shift + half).tolist()), scale * radius)
         case rigid.RigidCylinder(radius=radius, height=height):
             return Cylinder(at, tuple(up.tolist()), scale * radius, scale * height)
-        case rigid.RigidTorus() | rigid.RigidWheel() | rigid.RigidFile():
-            return _mesh(*build_surface(spec.shape, spec.shape, place, scene))
-        case rigid.RigidMesh(mesh=mesh):
-            return _mesh(*build_surface(mesh, spec.shape, place, scene))
     raise TypeError(f"unknown shape {spec.shape!r}")
+
+
+_Primitive = rigid.RigidSphere | rigid.RigidBox | rigid.RigidCapsule | rigid.RigidCylinder
+
+
+def _longest(shape: Any) -> float:
+    """Return the longest side of the bounding box of a primitive [m]."""
+    match shape:
+        case rigid.RigidSphere(radius=radius):
+            return float(2.0 * radius)
+        case rigid.RigidBox(size=size):
+            return float(max(size))
+        case rigid.RigidCapsule(radius=radius, length=length):
+            return float(length + 2.0 * radius)
+    return float(max(shape.height, 2.0 * shape.radius))
+
+
+def _lowest(shape: Any, direction: NDArray[np.float64]) -> float:
+    """Return the smallest coordinate of a primitive along a unit vector [m]."""
+    along = abs(float(direction[1]))  # its axis
+    match shape:
+        case rigid.RigidSphere(radius=radius):
+            return -float(radius)
+        case rigid.RigidBox(size=size):
+            return -0.5 * float(np.array(size) @ np.abs(direction))
+        case rigid.RigidCapsule(radius=radius, length=length):
+            return -float(radius + 0.5 * length * along)
+    return -float(0.5 * shape.height * along + shape.radius * math.sqrt(max(0.0, 1.0 - along**2)))
 
 
 def _mesh(mesh: Any, field: Any) -> Any:

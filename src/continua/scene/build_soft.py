@@ -15,7 +15,7 @@ from continua.errors import InputError
 from continua.registry import BodySummary
 from continua.scene import loads, motions, soft_bodies
 from continua.scene.build_environment import build_motion, rgb, to_inf
-from continua.scene.build_mesh import read_textured, transformed_mesh, turn_vector
+from continua.scene.build_mesh import Placement, read_textured, transformed_mesh
 from continua.scene.build_selection import select_nodes, select_parts
 from continua.scene.cost import soft_memory
 from continua.scene.models import Scene
@@ -35,7 +35,7 @@ def _soft_spec(scene: Scene, number: int) -> soft_bodies.SoftBody:
 
 def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
     """Return the placed mesh of the soft body `number` of the scene."""
-    return transformed_mesh(scene, number, _soft_spec(scene, number))
+    return transformed_mesh(scene, number, _soft_spec(scene, number))[0]
 
 
 def _law(spec: Any) -> materials.Law:
@@ -51,7 +51,7 @@ def _integrator(spec: Any) -> solids.Integrator | str:
 def build_soft(scene: Scene, number: int) -> solids.SoftBody:
     """Return soft body `number` of the scene."""
     spec = _soft_spec(scene, number)
-    mesh = build_mesh(scene, number)
+    mesh, where = transformed_mesh(scene, number, spec)
     with scene.at("bodies", number, "material"):
         material = _law(spec.material)
     with scene.at("bodies", number):
@@ -71,7 +71,7 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             solver=build_solver(spec.solver),
             color=None if spec.color is None else rgb(spec.color),
             paint=None if spec.paint is None else _paint(spec.paint, scene),
-            skin=_skin(scene, number),
+            skin=_skin(scene, number, where),
             voxels=_voxels(scene, number, mesh),
         )
     _actions(scene, number, mesh, body)
@@ -106,7 +106,7 @@ def _voxels(scene: Scene, number: int, mesh: meshes.VolumeMesh) -> Voxels | None
         return Voxels.around(image.values, mesh.bounds) if bare else image
 
 
-def _skin(scene: Scene, number: int) -> meshes.SurfaceMesh | None:
+def _skin(scene: Scene, number: int, where: Placement) -> meshes.SurfaceMesh | None:
     """Return the detailed surface of a body, placed as the body is."""
     spec = _soft_spec(scene, number)
     if spec.skin is None:
@@ -115,14 +115,7 @@ def _skin(scene: Scene, number: int) -> meshes.SurfaceMesh | None:
         surface = read_textured(spec.skin.path, spec.skin.texture, scene)
         if not isinstance(surface, meshes.SurfaceMesh):
             raise InputError(f"{spec.skin.path} is no surface; a skin is a surface such as OBJ, STL or PLY")
-        place = spec.transform
-        if place is None:
-            return surface
-        return surface.transformed(
-            translate=place.translate,
-            rotate=None if place.rotate is None else turn_vector(place.rotate),
-            scale=place.scale,
-        )
+        return surface if spec.transform is None else surface.transformed(**where._asdict())
 
 
 def _damping(spec: soft_bodies.Damping) -> tuple[float, float] | solids.RotatedDamping:

@@ -159,8 +159,9 @@ def estimate_fluid(scene: Scene, number: int) -> BodyCost:
     if spec.block is not None:
         volume += math.prod(max(b - a, 0.0) for a, b in zip(spec.block.min, spec.block.max, strict=True))
     if spec.mesh is not None:
-        scale = 1.0 if spec.transform is None else spec.transform.scale
-        volume += scale**3 * _volume(spec.mesh, scene)
+        place = spec.transform or shapes.Transform()
+        # of a mesh that is scaled to a size only the cube around it is known
+        volume += place.scale**3 * _volume(spec.mesh, scene) if place.size is None else place.size**3
     count = volume / (2.0 * spec.particle_radius) ** 3
     return BodyCost(count, "particles", count * BYTES_PER_PARTICLE, count * _SECONDS_PER_PARTICLE)
 

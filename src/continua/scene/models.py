@@ -72,8 +72,8 @@ class Picture(Model):
 
     color: Literal[
         "von_mises", "displacement", "velocity", "contact_force", "stress", "stretch", "energy_density",
-        "plastic_strain", "inverted", "paint", "pressure", "density_error", "vorticity", "smoke", "temperature",
-        "voxels", "plain",
+        "plastic_strain", "inverted", "overlap", "paint", "pressure", "density_error", "vorticity", "smoke",
+        "temperature", "voxels", "plain",
     ] = option(
         "What the colours of the bodies show. Bodies that do not have it are drawn in their own colour, but what is "
         "asked for must suit one of them.",
@@ -110,10 +110,12 @@ class Output(Model):
     formats: list[Format] = option(
         "Files written for the frames; `html` plays in a browser.", ["vtu"], max_length=32
     )
-    fields: list[Literal["stress", "stretch", "energy_density", "plastic_strain", "inverted"]] = option(
-        "Fields inside the elements that are written besides displacement, velocity and von Mises stress.",
-        [],
-        max_length=5,
+    fields: list[Literal["stress", "stretch", "energy_density", "plastic_strain", "inverted", "overlap"]] = (
+        option(
+            "Fields that are written besides displacement, velocity and von Mises stress.",
+            [],
+            max_length=6,
+        )
     )
     folder: Annotated[PathText, AfterValidator(_stays_inside)] | None = option(
         "Folder for the results, inside the current one; by default out/NAME.", None

@@ -335,8 +335,21 @@ class Rotation(Model):
 
 
 class Transform(Model):
-    """A transform of the mesh: scaled first, then rotated, then translated."""
+    """A transform of the mesh: scaled first, then rotated, then placed, then translated."""
 
     scale: _Extent = option("Scale factor.", 1.0)
+    size: _Extent | None = option(
+        "Longest side of the bounding box after scaling, instead of a scale factor.", None, unit="m"
+    )
     rotate: Rotation | None = option("Rotation about the origin.", None)
+    place: Literal["as_is", "on_floor"] = option(
+        "`on_floor` puts the lowest point on the floor: the first plane that faces up, against gravity, or height 0.",
+        "as_is",
+    )
     translate: Vector = option("Translation.", (0.0, 0.0, 0.0), unit="m")
+
+    @model_validator(mode="after")
+    def _one_scale(self) -> Self:
+        if self.size is not None and self.scale != 1.0:
+            raise PydanticCustomError("two_scales", "takes either 'scale' or 'size', not both")
+        return self

@@ -26,6 +26,7 @@ from continua.linalg import AutoSolver, LinearSolver
 from continua.materials import Corotated, Law
 from continua.mesh import (
     SurfaceMesh,
+    TetMesh,
     Topology,
     TopologyChange,
     VolumeMesh,
@@ -477,6 +478,14 @@ class SoftBody(BoundaryConditions):
     def field(self, name: str) -> Field:
         """Return a derived field of the elements: one of `solids.FIELDS`, such as "stress" or "stretch"."""
         return self._derived_fields.field(name, self._field_state())
+
+    def inverted_elements(self) -> NDArray[np.int32]:
+        """Return the numbers of the elements with a point of det F <= 0."""
+        if self.order == 1 and isinstance(self.mesh, TetMesh):  # F is constant in each, and counted already
+            self._elements.update(self._x)
+            if not self._elements.inverted:
+                return np.zeros(0, np.int32)
+        return np.flatnonzero(self.field("inverted").values).astype(np.int32)
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
         """Return an immutable snapshot; `fields` are those of `solids.FIELDS` that files include as well."""

@@ -284,7 +284,7 @@ class FluidSystem(System):
             )
         return StepReport(
             body=fluid.name,
-            step=self.environment.step,
+            step=self.environment.step + 1,
             time=self.environment.time + dt,
             dt=dt,
             substeps=len(steps),
@@ -376,7 +376,7 @@ class FluidSystem(System):
         return DivergedError(
             f"the fluid {names} exploded: {why}; use a smaller max_dt or check its initial state",
             body=self.fluids[0].name,
-            step=self.environment.step,
+            step=self.environment.step + 1,
         )
 
     @property

@@ -34,6 +34,13 @@ describe("transformedEntry", () => {
     }
   });
 
+  it("keeps how a body is sized and placed", () => {
+    const transform: Entry = { size: 0.4, place: "on_floor", translate: [1, 0, 0] };
+    const map = similarityAbout(new Vector3(), new Vector3(0, 0.5, 0), STILL, 2);
+    const made = transformedEntry({ type: "soft", transform }, "bodies", map).transform as Entry;
+    expect(made).toEqual({ size: 0.8, place: "on_floor", translate: [2, 0.5, 0] });
+  });
+
   it("keeps the centre of rotation and scaling fixed", () => {
     const center = new Vector3(1, 2, 3);
     expect(applySimilarity(similarityAbout(center, new Vector3(), quarter, 3), center.clone()).distanceTo(center)).toBeLessThan(1e-12);

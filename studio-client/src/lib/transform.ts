@@ -48,11 +48,13 @@ function writeRotation(rotation: Quaternion): Json {
 function composedTransform(value: Json | undefined, s: Similarity): Json {
   const old = value && typeof value === "object" && !Array.isArray(value) ? value : {};
   const made: Entry = { translate: write(applySimilarity(s, read(old.translate, [0, 0, 0]))) };
+  const placed: Entry = old.place ? { place: old.place } : {}; // before the translation: a move keeps its meaning
   const rotation = writeRotation(s.rotation.clone().multiply(readRotation(old.rotate)));
   if (rotation) made.rotate = rotation;
+  if (typeof old.size === "number") return { ...made, ...placed, size: round(old.size * s.scale) };
   const scale = round(Number(old.scale ?? 1) * s.scale);
   if (scale !== 1) made.scale = scale;
-  return made;
+  return { ...made, ...placed };
 }
 
 const POINTS = ["center", "point", "start", "end"];

@@ -69,6 +69,14 @@ export interface MeshSummary {
   volume: number;
 }
 
+/** A warning of `count` steps of a body; `step` is the last of them. */
+export interface StepWarning {
+  body: string;
+  text: string;
+  count: number;
+  step: number;
+}
+
 /** The control panel; the values are in the state. */
 export interface PanelMessage {
   type: "panel";
@@ -324,7 +332,8 @@ export interface FrameHeader {
   converged: boolean;
   inverted: number;
   contacts: number;
-  warnings: string[];
+  /** Warnings of the steps since the start or the last change of the scene. */
+  warnings: StepWarning[];
   /** How the fluids of this frame are drawn. */
   fluidStyle: FluidStyle;
   overlays: Overlays;

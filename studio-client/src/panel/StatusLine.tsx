@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { formatValue } from "../lib/format";
 import type { FrameHeader } from "../net/messages";
 import { useStudio } from "../state/store";
+import { warningText } from "../state/warnings";
 import { sceneExtentOf } from "../view/sceneExtent";
 import { Icon } from "./Icon";
 
@@ -43,7 +44,7 @@ export function Warnings() {
 }
 
 function stepWarnings(header: FrameHeader): string[] {
-  const list = [...header.warnings];
+  const list = header.warnings.map(warningText);
   if (!header.converged && list.length === 0) list.push("the solver did not reach its tolerance");
   return list;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { History } from "./history";
 import type { FrameHeader } from "../net/messages";
 import { applyFrame, followNodes, type LiveBody, type LiveScene, makeScene, replaceMeshes, scalarExtent } from "./live";
-import { WarningList } from "./warnings";
+import { WarningList, warningText } from "./warnings";
 import { AutoRange } from "./range";
 
 const scene = (scalars: Float32Array | null) => ({ bodies: [{ scalars }] }) as unknown as LiveScene;
@@ -108,18 +108,28 @@ describe("AutoRange", () => {
 describe("WarningList", () => {
   it("forgets the warnings of a step whose scene was changed", () => {
     const warnings = new WarningList();
-    expect(warnings.update(["too soft"], 0, 3)).toEqual(["too soft"]);
+    const soft = { body: "bar", text: "too soft", count: 1, step: 3 };
+    expect(warnings.update([soft], 0)).toEqual([soft]);
     warnings.clear(3);
-    expect(warnings.update(["too soft"], 0.1, 3)).toEqual([]);
-    expect(warnings.update(["too soft"], 0.2, 4)).toEqual(["too soft"]);
+    expect(warnings.update([soft], 0.1)).toEqual([]);
+    expect(warnings.update([{ ...soft, step: 4 }], 0.2)).toEqual([{ ...soft, step: 4 }]);
   });
 
   it("keeps warnings for a while, and merges those that differ only in numbers", () => {
     const warnings = new WarningList();
-    expect(warnings.update(["bar: 3 of 80 elements are inverted"], 0, 7)).toHaveLength(1);
-    expect(warnings.update(["bar: 12 of 80 elements are inverted"], 0.1, 7)).toEqual(["bar: 12 of 80 elements are inverted"]);
-    expect(warnings.update([], 1, 7)).toHaveLength(1);
-    expect(warnings.update([], 5, 7)).toEqual([]);
+    const first = { body: "bar 1", text: "3 of 80 elements are inverted", count: 1, step: 7 };
+    const later = { body: "bar 1", text: "12 of 80 elements are inverted", count: 2, step: 8 };
+    expect(warnings.update([first], 0)).toEqual([first]);
+    expect(warnings.update([later], 0.1)).toEqual([later]);
+    expect(warnings.update([later], 1)).toEqual([later]);
+    expect(warnings.update([later], 5)).toEqual([]); // no step since has given it
+    expect(warnings.update([{ ...later, step: 90 }, { ...later, body: "bar 2" }], 6)).toHaveLength(2);
+  });
+
+  it("says in how many steps a warning came", () => {
+    const warning = { body: "bar", text: "too soft", count: 1, step: 7 };
+    expect(warningText(warning)).toBe("bar: too soft (step 7)");
+    expect(warningText({ ...warning, count: 5 })).toBe("bar: too soft (5 steps, the last was step 7)");
   });
 });
 

@@ -102,7 +102,7 @@ function onText(message: TextMessage): void {
 /** The header with the warnings to show. */
 const withWarnings = (header: FrameHeader): FrameHeader => ({
   ...header,
-  warnings: warningList.update(header.warnings, performance.now() / 1000, header.step),
+  warnings: warningList.update(header.warnings, performance.now() / 1000),
   converged: header.converged || warningList.isObsolete(header.step),
 });
 

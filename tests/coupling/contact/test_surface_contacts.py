@@ -105,16 +105,16 @@ def test_pairs_that_do_not_touch_and_rigid_pairs_are_left_out():
 def test_bodies_that_overlap_at_the_start_give_a_warning_and_do_not_collide():
     apart = [BALL.points, BALL.points + [1.005, 0, 0]]
     contacts = detector([soft("a"), soft("b")], thickness=0.02)
-    assert contacts.check_start(apart, 0.0) == ""
+    assert contacts.check_start(apart, 0.0) == ()
     assert len(contacts.find_close(apart, apart, 0.0, 0.01, np.array([0, 300])))
-    said = contacts.check_start([BALL.points, BALL.points + [0.6, 0.01, 0.02]], 0.0)
+    (said,) = contacts.check_start([BALL.points, BALL.points + [0.6, 0.01, 0.02]], 0.0)
     assert said.startswith("'a' and 'b' overlap at the start")
     assert said.endswith("move them apart")
     assert len(contacts.find_close(apart, apart, 0.0, 0.01, np.array([0, 300]))) == 0
     turned_in = BALL.points.copy()
     turned_in[BALL.points[:, 1] > 0.4, 1] -= 1.5
     folded = detector([soft("a")], self_contact=True)
-    assert folded.check_start([turned_in], 0.0).startswith("'a' intersects itself")
+    assert folded.check_start([turned_in], 0.0)[0].startswith("'a' intersects itself")
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,16 @@ from continua.contact_solver import Contact, ContactPairTable
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import (
     COLLIDER_DISTANCE_FRACTION,
+    MAX_FEATURE_DEPTH,
+    MOVE_APART,
+    NOTE_FRACTION,
     PROXIMITY_FRACTION,
     THICKNESS_FRACTION,
+    max_depth,
 )
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh
 from continua.rigid import RigidSystem
-from continua.sdf import ExactDistance
 
 __all__ = ["Poses", "RigidSurfaces"]
 
@@ -136,8 +139,12 @@ class RigidSurfaces:
         self.mesh.vertex_face_pairs = collide & ~rigid[None, :]
         self.mesh.edge_edge_pairs = np.triu(collide)
 
-    def check_start(self) -> None:
-        """Raise InputError if a rigid body starts inside a soft one, or the other way round."""
+    def check_start(self) -> tuple[str, ...]:
+        """Raise InputError if a rigid body starts deep inside a soft one, or the other way round.
+
+        Returns notes on those that overlap a little.
+        """
+        notes = []
         state = self.system.rigid_state
         poses = Poses.of(state.X, state.R)
         for adapter in self.soft:
@@ -151,25 +158,23 @@ class RigidSurfaces:
                 if far.any() or not self.table.collide[adapter.number, self.numbers[g]]:
                     continue
                 _, points = adapter.candidate_nodes
-                depth = -self.shapes[g].distances((points - poses.X[i]) @ poses.R[i])[0].min()
-                if depth <= length and not adapter.surface.two_sided:
+                depth = float(-self.shapes[g].distances((points - poses.X[i]) @ poses.R[i])[0].min())
+                too_deep = depth > length
+                if not too_deep and not adapter.surface.two_sided:
                     surface = _surface_mesh(adapter) if surface is None else surface
                     corners = np.vstack([state.bodies[g].geometry.surface.points, np.zeros((1, 3))])
-                    corners = corners @ poses.R[i].T + poses.X[i]
-                    depth = _max_depth(surface, corners)
-                if depth > length:
-                    raise InputError(
-                        f"rigid body '{state.bodies[g].name}' and body '{adapter.name}' overlap at the start, "
-                        f"{depth:.3g} m deep; move one of them away, or set 'collide' of this pair to false"
-                    )
-
-
-def _max_depth(surface: SurfaceMesh, points: NDArray[np.float64]) -> float:
-    """Return how deep the deepest point lies inside a closed surface [m], or 0."""
-    near = ((points > surface.bounds[0]) & (points < surface.bounds[1])).all(axis=1)
-    if not near.any() or not (surface.is_closed and surface.volume > 0.0):
-        return 0.0
-    return max(0.0, -float(ExactDistance(surface)(points[near]).min()))
+                    corner_depth = max_depth(surface, corners @ poses.R[i].T + poses.X[i])
+                    depth = max(depth, corner_depth)
+                    too_deep = corner_depth > MAX_FEATURE_DEPTH * length
+                said = (
+                    f"rigid body '{state.bodies[g].name}' and body '{adapter.name}' overlap at the start, "
+                    f"{depth:.3g} m deep"
+                )
+                if too_deep:
+                    raise InputError(f"{said}; {MOVE_APART}")
+                if depth > NOTE_FRACTION * length:
+                    notes.append(f"{said}; contact pushes them apart in the first steps: {MOVE_APART}")
+        return tuple(notes)
 
 
 def _surface_mesh(adapter: DeformableAdapter) -> SurfaceMesh:

@@ -21,6 +21,7 @@ from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.group_driver import GroupDriver, WarmStart
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.rigid_surfaces import RigidSurfaces
+from continua.coupling.contact.start_checks import check_colliders, check_rigid_bodies
 from continua.coupling.contact.statics import solve_static_contact
 from continua.coupling.contact.substep_solve import PROXIMITY_FRACTION
 from continua.coupling.contact.surface_contacts import SurfaceBody, SurfaceContacts
@@ -88,19 +89,27 @@ class ContactStepper:
         if overlapping is not None:
             self.surface_contacts.disable_overlapping(overlapping)
         else:
-            warning = self.surface_contacts.check_start(
-                [adapter.positions for adapter in self.contact_bodies], environment.time
+            _warn(
+                *self.surface_contacts.check_start(
+                    [adapter.positions for adapter in self.contact_bodies], environment.time
+                )
             )
-            if warning:
-                warn_user(warning)
         self.rigid_surfaces: RigidSurfaces | None = None
         if rigid is not None and own and self._rigid_collide().any():
             self.rigid_surfaces = RigidSurfaces(
                 self.contact_bodies, rigid, self._rigid_numbers.tolist(), contact, self.pair_table
             )
             if overlapping is None:
-                self.rigid_surfaces.check_start()
+                _warn(*self.rigid_surfaces.check_start())
         self.warm_start = WarmStart.empty()
+
+    def check_start(self) -> None:
+        """Refuse bodies that start inside colliders, and rigid ones inside each other, or warn of them."""
+        time = self._environment.time
+        _warn(
+            check_colliders(self.contact_bodies, self._shapes, self.pair_table, self.first_collider, time),
+            "" if self.rigid is None else check_rigid_bodies(self.rigid, time),
+        )
 
     # --- one step -----------------------------------------------------------------------------------------
 
@@ -460,6 +469,11 @@ class ContactStepper:
     def gravity_speed(self, dt: float) -> float:
         """Return the speed [m/s] that gravity adds in a step."""
         return float(np.linalg.norm(self._environment.gravity)) * dt
+
+
+def _warn(*sentences: str) -> None:
+    for sentence in filter(None, sentences):
+        warn_user(sentence)
 
 
 def _index_of(one: Any, participants: Sequence[Any]) -> int:

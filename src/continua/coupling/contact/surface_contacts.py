@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.collision.broad_phase import CollisionMesh, CollisionSurface
-from continua.collision.ccd import describe_overlaps, find_impacts, find_intersections
+from continua.collision.ccd import describe_overlaps, find_collider_impacts, find_impacts, find_intersections
 from continua.collision.collider_features import collider_edges
 from continua.collision.proximity import ContactCandidates, find_candidates
 from continua.contact_solver.constraint_rows import EMPTY_ROWS, ConstraintRows, contact_rows
@@ -41,6 +41,15 @@ CROSSED_MARGIN = 0.1
 
 BELOW_FRACTION = 1e-3
 """Depth of points just below a surface, as a fraction of the mean length of its edges."""
+
+MAX_FEATURE_DEPTH = 0.4
+"""Depth up to which contact pushes an edge or corner out of a soft body, as a fraction of the mean length of edges."""
+
+NOTE_FRACTION = 0.02
+"""Depth from which an overlap is noted, as a fraction of the size of elements or of a rigid body."""
+
+MOVE_APART = "move them apart, or set 'collide' of this pair to false"
+"""What to do about two participants that overlap at the start."""
 
 PROXIMITY_FRACTION = 0.5
 """Distance up to which pairs are found before they touch, as a fraction of the mean length of edges."""
@@ -293,11 +302,11 @@ class SurfaceContacts:
         first = float(pairs.times.min(initial=1.0))
         return self._rows(pairs, x0, x1, dt, first_row, centers), first
 
-    def check_start(self, positions: Sequence[NDArray[np.float64]], time: float) -> str:
-        """Check the initial positions: return a warning about bodies that intersect, or an empty string.
+    def check_start(self, positions: Sequence[NDArray[np.float64]], time: float) -> tuple[str, ...]:
+        """Check the initial positions: return warnings about bodies that intersect each other or colliders.
 
         Contact between such bodies is disabled, as the direction in which to separate them is not known. A collider
-        that starts inside a body raises InputError.
+        that starts deep inside a body raises InputError.
         """
         x = self._positions(positions, time)
         found = find_intersections(self.mesh, x)
@@ -308,11 +317,21 @@ class SurfaceContacts:
         overlaps |= self._nested(x)
         self._disable(overlaps)
         self.overlapping = frozenset((self._number[i], self._number[j]) for i, j in overlaps)
-        for k in range(count, len(self.mesh.surfaces)):
-            for i in np.flatnonzero(self.mesh.vertex_face_pairs[k, :count]).tolist():
-                self._check_not_inside(k, i, x)
+        notes = [
+            self._check_not_inside(k, i, x, time)
+            for k in range(count, len(self.mesh.surfaces))
+            for i in np.flatnonzero(self.mesh.vertex_face_pairs[k, :count]).tolist()
+        ]
         self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
-        return describe_overlaps(overlaps, [surface.name for surface in self.mesh.surfaces])
+        warning = describe_overlaps(
+            overlaps, [surface.name for surface in self.mesh.surfaces], lambda i, j: self._depth(i, j, x)
+        )
+        return tuple(text for text in (warning, *notes) if text)
+
+    def _depth(self, i: int, j: int, x: NDArray[np.float64]) -> float:
+        """Return how deep points of two closed surfaces lie inside each other [m]."""
+        one, other = self._surface_mesh(i, x), self._surface_mesh(j, x)
+        return max(max_depth(one, other.points), max_depth(other, one.points))
 
     def disable_overlapping(self, overlapping: frozenset[tuple[int, int]]) -> None:
         """Disable contact between bodies that intersected at the start, by their numbers; see `overlapping`."""
@@ -378,25 +397,39 @@ class SurfaceContacts:
             distances[j] = ExactDistance(other)
         return bool((distances[j](inner[near]) < -0.5 * below).any())
 
-    def _check_not_inside(self, k: int, i: int, x: NDArray[np.float64]) -> None:
-        """Raise InputError if collider k lies inside body i, or a corner of it is deep inside."""
+    def _check_not_inside(self, k: int, i: int, x: NDArray[np.float64], time: float) -> str:
+        """Raise InputError if collider k lies inside body i or passes through it, or a corner of it is deep inside.
+
+        Returns a note if a corner is a little inside, or an empty string.
+        """
         first, surfaces = self.mesh.first, self.mesh.surfaces
         if surfaces[i].two_sided:
-            return
+            return ""
         corners = x[first[k] + np.asarray(surfaces[k].vertices)]
         surface = self._surface_mesh(i, x)
-        near = ((corners > surface.bounds[0]) & (corners < surface.bounds[1])).all(axis=1)
-        if not near.any():
-            return
-        if not (surface.is_closed and surface.volume > 0.0):
-            return
-        depth = -ExactDistance(surface)(corners[near])
-        if depth.max() > surfaces[i].edge_length or (near.all() and depth.min() > 0.0):
-            number = self._number[k] - self._first_collider + 1
-            raise InputError(
-                f"collider {number} ({surfaces[k].name}) starts {depth.max():.3g} m inside body '{surfaces[i].name}'; "
-                "move one of them away"
-            )
+        depth = max_depth(surface, corners)
+        length = surfaces[i].edge_length
+        number = self._number[k] - self._first_collider + 1
+        name, body = f"collider {number} ({surfaces[k].name})", f"body '{surfaces[i].name}'"
+        if depth == 0.0 and self._passes_through(k, i, x, time):
+            raise InputError(f"{name} passes through {body} at the start; {MOVE_APART}")
+        if depth <= NOTE_FRACTION * length:
+            return ""
+        said = f"{name} starts {depth:.3g} m inside {body}"
+        if depth > MAX_FEATURE_DEPTH * length or (ExactDistance(surface)(corners) < 0.0).all():
+            raise InputError(f"{said}; {MOVE_APART}")
+        return f"{said}; contact pushes it out in the first steps: {MOVE_APART}"
+
+    def _passes_through(self, k: int, i: int, x: NDArray[np.float64], time: float) -> bool:
+        """Return whether edges of body i enter and leave collider k on opposite sides, as those around a thin wall."""
+        shape, first = self._shapes[k], self.mesh.first
+        assert shape is not None
+        a, b = (x[first[i] + np.asarray(self.mesh.surfaces[i].edges)[:, end]] for end in (0, 1))
+        there, back = (find_collider_impacts(shape, *path, time, 0.0) for path in ((a, b), (b, a)))
+        _, one, other = np.intersect1d(there.points, back.points, return_indices=True)
+        outside = (there.gaps[one] > 0.0) & (back.gaps[other] > 0.0)
+        opposite = np.einsum("ki,ki->k", there.normals[one], back.normals[other]) < -0.5
+        return bool((outside & opposite).any())
 
     def intersection_count(self, positions: Sequence[NDArray[np.float64]], time: float) -> int:
         """Return how many edges pierce triangles."""
@@ -456,3 +489,11 @@ class SurfaceContacts:
             b=numbers[b],
             **extra,
         )
+
+
+def max_depth(surface: SurfaceMesh, points: NDArray[np.float64]) -> float:
+    """Return how deep the deepest point lies inside a closed surface [m], or 0."""
+    near = ((points > surface.bounds[0]) & (points < surface.bounds[1])).all(axis=1)
+    if not near.any() or not (surface.is_closed and surface.volume > 0.0):
+        return 0.0
+    return max(0.0, -float(ExactDistance(surface)(points[near]).min()))

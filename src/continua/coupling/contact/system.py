@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact_solver import ContactPairTable
+from continua.coupling.contact.overlaps import OVERLAP_FIELD, FrameOverlaps, OverlapSearch, SolidSurface
 from continua.coupling.contact.stepper import ContactStepper
-from continua.frames import StepReport
+from continua.errors import warn_user
+from continua.frames import BodyFrame, Field, Overlap, StepReport, readonly_copy
 from continua.geometry import Shape
-from continua.mesh import TopologyChange
+from continua.mesh import PlaneMesh, TopologyChange
 from continua.registry import register_system
 from continua.rigid import RigidInstances, RigidSystem
 from continua.solids import FIELDS, SoftBody, StaticReport
 from continua.system import System, WorldContext
 
 __all__ = ["SolidSystem"]
+
+
+_LARGE, _SMALL = 20.0, 1e-3  # m: sizes of bodies beyond which their units are doubtful
 
 
 @register_system
@@ -39,7 +45,7 @@ class SolidSystem(System):
 
     kinds: ClassVar = (SoftBody, RigidInstances)
     order: ClassVar = 30
-    fields: ClassVar = tuple(FIELDS)
+    fields: ClassVar = (*FIELDS, OVERLAP_FIELD)
     state_prefix: ClassVar = "world/"
 
     def __init__(self, bodies: Sequence[SoftBody | RigidInstances], context: WorldContext) -> None:
@@ -47,11 +53,15 @@ class SolidSystem(System):
         self.deformable_bodies = tuple(body for body in bodies if not isinstance(body, RigidInstances))
         self.soft_bodies = tuple(body for body in bodies if isinstance(body, SoftBody))
         self.rigid_bodies = tuple(body for body in bodies if isinstance(body, RigidInstances))
+        for body in bodies:
+            _note_size(body)
         self._temporary_colliders: tuple[Shape, ...] = ()
         self._overlapping: frozenset[tuple[int, int]] = frozenset()
+        self._searches: tuple[tuple[int, ...], OverlapSearch] | None = None
         self.rigid = self._make_rigid()
         self.stepper = self._make_stepper(None)
         if self.stepper is not None:
+            self.stepper.check_start()
             self._overlapping = self.stepper.surface_contacts.overlapping
 
     @classmethod
@@ -200,11 +210,107 @@ class SolidSystem(System):
         self.stepper = self._make_stepper(None)
         self.restore(state)
 
+    # --- overlaps -----------------------------------------------------------------------------------------
+
+    @property
+    def _solids(self) -> tuple[SoftBody | RigidInstances, ...]:
+        """The bodies that fill space: sheets in a plane do not."""
+        soft = (body for body in self.soft_bodies if not isinstance(body.mesh, PlaneMesh))
+        return (*soft, *self.rigid_bodies)
+
+    def overlaps(self) -> list[Overlap]:
+        """Return what intersects, and the inverted elements; see `World.overlaps`."""
+        solids = self._solids
+        surfaces = [_surface(body, body.rest_positions, body.triangles) for body in solids]
+        search = self._search(tuple(_version(body) for body in solids), surfaces)
+        found = [*search.find([body.positions for body in solids], self.context.environment.time)]
+        return found + [overlap for body in self.soft_bodies for overlap in _inverted(body)]
+
+    def frame_fields(
+        self, frames: Mapping[str, BodyFrame]
+    ) -> Mapping[str, Mapping[str, tuple[str, Callable[[], Field]]]]:
+        """Return the field of overlapping nodes."""
+        solids = self._solids
+        own = [frames[body.name] for body in solids]
+        surfaces = [
+            _surface(body, frame.rest_positions, frame.triangles)
+            for body, frame in zip(solids, own, strict=True)
+        ]
+        search = partial(self._search, tuple(frame.topology_version for frame in own), surfaces)
+        found = FrameOverlaps(own, search, self.context.environment.time)
+        return {body.name: {OVERLAP_FIELD: ("", partial(found.field, k))} for k, body in enumerate(solids)}
+
+    def _search(self, versions: tuple[int, ...], surfaces: Sequence[SolidSurface]) -> OverlapSearch:
+        """Return the search for surfaces of these topology versions, which is kept for the next call."""
+        known = self._searches
+        if known is not None and known[0] == versions:
+            return known[1]
+        context = self.context
+        participants: list[Any] = [*context.bodies, *context.colliders]
+        table = ContactPairTable.of(
+            context.contact, [participant.name for participant in participants], participants
+        )
+        numbers = [_index_of(body, context.bodies) for body in self._solids]
+        collide = table.collide[np.ix_(numbers, [*numbers, *range(len(context.bodies), len(participants))])]
+        first = len(self._solids) - len(self.rigid_bodies)
+        joined = [] if self.rigid is None else self.rigid.joints.excluded_pairs
+        search = OverlapSearch(
+            surfaces, context.colliders, collide, [(first + a, first + b) for a, b in joined]
+        )
+        self._searches = versions, search
+        return search
+
     # --- for frames ---------------------------------------------------------------------------------------
 
     def joint_lines(self) -> NDArray[np.float64]:
         """Return a line from each joint to the centre of each of its bodies [m], shape [k, 2, 3]."""
         return np.zeros((0, 2, 3)) if self.rigid is None else self.rigid.joints.anchor_lines()
+
+
+def _version(body: SoftBody | RigidInstances) -> int:
+    return body.topology.version if isinstance(body, SoftBody) else 0
+
+
+def _surface(
+    body: SoftBody | RigidInstances, rest: NDArray[np.float64], triangles: NDArray[np.int32]
+) -> SolidSurface:
+    """Return the surface of a body for the detection of overlaps."""
+    instances = body.count if isinstance(body, RigidInstances) else 0
+    return SolidSurface(body.name, rest, triangles, instances)
+
+
+def _inverted(body: SoftBody) -> Iterator[Overlap]:
+    """Yield the inverted elements of a soft body, if there are any."""
+    elements = body.inverted_elements()
+    if len(elements):
+        nodes = np.unique(np.concatenate([*body.frame().cells.values()])[elements])
+        yield Overlap(
+            "inverted",
+            (body.name,),
+            len(elements),
+            (readonly_copy(nodes.astype(np.int32)),),
+            elements=readonly_copy(elements),
+        )
+
+
+def _index_of(one: Any, others: Sequence[Any]) -> int:
+    return next(k for k, other in enumerate(others) if other is one)
+
+
+def _note_size(body: Any) -> None:
+    """Warn of a body so large or so small that its mesh is probably in other units than metres."""
+    points = body.geometry.surface.points if isinstance(body, RigidInstances) else body.positions
+    size = float(np.ptp(points, axis=0).max(initial=0.0)) if len(points) else 0.0
+    if size > (1.0 + 1e-9) * _LARGE:
+        hint = "if its file is in millimetres, scale it by 0.001"
+    elif 0.0 < size < (1.0 - 1e-9) * _SMALL:
+        hint = "if its file is in other units, scale it"
+    else:
+        return
+    warn_user(
+        f"body '{body.name}' is {size:.3g} m long, and lengths are in metres; {hint} (mesh.fit(size=...), or "
+        "'transform: {size: ...}' in a scene)"
+    )
 
 
 def _touches_nothing(number: int, body: SoftBody, table: ContactPairTable, first_collider: int) -> bool:

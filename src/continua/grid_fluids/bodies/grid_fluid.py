@@ -189,14 +189,14 @@ class GridFluid(KeepsReadOnlyArrays):
         except DivergedError as error:
             self.restore(before)
             raise DivergedError(
-                f"{self.name}: {error}", body=self.name, step=self._environment.step
+                f"{self.name}: {error}", body=self.name, step=self._environment.step + 1
             ) from None
         reports = [substep.pressure for substep in self.substeps]
         messages = [] if all(s.converged for s in reports) else ["the pressure did not reach its tolerance"]
         messages += flow.warnings()
         return StepReport(
             body=self.name,
-            step=self._environment.step,
+            step=self._environment.step + 1,
             time=time,
             dt=dt,
             substeps=len(self.substeps),

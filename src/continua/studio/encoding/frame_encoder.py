@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ __all__ = ["FrameEncoder"]
 _NON_NEGATIVE = frozenset(
     {"density_error"}
 )  # below the rest density a fluid is at its free surface, which is not an error
+_MOST_WARNINGS = 10  # in a frame
 _ENERGIES = ("kinetic", "elastic", "gravity")
 
 
@@ -299,9 +300,7 @@ class FrameEncoder:
 
     def _frame_header(self, snapshot: Snapshot) -> dict[str, Any]:
         frame, stats = snapshot.frame, snapshot.stats
-        warnings = dict.fromkeys(
-            f"{report.body}: {warning}" for report in frame.reports for warning in report.warnings
-        )
+        latest = sorted(snapshot.warnings, key=lambda warning: -warning.step)[:_MOST_WARNINGS]
         return {
             "seq": snapshot.seq,
             "epoch": snapshot.epoch,
@@ -316,7 +315,7 @@ class FrameEncoder:
             "converged": all(report.converged for report in frame.reports),
             "inverted": sum(report.inverted for report in frame.reports),
             "contacts": sum(report.contacts for report in frame.reports),
-            "warnings": [*warnings][:5],
+            "warnings": [asdict(warning) for warning in latest],
             "fluidStyle": self.fluid_style,
             "overlays": {"forces": self.forces, "joints": self.joints},
             "reports": {

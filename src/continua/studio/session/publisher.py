@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from continua.numerics.timers import REST
+from continua.step_warnings import WarningTally
 from continua.studio.controls.control_panel import ControlPanel
 from continua.studio.interaction.interaction import Interaction
 from continua.studio.session.clock import Clock
@@ -36,12 +37,14 @@ class Publisher:
         state: State of the session, ready for JSON; `state_version` counts its changes.
         dirty: Whether there are changes that no snapshot shows yet.
         times: Seconds of the steps since the last snapshot, and of their stages.
+        warnings: The warnings of the steps since the start or the last change of the scene.
     """
 
     def __init__(self, scene: SessionScene) -> None:
         self.listeners = ListenerRegistry()
         self.dirty = False
         self.times: list[tuple[float, Mapping[str, float]]] = []
+        self.warnings = WarningTally()
         self._samples: deque[Sample] = deque(maxlen=_MAX_SAMPLES)
         self._published_panel: tuple[ControlPanel | None, int] = (None, 0)
         self._values: dict[str, Any] = {}
@@ -53,9 +56,10 @@ class Publisher:
         self.snapshot = Snapshot(0, 1, scene.world.frame(), Stats(), scene)
 
     def clear(self) -> None:
-        """Clear plots and step times."""
+        """Clear plots, step times and warnings."""
         self.snapshot = replace(self.snapshot, stats=Stats())
         self.times.clear()
+        self.warnings.clear()
         self._samples.clear()
         self.dirty = True
 
@@ -116,6 +120,7 @@ class Publisher:
             scene_id=before.scene_id + (scene is not None and not same_scene),
             frame=frame,
             samples=tuple(self._samples),
+            warnings=self.warnings.counts,
             stats=Stats(step_ms, steps, rate, {**stages, "snapshot": snapshot_ms}),
             scene=scene or before.scene,
             markers=panel.markers(),

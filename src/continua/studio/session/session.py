@@ -327,6 +327,7 @@ class Session:
     def _clear_messages(self) -> None:
         """Clear messages about the world after a change of the scene, which may have removed their cause."""
         self._error = self._settle_report = None
+        self.publisher.warnings.clear()
 
     def _start_from(self, command: commands.StartFrom) -> None:
         """Replace the document by a scene to start from, and run it."""
@@ -487,7 +488,7 @@ class Session:
         begin = time.perf_counter()
         self.interaction.before_step(self._world)
         try:
-            self._world.step()
+            self.publisher.warnings.add(self._world.step())
             self._align_to_frame()
         except DivergedError as error:
             text = str(error)

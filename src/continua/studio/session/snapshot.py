@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.frames import Frame
+from continua.frames import Frame, WarningCount
 from continua.studio.controls.control_panel import BoundaryForces
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class Snapshot:
         scene: The scene of the world.
         samples: For plots, `(seq, time [s], milliseconds per step, energies [J] by name)` of this and
             earlier snapshots since the start, so that a page that skips frames still draws complete curves.
+        warnings: The warnings of the steps since the start or the last change of the scene.
         markers: For each boundary condition the number of its body and the nodes at which it is drawn.
         boundary_forces: Forces of the boundary conditions.
         pull_forces: The force [N] of each pull, by client and pull.
@@ -94,6 +95,7 @@ class Snapshot:
     stats: Stats
     scene: SessionScene
     samples: tuple[Sample, ...] = ()
+    warnings: tuple[WarningCount, ...] = ()
     markers: Mapping[str, tuple[int, NDArray[np.int32]]] = field(default_factory=dict)
     boundary_forces: BoundaryForces = field(default_factory=BoundaryForces)
     pull_forces: Mapping[tuple[int, int], list[float]] = field(default_factory=dict)
