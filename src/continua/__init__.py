@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from continua.contact_solver import Contact
     from continua.environment import Wind
     from continua.frames import BodyFrame, ContactForces, Field, Frame, RunInfo, Sink, StepReport
-    from continua.geometry import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Sphere
+    from continua.geometry import AnimatedMeshShape, Box, Capsule, Cylinder, Gear, MeshShape, Plane, Sphere
     from continua.grid_fluids import Inflow, Liquid, Polygon, Smoke, WindTunnel
     from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
     from continua.materials import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         StableNeoHookean,
         StVenantKirchhoff,
     )
-    from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
+    from continua.mesh import HexMesh, MeshAnimation, QuadMesh, SurfaceMesh, TetMesh, TriMesh
     from continua.motion import Motion
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
@@ -83,7 +83,16 @@ _LAZY_EXPORTS = {
     "continua.contact_solver": ("Contact",),
     "continua.grid_fluids": ("Inflow", "Liquid", "Polygon", "Smoke", "WindTunnel"),
     "continua.frames": ("BodyFrame", "ContactForces", "Field", "Frame", "RunInfo", "Sink", "StepReport"),
-    "continua.geometry": ("Box", "Capsule", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"),
+    "continua.geometry": (
+        "AnimatedMeshShape",
+        "Box",
+        "Capsule",
+        "Cylinder",
+        "Gear",
+        "MeshShape",
+        "Plane",
+        "Sphere",
+    ),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
     "continua.materials": (
         "Corotated",
@@ -98,7 +107,7 @@ _LAZY_EXPORTS = {
         "StVenantKirchhoff",
         "StableNeoHookean",
     ),
-    "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
+    "continua.mesh": ("HexMesh", "MeshAnimation", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
     "continua.motion": ("Motion",),
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
@@ -139,6 +148,7 @@ __all__ = [
     "PBF",
     "PCG",
     "PCISPH",
+    "AnimatedMeshShape",
     "BodyFrame",
     "BoundaryParticles",
     "Box",
@@ -170,6 +180,7 @@ __all__ = [
     "Linear",
     "Liquid",
     "MergedPCG",
+    "MeshAnimation",
     "MeshShape",
     "MissingExtraError",
     "Motion",
