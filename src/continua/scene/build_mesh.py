@@ -20,7 +20,14 @@ from continua.scene.models import Scene
 from continua.textures import Texture
 from continua.validation import unit_vector
 
-__all__ = ["build_shape", "build_surface", "parametric_surface", "transformed_mesh", "turn_vector"]
+__all__ = [
+    "build_animation",
+    "build_shape",
+    "build_surface",
+    "parametric_surface",
+    "transformed_mesh",
+    "turn_vector",
+]
 
 _NEAR = 20.0  # contacts need the field near the surface
 _SAY_AFTER = 2.0  # s
@@ -145,6 +152,26 @@ def build_surface(
         "scale": place.scale,
     }
     return mesh.transformed(**where), None if field is None else field.transformed(**where)
+
+
+def build_animation(
+    spec: shapes.AnimationSource, scene: Scene, *, images: bool = True
+) -> meshes.MeshAnimation:
+    """Return the animated surface that a scene describes, in its place."""
+    animation = meshes.MeshAnimation.read(
+        scene.file(spec.path),
+        animation=spec.animation,
+        fps=spec.fps,
+        interpolation=spec.interpolation,
+        loop=spec.loop,
+        speed=spec.speed,
+        start=spec.start,
+        images=images,
+    )
+    place = spec.transform
+    if place is None:
+        return animation
+    return animation.transformed(place.translate, turn_vector(place.rotate), place.scale)
 
 
 def _fitted(surface: meshes.SurfaceMesh, tolerance: float) -> sdf.DistanceField:

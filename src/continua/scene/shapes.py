@@ -10,21 +10,26 @@ from pydantic_core import PydanticCustomError
 from continua.errors import InputError
 from continua.formula import Formula
 from continua.scene.types import (
+    Count,
     Counts2,
     Counts3,
     Direction,
     Flag,
     Model,
+    Moment,
     Name,
     Number,
     Path,
+    Text,
     Vector,
     Vector2,
+    by_kind,
     by_type,
     option,
 )
 
 __all__ = [
+    "AnimationSource",
     "BlobMesh",
     "BowlMesh",
     "BoxMesh",
@@ -340,3 +345,28 @@ class Transform(Model):
     scale: _Extent = option("Scale factor.", 1.0)
     rotate: Rotation | None = option("Rotation about the origin.", None)
     translate: Vector = option("Translation.", (0.0, 0.0, 0.0), unit="m")
+
+
+class AnimationSource(Model):
+    """A surface on a prescribed path: an animated GLB file, or a sequence of mesh files with the same triangles."""
+
+    path: Path = option(
+        "A GLB file with skins, morph targets or moving nodes, or the pattern of a sequence such as `walk_*.obj`; "
+        "relative to the folder of the scene."
+    )
+    animation: (
+        Annotated[
+            Annotated[Text, Tag("word")]
+            | Annotated[Annotated[Count, Field(ge=0, le=100_000)], Tag("number")],
+            by_kind(),
+        ]
+        | None
+    ) = option("Name or number (from 0) of the animation in a GLB file; the first by default.", None)
+    fps: Number = option("Frames per second of a sequence.", 24.0, unit="1/s", gt=0, le=1e6)
+    interpolation: Literal["linear", "cubic"] = option(
+        "Interpolation between the frames of a sequence.", "linear"
+    )
+    loop: Flag = option("Whether it begins again at its end; otherwise it stays there.", False)
+    speed: Number = option("How much faster than recorded it runs.", 1.0, gt=0, le=1e6)
+    start: Moment = option("Simulated time at which it begins.", 0.0, unit="s")
+    transform: Transform | None = option("Its scale, rotation and position.", None)
