@@ -4,7 +4,7 @@ from continua.geometry.animated_mesh_shape import AnimatedMeshShape, follow_surf
 from continua.geometry.gear import Gear
 from continua.geometry.mesh_shape import MeshShape
 from continua.geometry.primitive_shapes import Box, Capsule, Cylinder, Plane, Sphere
-from continua.geometry.shape import Pose, Shape, refuse_deforming
+from continua.geometry.shape import Pose, Shape
 
 __all__ = [
     "AnimatedMeshShape",
@@ -18,5 +18,4 @@ __all__ = [
     "Shape",
     "Sphere",
     "follow_surface",
-    "refuse_deforming",
 ]

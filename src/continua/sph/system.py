@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from continua.environment import Environment
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
-from continua.geometry import Shape, refuse_deforming
+from continua.geometry import Shape
+from continua.geometry.shape import refuse_deforming
 from continua.numerics import all_finite
 from continua.numerics.timers import timed
 from continua.registry import register_system

@@ -26,7 +26,8 @@ from continua.coupling.contact.surface_contacts import SurfaceBody, SurfaceConta
 from continua.environment import Environment
 from continua.errors import InputError, warn_user
 from continua.frames import StepReport
-from continua.geometry import AnimatedMeshShape, Shape, refuse_deforming
+from continua.geometry import AnimatedMeshShape, Shape
+from continua.geometry.shape import refuse_deforming
 from continua.numerics.timers import timed
 from continua.rigid import RigidSystem
 from continua.solids import StaticReport

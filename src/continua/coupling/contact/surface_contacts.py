@@ -406,10 +406,10 @@ class SurfaceContacts:
 
     def _check_outside(self, k: int, i: int, x: NDArray[np.float64]) -> None:
         """Raise InputError if body i starts inside collider k, which deforms: it would not be pushed out."""
-        shape, surface = self._shapes[k], self._surface_mesh(k, x)
+        shape = self._shapes[k]
         if not isinstance(shape, AnimatedMeshShape) or shape.two_sided:
             return
-        points = self._surface_mesh(i, x).points
+        surface, points = self._surface_mesh(k, x), self._surface_mesh(i, x).points
         near = ((points > surface.bounds[0]) & (points < surface.bounds[1])).all(axis=1)
         if not near.any():
             return

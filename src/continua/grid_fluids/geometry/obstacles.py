@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.geometry import MeshShape, Shape, refuse_deforming
+from continua.geometry import MeshShape, Shape
+from continua.geometry.shape import refuse_deforming
 from continua.grid_fluids.geometry.grid import Grid
 from continua.grid_fluids.geometry.sdf_shape import SdfShape
 from continua.grid_fluids.geometry.thin_wall_kernels import has_thin_wall
