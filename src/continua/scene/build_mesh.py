@@ -13,6 +13,7 @@ import numpy as np
 import continua.mesh as meshes
 from continua import sdf
 from continua.errors import InputError
+from continua.mesh.repair import check_not_flat
 from continua.numerics.kernel_cache import cache_root
 from continua.numerics.progress import report_progress
 from continua.scene import rigid, shapes
@@ -98,6 +99,7 @@ def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.VolumeMesh:
         return mesh
     if isinstance(mesh, meshes.HexMesh):
         return mesh if spec.hexes == "keep" else mesh.to_tets()
+    check_not_flat(mesh)
     if spec.tetrahedralize is None:
         raise InputError(
             f"{spec.path} has only a surface; add 'tetrahedralize: {{size: ...}}' to fill it with tetrahedra"

@@ -241,7 +241,12 @@ class Tetrahedralize(Model):
         le=1e6,
         examples=[2.0],
     )
-    close_holes: Flag = option("Whether an open surface is accepted and its holes are closed.", False)
+    repair: Flag = option(
+        "Whether a surface that is open, not a manifold, not oriented or goes through itself is accepted and repaired: "
+        "holes are closed, and the boundary follows the rest.",
+        False,
+    )
+    time_limit: Number = option("Time after which the mesher is stopped.", 900.0, unit="s", gt=0, le=1e6)
 
 
 def _formula(text: str) -> str:

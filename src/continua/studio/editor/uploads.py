@@ -88,5 +88,5 @@ def _entry(file: str, kind: str, surface: bool, size: float, data: Mapping[str, 
     if kind == "collider":
         return {"list": "colliders", "value": {"type": "mesh", "name": name, "mesh": mesh}}
     if surface:
-        mesh["tetrahedralize"] = {"size": float(f"{size / 15.0:.2g}"), "close_holes": True}
+        mesh["tetrahedralize"] = {"size": float(f"{size / 15.0:.2g}"), "repair": True}
     return {"list": "bodies", "value": {"type": "soft", "name": name, "mesh": mesh}}
