@@ -164,8 +164,6 @@ class _SurfaceFollower:
     weights, and to its offset from there along the triangle's own axes.
     """
 
-    __name__ = "follow_surface"
-
     def __init__(self, animation: MeshAnimation) -> None:
         self._animation = animation
         self._rest = np.zeros((0, 3))
