@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -279,9 +279,6 @@ class MeshAnimation(KeepsReadOnlyArrays):
                 read_only(v @ self._matrix.T),
             )
         return self._memory[time]
-
-    def _own_state(self) -> dict[str, Any]:
-        return {**vars(self), "_memory": {}}
 
     def __repr__(self) -> str:
         loop = ", in a loop" if self.loop else ""
