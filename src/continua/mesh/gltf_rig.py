@@ -121,8 +121,11 @@ class GltfRig:
             x, v = part.rest, np.zeros_like(part.rest)
             if len(part.morphs):
                 amount, change = self._value(part.node, "weights", time)
-                x = x + np.einsum("k,kni->ni", amount, part.morphs)
-                v = np.einsum("k,kni->ni", change, part.morphs)
+                used = np.flatnonzero(
+                    (amount != 0.0) | (change != 0.0)
+                )  # few, if there is a target for each frame
+                x = x + np.einsum("k,kni->ni", amount[used], part.morphs[used])
+                v = np.einsum("k,kni->ni", change[used], part.morphs[used])
             if part.skin >= 0:
                 assert part.joints is not None
                 assert part.weights is not None
