@@ -198,6 +198,12 @@ def test_bad_animations_are_refused_in_a_sentence(tmp_path):
     del still.about["animations"]
     with pytest.raises(InputError, match="no animation; export"):
         ct.MeshAnimation.read(still.write(tmp_path / "still.glb"))
+    single = AnimatedGlb()
+    node = single.node(mesh=single.mesh(POINTS, TRIANGLES))
+    single.channel(node, "translation", [1.0], [[0.0, 0.0, 0.0]])
+    for loop in (False, True):
+        with pytest.raises(InputError, match="a single moment"):
+            ct.MeshAnimation.read(single.write(tmp_path / "single.glb"), loop=loop)
     data = path.read_bytes()
     for cut in range(20, len(data), 97):
         (tmp_path / "cut.glb").write_bytes(data[:cut])

@@ -215,6 +215,8 @@ class MeshAnimation(KeepsReadOnlyArrays):
         if not len(rig.times):
             raise InputError("its animation moves no node, skin or morph target of the scene")
         track = _RigTrack(rig, np.arange(sum(len(part.rest) for part in rig.parts)))
+        if not track.duration > 0.0:
+            raise InputError("its animation is a single moment; use it as a mesh")
         moments = [track.at(t)[0] for t in np.linspace(0.0, track.duration, _WELD_TIMES)]
         kept = _first_at_same_path(np.concatenate(moments, axis=1))
         triangles = kept[triangles]
