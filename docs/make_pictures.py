@@ -423,6 +423,7 @@ def wait_for(port: int) -> None:
 
 
 FILMS: dict[str, dict[str, float]] = {
+    "arm": {"seconds": 4.0},
     "beam": {"seconds": 1.6},
     "bridge": {"seconds": 3.0},
     "jelly": {"seconds": 2.5},
@@ -463,6 +464,7 @@ FILMS: dict[str, dict[str, float]] = {
 }
 """The part of every shipped scene that its film shows."""
 STILLS = {
+    "arm": 0.2,
     "beam": 0.33,
     "bridge": 0.33,
     "bunny-bath": 0.35,

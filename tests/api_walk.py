@@ -43,6 +43,11 @@ def surface() -> ct.SurfaceMesh:
     return tets().surface
 
 
+def animation() -> ct.MeshAnimation:
+    points = surface().points
+    return ct.MeshAnimation(np.stack([points, points + [0.0, 0.1, 0.0]]), surface().triangles)
+
+
 def stepped():
     body = soft()
     ct.World([body]).step()
@@ -157,6 +162,7 @@ BUILT = {
 
 # Arguments by name, for those without a default.
 ARGUMENTS: dict[str, Callable[[], Any]] = {
+    "animation": animation,
     "a": rigid,
     "angular_velocity": lambda: (0.0, 0.0, 0.0),
     "axis": lambda: (0.0, 0.0, 1.0),
@@ -291,6 +297,12 @@ ELEMENTS = {"elements": lambda: soft()._elements, "solver": linalg.PCG}
 
 # Arguments of one function, by its name; also those that its signature leaves open.
 SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
+    "MeshAnimation": {
+        "frames": lambda: np.stack([surface().points] * 2),
+        "triangles": lambda: surface().triangles,
+        "start": lambda: 0.0,
+    },
+    "MeshAnimation.read": {"animation": lambda: None, "start": lambda: 0.0},
     "AutoSolver": {"pcg": linalg.PCG, "multigrid": linalg.Multigrid, "start_with": lambda: None},
     "BlockMatrix.invert_diagonal": {"inverse": lambda: np.zeros((2, 6))},
     "SaddlePointMatrix": {"A": matrix},

@@ -20,6 +20,7 @@ WALKED = sorted(label for label, subject in SUBJECTS.items() if subject.paramete
 REFUSED_EXAMPLES = {
     "AutoSolver",
     "BlockMatrix.assemble",
+    "MeshAnimation.read",
     "MeshShape.bounds",
     "PMultigrid.solve",
     "PMultigrid.update",

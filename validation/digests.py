@@ -32,7 +32,7 @@ from continua.numerics import compile_stats
 from continua.scene import load_scene, shipped_scenes
 
 STEPS = {
-    "beam": 120, "bridge": 240, "bunny-bath": 80, "clay": 80, "cushion": 60, "dam-break": 60, "domino": 240,
+    "arm": 80, "beam": 120, "bridge": 240, "bunny-bath": 80, "clay": 80, "cushion": 60, "dam-break": 60, "domino": 240,
     "double-dam": 60, "droplet": 24, "floating-bodies": 60, "gears": 160, "grid-dam-break": 50,
     "grid-floats": 40, "hanging-bar": 240, "honey": 120, "horse": 60, "image-drag": 60, "incline": 120,
     "jelly-in-water": 112, "jelly": 160, "karman": 240, "laws": 240, "marbles": 100, "muscle": 120,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         StepReport,
         WarningCount,
     )
-    from continua.geometry import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Sphere
+    from continua.geometry import AnimatedMeshShape, Box, Capsule, Cylinder, Gear, MeshShape, Plane, Sphere
     from continua.grid_fluids import Inflow, Liquid, Polygon, Smoke, WindTunnel
     from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
     from continua.materials import (
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         StableNeoHookean,
         StVenantKirchhoff,
     )
-    from continua.mesh import HexMesh, QuadMesh, SurfaceMesh, TetMesh, TriMesh
+    from continua.mesh import HexMesh, MeshAnimation, QuadMesh, SurfaceMesh, TetMesh, TriMesh
     from continua.motion import Motion
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
@@ -103,7 +103,16 @@ _LAZY_EXPORTS = {
         "StepReport",
         "WarningCount",
     ),
-    "continua.geometry": ("Box", "Capsule", "Cylinder", "Gear", "MeshShape", "Plane", "Sphere"),
+    "continua.geometry": (
+        "AnimatedMeshShape",
+        "Box",
+        "Capsule",
+        "Cylinder",
+        "Gear",
+        "MeshShape",
+        "Plane",
+        "Sphere",
+    ),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
     "continua.materials": (
         "Corotated",
@@ -118,7 +127,7 @@ _LAZY_EXPORTS = {
         "StVenantKirchhoff",
         "StableNeoHookean",
     ),
-    "continua.mesh": ("HexMesh", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
+    "continua.mesh": ("HexMesh", "MeshAnimation", "QuadMesh", "SurfaceMesh", "TetMesh", "TriMesh"),
     "continua.motion": ("Motion",),
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
@@ -159,6 +168,7 @@ __all__ = [
     "PBF",
     "PCG",
     "PCISPH",
+    "AnimatedMeshShape",
     "BodyFrame",
     "BoundaryParticles",
     "Box",
@@ -190,6 +200,7 @@ __all__ = [
     "Linear",
     "Liquid",
     "MergedPCG",
+    "MeshAnimation",
     "MeshShape",
     "MissingExtraError",
     "Motion",

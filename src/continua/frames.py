@@ -537,7 +537,7 @@ class Frame(KeepsReadOnlyArrays):
         reports: The last step's report of each body (empty at frame 0).
         colliders: Shapes to draw, each with `kind` "plane" (point, normal), "sphere" (center, radius) or "mesh"
             (points, triangles, and with an image uv and texture); one that moves has a `pose`, the rows of the 3x4
-            matrix that takes it there.
+            matrix that takes it there, and one that deforms has `deforms` and the points of this time.
         joints: A line from each joint of rigid bodies to the centre of each of its bodies [m], shape [k, 2, 3].
         warnings: The warnings of all steps since the frame before, with the number of steps that gave each.
     """

@@ -401,11 +401,9 @@ class World(KeepsReadOnlyArrays):
         return self._own_shapes
 
     def _placed(self, shape: Shape, about: Mapping[str, object]) -> Mapping[str, object]:
-        """Return the description of a shape with its pose, if it moves."""
-        pose = shape.pose(self.time)
-        if pose is None:
-            return about
-        return {**about, "pose": np.column_stack([pose.rotation, pose.translation]).tolist()}
+        """Return the description of a shape at this time."""
+        changed = shape.drawn_at(self.time)
+        return {**about, **changed} if changed else about
 
     def overlaps(self) -> tuple[Overlap, ...]:
         """Return where matter overlaps now: bodies in each other, in themselves or in colliders, and inverted elements.

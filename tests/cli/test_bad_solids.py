@@ -22,7 +22,7 @@ CASES = {
     "open body": (SOLID, "open.obj", "open|hole"),
     "inverted body": (SOLID, "inverted.obj", "inside out"),
     "empty body": (SOLID, "empty.obj", "no (triangles|elements|faces|points)|empty"),
-    "flat body": (SOLID, "flat.obj", "needs a closed surface"),
+    "flat body": (SOLID, "flat.obj", "the surface is flat: a rigid body of it has no mass"),
     "open wall": (WALL, "open.obj", "open|hole"),
     "inverted wall": (WALL, "inverted.obj", "inside out"),
     "empty wall": (WALL, "empty.obj", "no (triangles|elements|faces|points)|empty"),

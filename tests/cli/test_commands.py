@@ -158,6 +158,7 @@ MESH_FILES = {
         "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
         "m.obj", "tetrahedralize",
     ),
+    "flat-surface": ("v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n", "m.obj", "flat: it has no volume to fill"),
 }  # fmt: skip
 
 
@@ -173,12 +174,17 @@ def test_bad_mesh_files_are_refused_with_file_line_and_key(case, call, tmp_path)
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize("case", [name for name in MESH_FILES if name != "surface-only"])
+@pytest.mark.parametrize("case", [name for name in MESH_FILES if not name.startswith(("surface", "flat"))])
 def test_info_refuses_bad_mesh_files(case, call, tmp_path):
     content, name, word = MESH_FILES[case]
     if content is not None:
         (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     refused(call("info", name), name, word)
+
+
+def test_info_says_that_a_surface_is_flat(call, tmp_path):
+    (tmp_path / "flat.obj").write_text(MESH_FILES["flat-surface"][0], encoding="utf-8")
+    assert "none: the surface is flat" in call("info", "flat.obj").stdout
 
 
 OPTIONS = {

@@ -198,3 +198,19 @@ def test_a_flat_sheet_does_not_touch_itself_but_a_folded_one_does():
         inner = pairs.take(np.abs(pairs.normals[:, 1]) > 1.0 - 1e-12)
         assert len(inner) > 20
         np.testing.assert_allclose(inner.gaps, 0.005, atol=1e-12)
+
+
+def test_the_keys_of_all_points_and_sides_of_a_triangle_differ():
+    """Else a point takes over the side of another one, and is pulled through the surface."""
+    points = np.column_stack([np.linspace(0.1, 0.3, 64), np.full(64, 0.01), np.full(64, 0.1)])
+    cloud = CollisionSurface(points, np.zeros((0, 3), np.int32), vertices=np.arange(64, dtype=np.int32))
+    corners = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    triangle = CollisionSurface(corners, np.array([[0, 1, 2]], np.int32), two_sided=True)
+    mesh = CollisionMesh([cloud, triangle])
+    keys = []
+    for side in (1.0, -1.0):
+        x = mesh.positions([points * [1.0, side, 1.0], corners])
+        found = find_candidates(mesh, x, np.zeros_like(x), np.full((2, 2), 0.02))
+        keys += found.keys[found.b == 1].tolist()
+    assert len(keys) == 128
+    assert len(set(keys)) == 128

@@ -1,11 +1,14 @@
 """Tetrahedra from a surface: volume, size, shape, and clear refusals."""
 
+import re
 import sys
 import tempfile
 
 import numpy as np
 import pytest
+import trimesh
 
+import continua as ct
 from continua import mesh
 from continua.errors import InputError, MissingExtraError, StoppedError
 from continua.numerics.progress import progress_listener
@@ -114,11 +117,93 @@ def test_doubled_nodes_and_inside_out_surfaces_are_mended():
 def test_open_surface_is_refused_or_closed_on_demand():
     s = mesh.surfaces.sphere(0.5, 5)
     opened = mesh.SurfaceMesh(s.points, s.triangles[1:])
-    with pytest.raises(InputError, match="open: 3 edges"):
+    with pytest.raises(InputError, match=r"open at 3 edges, .*; close it, or ask for repair=True"):
         mesh.tetrahedralize(opened)
-    m = mesh.tetrahedralize(opened, size=0.3, close_holes=True)
+    m = mesh.tetrahedralize(opened, size=0.3, repair=True)
     np.testing.assert_allclose(m.volume, s.volume, rtol=0.03)
-    assert any("closed holes" in note for note in m.notes)
+    assert "the surface had 3 open edges around 1 hole" in m.notes
+
+
+def damaged(kind):
+    """A ball, or two, with damage as in surfaces from scans and games, and the volume that is meant."""
+    rng = np.random.default_rng(7)
+    s = mesh.surfaces.sphere(0.5, 5)
+    points, triangles, volume = s.points, s.triangles.copy(), s.volume
+    match kind:
+        case "holes":
+            triangles = triangles[rng.random(len(triangles)) > 0.1]
+        case "turned":
+            some = rng.random(len(triangles)) < 0.3
+            triangles[some] = triangles[some][:, ::-1]
+        case "doubled":
+            triangles = np.vstack([triangles, triangles[:40], triangles[40:60, ::-1]])
+        case "fin":  # a sheet that stands on the surface
+            far = len(points)
+            a, b, _ = triangles[10]
+            points = np.vstack([points, 1.5 * points[[a, b]]])
+            triangles = np.vstack([triangles, [[a, b, far + 1], [a, far + 1, far]]])
+        case "crossing":  # two balls through each other
+            points = np.vstack([points, points + [0.5, 0.0, 0.0]])
+            triangles = np.vstack([triangles, triangles + s.node_count])
+            lens = np.pi * (4 * 0.5 + 0.5) * (2 * 0.5 - 0.5) ** 2 / 12.0
+            volume = 2.0 * volume - lens * volume / (4.0 / 3.0 * np.pi * 0.5**3)
+    return mesh.SurfaceMesh(points, triangles), volume
+
+
+@pytest.mark.parametrize("kind", ["holes", "turned", "doubled", "fin", "crossing"])
+def test_damaged_surfaces_are_filled_on_request(kind):
+    surface, volume = damaged(kind)
+    if kind != "crossing":  # closed, but going through itself: the mesher takes it anyway
+        with pytest.raises(InputError, match="or ask for repair=True"):
+            mesh.tetrahedralize(surface, size=0.25)
+    m = mesh.tetrahedralize(surface, size=0.25, repair=True)
+    np.testing.assert_allclose(m.volume, volume, rtol=0.02)
+    assert m.surface.is_closed
+    notes = " ".join(m.notes)
+    words = {
+        "holes": "open edges around",
+        "turned": "face opposite ways",
+        "doubled": "dropped 60 doubled triangles",
+        "fin": "edge with more than two triangles",
+        "crossing": "volume differs",
+    }
+    assert words[kind] in notes
+    if kind == "holes":
+        found = re.search(r"within (\S+) m .* up to (\S+) m from the surface", notes)
+        boundary = trimesh.Trimesh(m.surface.points, m.surface.triangles, process=False)
+        asked = np.vstack([surface.points, surface.points[surface.triangles].mean(axis=1)])
+        _, nearest, _ = trimesh.proximity.closest_point_naive(boundary, asked)
+        assert float(found[1]) == pytest.approx(nearest.max(), rel=0.01)
+        assert float(found[1]) < 2e-3 * np.sqrt(3.0)  # the tolerance, relative to the diagonal
+        assert 0.0 < float(found[2]) < 0.2
+
+
+def test_the_mesher_is_stopped_at_the_time_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(
+        InputError, match=r"stopped after 0\.5 s; ask for a larger size .* or raise time_limit"
+    ):
+        mesh.tetrahedralize(mesh.surfaces.sphere(0.5, 6), size=0.025, time_limit=0.5, cache=False)
+    assert not list(tmp_path.iterdir())  # its process is gone, so its folder could be removed
+
+
+def test_flat_surfaces_are_offered_as_plane_bodies():
+    square = mesh.SurfaceMesh([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    tilted = square.transformed((1, 2, 3), (0.3, 0.2, 0.1))
+    doubled = mesh.SurfaceMesh(tilted.points, np.vstack([tilted.triangles, tilted.triangles[:, ::-1]]))
+    for surface in (square, tilted, doubled):
+        assert surface.is_flat
+        for repair in (False, True):
+            with pytest.raises(
+                InputError, match=r"flat: it has no volume to fill; make a plane body .* TriMesh"
+            ):
+                mesh.tetrahedralize(surface, repair=repair)
+    assert mesh.TriMesh(square.points, square.triangles, thickness=0.1).volume == pytest.approx(0.1)
+    assert not mesh.surfaces.box((1.0, 1e-3, 1.0)).is_flat
+    with pytest.raises(InputError, match="flat: a rigid body of it has no mass"):
+        ct.RigidBody(tilted, density=1.0)
+    with pytest.raises(InputError, match="flat and has no inside"):
+        ct.MeshShape(tilted)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +231,7 @@ def test_bad_surfaces_are_refused_with_the_reason():
     with pytest.raises(InputError, match="opposite ways"):
         mesh.tetrahedralize(mesh.SurfaceMesh(s.points, turned))
     flat = mesh.SurfaceMesh(s.points * [1, 0, 1] + [0, 1, 0], s.triangles)
-    with pytest.raises(InputError, match="no volume"):
+    with pytest.raises(InputError, match="flat: it has no volume"):
         mesh.tetrahedralize(flat)
 
 

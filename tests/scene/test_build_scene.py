@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import continua as ct
+from continua.errors import InputError
 from continua.scene import parse_scene
 from continua.scene.build_selection import select
 from continua.scene.build_soft import build_mesh
@@ -290,3 +291,21 @@ def test_walls_of_a_fluid_with_options(given, model):
     block = "block: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}, particle_radius: 0.05"
     scene = parse_scene(f"bodies: [{{type: fluid, name: water, {block}, boundary: {given}}}]")
     assert scene.build().bodies[0].boundary == model
+
+
+def test_a_damaged_surface_is_refused_with_an_offer_and_repaired(tmp_path):
+    ball = ct.mesh.surfaces.sphere(0.5, 4)
+    ct.mesh.write(ball.subset(np.arange(4, ball.triangle_count)), tmp_path / "open.obj")
+    text = "bodies: [{{type: soft, name: a, mesh: {{type: file, path: open.obj, tetrahedralize: {{size: 0.4{}}}}}}}]"
+    for repair in ("", ", repair: true"):
+        (tmp_path / "scene.yaml").write_text(text.format(repair), encoding="utf-8")
+        scene = ct.load_scene(tmp_path / "scene.yaml")
+        if not repair:
+            with pytest.raises(
+                InputError, match=r"bodies\[0\].*open at \d+ edges, .* or ask for repair=True"
+            ):
+                scene.build()
+            continue
+        body = scene.build().bodies[0]
+        assert body.mesh.volume == pytest.approx(ball.volume, rel=0.03)
+        assert any("open edges around" in note for note in body.mesh.notes)

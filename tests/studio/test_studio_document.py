@@ -176,6 +176,15 @@ def test_uploaded_mesh_gets_a_unique_name(tmp_path):
     assert (tmp_path / "cube-one.obj").read_text() == CUBE
 
 
+def test_an_animated_file_becomes_an_animated_collider(tmp_path):
+    content = load_scene("arm").file("arm.glb").read_bytes()
+    entry = store_upload(content, "arm.glb", "collider", tmp_path, BEAM)
+    assert entry["list"] == "colliders"
+    assert entry["value"] == {"type": "animated_mesh", "name": "arm", "path": "arm.glb", "loop": True}
+    assert store_upload(CUBE.encode(), "cube.obj", "collider", tmp_path, BEAM)["value"]["type"] == "mesh"
+    assert store_upload(content, "arm.glb", "rigid", tmp_path, BEAM)["value"]["type"] == "rigid"
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

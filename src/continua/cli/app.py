@@ -278,7 +278,15 @@ def mesh(
     max_radius_edge: Annotated[
         float | None, typer.Option(help="Target maximum ratio of circumradius to shortest edge.")
     ] = None,
-    close_holes: Annotated[bool, typer.Option("--close-holes", help="Accept an open surface.")] = False,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair", help="Accept a surface that is open, not a manifold or goes through itself."
+        ),
+    ] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Time after which the mesher is stopped [s].")
+    ] = None,
 ) -> None:
     """Fill a surface with tetrahedra, or convert a mesh, and print its quality."""
     from continua.cli.info import make_mesh
@@ -290,7 +298,8 @@ def mesh(
         max_volume=max_volume,
         min_dihedral=min_dihedral,
         max_radius_edge=max_radius_edge,
-        close_holes=close_holes or None,
+        repair=repair or None,
+        time_limit=time_limit,
     )
 
 

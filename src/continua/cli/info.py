@@ -110,7 +110,8 @@ def _describe_mesh(label: str, mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
         rows.insert(1, ("triangles", f"{mesh.triangle_count:,}"))
         rows.append(("area", f"{mesh.area:.6g} m²"))
         closed = mesh.is_closed and mesh.is_manifold
-        rows.append(("volume", f"{mesh.volume:.6g} m³" if closed else "none: the surface is not closed"))
+        volume = f"{mesh.volume:.6g} m³" if closed else "none: the surface is not closed"
+        rows.append(("volume", "none: the surface is flat" if mesh.is_flat else volume))
         pairs(f"{label}: a surface", rows)
         _print_notes(mesh)
         return

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.collision.broad_phase import CollisionSurface
-from continua.geometry import Box, Capsule, Cylinder, MeshShape, Shape, Sphere
+from continua.geometry import AnimatedMeshShape, Box, Capsule, Cylinder, MeshShape, Shape, Sphere
 from continua.geometry.shape_meshes import revolved_triangles
 
 __all__ = ["collider_edges"]
@@ -20,12 +20,23 @@ def collider_edges(shape: Shape, edge_length: float) -> CollisionSurface | None:
     """Return the features of a collider that bodies with edges of `edge_length` [m] can touch between nodes, or None.
 
     A rounded box is a smaller box with a radius; a small sphere is a vertex with a radius, a thin capsule an edge with
-    a radius. A plane, a hollow shape and a wide round shape have nothing that fits between nodes.
+    a radius. A shape that deforms is its triangles at time 0. A plane, a hollow shape and a wide round shape have
+    nothing that fits between nodes.
     """
     name = shape.kind
     no_triangles = np.zeros((0, 3), np.int32)
     if getattr(shape, "inside", False):
         return None
+    if isinstance(shape, AnimatedMeshShape):
+        surface = shape.animation.surface
+        return CollisionSurface(
+            shape.positions_at(0.0),
+            surface.triangles,
+            radius=shape.rounding,
+            name=name,
+            is_dynamic=False,
+            two_sided=bool(shape.two_sided),
+        )
     if isinstance(shape, MeshShape):
         surface = shape.surface
         return _static(surface.points, surface.triangles, radius=shape.rounding, name=name)

@@ -3,7 +3,8 @@
 A point close to a collider gets the tangent plane at the closest point: gap + dt n.(v - s) >= 0, with s the mean
 velocity of the collider there. Others are followed along their path, in the collider's own frame, by sphere tracing;
 where one hits the collider, it gets the plane there. A point that would end inside, because the collider is hollow or
-has an edge, gets the plane at its end position.
+has an edge, gets the plane at its end position. Colliders that deform are not among them: their triangles are tested
+like those of a body.
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ class ColliderQuery:
     ) -> None:
         self._points, self._dt = points, dt
         self._distances = []
+        numbers = [number for number in numbers if not shapes[number].deforms]
         for number in numbers:
             shape = shapes[number]
             now, then = shape.pose(time), shape.pose(time + dt)

@@ -112,7 +112,9 @@ def _keys(mesh: CollisionMesh, ids: NDArray[np.int32], weights: NDArray[np.float
         other = nodes[np.arange(len(nodes)), 1 + np.argmin(weights[:, 1:], axis=1)]
         low, high = np.minimum(nodes[:, 0], other), np.maximum(nodes[:, 0], other)
         nodes = np.where(corner[:, None], np.column_stack([low, high, high, high]), nodes)
-    mixed = (np.where(ids[:, 4] >= 3, 1, 2) + 4 * (ids[:, 7] % 3)).astype(np.uint64)
+    tag = np.where(ids[:, 4] >= 3, 1, 2) + 4 * (ids[:, 7] % 3)
+    # spread over all bits: the next step would else mistake the sides of one point for those of another
+    mixed = tag.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
     for k in range(4):  # Fowler-Noll-Vo on integers instead of bytes, with a final mix
         mixed = (mixed ^ nodes[:, k].astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)

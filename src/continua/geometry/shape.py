@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -15,7 +15,7 @@ from continua.motion import Motion
 from continua.short_repr import tuple_repr
 from continua.validation import flag, instance_of, name, number, rows3, triple, unit_vector
 
-__all__ = ["Pose", "Shape"]
+__all__ = ["Pose", "Shape", "refuse_deforming"]
 
 _CORNERS = np.vstack([np.zeros(3), np.eye(3)])
 
@@ -35,6 +35,7 @@ class Shape:
     """Base class of all shapes.
 
     Attributes:
+        deforms: Whether the shape itself changes with time; it then has no pose, see `AnimatedMeshShape`.
         friction: Coulomb's friction coefficient; None uses the world's, see `Contact`.
         restitution: Coefficient of restitution; None uses the world's.
         name: Name by which the pairs of `Contact` refer to the shape.
@@ -42,6 +43,7 @@ class Shape:
     """
 
     kind: ClassVar[str]
+    deforms: ClassVar[bool] = False
     friction: float | None = None
     restitution: float | None = None
     name: str = ""
@@ -119,3 +121,19 @@ class Shape:
     def description(self) -> Mapping[str, object]:
         """Return the shape at rest as plain data, for drawing."""
         raise InputError(f"a {type(self).__name__} has no description")
+
+    def drawn_at(self, time: float) -> Mapping[str, object]:
+        """Return what changes in the description at `time` [s]: the pose of a shape that moves."""
+        pose = self.pose(time)
+        return {} if pose is None else {"pose": np.column_stack([pose.rotation, pose.translation]).tolist()}
+
+
+def refuse_deforming(shapes: Iterable[Shape], who: str) -> None:
+    """Raise InputError if one of the shapes deforms; `who` can touch rigid ones only."""
+    for shape in shapes:
+        if shape.deforms:
+            label = f"'{shape.name}'" if shape.name else f"the {shape.kind}"
+            raise InputError(
+                f"{who} cannot touch a collider that deforms, such as {label}; use a collider that moves as a whole, "
+                "or remove one of the two"
+            )

@@ -1,6 +1,7 @@
 """Meshes: tetrahedra, hexahedra and triangle surfaces; how to make, read, refine, check and bind them."""
 
 from continua.mesh import surfaces
+from continua.mesh.animation import MeshAnimation
 from continua.mesh.checks import compact
 from continua.mesh.embedding import Embedding
 from continua.mesh.files import read, write
@@ -27,6 +28,7 @@ __all__ = [
     "Embedding",
     "HexMesh",
     "HexQuality",
+    "MeshAnimation",
     "PlaneMesh",
     "QuadMesh",
     "Quality",

@@ -79,8 +79,8 @@ def read(path: str | Path, *, images: bool = True) -> AnyMesh:
         if suffix == ".off":
             return _surface(*read_off(path))
         if suffix == ".glb":
-            points, triangles, image = read_glb(path, images=images)
-            return _surface(points, triangles, weld=True, image=image)
+            rig, triangles, image = read_glb(path, images=images)
+            return _surface(rig.at(0.0)[0], triangles, weld=True, image=image)
         if suffix in (".node", ".ele"):
             points, tets, numbers = read_tetgen(path)
             return _volume(TetMesh, points, tets, _numbered(numbers))

@@ -22,7 +22,10 @@ from continua.errors import InputError, MissingExtraError
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.numerics.progress import Progress
 
-__all__ = ["run_mesher"]
+__all__ = ["TIME_LIMIT", "Deadline", "run_mesher"]
+
+TIME_LIMIT = 900.0
+"""Time after which the mesher is stopped, unless another one is asked for [s]."""
 
 _PAUSE = 0.15  # s between two polls of the process
 
@@ -50,8 +53,32 @@ _STAGES = {
 }
 
 
+class Deadline:
+    """The end of the time that several runs of the mesher have together.
+
+    Args:
+        seconds: Time from now on [s].
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._end = seconds, time.monotonic() + seconds
+
+    def check(self) -> None:
+        """Raise InputError if the time is over."""
+        if time.monotonic() > self._end:
+            raise InputError(
+                f"the mesher was stopped after {self._seconds:g} s; ask for a larger size or tolerance, simplify the "
+                "surface, or raise time_limit"
+            )
+
+
 def run_mesher(
-    surface: SurfaceMesh, length: float, tolerance: float, effort: tuple[float, int], report: Progress
+    surface: SurfaceMesh,
+    length: float,
+    tolerance: float,
+    effort: tuple[float, int],
+    deadline: Deadline,
+    report: Progress,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return points and tets inside a closed surface.
 
@@ -60,6 +87,7 @@ def run_mesher(
         length: Target edge length [m].
         tolerance: Maximum deviation of the boundary from the surface, relative to the diagonal.
         effort: It stops when the energy of no shape is above the first (a regular tet has 3), or after so many passes.
+        deadline: When it is stopped.
         report: Called with the state; an exception that it raises stops the mesher and is passed on.
     """
     if find_spec("pytetwild") is None:
@@ -73,7 +101,7 @@ def run_mesher(
                 [sys.executable, "-c", _MESHER, *options], cwd=folder, stdout=out, stderr=errors
             )
             try:
-                _watch(process, folder / "log", effort[1], report)
+                _watch(process, folder / "log", effort[1], deadline, report)
             finally:
                 process.kill()
                 process.wait()
@@ -84,17 +112,22 @@ def run_mesher(
         with np.load(folder / "mesh.npz") as data:
             points, tets = data["points"], data["tets"]
     if len(tets) == 0:
-        raise InputError("the mesher found no interior; check that the surface is closed and not flat")
+        raise InputError(
+            "the mesher found no interior; close the largest holes of the surface, or give it a thickness"
+        )
     return points, tets
 
 
-def _watch(process: subprocess.Popen[bytes], log: Path, most: int, report: Progress) -> None:
+def _watch(
+    process: subprocess.Popen[bytes], log: Path, most: int, deadline: Deadline, report: Progress
+) -> None:
     """Report the state from the log until the process has ended, after at most this many passes."""
     start = time.monotonic()
     reader = _Reader(most)
     with open(log, "rb") as lines:
         while True:
             reader.read(lines)
+            deadline.check()
             report(None, f"meshing: {reader.text}{time.monotonic() - start:.0f} s")
             try:
                 process.wait(_PAUSE)

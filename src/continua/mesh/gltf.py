@@ -1,4 +1,4 @@
-"""Reads the triangles of binary glTF files (.glb), in the places where their scene puts them."""
+"""Reads binary glTF files (.glb): triangles in the places where their scene puts them, and what moves them."""
 
 from __future__ import annotations
 
@@ -6,35 +6,56 @@ import base64
 import json
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.mesh.gltf_rig import GltfChannel, GltfNode, GltfPart, GltfRig, GltfSkin
 from continua.mesh.surface_images import SurfaceImage, combine_materials
 from continua.textures import Texture, linear_to_srgb
+from continua.validation import shortened
 
-__all__ = ["read_glb"]
+__all__ = ["GltfSurface", "read_glb"]
 
 _TYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3}
+_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+_PATHS = {"translation": 3, "rotation": 4, "scale": 3, "weights": 0}
+_INTERPOLATIONS = ("STEP", "LINEAR", "CUBICSPLINE")
 _TRIANGLES = 4
 _MOST_NODES = 100_000
 _MOST_CORNERS = 300_000_000
 
 
-def read_glb(
-    path: Path, *, images: bool = True
-) -> tuple[NDArray[np.float64], NDArray[np.int64], SurfaceImage]:
-    """Return points [m] and triangles of all meshes of the file's scene, their image and texture coordinates.
+class GltfSurface(NamedTuple):
+    """The surface of a file.
+
+    Attributes:
+        rig: What places and moves its points.
+        triangles: Numbers of points, shape [k, 3].
+        image: The image on it and its texture coordinates.
+    """
+
+    rig: GltfRig
+    triangles: NDArray[np.int64]
+    image: SurfaceImage
+
+
+def read_glb(path: Path, *, images: bool = True, animation: str | int | None = None) -> GltfSurface:
+    """Return all triangles of the file's scene, in their rest pose or with an animation.
+
+    Args:
+        path: The file.
+        images: Whether images are read.
+        animation: Name or number (from 0) of an animation of the file; None reads the rest pose only.
 
     Raises:
-        InputError: The file is cut off, compressed, refers to other files, or has no triangles.
+        InputError: The file is cut off, compressed, refers to other files, or has no triangles or no such animation.
     """
     try:
-        return _Reader(path.read_bytes(), path.parent if images else None).surface()
+        return _Reader(path.read_bytes(), path.parent if images else None).surface(animation)
     except InputError:
         raise
     except (
@@ -78,34 +99,36 @@ class _Reader:
         if any("uri" in buffer for buffer in self.about.get("buffers", [])):
             raise InputError("it refers to other files; export it as one binary file")
 
-    def surface(self) -> tuple[NDArray[np.float64], NDArray[np.int64], SurfaceImage]:
+    def surface(self, animation: str | int | None) -> GltfSurface:
         uv: list[NDArray[np.float64]] = []
         material_of: list[NDArray[np.int64]] = []
         has_uv = False
-        points: list[NDArray[np.float64]] = []
+        parts: list[GltfPart] = []
         triangles: list[NDArray[np.int64]] = []
+        nodes = self._nodes()
+        mirrors = GltfRig(nodes, (), ()).mirrors()
         first = corner_count = 0
-        for mesh, matrix in self._placed():
-            for part in self.about["meshes"][mesh]["primitives"]:
-                if part.get("mode", _TRIANGLES) != _TRIANGLES:
+        for mesh, node in self._placed(nodes):
+            for about in self.about["meshes"][mesh]["primitives"]:
+                if about.get("mode", _TRIANGLES) != _TRIANGLES:
                     continue
-                own = self._array(part["attributes"]["POSITION"]).astype(np.float64)
-                count = len(own)
+                part = self._part(about, mesh, node)
+                count = len(part.rest)
                 index = (
-                    self._array(part["indices"]).astype(np.int64) if "indices" in part else np.arange(count)
+                    self._array(about["indices"]).astype(np.int64) if "indices" in about else np.arange(count)
                 )
                 if len(index) % 3 or (len(index) and index.max() >= count):
                     raise InputError("not a valid .glb file: its triangles name nodes that are not there")
                 corners = index.reshape(-1, 3)
-                material = int(part.get("material", -1))
-                coordinates = self._coordinates(part, material, count)
+                material = int(about.get("material", -1))
+                coordinates = self._coordinates(about, material, count)
                 has_uv = has_uv or coordinates is not None
                 uv.append(np.zeros((len(corners), 3, 2)) if coordinates is None else coordinates[corners])
                 material_of.append(np.full(len(corners), material))
-                if np.linalg.det(matrix[:3, :3]) < 0.0:
-                    corners = corners[:, ::-1]  # a mirror turns surfaces inside out
+                if node >= 0 and part.skin < 0 and mirrors[node]:
+                    corners = corners[:, ::-1]
                     uv[-1] = uv[-1][:, ::-1]
-                points.append(own @ matrix[:3, :3].T + matrix[:3, 3])
+                parts.append(part)
                 triangles.append(corners + first)
                 first += count
                 corner_count += corners.size
@@ -116,7 +139,88 @@ class _Reader:
         image = SurfaceImage(None, None)
         if has_uv:
             image = self._image(np.concatenate(material_of), np.concatenate(uv))
-        return np.concatenate(points), np.concatenate(triangles), image
+        channels = () if animation is None else self._channels(animation, nodes)
+        rig = GltfRig(nodes, self._skins(), parts, channels)
+        return GltfSurface(rig, np.concatenate(triangles), image)
+
+    def _part(self, about: dict[str, Any], mesh: int, node: int) -> GltfPart:
+        """Return the points of a part of a mesh that a node places."""
+        attributes = about["attributes"]
+        rest = self._floats(attributes["POSITION"])
+        targets = [
+            self._floats(target["POSITION"]) if "POSITION" in target else np.zeros_like(rest)
+            for target in about.get("targets", [])
+        ]
+        morphs = np.stack(targets) if targets else np.zeros((0, *rest.shape))
+        if morphs.shape[1:] != rest.shape or rest.shape[1:] != (3,):
+            raise InputError("not a valid .glb file: its morph targets do not fit its nodes")
+        skin = int(self.about["nodes"][node].get("skin", -1)) if node >= 0 else -1
+        if skin < 0 or "JOINTS_0" not in attributes:
+            return GltfPart(node, rest, morphs)
+        sets = [k for k in range(len(attributes)) if f"JOINTS_{k}" in attributes]
+        joints = np.concatenate(
+            [self._array(attributes[f"JOINTS_{k}"]).astype(np.int64) for k in sets], axis=1
+        )
+        weights = np.concatenate([self._floats(attributes[f"WEIGHTS_{k}"]) for k in sets], axis=1)
+        total = weights.sum(axis=1, keepdims=True)
+        if joints.shape != weights.shape or len(joints) != len(rest) or not (total > 0.0).all():
+            raise InputError(
+                "its skin has points without joints; give all points weights and export it again"
+            )
+        if joints.max(initial=0) >= len(self.about["skins"][skin]["joints"]):
+            raise InputError("not a valid .glb file: its skin names joints that are not there")
+        return GltfPart(node, rest, morphs, skin, joints, weights / total)
+
+    def _skins(self) -> list[GltfSkin]:
+        found = []
+        for about in self.about.get("skins", []):
+            joints = np.array(about["joints"], dtype=np.int64)
+            inverse = np.tile(np.eye(4), (len(joints), 1, 1))
+            if "inverseBindMatrices" in about:
+                columns = self._floats(about["inverseBindMatrices"])[: len(joints)]
+                inverse = columns.reshape(-1, 4, 4).transpose(0, 2, 1)
+            if (
+                len(joints) != len(inverse)
+                or joints.min(initial=0) < 0
+                or joints.max() >= len(self.about["nodes"])
+            ):
+                raise InputError("not a valid .glb file: its skin names joints that are not there")
+            found.append(GltfSkin(joints, inverse))
+        return found
+
+    def _channels(self, animation: str | int, nodes: list[GltfNode]) -> list[GltfChannel]:
+        """Return the keys of one animation of the file."""
+        every = self.about.get("animations", [])
+        names = [str(about.get("name", "")) for about in every]
+        if not every:
+            raise InputError("the file has no animation; export it with one, or use it as a mesh")
+        if isinstance(animation, str) and animation in names:
+            animation = names.index(animation)
+        if isinstance(animation, str) or not 0 <= animation < len(every):
+            known = ", ".join(f"'{name}'" if name else str(k) for k, name in enumerate(names[:20]))
+            raise InputError(f"the file has no animation {shortened(animation)}; it has {known}")
+        about, found = every[animation], []
+        for channel in about["channels"]:
+            node, path = channel["target"].get("node"), channel["target"]["path"]
+            if node is None or path not in _PATHS:
+                continue
+            sampler = about["samplers"][channel["sampler"]]
+            kind = sampler.get("interpolation", "LINEAR")
+            times = self._floats(sampler["input"]).ravel()
+            values = self._floats(sampler["output"])
+            width = _PATHS[path] or len(nodes[node].weights)
+            shape = (len(times), 3, width) if kind == "CUBICSPLINE" else (len(times), width)
+            if (
+                kind not in _INTERPOLATIONS
+                or not len(times)
+                or not (np.diff(times) > 0.0).all()
+                or values.size != int(np.prod(shape))
+                or not (np.isfinite(values).all() and np.isfinite(times).all())
+                or nodes[node].matrix is not None
+            ):
+                raise InputError(f"not a valid .glb file: the keys of '{path}' of node {node} are damaged")
+            found.append(GltfChannel(int(node), path, times, values.reshape(shape), kind))
+        return found
 
     def _coordinates(self, part: dict[str, Any], material: int, count: int) -> NDArray[np.float64] | None:
         """Return the texture coordinates of the nodes of a part [n, 2], v upwards; None if it has none."""
@@ -126,13 +230,9 @@ class _Reader:
         name = f"TEXCOORD_{slot}"
         if name not in part["attributes"]:
             return None
-        about = self.about["accessors"][part["attributes"][name]]
-        values = self._array(part["attributes"][name])
-        if values.shape != (count, 2):
+        coordinates = self._floats(part["attributes"][name])
+        if coordinates.shape != (count, 2):
             raise InputError("not a valid .glb file: its texture coordinates do not fit its nodes")
-        coordinates = values.astype(np.float64)
-        if about.get("normalized"):
-            coordinates /= float(np.iinfo(values.dtype).max)
         return np.stack([coordinates[:, 0], 1.0 - coordinates[:, 1]], axis=1)
 
     def _base(self, material: int) -> dict[str, Any]:
@@ -184,57 +284,100 @@ class _Reader:
         except InputError as error:
             raise InputError(error.message, where=name) from None
 
-    def _placed(self) -> list[tuple[int, NDArray[np.float64]]]:
-        """Return the meshes of the scene with the matrices that put them there."""
-        nodes = self.about.get("nodes", [])
+    def _nodes(self) -> list[GltfNode]:
+        """Return the nodes of the file; each has one parent at most, and none is above itself."""
+        every = self.about.get("nodes", [])
+        if len(every) > _MOST_NODES:
+            raise InputError("not a valid .glb file: it has too many nodes")
+        parent = np.full(len(every), -1)
+        for number, about in enumerate(every):
+            for child in about.get("children", []):
+                if parent[child] >= 0:
+                    raise InputError("not a valid .glb file: its nodes go round in circles")
+                parent[child] = number
+        above = parent.copy()  # halves the way to the root in each pass
+        for _ in range(len(every).bit_length() + 1):
+            above = np.where(above >= 0, above[above], -1)
+        if (above >= 0).any():
+            raise InputError("not a valid .glb file: its nodes go round in circles")
+        return [self._node(about, int(up)) for about, up in zip(every, parent, strict=True)]
+
+    def _node(self, about: dict[str, Any], parent: int) -> GltfNode:
+        def vector(key: str, default: tuple[float, ...]) -> NDArray[np.float64]:
+            return np.array(about.get(key, default), dtype=np.float64).reshape(len(default))
+
+        matrix = None
+        if "matrix" in about:
+            matrix = np.array(about["matrix"], dtype=np.float64).reshape(4, 4).T
+        weights = np.zeros(0)
+        if "mesh" in about:
+            mesh = self.about["meshes"][about["mesh"]]
+            count = max((len(part.get("targets", [])) for part in mesh["primitives"]), default=0)
+            given = about.get("weights", mesh.get("weights", [0.0] * count))
+            weights = np.array(given, dtype=np.float64).reshape(count)
+        return GltfNode(
+            parent,
+            matrix,
+            vector("translation", (0.0, 0.0, 0.0)),
+            vector("rotation", (0.0, 0.0, 0.0, 1.0)),
+            vector("scale", (1.0, 1.0, 1.0)),
+            weights,
+        )
+
+    def _placed(self, nodes: list[GltfNode]) -> list[tuple[int, int]]:
+        """Return the meshes of the scene with the nodes that place them, or -1 in a file without scenes."""
         scenes = self.about.get("scenes", [])
         if not scenes:
-            return [(number, np.eye(4)) for number in range(len(self.about.get("meshes", [])))]
-        waiting = [(root, np.eye(4)) for root in scenes[self.about.get("scene", 0)].get("nodes", [])]
+            return [(number, -1) for number in range(len(self.about.get("meshes", [])))]
+        waiting = list(scenes[self.about.get("scene", 0)].get("nodes", []))
         found, seen = [], 0
         while waiting:
-            number, above = waiting.pop()
+            number = int(waiting.pop())
             seen += 1
             if seen > _MOST_NODES:
                 raise InputError("not a valid .glb file: its nodes go round in circles")
-            node = nodes[number]
-            matrix = above @ _matrix(node)
-            if "mesh" in node:
-                found.append((int(node["mesh"]), matrix))
-            waiting += [(child, matrix) for child in node.get("children", [])]
+            about = self.about["nodes"][number]
+            if "mesh" in about:
+                found.append((int(about["mesh"]), number))
+            waiting += about.get("children", [])
         return found
+
+    def _floats(self, number: int) -> NDArray[np.float64]:
+        """Return an array of numbers; normalised integers as fractions."""
+        values = self._array(number)
+        result = values.astype(np.float64)
+        if self.about["accessors"][number].get("normalized") and values.dtype.kind != "f":
+            result = np.maximum(result / np.iinfo(values.dtype).max, -1.0)
+        return result
 
     def _array(self, number: int) -> NDArray:
         about = self.about["accessors"][number]
-        if "sparse" in about or "bufferView" not in about:
-            raise InputError("it has sparse arrays, which are not read; export it without them")
-        view = self.about["bufferViews"][about["bufferView"]]
         dtype, width, count = (
             np.dtype(_TYPES[about["componentType"]]),
             _WIDTHS[about["type"]],
             int(about["count"]),
         )
+        if count < 0 or count * width > _MOST_CORNERS:
+            raise InputError("not a valid .glb file, or cut off")
+        start = int(about.get("byteOffset", 0))
+        if "bufferView" in about:
+            table = self._table(about["bufferView"], start, dtype, width, count)
+        else:
+            table = np.zeros((count, width), dtype)
+        if "sparse" in about:
+            sparse = about["sparse"]
+            some = int(sparse["count"])
+            where, what = sparse["indices"], sparse["values"]
+            place = np.dtype(_TYPES[where["componentType"]])
+            rows = self._table(where["bufferView"], int(where.get("byteOffset", 0)), place, 1, some)[:, 0]
+            table[rows] = self._table(what["bufferView"], int(what.get("byteOffset", 0)), dtype, width, some)
+        return table[:, 0] if width == 1 else table
+
+    def _table(self, number: int, offset: int, dtype: np.dtype, width: int, count: int) -> NDArray:
+        """Return `count` rows of a view of the file's bytes, shape [count, width]."""
+        view = self.about["bufferViews"][number]
         step = int(view.get("byteStride", 0)) or dtype.itemsize * width
-        start = int(view.get("byteOffset", 0)) + int(about.get("byteOffset", 0))
+        start = int(view.get("byteOffset", 0)) + offset
         if count < 0 or start < 0 or start + (count - 1) * step + dtype.itemsize * width > len(self.bytes):
             raise InputError("not a valid .glb file, or cut off")
-        table = np.ndarray((count, width), dtype, self.bytes, start, (step, dtype.itemsize))
-        return table[:, 0].copy() if width == 1 else table.copy()
-
-
-def _matrix(node: dict[str, Any]) -> NDArray[np.float64]:
-    """Return the matrix of a node: given as such, by columns, or as scale, turn (a quaternion) and shift."""
-    if "matrix" in node:
-        return np.array(node["matrix"], dtype=np.float64).reshape(4, 4).T
-    x, y, z, w = np.array(node.get("rotation", (0.0, 0.0, 0.0, 1.0)), dtype=np.float64)
-    matrix = np.eye(4)
-    turn = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    matrix[:3, :3] = turn * np.array(node.get("scale", (1.0, 1.0, 1.0)), dtype=np.float64)
-    matrix[:3, 3] = node.get("translation", (0.0, 0.0, 0.0))
-    return matrix
+        return np.ndarray((count, width), dtype, self.bytes, start, (step, dtype.itemsize)).copy()

@@ -28,6 +28,7 @@ def unique_edges(
     return edges, group.reshape(-1, 3), np.diff(starts)
 
 
+_FLAT = 1e-9  # thickness of a flat surface, relative to its size
 _NO_UV = "the surface has no texture coordinates, so no image can be put on it; export it with them"
 
 
@@ -195,6 +196,13 @@ class SurfaceMesh(KeepsReadOnlyArrays, Transformable):
     def is_oriented(self) -> bool:
         """Whether neighbouring triangles run through their common edge in opposite directions."""
         return bool((np.abs(self._edges[3]) <= (self._edges[2] & 1)).all())
+
+    @cached_property
+    def is_flat(self) -> bool:
+        """Whether all nodes lie in a plane, to rounding: there is no volume, whether the surface is closed or not."""
+        centered = self.points - self.points.mean(axis=0)
+        extent = np.linalg.svd(centered, compute_uv=False)
+        return len(extent) < 3 or bool(extent[2] <= _FLAT * extent[0])
 
     @property
     def open_edges(self) -> NDArray[np.int32]:

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.mesh.checks import compact, some
-from continua.mesh.ftetwild_process import run_mesher
+from continua.mesh.checks import compact
+from continua.mesh.ftetwild_process import TIME_LIMIT, Deadline, run_mesher
 from continua.mesh.node_optimization import smoothed
 from continua.mesh.quality import Quality
+from continua.mesh.repair import check_not_flat, check_sound, cleaned, repair_report
 from continua.mesh.structured import MAX_ELEMENTS
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
@@ -42,7 +43,8 @@ def tetrahedralize(
     min_dihedral: float | None = None,
     max_radius_edge: float | None = None,
     tolerance: float = 1e-3,
-    close_holes: bool = False,
+    repair: bool = False,
+    time_limit: float = TIME_LIMIT,
     cache: bool = True,
     progress: Progress | None = None,
 ) -> TetMesh:
@@ -53,7 +55,7 @@ def tetrahedralize(
     to a file.
 
     Args:
-        surface: Closed surface. Doubled nodes are welded, and one that is inside out is turned.
+        surface: Closed surface, or any with `repair`. Doubled nodes are welded, and one that is inside out is turned.
         size: Wanted length of edges [m]; if neither this nor max_volume is given, a twentieth of the
             diagonal. Details of the surface may need shorter ones.
         max_volume: No tet is larger than this [m3]; the mesh is made finer until it holds.
@@ -62,21 +64,25 @@ def tetrahedralize(
         max_radius_edge: Wanted largest circumradius of a tet over its shortest edge; a regular tet has 0.61. The
             mesh is improved towards it; `notes` say if it was not reached. Down to about 1.6 is realistic.
         tolerance: How far the boundary may leave the surface, relative to the diagonal.
-        close_holes: Accept an open surface and close it where the winding number is one half.
+        repair: Accept a surface that is open, not a manifold, not oriented or goes through itself. Its boundary stays
+            within the tolerance, and holes are closed where the winding number is one half; `notes` report what was
+            wrong, the volume, and how far the boundary is from the surface.
+        time_limit: Time after which the mesher is stopped [s].
         cache: Whether to look for and keep results in the cache folder.
         progress: Called a few times a second with None, because nobody knows how far the mesher is, and with what
             it does. What it raises ends the mesher; by default whoever is `progress_listener` hears it.
 
     Raises:
-        InputError: The surface is open, not a manifold or not consistently oriented, or an option makes no
-        sense. MissingExtraError: pytetwild is not installed.
+        InputError: The surface is flat, or without `repair` open, not a manifold or not consistently oriented, an
+        option makes no sense, or the mesher takes longer than the limit. MissingExtraError: pytetwild is not installed.
     """
     instance_of(surface, SurfaceMesh, "the surface")
-    close_holes, cache = flag(close_holes, "close_holes"), flag(cache, "cache")
+    repair, cache = flag(repair, "repair"), flag(cache, "cache")
+    time_limit = number(time_limit, "time_limit", above=0.0, unit="s")
     tolerance = number(tolerance, "tolerance, relative to the diagonal,", low=1e-6, high=0.1)
     if progress is not None:
         function(progress, "progress", "a function of a fraction and a text")
-    ready, notes = _ready(surface, close_holes)
+    ready, notes = _ready(surface, repair)
     diagonal = float(np.linalg.norm(ready.bounds[1] - ready.bounds[0]))
     length = _edge_length(ready, diagonal, size, max_volume)
     wish = _QualityTarget(min_dihedral, max_radius_edge)
@@ -85,43 +91,41 @@ def tetrahedralize(
     if kept is not None and (found := _load(kept)) is not None:
         points, tets = found
     else:
-        points, tets = _fill(ready, length, max_volume, wish, tolerance, progress or report_progress)
+        deadline = Deadline(time_limit)
+        points, tets = _fill(
+            ready, length, max_volume, wish, tolerance, deadline, progress or report_progress
+        )
         if kept is not None:
             _store(kept, points, tets)
     mesh = TetMesh(points, tets)
     return TetMesh._trusted(
-        mesh.points, mesh.tets, notes=(*notes, *mesh.notes, *_remarks(ready, mesh, wish, close_holes))
+        mesh.points, mesh.tets, notes=(*notes, *mesh.notes, *_remarks(ready, mesh, wish, repair))
     )
 
 
-def _ready(surface: SurfaceMesh, close_holes: bool) -> tuple[SurfaceMesh, tuple[str, ...]]:
-    """Return a closed, outward surface and what was done to it, or say why there is none."""
+def _ready(surface: SurfaceMesh, repair: bool) -> tuple[SurfaceMesh, tuple[str, ...]]:
+    """Return a surface to be filled and what was done to it, or say why there is none."""
+    check_not_flat(surface)
     notes: tuple[str, ...] = ()
     if not surface.is_closed:
         welded = surface.welded()
         if welded.node_count < surface.node_count:
             notes = (f"welded {pluralize(surface.node_count - welded.node_count, 'doubled node')}",)
             surface = welded
-    if not surface.is_manifold:
-        edges = surface.non_manifold_edges
-        raise InputError(
-            f"the surface is not a manifold: {len(edges)} edges belong to more than two triangles, "
-            f"the first joins nodes {some(edges[0])}; remove inner or doubled triangles there"
-        )
-    if not surface.is_closed and not close_holes:
-        edges = surface.open_edges
-        raise InputError(
-            f"the surface is open: {len(edges)} edges belong to one triangle only, the first joins nodes "
-            f"{some(edges[0])}; close the holes, or ask for close_holes"
-        )
-    if not surface.is_oriented:
-        raise InputError("neighbouring triangles of the surface face opposite ways; make them face outward")
+    if repair:
+        surface, faults = cleaned(surface)
+        notes += faults
+    else:
+        check_sound(surface)
     if surface.volume < 0.0:
         notes = (*notes, "turned the surface, which was inside out")
         surface = surface.flipped()
     extent = surface.bounds[1] - surface.bounds[0]
-    if not close_holes and surface.volume <= 1e-9 * extent.max() ** 3:
-        raise InputError("the surface encloses no volume")
+    if not repair and surface.volume <= 1e-9 * extent.max() ** 3:
+        raise InputError(
+            "the surface encloses no volume: its sheets lie on each other; give it a thickness in the program that "
+            "made it"
+        )
     return surface, notes
 
 
@@ -172,6 +176,7 @@ def _fill(
     max_volume: float | None,
     wish: _QualityTarget,
     tolerance: float,
+    deadline: Deadline,
     report: Progress,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Run the mesher until no tet is too large, and take the best of a few if there are wishes for shapes."""
@@ -179,7 +184,7 @@ def _fill(
     efforts = iter(_EFFORTS)
     effort = next(efforts)
     for _ in range(_ATTEMPTS):
-        mesh = smoothed(_run(surface, length, tolerance, effort, report), wish.angle, wish.ratio)
+        mesh = smoothed(_run(surface, length, tolerance, effort, deadline, report), wish.angle, wish.ratio)
         if max_volume is not None and mesh.volumes.max() > max_volume:
             length *= 0.9 * float(max_volume / mesh.volumes.max()) ** (1.0 / 3.0)
             continue
@@ -199,13 +204,18 @@ def _fill(
 
 
 def _run(
-    surface: SurfaceMesh, length: float, tolerance: float, effort: tuple[float, int], report: Progress
+    surface: SurfaceMesh,
+    length: float,
+    tolerance: float,
+    effort: tuple[float, int],
+    deadline: Deadline,
+    report: Progress,
 ) -> TetMesh:
-    kept, cells, _ = compact(*run_mesher(surface, length, tolerance, effort, report))
+    kept, cells, _ = compact(*run_mesher(surface, length, tolerance, effort, deadline, report))
     return TetMesh(kept, cells)
 
 
-def _remarks(surface: SurfaceMesh, mesh: TetMesh, wish: _QualityTarget, close_holes: bool) -> Iterator[str]:
+def _remarks(surface: SurfaceMesh, mesh: TetMesh, wish: _QualityTarget, repair: bool) -> Iterator[str]:
     """Say where the result is not what was asked for."""
     if wish.angle is not None or wish.ratio is not None:
         shapes = mesh.quality()
@@ -213,14 +223,15 @@ def _remarks(surface: SurfaceMesh, mesh: TetMesh, wish: _QualityTarget, close_ho
             yield f"the smallest dihedral angle is {shapes.min_dihedral:.1f} degrees, not {wish.angle:g}"
         if wish.ratio is not None and shapes.max_radius_edge > wish.ratio:
             yield f"the largest ratio of radius to edge is {shapes.max_radius_edge:.2f}, not {wish.ratio:g}"
+    sound = surface.is_closed and surface.is_manifold and surface.is_oriented
     change = mesh.volume / surface.volume - 1.0 if surface.volume else 0.0
-    if surface.is_closed and abs(change) > 0.01:
+    if sound and abs(change) > 0.01:
         yield (
             f"the volume differs by {100 * change:+.1f} % from the surface's; "
             "it may cut itself or have details below the tolerance"
         )
-    if close_holes and not surface.is_closed:
-        yield f"closed holes along {pluralize(len(surface.open_edges), 'open edge')}"
+    if repair and not sound:
+        yield from repair_report(surface, mesh)
 
 
 def _cache_file(surface: SurfaceMesh, options: tuple) -> Path | None:

@@ -28,6 +28,7 @@ from continua.output.wire_format import (
     MessageKind,
     body_header,
     collider_header,
+    collider_points,
     collider_poses,
     field_list,
     frame_textures,
@@ -82,6 +83,7 @@ class HtmlSink(DeferredSink):
             "steps": [frame.step for frame in frames],
             "poses": [collider_poses(frame) for frame in frames],
             "motions": moves,
+            "colliderMotions": _collider_motions(frames, arrays),
             "epoch": 1,
             "sceneId": 1,
             "field": color,
@@ -155,6 +157,20 @@ class HtmlSink(DeferredSink):
             ]
             entry["values"] = _keep(arrays, f"{number}/values", values, in_time=False)
         return entry
+
+
+def _collider_motions(frames: Sequence[Frame], arrays: dict[str, NDArray]) -> dict[int, dict[str, Any]]:
+    """Put the points of colliders that deform into the arrays; return what is needed to read them, by number."""
+    moments = [collider_points(frame) for frame in frames]
+    return {
+        number: {
+            "counts": [len(points[number]) for points in moments],
+            "positions": _keep(
+                arrays, f"collider/{number}/motion", [points[number].astype(np.float64) for points in moments]
+            ),
+        }
+        for number in moments[0]
+    }
 
 
 def topology_key(number: int, version: int) -> str:

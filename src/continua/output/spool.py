@@ -149,10 +149,13 @@ class Spool:
                 {
                     key: self._keep_texture(value) if isinstance(value, Texture) else value
                     for key, value in about.items()
+                    if not isinstance(value, np.ndarray)
                 }
                 for about in frame.colliders
             ],
         }
+        for n, shape in enumerate(frame.colliders):
+            arrays |= {f"collider{n}_{k}": v for k, v in shape.items() if isinstance(v, np.ndarray)}
         text = json.dumps(about, default=lambda v: dict(v) if isinstance(v, Mapping) else _plain(v))
         arrays["about"] = np.frombuffer(text.encode(), np.uint8)
         with atomic_write(self.output.record(path)) as file:
@@ -240,6 +243,9 @@ class Spool:
                         data.get(f"contacts{i}"),
                     )
                 joints = np.asarray(data.get("joints", np.zeros((0, 2, 3))), np.float64)
+                for n, shape in enumerate(about["colliders"]):
+                    start = f"collider{n}_"
+                    shape |= {key[len(start) :]: data[key] for key in data.files if key.startswith(start)}
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise InputError(
                 f"frame {index} cannot be read back ({error}); run again from the start with --force",

@@ -21,8 +21,8 @@ from continua.render.colors import PALETTE
 from continua.textures import Texture
 
 __all__ = [
-    "MessageKind", "body_header", "collider_header", "collider_poses", "field_list", "frame_textures", "pack",
-    "range_mode", "texture_arrays", "texture_header",
+    "MessageKind", "body_header", "collider_header", "collider_points", "collider_poses", "field_list",
+    "frame_textures", "pack", "range_mode", "texture_arrays", "texture_header",
 ]  # fmt: skip
 
 _DTYPES = {"float32": "f4", "uint32": "u4", "uint16": "u2", "uint8": "u1"}
@@ -142,6 +142,15 @@ def frame_textures(frame: Frame) -> list[Texture]:
     found = [body.texture if body.skin is None else body.skin.texture for body in frame]
     colliders = [about.get("texture") for about in frame.colliders]
     return [texture for texture in (*found, *colliders) if isinstance(texture, Texture)]
+
+
+def collider_points(frame: Frame) -> dict[int, NDArray]:
+    """Return the points of colliders that deform [m] by number, shape [n, 3] each."""
+    return {
+        number: np.asarray(about["points"], dtype=np.float32)
+        for number, about in enumerate(frame.colliders)
+        if about.get("deforms")
+    }
 
 
 def collider_poses(frame: Frame) -> dict[int, list[float]]:

@@ -33,6 +33,8 @@ def moments(mesh: SurfaceMesh) -> Moments:
     Every triangle forms a tetrahedron with the centre of the bounds; the signed integrals of 1, x and x x^T over these
     sum up to those of the inside.
     """
+    if mesh.is_flat:
+        raise InputError("the surface is flat: a rigid body of it has no mass; use a thin Box instead")
     if not mesh.is_closed:
         raise InputError(
             f"a rigid body needs a closed surface, but {len(mesh.open_edges)} edges of this one belong to one "

@@ -89,7 +89,9 @@ class RigidState:
             self.radius[i] = reach.get(kind, size[0] if kind in (SPHERE, INVERTED_SPHERE) else 0.0)
         self.kind[-1], self.Q[-1, 0] = NO_SHAPE, 1.0
         self._moving_colliders = [
-            i for i, part in enumerate(self._collider_parts) if colliders[part[0]].motion is not None
+            i
+            for i, part in enumerate(self._collider_parts)
+            if colliders[part[0]].motion is not None and part[1] != NO_SHAPE
         ]
         self._driven_bodies = [i for i, body in enumerate(bodies) if body.motion is not None]
         smallest = self.min_radius[: self.count].min() if self.count else 0.0
@@ -217,6 +219,8 @@ def _primitives_of(shape: Shape) -> list[_Primitive]:
 
 def _primitive_of(shape: Shape) -> _Primitive:
     """Return kind, size, axes (columns) and centre of a collider at rest."""
+    if shape.deforms:  # refused where a rigid body could touch it
+        return NO_SHAPE, np.zeros(3), np.eye(3), np.zeros(3)
     plain = not getattr(shape, "inside", False) and getattr(shape, "rounding", 0.0) == 0.0
     match shape:
         case Plane():

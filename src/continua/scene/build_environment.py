@@ -7,11 +7,11 @@ from typing import Any
 
 from continua.contact_solver import Contact
 from continua.environment import Wind
-from continua.geometry import Box, Capsule, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
+from continua.geometry import AnimatedMeshShape, Box, Capsule, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
 from continua.grid_fluids import Polygon
 from continua.motion import Motion
 from continua.scene import environment, grid_fluids, motions
-from continua.scene.build_mesh import build_surface, turn_vector
+from continua.scene.build_mesh import build_animation, build_surface, turn_vector
 from continua.scene.models import Scene
 
 __all__ = ["build_collider", "build_contact", "build_motion", "build_wind", "rgb", "to_inf"]
@@ -90,6 +90,9 @@ def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
             case environment.MeshShape():
                 mesh, field = build_surface(spec.mesh, spec, spec.transform, scene)
                 return MeshShape(mesh, field, rounding=spec.rounding, inside=spec.inside, **answer)
+            case environment.AnimatedMesh():
+                animation = build_animation(spec, scene)
+                return AnimatedMeshShape(animation, spec.rounding, spec.two_sided, **answer)
             case environment.Gear():
                 return Gear(spec.center, spec.axis, spec.radius, spec.width, spec.teeth, spec.depth, **answer)
     raise TypeError(f"unknown collider {spec!r}")

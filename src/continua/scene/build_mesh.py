@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import continua.mesh as meshes
 from continua import sdf
 from continua.errors import InputError
+from continua.mesh.repair import check_not_flat
 from continua.numerics.kernel_cache import cache_root
 from continua.numerics.progress import report_progress
 from continua.numerics.rotations import rotation_matrix
@@ -25,6 +26,7 @@ from continua.validation import unit_vector
 
 __all__ = [
     "Placement",
+    "build_animation",
     "build_shape",
     "build_surface",
     "parametric_surface",
@@ -103,6 +105,7 @@ def _file_mesh(spec: shapes.FileMesh, path: Path) -> meshes.VolumeMesh:
         return mesh
     if isinstance(mesh, meshes.HexMesh):
         return mesh if spec.hexes == "keep" else mesh.to_tets()
+    check_not_flat(mesh)
     if spec.tetrahedralize is None:
         raise InputError(
             f"{spec.path} has only a surface; add 'tetrahedralize: {{size: ...}}' to fill it with tetrahedra"
@@ -205,6 +208,27 @@ def _floor(scene: Scene) -> tuple[NDArray[np.float64], float]:
             if normal @ up > _FACES_UP:
                 return up, float(np.array(collider.point) @ normal / (normal @ up))
     return up, 0.0
+
+
+def build_animation(
+    spec: shapes.AnimationSource, scene: Scene, *, images: bool = True
+) -> meshes.MeshAnimation:
+    """Return the animated surface that a scene describes, in its place."""
+    animation = meshes.MeshAnimation.read(
+        scene.file(spec.path),
+        animation=spec.animation,
+        fps=spec.fps,
+        interpolation=spec.interpolation,
+        loop=spec.loop,
+        speed=spec.speed,
+        start=spec.start,
+        images=images,
+    )
+    if spec.transform is None:
+        return animation
+    points = animation.positions(spec.start)
+    scale, rotate, translate = _mesh_placement(spec.transform, points, scene)
+    return animation.transformed(translate, rotate, scale)
 
 
 def _fitted(surface: meshes.SurfaceMesh, tolerance: float) -> sdf.DistanceField:

@@ -15,7 +15,7 @@ from continua.errors import InputError
 from continua.registry import BodySummary
 from continua.scene import loads, motions, soft_bodies
 from continua.scene.build_environment import build_motion, rgb, to_inf
-from continua.scene.build_mesh import Placement, read_textured, transformed_mesh
+from continua.scene.build_mesh import Placement, build_animation, read_textured, transformed_mesh
 from continua.scene.build_selection import select_nodes, select_parts
 from continua.scene.cost import soft_memory
 from continua.scene.models import Scene
@@ -159,7 +159,12 @@ def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.So
                     case motions.Pin():
                         body.pin(nodes, until=to_inf(action.until))
                     case motions.Drive():
-                        body.drive(nodes, build_motion(action.motion), until=to_inf(action.until))
+                        path = (
+                            build_animation(action.motion, scene, images=False)
+                            if isinstance(action.motion, motions.FollowAnimation)
+                            else build_motion(action.motion)
+                        )
+                        body.drive(nodes, path, until=to_inf(action.until))
                     case motions.Lock():
                         motion = None if action.motion is None else build_motion(action.motion)
                         body.lock(nodes, action.direction, motion, until=to_inf(action.until))

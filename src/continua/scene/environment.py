@@ -10,10 +10,11 @@ from pydantic import Tag, create_model
 from continua.scene.laws import event_constants
 from continua.scene.motions import Motion
 from continua.scene.selectors import Where
-from continua.scene.shapes import DistanceFieldSpec, Mesh, Rotation, Transform
+from continua.scene.shapes import AnimationSource, DistanceFieldSpec, Mesh, Rotation, Transform
 from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
 
 __all__ = [
+    "AnimatedMesh",
     "Box",
     "Capsule",
     "Change",
@@ -115,6 +116,16 @@ class MeshShape(_Obstacle, DistanceFieldSpec):
     inside: Flag = option("Keep bodies inside instead of outside.", False)
 
 
+class AnimatedMesh(_Obstacle, AnimationSource):
+    """A surface that deforms on a prescribed path, such as a character; soft bodies touch it, rigid bodies and fluids
+    do not.
+    """
+
+    type: Literal["animated_mesh"] = option("A surface on a prescribed path.")
+    rounding: Number = option("Thickness around the surface.", 0.0, unit="m", ge=0, le=1e6)
+    two_sided: Flag | None = option("Whether it is touched from both sides; if it is open, by default.", None)
+
+
 Collider = Annotated[
     Annotated[Plane, Tag("plane")]
     | Annotated[Sphere, Tag("sphere")]
@@ -122,8 +133,9 @@ Collider = Annotated[
     | Annotated[Cylinder, Tag("cylinder")]
     | Annotated[Capsule, Tag("capsule")]
     | Annotated[MeshShape, Tag("mesh")]
+    | Annotated[AnimatedMesh, Tag("animated_mesh")]
     | Annotated[Gear, Tag("gear")],
-    by_type("plane", "sphere", "box", "cylinder", "capsule", "mesh", "gear"),
+    by_type("plane", "sphere", "box", "cylinder", "capsule", "mesh", "animated_mesh", "gear"),
 ]
 
 

@@ -18,6 +18,7 @@ from continua.scene.environment import Change, Collider, Contact, Wind
 from continua.scene.errors import Location, Source, scene_error
 from continua.scene.formats import Format
 from continua.scene.rigid import Joint
+from continua.scene.shipped import shipped_file
 from continua.scene.types import Count, Flag, Model, Name, Number, PictureSize, Text, Vector, option
 from continua.scene.types import Path as PathText
 from continua.short_repr import counted
@@ -252,9 +253,10 @@ class Scene(Model):
         return yaml.safe_dump(self.model_dump(mode="json", exclude_unset=True), sort_keys=False)
 
     def file(self, path: str) -> Path:
-        """Return where a file named in the scene is: relative to the scene's folder."""
+        """Return where a file named in the scene is: relative to the scene's folder, or among the shipped files."""
         folder = self._source.path.parent if self._source.path else Path()
-        return folder / Path(path).expanduser()
+        file, shipped = folder / Path(path).expanduser(), shipped_file(path)
+        return shipped if shipped is not None and not file.exists() else file
 
     def fingerprint(self) -> str:
         """Return a digest of all that decides the results; a run may only be resumed when it is the same.
@@ -264,8 +266,8 @@ class Scene(Model):
         data = self.model_dump(mode="json", exclude={"description", "seconds", "output"})
         digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode())
         for path in _files(data):
-            if self.file(path).is_file():
-                digest.update(self.file(path).read_bytes())
+            for file in _matching(self.file(path)):
+                digest.update(file.read_bytes())
         return digest.hexdigest()
 
 
@@ -273,6 +275,15 @@ class Scene(Model):
 def _rebuild() -> None:
     """Make the schema of scenes anew from all registered kinds of bodies."""
     Scene.model_rebuild(force=True)
+
+
+def _matching(path: Path) -> list[Path]:
+    """Return the files of a path, or of a pattern, that are there."""
+    if path.is_file():
+        return [path]
+    if not any(mark in path.name for mark in "*?["):
+        return []
+    return sorted(file for file in path.parent.glob(path.name) if file.is_file())
 
 
 def _files(data: Any) -> Iterator[str]:

@@ -8,9 +8,10 @@ from pydantic import Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from continua.scene.selectors import Where
+from continua.scene.shapes import AnimationSource
 from continua.scene.types import Direction, Model, Moment, Number, Vector, by_kind, by_type, option
 
-__all__ = ["Drive", "Keyframes", "Lock", "Motion", "Pin", "Pull", "Rotate", "Translate"]
+__all__ = ["Drive", "FollowAnimation", "Keyframes", "Lock", "Motion", "Pin", "Pull", "Rotate", "Translate"]
 
 
 class Translate(Model):
@@ -63,6 +64,21 @@ Motion = Annotated[
 ]
 
 
+class FollowAnimation(AnimationSource):
+    """An animated surface that nodes follow: each keeps its place relative to the triangle nearest to it at time 0."""
+
+    type: Literal["animation"] = option("An animated surface.")
+
+
+_DriveMotion = Annotated[
+    Annotated[Translate, Tag("translate")]
+    | Annotated[Rotate, Tag("rotate")]
+    | Annotated[Keyframes, Tag("keyframes")]
+    | Annotated[FollowAnimation, Tag("animation")],
+    by_type("translate", "rotate", "keyframes", "animation"),
+]
+
+
 class Pin(Model):
     """Fixed nodes."""
 
@@ -74,7 +90,7 @@ class Drive(Model):
     """Nodes with a prescribed motion."""
 
     where: Where = option("The nodes.")
-    motion: Motion = option("Their motion.")
+    motion: _DriveMotion = option("Their motion.")
     until: Moment | None = option("Time at which they are released; never by default.", None, unit="s")
 
 

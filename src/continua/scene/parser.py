@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from continua.errors import InputError, shortened
 from continua.file_input import check_file, read_file
 from continua.scene.errors import Key, SceneError, Source, key_text
 from continua.scene.models import Scene
+from continua.scene.shipped import library_folder
 
 __all__ = ["find_scene", "load_scene", "parse_scene", "parse_value", "scene_text", "shipped_scenes"]
 
@@ -89,8 +89,7 @@ def parse_value(text: str, label: str) -> Any:
 @cache
 def shipped_scenes() -> dict[str, Path]:
     """Return the names of the shipped scenes."""
-    folder = Path(str(resources.files("continua.scene") / "library"))
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return {path.stem: path for path in sorted(library_folder().glob("*.yaml"))}
 
 
 def _read(path: Path, label: str) -> str:

@@ -10,21 +10,26 @@ from pydantic_core import PydanticCustomError
 from continua.errors import InputError
 from continua.formula import Formula
 from continua.scene.types import (
+    Count,
     Counts2,
     Counts3,
     Direction,
     Flag,
     Model,
+    Moment,
     Name,
     Number,
     Path,
+    Text,
     Vector,
     Vector2,
+    by_kind,
     by_type,
     option,
 )
 
 __all__ = [
+    "AnimationSource",
     "BlobMesh",
     "BowlMesh",
     "BoxMesh",
@@ -236,7 +241,12 @@ class Tetrahedralize(Model):
         le=1e6,
         examples=[2.0],
     )
-    close_holes: Flag = option("Whether an open surface is accepted and its holes are closed.", False)
+    repair: Flag = option(
+        "Whether a surface that is open, not a manifold, not oriented or goes through itself is accepted and repaired: "
+        "holes are closed, and the boundary follows the rest.",
+        False,
+    )
+    time_limit: Number = option("Time after which the mesher is stopped.", 900.0, unit="s", gt=0, le=1e6)
 
 
 def _formula(text: str) -> str:
@@ -353,3 +363,28 @@ class Transform(Model):
         if self.size is not None and self.scale != 1.0:
             raise PydanticCustomError("two_scales", "takes either 'scale' or 'size', not both")
         return self
+
+
+class AnimationSource(Model):
+    """A surface on a prescribed path: an animated GLB file, or a sequence of mesh files with the same triangles."""
+
+    path: Path = option(
+        "A GLB file with skins, morph targets or moving nodes, or the pattern of a sequence such as `walk_*.obj`; "
+        "relative to the folder of the scene."
+    )
+    animation: (
+        Annotated[
+            Annotated[Text, Tag("word")]
+            | Annotated[Annotated[Count, Field(ge=0, le=100_000)], Tag("number")],
+            by_kind(),
+        ]
+        | None
+    ) = option("Name or number (from 0) of the animation in a GLB file; the first by default.", None)
+    fps: Number = option("Frames per second of a sequence.", 24.0, unit="1/s", gt=0, le=1e6)
+    interpolation: Literal["linear", "cubic"] = option(
+        "Interpolation between the frames of a sequence.", "linear"
+    )
+    loop: Flag = option("Whether it begins again at its end; otherwise it stays there.", False)
+    speed: Number = option("How much faster than recorded it runs.", 1.0, gt=0, le=1e6)
+    start: Moment = option("Simulated time at which it begins.", 0.0, unit="s")
+    transform: Transform | None = option("Its scale, rotation and position.", None)

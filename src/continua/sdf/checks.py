@@ -31,6 +31,8 @@ def check_surface(mesh: SurfaceMesh, closed: bool = True) -> SurfaceMesh:
         raise InputError("all triangles of the surface have zero area, so it has no sides")
     if not closed:
         return mesh
+    if mesh.is_flat:
+        raise InputError("the surface is flat and has no inside; use a Plane or a thin Box instead")
     if len(mesh.open_edges):
         raise InputError(f"{hole_text(mesh)}; close it with mesh.close_holes(...), or use sign='winding'")
     if not mesh.is_oriented:

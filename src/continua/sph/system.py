@@ -15,6 +15,7 @@ from continua.environment import Environment
 from continua.errors import DivergedError, InputError
 from continua.frames import StepReport
 from continua.geometry import Shape
+from continua.geometry.shape import refuse_deforming
 from continua.numerics import all_finite
 from continua.numerics.timers import timed
 from continua.registry import register_system
@@ -126,6 +127,7 @@ class FluidSystem(System):
         self.diameter = first.diameter
         self.radius = 2.0 * self.diameter
         starts = np.concatenate([fluid.positions for fluid in self.fluids])
+        refuse_deforming(self.colliders, f"the fluid '{first.name}'")
         for shape in self.colliders:
             check_clearance(shape, self.diameter)
         self.boundaries = [

@@ -50,6 +50,7 @@ describe("transformedEntry", () => {
     const map = similarityAbout(new Vector3(), new Vector3(1, 0, 0), STILL, 2);
     expect(transformedEntry({ type: "sphere", center: [1, 0, 0], radius: 0.5 }, "colliders", map)).toEqual({ center: [3, 0, 0], radius: 1 });
     expect(transformedEntry({ type: "box" }, "colliders", map)).toEqual({ center: [1, 0, 0], size: [2, 2, 2] });
+    expect(transformedEntry({ type: "animated_mesh", path: "arm.glb", start: 1 }, "colliders", map)).toHaveProperty("transform.scale", 2);
     const turned = transformedEntry({ type: "plane" }, "colliders", similarityAbout(new Vector3(), new Vector3(), new Quaternion().setFromAxisAngle(new Vector3(0, 0, 1), Math.PI / 2), 1));
     expect(turned).toEqual({ point: [0, 0, 0], normal: [-1, 0, 0] });
   });

@@ -78,7 +78,7 @@ export function transformedEntry(entry: Entry, list: string, s: Similarity): Ent
     const to = applySimilarity(s, center);
     return { block: { min: write(to.clone().sub(half)), max: write(to.clone().add(half)) } };
   }
-  if (list === "bodies" || entry.type === "mesh") return { transform: composedTransform(entry.transform, s) };
+  if (list === "bodies" || entry.type === "mesh" || entry.type === "animated_mesh") return { transform: composedTransform(entry.transform, s) };
   const own: Entry = { ...DEFAULTS[String(entry.type)], ...entry };
   const made: Entry = {};
   for (const key of POINTS) if (own[key]) made[key] = write(applySimilarity(s, read(own[key], [0, 0, 0])));

@@ -29,6 +29,8 @@ interface ReplayHeader extends Omit<TopologyHeader, "poses"> {
   steps: number[];
   poses: Poses[];
   motions: Motion[];
+  /** Points of the colliders that deform, by number. */
+  colliderMotions: Record<number, Motion>;
 }
 
 /** Decodes the frames of one quantity from quantized differences. */
@@ -122,6 +124,7 @@ const isDisplaced = ({ kind }: BodyInfo) => kind === "soft" || kind === "rigid";
 export class Replay implements Link {
   private header: ReplayHeader | null = null;
   private bodies: Body[] = [];
+  private readonly colliders = new Map<string, DeltaDecoder>();
   private number = 0;
   private seq = 0;
   private playing = true;
@@ -187,6 +190,10 @@ export class Replay implements Link {
       meshes: (motion.bodies ?? [null]).map((_, version) => meshArrays(arrays, number, version)),
       shown: 0,
     }));
+    Object.entries(replay.colliderMotions).forEach(([number, { counts, positions }]) => {
+      const bytes = arrays.get(`collider/${number}/motion`) as Uint8Array;
+      this.colliders.set(number, new DeltaDecoder(bytes, counts, positions));
+    });
     const others = replay.fields.filter(({ name }) => name !== "displacement");
     const fields = replay.bodies.some(isDisplaced) ? [...others, DISPLACEMENT] : others;
     this.handlers.status("open");
@@ -276,6 +283,7 @@ export class Replay implements Link {
         arrays.set(`${index}/${this.field}`, body.values.frame(number));
       }
     });
+    this.colliders.forEach((points, index) => arrays.set(`collider/${index}/points`, points.frame(number)));
     this.handlers.packet({ kind: "frame", header: { ...this.frameHeader(replay, number), bodies: changed }, arrays });
   }
 

@@ -49,7 +49,10 @@ export interface Bounds {
 }
 
 export interface ColliderMesh {
+  /** Current points; those of a collider that deforms change with the frames. */
   points: Float32Array;
+  /** Increases with every change of the points. */
+  version: number;
   triangles: Uint32Array;
   uv: Float32Array | null;
 }
@@ -137,6 +140,7 @@ export function makeScene(packet: Extract<Packet, { kind: "topology" }>): LiveSc
     if (kind !== "mesh") return;
     meshes.set(number, {
       points: array(`collider/${number}/points`) as Float32Array,
+      version: 0,
       triangles: array(`collider/${number}/triangles`) as Uint32Array,
       uv: (packet.arrays.get(`collider/${number}/uv`) as Float32Array | undefined) ?? null,
     });
@@ -315,6 +319,12 @@ export function applyFrame(
         }
       : null;
     if (positions || scalars || triangles || points || another) body.version++;
+  });
+  scene.meshes.forEach((mesh, number) => {
+    const points = arrays.get(`collider/${number}/points`) as Float32Array | undefined;
+    if (!points) return;
+    mesh.points = points;
+    mesh.version++;
   });
   scene.poses = header.poses;
   scene.streamlines = (arrays.get("streamlines") as Float32Array | undefined) ?? null;

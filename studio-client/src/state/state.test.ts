@@ -24,9 +24,17 @@ describe("scalarExtent", () => {
 
 describe("applyFrame", () => {
   const [soft, rigid] = [1, 2].map(() => ({ scalars: null as Float32Array | null, version: 0 }));
-  const live = { bodies: [soft, rigid], arrows: new Map(), springs: new Map(), volumes: new Map() } as unknown as LiveScene;
+  const meshes = new Map([[2, { points: new Float32Array(3), version: 0 }]]);
+  const live = { bodies: [soft, rigid], meshes, arrows: new Map(), springs: new Map(), volumes: new Map() } as unknown as LiveScene;
   const show = (field: string | null, arrays: Record<string, number[]>) =>
     applyFrame(live, { field, poses: {} } as unknown as FrameHeader, new Map(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)])));
+
+  it("moves the points of colliders that deform", () => {
+    show(null, { "collider/2/points": [1, 2, 3] });
+    show(null, {});
+    expect([...meshes.get(2)!.points]).toEqual([1, 2, 3]);
+    expect(meshes.get(2)!.version).toBe(1);
+  });
 
   it("keeps values that did not change, and forgets those of another field", () => {
     show("velocity", { "0/velocity": [1], "1/velocity": [2] });

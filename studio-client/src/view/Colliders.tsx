@@ -104,10 +104,17 @@ interface MeshShapeProps {
 }
 
 function MeshShape({ mesh, texture, dark }: MeshShapeProps) {
-  const geometry = useMemo(() => mesh && geometryOf(mesh), [mesh]);
+  const shape = useMemo(() => mesh && shapeOf(mesh), [mesh]);
+  const geometry = shape?.geometry;
+  const shown = useRef(0); // version of the points
   const [image, setImage] = useState<Texture | null>(null);
   useEffect(() => () => geometry?.dispose(), [geometry]);
-  useFrame(() => setImage(mesh?.uv ? textureOf(texture?.name) : null)); // it may be decoded later than the mesh arrives
+  useFrame(() => {
+    setImage(mesh?.uv ? textureOf(texture?.name) : null); // it may be decoded later than the mesh arrives
+    if (!mesh || !shape || shown.current === mesh.version) return;
+    shown.current = mesh.version;
+    shape.update(mesh.points);
+  });
   return geometry ? (
     <mesh geometry={geometry} layers-mask={OCCLUDES_AND_CASTS} castShadow receiveShadow>
       {image && texture ? (
@@ -119,23 +126,33 @@ function MeshShape({ mesh, texture, dark }: MeshShapeProps) {
   ) : null;
 }
 
-function geometryOf({ points, triangles, uv }: ColliderMesh): BufferGeometry {
+/** The drawn triangles of a mesh, and what moves them with its points; creases stay where they were at the start. */
+function shapeOf({ points, triangles, uv }: ColliderMesh): { geometry: BufferGeometry; update: (points: Float32Array) => void } {
   const { nodes, index } = splitCreases(points, triangles);
   const positions = new Float32Array(3 * nodes.length);
   const normals = new Float32Array(3 * nodes.length);
-  gather(positions, nodes, points, 3);
-  vertexNormals(normals, positions, index);
   const geometry = new BufferGeometry();
   const seams = uv && splitSeams(index, uv);
-  const drawn = (values: Float32Array) => {
-    if (!seams) return values;
-    const out = new Float32Array(3 * seams.parents.length);
-    gather(out, seams.parents, values, 3);
-    return out;
+  const count = seams?.parents.length ?? nodes.length;
+  const position = new BufferAttribute(new Float32Array(3 * count), 3);
+  const normal = new BufferAttribute(new Float32Array(3 * count), 3);
+  const draw = ({ array }: BufferAttribute, values: Float32Array) => {
+    if (seams) gather(array as Float32Array, seams.parents, values, 3);
+    else array.set(values);
   };
-  geometry.setAttribute("position", new BufferAttribute(drawn(positions), 3));
-  geometry.setAttribute("normal", new BufferAttribute(drawn(normals), 3));
+  const update = (now: Float32Array) => {
+    gather(positions, nodes, now, 3);
+    vertexNormals(normals, positions, index);
+    draw(position, positions);
+    draw(normal, normals);
+    position.needsUpdate = normal.needsUpdate = true;
+    geometry.computeBoundingSphere(); // what is out of view is not drawn
+    geometry.boundingBox = null;
+  };
+  geometry.setAttribute("position", position);
+  geometry.setAttribute("normal", normal);
   if (seams) geometry.setAttribute("uv", new BufferAttribute(seams.uv, 2));
   geometry.setIndex(new BufferAttribute(seams?.index ?? index, 1));
-  return geometry;
+  update(points);
+  return { geometry, update };
 }

@@ -28,7 +28,8 @@ from continua.coupling.contact.surface_contacts import SurfaceBody, SurfaceConta
 from continua.environment import Environment
 from continua.errors import InputError, warn_user
 from continua.frames import StepReport
-from continua.geometry import Shape
+from continua.geometry import AnimatedMeshShape, Shape
+from continua.geometry.shape import refuse_deforming
 from continua.numerics.timers import timed
 from continua.rigid import RigidSystem
 from continua.solids import StaticReport
@@ -75,6 +76,13 @@ class ContactStepper:
         self.rigid = rigid
         own = () if rigid is None else rigid.rigid_state.bodies
         self._rigid_numbers = np.array([_index_of(body, participants) for body in own], dtype=np.int64)
+        for body, number in zip(own, self._rigid_numbers, strict=True):
+            if body.motion is None:
+                touched = self.pair_table.collide[number, self.first_collider :]
+                refuse_deforming(
+                    (shape for shape, can in zip(shapes, touched, strict=True) if can),
+                    f"the rigid body '{body.name}'",
+                )
         self.soft = [DeformableAdapter(body.contact_body(), number) for number, body in bodies]
         self.contact_bodies = [adapter for adapter in self.soft if self._can_collide(adapter)]
         self.surface_contacts = SurfaceContacts(
@@ -457,9 +465,13 @@ class ContactStepper:
     # --- helpers -----------------------------------------------------------------------------------
 
     def colliders_for(self, number: int) -> ColliderSet | None:
-        """Return the colliders that the body of this number can touch, or None."""
-        collide = self.pair_table.collide[number, self.first_collider :]
-        shapes = [shape for shape, can in zip(self._shapes, collide, strict=True) if can]
+        """Return the colliders that the body of this number can touch, as they are now, or None."""
+        collide, time = self.pair_table.collide[number, self.first_collider :], self._environment.time
+        shapes = [
+            shape.frozen(time) if isinstance(shape, AnimatedMeshShape) else shape
+            for shape, can in zip(self._shapes, collide, strict=True)
+            if can
+        ]
         return ColliderSet(shapes) if shapes else None
 
     def collider_number(self, shape: NDArray[np.integer]) -> NDArray[np.integer]:

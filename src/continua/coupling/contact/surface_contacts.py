@@ -1,7 +1,8 @@
 """Contacts between surfaces as constraint rows: soft bodies with each other, themselves, rigid bodies and colliders.
 
 Contacts of nodes with colliders are found elsewhere, by the collider's distance; here are those of a collider's edges
-and corners with the triangles and edges of soft bodies. Contacts of two rigid bodies are detected in `collision.rigid`.
+and corners with the triangles and edges of soft bodies. A collider that deforms has all its contacts here, like a body.
+Contacts of two rigid bodies are detected in `collision.rigid`.
 
 A body in several pieces has one surface for each. Pieces touch each other whether or not the body may touch itself.
 They were one, and their faces may coincide when they separate. So nothing pushes them apart: where two are closer than
@@ -24,7 +25,7 @@ from continua.contact_solver.constraint_rows import EMPTY_ROWS, ConstraintRows, 
 from continua.contact_solver.contact_body import ContactSurface
 from continua.contact_solver.options import Contact, ContactPairTable
 from continua.errors import InputError
-from continua.geometry.shape import Shape
+from continua.geometry import AnimatedMeshShape, Shape
 from continua.mesh import SurfaceMesh
 from continua.sdf import ExactDistance
 
@@ -198,8 +199,9 @@ class SurfaceContacts:
         collide = self.table.collide[np.ix_(numbers, numbers)] & ~(rigid[:, None] & rigid[None, :])
         collide |= np.diag(np.diagonal(self.table.collide)[numbers] & ~rigid)
         collide = np.where(pieces, self.table.pieces_collide[numbers], collide)
-        # contacts of nodes with colliders are found by the collider's distance
-        self.mesh.vertex_face_pairs = collide & ~is_collider[None, :]
+        # contacts of nodes with colliders that do not deform are found by the collider's distance
+        by_distance = np.array([shape is not None and not shape.deforms for shape in self._shapes], np.bool_)
+        self.mesh.vertex_face_pairs = collide & ~by_distance[None, :]
         self.mesh.edge_edge_pairs = np.triu(collide)
         self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
 
@@ -246,6 +248,9 @@ class SurfaceContacts:
         for k in range(len(self.body_of_surface), len(self.mesh.surfaces)):
             shape, rest = self._shapes[k], self.mesh.surfaces[k].rest
             assert shape is not None
+            if isinstance(shape, AnimatedMeshShape):
+                parts.append(shape.positions_at(time))
+                continue
             pose = shape.pose(time)
             parts.append(rest if pose is None else rest @ pose.rotation.T + pose.translation)
         return self.mesh.positions(parts)
@@ -322,6 +327,9 @@ class SurfaceContacts:
             for k in range(count, len(self.mesh.surfaces))
             for i in np.flatnonzero(self.mesh.vertex_face_pairs[k, :count]).tolist()
         ]
+        for k in range(count, len(self.mesh.surfaces)):
+            for i in np.flatnonzero(self.mesh.vertex_face_pairs[k, :count]).tolist():
+                self._check_outside(k, i, x)
         self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
         warning = describe_overlaps(
             overlaps, [surface.name for surface in self.mesh.surfaces], lambda i, j: self._depth(i, j, x)
@@ -430,6 +438,23 @@ class SurfaceContacts:
         outside = (there.gaps[one] > 0.0) & (back.gaps[other] > 0.0)
         opposite = np.einsum("ki,ki->k", there.normals[one], back.normals[other]) < -0.5
         return bool((outside & opposite).any())
+
+    def _check_outside(self, k: int, i: int, x: NDArray[np.float64]) -> None:
+        """Raise InputError if body i starts inside collider k, which deforms: it would not be pushed out."""
+        shape = self._shapes[k]
+        if not isinstance(shape, AnimatedMeshShape) or shape.two_sided:
+            return
+        surface, points = self._surface_mesh(k, x), self._surface_mesh(i, x).points
+        near = ((points > surface.bounds[0]) & (points < surface.bounds[1])).all(axis=1)
+        if not near.any():
+            return
+        depth = -float(ExactDistance(surface)(points[near]).min())
+        if depth > PROXIMITY_FRACTION * self.mesh.surfaces[i].edge_length:
+            number = self._number[k] - self._first_collider + 1
+            raise InputError(
+                f"body '{self.mesh.surfaces[i].name}' starts {depth:.3g} m inside collider {number} ({shape.kind}); "
+                "move one of them away"
+            )
 
     def intersection_count(self, positions: Sequence[NDArray[np.float64]], time: float) -> int:
         """Return how many edges pierce triangles."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.geometry import MeshShape, Shape
+from continua.geometry.shape import refuse_deforming
 from continua.grid_fluids.geometry.grid import Grid
 from continua.grid_fluids.geometry.sdf_shape import SdfShape
 from continua.grid_fluids.geometry.thin_wall_kernels import has_thin_wall
@@ -119,6 +120,7 @@ def as_obstacle(given: Any, grid: Grid) -> Obstacle:
         raise InputError(
             f"an obstacle must be a shape, a closed mesh or a distance field, not {shortened(given)}"
         )
+    refuse_deforming([given], "a fluid on a grid")
     return Obstacle(given, grid)
 
 

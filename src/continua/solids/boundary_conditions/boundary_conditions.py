@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.environment import Environment
 from continua.errors import InputError
-from continua.mesh import PlaneMesh, VolumeMesh
+from continua.geometry import follow_surface
+from continua.mesh import MeshAnimation, PlaneMesh, VolumeMesh
 from continua.motion import Motion
 from continua.pickling import KeepsReadOnlyArrays
 from continua.solids import mass_kernels
@@ -72,10 +73,11 @@ class BoundaryConditions(KeepsReadOnlyArrays):
         """
         return self._constrain("pin", where, None, until)
 
-    def drive(self, where: Where, motion: Motion | Any, *, until: float = inf) -> Constraint:
+    def drive(self, where: Where, motion: Motion | MeshAnimation | Any, *, until: float = inf) -> Constraint:
         """Move nodes along a motion: a `Motion`, or a function of (time, rest_positions) [s, m].
 
-        At time `until` [s] they are released.
+        With a `MeshAnimation` each node follows the triangle of the surface that is nearest to it at time 0. At time
+        `until` [s] nodes are released.
         """
         return self._constrain("drive", where, _motion(motion), until)
 
@@ -357,6 +359,8 @@ class BoundaryConditions(KeepsReadOnlyArrays):
 
 
 def _motion(motion: Any) -> Motion:
+    if isinstance(motion, MeshAnimation):
+        return follow_surface(motion)
     return motion if isinstance(motion, Motion) else Motion(motion)
 
 

@@ -52,10 +52,16 @@ def store_upload(
             raise InputError(error.message, where=clean) from None
         except Exception as error:  # mesh readers fail in many ways on broken files
             raise InputError(f"cannot be read as a mesh ({type(error).__name__})", where=clean) from None
+        animation = _animation(path) if kind == "collider" else None
     surface = isinstance(mesh, meshes.SurfaceMesh)
     if surface and len(mesh.triangles) > _MAX_TRIANGLES:  # type: ignore[union-attr]
         raise InputError(f"has more than {_MAX_TRIANGLES:,} triangles; simplify it first", where=clean)
     file = _store(content, clean, folder)
+    if animation is not None:
+        return {
+            "list": "colliders",
+            "value": {"type": "animated_mesh", "name": _free_name(file, data), "path": file, **animation},
+        }
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
     size = float(np.linalg.norm(high - low))
     return _entry(file, kind, surface, size, data)
@@ -78,15 +84,31 @@ def _store(content: bytes, name: str, folder: Path) -> str:
     raise InputError("there are too many files of this name", where=name)
 
 
-def _entry(file: str, kind: str, surface: bool, size: float, data: Mapping[str, Any]) -> dict[str, Any]:
+def _free_name(file: str, data: Mapping[str, Any]) -> str:
+    """Return a name after the file that the scene does not have yet."""
     base = re.sub(r"[^A-Za-z0-9_.-]", "-", Path(file).stem)[:50] or "mesh"
     taken = {entry.get("name") for key in ("bodies", "colliders") for entry in data.get(key, [])}
-    name = next(n for n in [base, *(f"{base}-{i}" for i in range(2, 10_000))] if n not in taken)
+    return next(n for n in [base, *(f"{base}-{i}" for i in range(2, 10_000))] if n not in taken)
+
+
+def _animation(path: Path) -> dict[str, bool] | None:
+    """Return the options of the animation in a file, which is repeated if it ends as it begins, or None."""
+    for loop in (True, False):
+        try:
+            meshes.MeshAnimation.read(path, loop=loop, images=False)
+        except InputError:
+            continue
+        return {"loop": True} if loop else {}
+    return None
+
+
+def _entry(file: str, kind: str, surface: bool, size: float, data: Mapping[str, Any]) -> dict[str, Any]:
+    name = _free_name(file, data)
     mesh: dict[str, Any] = {"type": "file", "path": file}
     if kind == "rigid":
         return {"list": "bodies", "value": {"type": "rigid", "name": name, "shape": mesh}}
     if kind == "collider":
         return {"list": "colliders", "value": {"type": "mesh", "name": name, "mesh": mesh}}
     if surface:
-        mesh["tetrahedralize"] = {"size": float(f"{size / 15.0:.2g}"), "close_holes": True}
+        mesh["tetrahedralize"] = {"size": float(f"{size / 15.0:.2g}"), "repair": True}
     return {"list": "bodies", "value": {"type": "soft", "name": name, "mesh": mesh}}

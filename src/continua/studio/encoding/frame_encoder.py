@@ -14,6 +14,7 @@ from continua.output.wire_format import (
     MessageKind,
     body_header,
     collider_header,
+    collider_points,
     collider_poses,
     field_list,
     frame_textures,
@@ -151,6 +152,7 @@ class FrameEncoder:
             if body.volume is not None and body.volume.shape[2] > 1:
                 wanted[f"{number}/volume"] = _quantized_volume(body.volume, self.field)
             self._add(wanted, arrays)
+        self._add({f"collider/{n}/points": points for n, points in collider_points(frame).items()}, arrays)
         boundary = snapshot.boundary_forces
         if snapshot.streamlines is not None:
             arrays["streamlines"] = snapshot.streamlines
