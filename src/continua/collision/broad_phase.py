@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.collision import bvh_kernels
+from continua.collision import bvh_kernels, proximity_kernels
 from continua.mesh.box_tree import box_tree
 from continua.mesh.surface_mesh import unique_edges
 from continua.short_repr import ShortRepr
@@ -38,6 +38,7 @@ class CollisionSurface(ShortRepr):
         name: For messages.
         self_collision: Whether it may touch itself.
         is_dynamic: Whether it takes part in the solve; two surfaces that are not dynamic are never tested.
+        is_static: Whether its points never move.
         keep_flat_edges: Whether edges between coplanar triangles count, and vertices on flat faces; a collider does
             not need them, as its faces detect the same contacts.
         two_sided: Whether it may be open and is touched from both sides: a point touches a triangle from the side on
@@ -57,6 +58,7 @@ class CollisionSurface(ShortRepr):
     name: str = ""
     self_collision: bool = False
     is_dynamic: bool = True
+    is_static: bool = False
     keep_flat_edges: bool = True
     two_sided: bool = False
     body: int = -1
@@ -178,13 +180,29 @@ class Bvh(NamedTuple):
             np.empty((max(box_total, 1), 6)),
         )
 
-    def refit(self, x0: NDArray[np.float64], x1: NDArray[np.float64], margin: NDArray[np.float64]) -> None:
-        """Fit all boxes to the motion from x0 to x1, widened by each surface's `margin` [m]."""
-        leaf_margin = margin[self.leaf_surface]
-        bvh_kernels.refit_leaves.variant(len(self.leaf_node) >= _PARALLEL_FROM)(
-            self.cells, self.order, self.leaf_range, self.leaf_node, leaf_margin, x0, x1, self.boxes
+    def refit(
+        self,
+        x0: NDArray[np.float64],
+        x1: NDArray[np.float64],
+        margin: NDArray[np.float64],
+        which: NDArray[np.bool_],
+    ) -> None:
+        """Fit the boxes of some surfaces to the motion from x0 to x1, widened by each surface's `margin` [m]."""
+        if not which.any():
+            return
+        leaves = slice(None) if which.all() else np.flatnonzero(which[self.leaf_surface])
+        leaf_node = self.leaf_node[leaves]
+        bvh_kernels.refit_leaves.variant(len(leaf_node) >= _PARALLEL_FROM)(
+            self.cells,
+            self.order,
+            self.leaf_range[leaves],
+            leaf_node,
+            margin[self.leaf_surface[leaves]],
+            x0,
+            x1,
+            self.boxes,
         )
-        bvh_kernels.refit_inner_nodes(self.root, self.leaf_count, self.boxes)
+        bvh_kernels.refit_inner_nodes(self.root[which], self.leaf_count[which], self.boxes)
 
 
 class SurfaceTopology(NamedTuple):
@@ -280,6 +298,11 @@ class CollisionMesh:
             np.array([surface.radius for surface in self.surfaces], dtype=np.float64),
         )
         self.kinds = self._kinds()
+        self._is_static = np.array([surface.is_static for surface in self.surfaces], dtype=np.bool_)
+        self._fitted = np.full(
+            len(self.surfaces), -np.inf
+        )  # by how much the boxes are wider than the surfaces
+        self._edge_kinds: tuple[object, NDArray, NDArray] | None = None
         dynamic = np.array([surface.is_dynamic for surface in self.surfaces], dtype=bool)
         pairs = dynamic[:, None] | dynamic[None, :]
         np.fill_diagonal(pairs, [surface.self_collision for surface in self.surfaces])
@@ -308,11 +331,16 @@ class CollisionMesh:
         return np.concatenate([np.zeros((0, 3)), *parts])
 
     def refit(self, x0: NDArray[np.float64], x1: NDArray[np.float64], margin: NDArray[np.float64]) -> None:
-        """Fit all boxes to the motion from x0 to x1 [n, 3], widened by each surface's `margin` [m] and radius."""
+        """Fit all boxes to the motion from x0 to x1 [n, 3], widened by each surface's `margin` [m] and radius.
+
+        Boxes of static surfaces are fitted again only if they have to be wider than before.
+        """
         widening = margin + self.topology.radius
         tree = self.edge_bvh
-        self.triangle_bvh.refit(x0, x1, widening)
-        tree.refit(x0, x1, widening)
+        which = ~self._is_static | (widening > self._fitted)
+        self._fitted = np.where(which, widening, self._fitted)
+        self.triangle_bvh.refit(x0, x1, widening, which)
+        tree.refit(x0, x1, widening, which)
         self._extent = np.where((tree.leaf_count > 0)[:, None], tree.boxes[tree.root % len(tree.boxes)], 0.0)
         for m in np.flatnonzero(tree.leaf_count == 0):  # single vertices
             own = self.first[m] + np.asarray(self.surfaces[m].vertices)
@@ -321,6 +349,36 @@ class CollisionMesh:
                 self._extent[m] = [*(both.min(axis=0) - widening[m]), *(both.max(axis=0) + widening[m])]
             else:
                 self._extent[m] = [1.0, 1.0, 1.0, -1.0, -1.0, -1.0]
+
+    def classify_edges(
+        self, x: NDArray[np.float64], flat_sine: float, always_flat: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Return the outward direction and the kind of every edge at positions x; see `classify_edges` of the kernels.
+
+        Those of static surfaces behind all others are kept from call to call.
+        """
+        edges = self.edge_bvh
+        count, arguments = len(edges.cells), (flat_sine, always_flat)
+        moving = 0
+        if not self._is_static.all():
+            last = int(np.flatnonzero(~self._is_static)[-1])
+            moving = int(np.searchsorted(edges.surface, last, side="right"))
+        if self._edge_kinds is None or self._edge_kinds[0] != arguments:
+            self._edge_kinds = (arguments, np.empty((count, 3)), np.empty(count, np.uint8))
+            moving = count
+        _, outward, kind = self._edge_kinds
+        proximity_kernels.classify_edges.variant(moving >= 4 * _PARALLEL_FROM)(
+            edges.cells[:moving],
+            self.triangle_bvh.cells,
+            self.topology.edge_triangles[:moving],
+            x,
+            *arguments,
+            edges.surface[:moving],
+            None if self.kinds is None else self.kinds.two_sided,
+            outward[:moving],
+            kind[:moving],
+        )
+        return outward, kind
 
     def overlapping_surfaces(
         self, tree: Bvh, allowed: NDArray[np.bool_]

@@ -223,21 +223,9 @@ def _edge_candidates(
     ptr, partner = mesh.overlapping_surfaces(tree, mesh.edge_edge_pairs)
     if not ptr[-1]:
         return NO_RESULTS
-    outward, edge_kind = np.empty((count, 3)), np.empty(count, np.uint8)
     has_previous = previous_keys is not None and len(previous_keys) > 0
     always_flat = min(flat_sine, _ALWAYS_FLAT_SINE) if has_previous else flat_sine
-    kernels.classify_edges.variant(count >= 4 * _PARALLEL_FROM)(
-        tree.cells,
-        mesh.triangle_bvh.cells,
-        topology.edge_triangles,
-        x,
-        flat_sine,
-        always_flat,
-        tree.surface,
-        None if mesh.kinds is None else mesh.kinds.two_sided,
-        outward,
-        edge_kind,
-    )
+    outward, edge_kind = mesh.classify_edges(x, flat_sine, always_flat)
     search = kernels.edge_edge_candidates.variant(count >= _PARALLEL_FROM)
     ids, values = collect_chunks(
         lambda *out: search(

@@ -45,7 +45,7 @@ __all__ = ["solve_impulses"]
 MAX_ROUNDS = 30
 """Most rounds."""
 
-LINEAR_REDUCTION = 0.05
+LINEAR_REDUCTION = 0.03
 """Reduction of the residual by the linear solve of a round, as long as it is above the solver's own tolerance."""
 
 MAX_SWEEPS, SWEEP_FRACTION = 150, 0.1
@@ -93,8 +93,7 @@ class _Body:
         else:
             assert self.deformation is not None
             self.compliance, products = self.compliance.with_nodes(s, nodes, self.deformation)
-            self.matrix = self.compliance.matrix(self.deformation)
-            nodes = self.compliance.nodes
+            self.matrix = self.compliance.matrix(self.deformation, nodes)
         self.index[nodes] = np.arange(len(nodes))
         return products
 

@@ -319,6 +319,39 @@ def predicted_change(slot, first, start, order, delassus, work, out):
 
 
 @kernel
+def turn_blocks(blocks, rows, columns, left, right, out):
+    """Set block (a, b) of `out` to L_a B R_b^T with B the block (rows[a], columns[b]) of `blocks`.
+
+    Args:
+        blocks: A matrix of 3x3 blocks.
+        rows: Its block rows, shape [k].
+        columns: Its block columns, shape [m].
+        left: The matrices L [k, 3, 3].
+        right: The matrices R [m, 3, 3].
+        out: The result [3 k, 3 m].
+    """
+    half = np.zeros((3, 3))
+    for a in range(rows.shape[0]):
+        r = 3 * rows[a]
+        for b in range(columns.shape[0]):
+            c = 3 * columns[b]
+            for i in range(3):
+                for j in range(3):
+                    half[i, j] = (
+                        left[a, i, 0] * blocks[r, c + j]
+                        + left[a, i, 1] * blocks[r + 1, c + j]
+                        + left[a, i, 2] * blocks[r + 2, c + j]
+                    )
+            for i in range(3):
+                for j in range(3):
+                    out[3 * a + i, 3 * b + j] = (
+                        half[i, 0] * right[b, j, 0]
+                        + half[i, 1] * right[b, j, 1]
+                        + half[i, 2] * right[b, j, 2]
+                    )
+
+
+@kernel
 def neighbour_moments(indptr, indices, nodes, rest, x, out):
     """Set out[k] to the sum of (x_j - x_i) (X_j - X_i)^T over the neighbours j of node i = nodes[k] in a matrix."""
     for k in range(nodes.shape[0]):

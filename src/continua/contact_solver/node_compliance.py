@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.contact_solver.delassus_kernels import neighbour_moments
+from continua.contact_solver.delassus_kernels import neighbour_moments, turn_blocks
 from continua.linalg import BlockMatrix, BlockPattern
 from continua.linalg.krylov.unit_responses import unit_responses
 from continua.timestepping.requests import VelocitySystem
@@ -27,7 +27,7 @@ COLUMN_RTOL = 0.03
 MAX_UNUSED = 200
 """Solves after which a node that is no longer in contact is forgotten."""
 
-MAX_COLUMN_ITERATIONS = 24
+MAX_COLUMN_ITERATIONS = 10
 """Most iterations for a column."""
 
 MIN_AGE, MAX_RENEWED = 4, 8
@@ -114,9 +114,13 @@ class NodeCompliance:
         """Return its arrays by name, for a checkpoint; none if it is empty."""
         return {f.name: getattr(self, f.name).copy() for f in fields(self)} if len(self.nodes) else {}
 
-    def matrix(self, deformation: Deformation) -> NDArray[np.float64]:
-        """Return the responses in the world's axes [1/kg], shape [3 k, 3 k]."""
-        return _turned(self.local, deformation.rotations(self.nodes)) if len(self.nodes) else self.local
+    def matrix(self, deformation: Deformation, nodes: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return the responses of some of its nodes in the world's axes [1/kg], shape [3 m, 3 m]."""
+        at = np.searchsorted(self.nodes, nodes)
+        rotations = deformation.rotations(nodes)
+        out = np.empty((3 * len(at), 3 * len(at)))
+        turn_blocks(self.local, at, at, rotations, rotations, out)
+        return out
 
     def with_nodes(
         self, system: VelocitySystem, wanted: NDArray[np.integer], deformation: Deformation
@@ -141,15 +145,15 @@ class NodeCompliance:
             matrix, system.fixed, system.projections, new, nodes, COLUMN_RTOL, MAX_COLUMN_ITERATIONS, modes
         )
         k, m = 3 * len(old), 3 * len(nodes)
-        if len(new):
-            axes = deformation.rotations(nodes).transpose(0, 2, 1)
-            columns = _turned(columns, axes, axes[len(old) :])
+        axes = np.ascontiguousarray(deformation.rotations(nodes).transpose(0, 2, 1))
+        turned = np.empty_like(columns)
+        turn_blocks(columns, np.arange(len(nodes)), np.arange(len(new)), axes, axes[len(old) :], turned)
         local = np.zeros((m, m))
         at = np.flatnonzero(np.repeat(keep, 3))
         local[:k, :k] = self.local[np.ix_(at, at)]
-        local[:k, k:] = columns[:k]
-        local[k:, :k] = columns[:k].T
-        local[k:, k:] = 0.5 * (columns[k:] + columns[k:].T)
+        local[:k, k:] = turned[:k]
+        local[k:, :k] = turned[:k].T
+        local[k:, k:] = 0.5 * (turned[k:] + turned[k:].T)
         order = np.argsort(nodes)
         rows = (3 * order[:, None] + np.arange(3)).ravel()
         trace = matrix.blocks[matrix.pattern.diagonal[new]][:, ::4].sum(axis=1)
@@ -188,14 +192,3 @@ def diagonal_compliance(inverse: NDArray[np.float64], nodes: NDArray[np.integer]
     out = np.zeros((count, 3, count, 3))
     out[np.arange(count), :, np.arange(count), :] = inverse[nodes]
     return out.reshape(3 * count, 3 * count)
-
-
-def _turned(
-    matrix: NDArray[np.float64], rows: NDArray[np.float64], columns: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
-    """Return R_i C_ij R_j^T for every block of a matrix; R are rotations of its rows and its columns [k, 3, 3]."""
-    right = rows if columns is None else columns
-    blocks = matrix.reshape(len(rows), 3, len(right), 3)
-    half = np.matmul(rows, matrix.reshape(len(rows), 3, -1)).reshape(blocks.shape)
-    turned = np.matmul(half.transpose(0, 2, 1, 3), right.transpose(0, 2, 1)[None])
-    return np.ascontiguousarray(turned.transpose(0, 2, 1, 3)).reshape(matrix.shape)

@@ -166,6 +166,7 @@ class SurfaceContacts:
         for k, shape in enumerate(shapes):
             collider = collider_edges(shape, max(soft, default=0.0)) if soft else None
             if collider is not None:
+                collider.is_static = shape.motion is None and not isinstance(shape, AnimatedMeshShape)
                 surfaces.append(collider)
                 nodes.append(np.arange(len(collider.rest)))
                 self._number.append(self._first_collider + k)
