@@ -63,7 +63,7 @@ def unit_responses(
     energy = np.array([[float((a * b).sum()) for b in products] for a in known]).reshape(
         len(known), len(known)
     )
-    loads = known[:, nodes].reshape(len(known), -1)
+    loads = known[:, nodes].reshape(len(known), 3 * len(nodes))
     coefficients = (
         np.linalg.lstsq(energy, loads, rcond=1e-12)[0] if len(known) else np.zeros((0, loads.shape[1]))
     )
@@ -73,5 +73,5 @@ def unit_responses(
         p.indptr, p.indices, matrix.blocks, p.diagonal, inverse, scaled, nodes,
         targets, products, coefficients, rtol, max_iterations, out, iterations,
     )  # fmt: skip
-    out += np.einsum("mi,mj->ij", known[:, targets].reshape(len(known), -1), coefficients)
+    out += np.einsum("mi,mj->ij", known[:, targets].reshape(len(known), 3 * len(targets)), coefficients)
     return out, int(3 * iterations.sum()) + len(known)
