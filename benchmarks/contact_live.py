@@ -167,7 +167,8 @@ def _figure_mesh(run: Run) -> ct.mesh.TetMesh:
     else:
         surface = bunny()
         surface = surface.transformed(scale=0.3 / float(np.ptp(surface.bounds, axis=0).max()))
-        mesh = ct.mesh.tetrahedralize(surface, size=0.0125)
+        run.stage("filling the figure with tets, once")
+        mesh = ct.mesh.tetrahedralize(surface, size=0.0125, tolerance=0.01)
     return mesh.transformed(translate=(0.0, 0.002 - float(mesh.points[:, 1].min()), 0.0))
 
 

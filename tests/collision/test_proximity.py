@@ -25,7 +25,7 @@ def test_boxes_that_overlap_are_those_of_a_loop_over_all():
         tree = Bvh.build([cells], rest)
         x0 = rng.normal(size=(200, 3))
         x1 = x0 + 0.2 * rng.normal(size=(200, 3))
-        tree.refit(x0, x1, np.array([0.01]))
+        tree.refit(x0, x1, np.array([0.01]), np.ones(1, np.bool_))
         low = np.minimum(x0, x1)[cells].min(axis=1) - 0.01
         high = np.maximum(x0, x1)[cells].max(axis=1) + 0.01
         for _ in range(300):

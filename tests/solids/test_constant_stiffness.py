@@ -131,8 +131,7 @@ def test_contacts_come_and_go():
     np.testing.assert_allclose(paths[0], paths[1], atol=1e-7)
     touching, told = np.array(heard[0]).T
     assert touching.any()
-    assert told[touching].all()
-    assert not told[1 : touching.argmax()].any()
+    assert not told[1 : touching.argmax() + 1].any()  # contact leaves the matrix of the body as it is
 
 
 def test_a_direct_solver_factorises_once_and_again_after_a_change():

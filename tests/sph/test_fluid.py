@@ -51,8 +51,8 @@ def test_invalid_input_raises_one_sentence():
     wrong("boundary must be", lambda: block(boundary="magic"))
     wrong("greater than 0 and less than 1", lambda: ct.DFSPH(density_error=0.0))
     open_mesh = ct.SurfaceMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
-    wrong("closed|hole", lambda: ct.Fluid(mesh=open_mesh))
-    wrong("closed|hole", lambda: ct.World([block()], colliders=[ct.MeshShape(open_mesh)]))
+    wrong("closed|hole|flat", lambda: ct.Fluid(mesh=open_mesh))
+    wrong("closed|hole|flat", lambda: ct.World([block()], colliders=[ct.MeshShape(open_mesh)]))
 
 
 @pytest.mark.parametrize("offset", [(0.5, 0.0, 0.0), (0.5, 0.5, 0.0), (0.5, 0.5, 0.5), (0.1, 0.0, 0.0)])

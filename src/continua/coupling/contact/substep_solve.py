@@ -56,9 +56,12 @@ DEPTH_FACTOR, COLLIDER_TOLERANCE_FACTOR = 2.0, 4.0
 """The loose tolerance is at most what leads this many accepted penetrations too close in the step, a tenth of the
 distance that surfaces keep; contacts with colliders, which keep no distance, are more accurate by the second factor."""
 
-IMPULSE_TOLERANCE, MAX_DEFORMABLE = 1e-4, 4
-"""Islands of at most this many deformable bodies are solved for the impulses, with an error of relative velocities of
-this fraction of the speed of the bodies and of that which gravity adds in a step."""
+MAX_DEFORMABLE = 4
+"""Islands of at most this many deformable bodies are solved for the impulses."""
+
+REST_TOLERANCE, IMPULSE_TOLERANCE = 3e-6, 1e-4
+"""Error of relative velocities of a solve for the impulses, as a fraction of the speed that gravity adds in a step, and
+of the speed of bodies that are held somewhere. Errors of the friction of free bodies accumulate along their path."""
 
 MAX_DETECTION_ROUNDS = 8
 """Rounds in which contacts are added before a step has failed."""
@@ -450,8 +453,9 @@ class ContactSubstep:
     ) -> ContactSolution:
         """Solve an island of few bodies for the impulses, with the compliance of the last steps."""
         soft = [self.soft[i] if i < len(self.soft) else None for i in bodies]
-        fastest = float(np.abs(self._start_velocities).max(initial=0.0))
-        tolerance = 3e-6 * self.stepper.gravity_speed(self.dt) + IMPULSE_TOLERANCE * fastest
+        tolerance = REST_TOLERANCE * self.stepper.gravity_speed(self.dt)
+        if any(s.fixed.any() for s in systems):
+            tolerance += IMPULSE_TOLERANCE * float(np.abs(self._start_velocities).max(initial=0.0))
         solution, compliances = solve_impulses(
             systems,
             [NodeCompliance.empty() if body is None else body.compliance for body in soft],
