@@ -179,6 +179,26 @@ def _accelerate(impulse, change, weight, friction, states, changes, kept, newest
             impulse[c, 2] *= limit / size
 
 
+@inline
+def _change_of_velocity(slots, first, start, order, delassus, change):
+    """Return how the changes of all impulses change the relative velocity of a contact with these places."""
+    d0, d1, d2 = 0.0, 0.0, 0.0
+    for side in range(2):
+        k = slots[side]
+        if k < 0:
+            continue
+        b = order[k]
+        size = 3 * (first[b + 1] - first[b])
+        at = start[b] + 3 * (k - first[b]) * size
+        base = 3 * first[b]
+        for j in range(size):
+            d = change[base + j]
+            d0 += delassus[at + j] * d
+            d1 += delassus[at + size + j] * d
+            d2 += delassus[at + 2 * size + j] * d
+    return d0, d1, d2
+
+
 @kernel
 def gauss_seidel(
     u, bound, friction, slot, first, start, order, delassus, diagonal, tolerance, max_sweeps, impulse, work
@@ -225,20 +245,8 @@ def gauss_seidel(
         for c in range(count):
             if impulse[c, 0] == 0.0 and open_since[c] > 0 and sweep % 8 != 0:
                 continue
-            u0, u1, u2 = u[c, 0], u[c, 1], u[c, 2]
-            for side in range(2):
-                k = slot[c, side]
-                if k < 0:
-                    continue
-                b = order[k]
-                size = 3 * (first[b + 1] - first[b])
-                at = start[b] + 3 * (k - first[b]) * size
-                base = 3 * first[b]
-                for j in range(size):
-                    d = flat[base + j]
-                    u0 += delassus[at + j] * d
-                    u1 += delassus[at + size + j] * d
-                    u2 += delassus[at + 2 * size + j] * d
+            d0, d1, d2 = _change_of_velocity(slot[c], first, start, order, delassus, flat)
+            u0, u1, u2 = u[c, 0] + d0, u[c, 1] + d1, u[c, 2] + d2
             p0, p1, p2 = impulse[c, 0], impulse[c, 1], impulse[c, 2]
             for k in range(9):
                 w[k] = (1.0 + PROXIMAL) * diagonal[c, k]
@@ -301,21 +309,7 @@ def predicted_change(slot, first, start, order, delassus, work, out):
     """Set out[c] to the Delassus operator times the change of the impulses, of every member in `work`."""
     flat = work.reshape(-1)
     for c in range(slot.shape[0]):
-        for i in range(3):
-            out[c, i] = 0.0
-        for side in range(2):
-            k = slot[c, side]
-            if k < 0:
-                continue
-            b = order[k]
-            size = 3 * (first[b + 1] - first[b])
-            at = start[b] + 3 * (k - first[b]) * size
-            base = 3 * first[b]
-            for i in range(3):
-                total = 0.0
-                for j in range(size):
-                    total += delassus[at + i * size + j] * flat[base + j]
-                out[c, i] += total
+        out[c, 0], out[c, 1], out[c, 2] = _change_of_velocity(slot[c], first, start, order, delassus, flat)
 
 
 @kernel

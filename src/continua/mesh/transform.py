@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Self
 
 import numpy as np
@@ -28,13 +29,14 @@ def apply_transform(
     return result + vector3(translate, "translate"), bool(np.prod(np.sign(factors)) < 0)
 
 
-class Transformable:
+class Transformable(ABC):
     """Base of meshes: sizes and places them by their bounding box."""
 
     __slots__ = ()
 
     points: NDArray[np.float64]
 
+    @abstractmethod
     def transformed(
         self,
         translate: ArrayLike = (0.0, 0.0, 0.0),
@@ -42,7 +44,6 @@ class Transformable:
         scale: float | ArrayLike = 1.0,
     ) -> Self:
         """Return the mesh scaled, turned and moved; every kind of mesh has its own."""
-        raise NotImplementedError
 
     def fit(self, size: float) -> Self:
         """Return the mesh scaled about the origin so that the longest side of its bounding box is `size` [m]."""
