@@ -23,6 +23,7 @@ class ContactSolution(ShortRepr):
         solves: Their number.
         error: Largest error of a relative velocity at the end [m/s].
         converged: Whether that is below the tolerance, or as small as the linear solver allows.
+        coarse: Whether it is only accurate enough to search for more contacts.
     """
 
     impulse: NDArray[np.float64]
@@ -30,3 +31,4 @@ class ContactSolution(ShortRepr):
     solves: int
     error: float
     converged: bool
+    coarse: bool = False

@@ -18,20 +18,27 @@ from continua.contact_solver.augmented_lagrangian_kernels import (
     compliance,
     coupling_keys,
     coupling_places,
+    dot,
     merge_pattern,
 )
 from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.linalg import PCG, BlockMatrix, BlockPattern, SolveReport
 from continua.timestepping.requests import VelocitySystem
 
-__all__ = ["DiagonalContactSystem", "MergedContactSystem", "project_fixed"]
+__all__ = ["DEFAULT_RTOL", "DiagonalContactSystem", "MergedContactSystem", "project_fixed"]
+
+DEFAULT_RTOL = 1e-4
+"""Tolerance of linear solvers that have none of their own."""
+
+GOAL_FRACTION = 0.1
+"""Accepted residual of a body that touches colliders, as a fraction of that of its solver: bodies stay at rest then."""
 
 
 class DiagonalContactSystem:
     """The system of one body whose contacts have one entry each.
 
     Attributes:
-        tolerance_factor: Factor of the scale of the linear solver's tolerance.
+        goal: Accepted residual [N s].
     """
 
     def __init__(self, system: VelocitySystem, rows: ConstraintRows) -> None:
@@ -43,7 +50,14 @@ class DiagonalContactSystem:
         self._bare_blocks = system.matrix.blocks[self._diagonal_blocks]
         self._solver_hessian: NDArray[np.float64] | None = None  # the H of the last update of the solver
         self.fixed = system.fixed
-        self.tolerance_factor = 1.0
+        scale = (
+            system.tolerance_scale
+            if system.contact_tolerance_scale is None
+            else system.contact_tolerance_scale
+        )
+        self._rtol = float(getattr(system.solver, "rtol", DEFAULT_RTOL))
+        self._scale = GOAL_FRACTION * (system.rhs if system.contact_tolerance_scale is None else scale)
+        self.goal = GOAL_FRACTION * self._rtol * (dot(system.rhs, system.rhs) + dot(scale, scale)) ** 0.5
 
     def compliance(self) -> NDArray[np.float64]:
         """Return the compliance of the contacts by their own nodes [1/kg], shape [c]."""
@@ -62,9 +76,9 @@ class DiagonalContactSystem:
         self.system.matrix.blocks[self._diagonal_blocks] = self._bare_blocks
 
     def solve(
-        self, hessian: NDArray[np.float64], rhs: NDArray[np.float64], residual_fraction: float = 0.0
+        self, hessian: NDArray[np.float64], rhs: NDArray[np.float64], reduction: float
     ) -> tuple[NDArray, SolveReport]:
-        """Solve (A + G^T H G) x = rhs with the body's own solver and tolerance; `residual_fraction` is not used."""
+        """Solve (A + G^T H G) x = rhs with the body's own solver, to a fraction of rhs or to its tolerance."""
         s, r = self.system, self.rows
         self.restore()
         add_diagonal_hessian(r.ptr, r.row, r.block, hessian, s.matrix.pattern.diagonal, s.matrix.blocks)
@@ -72,10 +86,7 @@ class DiagonalContactSystem:
             s.solver.update(s.matrix, s.fixed, s.projections)
             self._solver_hessian = hessian.copy()
         x = np.zeros_like(rhs)
-        scale = s.tolerance_scale if s.contact_tolerance_scale is None else s.contact_tolerance_scale
-        return x, s.solver.solve(
-            rhs, x, scale if self.tolerance_factor == 1.0 else self.tolerance_factor * scale
-        )
+        return x, s.solver.solve(rhs, x, (reduction / self._rtol) * rhs + self._scale)
 
     def project_fixed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros in the fixed rows."""
@@ -84,8 +95,6 @@ class DiagonalContactSystem:
 
 class MergedContactSystem:
     """The merged system of several bodies."""
-
-    tolerance_factor = 1.0
 
     def __init__(self, systems: Sequence[VelocitySystem], rows: ConstraintRows, rtol: float) -> None:
         """Merge the systems, which stand one after the other in V and in `rows`.

@@ -11,11 +11,16 @@ made of columns that are kept from step to step (`NodeCompliance`):
 
 The matrix of the linear solves is that of the body without contacts. The error decreases in every round by the relative
 error of the model, which is corrected after each round by the true response to p' - p (BFGS).
+
+In a large body, step 2 is this iteration itself for the matter around the contacts, with the rest of the body moving as
+it does. Impulses that only move from one contact to the next have no effect far away, so few rounds of the whole body
+remain.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +28,7 @@ from numpy.typing import NDArray
 from continua.contact_solver.augmented_lagrangian_kernels import dot, solve_diagonal_contacts
 from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.contact_solver.contact_solution import ContactSolution
-from continua.contact_solver.contact_systems import project_fixed
+from continua.contact_solver.contact_systems import DEFAULT_RTOL, project_fixed
 from continua.contact_solver.delassus_kernels import (
     add_secant,
     compliance_of_contacts,
@@ -36,7 +41,8 @@ from continua.contact_solver.node_compliance import (
     diagonal_compliance,
     inverse_blocks,
 )
-from continua.linalg import SolveReport
+from continua.linalg import PCG, BlockMatrix, SolveReport
+from continua.linalg.krylov.unit_responses import matrix_around
 from continua.numerics.timers import timed
 from continua.timestepping.requests import VelocitySystem
 
@@ -57,11 +63,16 @@ MANY_ROUNDS = 6
 MAX_GROWTH = 30.0
 """Growth of the error at which the iteration is given up."""
 
-DEFAULT_RTOL = 1e-4
-"""Tolerance of linear solvers that have none of their own."""
-
 MAX_CONTACTS = 400
 """Most contacts that the model is made for."""
+
+PART_ROWS, PART_ROWS_PER_NODE = 1000, 8
+"""Rows of a large body around its contacts that are solved for alone, and more for each node in contact. Bodies of less
+than twice that, and free ones, which move as a whole, are solved for as a whole."""
+
+MAX_PART_ROUNDS, PART_TOLERANCE, MAX_PART_RATIO = 8, 0.3, 0.5
+"""Most rounds in that solve, its tolerance as a fraction of that of the whole, and the ratio of errors in two rounds
+above which it is given up: then what is far away matters."""
 
 
 class _Body:
@@ -78,7 +89,9 @@ class _Body:
         self.system, self.low, self.high = system, low, low + len(system.rhs)
         self.scale, self.compliance, self.deformation = impulse_scale, compliance, deformation
         self.index = np.zeros(len(system.rhs), np.int64)
+        self.nodes = np.zeros(0, np.int64)
         self.matrix = np.zeros((0, 0))
+        self._learned = False
         self.x_before = system.x.copy()
         pattern = system.matrix.pattern
         self.inverse: NDArray[np.float64] | None = None  # of a matrix that couples no nodes
@@ -88,6 +101,7 @@ class _Body:
     def prepare(self, nodes: NDArray[np.integer]) -> int:
         """Have the compliance of these nodes ready; returns the matrix products that it took."""
         s, products = self.system, 0
+        self.keep_learned()
         if self.inverse is not None:
             self.matrix = diagonal_compliance(self.inverse, nodes)
         else:
@@ -95,7 +109,93 @@ class _Body:
             self.compliance, products = self.compliance.with_nodes(s, nodes, self.deformation)
             self.matrix = self.compliance.matrix(self.deformation, nodes)
         self.index[nodes] = np.arange(len(nodes))
+        self.nodes = np.asarray(nodes, np.int64)
         return products
+
+    def learn(self, load: NDArray[np.float64], response: NDArray[np.float64]) -> None:
+        """Correct the compliance by the true response [n, 3] to a load on its nodes [n, 3] (BFGS)."""
+        add_secant(self.matrix, self.nodes, load, response, np.zeros(len(self.matrix)))
+        self._learned = True
+
+    def keep_learned(self) -> None:
+        """Take what was learned over into the compliance that is kept."""
+        if self._learned:
+            assert self.deformation is not None
+            self.compliance = self.compliance.with_matrix(self.deformation, self.nodes, self.matrix)
+            self._learned = False
+
+
+class _BodyPart(_Body):
+    """The matter of a body around its contacts, in a solve in which the rest of the body moves as it does.
+
+    Args:
+        body: The body.
+        nodes: Its nodes in contacts, shape [k].
+        low: First row in V of the solve.
+
+    Attributes:
+        place: Index of each row of the body in this part, or -1, shape [n].
+    """
+
+    def __init__(self, body: _Body, nodes: NDArray[np.integer], low: int) -> None:
+        s = body.system
+        count = len(s.rhs)
+        self.body, self.place = body, np.arange(count)
+        self._inside: NDArray[np.int64] | None = None
+        system = replace(s, x=s.x.copy())
+        if body.inverse is None:
+            rows = PART_ROWS + PART_ROWS_PER_NODE * len(nodes)
+            if 2 * rows < count and (s.fixed != 0).any():
+                self.place, matrix = matrix_around(s.matrix, np.asarray(nodes, np.int64), rows)
+                self._inside = np.flatnonzero(self.place >= 0)
+                system = _restricted(s, matrix, self._inside)
+        super().__init__(system, low, body.scale, NodeCompliance.empty(), None)
+        self.is_small = self._inside is not None
+
+    def take(self) -> None:
+        """Begin from the body's velocities."""
+        s, whole = self.system, self.body.system
+        if self._inside is None:
+            s.x[:] = whole.x
+            return
+        s.x[:] = whole.x[self._inside]
+        s.rhs[:] = (whole.rhs - whole.matrix.multiply(whole.x))[self._inside] + s.matrix.multiply(s.x)
+
+    def give(self) -> None:
+        """Set the body's velocities to those of this part."""
+        self.body.system.x[slice(None) if self._inside is None else self._inside] = self.system.x
+
+    def prepare(self, nodes: NDArray[np.integer]) -> int:
+        """Have the compliance of these nodes ready, which is that of the body."""
+        products = self.body.prepare(nodes if self._inside is None else self._inside[nodes])
+        self.matrix, self.nodes = self.body.matrix, np.asarray(nodes, np.int64)
+        self.index[nodes] = np.arange(len(nodes))
+        return products
+
+    def learn(self, load: NDArray[np.float64], response: NDArray[np.float64]) -> None:
+        """Correct the compliance of the body."""
+        super().learn(load, response)
+        self.body._learned, self._learned = True, False
+
+
+def _restricted(s: VelocitySystem, matrix: BlockMatrix, inside: NDArray[np.int64]) -> VelocitySystem:
+    """Return the system of some rows of a body, with a matrix of their own."""
+    solver = PCG(rtol=float(getattr(s.solver, "rtol", DEFAULT_RTOL)))
+    solver.setup(matrix)
+    scale = s.tolerance_scale if s.contact_tolerance_scale is None else s.contact_tolerance_scale
+    return replace(
+        s,
+        matrix=matrix,
+        rhs=np.zeros((len(inside), 3)),
+        x=np.zeros((len(inside), 3)),
+        tolerance_scale=scale[inside],
+        contact_tolerance_scale=None,
+        fixed=s.fixed[inside],
+        projections=None if s.projections is None else s.projections[inside],
+        solver=solver,
+        x_offset=None if s.x_offset is None else s.x_offset[inside],
+        update_solver=None,
+    )
 
 
 class _DelassusModel:
@@ -176,6 +276,7 @@ def solve_impulses(
     bound: NDArray[np.float64],
     initial_impulse: NDArray[np.float64],
     tolerance: float,
+    coarse_tolerance: float = 0.0,
 ) -> tuple[ContactSolution, list[NodeCompliance]]:
     """Solve the systems of bodies in contact for the impulses; their `x` become the solution.
 
@@ -187,18 +288,29 @@ def solve_impulses(
         bound: b in u_n + b >= 0 [m/s], shape [c].
         initial_impulse: Initial guess of the impulses [N s], shape [c, 3].
         tolerance: Accepted error of a relative velocity [m/s].
+        coarse_tolerance: Error at which to stop already, for a solve after which contacts are searched again. In a
+            large body only the matter around the contacts is then solved for.
 
     Returns:
         The solution, and the compliances for the next step.
     """
-    solve = _ImpulseSolve(systems, compliances, deformations, rows, bound, initial_impulse)
-    converged = solve.run(tolerance)
+    longest = max(s.effective_dt for s in systems)
+    lows = np.cumsum([0] + [len(s.rhs) for s in systems])
+    bodies = [
+        _Body(s, int(low), s.effective_dt / longest, compliance, deformation)
+        for s, low, compliance, deformation in zip(systems, lows, compliances, deformations, strict=False)
+    ]
+    solve = _ImpulseSolve(bodies, rows, bound, initial_impulse)
+    converged = solve.run(tolerance, coarse_tolerance)
     solve.close_single_contacts()
     report = SolveReport(
         solve.iterations, solve.residual, solve.residual >= 0.0, warnings=tuple(dict.fromkeys(solve.warnings))
     )
-    solution = ContactSolution(solve.impulse, report, solve.rounds, solve.error, converged)
+    coarse = converged and not (solve.error <= tolerance and solve.balanced)
+    solution = ContactSolution(solve.impulse, report, solve.rounds, solve.error, converged, coarse)
     many = solve.rounds > MANY_ROUNDS
+    for body in solve.bodies:
+        body.keep_learned()
     return solution, [body.compliance.aged(many) for body in solve.bodies]
 
 
@@ -207,68 +319,140 @@ class _ImpulseSolve:
 
     def __init__(
         self,
-        systems: Sequence[VelocitySystem],
-        compliances: Sequence[NodeCompliance],
-        deformations: Sequence[Deformation | None],
+        bodies: Sequence[_Body],
         rows: ConstraintRows,
         bound: NDArray[np.float64],
         initial_impulse: NDArray[np.float64],
     ) -> None:
-        longest = max(s.effective_dt for s in systems)
-        lows = np.cumsum([0] + [len(s.rhs) for s in systems])
-        self.bodies = [
-            _Body(s, int(low), s.effective_dt / longest, compliance, deformation)
-            for s, low, compliance, deformation in zip(systems, lows, compliances, deformations, strict=False)
-        ]
-        self.systems, self.rows, self.bound = systems, rows, bound
+        self.bodies, self.systems = bodies, [body.system for body in bodies]
+        self.rows, self.bound = rows, bound
         self.x_offset = np.concatenate(
-            [np.zeros_like(s.x) if s.x_offset is None else s.x_offset for s in systems]
+            [np.zeros_like(s.x) if s.x_offset is None else s.x_offset for s in self.systems]
         )
-        self.movable = _movable(systems, rows)
+        self.movable = _movable(self.systems, rows)
         self.impulse = np.where(self.movable[:, None], initial_impulse, 0.0)
         self.in_model = self.impulse[:, 0] > 0.0
         self.iterations, self.rounds = 0, 0
-        self.residual, self.error = 0.0, np.inf
+        self.residual, self.error, self.balanced = 0.0, np.inf, False
         self.warnings: list[str] = []
 
-    def run(self, tolerance: float) -> bool:
-        """Iterate; returns whether it has converged."""
-        model: _DelassusModel | None = None
-        before, least = self.impulse, np.inf
+    def run(self, tolerance: float, coarse_tolerance: float) -> bool:
+        """Iterate; returns whether it has converged to one of the tolerances. If not, all is as it was before."""
         start = self.impulse, [s.x.copy() for s in self.systems]
-        while self.rounds < MAX_ROUNDS:
-            self.rounds += 1
-            balanced = self._solve_velocities()
-            if self.residual < 0.0:
-                return False
-            u = self.rows.relative_velocities(self.x_offset + np.concatenate([s.x for s in self.systems]))
-            closing = self.movable & ~self.in_model & (u[:, 0] + self.bound < 0.0)
-            if closing.any() or model is None:
-                self.in_model |= closing
-                which = np.flatnonzero(self.in_model)
-                if len(which) > MAX_CONTACTS:
-                    return False
-                self._prepare_compliance(which)
-                model = _DelassusModel(self.bodies, self.rows, which)
-            else:
-                self._correct(model, self.impulse - before)
-            found, moved = model.find_impulses(
-                u, self.bound, self.rows.friction, self.impulse, SWEEP_FRACTION * tolerance
-            )
-            self.error = float(np.abs(moved).max(initial=0.0))
-            if not np.isfinite(self.error):
-                self.residual = -1.0
-                return False
-            if self.error <= tolerance and balanced:
-                return True
-            least = min(least, self.error)
-            if self.error > MAX_GROWTH * least:
-                break
-            before, self.impulse = self.impulse, found
+        around = self._around_contacts()
+        if self.iterate(tolerance, coarse_tolerance, MAX_ROUNDS, around):
+            return True
         self.impulse = start[0]
         for s, x in zip(self.systems, start[1], strict=True):
             s.x[:] = x
         return False
+
+    def iterate(
+        self,
+        tolerance: float,
+        coarse_tolerance: float,
+        max_rounds: int,
+        around: _ImpulseSolve | None = None,
+    ) -> bool:
+        """Do rounds; returns whether it has converged. Impulses are predicted by `around`, if given."""
+        model: _DelassusModel | None = None
+        before, least = self.impulse, np.inf
+        previous: NDArray[np.float64] | None = None
+        end = self.rounds + max_rounds
+        while self.rounds < end:
+            self.rounds += 1
+            if around is None or coarse_tolerance == 0.0:
+                self.balanced = self._solve_velocities()
+            if self.residual < 0.0:
+                return False
+            u = self._relative_velocities()
+            predicted = None if around is None else self._predict(around, u, max(tolerance, 0.3 * coarse_tolerance))
+            if predicted is not None and np.abs(predicted[1]).max(initial=0.0) <= MAX_PART_RATIO * least:
+                found, moved = predicted
+            else:
+                around = None  # what is far away matters
+                closing = self.movable & ~self.in_model & (u[:, 0] + self.bound < 0.0)
+                if closing.any() or model is None:
+                    self.in_model |= closing | (self.impulse[:, 0] > 0.0)
+                    which = np.flatnonzero(self.in_model)
+                    if len(which) > MAX_CONTACTS:
+                        return False
+                    self._prepare_compliance(which)
+                    model = _DelassusModel(self.bodies, self.rows, which)
+                else:
+                    self._correct(model, self.impulse - before)
+                found, moved = model.find_impulses(
+                    u, self.bound, self.rows.friction, self.impulse, SWEEP_FRACTION * tolerance
+                )
+            self.error = float(np.abs(moved).max(initial=0.0))
+            if not np.isfinite(self.error):
+                self.residual = -1.0
+                return False
+            if self.error <= tolerance and self.balanced:
+                self.impulse = found  # the same within the tolerance, and exactly on the cones where contacts slide
+                return True
+            if around is not None and coarse_tolerance > 0.0:
+                self._take_over(around, found)
+                return True
+            if self.error <= coarse_tolerance:
+                return True
+            least = min(least, self.error)
+            if self.error > MAX_GROWTH * least:
+                break
+            before, last = self.impulse, before
+            if around is not None:
+                self._take_over(around, found)
+                if previous is not None:
+                    self.impulse = _extrapolated(found, previous, before, last, self.rows.friction)
+                previous = found
+            self.impulse = found if around is None else self.impulse
+        return False
+
+    def _take_over(self, around: _ImpulseSolve, impulse: NDArray[np.float64]) -> None:
+        """Go on from the impulses and velocities around the contacts."""
+        self.impulse = impulse
+        for part in around.bodies:
+            assert isinstance(part, _BodyPart)
+            part.give()
+
+    def _relative_velocities(self) -> NDArray[np.float64]:
+        return self.rows.relative_velocities(self.x_offset + np.concatenate([s.x for s in self.systems]))
+
+    def _around_contacts(self) -> _ImpulseSolve | None:
+        """Return the solve of the matter around the contacts, or None if that is not much less than all of it."""
+        parts: list[_BodyPart] = []
+        places = np.zeros(len(self.x_offset), np.int32)
+        low = 0
+        for body in self.bodies:
+            own = self.rows.row[(self.rows.row >= body.low) & (self.rows.row < body.high)] - body.low
+            part = _BodyPart(body, np.unique(own), low)
+            places[body.low : body.high] = low + part.place
+            parts.append(part)
+            low = part.high
+        if not any(part.is_small for part in parts):
+            return None
+        rows = replace(self.rows, row=places[self.rows.row])
+        return _ImpulseSolve(parts, rows, self.bound, self.impulse)
+
+    def _predict(
+        self, around: _ImpulseSolve, u: NDArray[np.float64], tolerance: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return impulses found with the matter around the contacts, and how they change u where contacts are closed.
+
+        None if they were not found.
+        """
+        for part in around.bodies:
+            assert isinstance(part, _BodyPart)
+            part.take()
+        work = around.iterations
+        around.impulse, around.residual = self.impulse, 0.0
+        around.iterate(PART_TOLERANCE * tolerance, 0.0, MAX_PART_ROUNDS)
+        share = sum(len(part.system.rhs) for part in around.bodies) / len(self.x_offset)
+        self.iterations += round(share * (around.iterations - work))
+        if around.residual < 0.0 or not np.isfinite(around.impulse).all():
+            return None
+        closed = (self.impulse[:, 0] > 0.0) | (around.impulse[:, 0] > 0.0)
+        return around.impulse, (around._relative_velocities() - u)[closed]
 
     def _solve_velocities(self) -> bool:
         """Reduce the residual of A V = r + G^T p; returns whether it is below the solvers' own tolerance."""
@@ -309,11 +493,14 @@ class _ImpulseSolve:
 
     def _correct(self, model: _DelassusModel, step: NDArray[np.float64]) -> None:
         """Correct the model by the true response of each body to the last change of the impulses."""
+        load = np.zeros_like(self.x_offset)
+        self.rows.apply_transpose(step, load)
         for b, body in enumerate(self.bodies):
             if body.inverse is not None or model.first[b + 1] == model.first[b]:
                 continue
             alone = np.zeros_like(self.x_offset)
             alone[body.low : body.high] = body.system.x - body.x_before
+            body.learn(body.scale * load[body.low : body.high], alone[body.low : body.high])
             response = self.rows.relative_velocities(alone) - self.rows.offset
             model.add_secant(b, step[model.which], response[model.which])
 
@@ -331,6 +518,25 @@ class _ImpulseSolve:
         )  # fmt: skip
         for body in self.bodies:
             body.system.x[:] = x[body.low : body.high]
+
+
+def _extrapolated(
+    found: NDArray[np.float64],
+    found_before: NDArray[np.float64],
+    start: NDArray[np.float64],
+    start_before: NDArray[np.float64],
+    friction: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return impulses by the secant method from those of two rounds (Anderson 1965), put back into the friction cones."""
+    change, change_before = found - start, found_before - start_before
+    difference = change - change_before
+    square = float((difference * difference).sum())
+    factor = float((difference * change).sum()) / square if square > 0.0 else 0.0
+    out = found - factor * (found - found_before)
+    np.maximum(out[:, 0], 0.0, out=out[:, 0])
+    size, limit = np.hypot(out[:, 1], out[:, 2]), friction * out[:, 0]
+    out[:, 1:] *= np.where(size > limit, limit / np.maximum(size, 1e-300), 1.0)[:, None]
+    return out
 
 
 def _movable(systems: Sequence[VelocitySystem], rows: ConstraintRows) -> NDArray[np.bool_]:

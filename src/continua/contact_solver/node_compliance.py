@@ -30,6 +30,10 @@ MAX_UNUSED = 200
 MAX_COLUMN_ITERATIONS = 10
 """Most iterations for a column."""
 
+PATCH_ROWS, PATCH_ROWS_PER_NODE = 500, 30
+"""Rows around new nodes that take part in finding their columns, and more for each of the nodes. The motion of rows
+farther away is missing in the columns, and is learned from the responses of solves."""
+
 MIN_AGE, MAX_RENEWED = 4, 8
 """Solves after which a column may be found again because the model was inaccurate, and how many at once."""
 
@@ -122,6 +126,20 @@ class NodeCompliance:
         turn_blocks(self.local, at, at, rotations, rotations, out)
         return out
 
+    def with_matrix(
+        self, deformation: Deformation, nodes: NDArray[np.integer], matrix: NDArray[np.float64]
+    ) -> NodeCompliance:
+        """Return a compliance in which the responses of some nodes are those of `matrix`, see `matrix()`."""
+        at = np.searchsorted(self.nodes, nodes)
+        axes = np.ascontiguousarray(deformation.rotations(nodes).transpose(0, 2, 1))
+        turned = np.empty_like(matrix)
+        order = np.arange(len(at))
+        turn_blocks(matrix, order, order, axes, axes, turned)
+        rows = (3 * at[:, None] + np.arange(3)).ravel()
+        local = self.local.copy()
+        local[np.ix_(rows, rows)] = turned
+        return replace(self, local=local)
+
     def with_nodes(
         self, system: VelocitySystem, wanted: NDArray[np.integer], deformation: Deformation
     ) -> tuple[NodeCompliance, int]:
@@ -142,8 +160,9 @@ class NodeCompliance:
         nodes = np.concatenate([old, new])
         modes = deformation.rigid_motions(system.fixed) if len(new) else None
         columns, products = unit_responses(
-            matrix, system.fixed, system.projections, new, nodes, COLUMN_RTOL, MAX_COLUMN_ITERATIONS, modes
-        )
+            matrix, system.fixed, system.projections, new, nodes, COLUMN_RTOL, MAX_COLUMN_ITERATIONS, modes,
+            PATCH_ROWS + PATCH_ROWS_PER_NODE * len(new),
+        )  # fmt: skip
         k, m = 3 * len(old), 3 * len(nodes)
         axes = np.ascontiguousarray(deformation.rotations(nodes).transpose(0, 2, 1))
         turned = np.empty_like(columns)

@@ -59,9 +59,13 @@ distance that surfaces keep; contacts with colliders, which keep no distance, ar
 MAX_DEFORMABLE = 4
 """Islands of at most this many deformable bodies are solved for the impulses."""
 
-REST_TOLERANCE, IMPULSE_TOLERANCE = 3e-6, 1e-4
+REST_TOLERANCE, IMPULSE_TOLERANCE = 3e-6, 1e-3
 """Error of relative velocities of a solve for the impulses, as a fraction of the speed that gravity adds in a step, and
-of the speed of bodies that are held somewhere. Errors of the friction of free bodies accumulate along their path."""
+of the speed of the bodies. A body that touches colliders with its nodes alone is solved to the first part of it: errors
+of its friction would accumulate along its path."""
+
+COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
+"""Tolerance of the solves after which contacts are searched again, in tolerances, and how many of them there are."""
 
 MAX_DETECTION_ROUNDS = 8
 """Rounds in which contacts are added before a step has failed."""
@@ -331,16 +335,21 @@ class ContactSubstep:
             self._detect()
         reports: dict[int, SolveReport] = {}
         contacts: dict[int, ContactResult] = {}
-        todo = set(requests)
+        todo, before = set(requests), -1
         failure, warning = "", ""
+        coarse: set[int] = set()  # bodies of islands whose solution is only good enough to search for more contacts
         for round_ in range(1, MAX_DETECTION_ROUNDS + 2):
             islands = find_islands(self.rows, self.starts, sorted(requests))
             for bodies, which in islands:
                 if not todo & set(bodies):
                     continue
+                coarse -= set(bodies)
                 if self._solve_without_contact(requests, bodies, which, reports):
                     continue
-                solution = self._solve_island(requests, bodies, which, contacts)
+                fine = round_ > MAX_COARSE_ROUNDS or len(self.rows) == before
+                solution = self._solve_island(requests, bodies, which, contacts, fine)
+                if solution.coarse:
+                    coarse |= set(bodies)
                 for i in bodies:
                     reports[i] = _add_reports(reports.get(i), solution.report)
                 if not solution.converged and solution.report.residual >= 0.0:
@@ -352,7 +361,7 @@ class ContactSubstep:
                 break
             new = self._detect_missed(requests, round_)
             joints_changed = self._correct_joints(requests, round_)
-            if not len(new) and not joints_changed:
+            if not len(new) and not joints_changed and not coarse:
                 if self._violated_contacts(requests).any():
                     failure = "contacts could not prevent penetration"
                 break
@@ -362,7 +371,7 @@ class ContactSubstep:
             before = len(self.rows)
             self._add(new)
             body = np.searchsorted(self.starts, self.rows.row[self.rows.ptr[before] :], side="right") - 1
-            todo = set(body.tolist()) | ({len(self.soft)} if joints_changed else set())
+            todo = set(body.tolist()) | coarse | ({len(self.soft)} if joints_changed else set())
         if warning:
             reports = {i: _with_warning(r, warning) if i in contacts else r for i, r in reports.items()}
         return {i: SolveResult(reports[i], contacts.get(i), failure) for i in requests}
@@ -401,8 +410,9 @@ class ContactSubstep:
         bodies: Sequence[int],
         which: NDArray[np.int64],
         contacts: dict[int, ContactResult],
+        fine: bool,
     ) -> ContactSolution:
-        """Solve the bodies of an island with the contacts `which`."""
+        """Solve the bodies of an island with the contacts `which`; `fine` unless more are to be searched anyway."""
         systems = [requests[i] for i in bodies]
         rows = to_local_rows(self.rows, which, self.starts, bodies, self.V)
         effective_dt = max(s.effective_dt for s in systems)
@@ -413,8 +423,8 @@ class ContactSubstep:
         initial = effective_dt * self.force[which]
         deformable = [i for i in bodies if i < len(self.soft)]
         solution = None
-        if len(deformable) <= MAX_DEFORMABLE and not rows.bilateral.any():
-            solution = self._solve_impulses(systems, bodies, rows, bound, initial, size)
+        if not single and len(deformable) <= MAX_DEFORMABLE and not rows.bilateral.any():
+            solution = self._solve_impulses(systems, bodies, rows, bound, initial, size, fine)
         if solution is None or (not solution.converged and solution.report.residual >= 0.0):
             spent = 0 if solution is None else solution.report.iterations
             if solution is not None:
@@ -450,12 +460,12 @@ class ContactSubstep:
         bound: NDArray[np.float64],
         initial: NDArray[np.float64],
         size: float,
+        fine: bool,
     ) -> ContactSolution:
         """Solve an island of few bodies for the impulses, with the compliance of the last steps."""
         soft = [self.soft[i] if i < len(self.soft) else None for i in bodies]
-        tolerance = REST_TOLERANCE * self.stepper.gravity_speed(self.dt)
-        if any(s.fixed.any() for s in systems):
-            tolerance += IMPULSE_TOLERANCE * float(np.abs(self._start_velocities).max(initial=0.0))
+        tolerance = self._tolerance(size)
+        tolerance += IMPULSE_TOLERANCE * float(np.abs(self._start_velocities).max(initial=0.0))
         solution, compliances = solve_impulses(
             systems,
             [NodeCompliance.empty() if body is None else body.compliance for body in soft],
@@ -466,12 +476,17 @@ class ContactSubstep:
             rows,
             bound,
             initial,
-            tolerance + 3e-8 * size / self.dt,
+            tolerance,
+            0.0 if fine else COARSE_FACTOR * tolerance,
         )
         for body, compliance in zip(soft, compliances, strict=True):
             if body is not None:
                 body.compliance = compliance
         return solution
+
+    def _tolerance(self, size: float) -> float:
+        """Return the error of relative velocities that is accepted of bodies at rest [m/s]."""
+        return REST_TOLERANCE * self.stepper.gravity_speed(self.dt) + 3e-8 * size / self.dt
 
     def _solve_velocities(
         self,
@@ -484,10 +499,12 @@ class ContactSubstep:
         single: bool,
     ) -> ContactSolution:
         """Solve an island for the velocities, with all bodies in one matrix unless contacts leave its pattern."""
+        if single:
+            return solve_contacts(systems, rows, bound, initial, self._tolerance(size))
         has_rigid = len(self.soft) in bodies
         gravity_speed = self.stepper.gravity_speed(self.dt)
         fastest = float(np.abs(self._start_velocities).max(initial=0.0))
-        speed = (10.0 if single or has_rigid else 0.2) * gravity_speed + fastest + 1e-6 * size / self.dt
+        speed = (10.0 if has_rigid else 0.2) * gravity_speed + fastest + 1e-6 * size / self.dt
         if has_rigid:
             return solve_contacts(
                 systems, rows, bound, initial, VELOCITY_TOLERANCE * speed, rtol=RIGID_RTOL, inexact=True

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange, uint32, uint64
 
-from continua.numerics import inline, kernel_pair
+from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.simd.f64x4 import fma4, fnma4, load4, store4, zero4
 
 LANES = 4
@@ -176,6 +176,63 @@ def _solve_group(
             delta[k] = fresh[k]
         iteration += 1
     return iteration
+
+
+@kernel
+def neighbourhood(indptr, indices, nodes, size, place):
+    """Mark the rows around some nodes, ring by ring, until there are `size` of them.
+
+    `place` [n] becomes the index of each of these rows among them, in ascending order, and -1 for all others. Returns
+    their number; the last ring is complete.
+    """
+    place[:] = -1
+    queue = np.empty(place.shape[0], np.int64)
+    count = 0
+    for k in range(nodes.shape[0]):
+        if place[nodes[k]] < 0:
+            place[nodes[k]] = 0
+            queue[count] = nodes[k]
+            count += 1
+    start = 0
+    while start < count and count < size:
+        end = count
+        for k in range(start, end):
+            i = queue[k]
+            for e in range(indptr[i], indptr[i + 1]):
+                j = indices[e]
+                if place[j] < 0:
+                    place[j] = 0
+                    queue[count] = j
+                    count += 1
+        start = end
+    index = 0
+    for i in range(place.shape[0]):
+        if place[i] == 0:
+            place[i] = index
+            index += 1
+    return count
+
+
+@kernel
+def restrict_matrix(indptr, indices, blocks, place, sub_indptr, sub_indices, sub_blocks, sub_diagonal):
+    """Write the rows and columns with a `place` as a matrix of their own; returns the number of its blocks."""
+    count = 0
+    for i in range(place.shape[0]):
+        row = place[i]
+        if row < 0:
+            continue
+        for e in range(indptr[i], indptr[i + 1]):
+            column = place[indices[e]]
+            if column < 0:
+                continue
+            if column == row:
+                sub_diagonal[row] = count
+            sub_indices[count] = column
+            for k in range(9):
+                sub_blocks[count, k] = blocks[e, k]
+            count += 1
+        sub_indptr[row + 1] = count
+    return count
 
 
 @kernel_pair
