@@ -7,7 +7,7 @@ import continua as ct
 
 
 def test_a_stack_of_soft_and_stiff_slabs_carries_its_weight_in_every_interface():
-    """The lowest is strained by 9 %. As a column on soft joints it is far from toppling: E b^2 / (6 rho g n^2 h^3) = 8."""
+    """The lowest is strained by 9 %; as a column on soft joints it cannot topple, E b^2 / (6 rho g n^2 h^3) = 8."""
     height, gap, slabs = 0.03, 1e-3, []
     for k in range(10):
         mesh = ct.mesh.box(size=(0.2, height, 0.2), cells=(3, 1, 3)).transformed(
