@@ -2,10 +2,10 @@
 
 The ball has a radius of 0.1 m, 4,320 tetrahedra, E = 1e5 Pa, nu = 0.3 and 1000 kg/m3, and no damping. It falls by 5 cm
 on a floor, or on a box of 10 cm whose edges press into it, in steps of 10 ms, with a friction of 0.5. MuJoCo has the
-same mesh and step, its implicit `discrete` integrator, the tolerance of `beam-step` and otherwise its default options, once
-with its CG solver, once with Newton's method. The time constant of its contacts, 20 ms, is the least that it allows at
-this step. The ratio is that to its faster solver. Times are medians over the steps with contact; depths are those of the
-deepest surface vertex below the floor or inside the box at the end of a step.
+same mesh and step, its implicit `discrete` integrator, the tolerance of `beam-step` and otherwise its default options,
+once with its CG solver, once with Newton's method. The time constant of its contacts, 20 ms, is the least that it
+allows at this step. The ratio is that to its faster solver. Times are medians over the steps with contact; depths are
+those of the deepest surface vertex below the floor or inside the box at the end of a step.
 """
 
 from __future__ import annotations
