@@ -50,11 +50,11 @@ def collider_edges(shape: Shape, edge_length: float) -> CollisionSurface | None:
         points, triangles = revolved_triangles(np.array([[radius, -end], [radius, end]]), 32)
         points = points @ shape.axes + shape.origin
         ring = np.arange(64, dtype=np.int32)  # without the centres of its ends
-        surface = _static(points, triangles, vertices=ring, radius=shape.rounding, name=name)
+        whole = _static(points, triangles, vertices=ring, radius=shape.rounding, name=name)
         if shape.radius >= _MAX_RADIUS_IN_EDGES * edge_length:
-            assert surface.edges is not None
-            surface.keep_edges((surface.edges < 32).all(axis=1) | (surface.edges >= 32).all(axis=1))
-        return surface
+            assert whole.edges is not None
+            whole.keep_edges((whole.edges < 32).all(axis=1) | (whole.edges >= 32).all(axis=1))
+        return whole
     if isinstance(shape, Capsule) and shape.radius < _MAX_RADIUS_IN_EDGES * edge_length:
         ends = np.array([shape.start, shape.end])
         edge = np.array([[0, 1]], np.int32)
