@@ -35,6 +35,27 @@ def test_a_stack_of_soft_and_stiff_slabs_carries_its_weight_in_every_interface()
     assert max(drift) < 0.01 * height
 
 
+@pytest.mark.parametrize("gap", [0.0, 1e-4])
+def test_two_slabs_that_touch_from_the_start_come_to_rest(gap):
+    """Surfaces that keep a distance of their own may start closer; they move apart gently."""
+    slabs = [
+        ct.SoftBody(
+            ct.mesh.box(size=(0.2, 0.03, 0.2), cells=(3, 1, 3)).transformed(
+                translate=(0.0, gap + k * (0.03 + gap), 0.0)
+            ),
+            material=ct.Corotated(young=1e6, density=300.0),
+            name=f"slab {k}",
+        )
+        for k in range(2)
+    ]
+    world = ct.World(slabs, colliders=[ct.Plane()], dt=0.01)
+    for _ in range(40):
+        reports = world.step()
+        assert not any("did not converge" in text for report in reports for text in report.warnings)
+        assert max(np.abs(slab._v).max() for slab in slabs) < 0.2
+    assert reports[1].contact_force[1] == pytest.approx(9.81 * slabs[1].mass_total, rel=0.01)
+
+
 def test_the_force_between_two_slabs_of_a_stack_points_along_the_weight():
     """Contact forces of single nodes: none pulls, and their points lie between the slabs."""
     slabs = [
