@@ -53,7 +53,8 @@ def collider_edges(shape: Shape, edge_length: float) -> CollisionSurface | None:
         whole = _static(points, triangles, vertices=ring, radius=shape.rounding, name=name)
         if shape.radius >= _MAX_RADIUS_IN_EDGES * edge_length:
             assert whole.edges is not None
-            whole.keep_edges((whole.edges < 32).all(axis=1) | (whole.edges >= 32).all(axis=1))
+            low = whole.edges < 32
+            whole.keep_edges(low[:, 0] == low[:, 1])
         return whole
     if isinstance(shape, Capsule) and shape.radius < _MAX_RADIUS_IN_EDGES * edge_length:
         ends = np.array([shape.start, shape.end])
