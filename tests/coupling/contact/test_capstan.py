@@ -76,7 +76,10 @@ def test_a_band_with_loads_at_both_ends_holds_below_the_limit_and_slips_above(pa
         assert abs(speed) < 1e-4
         np.testing.assert_allclose(report.contact_force, [0.0, load + other, 0.0], atol=0.01 * (load + other))
     else:
-        assert speed > 0.02
+        most = (other - load * _limit(friction, np.pi)) / (
+            20.0 * band.mass_total
+        )  # where the damping balances it
+        assert 0.02 < speed < most
 
 
 def test_a_band_that_is_hung_over_a_drum_at_once_gets_no_energy_from_contact():
