@@ -15,6 +15,7 @@ BENCHMARKS = {
     "boundary-map": "Density maps of a tank and of a bunny against SPlisHSPlasH's.",
     "cold-start": "First frame of each shipped scene with an empty kernel cache, against a warm one.",
     "contact": "Soft tori in a pile, a sheet over a bunny, rigid bodies on poles: the share of contact in a step.",
+    "contact-flex": "A soft ball dropped on a floor and on a box against MuJoCo flex: time in contact and depth.",
     "contact-live": "An instrument on tissue, a gripper, a figure on the floor: steps with and without contact.",
     "corotated-step": "A corotated step of the swinging bridge in matrix products, and against SSOR- and Jacobi-PCG.",
     "dam-break": "A dam break of 59,319 particles against SPlisHSPlasH, for each boundary model.",

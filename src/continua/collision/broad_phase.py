@@ -101,8 +101,15 @@ class CollisionSurface(ShortRepr):
         one, other = normals[self.edge_triangles[:, 0]], normals[self.edge_triangles[:, 1]]
         bent = np.linalg.norm(np.cross(one, other), axis=1) > _FLAT_SINE
         keep = bent | (self.edge_triangles < 0).any(axis=1) | (np.einsum("ij,ij->i", one, other) < 0.0)
-        number = np.cumsum(keep) - 1
-        self.triangle_edges = np.where(keep, number, -1)[self.triangle_edges].astype(np.int32)
+        self.keep_edges(keep)
+
+    def keep_edges(self, keep: NDArray[np.bool_]) -> None:
+        """Remove all other edges; `keep` has shape [e]."""
+        assert self.edges is not None
+        number = np.where(keep, np.cumsum(keep) - 1, -1)
+        self.triangle_edges = np.where(self.triangle_edges < 0, -1, number[self.triangle_edges]).astype(
+            np.int32
+        )
         self.edges, self.edge_triangles = self.edges[keep], self.edge_triangles[keep]
 
     @property

@@ -21,7 +21,7 @@ def collider_edges(shape: Shape, edge_length: float) -> CollisionSurface | None:
 
     A rounded box is a smaller box with a radius; a small sphere is a vertex with a radius, a thin capsule an edge with
     a radius. A shape that deforms is its triangles at time 0. A plane, a hollow shape and a wide round shape have
-    nothing that fits between nodes.
+    nothing that fits between nodes, and a wide cylinder only the edges of its ends.
     """
     name = shape.kind
     no_triangles = np.zeros((0, 3), np.int32)
@@ -50,7 +50,12 @@ def collider_edges(shape: Shape, edge_length: float) -> CollisionSurface | None:
         points, triangles = revolved_triangles(np.array([[radius, -end], [radius, end]]), 32)
         points = points @ shape.axes + shape.origin
         ring = np.arange(64, dtype=np.int32)  # without the centres of its ends
-        return _static(points, triangles, vertices=ring, radius=shape.rounding, name=name)
+        whole = _static(points, triangles, vertices=ring, radius=shape.rounding, name=name)
+        if shape.radius >= _MAX_RADIUS_IN_EDGES * edge_length:
+            assert whole.edges is not None
+            low = whole.edges < 32
+            whole.keep_edges(low[:, 0] == low[:, 1])
+        return whole
     if isinstance(shape, Capsule) and shape.radius < _MAX_RADIUS_IN_EDGES * edge_length:
         ends = np.array([shape.start, shape.end])
         edge = np.array([[0, 1]], np.int32)
