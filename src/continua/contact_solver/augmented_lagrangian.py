@@ -75,6 +75,10 @@ STOP_FRACTION = 1e-5
 LINEAR_REDUCTION = 0.05
 """Reduction of the residual by a linear solve of a body that touches colliders only."""
 
+SLIDING_GOAL = 1e-3
+"""Residual of a free body that slides or bounces, as a fraction of that of its solver: an error of the normal impulse is
+an error of friction, which accumulates along the path."""
+
 
 @timed("contact solve")
 def solve_contacts(
@@ -169,7 +173,8 @@ def _solve_with_colliders(
     system = DiagonalContactSystem(s, rows)
     x_offset = np.zeros_like(s.x) if s.x_offset is None else s.x_offset
     state = _Iterate(rows, bound, initial_impulse, system.compliance(), s.x + x_offset, *PENALTY_EXACT)
-    iterations, worst, solves, converged, is_balanced = 0, 0.0, 0, False, False
+    iterations, worst, solves, converged = 0, 0.0, 0, False
+    is_balanced, is_fine = False, bool(s.fixed.any())
     warnings: tuple[str, ...] = ()
     try:
         while worst >= 0.0:
@@ -179,8 +184,12 @@ def _solve_with_colliders(
             free = system.project_fixed(free)
             is_balanced = is_balanced or dot(free, free) <= system.goal**2
             if solves and state.error <= tolerance and is_balanced:
-                converged = True
-                break
+                if is_fine or not (state.slides or rows.restitution.any()):
+                    converged = True
+                    break
+                system.set_goal(SLIDING_GOAL)
+                is_fine, is_balanced = True, dot(free, free) <= system.goal**2
+                continue
             if solves == max_solves:
                 break
             step, report = system.solve(state.hessian, free, LINEAR_REDUCTION)
@@ -243,6 +252,14 @@ class _Iterate:
         )
         self._best, self._stalled, self._slip_damping = np.inf, 0, 1.0
         self._project()
+
+    @property
+    def slides(self) -> bool:
+        """Whether a contact slides against friction."""
+        p = self.final
+        pressing = (p[:, 0] > 0.0) & (self._rows.friction > 0.0) & (self._rows.bilateral == 0)
+        limit = (1.0 - 1e-9) * self._rows.friction * p[:, 0]
+        return bool((pressing & (np.hypot(p[:, 1], p[:, 2]) >= limit)).any())
 
     @property
     def scale(self) -> float:

@@ -30,8 +30,9 @@ __all__ = ["DEFAULT_RTOL", "DiagonalContactSystem", "MergedContactSystem", "proj
 DEFAULT_RTOL = 1e-4
 """Tolerance of linear solvers that have none of their own."""
 
-GOAL_FRACTION = 0.1
-"""Accepted residual of a body that touches colliders, as a fraction of that of its solver: bodies stay at rest then."""
+GOAL_FRACTION, MIN_GOAL = 0.1, 1e-10
+"""Accepted residual of a body that touches colliders, as a fraction of that of its solver, so that bodies stay at rest;
+and the smallest, relative to the load, that is asked for."""
 
 
 class DiagonalContactSystem:
@@ -50,14 +51,17 @@ class DiagonalContactSystem:
         self._bare_blocks = system.matrix.blocks[self._diagonal_blocks]
         self._solver_hessian: NDArray[np.float64] | None = None  # the H of the last update of the solver
         self.fixed = system.fixed
-        scale = (
-            system.tolerance_scale
-            if system.contact_tolerance_scale is None
-            else system.contact_tolerance_scale
-        )
+        scale = system.contact_tolerance_scale
         self._rtol = float(getattr(system.solver, "rtol", DEFAULT_RTOL))
-        self._scale = GOAL_FRACTION * (system.rhs if system.contact_tolerance_scale is None else scale)
-        self.goal = GOAL_FRACTION * self._rtol * (dot(system.rhs, system.rhs) + dot(scale, scale)) ** 0.5
+        self._scale = system.rhs if scale is None else scale
+        load = system.tolerance_scale if scale is None else scale
+        self._reference = (dot(system.rhs, system.rhs) + dot(load, load)) ** 0.5
+        self.set_goal(GOAL_FRACTION)
+
+    def set_goal(self, fraction: float) -> None:
+        """Set the accepted residual to a fraction of that of the body's solver, as far as rounding allows."""
+        self._fraction = max(fraction, min(1.0, MIN_GOAL / self._rtol))
+        self.goal = self._fraction * self._rtol * self._reference
 
     def compliance(self) -> NDArray[np.float64]:
         """Return the compliance of the contacts by their own nodes [1/kg], shape [c]."""
@@ -86,7 +90,7 @@ class DiagonalContactSystem:
             s.solver.update(s.matrix, s.fixed, s.projections)
             self._solver_hessian = hessian.copy()
         x = np.zeros_like(rhs)
-        return x, s.solver.solve(rhs, x, (reduction / self._rtol) * rhs + self._scale)
+        return x, s.solver.solve(rhs, x, (reduction / self._rtol) * rhs + self._fraction * self._scale)
 
     def project_fixed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros in the fixed rows."""

@@ -342,7 +342,7 @@ class _ImpulseSolve:
         around = self._around_contacts()
         if self.iterate(tolerance, coarse_tolerance, MAX_ROUNDS, around):
             return True
-        self.impulse = start[0]
+        self.impulse, self.residual = start[0], 0.0
         for s, x in zip(self.systems, start[1], strict=True):
             s.x[:] = x
         return False
@@ -386,8 +386,7 @@ class _ImpulseSolve:
                 )
             self.error = float(np.abs(moved).max(initial=0.0))
             if not np.isfinite(self.error):
-                self.residual = -1.0
-                return False
+                break
             if self.error <= tolerance and self.balanced:
                 self.impulse = found  # the same within the tolerance, and exactly on the cones where contacts slide
                 return True

@@ -305,6 +305,8 @@ class SurfaceContacts:
         """
         x0, x1 = self._positions(start, time), self._positions(end, time + dt)
         pairs = find_impacts(self.mesh, x0, x1, CROSSED_MARGIN * self.min_distance, previous_keys)
+        # pairs that are too close from the start have no side from which they came; `find_close` separates them
+        pairs = pairs.take(pairs.times > 0.0)
         first = float(pairs.times.min(initial=1.0))
         return self._rows(pairs, x0, x1, dt, first_row, centers), first
 
