@@ -76,7 +76,7 @@ LINEAR_REDUCTION = 0.05
 """Reduction of the residual by a linear solve of a body that touches colliders only."""
 
 SLIDING_GOAL = 1e-3
-"""Residual of a free body that slides or bounces, as a fraction of that of its solver: an error of the normal impulse is
+"""Residual of a body that slides or bounces, as a fraction of that of its solver: an error of the normal impulse is
 an error of friction, which accumulates along the path."""
 
 
@@ -174,7 +174,7 @@ def _solve_with_colliders(
     x_offset = np.zeros_like(s.x) if s.x_offset is None else s.x_offset
     state = _Iterate(rows, bound, initial_impulse, system.compliance(), s.x + x_offset, *PENALTY_EXACT)
     iterations, worst, solves, converged = 0, 0.0, 0, False
-    is_balanced, is_fine = False, bool(s.fixed.any())
+    is_balanced, is_fine = False, False
     warnings: tuple[str, ...] = ()
     try:
         while worst >= 0.0:
@@ -196,7 +196,8 @@ def _solve_with_colliders(
             solves += 1
             iterations += report.iterations
             warnings += tuple(text for text in report.warnings if text not in warnings)
-            worst, is_balanced = report.residual, report.iterations == 0
+            worst = report.residual
+            is_balanced = report.iterations == 0 or LINEAR_REDUCTION**2 * dot(free, free) <= system.goal**2
             if not worst >= 0.0 or not np.isfinite(step).all():
                 worst = -1.0
                 break

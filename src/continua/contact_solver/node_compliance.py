@@ -114,6 +114,11 @@ class NodeCompliance:
         nodes, unused, age = (np.array(arrays[name], np.int64) for name in ("nodes", "unused", "age"))
         return cls(nodes, local, trace, unused, age)
 
+    @property
+    def was_used(self) -> bool:
+        """Whether the last solve used it; see `aged`."""
+        return bool((self.unused == 1).any())
+
     def arrays(self) -> dict[str, NDArray]:
         """Return its arrays by name, for a checkpoint; none if it is empty."""
         return {f.name: getattr(self, f.name).copy() for f in fields(self)} if len(self.nodes) else {}

@@ -59,6 +59,9 @@ distance that surfaces keep; contacts with colliders, which keep no distance, ar
 MAX_DEFORMABLE = 4
 """Islands of at most this many deformable bodies are solved for the impulses."""
 
+MAX_SOLVES_WITH_COLLIDERS = 40
+"""Linear solves for the velocities of a body that touches colliders only, before it is solved for the impulses."""
+
 REST_TOLERANCE, IMPULSE_TOLERANCE = 3e-6, 1e-3
 """Error of relative velocities of a solve for the impulses, as a fraction of the speed that gravity adds in a step, and
 of the speed of the bodies. A body that touches colliders with its nodes alone is solved to the first part of it: errors
@@ -422,17 +425,27 @@ class ContactSubstep:
         has_rigid = len(self.soft) in bodies
         initial = effective_dt * self.force[which]
         deformable = [i for i in bodies if i < len(self.soft)]
-        solution = None
-        if not single and len(deformable) <= MAX_DEFORMABLE and not rows.bilateral.any():
-            solution = self._solve_impulses(systems, bodies, rows, bound, initial, size, fine)
-        if solution is None or (not solution.converged and solution.report.residual >= 0.0):
-            spent = 0 if solution is None else solution.report.iterations
-            if solution is not None:
-                initial = solution.impulse
-            solution = self._solve_velocities(systems, bodies, rows, bound, initial, size, single)
-            for s in systems:
-                s.invalidate_solver()
-            solution.report = replace(solution.report, iterations=solution.report.iterations + spent)
+        few = len(deformable) <= MAX_DEFORMABLE and not rows.bilateral.any()
+        # a body that touches colliders only is solved for the velocities, unless that failed in the last step
+        velocities_first = not few or (single and not self.soft[deformable[0]].compliance.was_used)
+        solution, spent = None, 0
+        for use_velocities in (velocities_first, not velocities_first) if few else (True,):
+            start = [s.x.copy() for s in systems]
+            solve = self._solve_velocities if use_velocities else self._solve_impulses
+            found = solve(systems, bodies, rows, bound, initial, size, single, fine)
+            spent += found.report.iterations
+            if use_velocities:
+                for s in systems:
+                    s.invalidate_solver()
+            if solution is None or use_velocities or found.converged:
+                solution = found
+            else:  # neither has converged: the velocities with their impulses are the better ones
+                for s, x in zip(systems, start, strict=True):
+                    s.x[:] = x
+            if found.converged or not found.report.residual >= 0.0:
+                break
+        assert solution is not None
+        solution.report = replace(solution.report, iterations=spent)
         self.force[which] = solution.impulse / effective_dt
         rest = rows.restitution > 0.0
         needs_projection = bool(rest.any()) or any(s.effective_dt != self.dt for s in systems)
@@ -460,12 +473,14 @@ class ContactSubstep:
         bound: NDArray[np.float64],
         initial: NDArray[np.float64],
         size: float,
+        single: bool,
         fine: bool,
     ) -> ContactSolution:
         """Solve an island of few bodies for the impulses, with the compliance of the last steps."""
         soft = [self.soft[i] if i < len(self.soft) else None for i in bodies]
         tolerance = self._tolerance(size)
-        tolerance += IMPULSE_TOLERANCE * float(np.abs(self._start_velocities).max(initial=0.0))
+        if not single or any(s.fixed.any() for s in systems):
+            tolerance += IMPULSE_TOLERANCE * float(np.abs(self._start_velocities).max(initial=0.0))
         solution, compliances = solve_impulses(
             systems,
             [NodeCompliance.empty() if body is None else body.compliance for body in soft],
@@ -497,10 +512,12 @@ class ContactSubstep:
         initial: NDArray[np.float64],
         size: float,
         single: bool,
+        fine: bool,
     ) -> ContactSolution:
         """Solve an island for the velocities, with all bodies in one matrix unless contacts leave its pattern."""
         if single:
-            return solve_contacts(systems, rows, bound, initial, self._tolerance(size))
+            most = MAX_SOLVES_WITH_COLLIDERS
+            return solve_contacts(systems, rows, bound, initial, self._tolerance(size), max_solves=most)
         has_rigid = len(self.soft) in bodies
         gravity_speed = self.stepper.gravity_speed(self.dt)
         fastest = float(np.abs(self._start_velocities).max(initial=0.0))
