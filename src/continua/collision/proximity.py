@@ -184,25 +184,27 @@ def find_candidates(
     x = np.ascontiguousarray(x)
     w = np.ascontiguousarray(displacements)
     limit = np.full_like(min_distance, np.inf) if max_distance is None else np.ascontiguousarray(max_distance)
-    mesh.refit(x, x + w, (1.0 + _SLACK) * min_distance.max(axis=1, initial=0.0))
+    margin = (1.0 + _SLACK) * min_distance.max(axis=1, initial=0.0)
+    mesh.follow(x, x + w)
     topology, tree = mesh.topology, mesh.triangle_bvh
-    normals = np.zeros_like(x)
-    if any(surface.self_collision for surface in mesh.surfaces):
+    near = mesh.near_vertices(margin)
+    normals = np.zeros((0, 3))
+    if len(near.cells) and any(surface.self_collision for surface in mesh.surfaces):
+        normals = np.empty_like(x)
         kernels.vertex_normals(tree.cells, x, normals)
-    ptr, partner = mesh.overlapping_surfaces(tree, mesh.vertex_face_pairs)
-    search = kernels.vertex_face_candidates.variant(len(topology.vertices) >= _PARALLEL_FROM)
+    search = kernels.vertex_face_candidates.variant(len(near.cells) >= _PARALLEL_FROM)
     faces = collect_chunks(
         lambda *out: search(
-            tree, topology, mesh.kinds, x, w, ptr, partner, min_distance, _SLACK, limit, normals, *out
+            tree, topology, mesh.kinds, x, w, near, min_distance, _SLACK, limit, normals, *out
         ),
-        len(topology.vertices) if ptr[-1] else 0,
+        len(near.cells),
     )
     if previous_keys is not None:
         track_sides(mesh, *faces, previous_keys, flip=True)
     if not edges:
         return to_candidates(mesh, faces, NO_RESULTS)
     return to_candidates(
-        mesh, faces, _edge_candidates(mesh, x, w, min_distance, limit, flat_sine, previous_keys)
+        mesh, faces, _edge_candidates(mesh, x, w, margin, min_distance, limit, flat_sine, previous_keys)
     )
 
 
@@ -213,20 +215,20 @@ def _edge_candidates(
     mesh: CollisionMesh,
     x: NDArray[np.float64],
     w: NDArray[np.float64],
+    margin: NDArray[np.float64],
     min_distance: NDArray[np.float64],
     max_distance: NDArray[np.float64],
     flat_sine: float,
     previous_keys: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     topology, tree = mesh.topology, mesh.edge_bvh
-    count = len(tree.cells)
-    ptr, partner = mesh.overlapping_surfaces(tree, mesh.edge_edge_pairs)
-    if not ptr[-1]:
+    near = mesh.near_edges(margin)
+    if not len(near.cells):
         return NO_RESULTS
     has_previous = previous_keys is not None and len(previous_keys) > 0
     always_flat = min(flat_sine, _ALWAYS_FLAT_SINE) if has_previous else flat_sine
-    outward, edge_kind = mesh.classify_edges(x, flat_sine, always_flat)
-    search = kernels.edge_edge_candidates.variant(count >= _PARALLEL_FROM)
+    outward, edge_kind = mesh.classify_edges(near, margin, flat_sine, always_flat)
+    search = kernels.edge_edge_candidates.variant(len(near.cells) >= _PARALLEL_FROM)
     ids, values = collect_chunks(
         lambda *out: search(
             tree,
@@ -234,8 +236,7 @@ def _edge_candidates(
             mesh.kinds,
             x,
             w,
-            ptr,
-            partner,
+            near,
             min_distance,
             _SLACK,
             max_distance,
@@ -243,7 +244,7 @@ def _edge_candidates(
             edge_kind,
             *out,
         ),
-        count,
+        len(near.cells),
     )
     nearly_flat = np.flatnonzero(ids[:, 4] == 4)
     if previous_keys is None or not len(nearly_flat):
