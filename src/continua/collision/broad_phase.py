@@ -167,7 +167,7 @@ class Bvh(NamedTuple):
             which: The surfaces that get a tree; None is all.
         """
         orders, ranges, leaf_node, leaf_surface, root, first_leaf, leaf_count = [], [], [], [], [], [], []
-        box_total = leaf_total = cell_total = 0
+        box_total = leaf_total = cell_total = order_total = 0
         for m, own in enumerate(cells):
             root.append(box_total)
             first_leaf.append(leaf_total)
@@ -176,10 +176,11 @@ class Bvh(NamedTuple):
                 tree = box_tree(rest[own])
                 count = len(tree.starts) - 1
                 orders.append(tree.order + cell_total)
-                ranges.append(np.column_stack([tree.starts[:-1], tree.starts[1:]]) + cell_total)
+                ranges.append(np.column_stack([tree.starts[:-1], tree.starts[1:]]) + order_total)
                 leaf_node.append(box_total + count - 1 + np.arange(count))
                 leaf_surface.append(np.full(count, m))
                 box_total += 2 * count - 1
+                order_total += len(own)
             leaf_count.append(count)
             leaf_total += count
             cell_total += len(own)
