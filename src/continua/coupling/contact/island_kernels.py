@@ -1,4 +1,4 @@
-"""Compiled renumbering of constraint rows for an island."""
+"""Compiled helpers of groups and islands: boxes around bodies, and the renumbering of constraint rows."""
 
 from __future__ import annotations
 
@@ -26,3 +26,14 @@ def to_local_entries(ptr, row, block, offset, local, V):
         start = end
         ptr[c + 1] = kept
     return kept
+
+
+@kernel
+def widen_bounds(points, bounds):
+    """Widen `bounds` [6], smallest and largest coordinates, so that they contain points [n, 3]."""
+    lx, ly, lz, hx, hy, hz = bounds[0], bounds[1], bounds[2], bounds[3], bounds[4], bounds[5]
+    for p in range(points.shape[0]):
+        lx, hx = min(lx, points[p, 0]), max(hx, points[p, 0])
+        ly, hy = min(ly, points[p, 1]), max(hy, points[p, 1])
+        lz, hz = min(lz, points[p, 2]), max(hz, points[p, 2])
+    bounds[0], bounds[1], bounds[2], bounds[3], bounds[4], bounds[5] = lx, ly, lz, hx, hy, hz

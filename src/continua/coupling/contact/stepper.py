@@ -93,6 +93,7 @@ class ContactStepper:
             shapes,
             contact,
             self.pair_table,
+            self.collider_set.poses,
         )
         if overlapping is not None:
             self.surface_contacts.disable_overlapping(overlapping)
@@ -126,6 +127,7 @@ class ContactStepper:
 
         If a step fails, all bodies are back in their initial state.
         """
+        self.collider_set.poses.clear()
         single = len(self.soft) == 1 and not self.contact_bodies and self.rigid is None
         state = None if single else self.snapshot()
         extra = np.zeros((0, 2), np.int64)
@@ -318,14 +320,16 @@ class ContactStepper:
 
     def restrict_to(self, soft: Sequence[DeformableAdapter]) -> bool:
         """Restrict the detection of surface contacts to these bodies; returns whether any surfaces can touch."""
+        some = {id(adapter) for adapter in soft}
         return self.surface_contacts.restrict_to(
-            np.array([adapter in soft for adapter in self.contact_bodies], np.bool_)
+            np.array([id(adapter) in some for adapter in self.contact_bodies], np.bool_)
         )
 
     # --- static equilibrium -------------------------------------------------------------------------------
 
     def settle(self, rtol: float, max_newton: int, steps: int | None) -> tuple[StaticReport, ...]:
         """Move every soft body to its static equilibrium; bodies that touch each other to a common one."""
+        self.collider_set.poses.clear()
         self._check_no_rigid()
         start = [adapter.positions.copy() for adapter in self.contact_bodies]
         state = self.snapshot()

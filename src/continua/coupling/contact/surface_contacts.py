@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from continua.collision.broad_phase import CollisionMesh, CollisionSurface
 from continua.collision.ccd import describe_overlaps, find_collider_impacts, find_impacts, find_intersections
 from continua.collision.collider_features import collider_edges
+from continua.collision.colliders import PoseCache
 from continua.collision.proximity import ContactCandidates, find_candidates
 from continua.contact_solver.constraint_rows import EMPTY_ROWS, ConstraintRows, contact_rows
 from continua.contact_solver.contact_body import ContactSurface
@@ -126,6 +127,7 @@ class SurfaceContacts:
         shapes: The colliders.
         contact: Contact options, of which only the thickness is used here.
         table: Pair table of the bodies and, last, the colliders.
+        poses: Poses of the colliders in a step; None asks the colliders.
 
     Attributes:
         mesh: All surfaces: the pieces of the bodies, and then those colliders that have edges or corners.
@@ -143,9 +145,11 @@ class SurfaceContacts:
         shapes: Sequence[Shape],
         contact: Contact,
         table: ContactPairTable,
+        poses: PoseCache | None = None,
     ) -> None:
         self.bodies = tuple(bodies)
         self.table = table
+        self._poses = poses
         numbers = [k if body.number is None else body.number for k, body in enumerate(self.bodies)]
         surfaces: list[CollisionSurface] = []
         self._number: list[int] = []
@@ -252,7 +256,7 @@ class SurfaceContacts:
             if isinstance(shape, AnimatedMeshShape):
                 parts.append(shape.positions_at(time))
                 continue
-            pose = shape.pose(time)
+            pose = shape.pose(time) if self._poses is None else self._poses.at(shape, time)
             parts.append(rest if pose is None else rest @ pose.rotation.T + pose.translation)
         return self.mesh.positions(parts)
 
