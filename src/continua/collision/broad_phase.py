@@ -206,9 +206,9 @@ class Bvh(NamedTuple):
         which: NDArray[np.bool_],
     ) -> None:
         """Fit the boxes of some surfaces to the motion from x0 to x1, widened by each surface's `margin` [m]."""
-        leaves = np.flatnonzero(which[self.leaf_surface]).astype(np.int32)
-        if not len(leaves):
+        if not which.any():
             return
+        leaves = np.flatnonzero(which[self.leaf_surface])
         bvh_kernels.refit_leaves.variant(len(leaves) >= _PARALLEL_FROM)(
             self.cells,
             self.order,
@@ -355,8 +355,8 @@ class CollisionMesh:
         own = [part.astype(np.int32)[:, None] for part in vertices]
         self.vertex_bvh = Bvh.build(own, self.topology.rest, self._is_static.tolist())
         self._no_bvh = Bvh.build([part[:0] for part in own], self.topology.rest)
-        self._swept = np.zeros((len(vertices), 6))
-        self._is_followed = False
+        self._swept, self._extent = np.zeros((len(vertices), 6)), np.zeros((len(vertices), 6))
+        self._is_followed, self._is_moving = False, ~self._is_static
 
     def _kinds(self) -> SurfaceKinds | None:
         if not any(surface.two_sided or surface.body >= 0 for surface in self.surfaces):
@@ -382,13 +382,12 @@ class CollisionMesh:
     def follow(self, x0: NDArray[np.float64], x1: NDArray[np.float64]) -> float:
         """Take the motion from x0 to x1 [n, 3] for the next searches; return its largest coordinate [m]."""
         self._path = x0, x1
-        which = ~self._is_static | ~self._is_followed
-        bvh_kernels.fit_surfaces(self._points, self._first_point, which, x0, x1, self._swept)
+        which = self._is_moving if self._is_followed else self._is_moving | True
+        largest = bvh_kernels.fit_surfaces(self._points, self._first_point, which, x0, x1, self._swept)
         if not self._is_followed:
             self._is_followed = True
             self.vertex_bvh.refit(x0, x0, np.zeros(len(self.surfaces)), self._is_static)
-        some = self._swept[self._swept[:, 0] <= self._swept[:, 3]]
-        return float(np.abs(some).max(initial=0.0))
+        return largest
 
     def near_vertices(self, margin: NDArray[np.float64]) -> NearCells:
         """Return which vertices may touch triangles, see `near_edges`."""
@@ -423,19 +422,25 @@ class CollisionMesh:
     ) -> NearCells:
         x0, x1 = self._path
         widening = margin + self.topology.radius
-        self._extent = self._swept + np.concatenate([-widening, widening]).reshape(2, -1).T.repeat(3, axis=1)
         count = len(self.surfaces)
-        ptr, partner = np.zeros(count + 1, np.int32), np.empty(max(count * count, 1), np.int32)
-        total = bvh_kernels.find_overlapping_surfaces(pairs, tree.leaf_count, self._extent, ptr, partner)
+        ptr, partner = np.empty(count + 1, np.int32), np.empty(count * count, np.int32)
+        to_fit = np.empty(count, np.bool_)
+        total = bvh_kernels.find_overlapping_surfaces(
+            pairs,
+            tree.leaf_count,
+            self._swept,
+            widening,
+            self._is_static,
+            self._fitted[0 if tree is self.triangle_bvh else 1],
+            self._extent,
+            ptr,
+            partner,
+            to_fit,
+        )
         if not total:
-            return NearCells(ptr, partner[:0], np.zeros(0, np.int32))
+            return NearCells(ptr, partner[:0], partner[:0])
         partner = partner[:total]
-        which = np.zeros(count, np.bool_)
-        which[partner] = True
-        fitted = self._fitted[0 if tree is self.triangle_bvh else 1]
-        which &= ~self._is_static | (widening > fitted)
-        fitted[which] = widening[which]
-        tree.refit(x0, x1, widening, which)
+        tree.refit(x0, x1, widening, to_fit)
         near, mark = np.empty(len(cells), np.int32), np.zeros(len(cells), np.uint8)
         found = bvh_kernels.list_near_cells(
             cells, first, own, tree, ptr, partner, x0, x1, self.topology.radius, mark, near

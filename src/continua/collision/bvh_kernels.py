@@ -67,6 +67,8 @@ def refit_inner_nodes(root, leaf_count, which, boxes):
 def fit_surfaces(points, first, which, x0, x1, swept):
     """Fit a box around the paths of all points of some surfaces; one without points gets a box that overlaps none.
 
+    Returns the largest coordinate of all surfaces [m].
+
     Args:
         points: The points of all surfaces, one after the other.
         first: The first of each surface, and the end.
@@ -86,6 +88,12 @@ def fit_surfaces(points, first, which, x0, x1, swept):
             lz, hz = min(lz, min(x0[p, 2], x1[p, 2])), max(hz, max(x0[p, 2], x1[p, 2]))
         swept[m, 0], swept[m, 1], swept[m, 2] = lx, ly, lz
         swept[m, 3], swept[m, 4], swept[m, 5] = hx, hy, hz
+    largest = 0.0
+    for m in range(which.shape[0]):
+        if first[m] < first[m + 1]:
+            for i in range(6):
+                largest = max(largest, abs(swept[m, i]))
+    return largest
 
 
 @inline
@@ -126,20 +134,32 @@ def query_box(boxes, root, leaf_count, leaf_range, first_leaf, order, lx, ly, lz
 
 
 @kernel
-def find_overlapping_surfaces(allowed, leaf_count, extent, ptr, partner):
-    """List for every surface those whose box its own overlaps; returns their total number.
+def find_overlapping_surfaces(
+    allowed, leaf_count, swept, widening, is_static, fitted, extent, ptr, partner, to_fit
+):
+    """List for every surface those whose box its own overlaps, and whose trees must be fitted; returns their number.
 
     Args:
         allowed: Whether cells of the row are to be looked up in the tree of the column, shape [m, m].
         leaf_count: Leaves of each tree; 0 is no tree.
-        extent: Box around each whole surface over the step, shape [m, 6].
+        swept: Box around the path of each whole surface, shape [m, 6].
+        widening: By how much each surface is widened [m].
+        is_static: Whether a surface never moves: its tree is fitted again only if it has to be wider.
+        fitted: By how much the boxes of each tree are wider than the surface [m], also changed.
+        extent: Receives the widened boxes, shape [m, 6].
         ptr: Receives the start of each surface's partners, shape [m + 1].
         partner: Receives the partners, shape [m * m].
+        to_fit: Receives whether a surface's tree must be fitted, shape [m].
     """
+    surfaces = swept.shape[0]
+    for a in range(surfaces):
+        to_fit[a] = False
+        for i in range(3):
+            extent[a, i], extent[a, 3 + i] = swept[a, i] - widening[a], swept[a, 3 + i] + widening[a]
     count = 0
-    for a in range(allowed.shape[0]):
+    for a in range(surfaces):
         ptr[a] = count
-        for b in range(allowed.shape[0]):
+        for b in range(surfaces):
             if (
                 allowed[a, b]
                 and leaf_count[b] > 0
@@ -150,7 +170,11 @@ def find_overlapping_surfaces(allowed, leaf_count, extent, ptr, partner):
             ):  # fmt: skip
                 partner[count] = b
                 count += 1
-    ptr[allowed.shape[0]] = count
+                to_fit[b] = not is_static[b] or widening[b] > fitted[b]
+    ptr[surfaces] = count
+    for b in range(surfaces):
+        if to_fit[b]:
+            fitted[b] = widening[b]
     return count
 
 

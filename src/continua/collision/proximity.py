@@ -54,10 +54,25 @@ class ContactCandidates(ShortRepr):
         return ContactCandidates(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
+NO_RESULTS = (np.zeros((0, _COLUMNS), np.int32), np.zeros((0, 8)))
+NO_CANDIDATES = ContactCandidates(
+    np.zeros((0, 4), np.int32),
+    np.zeros((0, 4)),
+    np.zeros((0, 3)),
+    np.zeros(0),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.int64),
+    np.zeros(0),
+)
+
+
 def collect_chunks(
     run: Callable[..., None], count: int, capacity: int = 64
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Call `run(counts, ids, values)` with enough capacity for the results of every chunk of items; join them."""
+    if not count:
+        return NO_RESULTS
     chunks = -(-count // kernels.CHUNK)
     counts = np.zeros(chunks, np.int64)
     ids, values = np.empty((chunks, capacity, _COLUMNS), np.int32), np.empty((chunks, capacity, 8))
@@ -78,27 +93,26 @@ def to_candidates(
     edges: tuple[NDArray[np.int32], NDArray[np.float64]],
 ) -> ContactCandidates:
     """Join the results of the kernels for triangles and edges; each key counts once."""
-    (ids, values), (edge_ids, edge_values) = faces, edges
-    s, t = edge_values[:, 0], edge_values[:, 1]
-    weights = np.concatenate(
-        [
-            np.column_stack([np.ones(len(ids)), -values[:, :3]]),
-            np.column_stack([1.0 - s, s, t - 1.0, -t]),
-        ]
-    )
-    both, rest = np.concatenate([ids, edge_ids]), np.concatenate([values, edge_values])
+    count = len(faces[0]) + len(edges[0])
+    if not count:
+        return NO_CANDIDATES
+    both, rest, weights = np.empty((count, _COLUMNS), np.int32), np.empty((count, 8)), np.empty((count, 4))
+    kernels.join_pairs(*faces, *edges, both, rest, weights)
     keys = _keys(mesh, both, weights)
-    _, first = np.unique(keys, return_index=True)
-    first.sort()
-    both, rest = both[first], rest[first]
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    repeated = order[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
+        first = np.delete(np.arange(count), repeated)
+        both, rest, weights, keys = both[first], rest[first], weights[first], keys[first]
     columns = (
         both[:, :4],
-        weights[first],
+        weights,
         rest[:, 3:6],
         rest[:, 6],
         both[:, 5],
         both[:, 6],
-        keys[first],
+        keys,
         rest[:, 7],
     )
     return ContactCandidates(*(np.ascontiguousarray(column) for column in columns))
@@ -106,19 +120,9 @@ def to_candidates(
 
 def _keys(mesh: CollisionMesh, ids: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return a hash of each pair's points and side; that of two vertices does not depend on their order."""
-    nodes = mesh.point_ids[ids[:, :4]]
-    corner = ids[:, 4] == 2
-    if corner.any():
-        other = nodes[np.arange(len(nodes)), 1 + np.argmin(weights[:, 1:], axis=1)]
-        low, high = np.minimum(nodes[:, 0], other), np.maximum(nodes[:, 0], other)
-        nodes = np.where(corner[:, None], np.column_stack([low, high, high, high]), nodes)
-    tag = np.where(ids[:, 4] >= 3, 1, 2) + 4 * (ids[:, 7] % 3)
-    # spread over all bits: the next step would else mistake the sides of one point for those of another
-    mixed = tag.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
-    for k in range(4):  # Fowler-Noll-Vo on integers instead of bytes, with a final mix
-        mixed = (mixed ^ nodes[:, k].astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return (mixed >> np.uint64(2)).astype(np.int64)
+    keys = np.empty(len(ids), np.int64)
+    kernels.pair_keys(mesh.point_ids, ids, np.ascontiguousarray(weights), keys)
+    return keys
 
 
 def track_sides(
@@ -206,9 +210,6 @@ def find_candidates(
     return to_candidates(
         mesh, faces, _edge_candidates(mesh, x, w, margin, min_distance, limit, flat_sine, previous_keys)
     )
-
-
-NO_RESULTS = (np.zeros((0, _COLUMNS), np.int32), np.zeros((0, 8)))
 
 
 def _edge_candidates(

@@ -29,6 +29,8 @@ __all__ = [
     "edge_edge_candidates",
     "gather_chunks",
     "is_ridge_towards",
+    "join_pairs",
+    "pair_keys",
     "vertex_face",
     "vertex_face_candidates",
     "vertex_faces",
@@ -629,3 +631,51 @@ def gather_chunks(counts, ids, values, all_ids, all_values):
             all_ids[row] = ids[chunk, k]
             all_values[row] = values[chunk, k]
             row += 1
+
+
+@kernel
+def pair_keys(point_ids, ids, weights, keys):
+    """Compute a hash of each pair's points and side; that of two vertices does not depend on their order.
+
+    Args:
+        point_ids: Number of each point.
+        ids: Numbers of the pairs from the kernels above, shape [c, 8].
+        weights: Weights of their points, shape [c, 4].
+        keys: Receives the hashes, shape [c].
+    """
+    nodes = np.empty(4, np.int64)
+    for c in range(ids.shape[0]):
+        for k in range(4):
+            nodes[k] = point_ids[ids[c, k]]
+        if ids[c, 4] == 2:
+            best = 1
+            for k in range(2, 4):
+                if weights[c, k] < weights[c, best]:
+                    best = k
+            one, other = nodes[0], nodes[best]
+            nodes[0] = min(one, other)
+            nodes[1] = nodes[2] = nodes[3] = max(one, other)
+        side = ids[c, 7] % 3  # not negative
+        tag = (1 if ids[c, 4] >= 3 else 2) + 4 * side
+        # spread over all bits: the next step would else mistake the sides of one point for those of another
+        mixed = np.uint64(tag) * np.uint64(0xD6E8FEB86659FD93)
+        for k in range(4):  # Fowler-Noll-Vo on integers instead of bytes, with a final mix
+            mixed = (mixed ^ np.uint64(nodes[k])) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        keys[c] = np.int64(mixed >> np.uint64(2))
+
+
+@kernel
+def join_pairs(face_ids, face_values, edge_ids, edge_values, ids, values, weights):
+    """Write the pairs of vertices and triangles, and then those of edges, one after the other, with their weights."""
+    faces = face_ids.shape[0]
+    for c in range(faces + edge_ids.shape[0]):
+        if c < faces:
+            ids[c], values[c] = face_ids[c], face_values[c]
+            weights[c, 0] = 1.0
+            for k in range(3):
+                weights[c, 1 + k] = -values[c, k]
+        else:
+            ids[c], values[c] = edge_ids[c - faces], edge_values[c - faces]
+            s, t = values[c, 0], values[c, 1]
+            weights[c, 0], weights[c, 1], weights[c, 2], weights[c, 3] = 1.0 - s, s, t - 1.0, -t

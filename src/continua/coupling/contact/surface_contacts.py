@@ -179,6 +179,7 @@ class SurfaceContacts:
         self._node_of_point = np.concatenate([np.zeros(0, np.int64), *nodes])
         ids = [number * 2**32 + own for number, own in zip(self._number, nodes, strict=True)]
         self.mesh = CollisionMesh(surfaces, np.concatenate([np.zeros(0, np.int64), *ids]))
+        self._rest = self.mesh.topology.rest
         self._set_distances(contact.thickness, lengths)
 
     def _set_distances(self, thickness: float | None, lengths: NDArray[np.float64]) -> None:
@@ -246,19 +247,22 @@ class SurfaceContacts:
 
     def _positions(self, positions: Sequence[NDArray[np.float64]], time: float) -> NDArray[np.float64]:
         """Return the positions of all points, those of colliders at `time` [s]."""
-        parts = []
-        for k, own in zip(self.body_of_surface, self._nodes, strict=False):
+        x = self._rest.copy()
+        first = self.mesh.first
+        for m, k in enumerate(self.body_of_surface.tolist()):
             whole = self.bodies[k].pieces is None
-            parts.append(positions[k] if whole else positions[k][own])
-        for k in range(len(self.body_of_surface), len(self.mesh.surfaces)):
-            shape, rest = self._shapes[k], self.mesh.surfaces[k].rest
+            x[first[m] : first[m + 1]] = positions[k] if whole else positions[k][self._nodes[m]]
+        for m in range(len(self.body_of_surface), len(self.mesh.surfaces)):
+            shape = self._shapes[m]
             assert shape is not None
             if isinstance(shape, AnimatedMeshShape):
-                parts.append(shape.positions_at(time))
-                continue
-            pose = shape.pose(time) if self._poses is None else self._poses.at(shape, time)
-            parts.append(rest if pose is None else rest @ pose.rotation.T + pose.translation)
-        return self.mesh.positions(parts)
+                x[first[m] : first[m + 1]] = shape.positions_at(time)
+            elif shape.motion is not None:
+                pose = shape.pose(time) if self._poses is None else self._poses.at(shape, time)
+                if pose is not None:
+                    rest = self.mesh.surfaces[m].rest
+                    x[first[m] : first[m + 1]] = rest @ pose.rotation.T + pose.translation
+        return x
 
     def find_close(
         self,
