@@ -277,6 +277,10 @@ def sphere_trace(
     fraction = np.full(len(a), 2.0)
     deepest = np.minimum(gaps, 0.0) - np.where(free, _NEW_CONTACT_FRACTION, 1.0) * tolerance
     at = np.where(free, _STEP_FRACTION * np.maximum(gaps, 0.0) / np.maximum(length, 1e-300), 1.0)
+    if not free.any():
+        depth, _ = shape.distances(a + at[:, None] * (b - a))
+        fraction[depth < deepest] = 1.0
+        return fraction
     active = np.arange(len(a))
     min_step = 0.5 * tolerance
     for step in range(_MAX_TRACE_STEPS):
