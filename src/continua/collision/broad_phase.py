@@ -20,7 +20,7 @@ from continua.short_repr import ShortRepr
 
 __all__ = ["Bvh", "CollisionMesh", "CollisionSurface", "NearCells", "SurfaceKinds", "SurfaceTopology"]
 
-_PARALLEL_FROM = 2000  # leaves
+_PARALLEL_FROM = 8000  # leaves or edges
 _MAX_EDGE_KINDS = 4  # sets of options for which the kinds of static edges are kept
 _FLAT_SINE = 1e-3  # sine of the angle below which two triangles count as coplanar
 
@@ -206,22 +206,9 @@ class Bvh(NamedTuple):
         which: NDArray[np.bool_],
     ) -> None:
         """Fit the boxes of some surfaces to the motion from x0 to x1, widened by each surface's `margin` [m]."""
-        if not which.any():
-            return
-        leaves = np.flatnonzero(which[self.leaf_surface])
-        bvh_kernels.refit_leaves.variant(len(leaves) >= _PARALLEL_FROM)(
-            self.cells,
-            self.order,
-            self.leaf_range,
-            self.leaf_node,
-            self.leaf_surface,
-            leaves,
-            margin,
-            x0,
-            x1,
-            self.boxes,
-        )
-        bvh_kernels.refit_inner_nodes(self.root, self.leaf_count, which, self.boxes)
+        if which.any():
+            large = len(self.leaf_node) >= _PARALLEL_FROM and self.leaf_count[which].sum() >= _PARALLEL_FROM
+            (bvh_kernels.refit_large if large else bvh_kernels.refit)(self, which, margin, x0, x1)
 
 
 class NearCells(NamedTuple):
@@ -462,36 +449,24 @@ class CollisionMesh:
             self._edge_kinds[arguments] = np.zeros((count, 3)), np.zeros(count, np.uint8)
             static = np.flatnonzero(self._is_static[self.edge_bvh.surface]).astype(np.int32)
             self._classify(static, arguments)
-        which, zone = np.zeros(len(self.surfaces), np.bool_), self._zones(near)
-        which[near.partner] = True
-        which |= np.diff(near.ptr) > 0
-        which &= ~self._is_static
         inside = np.empty(count, np.int32)
-        found = bvh_kernels.list_cells_inside(
+        found = bvh_kernels.list_cells_in_zones(
             self.edge_bvh.cells,
             self._first_edge,
-            which,
+            self._is_static,
+            near.ptr,
+            near.partner,
             *self._path,
             margin + self.topology.radius,
-            zone,
+            self._extent,
             inside,
         )
         self._classify(inside[:found], arguments)
         return self._edge_kinds[arguments]
 
-    def _zones(self, near: NearCells) -> NDArray[np.float64]:
-        """Return the box around all surfaces that each surface may touch, shape [m, 6]."""
-        zone = np.empty_like(self._extent)
-        zone[:, :3], zone[:, 3:] = np.inf, -np.inf
-        owner = np.repeat(np.arange(len(zone)), np.diff(near.ptr))
-        for one, other in ((owner, near.partner), (near.partner, owner)):
-            np.minimum.at(zone[:, :3], one, self._extent[other, :3])
-            np.maximum.at(zone[:, 3:], one, self._extent[other, 3:])
-        return zone
-
     def _classify(self, some: NDArray[np.int32], arguments: tuple[float, float]) -> None:
         edges = self.edge_bvh
-        proximity_kernels.classify_edges.variant(len(some) >= 4 * _PARALLEL_FROM)(
+        proximity_kernels.classify_edges.variant(len(some) >= _PARALLEL_FROM)(
             some,
             edges.cells,
             self.triangle_bvh.cells,

@@ -5,62 +5,74 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from continua.numerics import inline, kernel, kernel_pair
+from continua.numerics import inline, kernel
 
 __all__ = [
     "find_overlapping_surfaces",
     "fit_surfaces",
-    "list_cells_inside",
+    "list_cells_in_zones",
     "list_near_cells",
     "query_box",
-    "refit_inner_nodes",
-    "refit_leaves",
+    "refit",
+    "refit_large",
 ]
 
 STACK = 64  # deeper than any balanced tree of 32-bit numbers
 
 
-@kernel_pair
-def refit_leaves(cells, order, leaf_range, leaf_node, leaf_surface, leaves, widening, x0, x1, boxes):
-    """Fit the boxes [6] of some leaves around their cells in the motion from x0 to x1, widened for their surface.
-
-    Args:
-        cells: Points of each cell [c, k].
-        order: Cells in the order of the leaves.
-        leaf_range: First cell and end of each leaf in `order`, shape [leaves, 2].
-        leaf_node: The box of each leaf.
-        leaf_surface: The surface of each leaf.
-        leaves: The leaves to be fitted.
-        widening: Of each surface [m].
-        x0: Positions at the start [m], shape [n, 3].
-        x1: Positions at the end [m], shape [n, 3].
-        boxes: Smallest and largest coordinates, shape [boxes, 6].
-    """
-    for n in prange(leaves.shape[0]):
-        leaf = leaves[n]
-        node, wide = leaf_node[leaf], widening[leaf_surface[leaf]]
-        lx, ly, lz, hx, hy, hz = 1e300, 1e300, 1e300, -1e300, -1e300, -1e300
-        for q in range(leaf_range[leaf, 0], leaf_range[leaf, 1]):
-            for k in range(cells.shape[1]):
-                p = cells[order[q], k]
-                lx, hx = min(lx, min(x0[p, 0], x1[p, 0])), max(hx, max(x0[p, 0], x1[p, 0]))
-                ly, hy = min(ly, min(x0[p, 1], x1[p, 1])), max(hy, max(x0[p, 1], x1[p, 1]))
-                lz, hz = min(lz, min(x0[p, 2], x1[p, 2])), max(hz, max(x0[p, 2], x1[p, 2]))
-        boxes[node, 0], boxes[node, 1], boxes[node, 2] = lx - wide, ly - wide, lz - wide
-        boxes[node, 3], boxes[node, 4], boxes[node, 5] = hx + wide, hy + wide, hz + wide
+@inline
+def _fit_leaf(tree, leaf, wide, x0, x1):
+    """Fit the box of a leaf around its cells in the motion from x0 to x1, widened by `wide`."""
+    lx, ly, lz, hx, hy, hz = 1e300, 1e300, 1e300, -1e300, -1e300, -1e300
+    for q in range(tree.leaf_range[leaf, 0], tree.leaf_range[leaf, 1]):
+        for k in range(tree.cells.shape[1]):
+            p = tree.cells[tree.order[q], k]
+            lx, hx = min(lx, min(x0[p, 0], x1[p, 0])), max(hx, max(x0[p, 0], x1[p, 0]))
+            ly, hy = min(ly, min(x0[p, 1], x1[p, 1])), max(hy, max(x0[p, 1], x1[p, 1]))
+            lz, hz = min(lz, min(x0[p, 2], x1[p, 2])), max(hz, max(x0[p, 2], x1[p, 2]))
+    node = tree.leaf_node[leaf]
+    tree.boxes[node, 0], tree.boxes[node, 1], tree.boxes[node, 2] = lx - wide, ly - wide, lz - wide
+    tree.boxes[node, 3], tree.boxes[node, 4], tree.boxes[node, 5] = hx + wide, hy + wide, hz + wide
 
 
 @kernel
-def refit_inner_nodes(root, leaf_count, which, boxes):
-    """Fit all other boxes of some surfaces around their two children, from the leaves up."""
-    for m in range(root.shape[0]):
-        if not which[m]:
-            continue
-        for node in range(leaf_count[m] - 2, -1, -1):
-            a, one, two = root[m] + node, root[m] + 2 * node + 1, root[m] + 2 * node + 2
-            for i in range(3):
-                boxes[a, i] = min(boxes[one, i], boxes[two, i])
-                boxes[a, 3 + i] = max(boxes[one, 3 + i], boxes[two, 3 + i])
+def refit(tree, which, widening, x0, x1):
+    """Fit the boxes of some surfaces to the motion from x0 to x1.
+
+    Args:
+        tree: The trees, a `Bvh`.
+        which: Whether a surface's tree is to be fitted, shape [m].
+        widening: By how much the boxes of each surface are widened [m].
+        x0: Positions at the start [m], shape [n, 3].
+        x1: Positions at the end [m], shape [n, 3].
+    """
+    for m in range(which.shape[0]):
+        if which[m]:
+            for leaf in range(tree.first_leaf[m], tree.first_leaf[m] + tree.leaf_count[m]):
+                _fit_leaf(tree, leaf, widening[m], x0, x1)
+            _fit_inner_nodes(tree, m)
+
+
+@kernel(parallel=True)
+def refit_large(tree, which, widening, x0, x1):
+    """Do the same as `refit`, where there are many leaves."""
+    for leaf in prange(tree.leaf_node.shape[0]):
+        if which[tree.leaf_surface[leaf]]:
+            _fit_leaf(tree, leaf, widening[tree.leaf_surface[leaf]], x0, x1)
+    for m in range(which.shape[0]):
+        if which[m]:
+            _fit_inner_nodes(tree, m)
+
+
+@inline
+def _fit_inner_nodes(tree, m):
+    """Fit the other boxes of a surface around their two children, from the leaves up."""
+    boxes = tree.boxes
+    for node in range(tree.leaf_count[m] - 2, -1, -1):
+        a, one, two = tree.root[m] + node, tree.root[m] + 2 * node + 1, tree.root[m] + 2 * node + 2
+        for i in range(3):
+            boxes[a, i] = min(boxes[one, i], boxes[two, i])
+            boxes[a, 3 + i] = max(boxes[one, 3 + i], boxes[two, 3 + i])
 
 
 @kernel
@@ -270,22 +282,34 @@ def list_near_cells(cells, first, own, tree, ptr, partner, x0, x1, radius, mark,
 
 
 @kernel
-def list_cells_inside(cells, first, which, x0, x1, widening, zone, inside):
-    """List the cells of some surfaces whose path comes into the surface's zone; returns their number.
+def list_cells_in_zones(cells, first, skip, ptr, partner, x0, x1, widening, extent, inside):
+    """List the cells of surfaces whose path comes near a surface that theirs may touch; returns their number.
 
     Args:
         cells: Points of each cell [c, k], surface after surface.
         first: First cell of each surface, and the end, shape [m + 1].
-        which: Whether a surface is looked at, shape [m].
+        skip: Surfaces that are not looked at, shape [m].
+        ptr: Start of each surface's partners.
+        partner: The partners.
         x0: Positions at the start [m], shape [n, 3].
         x1: Positions at the end [m], shape [n, 3].
         widening: By which the cells of each surface are widened [m].
-        zone: A box for each surface, shape [m, 6].
+        extent: Box around each whole surface over the step, shape [m, 6].
         inside: Receives the cells, shape [c].
     """
+    surfaces = first.shape[0] - 1
+    zone = np.empty((surfaces, 6))  # the box around all surfaces that each may touch
+    zone[:, :3], zone[:, 3:] = 1e300, -1e300
+    for m in range(surfaces):
+        for j in range(ptr[m], ptr[m + 1]):
+            b = partner[j]
+            for i in range(3):
+                zone[m, i], zone[b, i] = min(zone[m, i], extent[b, i]), min(zone[b, i], extent[m, i])
+                zone[m, 3 + i] = max(zone[m, 3 + i], extent[b, 3 + i])
+                zone[b, 3 + i] = max(zone[b, 3 + i], extent[m, 3 + i])
     count = 0
-    for m in range(first.shape[0] - 1):
-        if not which[m]:
+    for m in range(surfaces):
+        if skip[m] or zone[m, 0] > zone[m, 3]:
             continue
         r = widening[m]
         for i in range(first[m], first[m + 1]):

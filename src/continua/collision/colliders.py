@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.collision import collider_kernels as kernels
-from continua.geometry import MeshShape, Pose, Shape
+from continua.geometry import Box, Capsule, Cylinder, MeshShape, Pose, Shape, Sphere
 from continua.sdf import ExactDistance
 from continua.short_repr import tuple_repr
 
@@ -24,6 +24,7 @@ __all__ = ["ColliderContacts", "ColliderQuery", "ColliderSet", "PoseCache", "sph
 
 _STEP_FRACTION = 0.9  # fraction of the distance that a point advances at once
 _NEW_CONTACT_FRACTION = 1e-6  # fraction of the tolerance, for points that have no plane of a collider yet
+_MANY_POINTS = 512  # from which bounds of distances cost less than the distances from a simple shape
 _MAX_TRACE_STEPS = 200  # steps along the path after which a point counts as a hit
 
 
@@ -106,17 +107,21 @@ class ColliderSet:
     def distances(self, number: int, local: NDArray[np.float64]) -> _Distances:
         """Return the distances of points [n, 3] in the axes of a collider, as far as they are asked for."""
         shape = self.shapes[number]
-        if not _is_expensive(shape):
+        if not _is_expensive(shape, len(local)):
             return _Distances(shape, local, None)
-        known = self._known.setdefault((number, len(local)), _KnownDistances(len(local)))
-        return _Distances(shape, local, known)
+        key = number, len(local)
+        if key not in self._known:
+            self._known[key] = _KnownDistances(len(local))
+        return _Distances(shape, local, self._known[key])
 
 
-def _is_expensive(shape: Shape) -> bool:
-    """Return whether far points are worth being left out: exact distances, which differ by no more than points do.
+def _is_expensive(shape: Shape, count: int) -> bool:
+    """Return whether far points are worth being left out, which needs distances that differ by no more than points do.
 
-    Those of surfaces with holes or that go through themselves may jump.
+    Distances from surfaces with holes or that go through themselves may jump.
     """
+    if isinstance(shape, Box | Capsule | Cylinder | Sphere):
+        return count >= _MANY_POINTS
     field = shape.field if isinstance(shape, MeshShape) else None
     return isinstance(field, ExactDistance) and field.sign == "normals" and not len(field.crossings)
 

@@ -85,6 +85,12 @@ class ContactStepper:
                 )
         self.soft = [DeformableAdapter(body.contact_body(), number) for number, body in bodies]
         self.contact_bodies = [adapter for adapter in self.soft if self._can_collide(adapter)]
+        numbers = np.array([adapter.number for adapter in self.contact_bodies], np.int64)
+        collide = self.pair_table.collide[numbers]
+        self._bodies_collide, self._touches_collider = collide[:, numbers], collide[:, self.first_collider :]
+        self._several_pieces = np.array(
+            [self._pieces_collide(adapter) for adapter in self.contact_bodies], np.bool_
+        )
         self.surface_contacts = SurfaceContacts(
             [
                 SurfaceBody.of(adapter.name, adapter.surface, adapter.number)
@@ -253,12 +259,10 @@ class ContactStepper:
 
     def _links(self, boxes: AABBs) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return pairs of soft bodies whose boxes overlap, and which bodies are close to nothing."""
-        numbers = [adapter.number for adapter in self.contact_bodies]
-        near = boxes.overlaps(boxes) & self.pair_table.collide[np.ix_(numbers, numbers)]
-        pieces = np.array([self._pieces_collide(adapter) for adapter in self.contact_bodies])
-        isolated: NDArray[np.bool_] = np.asarray(~near.any(axis=1)) & ~pieces
+        near = boxes.overlaps(boxes) & self._bodies_collide
+        isolated: NDArray[np.bool_] = ~(near.any(axis=1) | self._several_pieces)
         for k, shape in enumerate(self._shapes):
-            collide = self.pair_table.collide[numbers, self.first_collider + k]
+            collide = self._touches_collider[:, k]
             if (collide & isolated).any():
                 isolated &= ~(collide & aabb_overlaps_collider(shape, boxes))
         np.fill_diagonal(near, False)

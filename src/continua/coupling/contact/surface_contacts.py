@@ -234,6 +234,9 @@ class SurfaceContacts:
 
     def restrict_to(self, bodies: NDArray[np.bool_]) -> bool:
         """Detect only contacts of these bodies [k] and the colliders; returns whether any surfaces can touch."""
+        if bodies.all():
+            self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs = self._pairs
+            return self.any
         some = np.ones(len(self.mesh.surfaces), np.bool_)
         some[: len(self.body_of_surface)] = bodies[self.body_of_surface]
         mask = some[:, None] & some[None, :]
