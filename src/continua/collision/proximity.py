@@ -193,9 +193,10 @@ def find_candidates(
     topology, tree = mesh.topology, mesh.triangle_bvh
     near = mesh.near_vertices(margin)
     normals = np.zeros((0, 3))
-    if len(near.cells) and any(surface.self_collision for surface in mesh.surfaces):
-        normals = np.empty_like(x)
-        kernels.vertex_normals(tree.cells, x, normals)
+    if len(near.cells) and mesh.vertex_face_pairs.diagonal().any():
+        normals = np.zeros_like(x)
+        if any(surface.self_collision for surface in mesh.surfaces):
+            kernels.vertex_normals(tree.cells, x, normals)
     search = kernels.vertex_face_candidates.variant(len(near.cells) >= _PARALLEL_FROM)
     faces = collect_chunks(
         lambda *out: search(

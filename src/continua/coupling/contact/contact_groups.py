@@ -55,6 +55,13 @@ class ContactGroups:
     label: NDArray[np.int32]
     isolated: NDArray[np.bool_]
 
+    @property
+    def is_one(self) -> bool:
+        """Whether all soft bodies and instances are in one group, or there are no soft bodies."""
+        if not len(self.isolated):
+            return True
+        return bool((self.label == self.label[0]).all()) and not bool(self.isolated.any())
+
 
 def connected_components(count: int, links: NDArray[np.integer]) -> NDArray[np.int32]:
     """Return the component of each of `count` nodes that are linked by pairs [k, 2]."""

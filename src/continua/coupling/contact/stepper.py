@@ -85,6 +85,7 @@ class ContactStepper:
                 )
         self.soft = [DeformableAdapter(body.contact_body(), number) for number, body in bodies]
         self.contact_bodies = [adapter for adapter in self.soft if self._can_collide(adapter)]
+        self.index_of = {id(adapter): k for k, adapter in enumerate(self.contact_bodies)}
         numbers = np.array([adapter.number for adapter in self.contact_bodies], np.int64)
         collide = self.pair_table.collide[numbers]
         self._bodies_collide, self._touches_collider = collide[:, numbers], collide[:, self.first_collider :]
@@ -140,7 +141,7 @@ class ContactStepper:
         try:
             for attempt in range(_MAX_REGROUPINGS + 1):
                 groups = self._group(dt, extra, everything=attempt == _MAX_REGROUPINGS)
-                start = [adapter.positions.copy() for adapter in self.contact_bodies]
+                start = [] if groups.is_one else [adapter.positions.copy() for adapter in self.contact_bodies]
                 poses = (
                     None if self.rigid_surfaces is None else self.rigid_surfaces.system.rigid_state.X.copy()
                 )
@@ -161,11 +162,10 @@ class ContactStepper:
     def _step_groups(self, groups: ContactGroups, dt: float) -> tuple[dict[int, StepReport], WarmStart]:
         time, reports = self._environment.time, {}
         warm_starts, mixed = [], []
-        index = {id(adapter): k for k, adapter in enumerate(self.contact_bodies)}
         done: set[int] = set()
         already_solved = None
         for adapter in self.soft:
-            k = index.get(id(adapter))
+            k = self.index_of.get(id(adapter))
             if k is None or groups.isolated[k]:
                 (report,) = advance_with_retries([adapter.begin_step(dt)], time, dt, NO_CONTACT)
                 reports[adapter.number] = adapter.finish_report(report)
@@ -299,7 +299,7 @@ class ContactStepper:
 
         The second of a pair is -1 for a body that was isolated and came close to a collider or a kinematic instance.
         """
-        if not self.contact_bodies or ((groups.label == groups.label[0]).all() and not groups.isolated.any()):
+        if groups.is_one:
             return np.zeros((0, 2), np.int64)
         count = len(self.contact_bodies)
         margin = np.full(count, float(self.surface_contacts.min_distance.max(initial=0.0)))

@@ -180,6 +180,8 @@ class SurfaceContacts:
         ids = [number * 2**32 + own for number, own in zip(self._number, nodes, strict=True)]
         self.mesh = CollisionMesh(surfaces, np.concatenate([np.zeros(0, np.int64), *ids]))
         self._rest = self.mesh.topology.rest
+        self._surface_of_point = np.repeat(np.arange(len(surfaces)), np.diff(self.mesh.first))
+        self._numbers = np.array(self._number, dtype=np.int64)
         self._set_distances(contact.thickness, lengths)
 
     def _set_distances(self, thickness: float | None, lengths: NDArray[np.float64]) -> None:
@@ -487,7 +489,7 @@ class SurfaceContacts:
         flip = np.where(self._is_collider[pairs.a], -1.0, 1.0)
         weights, normals = flip[:, None] * pairs.weights, flip[:, None] * pairs.normals
         a, b = np.where(flip < 0, pairs.b, pairs.a), np.where(flip < 0, pairs.a, pairs.b)
-        surface = np.searchsorted(self.mesh.first, pairs.nodes, side="right") - 1
+        surface = self._surface_of_point[pairs.nodes]
         rigid, is_collider = self._is_rigid[surface], self._is_collider[surface]
         own = np.asarray(first_row)[self.body_of_surface]
         offset = np.concatenate([own, np.zeros(len(self.mesh.surfaces) - len(own), int)])
@@ -501,7 +503,7 @@ class SurfaceContacts:
         surface_velocity = -np.einsum("ck,cki->ci", np.where(is_collider, weights, 0.0), move) / dt
         full, pieces = self.min_distance[pairs.a, pairs.b], self._pieces[pairs.a, pairs.b]
         kept = np.where(pieces, np.clip(pairs.gaps, 0.0, full), full)
-        numbers = np.array(self._number, dtype=np.int64)
+        numbers = self._numbers
         extra = {}
         if self._is_rigid.any():
             sides = np.column_stack([a, b])
