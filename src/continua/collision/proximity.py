@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +106,7 @@ def to_candidates(
     if len(repeated):
         first = np.delete(np.arange(count), repeated)
         both, rest, weights, keys = both[first], rest[first], weights[first], keys[first]
-    columns = (
+    columns: tuple[NDArray[Any], ...] = (
         both[:, :4],
         weights,
         rest[:, 3:6],

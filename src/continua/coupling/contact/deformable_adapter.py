@@ -90,8 +90,7 @@ class DeformableAdapter:
         defect, total = np.empty(3), np.empty(9)
         column_sums(system.rhs + impulse - system.matrix.multiply(system.x), defect)
         column_sums(system.matrix.blocks, total)
-        total = total.reshape(3, 3)
-        system.x += np.linalg.solve(total, defect)
+        system.x += np.linalg.solve(total.reshape(3, 3), defect)
 
     def accumulate_contact(self, force: NDArray[np.float64], depth: float, time: float) -> None:
         """Add contact forces on the nodes [N] over a substep of `time` [s], and its penetration depth [m]."""

@@ -259,7 +259,7 @@ class ContactStepper:
 
     def _links(self, boxes: AABBs) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return pairs of soft bodies whose boxes overlap, and which bodies are close to nothing."""
-        near = boxes.overlaps(boxes) & self._bodies_collide
+        near = self._bodies_collide & (boxes.overlaps(boxes) if len(boxes) > 1 else True)
         isolated: NDArray[np.bool_] = ~(near.any(axis=1) | self._several_pieces)
         for k, shape in enumerate(self._shapes):
             collide = self._touches_collider[:, k]
