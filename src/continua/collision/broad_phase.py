@@ -18,9 +18,10 @@ from continua.mesh.box_tree import box_tree
 from continua.mesh.surface_mesh import unique_edges
 from continua.short_repr import ShortRepr
 
-__all__ = ["Bvh", "CollisionMesh", "CollisionSurface", "SurfaceKinds", "SurfaceTopology"]
+__all__ = ["Bvh", "CollisionMesh", "CollisionSurface", "NearCells", "SurfaceKinds", "SurfaceTopology"]
 
-_PARALLEL_FROM = 2000  # leaves
+_PARALLEL_FROM = 8000  # leaves or edges
+_MAX_EDGE_KINDS = 4  # sets of options for which the kinds of static edges are kept
 _FLAT_SINE = 1e-3  # sine of the angle below which two triangles count as coplanar
 
 
@@ -126,6 +127,11 @@ def _concatenate(parts: Sequence[NDArray], empty: tuple[int, ...] = (0,)) -> NDA
     return np.ascontiguousarray(np.concatenate([np.zeros(empty), *parts]), np.int32)
 
 
+def _starts(parts: Sequence[NDArray]) -> NDArray[np.int64]:
+    """Return where each part begins if they are one after the other, and the end."""
+    return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+
+
 class Bvh(NamedTuple):
     """Bounding volume hierarchies over the cells (triangles or edges) of all surfaces, as arrays for kernels.
 
@@ -154,22 +160,34 @@ class Bvh(NamedTuple):
     boxes: NDArray[np.float64]
 
     @classmethod
-    def build(cls, cells: Sequence[NDArray[np.int32]], rest: NDArray[np.float64]) -> Bvh:
-        """Build the trees of surfaces with `cells` (indices into all points) at the `rest` positions."""
+    def build(
+        cls,
+        cells: Sequence[NDArray[np.int32]],
+        rest: NDArray[np.float64],
+        which: Sequence[bool] | None = None,
+    ) -> Bvh:
+        """Build the trees of surfaces with `cells` (indices into all points) at the `rest` positions.
+
+        Args:
+            cells: The cells of each surface.
+            rest: Positions of all points [m].
+            which: The surfaces that get a tree; None is all.
+        """
         orders, ranges, leaf_node, leaf_surface, root, first_leaf, leaf_count = [], [], [], [], [], [], []
-        box_total = leaf_total = cell_total = 0
+        box_total = leaf_total = cell_total = order_total = 0
         for m, own in enumerate(cells):
             root.append(box_total)
             first_leaf.append(leaf_total)
             count = 0
-            if len(own):
+            if len(own) and (which is None or which[m]):
                 tree = box_tree(rest[own])
                 count = len(tree.starts) - 1
                 orders.append(tree.order + cell_total)
-                ranges.append(np.column_stack([tree.starts[:-1], tree.starts[1:]]) + cell_total)
+                ranges.append(np.column_stack([tree.starts[:-1], tree.starts[1:]]) + order_total)
                 leaf_node.append(box_total + count - 1 + np.arange(count))
                 leaf_surface.append(np.full(count, m))
                 box_total += 2 * count - 1
+                order_total += len(own)
             leaf_count.append(count)
             leaf_total += count
             cell_total += len(own)
@@ -195,21 +213,23 @@ class Bvh(NamedTuple):
         which: NDArray[np.bool_],
     ) -> None:
         """Fit the boxes of some surfaces to the motion from x0 to x1, widened by each surface's `margin` [m]."""
-        if not which.any():
-            return
-        leaves = slice(None) if which.all() else np.flatnonzero(which[self.leaf_surface])
-        leaf_node = self.leaf_node[leaves]
-        bvh_kernels.refit_leaves.variant(len(leaf_node) >= _PARALLEL_FROM)(
-            self.cells,
-            self.order,
-            self.leaf_range[leaves],
-            leaf_node,
-            margin[self.leaf_surface[leaves]],
-            x0,
-            x1,
-            self.boxes,
-        )
-        bvh_kernels.refit_inner_nodes(self.root[which], self.leaf_count[which], self.boxes)
+        if which.any():
+            large = len(self.leaf_node) >= _PARALLEL_FROM and self.leaf_count[which].sum() >= _PARALLEL_FROM
+            (bvh_kernels.refit_large if large else bvh_kernels.refit)(self, which, margin, x0, x1)
+
+
+class NearCells(NamedTuple):
+    """What a search has to look at.
+
+    Attributes:
+        ptr: Start of each surface's partners, shape [m + 1].
+        partner: Surfaces in whose trees the cells of a surface are looked up.
+        cells: The cells (vertices or edges) that may touch a partner, in their order.
+    """
+
+    ptr: NDArray[np.int32]
+    partner: NDArray[np.int32]
+    cells: NDArray[np.int32]
 
 
 class SurfaceTopology(NamedTuple):
@@ -306,15 +326,31 @@ class CollisionMesh:
         )
         self.kinds = self._kinds()
         self._is_static = np.array([surface.is_static for surface in self.surfaces], dtype=np.bool_)
-        self._fitted = np.full(
-            len(self.surfaces), -np.inf
-        )  # by how much the boxes are wider than the surfaces
-        self._edge_kinds: tuple[object, NDArray, NDArray] | None = None
+        # by how much the boxes of triangles and edges are wider than the surfaces
+        self._fitted = np.full((2, len(self.surfaces)), -np.inf)
+        self._edge_kinds: dict[tuple[float, float], tuple[NDArray[np.float64], NDArray[np.uint8]]] = {}
+        self._set_points([np.asarray(own) for own in vertices])
         dynamic = np.array([surface.is_dynamic for surface in self.surfaces], dtype=bool)
         pairs = dynamic[:, None] | dynamic[None, :]
         np.fill_diagonal(pairs, [surface.self_collision for surface in self.surfaces])
         self.vertex_face_pairs = pairs
         self.edge_edge_pairs = np.triu(pairs)
+
+    def _set_points(self, vertices: Sequence[NDArray[np.int64]]) -> None:
+        """Set what `follow` and `_near` need: the points that are used, and trees over vertices that never move."""
+        cells = (self.triangle_bvh, self.edge_bvh)
+        used = [
+            np.unique(np.concatenate([own, *(tree.cells[tree.surface == m].ravel() for tree in cells)]))
+            for m, own in enumerate(vertices)
+        ]
+        self._points, self._first_point = _concatenate(used), _starts(used)
+        self._first_vertex = _starts(vertices)
+        self._first_edge = np.searchsorted(self.edge_bvh.surface, np.arange(len(vertices) + 1))
+        own = [part.astype(np.int32)[:, None] for part in vertices]
+        self.vertex_bvh = Bvh.build(own, self.topology.rest, self._is_static.tolist())
+        self._no_bvh = Bvh.build([part[:0] for part in own], self.topology.rest)
+        self._swept, self._extent = np.zeros((len(vertices), 6)), np.zeros((len(vertices), 6))
+        self._is_followed, self._is_moving = False, ~self._is_static
 
     def _kinds(self) -> SurfaceKinds | None:
         if not any(surface.two_sided or surface.body >= 0 for surface in self.surfaces):
@@ -337,63 +373,114 @@ class CollisionMesh:
         """Return the positions of all surfaces in one array [n, 3]."""
         return np.concatenate([np.zeros((0, 3)), *parts])
 
-    def refit(self, x0: NDArray[np.float64], x1: NDArray[np.float64], margin: NDArray[np.float64]) -> None:
-        """Fit all boxes to the motion from x0 to x1 [n, 3], widened by each surface's `margin` [m] and radius.
+    def follow(self, x0: NDArray[np.float64], x1: NDArray[np.float64]) -> float:
+        """Take the motion from x0 to x1 [n, 3] for the next searches; return its largest coordinate [m]."""
+        self._path = x0, x1
+        which = self._is_moving if self._is_followed else self._is_moving | True
+        largest = bvh_kernels.fit_surfaces(self._points, self._first_point, which, x0, x1, self._swept)
+        if not self._is_followed:
+            self._is_followed = True
+            self.vertex_bvh.refit(x0, x0, np.zeros(len(self.surfaces)), self._is_static)
+        return largest
 
-        Boxes of static surfaces are fitted again only if they have to be wider than before.
+    def near_vertices(self, margin: NDArray[np.float64]) -> NearCells:
+        """Return which vertices may touch triangles, see `near_edges`."""
+        return self._near(
+            self.vertex_bvh.cells,
+            self._first_vertex,
+            self.vertex_bvh,
+            self.triangle_bvh,
+            self.vertex_face_pairs,
+            margin,
+        )
+
+    def near_edges(self, margin: NDArray[np.float64], *, triangles: bool = False) -> NearCells:
+        """Return which edges may touch edges, or triangles, on the path, and fit the trees in which to look them up.
+
+        Args:
+            margin: Distance within which other surfaces touch each surface [m], shape [m].
+            triangles: Whether edges are looked up among triangles.
         """
+        pairs = self.vertex_face_pairs if triangles else self.edge_edge_pairs
+        tree = self.triangle_bvh if triangles else self.edge_bvh
+        return self._near(self.edge_bvh.cells, self._first_edge, self._no_bvh, tree, pairs, margin)
+
+    def _near(
+        self,
+        cells: NDArray[np.int32],
+        first: NDArray[np.int64],
+        own: Bvh,
+        tree: Bvh,
+        pairs: NDArray[np.bool_],
+        margin: NDArray[np.float64],
+    ) -> NearCells:
+        x0, x1 = self._path
         widening = margin + self.topology.radius
-        tree = self.edge_bvh
-        which = ~self._is_static | (widening > self._fitted)
-        self._fitted = np.where(which, widening, self._fitted)
-        self.triangle_bvh.refit(x0, x1, widening, which)
-        tree.refit(x0, x1, widening, which)
-        self._extent = np.where((tree.leaf_count > 0)[:, None], tree.boxes[tree.root % len(tree.boxes)], 0.0)
-        for m in np.flatnonzero(tree.leaf_count == 0):  # single vertices
-            own = self.first[m] + np.asarray(self.surfaces[m].vertices)
-            both = np.concatenate([x0[own], x1[own]])
-            if len(own):
-                self._extent[m] = [*(both.min(axis=0) - widening[m]), *(both.max(axis=0) + widening[m])]
-            else:
-                self._extent[m] = [1.0, 1.0, 1.0, -1.0, -1.0, -1.0]
+        count = len(self.surfaces)
+        ptr, partner = np.empty(count + 1, np.int32), np.empty(count * count, np.int32)
+        to_fit = np.empty(count, np.bool_)
+        total = bvh_kernels.find_overlapping_surfaces(
+            pairs,
+            tree.leaf_count,
+            self._swept,
+            widening,
+            self._is_static,
+            self._fitted[0 if tree is self.triangle_bvh else 1],
+            self._extent,
+            ptr,
+            partner,
+            to_fit,
+        )
+        if not total:
+            return NearCells(ptr, partner[:0], partner[:0])
+        partner = partner[:total]
+        tree.refit(x0, x1, widening, to_fit)
+        near, mark = np.empty(len(cells), np.int32), np.zeros(len(cells), np.uint8)
+        found = bvh_kernels.list_near_cells(
+            cells, first, own, tree, ptr, partner, x0, x1, self.topology.radius, mark, near
+        )
+        return NearCells(ptr, partner, near[:found])
 
     def classify_edges(
-        self, x: NDArray[np.float64], flat_sine: float, always_flat: float
+        self, near: NearCells, margin: NDArray[np.float64], flat_sine: float, always_flat: float
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Return the outward direction and the kind of every edge at positions x; see `classify_edges` of the kernels.
+        """Return the outward direction and the kind of the edges that `near` may bring together, at the start.
 
-        Those of static surfaces behind all others are kept from call to call.
+        See `classify_edges` of the kernels. Those of static surfaces are kept from call to call.
         """
-        edges = self.edge_bvh
-        count, arguments = len(edges.cells), (flat_sine, always_flat)
-        moving = 0
-        if not self._is_static.all():
-            last = int(np.flatnonzero(~self._is_static)[-1])
-            moving = int(np.searchsorted(edges.surface, last, side="right"))
-        if self._edge_kinds is None or self._edge_kinds[0] != arguments:
-            self._edge_kinds = (arguments, np.empty((count, 3)), np.empty(count, np.uint8))
-            moving = count
-        _, outward, kind = self._edge_kinds
-        proximity_kernels.classify_edges.variant(moving >= 4 * _PARALLEL_FROM)(
-            edges.cells[:moving],
-            self.triangle_bvh.cells,
-            self.topology.edge_triangles[:moving],
-            x,
-            *arguments,
-            edges.surface[:moving],
-            None if self.kinds is None else self.kinds.two_sided,
-            outward[:moving],
-            kind[:moving],
+        arguments = (flat_sine, always_flat)
+        count = len(self.edge_bvh.cells)
+        if arguments not in self._edge_kinds:
+            if len(self._edge_kinds) >= _MAX_EDGE_KINDS:
+                self._edge_kinds.clear()
+            self._edge_kinds[arguments] = np.zeros((count, 3)), np.zeros(count, np.uint8)
+            static = np.flatnonzero(self._is_static[self.edge_bvh.surface]).astype(np.int32)
+            self._classify(static, arguments)
+        inside = np.empty(count, np.int32)
+        found = bvh_kernels.list_cells_in_zones(
+            self.edge_bvh.cells,
+            self._first_edge,
+            self._is_static,
+            near.ptr,
+            near.partner,
+            *self._path,
+            margin + self.topology.radius,
+            self._extent,
+            inside,
         )
-        return outward, kind
+        self._classify(inside[:found], arguments)
+        return self._edge_kinds[arguments]
 
-    def overlapping_surfaces(
-        self, tree: Bvh, allowed: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return for every surface those whose tree its box overlaps, as `ptr` and `partner`."""
-        count = len(self.surfaces)
-        ptr, partner = np.zeros(count + 1, np.int32), np.empty(max(count * count, 1), np.int32)
-        bvh_kernels.find_overlapping_surfaces(
-            allowed, tree.root, tree.leaf_count, tree.boxes, self._extent, ptr, partner
+    def _classify(self, some: NDArray[np.int32], arguments: tuple[float, float]) -> None:
+        edges = self.edge_bvh
+        proximity_kernels.classify_edges.variant(len(some) >= _PARALLEL_FROM)(
+            some,
+            edges.cells,
+            self.triangle_bvh.cells,
+            self.topology.edge_triangles,
+            self._path[0],
+            *arguments,
+            edges.surface,
+            None if self.kinds is None else self.kinds.two_sided,
+            *self._edge_kinds[arguments],
         )
-        return ptr, partner

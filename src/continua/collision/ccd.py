@@ -75,28 +75,25 @@ def find_impacts(
         previous_keys: Keys of the pairs that were active in the last step; see `find_candidates`.
     """
     x0, x1 = np.ascontiguousarray(x0), np.ascontiguousarray(x1)
-    scale = float(max(np.abs(x0).max(initial=0.0), np.abs(x1).max(initial=0.0)))
     topology = mesh.topology
-    margin = separation.max(axis=1, initial=0.0) + 1e-13 * scale
-    mesh.refit(x0, x1, margin)
-    margin = margin + topology.radius
+    margin = separation.max(axis=1, initial=0.0) + 1e-13 * mesh.follow(x0, x1)
+    widening = margin + topology.radius
     separation = separation + 0.5 * (topology.radius[:, None] + topology.radius[None, :])
-    ptr, partner = mesh.overlapping_surfaces(mesh.triangle_bvh, mesh.vertex_face_pairs)
-    search_faces = kernels.ccd_vertex_face.variant(len(topology.vertices) >= _PARALLEL_FROM)
+    near = mesh.near_vertices(margin)
+    search_faces = kernels.ccd_vertex_face.variant(len(near.cells) >= _PARALLEL_FROM)
     faces = collect_chunks(
         lambda *out: search_faces(
-            mesh.triangle_bvh, topology, mesh.kinds, x0, x1, ptr, partner, separation, margin, *out
+            mesh.triangle_bvh, topology, mesh.kinds, x0, x1, near, separation, widening, *out
         ),
-        len(topology.vertices) if ptr[-1] else 0,
+        len(near.cells),
     )
-    edge_ptr, edge_partner = mesh.overlapping_surfaces(mesh.edge_bvh, mesh.edge_edge_pairs)
-    count = len(mesh.edge_bvh.cells)
-    search_edges = kernels.ccd_edge_edge.variant(count >= _PARALLEL_FROM)
+    near_edges = mesh.near_edges(margin)
+    search_edges = kernels.ccd_edge_edge.variant(len(near_edges.cells) >= _PARALLEL_FROM)
     edges = collect_chunks(
         lambda *out: search_edges(
-            mesh.edge_bvh, topology, mesh.kinds, x0, x1, edge_ptr, edge_partner, separation, margin, *out
+            mesh.edge_bvh, topology, mesh.kinds, x0, x1, near_edges, separation, widening, *out
         ),
-        count if edge_ptr[-1] else 0,
+        len(near_edges.cells),
     )
     if previous_keys is not None:
         track_sides(mesh, *faces, previous_keys, flip=False)
@@ -106,13 +103,11 @@ def find_impacts(
 def find_intersections(mesh: CollisionMesh, x: NDArray[np.float64]) -> Intersections:
     """Return all edges that pierce triangles at positions x [n, 3]; empty if contact has kept the surfaces apart."""
     x = np.ascontiguousarray(x)
-    mesh.refit(x, x, np.zeros(len(mesh.surfaces)))
-
-    ptr, partner = mesh.overlapping_surfaces(mesh.triangle_bvh, mesh.vertex_face_pairs)
-    count = len(mesh.edge_bvh.cells) if ptr[-1] else 0
-    search = kernels.edge_face_intersections.variant(count >= _PARALLEL_FROM)
+    mesh.follow(x, x)
+    near = mesh.near_edges(np.zeros(len(mesh.surfaces)), triangles=True)
+    search = kernels.edge_face_intersections.variant(len(near.cells) >= _PARALLEL_FROM)
     ids, _ = collect_chunks(
-        lambda *out: search(mesh.edge_bvh, mesh.triangle_bvh, x, ptr, partner, *out), count
+        lambda *out: search(mesh.edge_bvh, mesh.triangle_bvh, x, near, *out), len(near.cells)
     )
     return Intersections(*(np.ascontiguousarray(ids[:, k]) for k in (0, 1, 5, 6)))
 

@@ -144,6 +144,24 @@ def _time_of_impact(work, along, axes, stack, is_triangle, separation, scale):
 
 
 @inline
+def _stays_on_one_side(work, separation, scale):
+    """Return whether the normal at the start alone shows that there is no impact, as it does for most pairs.
+
+    `_time_of_impact` comes to the same result with all directions; see there for the arguments.
+    """
+    n = cross3(row3(work, 1), row3(work, 2))
+    low, high = 1e300, -1e300
+    for side in range(2):
+        d = dot3(n, row3(work, 3 * side))
+        e, g = dot3(n, row3(work, 3 * side + 1)), dot3(n, row3(work, 3 * side + 2))
+        low = min(low, d - max(0.0, e) - max(0.0, g))
+        high = max(high, d - min(0.0, e) - min(0.0, g))
+    slack = 1.000001 * separation + 4.0 * _ROUNDING * scale
+    apart = max(low, -high)
+    return apart > 0.0 and apart * apart > slack * slack * dot3(n, n)
+
+
+@inline
 def _relative_motion(x0, x1, a, b, c, d, is_triangle, work):
     """Write D, E and G of vertex a and triangle b c d, or of the edges a b and c d; returns the coordinates' size."""
     scale = 0.0
@@ -263,7 +281,7 @@ def _triangle_outside(x0, x1, a, b, c, lx, ly, lz, hx, hy, hz):
 
 
 @kernel_pair
-def ccd_vertex_face(tree, topology, kinds, x0, x1, ptr, partner, separation, margin, counts, ids, values):
+def ccd_vertex_face(tree, topology, kinds, x0, x1, near, separation, margin, counts, ids, values):
     """Find the vertices that hit triangles on the path from x0 to x1; see `proximity_kernels.vertex_face_candidates`.
 
     Pieces of one body that are as close as that along the normal from the start are left to proximity: they may lie
@@ -285,11 +303,12 @@ def ccd_vertex_face(tree, topology, kinds, x0, x1, ptr, partner, separation, mar
             np.empty((256, 6)),
         )
         written = 0
-        for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, topology.vertices.shape[0])):
+        for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, near.cells.shape[0])):
+            i = near.cells[item]
             v, m = topology.vertices[i], topology.vertex_surface[i]
             lx, ly, lz, hx, hy, hz = _swept_box(x0, x1, v, v, topology.radius[m])
-            for j in range(ptr[m], ptr[m + 1]):
-                b = partner[j]
+            for j in range(near.ptr[m], near.ptr[m + 1]):
+                b = near.partner[j]
                 wide = margin[b]
                 total = query_box(
                     tree.boxes, tree.root[b], tree.leaf_count[b], tree.leaf_range, tree.first_leaf[b], tree.order,
@@ -305,6 +324,8 @@ def ccd_vertex_face(tree, topology, kinds, x0, x1, ptr, partner, separation, mar
                     ):  # fmt: skip
                         continue
                     scale = _relative_motion(x0, x1, v, t0, t1, t2, True, work)
+                    if _stays_on_one_side(work, separation[m, b], scale):
+                        continue
                     time, u, w = _time_of_impact(work, along, axes, box_stack, True, separation[m, b], scale)
                     if time > 1.0:
                         continue
@@ -340,7 +361,7 @@ def ccd_vertex_face(tree, topology, kinds, x0, x1, ptr, partner, separation, mar
 
 
 @kernel_pair
-def ccd_edge_edge(tree, topology, kinds, x0, x1, ptr, partner, separation, margin, counts, ids, values):
+def ccd_edge_edge(tree, topology, kinds, x0, x1, near, separation, margin, counts, ids, values):
     """Find the edges that hit edges on the path from x0 to x1; see `proximity_kernels.edge_edge_candidates`.
 
     Of the edges of pieces of one body only ridges count that face each other and do not lie on each other, as in
@@ -361,14 +382,13 @@ def ccd_edge_edge(tree, topology, kinds, x0, x1, ptr, partner, separation, margi
             np.empty((256, 6)),
         )
         written = 0
-        for e in range(chunk * CHUNK, min((chunk + 1) * CHUNK, tree.cells.shape[0])):
+        for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, near.cells.shape[0])):
+            e = near.cells[item]
             m = tree.surface[e]
             a0, a1 = tree.cells[e, 0], tree.cells[e, 1]
-            if ptr[m] == ptr[m + 1]:
-                continue
             lx, ly, lz, hx, hy, hz = _swept_box(x0, x1, a0, a1, topology.radius[m])
-            for j in range(ptr[m], ptr[m + 1]):
-                b = partner[j]
+            for j in range(near.ptr[m], near.ptr[m + 1]):
+                b = near.partner[j]
                 wide = margin[b]
                 total = query_box(
                     tree.boxes, tree.root[b], tree.leaf_count[b], tree.leaf_range, tree.first_leaf[b], tree.order,
@@ -383,6 +403,8 @@ def ccd_edge_edge(tree, topology, kinds, x0, x1, ptr, partner, separation, margi
                     ):
                         continue
                     scale = _relative_motion(x0, x1, a0, a1, b0, b1, False, work)
+                    if _stays_on_one_side(work, separation[m, b], scale):
+                        continue
                     time, s, t = _time_of_impact(work, along, axes, box_stack, False, separation[m, b], scale)
                     if time > 1.0:
                         continue
@@ -428,15 +450,14 @@ def _segment_pierces_triangle(p, q, a, b, c):
 
 
 @kernel_pair
-def edge_face_intersections(edges, tree, x, ptr, partner, counts, ids, values):
+def edge_face_intersections(edges, tree, x, near, counts, ids, values):
     """Find edges that pierce triangles with which they share no point.
 
     Args:
         edges: Trees of the edges.
         tree: Trees of the triangles, fitted to x.
         x: Positions [m], shape [n, 3].
-        ptr: Start of each surface's partners.
-        partner: Surfaces against whose triangles a surface's edges are tested.
+        near: The edges, and the surfaces against whose triangles they are tested; see `NearCells`.
         counts: Receives the number found in each chunk of edges.
         ids: Receives edge, triangle, three zeros and the surfaces, shape [chunks, capacity, 8].
         values: Not used.
@@ -444,12 +465,13 @@ def edge_face_intersections(edges, tree, x, ptr, partner, counts, ids, values):
     for chunk in prange(counts.shape[0]):
         stack, found = np.empty(STACK, np.int32), np.empty(tree.cells.shape[0], np.int32)
         written = 0
-        for e in range(chunk * CHUNK, min((chunk + 1) * CHUNK, edges.cells.shape[0])):
+        for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, near.cells.shape[0])):
+            e = near.cells[item]
             m = edges.surface[e]
             a0, a1 = edges.cells[e, 0], edges.cells[e, 1]
             p, q = row3(x, a0), row3(x, a1)
-            for j in range(ptr[m], ptr[m + 1]):
-                b = partner[j]
+            for j in range(near.ptr[m], near.ptr[m + 1]):
+                b = near.partner[j]
                 total = query_box(
                     tree.boxes, tree.root[b], tree.leaf_count[b], tree.leaf_range, tree.first_leaf[b], tree.order,
                     min(p[0], q[0]), min(p[1], q[1]), min(p[2], q[2]),

@@ -15,13 +15,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.geometry import Pose, Shape
+from continua.collision import collider_kernels as kernels
+from continua.geometry import Box, Capsule, Cylinder, MeshShape, Pose, Shape, Sphere
+from continua.sdf import ExactDistance
 from continua.short_repr import tuple_repr
 
-__all__ = ["ColliderContacts", "ColliderQuery", "ColliderSet", "sphere_trace"]
+__all__ = ["ColliderContacts", "ColliderQuery", "ColliderSet", "PoseCache", "sphere_trace"]
 
 _STEP_FRACTION = 0.9  # fraction of the distance that a point advances at once
 _NEW_CONTACT_FRACTION = 1e-6  # fraction of the tolerance, for points that have no plane of a collider yet
+_MANY_POINTS = 512  # from which bounds of distances cost less than the distances from a simple shape
 _MAX_TRACE_STEPS = 200  # steps along the path after which a point counts as a hit
 
 
@@ -61,18 +64,110 @@ _NO_CONTACTS = ColliderContacts(
 )
 
 
+class PoseCache:
+    """The poses of shapes at the few times that a step asks for; each is found once."""
+
+    def __init__(self) -> None:
+        self._poses: dict[tuple[int, float], Pose | None] = {}
+
+    def clear(self) -> None:
+        """Forget all poses: a motion may be another one from now on."""
+        self._poses.clear()
+
+    def at(self, shape: Shape, time: float) -> Pose | None:
+        """Return the pose of a shape at `time` [s], or None if it never moves."""
+        if shape.motion is None:
+            return shape.pose(time)
+        key = id(shape), time
+        if key not in self._poses:
+            self._poses[key] = shape.pose(time)
+        return self._poses[key]
+
+
 class ColliderSet:
-    """The colliders that points can touch."""
+    """The colliders that points can touch.
+
+    Attributes:
+        shapes: The colliders.
+        poses: Their poses in the present step; clear them when a step begins.
+    """
 
     def __init__(self, shapes: Sequence[Shape]) -> None:
         """Store the shapes."""
         self.shapes = tuple(shapes)
+        self.poses = PoseCache()
+        self._known: dict[tuple[int, int], _KnownDistances] = {}
 
     def query(
         self, points: NDArray[np.float64], time: float, dt: float, only: Sequence[int] | None = None
     ) -> ColliderQuery:
         """Query points [n, 3] that move from `time` to `time + dt` [s]; `only` restricts it to some colliders."""
-        return ColliderQuery(self.shapes, points, time, dt, range(len(self.shapes)) if only is None else only)
+        return ColliderQuery(self, points, time, dt, range(len(self.shapes)) if only is None else only)
+
+    def distances(self, number: int, local: NDArray[np.float64]) -> _Distances:
+        """Return the distances of points [n, 3] in the axes of a collider, as far as they are asked for."""
+        shape = self.shapes[number]
+        if not _is_expensive(shape, len(local)):
+            return _Distances(shape, local, None)
+        key = number, len(local)
+        if key not in self._known:
+            self._known[key] = _KnownDistances(len(local))
+        return _Distances(shape, local, self._known[key])
+
+
+def _is_expensive(shape: Shape, count: int) -> bool:
+    """Return whether far points are worth being left out, which needs distances that differ by no more than points do.
+
+    Distances from surfaces with holes or that go through themselves may jump.
+    """
+    if isinstance(shape, Box | Capsule | Cylinder | Sphere):
+        return count >= _MANY_POINTS
+    field = shape.field if isinstance(shape, MeshShape) else None
+    return isinstance(field, ExactDistance) and field.sign == "normals" and not len(field.crossings)
+
+
+class _KnownDistances:
+    """Distances of points that were found before, which are bounds for those of points nearby."""
+
+    def __init__(self, count: int) -> None:
+        self.points, self.gaps = np.zeros((count, 3)), np.full(count, -np.inf)
+
+
+class _Distances:
+    """The distances and normals of points from a shape; of points that are far away only a lower bound.
+
+    Args:
+        shape: The shape.
+        local: The points in its axes [m], shape [n, 3].
+        known: Distances of the same points in the last step, or None if all are to be found. Any others are valid, but
+            of no use.
+
+    Attributes:
+        gaps: Signed distances [m], or lower bounds of them, shape [n].
+        normals: Unit normals where the distance is known, shape [n, 3].
+    """
+
+    def __init__(self, shape: Shape, local: NDArray[np.float64], known: _KnownDistances | None) -> None:
+        self._shape, self._local, self._known = shape, local, known
+        if known is None:
+            self.gaps, self.normals = shape.distances(local)
+        else:
+            self.gaps, self.normals = np.empty(len(local)), np.zeros((len(local), 3))
+            self._is_bound = np.ones(len(local), np.bool_)
+            kernels.lower_bounds(local, known.points, known.gaps, self.gaps)
+
+    def find_below(self, limit: NDArray[np.float64] | float) -> None:
+        """Make sure that all distances that may be up to `limit` [m] are known."""
+        known = self._known
+        if known is None:
+            return
+        some = np.flatnonzero(self._is_bound & (self.gaps <= limit))
+        if not len(some):
+            return
+        points = self._local[some]
+        self.gaps[some], self.normals[some] = self._shape.distances(points)
+        self._is_bound[some] = False
+        known.points[some], known.gaps[some] = points, self.gaps[some]
 
 
 class ColliderQuery:
@@ -80,7 +175,7 @@ class ColliderQuery:
 
     def __init__(
         self,
-        shapes: Sequence[Shape],
+        colliders: ColliderSet,
         points: NDArray[np.float64],
         time: float,
         dt: float,
@@ -88,19 +183,22 @@ class ColliderQuery:
     ) -> None:
         self._points, self._dt = points, dt
         self._distances = []
+        shapes, poses = colliders.shapes, colliders.poses
         numbers = [number for number in numbers if not shapes[number].deforms]
         for number in numbers:
             shape = shapes[number]
-            now, then = shape.pose(time), shape.pose(time + dt)
+            now, then = poses.at(shape, time), poses.at(shape, time + dt)
             local = points if now is None else (points - now.translation) @ now.rotation
-            gaps, normals = shape.distances(local)
-            self._distances.append((number, shape, now, then, local, gaps, normals))
+            found = colliders.distances(number, local)
+            self._distances.append((number, shape, now, then, local, found))
         self._has_plane = {number: np.zeros(len(points), np.bool_) for number in numbers}
 
     def find_close(self, margin: float) -> ColliderContacts:
         """Return the points that are within `margin` [m] of a collider, or inside."""
         found = []
-        for number, _, now, then, local, gaps, normals in self._distances:
+        for number, _, now, then, local, distances in self._distances:
+            distances.find_below(margin)
+            gaps, normals = distances.gaps, distances.normals
             which = np.flatnonzero(gaps <= margin)
             self._has_plane[number][which] = True
             if not len(which):
@@ -126,10 +224,16 @@ class ColliderQuery:
             tolerance: Depth [m] that is accepted for points that have a plane of the collider.
         """
         found = []
-        for number, shape, now, then, local, gaps, _ in self._distances:
+        for number, shape, now, then, local, distances in self._distances:
             to = ends if then is None else (ends - then.translation) @ then.rotation
-            length = np.linalg.norm(to - local, axis=1)
-            maybe = np.flatnonzero(gaps < length - np.where(self._has_plane[number], tolerance, 0.0))
+            limit = np.empty(len(local))
+            if not kernels.reached_distances(
+                local, to, self._has_plane[number], tolerance, distances.gaps, limit
+            ):
+                continue
+            distances.find_below(limit)
+            gaps = distances.gaps
+            maybe = np.flatnonzero(gaps < limit)
             if not len(maybe):
                 continue
             a, b = local[maybe], to[maybe]
@@ -178,6 +282,10 @@ def sphere_trace(
     fraction = np.full(len(a), 2.0)
     deepest = np.minimum(gaps, 0.0) - np.where(free, _NEW_CONTACT_FRACTION, 1.0) * tolerance
     at = np.where(free, _STEP_FRACTION * np.maximum(gaps, 0.0) / np.maximum(length, 1e-300), 1.0)
+    if not free.any():
+        depth, _ = shape.distances(a + at[:, None] * (b - a))
+        fraction[depth < deepest] = 1.0
+        return fraction
     active = np.arange(len(a))
     min_step = 0.5 * tolerance
     for step in range(_MAX_TRACE_STEPS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,10 +55,25 @@ class ContactCandidates(ShortRepr):
         return ContactCandidates(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
+NO_RESULTS = (np.zeros((0, _COLUMNS), np.int32), np.zeros((0, 8)))
+NO_CANDIDATES = ContactCandidates(
+    np.zeros((0, 4), np.int32),
+    np.zeros((0, 4)),
+    np.zeros((0, 3)),
+    np.zeros(0),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.int64),
+    np.zeros(0),
+)
+
+
 def collect_chunks(
     run: Callable[..., None], count: int, capacity: int = 64
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Call `run(counts, ids, values)` with enough capacity for the results of every chunk of items; join them."""
+    if not count:
+        return NO_RESULTS
     chunks = -(-count // kernels.CHUNK)
     counts = np.zeros(chunks, np.int64)
     ids, values = np.empty((chunks, capacity, _COLUMNS), np.int32), np.empty((chunks, capacity, 8))
@@ -78,27 +94,26 @@ def to_candidates(
     edges: tuple[NDArray[np.int32], NDArray[np.float64]],
 ) -> ContactCandidates:
     """Join the results of the kernels for triangles and edges; each key counts once."""
-    (ids, values), (edge_ids, edge_values) = faces, edges
-    s, t = edge_values[:, 0], edge_values[:, 1]
-    weights = np.concatenate(
-        [
-            np.column_stack([np.ones(len(ids)), -values[:, :3]]),
-            np.column_stack([1.0 - s, s, t - 1.0, -t]),
-        ]
-    )
-    both, rest = np.concatenate([ids, edge_ids]), np.concatenate([values, edge_values])
+    count = len(faces[0]) + len(edges[0])
+    if not count:
+        return NO_CANDIDATES
+    both, rest, weights = np.empty((count, _COLUMNS), np.int32), np.empty((count, 8)), np.empty((count, 4))
+    kernels.join_pairs(*faces, *edges, both, rest, weights)
     keys = _keys(mesh, both, weights)
-    _, first = np.unique(keys, return_index=True)
-    first.sort()
-    both, rest = both[first], rest[first]
-    columns = (
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    repeated = order[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
+        first = np.delete(np.arange(count), repeated)
+        both, rest, weights, keys = both[first], rest[first], weights[first], keys[first]
+    columns: tuple[NDArray[Any], ...] = (
         both[:, :4],
-        weights[first],
+        weights,
         rest[:, 3:6],
         rest[:, 6],
         both[:, 5],
         both[:, 6],
-        keys[first],
+        keys,
         rest[:, 7],
     )
     return ContactCandidates(*(np.ascontiguousarray(column) for column in columns))
@@ -106,19 +121,9 @@ def to_candidates(
 
 def _keys(mesh: CollisionMesh, ids: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return a hash of each pair's points and side; that of two vertices does not depend on their order."""
-    nodes = mesh.point_ids[ids[:, :4]]
-    corner = ids[:, 4] == 2
-    if corner.any():
-        other = nodes[np.arange(len(nodes)), 1 + np.argmin(weights[:, 1:], axis=1)]
-        low, high = np.minimum(nodes[:, 0], other), np.maximum(nodes[:, 0], other)
-        nodes = np.where(corner[:, None], np.column_stack([low, high, high, high]), nodes)
-    tag = np.where(ids[:, 4] >= 3, 1, 2) + 4 * (ids[:, 7] % 3)
-    # spread over all bits: the next step would else mistake the sides of one point for those of another
-    mixed = tag.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
-    for k in range(4):  # Fowler-Noll-Vo on integers instead of bytes, with a final mix
-        mixed = (mixed ^ nodes[:, k].astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return (mixed >> np.uint64(2)).astype(np.int64)
+    keys = np.empty(len(ids), np.int64)
+    kernels.pair_keys(mesh.point_ids, ids, np.ascontiguousarray(weights), keys)
+    return keys
 
 
 def track_sides(
@@ -184,49 +189,49 @@ def find_candidates(
     x = np.ascontiguousarray(x)
     w = np.ascontiguousarray(displacements)
     limit = np.full_like(min_distance, np.inf) if max_distance is None else np.ascontiguousarray(max_distance)
-    mesh.refit(x, x + w, (1.0 + _SLACK) * min_distance.max(axis=1, initial=0.0))
+    margin = (1.0 + _SLACK) * min_distance.max(axis=1, initial=0.0)
+    mesh.follow(x, x + w)
     topology, tree = mesh.topology, mesh.triangle_bvh
-    normals = np.zeros_like(x)
-    if any(surface.self_collision for surface in mesh.surfaces):
-        kernels.vertex_normals(tree.cells, x, normals)
-    ptr, partner = mesh.overlapping_surfaces(tree, mesh.vertex_face_pairs)
-    search = kernels.vertex_face_candidates.variant(len(topology.vertices) >= _PARALLEL_FROM)
+    near = mesh.near_vertices(margin)
+    normals = np.zeros((0, 3))
+    if len(near.cells) and mesh.vertex_face_pairs.diagonal().any():
+        normals = np.zeros_like(x)
+        if any(surface.self_collision for surface in mesh.surfaces):
+            kernels.vertex_normals(tree.cells, x, normals)
+    search = kernels.vertex_face_candidates.variant(len(near.cells) >= _PARALLEL_FROM)
     faces = collect_chunks(
         lambda *out: search(
-            tree, topology, mesh.kinds, x, w, ptr, partner, min_distance, _SLACK, limit, normals, *out
+            tree, topology, mesh.kinds, x, w, near, min_distance, _SLACK, limit, normals, *out
         ),
-        len(topology.vertices) if ptr[-1] else 0,
+        len(near.cells),
     )
     if previous_keys is not None:
         track_sides(mesh, *faces, previous_keys, flip=True)
     if not edges:
         return to_candidates(mesh, faces, NO_RESULTS)
     return to_candidates(
-        mesh, faces, _edge_candidates(mesh, x, w, min_distance, limit, flat_sine, previous_keys)
+        mesh, faces, _edge_candidates(mesh, x, w, margin, min_distance, limit, flat_sine, previous_keys)
     )
-
-
-NO_RESULTS = (np.zeros((0, _COLUMNS), np.int32), np.zeros((0, 8)))
 
 
 def _edge_candidates(
     mesh: CollisionMesh,
     x: NDArray[np.float64],
     w: NDArray[np.float64],
+    margin: NDArray[np.float64],
     min_distance: NDArray[np.float64],
     max_distance: NDArray[np.float64],
     flat_sine: float,
     previous_keys: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     topology, tree = mesh.topology, mesh.edge_bvh
-    count = len(tree.cells)
-    ptr, partner = mesh.overlapping_surfaces(tree, mesh.edge_edge_pairs)
-    if not ptr[-1]:
+    near = mesh.near_edges(margin)
+    if not len(near.cells):
         return NO_RESULTS
     has_previous = previous_keys is not None and len(previous_keys) > 0
     always_flat = min(flat_sine, _ALWAYS_FLAT_SINE) if has_previous else flat_sine
-    outward, edge_kind = mesh.classify_edges(x, flat_sine, always_flat)
-    search = kernels.edge_edge_candidates.variant(count >= _PARALLEL_FROM)
+    outward, edge_kind = mesh.classify_edges(near, margin, flat_sine, always_flat)
+    search = kernels.edge_edge_candidates.variant(len(near.cells) >= _PARALLEL_FROM)
     ids, values = collect_chunks(
         lambda *out: search(
             tree,
@@ -234,8 +239,7 @@ def _edge_candidates(
             mesh.kinds,
             x,
             w,
-            ptr,
-            partner,
+            near,
             min_distance,
             _SLACK,
             max_distance,
@@ -243,7 +247,7 @@ def _edge_candidates(
             edge_kind,
             *out,
         ),
-        count,
+        len(near.cells),
     )
     nearly_flat = np.flatnonzero(ids[:, 4] == 4)
     if previous_keys is None or not len(nearly_flat):

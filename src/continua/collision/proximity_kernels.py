@@ -29,6 +29,8 @@ __all__ = [
     "edge_edge_candidates",
     "gather_chunks",
     "is_ridge_towards",
+    "join_pairs",
+    "pair_keys",
     "vertex_face",
     "vertex_face_candidates",
     "vertex_faces",
@@ -71,11 +73,12 @@ def _fold_sine(x, a, b, triangles, one, two, normal):
 
 @kernel_pair
 def classify_edges(
-    edges, triangles, edge_triangles, x, flat_sine, always_flat, surface, two_sided, outward, edge_kind
+    some, edges, triangles, edge_triangles, x, flat_sine, always_flat, surface, two_sided, outward, edge_kind
 ):
-    """Classify edges by whether they can touch another edge first, and find their outward direction.
+    """Classify some edges by whether they can touch another edge first, and find their outward direction.
 
     Args:
+        some: The edges to be classified.
         edges: Points of the edges [e, 2].
         triangles: Points of the triangles [k, 3].
         edge_triangles: The triangles of each edge, or -1, shape [e, 2].
@@ -88,7 +91,8 @@ def classify_edges(
         edge_kind: Receives 1 for a ridge, 3 for a nearly flat ridge, 2 for an edge with fewer than two triangles or the
             bend of a two-sided surface, 6 for a nearly flat such bend, 0 for flat edges and valleys.
     """
-    for e in prange(edges.shape[0]):
+    for k in prange(some.shape[0]):
+        e = some[k]
         one, two = edge_triangles[e, 0], edge_triangles[e, 1]
         outward[e] = 0.0
         edge_kind[e] = 2
@@ -317,7 +321,7 @@ def _is_duplicate(a, count, cells, tri, dist, zeros, features):
 
 @kernel_pair
 def vertex_face_candidates(
-    tree, topology, kinds, x, w, ptr, partner, min_distance, slack, max_distance, normals, counts, ids, values
+    tree, topology, kinds, x, w, near, min_distance, slack, max_distance, normals, counts, ids, values
 ):
     """Find the vertices that are close to triangles, or come close to them in the motion from x to x + w.
 
@@ -338,12 +342,11 @@ def vertex_face_candidates(
         kinds: Which are two-sided or pieces, or None.
         x: Positions [m], shape [n, 3].
         w: Displacements expected in the step [m], shape [n, 3].
-        ptr: Start of each surface's partners.
-        partner: Surfaces against whose triangles a surface's vertices are tested.
+        near: The vertices, and the surfaces against whose triangles they are tested; see `NearCells`.
         min_distance: Distance that two surfaces keep [m], shape [m, m].
         slack: Fraction of `min_distance` by which pairs are found earlier.
         max_distance: Largest distance of a pair of two surfaces [m], shape [m, m].
-        normals: Normals of the points, of any length; zero where there is none, shape [n, 3].
+        normals: Normals of the points, of any length, shape [n, 3]; not used if no surface may touch itself.
         counts: Receives the number of pairs of each chunk; if it exceeds the capacity, call again with more.
         ids: Receives vertex, corners, the kind of feature, the surfaces and the side, shape [chunks, capacity, 8]. The
             side is that of a two-sided triangle on which the vertex is: 1 is the side of its normal; 0 is not known, as
@@ -357,12 +360,13 @@ def vertex_face_candidates(
         kept = np.empty((_MAX_TRIANGLES, 7))
         sides, fits = np.zeros(_MAX_TRIANGLES, np.int32), np.zeros(_MAX_TRIANGLES, np.int32)
         written = 0
-        for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, topology.vertices.shape[0])):
+        for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, near.cells.shape[0])):
+            i = near.cells[item]
             v, m = topology.vertices[i], topology.vertex_surface[i]
             p = row3(x, v)
             q = (p[0] + w[v, 0], p[1] + w[v, 1], p[2] + w[v, 2])
-            for j in range(ptr[m], ptr[m + 1]):
-                b = partner[j]
+            for j in range(near.ptr[m], near.ptr[m + 1]):
+                b = near.partner[j]
                 reach = min_distance[m, b] * (1.0 + slack)
                 rr = topology.radius[m] + topology.radius[b]
                 wide = reach + rr
@@ -443,9 +447,9 @@ def vertex_face_candidates(
                     kept[slot, 6] = gap
                 for k in range(count):
                     if fits[k] == 1:
-                        near = _SAME_PLACE * min_distance[m, b]
+                        same = _SAME_PLACE * min_distance[m, b]
                         if _is_duplicate_of_piece(
-                            k, count, tree.cells, x, tri, dist, zeros, kept, fits, near
+                            k, count, tree.cells, x, tri, dist, zeros, kept, fits, same
                         ):
                             continue
                         zeros[k] = 0  # its key is that of the triangle
@@ -503,8 +507,7 @@ def edge_edge_candidates(
     kinds,
     x,
     w,
-    ptr,
-    partner,
+    near,
     min_distance,
     slack,
     max_distance,
@@ -531,9 +534,10 @@ def edge_edge_candidates(
     for chunk in prange(counts.shape[0]):
         stack, found = np.empty(STACK, np.int32), np.empty(tree.cells.shape[0], np.int32)
         written = 0
-        for e in range(chunk * CHUNK, min((chunk + 1) * CHUNK, tree.cells.shape[0])):
+        for item in range(chunk * CHUNK, min((chunk + 1) * CHUNK, near.cells.shape[0])):
+            e = near.cells[item]
             m = tree.surface[e]
-            if edge_kind[e] == 0 or ptr[m] == ptr[m + 1]:
+            if edge_kind[e] == 0:
                 continue
             a0, a1 = tree.cells[e, 0], tree.cells[e, 1]
             r = topology.radius[m]
@@ -543,8 +547,8 @@ def edge_edge_candidates(
             hx = max(max(x[a0, 0], x[a0, 0] + w[a0, 0]), max(x[a1, 0], x[a1, 0] + w[a1, 0])) + r
             hy = max(max(x[a0, 1], x[a0, 1] + w[a0, 1]), max(x[a1, 1], x[a1, 1] + w[a1, 1])) + r
             hz = max(max(x[a0, 2], x[a0, 2] + w[a0, 2]), max(x[a1, 2], x[a1, 2] + w[a1, 2])) + r
-            for j in range(ptr[m], ptr[m + 1]):
-                b = partner[j]
+            for j in range(near.ptr[m], near.ptr[m + 1]):
+                b = near.partner[j]
                 reach = min_distance[m, b] * (1.0 + slack)
                 rr = r + topology.radius[b]
                 wide = reach + topology.radius[b]
@@ -627,3 +631,51 @@ def gather_chunks(counts, ids, values, all_ids, all_values):
             all_ids[row] = ids[chunk, k]
             all_values[row] = values[chunk, k]
             row += 1
+
+
+@kernel
+def pair_keys(point_ids, ids, weights, keys):
+    """Compute a hash of each pair's points and side; that of two vertices does not depend on their order.
+
+    Args:
+        point_ids: Number of each point.
+        ids: Numbers of the pairs from the kernels above, shape [c, 8].
+        weights: Weights of their points, shape [c, 4].
+        keys: Receives the hashes, shape [c].
+    """
+    nodes = np.empty(4, np.int64)
+    for c in range(ids.shape[0]):
+        for k in range(4):
+            nodes[k] = point_ids[ids[c, k]]
+        if ids[c, 4] == 2:
+            best = 1
+            for k in range(2, 4):
+                if weights[c, k] < weights[c, best]:
+                    best = k
+            one, other = nodes[0], nodes[best]
+            nodes[0] = min(one, other)
+            nodes[1] = nodes[2] = nodes[3] = max(one, other)
+        side = ids[c, 7] % 3  # not negative
+        tag = (1 if ids[c, 4] >= 3 else 2) + 4 * side
+        # spread over all bits: the next step would else mistake the sides of one point for those of another
+        mixed = np.uint64(tag) * np.uint64(0xD6E8FEB86659FD93)
+        for k in range(4):  # Fowler-Noll-Vo on integers instead of bytes, with a final mix
+            mixed = (mixed ^ np.uint64(nodes[k])) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        keys[c] = np.int64(mixed >> np.uint64(2))
+
+
+@kernel
+def join_pairs(face_ids, face_values, edge_ids, edge_values, ids, values, weights):
+    """Write the pairs of vertices and triangles, and then those of edges, one after the other, with their weights."""
+    faces = face_ids.shape[0]
+    for c in range(faces + edge_ids.shape[0]):
+        if c < faces:
+            ids[c], values[c] = face_ids[c], face_values[c]
+            weights[c, 0] = 1.0
+            for k in range(3):
+                weights[c, 1 + k] = -values[c, k]
+        else:
+            ids[c], values[c] = edge_ids[c - faces], edge_values[c - faces]
+            s, t = values[c, 0], values[c, 1]
+            weights[c, 0], weights[c, 1], weights[c, 2], weights[c, 3] = 1.0 - s, s, t - 1.0, -t

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from continua.coupling.contact.island_kernels import widen_bounds
 from continua.geometry import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 
 __all__ = ["AABBs", "ContactGroups", "aabb_overlaps_collider", "collider_aabb", "connected_components"]
@@ -28,8 +29,12 @@ class AABBs:
     @classmethod
     def around(cls, points: Sequence[Sequence[NDArray[np.float64]]], margin: NDArray[np.float64]) -> AABBs:
         """Return boxes around sets of points, each given in several arrays, widened by `margin` [n]."""
-        low = np.array([np.min([p.min(axis=0) for p in sets], axis=0) for sets in points]).reshape(-1, 3)
-        high = np.array([np.max([p.max(axis=0) for p in sets], axis=0) for sets in points]).reshape(-1, 3)
+        ends = np.empty((len(points), 6))
+        for k, sets in enumerate(points):
+            ends[k, :3], ends[k, 3:] = np.inf, -np.inf
+            for some in sets:
+                widen_bounds(some, ends[k])
+        low, high = ends[:, :3], ends[:, 3:]
         return cls(low - margin[:, None], high + margin[:, None])
 
     def overlaps(self, other: AABBs) -> NDArray[np.bool_]:
@@ -49,6 +54,13 @@ class ContactGroups:
 
     label: NDArray[np.int32]
     isolated: NDArray[np.bool_]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether all soft bodies and instances are in one group, or there are no soft bodies."""
+        if not len(self.isolated):
+            return True
+        return bool((self.label == self.label[0]).all()) and not bool(self.isolated.any())
 
 
 def connected_components(count: int, links: NDArray[np.integer]) -> NDArray[np.int32]:

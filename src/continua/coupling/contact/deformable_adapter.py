@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from continua.contact_solver import ContactBody
 from continua.contact_solver.node_compliance import Deformation, NodeCompliance
+from continua.coupling.contact.island_kernels import column_sums
 from continua.frames import StepReport
 from continua.linalg import BlockPattern
 from continua.timestepping import BodyStep, VelocitySystem
@@ -86,9 +87,10 @@ class DeformableAdapter:
         """Translate a body without fixed nodes so that its momentum matches the impulses exactly."""
         if system.fixed.any():
             return
-        defect = (system.rhs + impulse - system.matrix.multiply(system.x)).sum(axis=0)
-        total = system.matrix.blocks.sum(axis=0).reshape(3, 3)
-        system.x += np.linalg.solve(total, defect)
+        defect, total = np.empty(3), np.empty(9)
+        column_sums(system.rhs + impulse - system.matrix.multiply(system.x), defect)
+        column_sums(system.matrix.blocks, total)
+        system.x += np.linalg.solve(total.reshape(3, 3), defect)
 
     def accumulate_contact(self, force: NDArray[np.float64], depth: float, time: float) -> None:
         """Add contact forces on the nodes [N] over a substep of `time` [s], and its penetration depth [m]."""

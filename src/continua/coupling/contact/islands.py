@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact_solver import ConstraintRows
-from continua.coupling.contact.island_kernels import to_local_entries
+from continua.coupling.contact.island_kernels import connect_bodies, to_local_entries
 
 __all__ = ["find_islands", "to_local_rows"]
 
@@ -23,33 +23,20 @@ def find_islands(
         starts: First row of every body, and the end.
         bodies: Bodies that are solved for; the motion of the others is known, and they do not connect islands.
     """
-    parent = {i: i for i in bodies}
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    owner = np.searchsorted(starts, rows.row, side="right") - 1
-    solved = np.isin(owner, np.asarray(bodies))
-    contact = np.repeat(np.arange(len(rows)), np.diff(rows.ptr))
-    # the first body of a contact that is solved for, and links from it to the others
-    home = np.full(len(rows), -1, np.int64)
-    home[contact[solved][::-1]] = owner[solved][::-1]
-    links = np.unique(np.column_stack([home[contact[solved]], owner[solved]]), axis=0)
-    for a, b in links.tolist():
-        ra, rb = root(a), root(b)
-        if ra != rb:
-            parent[max(ra, rb)] = min(ra, rb)
+    count = len(starts) - 1
+    solved = np.zeros(count, np.bool_)
+    solved[np.asarray(bodies, np.int64)] = True
+    island_of, label = np.arange(count), np.empty(len(rows), np.int64)
+    connect_bodies(rows.ptr, rows.row, np.asarray(starts, np.int64), solved, island_of, label)
     islands: dict[int, list[int]] = {}
     for i in bodies:
-        islands.setdefault(root(i), []).append(i)
-    label = np.full(len(starts), -1, np.int64)
-    for i in bodies:
-        label[i] = root(i)
-    of_contact = np.where(home >= 0, label[home], -1)
-    return [(island, np.flatnonzero(of_contact == key)) for key, island in islands.items()]
+        islands.setdefault(int(island_of[i]), []).append(i)
+    order = np.argsort(label, kind="stable")
+    first, end = (np.searchsorted(label[order], list(islands), side=side) for side in ("left", "right"))
+    return [
+        (island, order[a:b])
+        for island, a, b in zip(islands.values(), first.tolist(), end.tolist(), strict=True)
+    ]
 
 
 def to_local_rows(

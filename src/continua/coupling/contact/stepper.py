@@ -85,6 +85,13 @@ class ContactStepper:
                 )
         self.soft = [DeformableAdapter(body.contact_body(), number) for number, body in bodies]
         self.contact_bodies = [adapter for adapter in self.soft if self._can_collide(adapter)]
+        self.index_of = {id(adapter): k for k, adapter in enumerate(self.contact_bodies)}
+        numbers = np.array([adapter.number for adapter in self.contact_bodies], np.int64)
+        collide = self.pair_table.collide[numbers]
+        self._bodies_collide, self._touches_collider = collide[:, numbers], collide[:, self.first_collider :]
+        self._several_pieces = np.array(
+            [self._pieces_collide(adapter) for adapter in self.contact_bodies], np.bool_
+        )
         self.surface_contacts = SurfaceContacts(
             [
                 SurfaceBody.of(adapter.name, adapter.surface, adapter.number)
@@ -93,6 +100,7 @@ class ContactStepper:
             shapes,
             contact,
             self.pair_table,
+            self.collider_set.poses,
         )
         if overlapping is not None:
             self.surface_contacts.disable_overlapping(overlapping)
@@ -126,13 +134,14 @@ class ContactStepper:
 
         If a step fails, all bodies are back in their initial state.
         """
+        self.collider_set.poses.clear()
         single = len(self.soft) == 1 and not self.contact_bodies and self.rigid is None
         state = None if single else self.snapshot()
         extra = np.zeros((0, 2), np.int64)
         try:
             for attempt in range(_MAX_REGROUPINGS + 1):
                 groups = self._group(dt, extra, everything=attempt == _MAX_REGROUPINGS)
-                start = [adapter.positions.copy() for adapter in self.contact_bodies]
+                start = [] if groups.is_one else [adapter.positions.copy() for adapter in self.contact_bodies]
                 poses = (
                     None if self.rigid_surfaces is None else self.rigid_surfaces.system.rigid_state.X.copy()
                 )
@@ -153,11 +162,10 @@ class ContactStepper:
     def _step_groups(self, groups: ContactGroups, dt: float) -> tuple[dict[int, StepReport], WarmStart]:
         time, reports = self._environment.time, {}
         warm_starts, mixed = [], []
-        index = {id(adapter): k for k, adapter in enumerate(self.contact_bodies)}
         done: set[int] = set()
         already_solved = None
         for adapter in self.soft:
-            k = index.get(id(adapter))
+            k = self.index_of.get(id(adapter))
             if k is None or groups.isolated[k]:
                 (report,) = advance_with_retries([adapter.begin_step(dt)], time, dt, NO_CONTACT)
                 reports[adapter.number] = adapter.finish_report(report)
@@ -251,12 +259,10 @@ class ContactStepper:
 
     def _links(self, boxes: AABBs) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return pairs of soft bodies whose boxes overlap, and which bodies are close to nothing."""
-        numbers = [adapter.number for adapter in self.contact_bodies]
-        near = boxes.overlaps(boxes) & self.pair_table.collide[np.ix_(numbers, numbers)]
-        pieces = np.array([self._pieces_collide(adapter) for adapter in self.contact_bodies])
-        isolated: NDArray[np.bool_] = np.asarray(~near.any(axis=1)) & ~pieces
+        near = self._bodies_collide & (boxes.overlaps(boxes) if len(boxes) > 1 else True)
+        isolated: NDArray[np.bool_] = ~(near.any(axis=1) | self._several_pieces)
         for k, shape in enumerate(self._shapes):
-            collide = self.pair_table.collide[numbers, self.first_collider + k]
+            collide = self._touches_collider[:, k]
             if (collide & isolated).any():
                 isolated &= ~(collide & aabb_overlaps_collider(shape, boxes))
         np.fill_diagonal(near, False)
@@ -293,7 +299,7 @@ class ContactStepper:
 
         The second of a pair is -1 for a body that was isolated and came close to a collider or a kinematic instance.
         """
-        if not self.contact_bodies or ((groups.label == groups.label[0]).all() and not groups.isolated.any()):
+        if groups.is_one:
             return np.zeros((0, 2), np.int64)
         count = len(self.contact_bodies)
         margin = np.full(count, float(self.surface_contacts.min_distance.max(initial=0.0)))
@@ -318,14 +324,16 @@ class ContactStepper:
 
     def restrict_to(self, soft: Sequence[DeformableAdapter]) -> bool:
         """Restrict the detection of surface contacts to these bodies; returns whether any surfaces can touch."""
+        some = {id(adapter) for adapter in soft}
         return self.surface_contacts.restrict_to(
-            np.array([adapter in soft for adapter in self.contact_bodies], np.bool_)
+            np.array([id(adapter) in some for adapter in self.contact_bodies], np.bool_)
         )
 
     # --- static equilibrium -------------------------------------------------------------------------------
 
     def settle(self, rtol: float, max_newton: int, steps: int | None) -> tuple[StaticReport, ...]:
         """Move every soft body to its static equilibrium; bodies that touch each other to a common one."""
+        self.collider_set.poses.clear()
         self._check_no_rigid()
         start = [adapter.positions.copy() for adapter in self.contact_bodies]
         state = self.snapshot()

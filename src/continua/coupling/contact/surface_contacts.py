@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from continua.collision.broad_phase import CollisionMesh, CollisionSurface
 from continua.collision.ccd import describe_overlaps, find_collider_impacts, find_impacts, find_intersections
 from continua.collision.collider_features import collider_edges
+from continua.collision.colliders import PoseCache
 from continua.collision.proximity import ContactCandidates, find_candidates
 from continua.contact_solver.constraint_rows import EMPTY_ROWS, ConstraintRows, contact_rows
 from continua.contact_solver.contact_body import ContactSurface
@@ -126,6 +127,7 @@ class SurfaceContacts:
         shapes: The colliders.
         contact: Contact options, of which only the thickness is used here.
         table: Pair table of the bodies and, last, the colliders.
+        poses: Poses of the colliders in a step; None asks the colliders.
 
     Attributes:
         mesh: All surfaces: the pieces of the bodies, and then those colliders that have edges or corners.
@@ -143,9 +145,11 @@ class SurfaceContacts:
         shapes: Sequence[Shape],
         contact: Contact,
         table: ContactPairTable,
+        poses: PoseCache | None = None,
     ) -> None:
         self.bodies = tuple(bodies)
         self.table = table
+        self._poses = poses
         numbers = [k if body.number is None else body.number for k, body in enumerate(self.bodies)]
         surfaces: list[CollisionSurface] = []
         self._number: list[int] = []
@@ -175,6 +179,9 @@ class SurfaceContacts:
         self._node_of_point = np.concatenate([np.zeros(0, np.int64), *nodes])
         ids = [number * 2**32 + own for number, own in zip(self._number, nodes, strict=True)]
         self.mesh = CollisionMesh(surfaces, np.concatenate([np.zeros(0, np.int64), *ids]))
+        self._rest = self.mesh.topology.rest
+        self._surface_of_point = np.repeat(np.arange(len(surfaces)), np.diff(self.mesh.first))
+        self._numbers = np.array(self._number, dtype=np.int64)
         self._set_distances(contact.thickness, lengths)
 
     def _set_distances(self, thickness: float | None, lengths: NDArray[np.float64]) -> None:
@@ -229,6 +236,9 @@ class SurfaceContacts:
 
     def restrict_to(self, bodies: NDArray[np.bool_]) -> bool:
         """Detect only contacts of these bodies [k] and the colliders; returns whether any surfaces can touch."""
+        if bodies.all():
+            self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs = self._pairs
+            return self.any
         some = np.ones(len(self.mesh.surfaces), np.bool_)
         some[: len(self.body_of_surface)] = bodies[self.body_of_surface]
         mask = some[:, None] & some[None, :]
@@ -242,19 +252,22 @@ class SurfaceContacts:
 
     def _positions(self, positions: Sequence[NDArray[np.float64]], time: float) -> NDArray[np.float64]:
         """Return the positions of all points, those of colliders at `time` [s]."""
-        parts = []
-        for k, own in zip(self.body_of_surface, self._nodes, strict=False):
+        x = self._rest.copy()
+        first = self.mesh.first
+        for m, k in enumerate(self.body_of_surface.tolist()):
             whole = self.bodies[k].pieces is None
-            parts.append(positions[k] if whole else positions[k][own])
-        for k in range(len(self.body_of_surface), len(self.mesh.surfaces)):
-            shape, rest = self._shapes[k], self.mesh.surfaces[k].rest
+            x[first[m] : first[m + 1]] = positions[k] if whole else positions[k][self._nodes[m]]
+        for m in range(len(self.body_of_surface), len(self.mesh.surfaces)):
+            shape = self._shapes[m]
             assert shape is not None
             if isinstance(shape, AnimatedMeshShape):
-                parts.append(shape.positions_at(time))
-                continue
-            pose = shape.pose(time)
-            parts.append(rest if pose is None else rest @ pose.rotation.T + pose.translation)
-        return self.mesh.positions(parts)
+                x[first[m] : first[m + 1]] = shape.positions_at(time)
+            elif shape.motion is not None:
+                pose = shape.pose(time) if self._poses is None else self._poses.at(shape, time)
+                if pose is not None:
+                    rest = self.mesh.surfaces[m].rest
+                    x[first[m] : first[m + 1]] = rest @ pose.rotation.T + pose.translation
+        return x
 
     def find_close(
         self,
@@ -478,7 +491,7 @@ class SurfaceContacts:
         flip = np.where(self._is_collider[pairs.a], -1.0, 1.0)
         weights, normals = flip[:, None] * pairs.weights, flip[:, None] * pairs.normals
         a, b = np.where(flip < 0, pairs.b, pairs.a), np.where(flip < 0, pairs.a, pairs.b)
-        surface = np.searchsorted(self.mesh.first, pairs.nodes, side="right") - 1
+        surface = self._surface_of_point[pairs.nodes]
         rigid, is_collider = self._is_rigid[surface], self._is_collider[surface]
         own = np.asarray(first_row)[self.body_of_surface]
         offset = np.concatenate([own, np.zeros(len(self.mesh.surfaces) - len(own), int)])
@@ -492,7 +505,7 @@ class SurfaceContacts:
         surface_velocity = -np.einsum("ck,cki->ci", np.where(is_collider, weights, 0.0), move) / dt
         full, pieces = self.min_distance[pairs.a, pairs.b], self._pieces[pairs.a, pairs.b]
         kept = np.where(pieces, np.clip(pairs.gaps, 0.0, full), full)
-        numbers = np.array(self._number, dtype=np.int64)
+        numbers = self._numbers
         extra = {}
         if self._is_rigid.any():
             sides = np.column_stack([a, b])

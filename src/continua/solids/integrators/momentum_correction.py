@@ -69,7 +69,7 @@ def rigid_motion(
         velocity = np.linalg.solve(system[:3, :3], -net)
         return np.broadcast_to(velocity, x.shape)
     motion = np.linalg.solve(system, -np.concatenate([net, torque]))
-    return motion[:3] + np.cross(motion[3:], x - center)
+    return motion[:3] + _rotated(motion[3:], x - center)
 
 
 def rigid_velocities(
@@ -79,4 +79,12 @@ def rigid_velocities(
     _, _, total, inertia, center = mass_kernels.rigid_residual(x, state.node_mass, mass_x, np.zeros_like(x))
     size = float(np.trace(inertia))
     omega = np.linalg.solve(inertia + 1e-14 * size * np.eye(3), wanted[3:]) if size > 0.0 else np.zeros(3)
-    return np.asarray(wanted[:3] / total + np.cross(omega, x - center))
+    return np.asarray(wanted[:3] / total + _rotated(omega, x - center))
+
+
+def _rotated(omega: NDArray[np.float64], arms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cross products of an angular velocity [3] with arms [n, 3]; `np.cross` is slow for few of them."""
+    result = np.empty_like(arms)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        result[:, i] = omega[j] * arms[:, k] - omega[k] * arms[:, j]
+    return result
