@@ -183,14 +183,14 @@ def test_bilateral_constraints_agree_with_lagrange_multipliers():
     np.testing.assert_allclose(np.concatenate([left.x, right.x]).ravel(), reference, atol=1e-8)
 
 
-def test_a_warm_start_takes_one_solve():
+def test_a_warm_start_takes_one_solve_and_a_fine_one_where_contacts_slide():
     rng = np.random.default_rng(8)
     system, _ = _body(rng, 30)
     rows = _collider_contacts(rng, 30, 20, 0.3)
     first = _solve([system], rows)
     again = solve_contacts([system], rows, np.zeros(20), first.impulse, 1e-4)
-    assert first.solves > 1
-    assert again.solves == 1
+    assert first.solves > 2
+    assert again.solves <= 2
 
 
 def test_the_matrix_is_restored():

@@ -72,8 +72,9 @@ halved, down to the second number."""
 STOP_FRACTION = 1e-5
 """Fraction of the tolerance at which the iteration stops; exact linear solves reach it."""
 
-LINEAR_REDUCTION = 0.05
-"""Reduction of the residual by a linear solve of a body that touches colliders only."""
+LINEAR_REDUCTION, MAX_INEXACT_SOLVES, FINE_REDUCTION = 0.05, 20, 1e-5
+"""Reduction of the residual by a linear solve of a body that touches colliders only, and after that many solves; thin
+bodies that slide along a collider need the latter."""
 
 SLIDING_GOAL = 1e-3
 """Residual of a body that slides or bounces, as a fraction of that of its solver: an error of the normal impulse is
@@ -192,12 +193,13 @@ def _solve_with_colliders(
                 continue
             if solves == max_solves:
                 break
-            step, report = system.solve(state.hessian, free, LINEAR_REDUCTION)
+            reduction = LINEAR_REDUCTION if solves < MAX_INEXACT_SOLVES else FINE_REDUCTION
+            step, report = system.solve(state.hessian, free, reduction)
             solves += 1
             iterations += report.iterations
             warnings += tuple(text for text in report.warnings if text not in warnings)
             worst = report.residual
-            is_balanced = report.iterations == 0 or LINEAR_REDUCTION**2 * dot(free, free) <= system.goal**2
+            is_balanced = report.iterations == 0 or reduction**2 * dot(free, free) <= system.goal**2
             if not worst >= 0.0 or not np.isfinite(step).all():
                 worst = -1.0
                 break

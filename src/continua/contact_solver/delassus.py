@@ -366,7 +366,9 @@ class _ImpulseSolve:
             if self.residual < 0.0:
                 return False
             u = self._relative_velocities()
-            predicted = None if around is None else self._predict(around, u, max(tolerance, 0.3 * coarse_tolerance))
+            predicted = (
+                None if around is None else self._predict(around, u, max(tolerance, 0.3 * coarse_tolerance))
+            )
             if predicted is not None and np.abs(predicted[1]).max(initial=0.0) <= MAX_PART_RATIO * least:
                 found, moved = predicted
             else:
@@ -388,7 +390,9 @@ class _ImpulseSolve:
             if not np.isfinite(self.error):
                 break
             if self.error <= tolerance and self.balanced:
-                self.impulse = found  # the same within the tolerance, and exactly on the cones where contacts slide
+                self.impulse = (
+                    found  # the same within the tolerance, and exactly on the cones where contacts slide
+                )
                 return True
             if around is not None and coarse_tolerance > 0.0:
                 self._take_over(around, found)

@@ -59,7 +59,7 @@ distance that surfaces keep; contacts with colliders, which keep no distance, ar
 MAX_DEFORMABLE = 4
 """Islands of at most this many deformable bodies are solved for the impulses."""
 
-MAX_SOLVES_WITH_COLLIDERS = 40
+MAX_SOLVES_WITH_COLLIDERS = 60
 """Linear solves for the velocities of a body that touches colliders only, before it is solved for the impulses."""
 
 REST_TOLERANCE, IMPULSE_TOLERANCE = 3e-6, 1e-3
@@ -202,7 +202,7 @@ class ContactSubstep:
         start = [body.positions for body in all_bodies]
         end, first = list(start), np.zeros(len(all_bodies), np.int64)
         for i, body in enumerate(self.soft):
-            k = all_bodies.index(body)
+            k = self.stepper.index_of[id(body)]
             end[k], first[k] = body.positions_after(V[self._slice(i)], self.dt), self.starts[i]
         return start, end, first
 
@@ -273,6 +273,8 @@ class ContactSubstep:
             _, points = body.candidate_nodes
             v = self.V[self._slice(i)][nodes]
             hits = query.find_crossings(points + self.dt * v, PENETRATION_TOLERANCE * body.size)
+            if not len(hits):
+                continue
             other = self.stepper.collider_number(hits.collider.astype(np.int64))
             free = requests[i].fixed[nodes[hits.point]] != 1
             free &= ~np.isin(self._node_keys(i, nodes[hits.point], other), violated)
@@ -340,7 +342,9 @@ class ContactSubstep:
         contacts: dict[int, ContactResult] = {}
         todo, before = set(requests), -1
         failure, warning = "", ""
-        coarse: set[int] = set()  # bodies of islands whose solution is only good enough to search for more contacts
+        coarse: set[int] = (
+            set()
+        )  # bodies of islands whose solution is only good enough to search for more contacts
         for round_ in range(1, MAX_DETECTION_ROUNDS + 2):
             islands = find_islands(self.rows, self.starts, sorted(requests))
             for bodies, which in islands:
