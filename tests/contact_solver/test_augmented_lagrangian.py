@@ -189,7 +189,7 @@ def test_a_warm_start_takes_one_solve_and_a_fine_one_where_contacts_slide():
     rows = _collider_contacts(rng, 30, 20, 0.3)
     first = _solve([system], rows)
     again = solve_contacts([system], rows, np.zeros(20), first.impulse, 1e-4)
-    assert first.solves > 2
+    assert first.solves > 1
     assert again.solves <= 2
 
 

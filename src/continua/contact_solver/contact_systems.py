@@ -30,7 +30,7 @@ __all__ = ["DEFAULT_RTOL", "DiagonalContactSystem", "MergedContactSystem", "proj
 DEFAULT_RTOL = 1e-4
 """Tolerance of linear solvers that have none of their own."""
 
-GOAL_FRACTION, MIN_GOAL = 0.1, 1e-10
+GOAL_FRACTION, MIN_GOAL = 0.1, 1e-11
 """Accepted residual of a body that touches colliders, as a fraction of that of its solver, so that bodies stay at rest;
 and the smallest, relative to the load, that is asked for."""
 
@@ -60,7 +60,7 @@ class DiagonalContactSystem:
 
     def set_goal(self, fraction: float) -> None:
         """Set the accepted residual to a fraction of that of the body's solver, as far as rounding allows."""
-        self._fraction = max(fraction, min(1.0, MIN_GOAL / self._rtol))
+        self._fraction = max(fraction, MIN_GOAL / self._rtol)
         self.goal = self._fraction * self._rtol * self._reference
 
     def compliance(self) -> NDArray[np.float64]:

@@ -530,7 +530,7 @@ def _extrapolated(
     start_before: NDArray[np.float64],
     friction: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return impulses by the secant method from those of two rounds (Anderson 1965), put back into the friction cones."""
+    """Return impulses by the secant method from those of two rounds (Anderson 1965), inside the friction cones."""
     change, change_before = found - start, found_before - start_before
     difference = change - change_before
     square = float((difference * difference).sum())

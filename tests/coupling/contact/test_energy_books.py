@@ -1,6 +1,5 @@
 """Energy books: what a body loses on the floor is the work of friction, mu m g s, and what an impact takes, 1 - e^2."""
 
-import numpy as np
 import pytest
 
 import continua as ct

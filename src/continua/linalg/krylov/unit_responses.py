@@ -46,7 +46,8 @@ def unit_responses(
         The responses, shape [3 m, 3 k], and the number of matrix products.
     """
     p = matrix.pattern
-    nodes, targets = np.asarray(nodes, np.int64), np.asarray(targets, np.int64)
+    nodes = np.asarray(nodes, np.int64)
+    targets = np.asarray(targets, np.int64)
     out = np.zeros((3 * len(targets), 3 * len(nodes)))
     if not len(nodes) or not len(targets):
         return out, 0
@@ -82,7 +83,7 @@ def unit_responses(
 
 
 def matrix_around(
-    matrix: BlockMatrix, nodes: NDArray[np.int64], rows: int
+    matrix: BlockMatrix, nodes: NDArray[np.integer], rows: int
 ) -> tuple[NDArray[np.int64], BlockMatrix]:
     """Return the places of at least `rows` rows around some nodes, -1 for others [n], and the matrix of these rows."""
     p = matrix.pattern
@@ -104,8 +105,8 @@ def _solve(
     matrix: BlockMatrix,
     fixed: NDArray[np.uint8],
     projections: NDArray[np.float64] | None,
-    nodes: NDArray[np.int64],
-    targets: NDArray[np.int64],
+    nodes: NDArray[np.integer],
+    targets: NDArray[np.integer],
     products: NDArray[np.float64],
     coefficients: NDArray[np.float64],
     rtol: float,
