@@ -1,7 +1,8 @@
 """Records which kernels the shipped scenes call: `python -m benchmarks.record_kernels`.
 
 It writes `scene/kernels.json` of the package, from which `continua run`, `continua warmup` and the studio know what to
-compile before a scene starts. Run it after a change of kernels or of shipped scenes; it takes about 15 minutes.
+compile before a scene starts. Run it after a change of kernels or of shipped scenes; it takes about 15 minutes. With
+names of scenes it records these again and keeps what it has of the others.
 """
 
 from __future__ import annotations
@@ -44,8 +45,13 @@ def record(names: Sequence[str], seconds: float = SECONDS) -> None:
         for request in requests
         if request.seconds
     }
+    kept = {name: one for name, one in _recorded().items() if name in shipped_scenes() and name not in runs}
+    costs |= {one.with_seconds(1.0): one.seconds for requests, _ in kept.values() for one in requests}
+    both = kept | runs
     runs = {
-        name: ([one.with_seconds(1.0) for one in requests], own) for name, (requests, own) in runs.items()
+        name: ([one.with_seconds(1.0) for one in both[name][0]], both[name][1])
+        for name in shipped_scenes()
+        if name in both
     }
     kernels = list(dict.fromkeys(request for requests, _ in runs.values() for request in requests))
     costs |= _compile_seconds([request for request in kernels if request not in costs])
@@ -71,6 +77,22 @@ def record(names: Sequence[str], seconds: float = SECONDS) -> None:
         file.write(
             f'{{"types": [{", ".join(types)}],\n"kernels": [\n{lines}\n],\n"scenes": {{\n{about}\n}}}}\n'
         )
+
+
+def _recorded() -> dict[str, tuple[list[KernelRequest], frozenset[str]]]:
+    """Return what was recorded before, of kernels that still exist."""
+    if not FILE.exists():
+        return {}
+    known = json.loads(FILE.read_text())
+    types = [_tuples(kind) for kind in known["types"]]
+    requests = [
+        KernelRequest(kernel, parallel, _tuples(factory), tuple(types[k] for k in kinds), seconds)
+        for kernel, parallel, factory, kinds, seconds in known["kernels"]
+    ]
+    return {
+        name: ([requests[k] for k in scene["kernels"]], frozenset(scene["features"]))
+        for name, scene in known["scenes"].items()
+    }
 
 
 def _compile_seconds(kernels: Sequence[KernelRequest]) -> dict[KernelRequest, float]:

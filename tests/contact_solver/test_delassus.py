@@ -13,6 +13,7 @@ from test_augmented_lagrangian import (
     _pair_contacts,
 )
 
+from continua.contact_solver import delassus
 from continua.contact_solver.delassus import solve_impulses
 from continua.contact_solver.node_compliance import Deformation, NodeCompliance
 
@@ -121,3 +122,68 @@ def test_compliance_turns_with_the_body():
     np.testing.assert_allclose(turned, big @ compliance.matrix(start, nodes) @ big.T, atol=1e-10)
     again = NodeCompliance.of_arrays(compliance.arrays())
     np.testing.assert_array_equal(again.local, compliance.local)
+
+
+def test_what_was_learned_is_kept_and_makes_the_next_solve_shorter():
+    rng = np.random.default_rng(11)
+    system, _ = _body(rng, 40)
+    rows = _collider_contacts(rng, 40, 20, 0.3)
+    _, (compliance,) = _solve(rng, [system], rows)
+    wrong = replace(compliance, local=1.5 * compliance.local)
+    solves = []
+    for _ in range(3):
+        system.x[:] = 0.0
+        found, (wrong,) = _solve(rng, [system], rows, [wrong])
+        solves.append(found.solves)
+    assert solves[-1] < solves[0]
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_a_large_body_is_solved_around_its_contacts_first(friction, monkeypatch):
+    """The result is that of the whole body, whatever lies around the contacts."""
+    monkeypatch.setattr(delassus, "PART_ROWS", 20)
+    monkeypatch.setattr(delassus, "PART_ROWS_PER_NODE", 0)
+    rng = np.random.default_rng(12)
+    system, A = _body(rng, 120)
+    system.fixed[110:] = 1
+    free = np.flatnonzero(np.repeat(system.fixed == 0, 3))
+    rows = _collider_contacts(rng, 60, 12, friction)
+    G = _dense(rows, 120)[:, free]
+    A, r = A[np.ix_(free, free)], system.rhs.ravel()[free]
+    if friction:
+        reference = _coulomb(A, r, G, rows.offset.ravel(), rows.friction)
+    else:
+        reference = _frictionless(A, r, G[::3], rows.offset[:, 0])
+    parts = []
+    around = delassus._ImpulseSolve._around_contacts
+    monkeypatch.setattr(
+        delassus._ImpulseSolve, "_around_contacts", lambda self: parts.append(around(self)) or parts[-1]
+    )
+    found, _ = _solve(rng, [system], rows)
+    assert parts[0] is not None
+    assert found.converged
+    np.testing.assert_allclose(system.x.ravel()[free], reference, atol=1e-7)
+
+
+def test_a_coarse_solve_says_so():
+    rng = np.random.default_rng(13)
+    system, _ = _body(rng, 30)
+    rows = _collider_contacts(rng, 30, 20, 0.3)
+    none, start = [NodeCompliance.empty()], np.zeros((20, 3))
+    deformation = [_deformation(rng, system)]
+    found, _ = solve_impulses([system], none, deformation, rows, np.zeros(20), start, 1e-10, 1e-2)
+    assert found.converged
+    assert found.coarse
+    assert 1e-10 < found.error <= 1e-2
+
+
+def test_a_deadline_ends_the_solve_with_what_it_has():
+    rng = np.random.default_rng(14)
+    system, _ = _body(rng, 30)
+    rows = _collider_contacts(rng, 30, 20, 0.3)
+    none, start = [NodeCompliance.empty()], np.zeros((20, 3))
+    deformation = [_deformation(rng, system)]
+    found, _ = solve_impulses([system], none, deformation, rows, np.zeros(20), start, 1e-10, deadline=0.0)
+    assert not found.converged
+    assert found.solves == 1
+    assert np.isfinite(system.x).all()

@@ -16,6 +16,8 @@ u_t = 0 hold to the tolerance where they should, whatever rho is (Alart and Curn
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +95,7 @@ def solve_contacts(
     max_solves: int = MAX_SOLVES,
     inexact: bool = False,
     row_tolerance_scale: NDArray[np.float64] | None = None,
+    deadline: float = inf,
 ) -> ContactSolution:
     """Solve the systems of bodies in contact; their `x` become the solution.
 
@@ -108,9 +111,12 @@ def solve_contacts(
         max_solves: Most linear solves.
         inexact: Whether linear solves may be inexact far from the solution.
         row_tolerance_scale: Factor by which the error of each contact has to be smaller, shape [c]; None is 1.
+        deadline: Time of `perf_counter` after which no more linear solve begins, except the first.
     """
     if len(systems) == 1 and bool((np.diff(rows.ptr) == 1).all()):
-        return _solve_with_colliders(systems[0], rows, bound, initial_impulse, tolerance, max_solves)
+        return _solve_with_colliders(
+            systems[0], rows, bound, initial_impulse, tolerance, max_solves, deadline
+        )
     exact = loose_tolerance == 0.0
     system = MergedContactSystem(systems, rows, rtol)
     x = np.concatenate([s.x for s in systems])
@@ -126,6 +132,8 @@ def solve_contacts(
         if exact and _is_converged(state.error, before, tolerance):
             break
         if not exact and is_fine and state.error <= target_error:
+            break
+        if solves and perf_counter() >= deadline:
             break
         coarse = max(tolerance, min(loose_tolerance, LOOSE_SHARE * state.scale))
         target_error = coarse if solves >= SOLVES_BEFORE_LOOSE else tolerance
@@ -165,6 +173,7 @@ def _solve_with_colliders(
     initial_impulse: NDArray[np.float64],
     tolerance: float,
     max_solves: int,
+    deadline: float,
 ) -> ContactSolution:
     """Solve one body whose nodes touch colliders, with its own solver.
 
@@ -191,7 +200,7 @@ def _solve_with_colliders(
                 system.set_goal(SLIDING_GOAL)
                 is_fine, is_balanced = True, dot(free, free) <= system.goal**2
                 continue
-            if solves == max_solves:
+            if solves == max_solves or (solves and perf_counter() >= deadline):
                 break
             reduction = LINEAR_REDUCTION if solves < MAX_INEXACT_SOLVES else FINE_REDUCTION
             step, report = system.solve(state.hessian, free, reduction)

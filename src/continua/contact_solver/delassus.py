@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,6 +279,7 @@ def solve_impulses(
     initial_impulse: NDArray[np.float64],
     tolerance: float,
     coarse_tolerance: float = 0.0,
+    deadline: float = inf,
 ) -> tuple[ContactSolution, list[NodeCompliance]]:
     """Solve the systems of bodies in contact for the impulses; their `x` become the solution.
 
@@ -290,6 +293,8 @@ def solve_impulses(
         tolerance: Accepted error of a relative velocity [m/s].
         coarse_tolerance: Error at which to stop already, for a solve after which contacts are searched again. In a
             large body only the matter around the contacts is then solved for.
+        deadline: Time of `perf_counter` after which no more round begins, except the first. The velocities are then
+            those of the last impulses.
 
     Returns:
         The solution, and the compliances for the next step.
@@ -301,6 +306,7 @@ def solve_impulses(
         for s, low, compliance, deformation in zip(systems, lows, compliances, deformations, strict=False)
     ]
     solve = _ImpulseSolve(bodies, rows, bound, initial_impulse)
+    solve.deadline = deadline
     converged = solve.run(tolerance, coarse_tolerance)
     solve.close_single_contacts()
     report = SolveReport(
@@ -335,6 +341,7 @@ class _ImpulseSolve:
         self.iterations, self.rounds = 0, 0
         self.residual, self.error, self.balanced = 0.0, np.inf, False
         self.warnings: list[str] = []
+        self.deadline = inf
 
     def run(self, tolerance: float, coarse_tolerance: float) -> bool:
         """Iterate; returns whether it has converged to one of the tolerances. If not, all is as it was before."""
@@ -342,6 +349,8 @@ class _ImpulseSolve:
         around = self._around_contacts()
         if self.iterate(tolerance, coarse_tolerance, MAX_ROUNDS, around):
             return True
+        if perf_counter() >= self.deadline and np.isfinite(self.error):
+            return False  # as far as it came
         self.impulse, self.residual = start[0], 0.0
         for s, x in zip(self.systems, start[1], strict=True):
             s.x[:] = x
@@ -401,6 +410,10 @@ class _ImpulseSolve:
                 return True
             least = min(least, self.error)
             if self.error > MAX_GROWTH * least:
+                break
+            if perf_counter() >= self.deadline:
+                self.impulse = found
+                self._solve_velocities()
                 break
             before, last = self.impulse, before
             if around is not None:

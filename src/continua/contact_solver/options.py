@@ -32,6 +32,8 @@ class Contact(ShortRepr):
             pieces of a body touch each other in any case.
         pairs: Overrides for single pairs, by the two names: any of `friction`, `restitution`, and `collide` (False
             lets the two pass through each other; for a body and itself also its pieces).
+        budget_ms: Time limit of the contact solves of a step [ms], for interactive use; None is none. A step that
+            reaches it says so, and the next one continues from it; results then depend on the speed of the machine.
     """
 
     friction: float = 0.5
@@ -39,6 +41,7 @@ class Contact(ShortRepr):
     thickness: float | None = None
     self_contact: bool = False
     pairs: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    budget_ms: float | None = None
 
     def __post_init__(self) -> None:
         number(self.friction, "the friction of contact", low=0.0)
@@ -46,6 +49,8 @@ class Contact(ShortRepr):
         if self.thickness is not None:
             number(self.thickness, "the thickness of contact", above=0.0, unit="m")
         flag(self.self_contact, "the self-contact of contact")
+        if self.budget_ms is not None:
+            number(self.budget_ms, "the budget_ms of contact", above=0.0, unit="ms")
         for names, values in mapping(self.pairs, "the pairs of contact").items():
             if not (isinstance(names, tuple) and len(names) == 2 and all(isinstance(n, str) for n in names)):
                 raise InputError(f"a contact pair is a tuple of two names, not {shortened(names)}")

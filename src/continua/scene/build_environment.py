@@ -47,7 +47,7 @@ def build_contact(spec: environment.Contact) -> Contact:
         (pair.between[0], pair.between[1]): pair.model_dump(exclude={"between"}, exclude_none=True)
         for pair in spec.pairs
     }
-    return Contact(spec.friction, spec.restitution, spec.thickness, spec.self_contact, pairs)
+    return Contact(spec.friction, spec.restitution, spec.thickness, spec.self_contact, pairs, spec.budget_ms)
 
 
 def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:

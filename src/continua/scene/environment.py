@@ -163,6 +163,13 @@ class Contact(Model):
         le=1e6,
     )
     self_contact: Flag = option("Whether soft bodies collide with themselves.", False)
+    budget_ms: Number | None = option(
+        "Time after which the contact solve of a step stops; the report of the step then has a warning with its error.",
+        None,
+        unit="ms",
+        gt=0,
+        le=1e6,
+    )
     pairs: list[ContactPair] = option("Options of single pairs.", [], max_length=1000)
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sparse
 
 from continua.linalg import BlockMatrix
-from continua.linalg.krylov.unit_responses import unit_responses
+from continua.linalg.krylov.unit_responses import matrix_around, unit_responses
 
 
 def _matrix(rng, nodes, stiffness=50.0):
@@ -76,3 +76,23 @@ def test_groups_do_not_depend_on_each_other():
     both, _ = unit_responses(matrix, fixed, None, nodes, nodes, 0.1)
     second, _ = unit_responses(matrix, fixed, None, nodes[4:], nodes, 0.1)
     np.testing.assert_array_equal(both[:, 12:], second)
+
+
+def test_rows_around_the_nodes_give_the_responses_of_the_matrix_of_these_rows():
+    """A chain: with the rows farther than some links from a node at rest, the response is that of a shorter chain."""
+    links = np.zeros((100, 100))
+    for i in range(99):
+        links[[i, i + 1], [i, i + 1]] += 1.0
+        links[[i, i + 1], [i + 1, i]] -= 1.0
+    A = np.kron(links + 0.01 * np.eye(100), np.eye(3))
+    matrix = BlockMatrix.from_scipy(sparse.csr_array(A))
+    fixed = np.zeros(100, np.uint8)
+    nodes, targets = np.array([50]), np.array([45, 50, 90])
+    found, _ = unit_responses(matrix, fixed, None, nodes, targets, 1e-12, rows=21)
+    inside = np.arange(40, 61)
+    inverse = np.linalg.inv(A[np.ix_(_rows(inside), _rows(inside))])
+    np.testing.assert_allclose(found[:6], inverse[np.ix_(_rows([5, 10]), _rows([10]))], atol=1e-10)
+    np.testing.assert_array_equal(found[6:], 0.0)
+    place, sub = matrix_around(matrix, nodes, 21)
+    assert sub.pattern.node_count == 21
+    np.testing.assert_array_equal(np.flatnonzero(place >= 0), inside)

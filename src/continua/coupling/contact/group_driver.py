@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,9 +106,12 @@ class GroupDriver:
         self.warm_start = self._saved = warm_start
         self._saved_compliance = [body.compliance for body in self.soft]
         self.failing: BodyStep | None = None
+        self.deadline = inf  # of the contact solves of a step, see `perf_counter`
 
     def begin_step(self, dt: float) -> list[BodyStep]:
         """Return the steps of all bodies, that of the rigid instances last."""
+        budget = self.stepper.contact.budget_ms
+        self.deadline = inf if budget is None else perf_counter() + 1e-3 * budget
         steps: list[BodyStep] = [body.begin_step(dt) for body in self.soft]
         if self.rigid is not None:
             steps.append(self.rigid.begin_step(dt))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -347,6 +348,7 @@ class ContactSubstep:
         )  # bodies of islands whose solution is only good enough to search for more contacts
         for round_ in range(1, MAX_DETECTION_ROUNDS + 2):
             islands = find_islands(self.rows, self.starts, sorted(requests))
+            error = 0.0
             for bodies, which in islands:
                 if not todo & set(bodies):
                     continue
@@ -357,6 +359,7 @@ class ContactSubstep:
                 solution = self._solve_island(requests, bodies, which, contacts, fine)
                 if solution.coarse:
                     coarse |= set(bodies)
+                error = max(error, solution.error)
                 for i in bodies:
                     reports[i] = _add_reports(reports.get(i), solution.report)
                 if not solution.converged and solution.report.residual >= 0.0:
@@ -365,6 +368,13 @@ class ContactSubstep:
                         f"(error {solution.error:.1e} m/s)"
                     )
             if any(not r.residual >= 0.0 for r in reports.values()):
+                break
+            if self._is_late and contacts:
+                if warning or coarse:
+                    warning = (
+                        f"the contact solve stopped at its budget of {self.stepper.contact.budget_ms:g} ms, at an "
+                        f"error of {error:.1e} m/s; the next step continues from it"
+                    )
                 break
             new = self._detect_missed(requests, round_)
             joints_changed = self._correct_joints(requests, round_)
@@ -446,7 +456,7 @@ class ContactSubstep:
             else:  # neither has converged: the velocities with their impulses are the better ones
                 for s, x in zip(systems, start, strict=True):
                     s.x[:] = x
-            if found.converged or not found.report.residual >= 0.0:
+            if found.converged or not found.report.residual >= 0.0 or self._is_late:
                 break
         assert solution is not None
         solution.report = replace(solution.report, iterations=spent)
@@ -497,11 +507,17 @@ class ContactSubstep:
             initial,
             tolerance,
             0.0 if fine else COARSE_FACTOR * tolerance,
+            self.driver.deadline,
         )
         for body, compliance in zip(soft, compliances, strict=True):
             if body is not None:
                 body.compliance = compliance
         return solution
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether the time for the contact solves of this step is over."""
+        return perf_counter() >= self.driver.deadline
 
     def _tolerance(self, size: float) -> float:
         """Return the error of relative velocities that is accepted of bodies at rest [m/s]."""
@@ -521,14 +537,29 @@ class ContactSubstep:
         """Solve an island for the velocities, with all bodies in one matrix unless contacts leave its pattern."""
         if single:
             most = MAX_SOLVES_WITH_COLLIDERS
-            return solve_contacts(systems, rows, bound, initial, self._tolerance(size), max_solves=most)
+            return solve_contacts(
+                systems,
+                rows,
+                bound,
+                initial,
+                self._tolerance(size),
+                max_solves=most,
+                deadline=self.driver.deadline,
+            )
         has_rigid = len(self.soft) in bodies
         gravity_speed = self.stepper.gravity_speed(self.dt)
         fastest = float(np.abs(self._start_velocities).max(initial=0.0))
         speed = (10.0 if has_rigid else 0.2) * gravity_speed + fastest + 1e-6 * size / self.dt
         if has_rigid:
             return solve_contacts(
-                systems, rows, bound, initial, VELOCITY_TOLERANCE * speed, rtol=RIGID_RTOL, inexact=True
+                systems,
+                rows,
+                bound,
+                initial,
+                VELOCITY_TOLERANCE * speed,
+                rtol=RIGID_RTOL,
+                inexact=True,
+                deadline=self.driver.deadline,
             )
         moving = REST_WEIGHT * gravity_speed + fastest
         loose = min(LOOSE_VELOCITY_TOLERANCE * moving, DEPTH_FACTOR * PENETRATION_TOLERANCE * size / self.dt)
@@ -541,6 +572,7 @@ class ContactSubstep:
             VELOCITY_TOLERANCE * speed,
             loose,
             row_tolerance_scale=row_scale,
+            deadline=self.driver.deadline,
         )
 
     # --- end of the substep ----------------------------------------------------------------------------------------
