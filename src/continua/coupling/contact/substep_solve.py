@@ -440,7 +440,7 @@ class ContactSubstep:
         initial = effective_dt * self.force[which]
         deformable = [i for i in bodies if i < len(self.soft)]
         few = len(deformable) <= MAX_DEFORMABLE and not rows.bilateral.any()
-        # a body that touches colliders only is solved for the velocities, unless that failed in the last step
+        # a body that touches colliders only is solved for the velocities, unless it was solved for the impulses last
         velocities_first = not few or (single and not self.soft[deformable[0]].compliance.was_used)
         solution, spent = None, 0
         for use_velocities in (velocities_first, not velocities_first) if few else (True,):
