@@ -258,6 +258,23 @@ def contact_forces() -> None:
     save(picture(frame, size=SIZE, color="plain", camera=view, contact_forces=True), "contact-forces")
 
 
+def pressed_tissue() -> None:
+    """A soft block that a sphere presses and two hands pull, with the stress and the forces of contact."""
+    mesh = ct.mesh.box((0.2, 0.05, 0.2), (24, 8, 24), origin=(-0.1, 0.0, -0.1))
+    body = ct.SoftBody(
+        mesh, material=ct.Corotated(young=1e4, poisson=0.45), damping=(0.5, 0.003), name="tissue"
+    )
+    body.pin(where=lambda x: x[:, 1] < 1e-6)
+    for x in (-0.06, 0.06):
+        pull = body.pull(point=(x, 0.05, 0.0))
+        pull.target = np.array([x, 0.062, 0.01])
+    motion = ct.Motion.keyframes([0.0, 0.3, 0.6], [[0, 0, 0], [0, -0.02, 0], [0.015, -0.02, 0.01]])
+    sphere = ct.Sphere((0.0, 0.075, 0.0), 0.024, motion=motion)
+    frame = frame_at(ct.World([body], colliders=[sphere], dt=0.01), 0.6, fps=100.0)
+    view = {"position": (0.2, 0.17, 0.24), "target": (0.0, 0.03, 0.0)}
+    save(picture(frame, size=SIZE, camera=view, contact_forces=True), "pressed-tissue")
+
+
 def overlaps() -> None:
     """Three soft rings that overlap each other at the start, coloured where they do."""
     rings = [
@@ -482,6 +499,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     **{name: partial(scene_film, name, **part) for name, part in FILMS.items()},
     "hero": hero,
     "contact-forces": contact_forces,
+    "pressed-tissue": pressed_tissue,
     "voxels": voxels,
     "colliders": colliders,
     "overlaps": overlaps,
