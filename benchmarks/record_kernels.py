@@ -7,6 +7,7 @@ names of scenes it records these again and keeps what it has of the others.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -90,9 +91,21 @@ def _recorded() -> dict[str, tuple[list[KernelRequest], frozenset[str]]]:
         for kernel, parallel, factory, kinds, seconds in known["kernels"]
     ]
     return {
-        name: ([requests[k] for k in scene["kernels"]], frozenset(scene["features"]))
+        name: ([requests[k] for k in scene["kernels"] if _exists(requests[k])], frozenset(scene["features"]))
         for name, scene in known["scenes"].items()
     }
+
+
+def _exists(request: KernelRequest) -> bool:
+    """Return whether there still is a kernel with as many arguments; those of factories are not checked."""
+    if request.factory:
+        return True
+    try:
+        importlib.import_module(request.kernel.rpartition(".")[0])
+    except ModuleNotFoundError:
+        return False
+    kernel = dispatchers.get((request.kernel, request.parallel))
+    return kernel is not None and kernel.py_func.__code__.co_argcount == len(request.types)
 
 
 def _compile_seconds(kernels: Sequence[KernelRequest]) -> dict[KernelRequest, float]:

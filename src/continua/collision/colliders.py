@@ -70,6 +70,10 @@ class PoseCache:
     def __init__(self) -> None:
         self._poses: dict[tuple[int, float], Pose | None] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Copies begin without poses: their shapes are other objects."""
+        return {"_poses": {}}
+
     def clear(self) -> None:
         """Forget all poses: a motion may be another one from now on."""
         self._poses.clear()

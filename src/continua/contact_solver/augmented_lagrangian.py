@@ -31,12 +31,16 @@ from continua.contact_solver.augmented_lagrangian_kernels import (
 )
 from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.contact_solver.contact_solution import ContactSolution
-from continua.contact_solver.contact_systems import DiagonalContactSystem, MergedContactSystem
+from continua.contact_solver.contact_systems import (
+    DiagonalContactSystem,
+    InexactContactSystem,
+    MergedContactSystem,
+)
 from continua.linalg import SolveReport
 from continua.numerics.timers import timed
 from continua.timestepping.requests import VelocitySystem
 
-__all__ = ["ContactSolution", "solve_contacts"]
+__all__ = ["ContactSolution", "solve_contacts", "solve_large_body"]
 
 PENALTY_EXACT = (30.0, 0.5)
 """For exact linear solves: rho times the compliance of a contact (a larger penalty is closer to the solution after one
@@ -72,7 +76,9 @@ STALLED_BEFORE_DAMPING, MIN_SLIP_DAMPING = 4, 0.125
 halved, down to the second number."""
 
 STOP_FRACTION = 1e-5
-"""Fraction of the tolerance at which the iteration stops; exact linear solves reach it."""
+"""Fraction of the tolerance at which the iteration stops; exact linear solves reach it. A sliding body is solved to
+there: an error of the normal impulse is an error of friction, which accumulates along the path."""
+
 
 LINEAR_REDUCTION, MAX_INEXACT_SOLVES, FINE_REDUCTION = 0.05, 20, 1e-5
 """Reduction of the residual by a linear solve of a body that touches colliders only, and after that many solves; thin
@@ -113,74 +119,82 @@ def solve_contacts(
         row_tolerance_scale: Factor by which the error of each contact has to be smaller, shape [c]; None is 1.
         deadline: Time of `perf_counter` after which no more linear solve begins, except the first.
     """
-    if len(systems) == 1 and bool((np.diff(rows.ptr) == 1).all()):
-        return _solve_with_colliders(
-            systems[0], rows, bound, initial_impulse, tolerance, max_solves, deadline
-        )
-    exact = loose_tolerance == 0.0
-    system = MergedContactSystem(systems, rows, rtol)
+    diagonal = len(systems) == 1 and bool((np.diff(rows.ptr) == 1).all())
+    exact = diagonal or loose_tolerance == 0.0
+    system = DiagonalContactSystem(systems[0], rows) if diagonal else MergedContactSystem(systems, rows, rtol)
     x = np.concatenate([s.x for s in systems])
     x_offset = np.concatenate([np.zeros_like(s.x) if s.x_offset is None else s.x_offset for s in systems])
-    penalty = PENALTY_INEXACT if not exact else PENALTY_MIXED if inexact else PENALTY_EXACT
+    penalty = PENALTY_INEXACT if not exact else PENALTY_MIXED if inexact and not diagonal else PENALTY_EXACT
     state = _Iterate(
         rows, bound, initial_impulse, system.compliance(), x + x_offset, *penalty, row_tolerance_scale
     )
     iterations, worst, linear_converged, solves, target_error = 0, 0.0, True, 0, tolerance
     warnings: tuple[str, ...] = ()
-    before, best, stalled, is_fine = np.inf, np.inf, 0, False
-    while solves < max_solves and stalled < MAX_STALLED:
-        if exact and _is_converged(state.error, before, tolerance):
-            break
-        if not exact and is_fine and state.error <= target_error:
-            break
-        if solves and perf_counter() >= deadline:
-            break
-        coarse = max(tolerance, min(loose_tolerance, LOOSE_SHARE * state.scale))
-        target_error = coarse if solves >= SOLVES_BEFORE_LOOSE else tolerance
-        is_fine = exact or solves == 0 or state.error <= NEAR_FACTOR * coarse
-        before = state.error
-        stalled = 0 if before < 0.7 * best or before > 100.0 * tolerance else stalled + 1
-        best = min(best, before)
-        rtol_now = 0.0 if exact else FINE_RTOL if is_fine else COARSE_RTOL
-        if inexact:
-            rtol_now = FINE_RTOL if solves == 0 or state.error <= FAR_TOLERANCES * tolerance else FAR_RTOL
-        out_of_balance = system.rhs - system.multiply(x)
-        free = out_of_balance.copy()
-        rows.apply_transpose(state.impulse, free)
-        step, report = system.solve(state.hessian, system.project_fixed(free), rtol_now)
-        solves += 1
-        iterations += report.iterations
-        warnings += tuple(s for s in report.warnings if s not in warnings)
-        worst, linear_converged = report.residual, report.converged
-        if not report.residual >= 0.0 or not np.isfinite(step).all():
-            worst, linear_converged = -1.0, False
-            break
-        linear_error = 0.0 if rtol_now == 0.0 else report.residual * float(np.abs(step).max(initial=0.0))
-        x += state.advance(step, out_of_balance, system, linear_error, tolerance) * step
+    try:
+        before, best, stalled, is_fine, polished = np.inf, np.inf, 0, False, False
+        while solves < max_solves and stalled < MAX_STALLED:
+            if exact and _is_converged(state.error, before, tolerance):
+                if not diagonal or polished or state.error <= STOP_FRACTION * tolerance or not state.slides:
+                    break
+                polished, system.tolerance_factor = True, STOP_FRACTION
+            elif not exact and is_fine and state.error <= target_error:
+                break
+            if solves and perf_counter() >= deadline:
+                break
+            coarse = max(tolerance, min(loose_tolerance, LOOSE_SHARE * state.scale))
+            target_error = coarse if solves >= SOLVES_BEFORE_LOOSE else tolerance
+            is_fine = exact or solves == 0 or state.error <= NEAR_FACTOR * coarse
+            before = state.error
+            stalled = 0 if before < 0.7 * best or before > 100.0 * tolerance else stalled + 1
+            best = min(best, before)
+            rtol_now = 0.0 if exact else FINE_RTOL if is_fine else COARSE_RTOL
+            if inexact and not diagonal:
+                rtol_now = FINE_RTOL if solves == 0 or state.error <= FAR_TOLERANCES * tolerance else FAR_RTOL
+            out_of_balance = system.rhs - system.multiply(x)
+            free = out_of_balance.copy()
+            rows.apply_transpose(state.impulse, free)
+            step, report = system.solve(state.hessian, system.project_fixed(free), rtol_now)
+            solves += 1
+            iterations += report.iterations
+            warnings += tuple(s for s in report.warnings if s not in warnings)
+            worst, linear_converged = report.residual, report.converged
+            if not report.residual >= 0.0 or not np.isfinite(step).all():
+                worst, linear_converged = -1.0, False
+                break
+            linear_error = 0.0 if rtol_now == 0.0 else report.residual * float(np.abs(step).max(initial=0.0))
+            x += state.advance(step, out_of_balance, system, linear_error, tolerance) * step
+    finally:
+        system.restore()
+    if diagonal and linear_converged:
+        s = systems[0]
+        solve_diagonal_contacts(
+            rows.row, rows.frame, rows.offset, bound, rows.friction, rows.bilateral, s.fixed, state.final, x_offset, x
+        )  # fmt: skip
     first = 0
     for s in systems:
         s.x[:] = x[first : first + len(s.x)]
         first += len(s.x)
     converged = state.error <= target_error or (stalled >= MAX_STALLED and state.error <= 100.0 * tolerance)
     total = SolveReport(iterations, worst, linear_converged, warnings=warnings)
-    return ContactSolution(state.final, total, solves, state.error, bool(converged))
+    return ContactSolution(state.final, total, solves, state.error, converged)
 
 
-def _solve_with_colliders(
+@timed("contact solve")
+def solve_large_body(
     s: VelocitySystem,
     rows: ConstraintRows,
     bound: NDArray[np.float64],
     initial_impulse: NDArray[np.float64],
     tolerance: float,
-    max_solves: int,
-    deadline: float,
+    max_solves: int = MAX_SOLVES,
+    deadline: float = inf,
 ) -> ContactSolution:
-    """Solve one body whose nodes touch colliders, with its own solver.
+    """Solve one large body whose nodes touch colliders, with its own solver and inexact linear solves.
 
     Linear solves reduce the residual by a factor only. The iteration ends when the contacts are exact to the tolerance
     and the residual is below that of the body's solver.
     """
-    system = DiagonalContactSystem(s, rows)
+    system = InexactContactSystem(s, rows)
     x_offset = np.zeros_like(s.x) if s.x_offset is None else s.x_offset
     state = _Iterate(rows, bound, initial_impulse, system.compliance(), s.x + x_offset, *PENALTY_EXACT)
     iterations, worst, solves, converged = 0, 0.0, 0, False

@@ -25,7 +25,13 @@ from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.linalg import PCG, BlockMatrix, BlockPattern, SolveReport
 from continua.timestepping.requests import VelocitySystem
 
-__all__ = ["DEFAULT_RTOL", "DiagonalContactSystem", "MergedContactSystem", "project_fixed"]
+__all__ = [
+    "DEFAULT_RTOL",
+    "DiagonalContactSystem",
+    "InexactContactSystem",
+    "MergedContactSystem",
+    "project_fixed",
+]
 
 DEFAULT_RTOL = 1e-4
 """Tolerance of linear solvers that have none of their own."""
@@ -39,7 +45,7 @@ class DiagonalContactSystem:
     """The system of one body whose contacts have one entry each.
 
     Attributes:
-        goal: Accepted residual [N s].
+        tolerance_factor: Factor of the scale of the linear solver's tolerance.
     """
 
     def __init__(self, system: VelocitySystem, rows: ConstraintRows) -> None:
@@ -51,17 +57,7 @@ class DiagonalContactSystem:
         self._bare_blocks = system.matrix.blocks[self._diagonal_blocks]
         self._solver_hessian: NDArray[np.float64] | None = None  # the H of the last update of the solver
         self.fixed = system.fixed
-        scale = system.contact_tolerance_scale
-        self._rtol = float(getattr(system.solver, "rtol", DEFAULT_RTOL))
-        self._scale = system.rhs if scale is None else scale
-        load = system.tolerance_scale if scale is None else scale
-        self._reference = (dot(system.rhs, system.rhs) + dot(load, load)) ** 0.5
-        self.set_goal(GOAL_FRACTION)
-
-    def set_goal(self, fraction: float) -> None:
-        """Set the accepted residual to a fraction of that of the body's solver, as far as rounding allows."""
-        self._fraction = max(fraction, MIN_GOAL / self._rtol)
-        self.goal = self._fraction * self._rtol * self._reference
+        self.tolerance_factor = 1.0
 
     def compliance(self) -> NDArray[np.float64]:
         """Return the compliance of the contacts by their own nodes [1/kg], shape [c]."""
@@ -80,9 +76,9 @@ class DiagonalContactSystem:
         self.system.matrix.blocks[self._diagonal_blocks] = self._bare_blocks
 
     def solve(
-        self, hessian: NDArray[np.float64], rhs: NDArray[np.float64], reduction: float
+        self, hessian: NDArray[np.float64], rhs: NDArray[np.float64], residual_fraction: float = 0.0
     ) -> tuple[NDArray, SolveReport]:
-        """Solve (A + G^T H G) x = rhs with the body's own solver, to a fraction of rhs or to its tolerance."""
+        """Solve (A + G^T H G) x = rhs with the body's own solver and tolerance; `residual_fraction` is not used."""
         s, r = self.system, self.rows
         self.restore()
         add_diagonal_hessian(r.ptr, r.row, r.block, hessian, s.matrix.pattern.diagonal, s.matrix.blocks)
@@ -90,15 +86,49 @@ class DiagonalContactSystem:
             s.solver.update(s.matrix, s.fixed, s.projections)
             self._solver_hessian = hessian.copy()
         x = np.zeros_like(rhs)
-        return x, s.solver.solve(rhs, x, (reduction / self._rtol) * rhs + self._fraction * self._scale)
+        return x, s.solver.solve(rhs, x, self._solver_scale(rhs, residual_fraction))
+
+    def _solver_scale(self, rhs: NDArray[np.float64], residual_fraction: float) -> NDArray[np.float64]:
+        """Return the second load vector to which the tolerance of the linear solver is relative."""
+        s = self.system
+        scale = s.tolerance_scale if s.contact_tolerance_scale is None else s.contact_tolerance_scale
+        return scale if self.tolerance_factor == 1.0 else self.tolerance_factor * scale
 
     def project_fixed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros in the fixed rows."""
         return project_fixed(self.system.fixed, self.system.projections, values)
 
 
+class InexactContactSystem(DiagonalContactSystem):
+    """The same for linear solves that reduce the residual by a factor only.
+
+    Attributes:
+        goal: Accepted residual [N s].
+    """
+
+    def __init__(self, system: VelocitySystem, rows: ConstraintRows) -> None:
+        """Store the system; rows are numbered within the body."""
+        super().__init__(system, rows)
+        scale = system.contact_tolerance_scale
+        self._rtol = float(getattr(system.solver, "rtol", DEFAULT_RTOL))
+        self._scale = system.rhs if scale is None else scale
+        load = system.tolerance_scale if scale is None else scale
+        self._reference = (dot(system.rhs, system.rhs) + dot(load, load)) ** 0.5
+        self.set_goal(GOAL_FRACTION)
+
+    def set_goal(self, fraction: float) -> None:
+        """Set the accepted residual to a fraction of that of the body's solver, as far as rounding allows."""
+        self._fraction = max(fraction, MIN_GOAL / self._rtol)
+        self.goal = self._fraction * self._rtol * self._reference
+
+    def _solver_scale(self, rhs: NDArray[np.float64], residual_fraction: float) -> NDArray[np.float64]:
+        return (residual_fraction / self._rtol) * rhs + self._fraction * self._scale
+
+
 class MergedContactSystem:
     """The merged system of several bodies."""
+
+    tolerance_factor = 1.0
 
     def __init__(self, systems: Sequence[VelocitySystem], rows: ConstraintRows, rtol: float) -> None:
         """Merge the systems, which stand one after the other in V and in `rows`.

@@ -30,6 +30,7 @@ class DeformableAdapter:
         piece_count: Number of its pieces.
         radius: Half of its thickness [m]; zero unless it is two-sided.
         compliance: Compliance of its nodes in contact, for the contact solve of the next step.
+        index: Its place among the bodies that can touch something, or -1.
     """
 
     def __init__(self, body: ContactBody, number: int) -> None:
@@ -38,6 +39,7 @@ class DeformableAdapter:
         self.piece_count = self.surface.piece_count
         self.radius = 0.5 * self.surface.thickness
         self.compliance = NodeCompliance.empty()
+        self.index = -1
 
     @property
     def name(self) -> str:

@@ -85,7 +85,8 @@ class ContactStepper:
                 )
         self.soft = [DeformableAdapter(body.contact_body(), number) for number, body in bodies]
         self.contact_bodies = [adapter for adapter in self.soft if self._can_collide(adapter)]
-        self.index_of = {id(adapter): k for k, adapter in enumerate(self.contact_bodies)}
+        for k, adapter in enumerate(self.contact_bodies):
+            adapter.index = k
         numbers = np.array([adapter.number for adapter in self.contact_bodies], np.int64)
         collide = self.pair_table.collide[numbers]
         self._bodies_collide, self._touches_collider = collide[:, numbers], collide[:, self.first_collider :]
@@ -165,8 +166,8 @@ class ContactStepper:
         done: set[int] = set()
         already_solved = None
         for adapter in self.soft:
-            k = self.index_of.get(id(adapter))
-            if k is None or groups.isolated[k]:
+            k = adapter.index
+            if k < 0 or groups.isolated[k]:
                 (report,) = advance_with_retries([adapter.begin_step(dt)], time, dt, NO_CONTACT)
                 reports[adapter.number] = adapter.finish_report(report)
             elif (label := int(groups.label[k])) not in done:

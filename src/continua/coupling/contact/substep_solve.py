@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from continua.collision.colliders import ColliderContacts, ColliderQuery
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, join_rows, solve_contacts
+from continua.contact_solver.augmented_lagrangian import solve_large_body
 from continua.contact_solver.contact_solution import ContactSolution
 from continua.contact_solver.delassus import solve_impulses
 from continua.contact_solver.node_compliance import NodeCompliance
@@ -60,13 +61,13 @@ distance that surfaces keep; contacts with colliders, which keep no distance, ar
 MAX_DEFORMABLE = 4
 """Islands of at most this many deformable bodies are solved for the impulses."""
 
-MAX_SOLVES_WITH_COLLIDERS = 60
-"""Linear solves for the velocities of a body that touches colliders only, before it is solved for the impulses."""
+LARGE_BODY = 2000
+"""Nodes from which a body that touches colliders only is solved for the velocities, with inexact linear solves."""
 
-REST_TOLERANCE, IMPULSE_TOLERANCE = 3e-6, 1e-3
+REST_TOLERANCE, IMPULSE_TOLERANCE, HELD_TOLERANCE = 3e-6, 1e-3, 1e-4
 """Error of relative velocities of a solve for the impulses, as a fraction of the speed that gravity adds in a step, and
-of the speed of the bodies. A body that touches colliders with its nodes alone is solved to the first part of it: errors
-of its friction would accumulate along its path."""
+of the speed of the bodies, or of bodies that are held and touch colliders with their nodes alone. A free body that does
+is solved to the first part of it: errors of its friction would accumulate along its path."""
 
 COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
 """Tolerance of the solves after which contacts are searched again, in tolerances, and how many of them there are."""
@@ -203,7 +204,7 @@ class ContactSubstep:
         start = [body.positions for body in all_bodies]
         end, first = list(start), np.zeros(len(all_bodies), np.int64)
         for i, body in enumerate(self.soft):
-            k = self.stepper.index_of[id(body)]
+            k = body.index
             end[k], first[k] = body.positions_after(V[self._slice(i)], self.dt), self.starts[i]
         return start, end, first
 
@@ -440,8 +441,9 @@ class ContactSubstep:
         initial = effective_dt * self.force[which]
         deformable = [i for i in bodies if i < len(self.soft)]
         few = len(deformable) <= MAX_DEFORMABLE and not rows.bilateral.any()
-        # a body that touches colliders only is solved for the velocities, unless it was solved for the impulses last
-        velocities_first = not few or (single and not self.soft[deformable[0]].compliance.was_used)
+        # a large body that touches colliders only is solved for the velocities, unless the last step was for impulses
+        large = single and len(systems[0].rhs) >= LARGE_BODY
+        velocities_first = not few or (large and not self.soft[deformable[0]].compliance.was_used)
         solution, spent = None, 0
         for use_velocities in (velocities_first, not velocities_first) if few else (True,):
             start = [s.x.copy() for s in systems]
@@ -494,7 +496,8 @@ class ContactSubstep:
         soft = [self.soft[i] if i < len(self.soft) else None for i in bodies]
         tolerance = self._tolerance(size)
         if not single or any(s.fixed.any() for s in systems):
-            tolerance += IMPULSE_TOLERANCE * float(np.abs(self._start_velocities).max(initial=0.0))
+            factor = HELD_TOLERANCE if single else IMPULSE_TOLERANCE
+            tolerance += factor * float(np.abs(self._start_velocities).max(initial=0.0))
         solution, compliances = solve_impulses(
             systems,
             [NodeCompliance.empty() if body is None else body.compliance for body in soft],
@@ -535,21 +538,14 @@ class ContactSubstep:
         fine: bool,
     ) -> ContactSolution:
         """Solve an island for the velocities, with all bodies in one matrix unless contacts leave its pattern."""
-        if single:
-            most = MAX_SOLVES_WITH_COLLIDERS
-            return solve_contacts(
-                systems,
-                rows,
-                bound,
-                initial,
-                self._tolerance(size),
-                max_solves=most,
-                deadline=self.driver.deadline,
+        if single and len(systems[0].rhs) >= LARGE_BODY:
+            return solve_large_body(
+                systems[0], rows, bound, initial, self._tolerance(size), deadline=self.driver.deadline
             )
         has_rigid = len(self.soft) in bodies
         gravity_speed = self.stepper.gravity_speed(self.dt)
         fastest = float(np.abs(self._start_velocities).max(initial=0.0))
-        speed = (10.0 if has_rigid else 0.2) * gravity_speed + fastest + 1e-6 * size / self.dt
+        speed = (10.0 if single or has_rigid else 0.2) * gravity_speed + fastest + 1e-6 * size / self.dt
         if has_rigid:
             return solve_contacts(
                 systems,
