@@ -158,6 +158,7 @@ class ContactStepper:
                 self.restore(state)
             raise
         self.warm_start = warm_start
+        self.collider_set.poses.clear()
         return reports
 
     def _step_groups(self, groups: ContactGroups, dt: float) -> tuple[dict[int, StepReport], WarmStart]:
