@@ -308,11 +308,12 @@ def solve_impulses(
     solve = _ImpulseSolve(bodies, rows, bound, initial_impulse)
     solve.deadline = deadline
     converged = solve.run(tolerance, coarse_tolerance)
-    solve.close_single_contacts()
+    coarse = converged and not (solve.error <= tolerance and solve.balanced)
+    if not coarse:  # a finer solve begins with velocities that are those of the impulses
+        solve.close_single_contacts()
     report = SolveReport(
         solve.iterations, solve.residual, solve.residual >= 0.0, warnings=tuple(dict.fromkeys(solve.warnings))
     )
-    coarse = converged and not (solve.error <= tolerance and solve.balanced)
     solution = ContactSolution(solve.impulse, report, solve.rounds, solve.error, converged, coarse)
     many = solve.rounds > MANY_ROUNDS
     for body in solve.bodies:
@@ -341,6 +342,8 @@ class _ImpulseSolve:
         self.iterations, self.rounds = 0, 0
         self.residual, self.error, self.balanced = 0.0, np.inf, False
         self.warnings: list[str] = []
+        self.last_change = np.zeros_like(self.impulse)  # of u, by the change of the impulses in the last round
+        self.accuracy = 1.0  # tolerance of linear solves, as a fraction of that of the solvers
         self.deadline = inf
 
     def run(self, tolerance: float, coarse_tolerance: float) -> bool:
@@ -371,7 +374,10 @@ class _ImpulseSolve:
         while self.rounds < end:
             self.rounds += 1
             if around is None or coarse_tolerance == 0.0:
+                work = self.iterations
                 self.balanced = self._solve_velocities()
+                if model is not None and self.iterations == work:  # the impulses have changed by less than it sees
+                    self.accuracy *= LINEAR_REDUCTION
             if self.residual < 0.0:
                 return False
             u = self._relative_velocities()
@@ -399,9 +405,10 @@ class _ImpulseSolve:
             if not np.isfinite(self.error):
                 break
             if self.error <= tolerance and self.balanced:
-                self.impulse = (
-                    found  # the same within the tolerance, and exactly on the cones where contacts slide
-                )
+                # the same within the tolerance, and exactly on the cones where contacts slide
+                self.impulse = found
+                if around is None and model is not None:
+                    self.last_change[model.which] = moved
                 return True
             if around is not None and coarse_tolerance > 0.0:
                 self._take_over(around, found)
@@ -490,7 +497,7 @@ class _ImpulseSolve:
             goal = rtol * (dot(rhs, rhs) + dot(scale, scale)) ** 0.5
             balanced = balanced and LINEAR_REDUCTION * dot(left, left) ** 0.5 <= 0.5 * goal
             step = np.zeros_like(rhs)
-            report = s.solver.solve(left, step, (LINEAR_REDUCTION / rtol) * left + rhs)
+            report = s.solver.solve(left, step, (LINEAR_REDUCTION / rtol) * left + self.accuracy * rhs)
             s.x += step
             self.iterations += report.iterations
             self.warnings += report.warnings
@@ -528,6 +535,8 @@ class _ImpulseSolve:
         some = self.rows.take(single)
         x = np.concatenate([s.x for s in self.systems])
         fixed = np.concatenate([s.fixed for s in self.systems])
+        change = np.einsum("cij,ci->cj", some.frame.reshape(-1, 3, 3), self.last_change[single])
+        x[some.row] += np.where((fixed[some.row] == 0)[:, None], change, 0.0)  # the same for all contacts of a node
         solve_diagonal_contacts(
             some.row, some.frame, some.offset, self.bound[single], some.friction, some.bilateral, fixed,
             self.impulse[single], self.x_offset, x,
