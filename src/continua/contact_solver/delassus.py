@@ -19,7 +19,7 @@ remain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from time import perf_counter
@@ -37,6 +37,7 @@ from continua.contact_solver.delassus_kernels import (
     gauss_seidel,
     predicted_change,
 )
+from continua.contact_solver.factored_compliance import MAX_NODES, FactoredCompliance
 from continua.contact_solver.node_compliance import (
     Deformation,
     NodeCompliance,
@@ -48,7 +49,10 @@ from continua.linalg.krylov.unit_responses import matrix_around
 from continua.numerics.timers import timed
 from continua.timestepping.requests import VelocitySystem
 
-__all__ = ["solve_impulses"]
+__all__ = ["Compliance", "compliance_of_arrays", "solve_impulses"]
+
+Compliance = NodeCompliance | FactoredCompliance
+"""What is kept of a body from step to step."""
 
 MAX_ROUNDS = 30
 """Most rounds."""
@@ -56,17 +60,30 @@ MAX_ROUNDS = 30
 LINEAR_REDUCTION = 0.03
 """Reduction of the residual by the linear solve of a round, as long as it is above the solver's own tolerance."""
 
+SMALL_REDUCTION, SMALL_ACCURACY = 1e-3, 0.01
+"""The same for a small body by itself, and its tolerance as a fraction of that of its solver: iterations are cheap."""
+
+NEAR_FRACTION = 0.02
+"""Contacts that separate by less than this part of the fastest approach are included too: they may close next."""
+
 MAX_SWEEPS, SWEEP_FRACTION = 150, 0.1
 """Most Gauss-Seidel sweeps in a round, and the change in a sweep at which they stop, as a fraction of the tolerance."""
+
+ROUND_REDUCTION = 0.03
+"""Reduction of the error in a round that Gauss-Seidel sweeps are made for, as the model allows no more."""
 
 MANY_ROUNDS = 6
 """Rounds after which the oldest columns are found again in the next solve."""
 
-MAX_GROWTH = 30.0
-"""Growth of the error at which the iteration is given up."""
+MAX_GROWTH, PATIENCE = 30.0, 6
+"""Growth of the error at which the iteration is given up, and rounds in which it does not become half as large."""
+
+REGULARISATION = 0.01
+"""Part of a contact's own compliance that is added to it where surfaces overlap deeply. Contacts that move them apart
+may contradict each other; their impulses would grow without limit."""
 
 MAX_CONTACTS = 400
-"""Most contacts that the model is made for."""
+"""Most contacts of a body that the model is made for."""
 
 PART_ROWS, PART_ROWS_PER_NODE = 1000, 8
 """Rows of a large body around its contacts that are solved for alone, and more for each node in contact. Bodies of less
@@ -77,6 +94,13 @@ MAX_PART_ROUNDS, PART_TOLERANCE, MAX_PART_RATIO = 8, 0.3, 0.5
 above which it is given up: then what is far away matters."""
 
 
+def compliance_of_arrays(arrays: Mapping[str, NDArray]) -> Compliance:
+    """Return a compliance from its arrays in a checkpoint; the empty one from none."""
+    if not arrays:
+        return NodeCompliance.empty()
+    return (FactoredCompliance if "blocks" in arrays else NodeCompliance).of_arrays(arrays)
+
+
 class _Body:
     """A body in the solve: its rows of V, and the model of its compliance."""
 
@@ -85,7 +109,7 @@ class _Body:
         system: VelocitySystem,
         low: int,
         impulse_scale: float,
-        compliance: NodeCompliance,
+        compliance: Compliance,
         deformation: Deformation | None,
     ) -> None:
         self.system, self.low, self.high = system, low, low + len(system.rhs)
@@ -103,11 +127,17 @@ class _Body:
     def prepare(self, nodes: NDArray[np.integer]) -> int:
         """Have the compliance of these nodes ready; returns the matrix products that it took."""
         s, products = self.system, 0
+        if len(self.matrix) and np.array_equal(nodes, self.nodes):
+            return 0
         self.keep_learned()
         if self.inverse is not None:
             self.matrix = diagonal_compliance(self.inverse, nodes)
         else:
             assert self.deformation is not None
+            if not self.compliance.fits(s):
+                self.compliance = NodeCompliance.empty()
+            if isinstance(self.compliance, NodeCompliance) and not len(self.compliance.nodes):
+                self.compliance = FactoredCompliance.of(s, self.deformation) or self.compliance
             self.compliance, products = self.compliance.with_nodes(s, nodes, self.deformation)
             self.matrix = self.compliance.matrix(self.deformation, nodes)
         self.index[nodes] = np.arange(len(nodes))
@@ -121,10 +151,10 @@ class _Body:
 
     def keep_learned(self) -> None:
         """Take what was learned over into the compliance that is kept."""
-        if self._learned:
+        if self._learned and isinstance(self.compliance, NodeCompliance):
             assert self.deformation is not None
             self.compliance = self.compliance.with_matrix(self.deformation, self.nodes, self.matrix)
-            self._learned = False
+        self._learned = False
 
 
 class _BodyPart(_Body):
@@ -171,6 +201,8 @@ class _BodyPart(_Body):
         """Have the compliance of these nodes ready, which is that of the body."""
         products = self.body.prepare(nodes if self._inside is None else self._inside[nodes])
         self.matrix, self.nodes = self.body.matrix, np.asarray(nodes, np.int64)
+        if isinstance(self.body.compliance, FactoredCompliance):  # which does not learn
+            self.matrix = self.matrix.copy()
         self.index[nodes] = np.arange(len(nodes))
         return products
 
@@ -201,9 +233,15 @@ def _restricted(s: VelocitySystem, matrix: BlockMatrix, inside: NDArray[np.int64
 
 
 class _DelassusModel:
-    """The model of the Delassus operator for some contacts."""
+    """The model of the Delassus operator for some contacts, `which`, of which those that are `deep` are regularised."""
 
-    def __init__(self, bodies: Sequence[_Body], rows: ConstraintRows, which: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        bodies: Sequence[_Body],
+        rows: ConstraintRows,
+        which: NDArray[np.int64],
+        deep: NDArray[np.bool_],
+    ) -> None:
         self.which = which
         contact = np.repeat(np.arange(len(rows)), np.diff(rows.ptr))
         owner = np.searchsorted([b.low for b in bodies], rows.row, side="right") - 1
@@ -231,6 +269,12 @@ class _DelassusModel:
                 which[own], out,
             )  # fmt: skip
             self.diagonal[own] += _diagonal_blocks(out)
+        self.regularisation = np.where(deep[which], REGULARISATION * self.diagonal[:, 0], 0.0)
+        self.diagonal[:, 0] += self.regularisation
+        member = self.slot[:, 0]
+        size = 3 * (self.first[self.order[member] + 1] - self.first[self.order[member]])
+        own_entry = 3 * (member - self.first[self.order[member]]) * (size + 1)
+        self.values[self.start[self.order[member]] + own_entry] += self.regularisation
 
     def add_secant(self, b: int, step: NDArray[np.float64], response: NDArray[np.float64]) -> None:
         """Correct the matrix of body b so that it gives the true response to a change of the impulses (BFGS)."""
@@ -250,10 +294,11 @@ class _DelassusModel:
         tolerance: float,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return impulses that obey Coulomb's law in the model, and how they change u, shape [c, 3]."""
-        p = impulse[self.which]
+        p, u = impulse[self.which], u[self.which]
+        u[:, 0] += self.regularisation * p[:, 0]
         work = np.zeros((len(self.members), 3))
         gauss_seidel(
-            u[self.which], bound[self.which], friction[self.which], self.slot, self.first, self.start, self.order,
+            u, bound[self.which], friction[self.which], self.slot, self.first, self.start, self.order,
             self.values, self.diagonal, tolerance, MAX_SWEEPS, p, work,
         )  # fmt: skip
         moved = np.zeros_like(p)
@@ -272,7 +317,7 @@ def _diagonal_blocks(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 @timed("contact solve")
 def solve_impulses(
     systems: Sequence[VelocitySystem],
-    compliances: Sequence[NodeCompliance],
+    compliances: Sequence[Compliance],
     deformations: Sequence[Deformation | None],
     rows: ConstraintRows,
     bound: NDArray[np.float64],
@@ -280,7 +325,8 @@ def solve_impulses(
     tolerance: float,
     coarse_tolerance: float = 0.0,
     deadline: float = inf,
-) -> tuple[ContactSolution, list[NodeCompliance]]:
+    deep_speed: float = inf,
+) -> tuple[ContactSolution, list[Compliance]]:
     """Solve the systems of bodies in contact for the impulses; their `x` become the solution.
 
     Args:
@@ -295,6 +341,7 @@ def solve_impulses(
             large body only the matter around the contacts is then solved for.
         deadline: Time of `perf_counter` after which no more round begins, except the first. The velocities are then
             those of the last impulses.
+        deep_speed: Speed [m/s] of separation that a contact has to demand, -b, to be regularised.
 
     Returns:
         The solution, and the compliances for the next step.
@@ -305,7 +352,7 @@ def solve_impulses(
         _Body(s, int(low), s.effective_dt / longest, compliance, deformation)
         for s, low, compliance, deformation in zip(systems, lows, compliances, deformations, strict=False)
     ]
-    solve = _ImpulseSolve(bodies, rows, bound, initial_impulse)
+    solve = _ImpulseSolve(bodies, rows, bound, initial_impulse, bound < -deep_speed)
     solve.deadline = deadline
     converged = solve.run(tolerance, coarse_tolerance)
     coarse = converged and not (solve.error <= tolerance and solve.balanced)
@@ -330,9 +377,10 @@ class _ImpulseSolve:
         rows: ConstraintRows,
         bound: NDArray[np.float64],
         initial_impulse: NDArray[np.float64],
+        deep: NDArray[np.bool_],
     ) -> None:
         self.bodies, self.systems = bodies, [body.system for body in bodies]
-        self.rows, self.bound = rows, bound
+        self.rows, self.bound, self.deep = rows, bound, deep
         self.x_offset = np.concatenate(
             [np.zeros_like(s.x) if s.x_offset is None else s.x_offset for s in self.systems]
         )
@@ -342,8 +390,15 @@ class _ImpulseSolve:
         self.iterations, self.rounds = 0, 0
         self.residual, self.error, self.balanced = 0.0, np.inf, False
         self.warnings: list[str] = []
-        self.last_change = np.zeros_like(self.impulse)  # of u, by the change of the impulses in the last round
-        self.accuracy = 1.0  # tolerance of linear solves, as a fraction of that of the solvers
+        self.last_change = np.zeros_like(
+            self.impulse
+        )  # of u, by the change of the impulses in the last round
+        self.single = bool((np.diff(rows.ptr) == 1).all())
+        small = len(bodies) == 1 and len(self.x_offset) <= MAX_NODES
+        self.reduction = SMALL_REDUCTION if small else LINEAR_REDUCTION
+        self.accuracy = (
+            SMALL_ACCURACY if small else 1.0
+        )  # of linear solves, as a fraction of the solvers' tolerance
         self.deadline = inf
 
     def run(self, tolerance: float, coarse_tolerance: float) -> bool:
@@ -370,14 +425,16 @@ class _ImpulseSolve:
         model: _DelassusModel | None = None
         before, least = self.impulse, np.inf
         previous: NDArray[np.float64] | None = None
-        end = self.rounds + max_rounds
+        end, improved = self.rounds + max_rounds, self.rounds
         while self.rounds < end:
             self.rounds += 1
             if around is None or coarse_tolerance == 0.0:
                 work = self.iterations
                 self.balanced = self._solve_velocities()
-                if model is not None and self.iterations == work:  # the impulses have changed by less than it sees
-                    self.accuracy *= LINEAR_REDUCTION
+                if (
+                    model is not None and self.iterations == work
+                ):  # the impulses have changed by less than it sees
+                    self.accuracy *= self.reduction
             if self.residual < 0.0:
                 return False
             u = self._relative_velocities()
@@ -388,26 +445,32 @@ class _ImpulseSolve:
                 found, moved = predicted
             else:
                 around = None  # what is far away matters
-                closing = self.movable & ~self.in_model & (u[:, 0] + self.bound < 0.0)
+                gap_speed = u[:, 0] + self.bound
+                closing = self.movable & ~self.in_model & (gap_speed < 0.0)
                 if closing.any() or model is None:
-                    self.in_model |= closing | (self.impulse[:, 0] > 0.0)
+                    near = self.movable & (gap_speed < -NEAR_FRACTION * gap_speed.min(initial=0.0))
+                    self.in_model |= near | (self.impulse[:, 0] > 0.0)
                     which = np.flatnonzero(self.in_model)
-                    if len(which) > MAX_CONTACTS:
+                    if self._most_contacts(which) > MAX_CONTACTS:
                         return False
                     self._prepare_compliance(which)
-                    model = _DelassusModel(self.bodies, self.rows, which)
+                    model = _DelassusModel(self.bodies, self.rows, which, self.deep)
                 else:
                     self._correct(model, self.impulse - before)
+                accuracy = max(tolerance, 0.3 * coarse_tolerance)
+                if np.isfinite(least):
+                    accuracy = max(accuracy, ROUND_REDUCTION * least)
                 found, moved = model.find_impulses(
-                    u, self.bound, self.rows.friction, self.impulse, SWEEP_FRACTION * tolerance
+                    u, self.bound, self.rows.friction, self.impulse, SWEEP_FRACTION * accuracy
                 )
             self.error = float(np.abs(moved).max(initial=0.0))
             if not np.isfinite(self.error):
                 break
             if self.error <= tolerance and self.balanced:
-                # the same within the tolerance, and exactly on the cones where contacts slide
-                self.impulse = found
-                if around is None and model is not None:
+                if self.single and around is None and model is not None:
+                    # exactly on the cones where contacts slide, and the nodes follow; other velocities are those of
+                    # the impulses as they are, lest rounding errors grow from step to step
+                    self.impulse = found
                     self.last_change[model.which] = moved
                 return True
             if around is not None and coarse_tolerance > 0.0:
@@ -415,8 +478,10 @@ class _ImpulseSolve:
                 return True
             if self.error <= coarse_tolerance:
                 return True
+            if self.error < 0.5 * least:
+                improved = self.rounds
             least = min(least, self.error)
-            if self.error > MAX_GROWTH * least:
+            if self.error > MAX_GROWTH * least or self.rounds - improved > PATIENCE:
                 break
             if perf_counter() >= self.deadline:
                 self.impulse = found
@@ -455,7 +520,7 @@ class _ImpulseSolve:
         if not any(part.is_small for part in parts):
             return None
         rows = replace(self.rows, row=places[self.rows.row])
-        return _ImpulseSolve(parts, rows, self.bound, self.impulse)
+        return _ImpulseSolve(parts, rows, self.bound, self.impulse, self.deep)
 
     def _predict(
         self, around: _ImpulseSolve, u: NDArray[np.float64], tolerance: float
@@ -495,9 +560,9 @@ class _ImpulseSolve:
             rtol = float(getattr(s.solver, "rtol", DEFAULT_RTOL))
             left = project_fixed(s.fixed, s.projections, rhs - s.matrix.multiply(s.x))
             goal = rtol * (dot(rhs, rhs) + dot(scale, scale)) ** 0.5
-            balanced = balanced and LINEAR_REDUCTION * dot(left, left) ** 0.5 <= 0.5 * goal
+            balanced = balanced and self.reduction * dot(left, left) ** 0.5 <= 0.5 * goal
             step = np.zeros_like(rhs)
-            report = s.solver.solve(left, step, (LINEAR_REDUCTION / rtol) * left + self.accuracy * rhs)
+            report = s.solver.solve(left, step, (self.reduction / rtol) * left + self.accuracy * rhs)
             s.x += step
             self.iterations += report.iterations
             self.warnings += report.warnings
@@ -514,12 +579,21 @@ class _ImpulseSolve:
             own = row[(row >= body.low) & (row < body.high)] - body.low
             self.iterations += body.prepare(np.unique(own))
 
+    def _most_contacts(self, which: NDArray[np.int64]) -> int:
+        """Return the most of these contacts that one body takes part in."""
+        rows = self.rows.take(which)
+        contact = np.repeat(np.arange(len(rows)), np.diff(rows.ptr))
+        body = np.searchsorted([b.low for b in self.bodies], rows.row, side="right") - 1
+        pairs = np.unique(body * len(rows) + contact)
+        return int(np.bincount(pairs // max(len(rows), 1)).max(initial=0))
+
     def _correct(self, model: _DelassusModel, step: NDArray[np.float64]) -> None:
         """Correct the model by the true response of each body to the last change of the impulses."""
         load = np.zeros_like(self.x_offset)
         self.rows.apply_transpose(step, load)
         for b, body in enumerate(self.bodies):
-            if body.inverse is not None or model.first[b + 1] == model.first[b]:
+            rough = body.inverse is None and isinstance(body.compliance, NodeCompliance)
+            if not rough or model.first[b + 1] == model.first[b]:
                 continue
             alone = np.zeros_like(self.x_offset)
             alone[body.low : body.high] = body.system.x - body.x_before
@@ -536,7 +610,9 @@ class _ImpulseSolve:
         x = np.concatenate([s.x for s in self.systems])
         fixed = np.concatenate([s.fixed for s in self.systems])
         change = np.einsum("cij,ci->cj", some.frame.reshape(-1, 3, 3), self.last_change[single])
-        x[some.row] += np.where((fixed[some.row] == 0)[:, None], change, 0.0)  # the same for all contacts of a node
+        x[some.row] += np.where(
+            (fixed[some.row] == 0)[:, None], change, 0.0
+        )  # the same for all contacts of a node
         solve_diagonal_contacts(
             some.row, some.frame, some.offset, self.bound[single], some.friction, some.bilateral, fixed,
             self.impulse[single], self.x_offset, x,

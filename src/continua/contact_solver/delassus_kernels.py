@@ -346,6 +346,29 @@ def turn_blocks(blocks, rows, columns, left, right, out):
 
 
 @kernel
+def turn_matrix(indptr, indices, blocks, rotations, out):
+    """Set block (i, j) of `out` to R_i^T A R_j with A the block of a sparse matrix; blocks [b, 9] by columns."""
+    half = np.zeros((3, 3))
+    for i in range(indptr.shape[0] - 1):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            for a in range(3):
+                for b in range(3):
+                    half[a, b] = (
+                        rotations[i, 0, a] * blocks[e, 3 * b]
+                        + rotations[i, 1, a] * blocks[e, 3 * b + 1]
+                        + rotations[i, 2, a] * blocks[e, 3 * b + 2]
+                    )
+            for a in range(3):
+                for b in range(3):
+                    out[e, 3 * b + a] = (
+                        half[a, 0] * rotations[j, 0, b]
+                        + half[a, 1] * rotations[j, 1, b]
+                        + half[a, 2] * rotations[j, 2, b]
+                    )
+
+
+@kernel
 def neighbour_moments(indptr, indices, nodes, rest, x, out):
     """Set out[k] to the sum of (x_j - x_i) (X_j - X_i)^T over the neighbours j of node i = nodes[k] in a matrix."""
     for k in range(nodes.shape[0]):

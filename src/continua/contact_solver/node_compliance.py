@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from continua.contact_solver.delassus_kernels import neighbour_moments, turn_blocks
 from continua.linalg import BlockMatrix, BlockPattern
 from continua.linalg.krylov.unit_responses import unit_responses
+from continua.numerics import rotation_batch
 from continua.timestepping.requests import VelocitySystem
 
 __all__ = ["Deformation", "NodeCompliance", "diagonal_compliance", "inverse_blocks"]
@@ -66,9 +67,7 @@ class Deformation:
             self.positions,
             moments,
         )
-        u, _, vt = np.linalg.svd(moments)
-        u[:, :, 2] *= np.where(np.linalg.det(np.matmul(u, vt)) < 0.0, -1.0, 1.0)[:, None]
-        return np.matmul(u, vt)
+        return rotation_batch(moments)
 
     def rigid_motions(self, fixed: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return three translations and three rotations about the mean position, zero in fixed rows, [6, n, 3]."""
@@ -118,6 +117,10 @@ class NodeCompliance:
     def was_used(self) -> bool:
         """Whether the last solve used it; see `aged`."""
         return bool((self.unused == 1).any())
+
+    def fits(self, system: VelocitySystem) -> bool:
+        """Whether it may belong to the body of this system."""
+        return not len(self.nodes) or int(self.nodes[-1]) < len(system.rhs)
 
     def arrays(self) -> dict[str, NDArray]:
         """Return its arrays by name, for a checkpoint; none if it is empty."""

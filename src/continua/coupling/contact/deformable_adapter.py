@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact_solver import ContactBody
+from continua.contact_solver.delassus import Compliance
 from continua.contact_solver.node_compliance import Deformation, NodeCompliance
 from continua.coupling.contact.island_kernels import column_sums
 from continua.frames import StepReport
@@ -38,7 +39,7 @@ class DeformableAdapter:
         self.size, self.surface = body.size, body.surface
         self.piece_count = self.surface.piece_count
         self.radius = 0.5 * self.surface.thickness
-        self.compliance = NodeCompliance.empty()
+        self.compliance: Compliance = NodeCompliance.empty()
         self.index = -1
 
     @property

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from continua.collision import ColliderSet
 from continua.contact_solver import Contact, ContactPairTable, HasContactBody, join_rows
+from continua.contact_solver.delassus import compliance_of_arrays
 from continua.contact_solver.node_compliance import NodeCompliance
 from continua.coupling.contact.contact_groups import (
     AABBs,
@@ -453,7 +454,7 @@ class ContactStepper:
         for adapter in self.soft:
             start = f"compliance/{adapter.number}/"
             own = {key[len(start) :]: value for key, value in state.items() if key.startswith(start)}
-            adapter.compliance = NodeCompliance.of_arrays(own) if own else NodeCompliance.empty()
+            adapter.compliance = compliance_of_arrays(own)
 
     def clear_warm_start(self) -> None:
         """Clear the contact forces of the last step and the compliance of nodes."""

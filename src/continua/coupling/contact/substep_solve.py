@@ -19,6 +19,7 @@ from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, jo
 from continua.contact_solver.augmented_lagrangian import solve_large_body
 from continua.contact_solver.contact_solution import ContactSolution
 from continua.contact_solver.delassus import solve_impulses
+from continua.contact_solver.factored_compliance import MAX_NODES
 from continua.contact_solver.node_compliance import NodeCompliance
 from continua.contact_solver.restitution import project_velocities
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
@@ -42,6 +43,9 @@ PROXIMITY_FRACTION = 0.1
 PENETRATION_TOLERANCE = 1e-3
 """Penetration of a node that is accepted at the end of a substep, as a fraction of an element's size."""
 
+DEEP_FRACTION = 3e-3
+"""Penetration from which contacts that move surfaces apart may give way, as a fraction of an element's size."""
+
 MAX_DEPENETRATION = 0.1
 """Fraction of an element's size by which a node that starts inside is moved out in a step."""
 
@@ -58,8 +62,9 @@ DEPTH_FACTOR, COLLIDER_TOLERANCE_FACTOR = 2.0, 4.0
 """The loose tolerance is at most what leads this many accepted penetrations too close in the step, a tenth of the
 distance that surfaces keep; contacts with colliders, which keep no distance, are more accurate by the second factor."""
 
-MAX_DEFORMABLE = 4
-"""Islands of at most this many deformable bodies are solved for the impulses."""
+MAX_DEFORMABLE, FALLING_SPEED = 4, 10.0
+"""Islands of at most this many deformable bodies are solved for the impulses, and larger ones of small bodies while
+they move faster than this many times the speed that gravity adds in a step."""
 
 LARGE_BODY = 2000
 """Nodes from which a body that touches colliders only is solved for the velocities, with inexact linear solves."""
@@ -108,6 +113,8 @@ class ContactSubstep:
             tuple[int, float]
         ] = []  # rows of motors at their limit, and their forces
         self._pending: dict[int, SolveResult] = {}
+        self._impulses_failed = False  # of a heap, in this substep
+        self._separates = True  # whether surfaces that overlap are moved apart in this substep
 
     def _slice(self, i: int) -> slice:
         return slice(self.starts[i], self.starts[i + 1])
@@ -440,13 +447,22 @@ class ContactSubstep:
         has_rigid = len(self.soft) in bodies
         initial = effective_dt * self.force[which]
         deformable = [i for i in bodies if i < len(self.soft)]
-        few = len(deformable) <= MAX_DEFORMABLE and not rows.bilateral.any()
+        few = len(deformable) <= MAX_DEFORMABLE
+        by_impulses = (few or self._is_falling_heap(deformable)) and not rows.bilateral.any()
         # a large body that touches colliders only is solved for the velocities, unless the last step was for impulses
         large = single and len(systems[0].rhs) >= LARGE_BODY
-        velocities_first = not few or (large and not self.soft[deformable[0]].compliance.was_used)
+        velocities_first = not by_impulses or (large and not self.soft[deformable[0]].compliance.was_used)
         solution, spent = None, 0
-        for use_velocities in (velocities_first, not velocities_first) if few else (True,):
+        methods = (velocities_first, not velocities_first) if by_impulses else (True,)
+        # contacts that move surfaces apart which overlap may contradict each other: then they only stop them
+        if not self._separates:
+            bound = np.maximum(bound, 0.0)
+        elif few and (bound < 0.0).any():
+            methods = (methods[0], *methods)
+        for k, use_velocities in enumerate(methods):
             start = [s.x.copy() for s in systems]
+            if k == 1 and len(methods) == 3:
+                bound, self._separates = np.maximum(bound, 0.0), False
             solve = self._solve_velocities if use_velocities else self._solve_impulses
             found = solve(systems, bodies, rows, bound, initial, size, single, fine)
             spent += found.report.iterations
@@ -460,6 +476,7 @@ class ContactSubstep:
                     s.x[:] = x
             if found.converged or not found.report.residual >= 0.0 or self._is_late:
                 break
+            self._impulses_failed |= not use_velocities and not few
         assert solution is not None
         solution.report = replace(solution.report, iterations=spent)
         self.force[which] = solution.impulse / effective_dt
@@ -480,6 +497,15 @@ class ContactSubstep:
                 (s.effective_dt / effective_dt) * total[own], int(active.sum()), needs_projection
             )
         return solution
+
+    def _is_falling_heap(self, deformable: Sequence[int]) -> bool:
+        """Return whether many small bodies move so fast that contacts change at once."""
+        fastest = float(np.abs(self._start_velocities).max(initial=0.0))
+        return (
+            not self._impulses_failed
+            and fastest > FALLING_SPEED * self.stepper.gravity_speed(self.dt)
+            and all(self.soft[i].row_count <= MAX_NODES for i in deformable)
+        )
 
     def _solve_impulses(
         self,
@@ -511,6 +537,7 @@ class ContactSubstep:
             tolerance,
             0.0 if fine else COARSE_FACTOR * tolerance,
             self.driver.deadline,
+            DEEP_FRACTION * size / self.dt,
         )
         for body, compliance in zip(soft, compliances, strict=True):
             if body is not None:
