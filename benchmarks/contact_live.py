@@ -107,7 +107,8 @@ def _compare(
 ) -> Figures:
     alone, _ = _steps(run, make(False), skip + steps // 2, "without contact")
     both, unconverged = _steps(run, make(True), skip + steps, "with contact")
-    free, touching = statistics.median(alone[skip:]), both[skip:]
+    # a case that was stopped early has its last step only
+    free, touching = statistics.median(alone[skip:] or alone[-1:]), both[skip:] or both[-1:]
     return {
         "ms per step": 1e3 * statistics.median(touching),
         "ms without contact": 1e3 * free,
