@@ -60,10 +60,11 @@ def run(kind, folder, frames, start=0, close=True):
 
 
 def tree(folder):
+    """Return the files but the checkpoint, finished or not: the next one replaces what a kill has left of it."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(Path(folder).rglob("*"))
-        if path.is_file() and path.name != "run.h5" and path.parent.name != ".continua"
+        if path.is_file() and path.name not in ("run.h5", ".run.tmp.h5") and path.parent.name != ".continua"
     }
 
 

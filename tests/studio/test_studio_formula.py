@@ -20,8 +20,7 @@ def test_formula_becomes_a_body_and_invalid_ones_are_reported_at_their_field(edi
     page.get_by_role("group", name="Example formulas").get_by_text("Torus").click()
     page.wait_for_function("() => __continua.document().data.bodies[0].mesh.y === '0.15*sin(2*pi*u)'")
     built(page)
-    low, high = positions(page).min(axis=0), positions(page).max(axis=0)
-    assert high[1] - low[1] == pytest.approx(0.3, abs=0.02)
+    until(page, lambda: np.ptp(positions(page)[:, 1]) == pytest.approx(0.3, abs=0.02))  # in the next frame
 
     field = page.get_by_label("Y", exact=True).last
     field.fill("0.15*sine(u)")
