@@ -232,23 +232,37 @@ def _restricted(s: VelocitySystem, matrix: BlockMatrix, inside: NDArray[np.int64
     )
 
 
+def _contacts_of_bodies(
+    bodies: Sequence[_Body], rows: ConstraintRows, which: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """Return for each body in which of the contacts `which` it takes part."""
+    contact = np.repeat(np.arange(len(rows)), np.diff(rows.ptr))
+    owner = np.searchsorted([b.low for b in bodies], rows.row, side="right") - 1
+    takes_part = np.zeros((len(bodies), len(rows)), np.bool_)
+    takes_part[owner, contact] = True
+    return [np.flatnonzero(own) for own in takes_part[:, which]]
+
+
 class _DelassusModel:
-    """The model of the Delassus operator for some contacts, `which`, of which those that are `deep` are regularised."""
+    """The model of the Delassus operator for some contacts.
+
+    Args:
+        bodies: The bodies.
+        rows: All contacts.
+        which: The contacts in the model.
+        lists: Those of each body among them, see `_contacts_of_bodies`.
+        deep: Which of all contacts are regularised.
+    """
 
     def __init__(
         self,
         bodies: Sequence[_Body],
         rows: ConstraintRows,
         which: NDArray[np.int64],
+        lists: Sequence[NDArray[np.int64]],
         deep: NDArray[np.bool_],
     ) -> None:
         self.which = which
-        contact = np.repeat(np.arange(len(rows)), np.diff(rows.ptr))
-        owner = np.searchsorted([b.low for b in bodies], rows.row, side="right") - 1
-        taking = np.zeros((len(bodies), len(rows)), np.bool_)
-        taking[owner, contact] = True
-        taking = taking[:, which]
-        lists = [np.flatnonzero(own) for own in taking]
         self.first = np.cumsum([0] + [len(own) for own in lists])
         sizes = [9 * len(own) ** 2 for own in lists]
         self.start = np.cumsum([0] + sizes)[:-1]
@@ -271,16 +285,17 @@ class _DelassusModel:
             self.diagonal[own] += _diagonal_blocks(out)
         self.regularisation = np.where(deep[which], REGULARISATION * self.diagonal[:, 0], 0.0)
         self.diagonal[:, 0] += self.regularisation
-        member = self.slot[:, 0]
-        size = 3 * (self.first[self.order[member] + 1] - self.first[self.order[member]])
-        own_entry = 3 * (member - self.first[self.order[member]]) * (size + 1)
-        self.values[self.start[self.order[member]] + own_entry] += self.regularisation
+        one = self.order[self.slot[:, 0]]  # it is added in the matrix of one of the two bodies
+        place, size = 3 * (self.slot[:, 0] - self.first[one]), 3 * np.diff(self.first)[one]
+        self.values[self.start[one] + place * (size + 1)] += self.regularisation
 
     def add_secant(self, b: int, step: NDArray[np.float64], response: NDArray[np.float64]) -> None:
         """Correct the matrix of body b so that it gives the true response to a change of the impulses (BFGS)."""
         own = self.members[self.first[b] : self.first[b + 1]]
         m = len(own)
         matrix = self.values[self.start[b] : self.start[b] + 9 * m * m].reshape(3 * m, 3 * m)
+        regularised = own[self.order[self.slot[own, 0]] == b]
+        response[regularised, 0] += self.regularisation[regularised] * step[regularised, 0]
         self.diagonal[own] -= _diagonal_blocks(matrix)
         add_secant(matrix, own, step, response, np.zeros(3 * m))
         self.diagonal[own] += _diagonal_blocks(matrix)
@@ -390,15 +405,13 @@ class _ImpulseSolve:
         self.iterations, self.rounds = 0, 0
         self.residual, self.error, self.balanced = 0.0, np.inf, False
         self.warnings: list[str] = []
-        self.last_change = np.zeros_like(
-            self.impulse
-        )  # of u, by the change of the impulses in the last round
+        # how the change of the impulses in the last round changes u
+        self.last_change = np.zeros_like(self.impulse)
         self.single = bool((np.diff(rows.ptr) == 1).all())
         small = len(bodies) == 1 and len(self.x_offset) <= MAX_NODES
         self.reduction = SMALL_REDUCTION if small else LINEAR_REDUCTION
-        self.accuracy = (
-            SMALL_ACCURACY if small else 1.0
-        )  # of linear solves, as a fraction of the solvers' tolerance
+        # tolerance of linear solves, as a fraction of that of the solvers
+        self.accuracy = SMALL_ACCURACY if small else 1.0
         self.deadline = inf
 
     def run(self, tolerance: float, coarse_tolerance: float) -> bool:
@@ -431,10 +444,8 @@ class _ImpulseSolve:
             if around is None or coarse_tolerance == 0.0:
                 work = self.iterations
                 self.balanced = self._solve_velocities()
-                if (
-                    model is not None and self.iterations == work
-                ):  # the impulses have changed by less than it sees
-                    self.accuracy *= self.reduction
+                if model is not None and self.iterations == work:
+                    self.accuracy *= self.reduction  # it does not see how the impulses have changed
             if self.residual < 0.0:
                 return False
             u = self._relative_velocities()
@@ -451,10 +462,11 @@ class _ImpulseSolve:
                     near = self.movable & (gap_speed < -NEAR_FRACTION * gap_speed.min(initial=0.0))
                     self.in_model |= near | (self.impulse[:, 0] > 0.0)
                     which = np.flatnonzero(self.in_model)
-                    if self._most_contacts(which) > MAX_CONTACTS:
+                    lists = _contacts_of_bodies(self.bodies, self.rows, which)
+                    if max(len(own) for own in lists) > MAX_CONTACTS:
                         return False
                     self._prepare_compliance(which)
-                    model = _DelassusModel(self.bodies, self.rows, which, self.deep)
+                    model = _DelassusModel(self.bodies, self.rows, which, lists, self.deep)
                 else:
                     self._correct(model, self.impulse - before)
                 accuracy = max(tolerance, 0.3 * coarse_tolerance)
@@ -578,14 +590,6 @@ class _ImpulseSolve:
         for body in self.bodies:
             own = row[(row >= body.low) & (row < body.high)] - body.low
             self.iterations += body.prepare(np.unique(own))
-
-    def _most_contacts(self, which: NDArray[np.int64]) -> int:
-        """Return the most of these contacts that one body takes part in."""
-        rows = self.rows.take(which)
-        contact = np.repeat(np.arange(len(rows)), np.diff(rows.ptr))
-        body = np.searchsorted([b.low for b in self.bodies], rows.row, side="right") - 1
-        pairs = np.unique(body * len(rows) + contact)
-        return int(np.bincount(pairs // max(len(rows), 1)).max(initial=0))
 
     def _correct(self, model: _DelassusModel, step: NDArray[np.float64]) -> None:
         """Correct the model by the true response of each body to the last change of the impulses."""

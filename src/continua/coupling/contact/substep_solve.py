@@ -448,10 +448,15 @@ class ContactSubstep:
         initial = effective_dt * self.force[which]
         deformable = [i for i in bodies if i < len(self.soft)]
         few = len(deformable) <= MAX_DEFORMABLE
-        by_impulses = (few or self._is_falling_heap(deformable)) and not rows.bilateral.any()
+        small = all(self.soft[i].row_count <= MAX_NODES for i in deformable)
+        by_impulses = (few or small) and not rows.bilateral.any()
         # a large body that touches colliders only is solved for the velocities, unless the last step was for impulses
         large = single and len(systems[0].rhs) >= LARGE_BODY
-        velocities_first = not by_impulses or (large and not self.soft[deformable[0]].compliance.was_used)
+        velocities_first = (
+            not by_impulses
+            or (large and not self.soft[deformable[0]].compliance.was_used)
+            or not (few or self._is_falling())
+        )
         solution, spent = None, 0
         methods = (velocities_first, not velocities_first) if by_impulses else (True,)
         # contacts that move surfaces apart which overlap may contradict each other: then they only stop them
@@ -498,14 +503,10 @@ class ContactSubstep:
             )
         return solution
 
-    def _is_falling_heap(self, deformable: Sequence[int]) -> bool:
-        """Return whether many small bodies move so fast that contacts change at once."""
+    def _is_falling(self) -> bool:
+        """Return whether bodies are so fast that many contacts change at once, and impulses have not failed yet."""
         fastest = float(np.abs(self._start_velocities).max(initial=0.0))
-        return (
-            not self._impulses_failed
-            and fastest > FALLING_SPEED * self.stepper.gravity_speed(self.dt)
-            and all(self.soft[i].row_count <= MAX_NODES for i in deformable)
-        )
+        return not self._impulses_failed and fastest > FALLING_SPEED * self.stepper.gravity_speed(self.dt)
 
     def _solve_impulses(
         self,
