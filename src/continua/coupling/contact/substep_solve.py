@@ -21,6 +21,7 @@ from continua.contact_solver.contact_solution import ContactSolution
 from continua.contact_solver.delassus import solve_impulses
 from continua.contact_solver.factored_compliance import MAX_NODES
 from continua.contact_solver.node_compliance import NodeCompliance
+from continua.contact_solver.semismooth_newton import SemismoothNewton
 from continua.contact_solver.restitution import project_velocities
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.islands import find_islands, to_local_rows
@@ -76,6 +77,13 @@ is solved to the first part of it: errors of its friction would accumulate along
 
 COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
 """Tolerance of the solves after which contacts are searched again, in tolerances, and how many of them there are."""
+
+SMALL_ROWS = 1000
+"""Rows up to which a single body is solved much more accurately than its solver does."""
+
+SMALL_ACCURACY, SINGLE_ACCURACY, RIGID_ACCURACY = 1e-7, 0.1, 1e-2
+"""Residual of the linear systems of such a body, of a larger one that touches colliders, and of soft bodies with rigid
+ones, as a fraction of that of the bodies' own solvers."""
 
 MAX_DETECTION_ROUNDS = 8
 """Rounds in which contacts are added before a step has failed."""
@@ -350,6 +358,7 @@ class ContactSubstep:
         reports: dict[int, SolveReport] = {}
         contacts: dict[int, ContactResult] = {}
         todo, before = set(requests), -1
+        self._newton: dict[tuple[int, ...], SemismoothNewton] = {}
         failure, warning = "", ""
         coarse: set[int] = (
             set()
@@ -464,6 +473,13 @@ class ContactSubstep:
             bound = np.maximum(bound, 0.0)
         elif few and (bound < 0.0).any():
             methods = (methods[0], *methods)
+        solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
+        if solution.converged or self._is_late:
+            methods = ()
+        else:
+            import os
+            if os.environ.get("NEWTON_LOG"): print("newton failed", len(rows), solution.solves, solution.error, solution.report.residual)
+            solution = None
         for k, use_velocities in enumerate(methods):
             start = [s.x.copy() for s in systems]
             if k == 1 and len(methods) == 3:
@@ -483,7 +499,8 @@ class ContactSubstep:
                 break
             self._impulses_failed |= not use_velocities and not few
         assert solution is not None
-        solution.report = replace(solution.report, iterations=spent)
+        if spent:
+            solution.report = replace(solution.report, iterations=spent)
         self.force[which] = solution.impulse / effective_dt
         rest = rows.restitution > 0.0
         needs_projection = bool(rest.any()) or any(s.effective_dt != self.dt for s in systems)
@@ -507,6 +524,39 @@ class ContactSubstep:
         """Return whether bodies are so fast that many contacts change at once, and impulses have not failed yet."""
         fastest = float(np.abs(self._start_velocities).max(initial=0.0))
         return not self._impulses_failed and fastest > FALLING_SPEED * self.stepper.gravity_speed(self.dt)
+
+    def _solve_newton(
+        self,
+        systems: Sequence[VelocitySystem],
+        bodies: Sequence[int],
+        rows: ConstraintRows,
+        bound: NDArray[np.float64],
+        initial: NDArray[np.float64],
+        size: float,
+        single: bool,
+        fine: bool,
+    ) -> ContactSolution:
+        key = tuple(bodies)
+        if key not in self._newton:
+            self._newton[key] = SemismoothNewton(systems)
+        small = sum(len(s.rhs) for s in systems) <= SMALL_ROWS
+        accuracy, relative = 1.0, IMPULSE_TOLERANCE
+        if len(self.soft) in bodies:
+            accuracy = RIGID_ACCURACY
+        elif single:
+            accuracy, relative = (SMALL_ACCURACY, 0.0) if small else (SINGLE_ACCURACY, HELD_TOLERANCE)
+        return self._newton[key].solve(
+            rows,
+            bound,
+            initial,
+            self._tolerance(size),
+            relative_tolerance=relative,
+            start=np.concatenate([self._start_velocities[self._slice(i)] for i in bodies]),
+            accuracy=accuracy,
+            coarse_factor=1.0 if fine else COARSE_FACTOR,
+            deep_speed=DEEP_FRACTION * size / self.dt,
+            deadline=self.driver.deadline,
+        )
 
     def _solve_impulses(
         self,

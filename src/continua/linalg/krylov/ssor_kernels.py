@@ -75,7 +75,7 @@ def diagonal_blocks(blocks, diagonal, fixed, relaxation, starts, scaled, inverse
 
 
 @inline
-def _forward_part(flat, indices, diagonal, inner, inverse, scaled, rhs, y, lo, hi):
+def forward_part(flat, indices, diagonal, inner, inverse, scaled, rhs, y, lo, hi):
     """Solve (D/w + L) y = rhs in one part and return y^T K y."""
     total = 0.0
     for i in range(uint64(lo), uint64(hi)):
@@ -115,14 +115,14 @@ def ssor_conjugate_gradients(
                 t[i, 0] = rhs[i, 0] - s0
                 t[i, 1] = rhs[i, 1] - s1
                 t[i, 2] = rhs[i, 2] - s2
-        a = _forward_part(flat, indices, diagonal, inner, inverse, scaled, tolerance_scale, q, lo, hi)
-        b = _forward_part(flat, indices, diagonal, inner, inverse, scaled, rhs, r, lo, hi)
+        a = forward_part(flat, indices, diagonal, inner, inverse, scaled, tolerance_scale, q, lo, hi)
+        b = forward_part(flat, indices, diagonal, inner, inverse, scaled, rhs, r, lo, hi)
         partial[part] = a + b
         squares[part] = b
     reference = ordered_sum(partial)
     for part in prange(parts):
         if not from_zero:
-            squares[part] = _forward_part(
+            squares[part] = forward_part(
                 flat, indices, diagonal, inner, inverse, scaled, t, r, starts[part], starts[part + 1]
             )
         for i in range(uint64(starts[part]), uint64(starts[part + 1])):

@@ -1,0 +1,358 @@
+"""Velocities and impulses of bodies in contact by a semismooth Newton method.
+
+The velocities V and the impulses p of the contacts solve A V = r + G^T p with Coulomb's law between p and the relative
+velocities u = G V + d. Each round of the method has two parts:
+
+1. Prediction. Gauss-Seidel sweeps over the contacts find impulses that obey Coulomb's law if each row of V moves by its
+   own compliance only, starting from the true u and p. This is cheap and decides which contacts are open, stick, or
+   slide, and in which direction.
+2. Linear solve. With these states the law is linear: u_n = -b where a contact is closed, u_t = 0 where it sticks, and
+   p_t = mu p_n t where it slides. Closed contacts are penalised, with the predicted impulses as multipliers, and one
+   linear system is solved for all bodies. It is not symmetric, as friction follows from the normal impulse; without
+   that coupling the rounds do not converge. GMRES reduces its residual by a factor only.
+
+The prediction alone would converge slowly, as it knows nothing of what is beyond a row; Newton's method alone jumps
+between states. Together they need few rounds, and the linear solves of all rounds cost one to three solves without
+contacts. The idea of a nonlinear smoother before an inexact Newton step is that of truncated nonsmooth Newton
+multigrid (Gräser and Kornhuber 2009); the linearised friction law is Alart's and Curnier's (1991).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.contact_solver.augmented_lagrangian_kernels import solve_diagonal_contacts
+from continua.contact_solver.constraint_rows import ConstraintRows
+from continua.contact_solver.contact_solution import ContactSolution
+from continua.contact_solver.contact_systems import DEFAULT_RTOL
+from continua.contact_solver.semismooth_newton_kernels import (
+    add_contact_diagonal,
+    inverse_norm,
+    linearise_contacts,
+    local_compliance,
+    predict_impulses,
+)
+from continua.linalg import BlockMatrix, BlockPattern, SolveReport
+from continua.linalg import block_kernels
+from continua.linalg.krylov import gmres_kernels, ssor_kernels
+from continua.numerics.timers import timed
+from continua.timestepping.requests import VelocitySystem
+
+__all__ = ["SemismoothNewton"]
+
+MAX_ROUNDS = 40
+"""Most rounds."""
+
+PENALTY = 5.0
+"""Penalty of closed contacts, times the compliance of their own rows."""
+
+NEIGHBOUR_FACTOR = 4.0
+"""Compliance of a row of a deformable body in the prediction, in inverse diagonal blocks: its neighbours give way too."""
+
+DIAGONAL_FACTOR = 1.5
+"""Part of the diagonal blocks of contacts in the preconditioner; it makes up for the other blocks."""
+
+LINEAR_REDUCTION, MAX_ITERATIONS = 0.05, 30
+"""Reduction of the residual by a linear solve, and its most iterations."""
+
+MAX_SWEEPS, SWEEP_FRACTION, SWEEP_REDUCTION = 50, 0.1, 0.01
+"""Most sweeps of a prediction, and the change in a sweep at which it ends, as a fraction of the tolerance, and of the
+change in the first sweep."""
+
+GOAL_FRACTION = 0.3
+"""Residual at which a linear solve ends, as a fraction of the accepted one."""
+
+RELAXATION = 1.4
+"""Over-relaxation factor of the preconditioner, as in `PCG`."""
+
+REGULARISATION = 0.01
+"""Part of a contact's compliance that is added to it where surfaces overlap deeply. Contacts that move them apart may
+contradict each other; their impulses would grow without limit."""
+
+PATIENCE = 10
+"""Rounds without half of the least error after which the iteration is given up."""
+
+
+@dataclass(eq=False)
+class _Joined:
+    """The systems of several bodies as one, with impulses over the longest `effective_dt`."""
+
+    matrix: BlockMatrix
+    rhs: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    x_offset: NDArray[np.float64]
+    fixed: NDArray[np.uint8]
+    projections: NDArray[np.float64] | None
+    rtol: float
+
+    @classmethod
+    def of(cls, systems: Sequence[VelocitySystem]) -> _Joined:
+        scales = [
+            s.tolerance_scale if s.contact_tolerance_scale is None else s.contact_tolerance_scale
+            for s in systems
+        ]
+        offsets = [np.zeros_like(s.x) if s.x_offset is None else s.x_offset for s in systems]
+        rtol = min(float(getattr(s.solver, "rtol", DEFAULT_RTOL)) for s in systems)
+        if len(systems) == 1:
+            s = systems[0]
+            return cls(s.matrix, s.rhs, scales[0], offsets[0], s.fixed, s.projections, rtol)
+        longest = max(s.effective_dt for s in systems)
+        factors = [longest / s.effective_dt for s in systems]
+        projections = None
+        if any(s.projections is not None for s in systems):
+            whole = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
+            projections = np.concatenate(
+                [
+                    np.tile(whole, (len(s.rhs), 1)) if s.projections is None else s.projections
+                    for s in systems
+                ]
+            )
+        return cls(
+            _joined_matrix([s.matrix for s in systems], factors),
+            np.concatenate([f * s.rhs for f, s in zip(factors, systems, strict=True)]),
+            np.concatenate([f * scale for f, scale in zip(factors, scales, strict=True)]),
+            np.concatenate(offsets),
+            np.concatenate([s.fixed for s in systems]),
+            projections,
+            rtol,
+        )
+
+
+def _joined_matrix(matrices: Sequence[BlockMatrix], factors: Sequence[float]) -> BlockMatrix:
+    """Return the block-diagonal matrix of several bodies, each times its factor."""
+    patterns = [matrix.pattern for matrix in matrices]
+    rows = np.cumsum([0] + [p.node_count for p in patterns])
+    blocks = np.cumsum([0] + [p.block_count for p in patterns])
+    indptr = np.concatenate([[0]] + [p.indptr[1:] + b for p, b in zip(patterns, blocks[:-1], strict=True)])
+    indices = np.concatenate([p.indices + r for p, r in zip(patterns, rows[:-1], strict=True)])
+    diagonal = np.concatenate([p.diagonal + b for p, b in zip(patterns, blocks[:-1], strict=True)])
+    joined = BlockMatrix(
+        BlockPattern.without_elements(
+            indptr.astype(np.int32), indices.astype(np.int32), diagonal.astype(np.int32)
+        )
+    )
+    for matrix, factor, low, high in zip(matrices, factors, blocks[:-1], blocks[1:], strict=True):
+        np.multiply(matrix.blocks, factor, out=joined.blocks[low:high])
+    return joined
+
+
+class _Preconditioner:
+    """Symmetric over-relaxation of the matrix with the diagonal blocks of closed contacts.
+
+    Attributes:
+        row_compliance: Inverse of the diagonal blocks of the matrix, zero in fixed rows, six values per row.
+    """
+
+    def __init__(self, joined: _Joined) -> None:
+        self.joined = joined
+        p = joined.matrix.pattern
+        n = p.node_count
+        self.starts = ssor_kernels.part_starts(n, p.parallel)
+        self.inner = np.zeros((n, 2), np.int32)
+        ssor_kernels.split_rows.variant(p.parallel)(p.indptr, p.indices, self.starts, self.inner)
+        self.inverse, self.scaled, self.extra = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((n, 6))
+        ssor_kernels.diagonal_blocks.variant(p.parallel)(
+            joined.matrix.blocks, p.diagonal, joined.fixed, RELAXATION, self.starts, self.scaled, self.inverse
+        )
+        if joined.projections is not None:
+            block_kernels.project_diagonal.variant(p.parallel)(
+                joined.matrix.blocks, p.diagonal, joined.fixed, joined.projections, RELAXATION, self.inverse,
+                self.scaled,
+            )  # fmt: skip
+        self.row_compliance = self.inverse / RELAXATION
+        self._bare = self.inverse.copy(), self.scaled.copy()
+        parts = len(self.starts) - 1
+        self._work = (
+            np.empty((MAX_ITERATIONS + 1, n, 3)),
+            *(np.zeros((n, 3)) for _ in range(4)),
+            np.zeros((parts, MAX_ITERATIONS + 2)),
+        )
+        self.touched = np.zeros(0, np.int64)
+
+    def set_touched(self, touched: NDArray[np.int64]) -> None:
+        """Set the rows that contacts touch."""
+        for values, bare in zip((self.inverse, self.scaled), self._bare, strict=True):
+            values[self.touched] = bare[self.touched]
+        self.extra[self.touched] = 0.0
+        self._work[4][self.touched] = 0.0
+        self.touched = touched
+
+    def solve(
+        self,
+        rows: ConstraintRows,
+        state: NDArray[np.int8],
+        derivative: NDArray[np.float64],
+        symmetric: NDArray[np.float64],
+        rhs: NDArray[np.float64],
+        goal: float,
+    ) -> tuple[NDArray[np.float64], int, float]:
+        """Return an approximate solution of (A + G^T H G) x = rhs, the iterations, and the residual, -1 if it failed."""
+        m, p = self.joined.matrix, self.joined.matrix.pattern
+        which = np.flatnonzero(state)
+        add_contact_diagonal(
+            rows.ptr, rows.row, rows.block, symmetric, which, self.touched, DIAGONAL_FACTOR, RELAXATION, m.blocks,
+            p.diagonal, self.joined.fixed, self.extra, self.inverse, self.scaled,
+        )  # fmt: skip
+        x = np.zeros_like(rhs)
+        iterations, residual, _ = gmres_kernels.ssor_gmres.variant(p.parallel)(
+            p.indptr, p.indices, m.blocks, p.diagonal, self.inner, self.starts, self.inverse, self.scaled, rows.ptr,
+            rows.row, rows.block, derivative, which, self.touched, self.extra, rhs, x, LINEAR_REDUCTION, goal,
+            *self._work,
+        )  # fmt: skip
+        return x, int(iterations), float(residual)
+
+
+class SemismoothNewton:
+    """The method for some bodies; what does not depend on the contacts is kept from solve to solve.
+
+    Args:
+        systems: The bodies, one after the other in V.
+    """
+
+    def __init__(self, systems: Sequence[VelocitySystem]) -> None:
+        self.systems = systems
+        self._joined = _Joined.of(systems)
+        self._preconditioner = _Preconditioner(self._joined)
+        self._row_compliance = _prediction_compliance(systems, self._preconditioner.row_compliance)
+        j, metric = self._joined, self._preconditioner.row_compliance
+        self._reference = (inverse_norm(metric, j.rhs) + inverse_norm(metric, j.scale)) ** 0.5
+        self._is_first = True
+
+    @timed("contact solve")
+    def solve(
+        self,
+        rows: ConstraintRows,
+        bound: NDArray[np.float64],
+        initial_impulse: NDArray[np.float64],
+        tolerance: float,
+        *,
+        relative_tolerance: float = 0.0,
+        start: NDArray[np.float64] | None = None,
+        accuracy: float = 1.0,
+        coarse_factor: float = 1.0,
+        deep_speed: float = inf,
+        deadline: float = inf,
+    ) -> ContactSolution:
+        """Solve the systems with contacts; their `x` become the solution.
+
+        Args:
+            rows: The contacts.
+            bound: b in u_n + b >= 0 [m/s], shape [c].
+            initial_impulse: Initial guess of the impulses [N s], shape [c, 3].
+            tolerance: Accepted error of a relative velocity [m/s].
+            relative_tolerance: What the tolerance has in addition, as a fraction of the largest change of the velocities
+                of rows in contact in the step: bodies at rest are solved to the tolerance itself.
+            start: Velocities at the start of the step [m/s], shape [N, 3]; None is zero.
+            accuracy: Accepted residual of the linear systems, as a fraction of that of the bodies' solvers.
+            coarse_factor: Factor of the tolerances in a solve after which contacts are searched again.
+            deep_speed: Speed [m/s] of separation that a contact has to demand, -b, to be regularised.
+            deadline: Time of `perf_counter` after which no more round begins, except the first.
+        """
+        joined, preconditioner, count = self._joined, self._preconditioner, len(rows)
+        touched = np.unique(rows.row).astype(np.int64)
+        preconditioner.set_touched(touched)
+        compliance = np.zeros((count, 6))
+        local_compliance(rows.ptr, rows.row, rows.block, preconditioner.row_compliance, compliance)
+        own = (compliance[:, 0] + compliance[:, 3] + compliance[:, 5]) / 3.0
+        movable = own > 0.0
+        rho = np.where(movable, PENALTY / np.where(movable, own, 1.0), 0.0)
+        local_compliance(rows.ptr, rows.row, rows.block, self._row_compliance, compliance)
+        regularisation = np.where(bound < -deep_speed, REGULARISATION * compliance[:, 0], 0.0)
+        x = np.concatenate([s.x for s in self.systems])
+        begin = np.zeros((len(touched), 3)) if start is None else start[touched]
+        goal = accuracy * joined.rtol * self._reference
+        work, state = np.zeros_like(x), np.zeros(count, np.int8)
+        derivative, symmetric = np.zeros((count, 9)), np.zeros((count, 6))
+        expected = np.zeros((count, 3))
+        impulse = np.where(movable[:, None], initial_impulse, 0.0)
+        predicted = impulse
+        u = rows.relative_velocities(x + joined.x_offset)
+        iterations, rounds, error, least, improved = 0, 0, inf, inf, 0
+        converged, coarse, failed, size = False, False, False, inf
+        while True:
+            if rounds or not self._is_first:
+                change = float(np.abs((x + joined.x_offset)[touched] - begin).max(initial=0.0))
+                accepted = tolerance + relative_tolerance * change
+                predicted = impulse.copy()
+                error = predict_impulses(
+                    rows.ptr, rows.row, rows.block, u, bound, rows.friction, rows.bilateral, compliance,
+                    regularisation, self._row_compliance, touched, SWEEP_FRACTION * accepted, SWEEP_REDUCTION,
+                    MAX_SWEEPS, predicted, work,
+                )  # fmt: skip
+            unbalanced = joined.rhs - joined.matrix.multiply(x)
+            if rounds or not self._is_first:
+                total = unbalanced.copy()
+                rows.apply_transpose(predicted, total)
+                size = inverse_norm(preconditioner.row_compliance, total) ** 0.5
+                converged = error <= accepted and size <= goal
+                if not converged and coarse_factor > 1.0:
+                    coarse = converged = error <= coarse_factor * accepted and size <= coarse_factor * goal
+                if error < 0.5 * least:
+                    least, improved = error, rounds
+                failed = not np.isfinite(error)
+                late = rounds > 0 and perf_counter() >= deadline
+                if converged or failed or late or rounds >= MAX_ROUNDS or rounds - improved > PATIENCE:
+                    break
+            linearise_contacts(
+                u, bound, rows.friction, rows.bilateral, rho, regularisation, predicted, state, derivative,
+                symmetric, expected,
+            )  # fmt: skip
+            rows.apply_transpose(expected, unbalanced)
+            step, spent, residual = preconditioner.solve(
+                rows, state, derivative, symmetric, unbalanced, GOAL_FRACTION * goal
+            )
+            if residual < 0.0 or not np.isfinite(step).all():
+                failed = True
+                break
+            iterations, rounds = iterations + spent, rounds + 1
+            x += step
+            before, u = u, rows.relative_velocities(x + joined.x_offset)
+            impulse = expected - np.einsum("cij,cj->ci", derivative.reshape(-1, 3, 3), u - before)
+        if failed:
+            return ContactSolution(
+                initial_impulse, SolveReport(iterations, -1.0, False), rounds, inf, converged=False
+            )
+        if not coarse:
+            _close_single_contacts(rows, bound, joined, predicted, x)
+        self._is_first = False
+        first = 0
+        for s in self.systems:
+            s.x[:] = x[first : first + len(s.x)]
+            first += len(s.x)
+        report = SolveReport(iterations, size / max(self._reference, 1e-300), True)
+        return ContactSolution(predicted, report, rounds, error, converged, coarse)
+
+
+def _prediction_compliance(
+    systems: Sequence[VelocitySystem], single: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the compliance of rows in the prediction; that of rows that are coupled to no others is exact."""
+    factors = []
+    for s in systems:
+        alone = s.matrix.pattern.block_count == s.matrix.pattern.node_count
+        factors.append(np.full(len(s.rhs), 1.0 if alone else NEIGHBOUR_FACTOR))
+    return np.concatenate(factors)[:, None] * single
+
+
+def _close_single_contacts(
+    rows: ConstraintRows,
+    bound: NDArray[np.float64],
+    joined: _Joined,
+    impulse: NDArray[np.float64],
+    x: NDArray[np.float64],
+) -> None:
+    """Remove the remaining error of contacts of one row each, with colliders."""
+    single = (np.diff(rows.ptr) == 1) & (impulse[:, 0] > 0.0)
+    if not single.any():
+        return
+    some = rows.take(single)
+    solve_diagonal_contacts(
+        some.row, some.frame, some.offset, bound[single], some.friction, some.bilateral, joined.fixed,
+        impulse[single], joined.x_offset, x,
+    )  # fmt: skip
