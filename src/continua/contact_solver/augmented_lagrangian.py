@@ -33,14 +33,13 @@ from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.contact_solver.contact_solution import ContactSolution
 from continua.contact_solver.contact_systems import (
     DiagonalContactSystem,
-    InexactContactSystem,
     MergedContactSystem,
 )
 from continua.linalg import SolveReport
 from continua.numerics.timers import timed
 from continua.timestepping.requests import VelocitySystem
 
-__all__ = ["ContactSolution", "solve_contacts", "solve_large_body"]
+__all__ = ["ContactSolution", "solve_contacts"]
 
 PENALTY_EXACT = (30.0, 0.5)
 """For exact linear solves: rho times the compliance of a contact (a larger penalty is closer to the solution after one
@@ -78,15 +77,6 @@ halved, down to the second number."""
 STOP_FRACTION = 1e-5
 """Fraction of the tolerance at which the iteration stops; exact linear solves reach it. A sliding body is solved to
 there: an error of the normal impulse is an error of friction, which accumulates along the path."""
-
-
-LINEAR_REDUCTION, MAX_INEXACT_SOLVES, FINE_REDUCTION = 0.05, 20, 1e-5
-"""Reduction of the residual by a linear solve of a body that touches colliders only, and after that many solves; thin
-bodies that slide along a collider need the latter."""
-
-SLIDING_GOAL = 1e-3
-"""Residual of a body that slides or bounces, as a fraction of that of its solver: an error of the normal impulse is
-an error of friction, which accumulates along the path."""
 
 
 @timed("contact solve")
@@ -176,64 +166,6 @@ def solve_contacts(
         first += len(s.x)
     converged = state.error <= target_error or (stalled >= MAX_STALLED and state.error <= 100.0 * tolerance)
     total = SolveReport(iterations, worst, linear_converged, warnings=warnings)
-    return ContactSolution(state.final, total, solves, state.error, converged)
-
-
-@timed("contact solve")
-def solve_large_body(
-    s: VelocitySystem,
-    rows: ConstraintRows,
-    bound: NDArray[np.float64],
-    initial_impulse: NDArray[np.float64],
-    tolerance: float,
-    max_solves: int = MAX_SOLVES,
-    deadline: float = inf,
-) -> ContactSolution:
-    """Solve one large body whose nodes touch colliders, with its own solver and inexact linear solves.
-
-    Linear solves reduce the residual by a factor only. The iteration ends when the contacts are exact to the tolerance
-    and the residual is below that of the body's solver.
-    """
-    system = InexactContactSystem(s, rows)
-    x_offset = np.zeros_like(s.x) if s.x_offset is None else s.x_offset
-    state = _Iterate(rows, bound, initial_impulse, system.compliance(), s.x + x_offset, *PENALTY_EXACT)
-    iterations, worst, solves, converged = 0, 0.0, 0, False
-    is_balanced, is_fine = False, False
-    warnings: tuple[str, ...] = ()
-    try:
-        while worst >= 0.0:
-            out_of_balance = s.rhs - system.multiply(s.x)
-            free = out_of_balance.copy()
-            rows.apply_transpose(state.impulse, free)
-            free = system.project_fixed(free)
-            is_balanced = is_balanced or dot(free, free) <= system.goal**2
-            if solves and state.error <= tolerance and is_balanced:
-                if is_fine or not (state.slides or rows.restitution.any()):
-                    converged = True
-                    break
-                system.set_goal(SLIDING_GOAL)
-                is_fine, is_balanced = True, dot(free, free) <= system.goal**2
-                continue
-            if solves == max_solves or (solves and perf_counter() >= deadline):
-                break
-            reduction = LINEAR_REDUCTION if solves < MAX_INEXACT_SOLVES else FINE_REDUCTION
-            step, report = system.solve(state.hessian, free, reduction)
-            solves += 1
-            iterations += report.iterations
-            warnings += tuple(text for text in report.warnings if text not in warnings)
-            worst = report.residual
-            is_balanced = report.iterations == 0 or reduction**2 * dot(free, free) <= system.goal**2
-            if not worst >= 0.0 or not np.isfinite(step).all():
-                worst = -1.0
-                break
-            s.x += state.advance(step, out_of_balance, system, 0.0, tolerance) * step
-    finally:
-        system.restore()
-    if worst >= 0.0:
-        solve_diagonal_contacts(
-            rows.row, rows.frame, rows.offset, bound, rows.friction, rows.bilateral, s.fixed, state.final, x_offset, s.x
-        )  # fmt: skip
-    total = SolveReport(iterations, worst, worst >= 0.0, warnings=warnings)
     return ContactSolution(state.final, total, solves, state.error, converged)
 
 

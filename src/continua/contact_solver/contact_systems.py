@@ -18,7 +18,6 @@ from continua.contact_solver.augmented_lagrangian_kernels import (
     compliance,
     coupling_keys,
     coupling_places,
-    dot,
     merge_pattern,
 )
 from continua.contact_solver.constraint_rows import ConstraintRows
@@ -28,17 +27,12 @@ from continua.timestepping.requests import VelocitySystem
 __all__ = [
     "DEFAULT_RTOL",
     "DiagonalContactSystem",
-    "InexactContactSystem",
     "MergedContactSystem",
     "project_fixed",
 ]
 
 DEFAULT_RTOL = 1e-4
 """Tolerance of linear solvers that have none of their own."""
-
-GOAL_FRACTION, MIN_GOAL = 0.1, 1e-11
-"""Accepted residual of a body that touches colliders, as a fraction of that of its solver, so that bodies stay at rest;
-and the smallest, relative to the load, that is asked for."""
 
 
 class DiagonalContactSystem:
@@ -86,43 +80,14 @@ class DiagonalContactSystem:
             s.solver.update(s.matrix, s.fixed, s.projections)
             self._solver_hessian = hessian.copy()
         x = np.zeros_like(rhs)
-        return x, s.solver.solve(rhs, x, self._solver_scale(rhs, residual_fraction))
-
-    def _solver_scale(self, rhs: NDArray[np.float64], residual_fraction: float) -> NDArray[np.float64]:
-        """Return the second load vector to which the tolerance of the linear solver is relative."""
-        s = self.system
         scale = s.tolerance_scale if s.contact_tolerance_scale is None else s.contact_tolerance_scale
-        return scale if self.tolerance_factor == 1.0 else self.tolerance_factor * scale
+        if self.tolerance_factor != 1.0:
+            scale = self.tolerance_factor * scale
+        return x, s.solver.solve(rhs, x, scale)
 
     def project_fixed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values with zeros in the fixed rows."""
         return project_fixed(self.system.fixed, self.system.projections, values)
-
-
-class InexactContactSystem(DiagonalContactSystem):
-    """The same for linear solves that reduce the residual by a factor only.
-
-    Attributes:
-        goal: Accepted residual [N s].
-    """
-
-    def __init__(self, system: VelocitySystem, rows: ConstraintRows) -> None:
-        """Store the system; rows are numbered within the body."""
-        super().__init__(system, rows)
-        scale = system.contact_tolerance_scale
-        self._rtol = float(getattr(system.solver, "rtol", DEFAULT_RTOL))
-        self._scale = system.rhs if scale is None else scale
-        load = system.tolerance_scale if scale is None else scale
-        self._reference = (dot(system.rhs, system.rhs) + dot(load, load)) ** 0.5
-        self.set_goal(GOAL_FRACTION)
-
-    def set_goal(self, fraction: float) -> None:
-        """Set the accepted residual to a fraction of that of the body's solver, as far as rounding allows."""
-        self._fraction = max(fraction, MIN_GOAL / self._rtol)
-        self.goal = self._fraction * self._rtol * self._reference
-
-    def _solver_scale(self, rhs: NDArray[np.float64], residual_fraction: float) -> NDArray[np.float64]:
-        return (residual_fraction / self._rtol) * rhs + self._fraction * self._scale
 
 
 class MergedContactSystem:

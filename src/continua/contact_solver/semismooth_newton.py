@@ -33,13 +33,13 @@ from continua.contact_solver.contact_solution import ContactSolution
 from continua.contact_solver.contact_systems import DEFAULT_RTOL
 from continua.contact_solver.semismooth_newton_kernels import (
     add_contact_diagonal,
+    append_rigid_motions,
     inverse_norm,
     linearise_contacts,
     local_compliance,
     predict_impulses,
 )
-from continua.linalg import BlockMatrix, BlockPattern, SolveReport
-from continua.linalg import block_kernels
+from continua.linalg import BlockMatrix, BlockPattern, SolveReport, block_kernels
 from continua.linalg.krylov import gmres_kernels, ssor_kernels
 from continua.numerics.timers import timed
 from continua.timestepping.requests import VelocitySystem
@@ -52,8 +52,13 @@ MAX_ROUNDS = 40
 PENALTY = 5.0
 """Penalty of closed contacts, times the compliance of their own rows."""
 
-NEIGHBOUR_FACTOR = 4.0
-"""Compliance of a row of a deformable body in the prediction, in inverse diagonal blocks: its neighbours give way too."""
+NEIGHBOUR_FACTORS, COUPLED = (4.0, 1.5, 4.0, 10.0, 1.5, 30.0), (True, True, False, True, False, False)
+"""Compliance of a row of a deformable body in the prediction, in inverse diagonal blocks: its neighbours give way too,
+in soft bodies less than in stiff or thin ones; and whether friction follows the normal impulse in the linear solve,
+which is faster but can repeat itself where friction is large. The next pair is used where there is no progress."""
+
+MAX_REPEATED = 3
+"""Rounds without half of the least error after which the next pair is used."""
 
 DIAGONAL_FACTOR = 1.5
 """Part of the diagonal blocks of contacts in the preconditioner; it makes up for the other blocks."""
@@ -65,17 +70,22 @@ MAX_SWEEPS, SWEEP_FRACTION, SWEEP_REDUCTION = 50, 0.1, 0.01
 """Most sweeps of a prediction, and the change in a sweep at which it ends, as a fraction of the tolerance, and of the
 change in the first sweep."""
 
-GOAL_FRACTION = 0.3
-"""Residual at which a linear solve ends, as a fraction of the accepted one."""
+GOAL_FRACTION, MIN_GOAL = 0.3, 1e-12
+"""Residual at which a linear solve ends, as a fraction of the accepted one, and the smallest accepted one, relative to
+the load."""
 
 RELAXATION = 1.4
 """Over-relaxation factor of the preconditioner, as in `PCG`."""
 
-REGULARISATION = 0.01
-"""Part of a contact's compliance that is added to it where surfaces overlap deeply. Contacts that move them apart may
-contradict each other; their impulses would grow without limit."""
+DEEP_REGULARISATION, REGULARISATION = 0.03, 1e-4
+"""Part of a contact's compliance that is added to it where surfaces overlap deeply, or at all. Contacts that move them
+apart may contradict each other; their impulses would grow without limit."""
 
-PATIENCE = 10
+STALLED_ROUNDS, STALLED_FACTOR = 5, 20.0
+"""Rounds without half of the least error after which errors of this many tolerances are accepted: impulses of contacts
+that are nearly redundant converge slowly, and have little effect."""
+
+PATIENCE = 18
 """Rounds without half of the least error after which the iteration is given up."""
 
 
@@ -108,10 +118,7 @@ class _Joined:
         if any(s.projections is not None for s in systems):
             whole = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
             projections = np.concatenate(
-                [
-                    np.tile(whole, (len(s.rhs), 1)) if s.projections is None else s.projections
-                    for s in systems
-                ]
+                [np.tile(whole, (len(s.rhs), 1)) if s.projections is None else s.projections for s in systems]
             )
         return cls(
             _joined_matrix([s.matrix for s in systems], factors),
@@ -192,7 +199,7 @@ class _Preconditioner:
         rhs: NDArray[np.float64],
         goal: float,
     ) -> tuple[NDArray[np.float64], int, float]:
-        """Return an approximate solution of (A + G^T H G) x = rhs, the iterations, and the residual, -1 if it failed."""
+        """Solve (A + G^T H G) x = rhs roughly; returns x, the iterations, and the residual, -1 if it failed."""
         m, p = self.joined.matrix, self.joined.matrix.pattern
         which = np.flatnonzero(state)
         add_contact_diagonal(
@@ -208,6 +215,74 @@ class _Preconditioner:
         return x, int(iterations), float(residual)
 
 
+@dataclass(eq=False)
+class _RigidMotions:
+    """The rigid motions of bodies without fixed rows, in the prediction: stiff bodies move by these above all.
+
+    Attributes:
+        is_coupled: Which rows belong to bodies whose matrix couples rows, shape [N].
+        body: Free body of each row, or -1, shape [N].
+        positions: Positions of the rows [m], shape [N, 3].
+        centers: Centres of mass of the free bodies [m], shape [k, 3].
+        compliance: Inverse masses and inverse inertias of the free bodies, six values each, shape [2 k, 6].
+    """
+
+    is_coupled: NDArray[np.bool_]
+    body: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    centers: NDArray[np.float64]
+    compliance: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, systems: Sequence[VelocitySystem], joined: _Joined) -> _RigidMotions:
+        patterns = [s.matrix.pattern for s in systems]
+        counts = [p.node_count for p in patterns]
+        coupled = [p.block_count > p.node_count for p in patterns]
+        n = sum(counts)
+        body, positions = np.full(n, -1, np.int64), np.zeros((n, 3))
+        centers: list[NDArray[np.float64]] = []
+        compliance: list[NDArray[np.float64]] = []
+        unit = np.zeros((n, 3))
+        unit[:, 0] = 1.0
+        mass = joined.matrix.multiply(unit)[:, 0]  # elastic forces of a translation vanish
+        lows = np.cumsum([0, *counts])
+        for s, low, high, is_coupled in zip(systems, lows[:-1], lows[1:], coupled, strict=True):
+            x, m = s.matrix.positions, mass[low:high]
+            total = float(m.sum())
+            if x is None or not is_coupled or s.fixed.any() or not total > 0.0:
+                continue
+            center = (m @ x) / total
+            r = x - center
+            square = (m[:, None] * r).T @ r
+            inertia = np.trace(square) * np.eye(3) - square
+            if not np.linalg.eigvalsh(inertia)[0] > 1e-9 * np.trace(inertia):
+                continue
+            body[low:high], positions[low:high] = len(centers), x
+            centers.append(center)
+            inverse = np.linalg.inv(inertia)
+            compliance += [np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0]) / total, inverse[np.triu_indices(3)]]
+        return cls(
+            np.repeat(coupled, counts),
+            body,
+            positions,
+            np.array(centers).reshape(-1, 3),
+            np.array(compliance).reshape(-1, 6),
+        )
+
+    def append_to(
+        self, rows: ConstraintRows
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """Return `ptr`, `row` and `block` of contacts with entries for the rigid motions."""
+        if not len(self.centers):
+            return rows.ptr, rows.row, rows.block
+        most = len(rows.row) + 2 * int((self.body[rows.row] >= 0).sum())
+        ptr, row, block = np.zeros_like(rows.ptr), np.zeros(most, np.int32), np.zeros((most, 9))
+        count = append_rigid_motions(
+            rows.ptr, rows.row, rows.block, self.body, self.positions, self.centers, ptr, row, block
+        )
+        return ptr, row[:count], block[:count]
+
+
 class SemismoothNewton:
     """The method for some bodies; what does not depend on the contacts is kept from solve to solve.
 
@@ -219,10 +294,15 @@ class SemismoothNewton:
         self.systems = systems
         self._joined = _Joined.of(systems)
         self._preconditioner = _Preconditioner(self._joined)
-        self._row_compliance = _prediction_compliance(systems, self._preconditioner.row_compliance)
+        self._motions = _RigidMotions.of(systems, self._joined)
         j, metric = self._joined, self._preconditioner.row_compliance
         self._reference = (inverse_norm(metric, j.rhs) + inverse_norm(metric, j.scale)) ** 0.5
         self._is_first = True
+
+    def _prediction_compliance(self, factor: float) -> NDArray[np.float64]:
+        """Return the compliance of rows in the prediction; that of rows that are coupled to no others is exact."""
+        rows = np.where(self._motions.is_coupled, factor, 1.0)[:, None] * self._preconditioner.row_compliance
+        return np.concatenate([rows, self._motions.compliance])
 
     @timed("contact solve")
     def solve(
@@ -239,15 +319,15 @@ class SemismoothNewton:
         deep_speed: float = inf,
         deadline: float = inf,
     ) -> ContactSolution:
-        """Solve the systems with contacts; their `x` become the solution.
+        """Solve the systems with contacts; their `x` become the solution, if it converges or the time is over.
 
         Args:
             rows: The contacts.
             bound: b in u_n + b >= 0 [m/s], shape [c].
             initial_impulse: Initial guess of the impulses [N s], shape [c, 3].
             tolerance: Accepted error of a relative velocity [m/s].
-            relative_tolerance: What the tolerance has in addition, as a fraction of the largest change of the velocities
-                of rows in contact in the step: bodies at rest are solved to the tolerance itself.
+            relative_tolerance: What the tolerance has in addition, as a fraction of the largest change of
+                velocities of rows in contact in the step: bodies at rest are solved to the tolerance itself.
             start: Velocities at the start of the step [m/s], shape [N, 3]; None is zero.
             accuracy: Accepted residual of the linear systems, as a fraction of that of the bodies' solvers.
             coarse_factor: Factor of the tolerances in a solve after which contacts are searched again.
@@ -262,27 +342,39 @@ class SemismoothNewton:
         own = (compliance[:, 0] + compliance[:, 3] + compliance[:, 5]) / 3.0
         movable = own > 0.0
         rho = np.where(movable, PENALTY / np.where(movable, own, 1.0), 0.0)
-        local_compliance(rows.ptr, rows.row, rows.block, self._row_compliance, compliance)
-        regularisation = np.where(bound < -deep_speed, REGULARISATION * compliance[:, 0], 0.0)
+        ptr, row, block = self._motions.append_to(rows)
+        moving = np.unique(row).astype(np.int64)
+        factor, row_compliance = 0, preconditioner.row_compliance
+        several = np.diff(rows.ptr) > 1  # nodes on colliders do not contradict each other
+        part = np.where(several & (bound < 0.0), REGULARISATION, 0.0)
+        part[bound < -deep_speed] = DEEP_REGULARISATION
+        regularisation = part * NEIGHBOUR_FACTORS[0] * compliance[:, 0]
         x = np.concatenate([s.x for s in self.systems])
         begin = np.zeros((len(touched), 3)) if start is None else start[touched]
-        goal = accuracy * joined.rtol * self._reference
-        work, state = np.zeros_like(x), np.zeros(count, np.int8)
+        goal = max(accuracy * joined.rtol, MIN_GOAL) * self._reference
+        linear_goal = GOAL_FRACTION * goal
+        work, state = np.zeros((len(x) + len(self._motions.compliance), 3)), np.zeros(count, np.int8)
         derivative, symmetric = np.zeros((count, 9)), np.zeros((count, 6))
         expected = np.zeros((count, 3))
         impulse = np.where(movable[:, None], initial_impulse, 0.0)
         predicted = impulse
         u = rows.relative_velocities(x + joined.x_offset)
-        iterations, rounds, error, least, improved = 0, 0, inf, inf, 0
+        iterations, rounds, error, least, improved, changed = 0, 0, inf, inf, 0, 0
         converged, coarse, failed, size = False, False, False, inf
         while True:
             if rounds or not self._is_first:
                 change = float(np.abs((x + joined.x_offset)[touched] - begin).max(initial=0.0))
                 accepted = tolerance + relative_tolerance * change
+                repeats = rounds - max(improved, changed) >= MAX_REPEATED
+                if repeats:
+                    factor, changed = (factor + 1) % len(NEIGHBOUR_FACTORS), rounds
+                if repeats or row_compliance is preconditioner.row_compliance:
+                    row_compliance = self._prediction_compliance(NEIGHBOUR_FACTORS[factor])
+                    local_compliance(ptr, row, block, row_compliance, compliance)
                 predicted = impulse.copy()
                 error = predict_impulses(
-                    rows.ptr, rows.row, rows.block, u, bound, rows.friction, rows.bilateral, compliance,
-                    regularisation, self._row_compliance, touched, SWEEP_FRACTION * accepted, SWEEP_REDUCTION,
+                    ptr, row, block, u, bound, rows.friction, rows.bilateral, compliance, regularisation,
+                    row_compliance, moving, SWEEP_FRACTION * accepted, SWEEP_REDUCTION,
                     MAX_SWEEPS, predicted, work,
                 )  # fmt: skip
             unbalanced = joined.rhs - joined.matrix.multiply(x)
@@ -295,17 +387,21 @@ class SemismoothNewton:
                     coarse = converged = error <= coarse_factor * accepted and size <= coarse_factor * goal
                 if error < 0.5 * least:
                     least, improved = error, rounds
+                if not converged and rounds - improved >= STALLED_ROUNDS:
+                    converged = error <= STALLED_FACTOR * accepted and size <= STALLED_FACTOR * goal
                 failed = not np.isfinite(error)
                 late = rounds > 0 and perf_counter() >= deadline
                 if converged or failed or late or rounds >= MAX_ROUNDS or rounds - improved > PATIENCE:
                     break
             linearise_contacts(
-                u, bound, rows.friction, rows.bilateral, rho, regularisation, predicted, state, derivative,
-                symmetric, expected,
+                u, bound, rows.friction, rows.bilateral, rho, regularisation, predicted, COUPLED[factor], state,
+                derivative, symmetric, expected,
             )  # fmt: skip
             rows.apply_transpose(expected, unbalanced)
+            if size <= goal:  # contacts need more accurate velocities
+                linear_goal = max(LINEAR_REDUCTION * linear_goal, 0.1 * MIN_GOAL * self._reference)
             step, spent, residual = preconditioner.solve(
-                rows, state, derivative, symmetric, unbalanced, GOAL_FRACTION * goal
+                rows, state, derivative, symmetric, unbalanced, linear_goal
             )
             if residual < 0.0 or not np.isfinite(step).all():
                 failed = True
@@ -314,9 +410,9 @@ class SemismoothNewton:
             x += step
             before, u = u, rows.relative_velocities(x + joined.x_offset)
             impulse = expected - np.einsum("cij,cj->ci", derivative.reshape(-1, 3, 3), u - before)
-        if failed:
+        if failed or not (converged or perf_counter() >= deadline):
             return ContactSolution(
-                initial_impulse, SolveReport(iterations, -1.0, False), rounds, inf, converged=False
+                initial_impulse, SolveReport(iterations, -1.0, False), rounds, error, converged=False
             )
         if not coarse:
             _close_single_contacts(rows, bound, joined, predicted, x)
@@ -327,17 +423,6 @@ class SemismoothNewton:
             first += len(s.x)
         report = SolveReport(iterations, size / max(self._reference, 1e-300), True)
         return ContactSolution(predicted, report, rounds, error, converged, coarse)
-
-
-def _prediction_compliance(
-    systems: Sequence[VelocitySystem], single: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the compliance of rows in the prediction; that of rows that are coupled to no others is exact."""
-    factors = []
-    for s in systems:
-        alone = s.matrix.pattern.block_count == s.matrix.pattern.node_count
-        factors.append(np.full(len(s.rhs), 1.0 if alone else NEIGHBOUR_FACTOR))
-    return np.concatenate(factors)[:, None] * single
 
 
 def _close_single_contacts(

@@ -1,4 +1,4 @@
-"""Compiled functions of the semismooth Newton method: local compliance, prediction of impulses, and linearised contacts.
+"""Compiled functions of the semismooth Newton method: local compliance, predicted impulses, linearised contacts.
 
 Symmetric 3x3 matrices of contacts are stored as six values (nn, n1, n2, 11, 12, 22), with 1 and 2 the tangents.
 """
@@ -8,6 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from continua.numerics import inline, kernel
+
+SEPARATION_SLACK = 0.01
+"""Part of the speed at which contacts move overlapping surfaces apart that they may be off."""
 
 OPEN, STICKS, SLIDES, BILATERAL = 0, 1, 2, 3
 """States of a contact."""
@@ -141,15 +144,17 @@ def predict_impulses(
         change: Work space: changes of the velocities of the rows [n, 3].
 
     Returns:
-        The largest change of a relative velocity in the first sweep, an estimate of the error of the start [m/s].
+        The error of the start: by how much relative velocities deviate from Coulomb's law at its impulses [m/s], which
+        is by how much each contact alone would change its velocity.
     """
     for k in range(touched.shape[0]):
         i = touched[k]
         change[i, 0], change[i, 1], change[i, 2] = 0.0, 0.0, 0.0
     count = ptr.shape[0] - 1
     first_change = 0.0
+    error = 0.0
     w = np.zeros(6)
-    for sweep in range(max_sweeps):
+    for sweep in range(-1, max_sweeps):  # the first one finds the error of the start and changes nothing
         largest = 0.0
         for c in range(count):
             if not compliance[c, 0] + compliance[c, 3] + compliance[c, 5] > 0.0:
@@ -174,9 +179,13 @@ def predict_impulses(
             else:
                 q0, q1, q2 = _solve_coulomb(w, v0, v1, v2, friction[c], p1, p2)
             d0, d1, d2 = q0 - p0, q1 - p1, q2 - p2
-            impulse[c, 0], impulse[c, 1], impulse[c, 2] = q0, q1, q2
             y0, y1, y2 = _times(w, d0, d1, d2)
+            if sweep < 0:
+                slack = SEPARATION_SLACK * max(0.0, -bound[c])
+                largest = max(largest, max(abs(y0), max(abs(y1), abs(y2))) - slack)
+                continue
             largest = max(largest, max(abs(y0), max(abs(y1), abs(y2))))
+            impulse[c, 0], impulse[c, 1], impulse[c, 2] = q0, q1, q2
             for e in range(ptr[c], ptr[c + 1]):
                 g, i = block[e], row[e]
                 a0, a1, a2 = _times(
@@ -188,16 +197,32 @@ def predict_impulses(
                 change[i, 0] += a0
                 change[i, 1] += a1
                 change[i, 2] += a2
+        if sweep < 0:
+            error = largest
+            if not np.isfinite(error):
+                break
+            continue
         if sweep == 0:
             first_change = largest
         if largest <= max(tolerance, reduction * first_change) or not np.isfinite(largest):
             break
-    return first_change
+    return error
 
 
 @kernel
 def linearise_contacts(
-    u, bound, friction, bilateral, rho, regularisation, impulse, state, derivative, symmetric, expected
+    u,
+    bound,
+    friction,
+    bilateral,
+    rho,
+    regularisation,
+    impulse,
+    coupled,
+    state,
+    derivative,
+    symmetric,
+    expected,
 ):
     """Linearise the contacts at predicted impulses, with the state that these say: open, sticking, or sliding.
 
@@ -211,6 +236,7 @@ def linearise_contacts(
         rho: Penalty of the contacts [kg], shape [c].
         regularisation: Compliance that is added to the normal direction [1/kg], shape [c].
         impulse: The predicted impulses [c, 3].
+        coupled: Whether friction follows the normal impulse, or stays as it was predicted.
         state: Receives the states [c].
         derivative: Receives minus the derivatives of the impulses, row by row [c, 9]; not symmetric where a contact
             slides, as friction follows from the normal impulse.
@@ -258,7 +284,10 @@ def linearise_contacts(
         speed = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
         g = min(r, mu * p0 / speed) if speed > 0.0 else r  # the direction turns with the velocity
         a, b, d = g * (1.0 - d1 * d1), -g * d1 * d2, g * (1.0 - d2 * d2)
-        h[3], h[6] = mu * stiffness * d1, mu * stiffness * d2
+        if coupled:
+            h[3], h[6] = mu * stiffness * d1, mu * stiffness * d2
+        else:
+            n = p0
         h[4], h[5], h[7], h[8] = a, b, b, d
         s[3], s[4], s[5] = a, b, d
         expected[c, 1] = mu * n * d1 - a * u[c, 1] - b * u[c, 2]
@@ -334,3 +363,61 @@ def inverse_norm(inverse, a):
         x0, x1, x2 = _times(inverse[i], a[i, 0], a[i, 1], a[i, 2])
         total += a[i, 0] * x0 + a[i, 1] * x1 + a[i, 2] * x2
     return total
+
+
+@kernel
+def append_rigid_motions(ptr, row, block, body, positions, centers, new_ptr, new_row, new_block):
+    """Append to the entries of each contact those of the rigid motions of its bodies.
+
+    Args:
+        ptr: First entries of the contacts, see `ConstraintRows`.
+        row: Rows of V.
+        block: Blocks of G.
+        body: Body of each row whose rigid motion is meant, or -1, shape [n].
+        positions: Positions of the rows [m], shape [n, 3].
+        centers: Centres of mass of the bodies [m], shape [k, 3].
+        new_ptr: Receives the first entries.
+        new_row: Receives the rows; those of the velocity and the angular velocity of body b are n + 2 b and the next.
+        new_block: Receives the blocks.
+
+    Returns:
+        The number of entries.
+    """
+    n = body.shape[0]
+    q = 0
+    for c in range(ptr.shape[0] - 1):
+        new_ptr[c] = q
+        for e in range(ptr[c], ptr[c + 1]):
+            new_row[q] = row[e]
+            new_block[q] = block[e]
+            q += 1
+        first = q
+        for e in range(ptr[c], ptr[c + 1]):
+            i = row[e]
+            b = body[i]
+            if b < 0:
+                continue
+            at = first
+            while at < q and new_row[at] != n + 2 * b:
+                at += 2
+            if at == q:
+                new_row[q], new_row[q + 1] = n + 2 * b, n + 2 * b + 1
+                for k in range(9):
+                    new_block[q, k] = 0.0
+                    new_block[q + 1, k] = 0.0
+                q += 2
+            r0, r1, r2 = (
+                positions[i, 0] - centers[b, 0],
+                positions[i, 1] - centers[b, 1],
+                positions[i, 2] - centers[b, 2],
+            )
+            for k in range(3):  # g . (w x r) = w . (r x g)
+                g0, g1, g2 = block[e, 3 * k], block[e, 3 * k + 1], block[e, 3 * k + 2]
+                new_block[at, 3 * k] += g0
+                new_block[at, 3 * k + 1] += g1
+                new_block[at, 3 * k + 2] += g2
+                new_block[at + 1, 3 * k] += r1 * g2 - r2 * g1
+                new_block[at + 1, 3 * k + 1] += r2 * g0 - r0 * g2
+                new_block[at + 1, 3 * k + 2] += r0 * g1 - r1 * g0
+    new_ptr[ptr.shape[0] - 1] = q
+    return q

@@ -291,15 +291,15 @@ def test_a_step_that_fails_leaves_soft_and_rigid_bodies_at_their_last_good_state
 
     world, twin = make(), make()
     before = world.state()
-    solve = substep_solve.solve_impulses
+    solve = substep_solve.SemismoothNewton.solve
 
     def fails(*args, **options):
-        found, compliances = solve(*args, **options)
+        found = solve(*args, **options)
         found.report = SolveReport(1, -1.0, False)
-        return found, compliances
+        return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(substep_solve, "solve_impulses", fails)
+        patch.setattr(substep_solve.SemismoothNewton, "solve", fails)
         with pytest.raises(ct.DivergedError):
             world.step()
     after = world.state()

@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.contact_solver import ContactBody
-from continua.contact_solver.delassus import Compliance
-from continua.contact_solver.node_compliance import Deformation, NodeCompliance
 from continua.coupling.contact.island_kernels import column_sums
 from continua.frames import StepReport
-from continua.linalg import BlockPattern
 from continua.timestepping import BodyStep, VelocitySystem
 
 __all__ = ["DeformableAdapter"]
@@ -30,7 +27,6 @@ class DeformableAdapter:
         surface: The surface with which it touches others.
         piece_count: Number of its pieces.
         radius: Half of its thickness [m]; zero unless it is two-sided.
-        compliance: Compliance of its nodes in contact, for the contact solve of the next step.
         index: Its place among the bodies that can touch something, or -1.
     """
 
@@ -39,7 +35,6 @@ class DeformableAdapter:
         self.size, self.surface = body.size, body.surface
         self.piece_count = self.surface.piece_count
         self.radius = 0.5 * self.surface.thickness
-        self.compliance: Compliance = NodeCompliance.empty()
         self.index = -1
 
     @property
@@ -61,10 +56,6 @@ class DeformableAdapter:
     def positions(self) -> NDArray[np.float64]:
         """Current node positions [m]."""
         return self.body.positions
-
-    def deformation(self, pattern: BlockPattern) -> Deformation:
-        """Return the positions of its nodes, which have the neighbours of a matrix of this pattern."""
-        return Deformation(self.surface.rest, self.body.positions, pattern)
 
     @property
     def candidate_nodes(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

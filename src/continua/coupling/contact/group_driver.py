@@ -104,7 +104,6 @@ class GroupDriver:
     ) -> None:
         self.stepper, self.soft, self.rigid = stepper, tuple(soft), rigid
         self.warm_start = self._saved = warm_start
-        self._saved_compliance = [body.compliance for body in self.soft]
         self.failing: BodyStep | None = None
         self.deadline = inf  # of the contact solves of a step, see `perf_counter`
 
@@ -118,16 +117,14 @@ class GroupDriver:
         return steps
 
     def save(self) -> None:
-        """Save the warm start and the compliance of nodes."""
+        """Save the warm start."""
         self._saved = self.warm_start
-        self._saved_compliance = [body.compliance for body in self.soft]
 
     def restore(self) -> None:
         """Restore what was saved and clear the accumulated contact forces."""
         self.warm_start = self._saved
-        for body, compliance in zip(self.soft, self._saved_compliance, strict=True):
+        for body in self.soft:
             body.clear_contact()
-            body.compliance = compliance
         if self.rigid is not None:
             self.rigid.clear_contact()
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from continua.collision import ColliderSet
 from continua.contact_solver import Contact, ContactPairTable, HasContactBody, join_rows
-from continua.contact_solver.delassus import compliance_of_arrays
-from continua.contact_solver.node_compliance import NodeCompliance
 from continua.coupling.contact.contact_groups import (
     AABBs,
     ContactGroups,
@@ -411,7 +409,6 @@ class ContactStepper:
         state: dict[str, Any] = {
             "soft": [adapter.body.snapshot() for adapter in self.soft],
             "warm_start": self.warm_start,
-            "compliance": [adapter.compliance for adapter in self.soft],
         }
         if self.rigid is not None:
             p = self.rigid.rigid_state
@@ -422,8 +419,6 @@ class ContactStepper:
         """Restore a state from `snapshot`."""
         for adapter, own in zip(self.soft, state["soft"], strict=True):
             adapter.body.rollback(own)
-        for adapter, compliance in zip(self.soft, state["compliance"], strict=True):
-            adapter.compliance = compliance
         self.warm_start = state["warm_start"]
         if self.rigid is not None:
             p = self.rigid.rigid_state
@@ -432,15 +427,11 @@ class ContactStepper:
 
     def state(self) -> dict[str, NDArray]:
         """Return what is carried from step to step."""
-        state: dict[str, NDArray] = {
+        return {
             "contact_keys": self.warm_start.keys.copy(),
             "contact_forces": self.warm_start.forces.copy(),
             "contact_participants": self.warm_start.participants.copy(),
         }
-        for adapter in self.soft:
-            for name, values in adapter.compliance.arrays().items():
-                state[f"compliance/{adapter.number}/{name}"] = values
-        return state
 
     def restore_state(self, state: Mapping[str, Any]) -> None:
         """Restore what `state` returned; what is missing is empty."""
@@ -451,16 +442,10 @@ class ContactStepper:
         self.warm_start = WarmStart(
             keys, np.asarray(forces, np.float64).copy(), np.asarray(participants, np.int32).copy()
         )
-        for adapter in self.soft:
-            start = f"compliance/{adapter.number}/"
-            own = {key[len(start) :]: value for key, value in state.items() if key.startswith(start)}
-            adapter.compliance = compliance_of_arrays(own)
 
     def clear_warm_start(self) -> None:
-        """Clear the contact forces of the last step and the compliance of nodes."""
+        """Clear the contact forces of the last step."""
         self.warm_start = WarmStart.empty()
-        for adapter in self.soft:
-            adapter.compliance = NodeCompliance.empty()
 
     def take_warm_start(self, before: ContactStepper, number: int, nodes: NDArray[np.integer] | None) -> None:
         """Take over the warm start of a stepper with the same bodies, of which body `number` has new nodes.
@@ -468,10 +453,6 @@ class ContactStepper:
         For `nodes` see `WarmStart.remap`.
         """
         self.warm_start = before.warm_start.remap(number, nodes)
-        old = {adapter.number: adapter.compliance for adapter in before.soft}
-        for adapter in self.soft:
-            if adapter.number != number and adapter.number in old:
-                adapter.compliance = old[adapter.number]
 
     # --- helpers -----------------------------------------------------------------------------------
 

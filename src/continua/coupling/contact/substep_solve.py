@@ -16,13 +16,9 @@ from numpy.typing import NDArray
 
 from continua.collision.colliders import ColliderContacts, ColliderQuery
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, join_rows, solve_contacts
-from continua.contact_solver.augmented_lagrangian import solve_large_body
 from continua.contact_solver.contact_solution import ContactSolution
-from continua.contact_solver.delassus import solve_impulses
-from continua.contact_solver.factored_compliance import MAX_NODES
-from continua.contact_solver.node_compliance import NodeCompliance
-from continua.contact_solver.semismooth_newton import SemismoothNewton
 from continua.contact_solver.restitution import project_velocities
+from continua.contact_solver.semismooth_newton import SemismoothNewton
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.islands import find_islands, to_local_rows
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
@@ -63,17 +59,9 @@ DEPTH_FACTOR, COLLIDER_TOLERANCE_FACTOR = 2.0, 4.0
 """The loose tolerance is at most what leads this many accepted penetrations too close in the step, a tenth of the
 distance that surfaces keep; contacts with colliders, which keep no distance, are more accurate by the second factor."""
 
-MAX_DEFORMABLE, FALLING_SPEED = 4, 10.0
-"""Islands of at most this many deformable bodies are solved for the impulses, and larger ones of small bodies while
-they move faster than this many times the speed that gravity adds in a step."""
-
-LARGE_BODY = 2000
-"""Nodes from which a body that touches colliders only is solved for the velocities, with inexact linear solves."""
-
-REST_TOLERANCE, IMPULSE_TOLERANCE, HELD_TOLERANCE = 3e-6, 1e-3, 1e-4
-"""Error of relative velocities of a solve for the impulses, as a fraction of the speed that gravity adds in a step, and
-of the speed of the bodies, or of bodies that are held and touch colliders with their nodes alone. A free body that does
-is solved to the first part of it: errors of its friction would accumulate along its path."""
+REST_TOLERANCE, CHANGE_TOLERANCE, SINGLE_TOLERANCE = 3e-6, 1e-3, 1e-4
+"""Error of relative velocities, as a fraction of the speed that gravity adds in a step, and of the change of the
+velocities in the step; the last for one body that touches colliders with its nodes alone."""
 
 COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
 """Tolerance of the solves after which contacts are searched again, in tolerances, and how many of them there are."""
@@ -121,7 +109,6 @@ class ContactSubstep:
             tuple[int, float]
         ] = []  # rows of motors at their limit, and their forces
         self._pending: dict[int, SolveResult] = {}
-        self._impulses_failed = False  # of a heap, in this substep
         self._separates = True  # whether surfaces that overlap are moved apart in this substep
 
     def _slice(self, i: int) -> slice:
@@ -455,52 +442,23 @@ class ContactSubstep:
         single = len(bodies) == 1 and bool((np.diff(rows.ptr) == 1).all())
         has_rigid = len(self.soft) in bodies
         initial = effective_dt * self.force[which]
-        deformable = [i for i in bodies if i < len(self.soft)]
-        few = len(deformable) <= MAX_DEFORMABLE
-        small = all(self.soft[i].row_count <= MAX_NODES for i in deformable)
-        by_impulses = (few or small) and not rows.bilateral.any()
-        # a large body that touches colliders only is solved for the velocities, unless the last step was for impulses
-        large = single and len(systems[0].rhs) >= LARGE_BODY
-        velocities_first = (
-            not by_impulses
-            or (large and not self.soft[deformable[0]].compliance.was_used)
-            or not (few or self._is_falling())
-        )
-        solution, spent = None, 0
-        methods = (velocities_first, not velocities_first) if by_impulses else (True,)
-        # contacts that move surfaces apart which overlap may contradict each other: then they only stop them
         if not self._separates:
             bound = np.maximum(bound, 0.0)
-        elif few and (bound < 0.0).any():
-            methods = (methods[0], *methods)
-        solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
-        if solution.converged or self._is_late:
-            methods = ()
-        else:
-            import os
-            if os.environ.get("NEWTON_LOG"): print("newton failed", len(rows), solution.solves, solution.error, solution.report.residual)
-            solution = None
-        for k, use_velocities in enumerate(methods):
-            start = [s.x.copy() for s in systems]
-            if k == 1 and len(methods) == 3:
+        solution, spent = None, 0
+        if not rows.bilateral.any():  # rigid bodies in joints need many rounds
+            solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
+            spent = solution.report.iterations
+            if not (solution.converged or self._is_late) and (bound < 0.0).any():
+                # contacts that move overlapping surfaces apart may contradict each other: then they only stop them
                 bound, self._separates = np.maximum(bound, 0.0), False
-            solve = self._solve_velocities if use_velocities else self._solve_impulses
-            found = solve(systems, bodies, rows, bound, initial, size, single, fine)
-            spent += found.report.iterations
-            if use_velocities:
-                for s in systems:
-                    s.invalidate_solver()
-            if solution is None or use_velocities or found.converged:
-                solution = found
-            else:  # neither has converged: the velocities with their impulses are the better ones
-                for s, x in zip(systems, start, strict=True):
-                    s.x[:] = x
-            if found.converged or not found.report.residual >= 0.0 or self._is_late:
-                break
-            self._impulses_failed |= not use_velocities and not few
-        assert solution is not None
-        if spent:
-            solution.report = replace(solution.report, iterations=spent)
+                solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
+                spent += solution.report.iterations
+        if solution is None or not (solution.converged or self._is_late):
+            solution = self._solve_velocities(systems, bodies, rows, bound, initial, size, single)
+            spent += solution.report.iterations
+            for s in systems:
+                s.invalidate_solver()
+        solution.report = replace(solution.report, iterations=spent)
         self.force[which] = solution.impulse / effective_dt
         rest = rows.restitution > 0.0
         needs_projection = bool(rest.any()) or any(s.effective_dt != self.dt for s in systems)
@@ -520,11 +478,6 @@ class ContactSubstep:
             )
         return solution
 
-    def _is_falling(self) -> bool:
-        """Return whether bodies are so fast that many contacts change at once, and impulses have not failed yet."""
-        fastest = float(np.abs(self._start_velocities).max(initial=0.0))
-        return not self._impulses_failed and fastest > FALLING_SPEED * self.stepper.gravity_speed(self.dt)
-
     def _solve_newton(
         self,
         systems: Sequence[VelocitySystem],
@@ -536,15 +489,16 @@ class ContactSubstep:
         single: bool,
         fine: bool,
     ) -> ContactSolution:
+        """Solve an island by the semismooth Newton method; `fine` unless contacts are searched again anyway."""
         key = tuple(bodies)
         if key not in self._newton:
             self._newton[key] = SemismoothNewton(systems)
         small = sum(len(s.rhs) for s in systems) <= SMALL_ROWS
-        accuracy, relative = 1.0, IMPULSE_TOLERANCE
+        accuracy, relative = 1.0, CHANGE_TOLERANCE
         if len(self.soft) in bodies:
             accuracy = RIGID_ACCURACY
         elif single:
-            accuracy, relative = (SMALL_ACCURACY, 0.0) if small else (SINGLE_ACCURACY, HELD_TOLERANCE)
+            accuracy, relative = (SMALL_ACCURACY, 0.0) if small else (SINGLE_ACCURACY, SINGLE_TOLERANCE)
         return self._newton[key].solve(
             rows,
             bound,
@@ -557,43 +511,6 @@ class ContactSubstep:
             deep_speed=DEEP_FRACTION * size / self.dt,
             deadline=self.driver.deadline,
         )
-
-    def _solve_impulses(
-        self,
-        systems: Sequence[VelocitySystem],
-        bodies: Sequence[int],
-        rows: ConstraintRows,
-        bound: NDArray[np.float64],
-        initial: NDArray[np.float64],
-        size: float,
-        single: bool,
-        fine: bool,
-    ) -> ContactSolution:
-        """Solve an island of few bodies for the impulses, with the compliance of the last steps."""
-        soft = [self.soft[i] if i < len(self.soft) else None for i in bodies]
-        tolerance = self._tolerance(size)
-        if not single or any(s.fixed.any() for s in systems):
-            factor = HELD_TOLERANCE if single else IMPULSE_TOLERANCE
-            tolerance += factor * float(np.abs(self._start_velocities).max(initial=0.0))
-        solution, compliances = solve_impulses(
-            systems,
-            [NodeCompliance.empty() if body is None else body.compliance for body in soft],
-            [
-                None if body is None else body.deformation(s.matrix.pattern)
-                for body, s in zip(soft, systems, strict=True)
-            ],
-            rows,
-            bound,
-            initial,
-            tolerance,
-            0.0 if fine else COARSE_FACTOR * tolerance,
-            self.driver.deadline,
-            DEEP_FRACTION * size / self.dt,
-        )
-        for body, compliance in zip(soft, compliances, strict=True):
-            if body is not None:
-                body.compliance = compliance
-        return solution
 
     @property
     def _is_late(self) -> bool:
@@ -613,13 +530,11 @@ class ContactSubstep:
         initial: NDArray[np.float64],
         size: float,
         single: bool,
-        fine: bool,
     ) -> ContactSolution:
-        """Solve an island for the velocities, with all bodies in one matrix unless contacts leave its pattern."""
-        if single and len(systems[0].rhs) >= LARGE_BODY:
-            return solve_large_body(
-                systems[0], rows, bound, initial, self._tolerance(size), deadline=self.driver.deadline
-            )
+        """Solve an island by the augmented Lagrangian method, with all bodies in one matrix.
+
+        It is slower than Newton's method, but it minimises a function, and so converges where that does not.
+        """
         has_rigid = len(self.soft) in bodies
         gravity_speed = self.stepper.gravity_speed(self.dt)
         fastest = float(np.abs(self._start_velocities).max(initial=0.0))

@@ -1,9 +1,8 @@
-"""GMRES with symmetric over-relaxation, for a sparse matrix plus a sum of small terms G^T H G that need not be symmetric.
+"""GMRES with symmetric over-relaxation, for a matrix plus a sum of small terms G^T H G that need not be symmetric.
 
 The preconditioner is that of `ssor_kernels`, P = (D/w + L) K^-1 (D/w + L^T), and Eisenstat's trick (1981) saves the
-product with the matrix as it does there. D includes `extra_diagonal`, a part of the block diagonal of the terms G^T H G;
-the rest of them is applied as it is. Residuals are orthogonal in the inner product of K, so that their norm is that of
-P^-1.
+product with the matrix as it does there. D includes `extra_diagonal`, which stands for the diagonal blocks of the terms
+G^T H G; the rest of them is applied as it is. Residuals are orthogonal in the inner product of K.
 """
 
 from __future__ import annotations
@@ -133,10 +132,22 @@ def ssor_gmres(
         v = basis[j]
         for part in prange(parts):
             _backward_part(
-                flat, indices, diagonal, inner, inverse, scaled, v, weight[j], t, starts[part], starts[part + 1]
+                flat,
+                indices,
+                diagonal,
+                inner,
+                inverse,
+                scaled,
+                v,
+                weight[j],
+                t,
+                starts[part],
+                starts[part + 1],
             )
         _small_terms(ptr, row, block, hessian, which, touched, extra_diagonal, t, extra)
-        for part in prange(parts):  # q + t, q = (D/w + L)^-1 (K v - K t + E t + small terms), and its products
+        for part in prange(
+            parts
+        ):  # q + t, q = (D/w + L)^-1 (K v - K t + E t + small terms), and its products
             lo, hi = uint64(starts[part]), uint64(starts[part + 1])
             w = weight[j]
             for i in range(lo, hi):
