@@ -316,6 +316,7 @@ class SemismoothNewton:
         start: NDArray[np.float64] | None = None,
         accuracy: float = 1.0,
         coarse_factor: float = 1.0,
+        give_way: NDArray[np.bool_] | bool = False,
         deep_speed: float = inf,
         deadline: float = inf,
     ) -> ContactSolution:
@@ -331,7 +332,8 @@ class SemismoothNewton:
             start: Velocities at the start of the step [m/s], shape [N, 3]; None is zero.
             accuracy: Accepted residual of the linear systems, as a fraction of that of the bodies' solvers.
             coarse_factor: Factor of the tolerances in a solve after which contacts are searched again.
-            deep_speed: Speed [m/s] of separation that a contact has to demand, -b, to be regularised.
+            give_way: Which contacts are regularised if they move overlapping surfaces apart, shape [c].
+            deep_speed: Speed [m/s] of separation, -b, from which they are regularised more.
             deadline: Time of `perf_counter` after which no more round begins, except the first.
         """
         joined, preconditioner, count = self._joined, self._preconditioner, len(rows)
@@ -345,9 +347,8 @@ class SemismoothNewton:
         ptr, row, block = self._motions.append_to(rows)
         moving = np.unique(row).astype(np.int64)
         factor, row_compliance = 0, preconditioner.row_compliance
-        several = np.diff(rows.ptr) > 1  # nodes on colliders do not contradict each other
-        part = np.where(several & (bound < 0.0), REGULARISATION, 0.0)
-        part[bound < -deep_speed] = DEEP_REGULARISATION
+        part = np.where(give_way & (bound < 0.0), REGULARISATION, 0.0)
+        part[give_way & (bound < -deep_speed)] = DEEP_REGULARISATION
         regularisation = part * NEIGHBOUR_FACTORS[0] * compliance[:, 0]
         x = np.concatenate([s.x for s in self.systems])
         begin = np.zeros((len(touched), 3)) if start is None else start[touched]

@@ -508,6 +508,7 @@ class ContactSubstep:
             start=np.concatenate([self._start_velocities[self._slice(i)] for i in bodies]),
             accuracy=accuracy,
             coarse_factor=1.0 if fine else COARSE_FACTOR,
+            give_way=rows.b < self.stepper.first_collider,
             deep_speed=DEEP_FRACTION * size / self.dt,
             deadline=self.driver.deadline,
         )
