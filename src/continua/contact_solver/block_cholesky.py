@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from continua.numerics import inline, kernel
 
-__all__ = ["block_pattern", "factor_blocks", "solve_blocks"]
+__all__ = ["block_pattern", "factor_in_place", "find_block", "solve_in_place"]
 
 
 def block_pattern(
@@ -181,15 +181,3 @@ def solve_in_place(ptr, row, L, x):
             for m in range(i + 1, 6):
                 total -= L[d, 6 * m + i] * x[c, m]
             x[c, i] = total / L[d, 7 * i]
-
-
-@kernel
-def factor_blocks(ptr, row, L):
-    """Replace the lower blocks of a matrix by those of its Cholesky factor."""
-    factor_in_place(ptr, row, L)
-
-
-@kernel
-def solve_blocks(ptr, row, L, x):
-    """Replace x [count, 6] by the solution of L L^T x = b."""
-    solve_in_place(ptr, row, L, x)
