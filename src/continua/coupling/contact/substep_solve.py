@@ -63,6 +63,10 @@ REST_TOLERANCE, CHANGE_TOLERANCE, SINGLE_TOLERANCE = 3e-6, 1e-3, 1e-4
 """Error of relative velocities, as a fraction of the speed that gravity adds in a step, and of the change of the
 velocities in the step; the last for one body that touches colliders with its nodes alone."""
 
+FALLING_SPEED = 10.0
+"""Piles of deformable bodies none of which moves faster than this many times the speed that gravity adds in a step are
+solved by the augmented Lagrangian method: they come to rest more exactly."""
+
 COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
 """Tolerance of the solves after which contacts are searched again, in tolerances, and how many of them there are."""
 
@@ -445,7 +449,8 @@ class ContactSubstep:
         if not self._separates:
             bound = np.maximum(bound, 0.0)
         solution, spent = None, 0
-        if not rows.bilateral.any():  # rigid bodies in joints need many rounds
+        is_pile = len(bodies) > 1 and not has_rigid and not self._is_falling()
+        if not (is_pile or rows.bilateral.any()):  # rigid bodies in joints need many rounds
             solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
             spent = solution.report.iterations
             if not (solution.converged or self._is_late) and (bound < 0.0).any():
@@ -477,6 +482,11 @@ class ContactSubstep:
                 (s.effective_dt / effective_dt) * total[own], int(active.sum()), needs_projection
             )
         return solution
+
+    def _is_falling(self) -> bool:
+        """Return whether bodies are so fast that many contacts change at once."""
+        fastest = float(np.abs(self._start_velocities).max(initial=0.0))
+        return fastest > FALLING_SPEED * self.stepper.gravity_speed(self.dt)
 
     def _solve_newton(
         self,
