@@ -63,9 +63,9 @@ REST_TOLERANCE, CHANGE_TOLERANCE, SINGLE_TOLERANCE = 3e-6, 1e-3, 1e-4
 """Error of relative velocities, as a fraction of the speed that gravity adds in a step, and of the change of the
 velocities in the step; the last for one body that touches colliders with its nodes alone."""
 
-FALLING_SPEED = 10.0
-"""Piles of deformable bodies none of which moves faster than this many times the speed that gravity adds in a step are
-solved by the augmented Lagrangian method: they come to rest more exactly."""
+MAX_DEFORMABLE, FALLING_SPEED = 4, 10.0
+"""Piles of more than this many deformable bodies, none of which moves faster than this many times the speed that
+gravity adds in a step, are solved by the augmented Lagrangian method: they come to rest more exactly."""
 
 COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
 """Tolerance of the solves after which contacts are searched again, in tolerances, and how many of them there are."""
@@ -73,9 +73,9 @@ COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
 SMALL_ROWS = 1000
 """Rows up to which a single body is solved much more accurately than its solver does."""
 
-SMALL_ACCURACY, SINGLE_ACCURACY, RIGID_ACCURACY = 1e-7, 0.1, 1e-2
-"""Residual of the linear systems of such a body, of a larger one that touches colliders, and of soft bodies with rigid
-ones, as a fraction of that of the bodies' own solvers."""
+SMALL_ACCURACY, SINGLE_ACCURACY, FEW_ACCURACY, RIGID_ACCURACY = 1e-7, 0.1, 0.03, 1e-2
+"""Residual of the linear systems of such a body, of a larger one that touches colliders, of few soft bodies that touch
+each other, and of soft bodies with rigid ones, as a fraction of that of the bodies' own solvers."""
 
 MAX_DETECTION_ROUNDS = 8
 """Rounds in which contacts are added before a step has failed."""
@@ -449,7 +449,7 @@ class ContactSubstep:
         if not self._separates:
             bound = np.maximum(bound, 0.0)
         solution, spent = None, 0
-        is_pile = len(bodies) > 1 and not has_rigid and not self._is_falling()
+        is_pile = sum(i < len(self.soft) for i in bodies) > MAX_DEFORMABLE and not self._is_falling()
         if not (is_pile or rows.bilateral.any()):  # rigid bodies in joints need many rounds
             solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
             spent = solution.report.iterations
@@ -504,7 +504,7 @@ class ContactSubstep:
         if key not in self._newton:
             self._newton[key] = SemismoothNewton(systems)
         small = sum(len(s.rhs) for s in systems) <= SMALL_ROWS
-        accuracy, relative = 1.0, CHANGE_TOLERANCE
+        accuracy, relative = FEW_ACCURACY if len(bodies) <= MAX_DEFORMABLE else 1.0, CHANGE_TOLERANCE
         if len(self.soft) in bodies:
             accuracy = RIGID_ACCURACY
         elif single:
