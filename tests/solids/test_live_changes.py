@@ -61,3 +61,20 @@ def test_the_lock_of_a_plane_body_is_its_own():
     assert sheet.attached == ()
     pin = sheet.pin(where=lambda x: x[:, 0] < 1e-6)
     assert sheet.attached == (pin,)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_rest_positions_can_not_be_changed_from_outside(order):
+    body = ct.SoftBody(ct.mesh.box((1, 1, 1), (1, 1, 1)), material=ct.Corotated(young=1e5), order=order)
+    before = body.rest_positions
+    body.rest_positions[:] += 1.0
+    np.testing.assert_array_equal(body.rest_positions, before)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_arrays_of_frames_are_read_only(order):
+    body = ct.SoftBody(ct.mesh.box((1, 1, 1), (1, 1, 1)), material=ct.Corotated(young=1e5), order=order)
+    frame = body.frame()
+    for array in (frame.positions, frame.rest_positions, frame.triangles):
+        assert not array.flags.writeable
+    assert body.frame().rest_positions is frame.rest_positions

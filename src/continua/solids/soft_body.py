@@ -138,6 +138,7 @@ class SoftBody(BoundaryConditions):
         self._damper: Damper | None = None
         self._plastic_state = built.plastic_state(plasticity, law, self.name)
         self._x = self._elements.rest_positions.copy()
+        self._read_only_copies: dict[str, tuple[NDArray, NDArray]] = {}
         self._v = np.zeros_like(self._x)
         self._initial_v = np.zeros_like(self._x)
         self._force = np.zeros_like(self._x)
@@ -156,7 +157,7 @@ class SoftBody(BoundaryConditions):
         self._pending: TopologyChange | None = None  # changes since `take_topology_change`
         self._topology_key = 0
         self._topology_keys: dict[bytes, int] = {}
-        self._size = float(np.linalg.norm(np.ptp(self.rest_positions, axis=0)))
+        self._size = float(np.linalg.norm(np.ptp(self._elements.rest_positions, axis=0)))
         self._clear_boundary_conditions(self._size)
         self._materials = ElementMaterials(mesh, law, parts, self.name)
         self._density: NDArray[np.float64] | None = None
@@ -242,8 +243,8 @@ class SoftBody(BoundaryConditions):
 
     @property
     def rest_positions(self) -> NDArray[np.float64]:
-        """Node positions of the undeformed body [m], shape [n, 3]."""
-        return self._elements.rest_positions
+        """Node positions of the undeformed body [m], shape [n, 3]; a copy."""
+        return self._elements.rest_positions.copy()
 
     @property
     def positions(self) -> NDArray[np.float64]:
@@ -491,7 +492,7 @@ class SoftBody(BoundaryConditions):
         """Return an immutable snapshot; `fields` are those of `solids.FIELDS` that files include as well."""
         fields = instances_of(fields, str, "the fields of a frame", "a name")
         self._elements.update(self._x)
-        rest = self._elements.rest_positions
+        rest = self._read_only("rest positions", self._elements.rest_positions)
         positions = readonly_copy(self._elements.values(self._x))
         computed = {
             "displacement": Field(readonly_copy(positions - rest), "m"),
@@ -509,7 +510,7 @@ class SoftBody(BoundaryConditions):
             positions=positions,
             rest_positions=rest,
             cells=MappingProxyType(self._elements.cells()),
-            triangles=self._surface.triangles,
+            triangles=self._read_only("triangles", self._surface.triangles),
             fields=BodyFields(computed, self._derived_fields.available(self._field_state()), fields),
             color=self.color,
             skin=self._skin,
@@ -518,6 +519,14 @@ class SoftBody(BoundaryConditions):
             contacts=ContactForces.at_nodes(positions, self._contact_force),
             topology_version=self._version,
         )
+
+    def _read_only(self, name: str, array: NDArray) -> NDArray:
+        """Return a read-only copy of an array of the elements, the same one as long as the array is the same."""
+        if not array.flags.writeable:
+            return array
+        if name not in self._read_only_copies or self._read_only_copies[name][0] is not array:
+            self._read_only_copies[name] = array, readonly_copy(array)
+        return self._read_only_copies[name][1]
 
     def state(self) -> dict[str, Any]:
         """Return everything that a bitwise identical restart needs; the topology only if it has changed."""

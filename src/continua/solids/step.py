@@ -103,7 +103,9 @@ def step_alone(body: SoftBody, dt: float) -> StepReport:
 @timed("forces")
 def _step_input(body: SoftBody, time: float, dt: float) -> StepInput:
     """Return the input of the substep from `time` to `time + dt` [s]."""
-    body._dirichlet.update(body._constraints, time, time + dt, body.rest_positions, body._x, dt, body.name)
+    body._dirichlet.update(
+        body._constraints, time, time + dt, body._elements.rest_positions, body._x, dt, body.name
+    )
     body._collect_forces(body._x, body._v, body._force, time + body._stepper.load_time_fraction * dt)
     return StepInput(
         dt=dt,
