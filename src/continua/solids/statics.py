@@ -320,7 +320,9 @@ def static_potential(
     """
     around, held = body._environment, body._dirichlet
     _refuse_slack(body)
-    held.update(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
+    held.update(
+        body._constraints, around.time, around.time, body._elements.rest_positions, body._x, 1.0, body.name
+    )
     way, still = np.zeros_like(body._x), np.zeros_like(body._x)
     held.apply(way)
     x = body._x + way
@@ -361,7 +363,9 @@ def solve_static(
     """Put a body at its static equilibrium; see `SoftBody.settle`."""
     around, held = body._environment, body._dirichlet
     _refuse_slack(body)
-    held.update(body._constraints, around.time, around.time, body.rest_positions, body._x, 1.0, body.name)
+    held.update(
+        body._constraints, around.time, around.time, body._elements.rest_positions, body._x, 1.0, body.name
+    )
     if not held.any and not body._pulls and obstacles is None:
         raise InputError(f"body '{body.name}' has no equilibrium, because nothing holds it; pin it somewhere")
     way, still = np.zeros_like(body._x), np.zeros_like(body._x)  # the wind presses on a body at rest
@@ -492,10 +496,14 @@ def _no_answer() -> SolveReport:
 def _at_rest(
     body: SoftBody, obstacles: ColliderSet | None
 ) -> Callable[[NDArray[np.float64]], ConstraintRows] | None:
-    """Return a function that finds the nodes near a shape when the body is at x; they slide without friction."""
+    """Return a function that finds the nodes near a shape when the body is at x; they slide without friction.
+
+    Nodes with prescribed positions do not touch shapes, as in steps.
+    """
     if obstacles is None:
         return None
     nodes = body.contact_nodes
+    nodes = nodes[body._dirichlet.fixed[nodes] != 1]
     time, margin = body._environment.time, _NEAR * body._size
 
     def find(x: NDArray[np.float64]) -> ConstraintRows:

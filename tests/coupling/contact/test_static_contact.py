@@ -75,3 +75,29 @@ def test_rigid_bodies_that_would_have_to_settle_too_are_refused():
     apart.settle()
     assert ball.center_of_mass[1] == 0.3
     assert block.positions[:, 1].max() < 0.1
+
+
+def test_driven_nodes_inside_a_collider_do_not_touch_it():
+    """The end of a bar is held below the floor; the rest lies on it, as after steps with damping."""
+
+    def world():
+        mesh = ct.mesh.box((1.0, 0.1, 0.2), (10, 1, 2), origin=(0.0, 0.05, 0.0))
+        bar = ct.SoftBody(mesh, material=ct.Corotated(young=1e6), damping=(20.0, 0.0), name="bar")
+        bar.pin(lambda x: x[:, 0] < 1e-6)
+        down = ct.Motion.keyframes([0.0, 0.2], [[0.0, 0.0, 0.0], [0.0, -0.1, 0.0]])
+        bar.drive(lambda x: x[:, 0] > 1.0 - 1e-6, down)
+        return ct.World([bar], colliders=[ct.Plane()], dt=0.01, contact=ct.Contact(friction=0.0))
+
+    stepped, settled = world(), world()
+    for _ in range(200):
+        stepped.step()
+    for _ in range(25):
+        settled.step()
+    (report,) = settled.settle()
+    assert report.converged
+    assert report.contacts > 0
+    bar = settled.bodies[0]
+    free = bar.rest_positions[:, 0] < 1.0 - 1e-6
+    assert bar.positions[~free, 1].min() < -0.04
+    assert bar.positions[free, 1].min() > -1e-6
+    np.testing.assert_allclose(bar.positions, stepped.bodies[0].positions, atol=1e-4)
