@@ -29,6 +29,7 @@ def parameters_of(panel):
     return {parameter["key"]: parameter for group in groups for parameter in group["parameters"]}
 
 
+@pytest.mark.filterwarnings("ignore:the elements of body 'body' lock")
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_every_constant_of_every_law_can_be_changed(law):
     panel = ControlPanel(ct.World([body := make_body(law())]))
