@@ -48,8 +48,10 @@ __all__ = [
 _config: Any = numba.config  # its options are set at run time, unseen by type checkers
 
 # GNU OpenMP lets waiting threads spin for milliseconds. Beside any other busy program (a browser that shows the
-# studio) every short parallel region then costs a time slice; sleeping at once costs microseconds.
-os.environ.setdefault("GOMP_SPINCOUNT", "0")
+# studio) every short parallel region then costs a time slice. A few microseconds bridge the gap between two regions:
+# steps of 50,000 tets on two threads take 8.5 ms instead of 9.7 ms without spinning, and 15.8 ms instead of 14.9 ms
+# beside a busy program (72 ms with a count of 10,000).
+os.environ.setdefault("GOMP_SPINCOUNT", "300")
 # All three must be named: Numba rejects a partial order.
 _config.THREADING_LAYER_PRIORITY = ["omp", "workqueue", "tbb"]
 make_fork_safe()  # after the choice of the threading layer, and before the first kernel is loaded
