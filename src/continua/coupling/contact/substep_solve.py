@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ContactSubstep"]
 
-PROXIMITY_FRACTION = 0.1
-"""Fraction of an element's size within which a node counts as close to a collider from the start."""
+PROXIMITY_FRACTION = 0.25
+"""Fraction of an element's size within which a node counts as close to a collider from the start. Contacts that are
+found later repeat the solve; a wider margin gives nodes that pass a corner planes that they would not touch."""
 
 PENETRATION_TOLERANCE = 1e-3
 """Penetration of a node that is accepted at the end of a substep, as a fraction of an element's size."""
@@ -74,8 +75,9 @@ SMALL_ROWS = 1000
 """Rows up to which a single body is solved much more accurately than its solver does."""
 
 SMALL_ACCURACY, SINGLE_ACCURACY, FEW_ACCURACY, RIGID_ACCURACY = 1e-7, 0.1, 0.03, 1e-2
-"""Residual of the linear systems of such a body, of a larger one that touches colliders, of few soft bodies that touch
-each other, and of soft bodies with rigid ones, as a fraction of that of the bodies' own solvers."""
+"""Residual of the linear systems of such a body, of a larger one that touches colliders with its nodes alone, of few
+soft bodies that touch each other and are slow, and of soft bodies with rigid ones, as a fraction of that of the bodies'
+own solvers."""
 
 MAX_DETECTION_ROUNDS = 8
 """Rounds in which contacts are added before a step has failed."""
@@ -504,7 +506,8 @@ class ContactSubstep:
         if key not in self._newton:
             self._newton[key] = SemismoothNewton(systems)
         small = sum(len(s.rhs) for s in systems) <= SMALL_ROWS
-        accuracy, relative = FEW_ACCURACY if len(bodies) <= MAX_DEFORMABLE else 1.0, CHANGE_TOLERANCE
+        is_few = 1 < len(bodies) <= MAX_DEFORMABLE and not self._is_falling()
+        accuracy, relative = FEW_ACCURACY if is_few else 1.0, CHANGE_TOLERANCE
         if len(self.soft) in bodies:
             accuracy = RIGID_ACCURACY
         elif single:
