@@ -14,8 +14,9 @@ def test_formula_becomes_a_body_and_invalid_ones_are_reported_at_their_field(edi
     page, session, folder = editor
     add(page, "Formula")
     assert data(page)["bodies"][0]["mesh"]["type"] == "parametric"
-    low, high = positions(page).min(axis=0), positions(page).max(axis=0)
-    assert high[1] - low[1] == pytest.approx(1.0, abs=0.02)
+    built(page)
+    until(page, lambda: len(positions(page)))  # in the next frame
+    assert np.ptp(positions(page)[:, 1]) == pytest.approx(1.0, abs=0.02)
 
     page.get_by_role("group", name="Example formulas").get_by_text("Torus").click()
     page.wait_for_function("() => __continua.document().data.bodies[0].mesh.y === '0.15*sin(2*pi*u)'")
