@@ -126,3 +126,37 @@ def test_threads_do_not_change_the_result():
         assert reports[0].contacts > 100
         results.append(body.positions.copy())
     assert np.array_equal(*results)
+
+
+@pytest.mark.parametrize("guess", [0.0, 1.0])
+def test_one_contact_obeys_coulombs_law_for_any_compliance(guess):
+    """Random compliances of conditions up to 1e8: it is closed, and sticks in the cone or slides on its border."""
+    rng = np.random.default_rng(12)
+    slides = 0
+    for _ in range(500):
+        factor = rng.normal(size=(3, 3)) * 10.0 ** rng.uniform(-2.0, 2.0, (3, 1))
+        W = factor @ factor.T * 10.0 ** rng.uniform(-3.0, 3.0)
+        if np.linalg.cond(W) > 1e8:
+            continue
+        six, mu = W[np.triu_indices(3)][None], 10.0 ** rng.uniform(-2.0, 0.5)
+        v = rng.normal(size=3) * 10.0 ** rng.uniform(-3.0, 2.0)
+        start = guess * rng.normal(size=3) * [0.0, 1.0, 1.0] * np.abs(v).max() / np.trace(W)
+        impulse = start[None].copy()
+        semismooth_newton.predict_impulses(
+            np.array([0, 1], np.int32), np.zeros(1, np.int32), np.eye(3).reshape(1, 9), (v + W @ start)[None],
+            np.zeros(1), np.array([mu]), np.zeros(1, np.uint8), six, np.zeros(1), six, np.zeros(1, np.int64), 0.0,
+            0.0, 1, impulse, np.zeros((1, 3)),
+        )  # fmt: skip
+        p = impulse[0]
+        u = v + W @ p
+        scale = 1e-9 * (np.abs(v).max() + np.abs(W @ p).max())
+        friction, slip = np.hypot(*p[1:]), np.hypot(*u[1:])
+        assert p[0] >= 0.0
+        assert u[0] >= -scale
+        assert p[0] == 0.0 or abs(u[0]) <= scale
+        assert friction <= mu * p[0] * (1.0 + 1e-12)
+        if slip > scale and p[0] > 0.0:
+            slides += 1
+            assert friction >= mu * p[0] * (1.0 - 1e-9)
+            np.testing.assert_allclose(u[1:] / slip, -p[1:] / friction, atol=1e-6)
+    assert slides > 50

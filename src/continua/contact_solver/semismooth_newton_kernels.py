@@ -65,7 +65,9 @@ def _solve_symmetric(w, v0, v1, v2):
 def _solve_coulomb(w, v0, v1, v2, mu, p1, p2):
     """Return the impulse of one contact with Coulomb's law, given its compliance W and its velocity without impulse.
 
-    `v0` includes the bound. `p1` and `p2` are a guess of the friction impulse.
+    `v0` includes the bound; `p1` and `p2` are a guess of the friction impulse. Where the contact slides, the tangential
+    impulse p is opposite to the tangential velocity: with the normal impulse eliminated, (S + s I) p = -t for a factor
+    s >= 0, which Newton's method finds from |p| = mu p_n.
     """
     if v0 >= 0.0 or not w[0] > 0.0:
         return 0.0, 0.0, 0.0
@@ -74,26 +76,37 @@ def _solve_coulomb(w, v0, v1, v2, mu, p1, p2):
     x0, x1, x2, good = _solve_symmetric(w, v0, v1, v2)
     if good and x0 > 0.0 and x1 * x1 + x2 * x2 <= mu * mu * x0 * x0:
         return x0, x1, x2
-    # It slides: normal and tangential impulses in turn.
-    middle, spread = 0.5 * (w[3] + w[5]), 0.5 * (w[3] - w[5])
-    rate = 1.0 / (middle + np.sqrt(spread * spread + w[4] * w[4]))
-    q0 = 0.0
-    for _ in range(60):
-        q0 = max(0.0, -(v0 + w[1] * p1 + w[2] * p2) / w[0])
-        y1 = p1 - rate * (v1 + w[1] * q0 + w[3] * p1 + w[4] * p2)
-        y2 = p2 - rate * (v2 + w[2] * q0 + w[4] * p1 + w[5] * p2)
-        size = np.sqrt(y1 * y1 + y2 * y2)
-        limit = mu * q0
-        if size > limit:
-            y1 *= limit / size
-            y2 *= limit / size
-        change = abs(y1 - p1) + abs(y2 - p2)
-        p1, p2 = y1, y2
-        if change <= 1e-14 * (limit + size):
+    a, b, d = w[3] - w[1] * w[1] / w[0], w[4] - w[1] * w[2] / w[0], w[5] - w[2] * w[2] / w[0]
+    t1, t2 = v1 - w[1] * v0 / w[0], v2 - w[2] * v0 / w[0]
+    low, high = 0.0 if good else 1e-9 * (w[3] + w[5]), np.inf  # else S is singular
+    s, size = low, p1 * p1 + p2 * p2
+    if size > 0.0:
+        s = max(low, -(p1 * (t1 + a * p1 + b * p2) + p2 * (t2 + b * p1 + d * p2)) / size)
+    for _ in range(40):
+        scale = 1.0 / ((a + s) * (d + s) - b * b)
+        p1, p2 = scale * (b * t2 - (d + s) * t1), scale * (b * t1 - (a + s) * t2)
+        q0 = -(v0 + w[1] * p1 + w[2] * p2) / w[0]
+        size = np.sqrt(p1 * p1 + p2 * p2)
+        if not size > 0.0:
             break
-    # exactly on the cone
+        ratio = mu * q0 / size - 1.0  # nearly linear in s, as |p| is nearly proportional to 1 / (const + s)
+        if abs(ratio) <= 1e-12:
+            break
+        if ratio > 0.0:
+            high = s
+        else:
+            low = s
+        e1, e2 = scale * (b * p2 - (d + s) * p1), scale * (b * p1 - (a + s) * p2)  # dp / ds
+        slope = -mu * ((w[1] * e1 + w[2] * e2) / w[0] + q0 * (p1 * e1 + p2 * e2) / (size * size)) / size
+        before = s
+        s = s - ratio / slope if slope > 0.0 else np.inf
+        if not low < s < high:
+            s = 0.5 * (low + high) if high < np.inf else 2.0 * before + w[3] + w[5]
+        if s == before:
+            break
+    q0 = max(0.0, -(v0 + w[1] * p1 + w[2] * p2) / w[0])
     size, limit = np.sqrt(p1 * p1 + p2 * p2), mu * q0
-    if size > 0.0 and size >= (1.0 - 1e-9) * limit:
+    if size > limit:  # exactly on the cone
         p1 *= limit / size
         p2 *= limit / size
     return q0, p1, p2
