@@ -38,7 +38,7 @@ from continua.solids.integrators.integrator import (
 )
 from continua.solids.integrators.spring_terms import add_pull_forces
 from continua.solids.integrators.stability import highest_frequency
-from continua.timestepping import VelocityProjection, VelocitySystem
+from continua.timestepping import VelocitySystem
 from continua.validation import flag
 
 __all__ = ["ConditionallyStableIntegrator", "ConditionallyStableStepper", "Explicit"]
@@ -159,6 +159,7 @@ class ExplicitStepper(ConditionallyStableStepper):
         self._lumped = BlockMatrix(BlockPattern.of_diagonal(len(self.positions)))
         self._lumped_solver = PCG(rtol=1e-12, preconditioner="jacobi")
         self._lumped_solver.setup(self._lumped)
+        self._coupled_solver: PCG | None = None
 
     def limit(self, frequency: float, alpha: float, beta: float) -> float:
         """Return the longest stable step [s] of a body with this highest frequency [rad/s]."""
@@ -197,8 +198,10 @@ class ExplicitStepper(ConditionallyStableStepper):
         force = self._inner + step.force - self._drag(step, state.v)
         np.add(state.v, part * force / mass, out=half)
         half /= gain
-        step.dirichlet.apply(half)
-        answer = yield self._ask(state, step, half)
+        self._constrain(state, step, half)
+        system = self._ask(state, step, half)
+        answer = yield system
+        step.dirichlet.set_coefficients(system.x, half)
         contact = answer.contact
         self._reaction = mass * (gain * half - state.v) / part - force
         if contact is not None:
@@ -211,29 +214,56 @@ class ExplicitStepper(ConditionallyStableStepper):
         v = half  # stiffness damping acts on the half-step velocities first, then on the predicted ones
         for _ in range(2 if step.beta > 0.0 or self._drag_matrix is not None else 1):
             v = keep * half + part * (force - self._drag(step, v)) / mass
-            step.dirichlet.apply(v)
+            self._constrain(state, step, v)
         self.velocities[:] = v
         if contact is not None:
-            yield VelocityProjection(self.velocities, self.inverse_masses(state, step))
+            yield from self.project_contacts(state, step, self.velocities)
         count = 0 if contact is None else contact.count
         return StepOutcome(SolveReport(0, min(answer.report.residual, 0.0), True), 1, count, answer.failure)
 
+    def _constrain(self, state: BodyState, step: StepInput, v: NDArray[np.float64]) -> None:
+        """Give velocities their prescribed components, with the least change in the norm of the masses."""
+        dirichlet = step.dirichlet
+        momentum = None if dirichlet.basis is None else dirichlet.loads(state.node_mass[:, None] * v)
+        dirichlet.apply(v)
+        if momentum is not None:  # prescribed values couple coefficients
+            matrix, solver = self._mass_system(state, step, 1.0)
+            own = dirichlet.unknowns(v)
+            solver.update(matrix, dirichlet.fixed, dirichlet.projections)
+            solver.solve(momentum, own)
+            dirichlet.set_coefficients(own, v)
+
+    def _mass_system(self, state: BodyState, step: StepInput, factor: float) -> tuple[BlockMatrix, PCG]:
+        """Return the matrix of `factor` times the lumped masses in the unknowns of the step, and its solver."""
+        if step.dirichlet.basis is None:
+            self._lumped.blocks[:, ::4] = (factor * state.node_mass)[:, None]
+            return self._lumped, self._lumped_solver
+        diagonal = BlockMatrix(self.matrix.pattern)
+        diagonal.blocks[diagonal.pattern.diagonal, ::4] = (factor * state.node_mass)[:, None]
+        matrix = step.dirichlet.matrix(diagonal)
+        if self._coupled_solver is None:
+            self._coupled_solver = PCG(rtol=1e-12)
+            self._coupled_solver.setup(matrix)
+        return matrix, self._coupled_solver
+
     def _ask(self, state: BodyState, step: StepInput, half: NDArray[np.float64]) -> VelocitySystem:
         """Return the system of the half step; its solution without contacts is `half`."""
+        dirichlet = step.dirichlet
         gain = 1.0 + 0.5 * step.dt * step.alpha
-        self._lumped.blocks[:, ::4] = (gain * state.node_mass)[:, None]
-        rhs = gain * state.node_mass[:, None] * half
+        matrix, solver = self._mass_system(state, step, gain)
+        rhs = dirichlet.loads(gain * state.node_mass[:, None] * half)
         return VelocitySystem(
-            self._lumped,
+            matrix,
             rhs,
-            half,
+            dirichlet.unknowns(half),
             rhs,
-            step.dirichlet.fixed,
-            step.dirichlet.projections,
-            self._lumped_solver,
+            dirichlet.fixed,
+            dirichlet.projections,
+            solver,
             lambda: SolveReport(0, 0.0, True),
             None,
             0.5 * step.dt,
+            basis=dirichlet.basis,
         )
 
     def accept(self, state: BodyState) -> None:

@@ -1,0 +1,245 @@
+"""Pins, drives and locks prescribe positions of nodes at every order, where their border cuts elements as well."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import skfem
+from skfem.helpers import ddot, sym_grad, trace
+
+import continua as ct
+from continua.linalg import BlockMatrix
+from continua.solids.elements.base import AssembledSystem
+
+YOUNG, NU = 1e6, 0.3
+SKEW = np.array([1.0, 2.0, -0.5]) / np.linalg.norm([1.0, 2.0, -0.5])
+INTEGRATORS = [
+    "implicit_euler",
+    ct.ImplicitEuler(newton=4),
+    "newmark",
+    ct.Newmark(beta=0.36, gamma=0.6),
+    "explicit",
+    "semi_implicit",
+]
+
+
+def block(order, law=ct.Linear, cells=(3, 2, 2), **options):
+    mesh = ct.mesh.box(size=(1.0, 0.3, 0.4), cells=cells)
+    options = {"solver": ct.PCG(rtol=1e-13)} | options
+    return ct.SoftBody(
+        mesh,
+        material=law(young=YOUNG, poisson=NU, density=1000.0),
+        order=order,
+        name="block",
+        **options,
+    )
+
+
+def single(body, kind="edge"):
+    """A node near the middle that lies on an edge or on a face."""
+    rest = body.rest_positions
+    edges = body.mesh.node_count + (body.order - 1) * len(body.mesh.edges)
+    numbers = np.arange(body.node_count)
+    some = (numbers >= body.mesh.node_count) & (numbers < edges) if kind == "edge" else numbers >= edges
+    distance = np.where(some, np.linalg.norm(rest - rest.mean(axis=0), axis=1), np.inf)
+    return int(distance.argmin())
+
+
+def hold(body):
+    """Constraints of all kinds whose borders cut elements; returns them, and rows u = values that they mean."""
+    rest = body.rest_positions
+    pin = body.pin(lambda x: x[:, 0] < (0.12 if body.order == 3 else 0.17))
+    lock = body.lock(lambda x: x[:, 0] > 0.8, SKEW, 0.01)
+    way = np.array([0.01, 0.03, -0.02])
+    nodes = [single(body, kind) for kind in (("edge", "face") if body.order == 3 else ("edge",))]
+    drive = body.drive(nodes, lambda t, x: x + way)
+    rows, values = [], []
+    for node in (*pin.nodes, *drive.nodes):
+        for axis in range(3):
+            row = np.zeros((len(rest), 3))
+            row[node, axis] = 1.0
+            rows.append(row.ravel())
+            values.append(way[axis] if node in drive.nodes else 0.0)
+    for node in lock.nodes:
+        row = np.zeros((len(rest), 3))
+        row[node] = SKEW
+        rows.append(row.ravel())
+        values.append(0.01)
+    return (pin, lock, drive), np.array(rows), np.array(values)
+
+
+def nodal_system(body):
+    """Stiffness and mass of the values at the nodes, dense, from the body's matrices and its map to values."""
+    n, elements = body.node_count, body._elements
+    matrix, zero = BlockMatrix(elements.pattern), np.zeros((n, 3))
+    results = []
+    for c_mass, c_stiffness in ((0.0, 1.0), (1.0, 0.0)):
+        elements.update(elements.rest_positions)
+        elements.assemble(
+            AssembledSystem(matrix, zero.copy(), body._mass, c_mass, c_stiffness, 1.0, zero, zero)
+        )
+        inverse = np.kron(np.linalg.inv(elements.values(np.eye(n))), np.eye(3))
+        results.append(inverse.T @ matrix.to_scipy().toarray() @ inverse)
+    return results
+
+
+def constrained(K, load, rows, values):
+    """The solution of K u = load + rows^T lambda with rows u = values, dense; and the reaction rows^T lambda."""
+    free = scipy.linalg.null_space(rows)
+    start = np.linalg.lstsq(rows, values, rcond=None)[0]
+    u = start + free @ np.linalg.solve(free.T @ K @ free, free.T @ (load - K @ start))
+    return u, K @ u - load
+
+
+def skfem_system(body):
+    """Stiffness of linear elasticity in scikit-fem's quadratic elements, in our order of nodes."""
+    mesh = skfem.MeshTet(body.mesh.points.T, body.mesh.tets.T)
+    basis = skfem.Basis(mesh, skfem.ElementVector(skfem.ElementTetP2()), intorder=4)
+    lam, mu = YOUNG * NU / ((1 + NU) * (1 - 2 * NU)), YOUNG / (2 * (1 + NU))
+
+    @skfem.BilinearForm
+    def form(u, v, _):
+        return lam * trace(sym_grad(u)) * trace(sym_grad(v)) + 2 * mu * ddot(sym_grad(u), sym_grad(v))
+
+    where = basis.doflocs.T
+    dofs = np.empty((body.node_count, 3), int)
+    for i, point in enumerate(body.rest_positions):
+        dofs[i] = np.flatnonzero(np.linalg.norm(where - point, axis=1) < 1e-9)
+    order = dofs.ravel()
+    return form.assemble(basis).toarray()[np.ix_(order, order)]
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_pins_drives_and_locks_that_cut_elements_equal_a_dense_solve(order):
+    """Order 2 against scikit-fem's elements; order 3 against our matrices in the nodal basis."""
+    body = block(order)
+    constraints, rows, values = hold(body)
+    force = np.array([0.0, 0.0, 50.0])
+    top = np.flatnonzero(
+        (body.rest_positions[:, 2] > 0.399) & (np.arange(body.node_count) < body.mesh.node_count)
+    )
+    load = np.zeros((body.node_count, 3))
+    load[top] = force / len(top)
+    coefficients_load = body._elements.values(np.eye(body.node_count)).T @ load
+    for node in np.flatnonzero(np.abs(coefficients_load).any(axis=1)):
+        body.push([int(node)], coefficients_load[node])
+    ct.World([body], gravity=(0, 0, 0)).settle(rtol=1e-12)
+    K = skfem_system(body) if order == 2 else nodal_system(body)[0]
+    u, reaction = constrained(K, load.ravel(), rows, values)
+    assert body._dirichlet.basis is not None
+    np.testing.assert_allclose(body.positions - body.rest_positions, u.reshape(-1, 3), atol=1e-12)
+    total = body.reaction_forces()
+    np.testing.assert_allclose(total, reaction.reshape(-1, 3), atol=1e-8 * np.abs(reaction).max())
+    np.testing.assert_allclose(sum(c.reaction for c in constraints), -force, rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_dynamic_steps_equal_dense_steps_in_the_nodal_basis(order):
+    """Implicit Euler under the linear law, with a drive whose speed changes."""
+    body = block(order, cells=(3, 1, 1))
+    K, M = nodal_system(body)
+    rest, dt = body.rest_positions, 0.004
+    pin = body.pin(lambda x: x[:, 0] < (0.12 if order == 3 else 0.17))
+    node = single(body)
+
+    def way(t):
+        return np.array([0.5 * t, 3.0 * t * t, -t])
+
+    body.drive([node], lambda t, x: x + way(t))
+    lock = body.lock(lambda x: x[:, 0] > 0.8, SKEW)
+    rows = [np.eye(3 * len(rest))[3 * i + a] for i in (*pin.nodes, node) for a in range(3)]
+    for i in lock.nodes:
+        row = np.zeros((len(rest), 3))
+        row[i] = SKEW
+        rows.append(row.ravel())
+    rows = np.array(rows)
+    world = ct.World([body], gravity=(0, -9.81, 0), dt=dt)
+    u, v = np.zeros(3 * len(rest)), np.zeros(3 * len(rest))
+    gravity = M @ np.tile([0.0, -9.81, 0.0], len(rest))
+    for step in range(1, 6):
+        world.step()
+        target = np.zeros(len(rows))
+        at = u.reshape(-1, 3)[node]
+        first = 3 * len(pin.nodes)
+        target[first : first + 3] = (way(step * dt) - at) / dt
+        v, reaction = constrained(M + dt * dt * K, M @ v + dt * (gravity - K @ u), rows, target)
+        u = u + dt * v
+        np.testing.assert_allclose(body.positions - rest, u.reshape(-1, 3), atol=1e-10)
+    np.testing.assert_allclose(body.velocities, v.reshape(-1, 3), atol=1e-8)
+    np.testing.assert_allclose(
+        body.reaction_forces(), reaction.reshape(-1, 3) / dt, atol=1e-7 * np.abs(reaction).max() / dt
+    )
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS, ids=str)
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_nodes_are_where_constraints_put_them_in_every_step(order, integrator):
+    """A rotating region, a pinned region, a lock and a single node, all with borders through elements."""
+    body = block(order, ct.Corotated, cells=(4, 2, 2) if order < 3 else (3, 1, 1), integrator=integrator)
+    rest = body.rest_positions
+    pin = body.pin(lambda x: x[:, 0] < 0.1)
+    axis = ct.Motion.rotate((1.0, 0.0, 0.0), (1.0, 0.15, 0.2), 3.0)
+    drive = body.drive(lambda x: (x[:, 0] > 0.8) & (x[:, 1] > 0.1), axis)
+    node = single(body) if order > 1 else int(np.linalg.norm(rest - rest.mean(axis=0), axis=1).argmin())
+    body.drive([node], lambda t, x: x + np.array([0.0, 2.0 * t * t, 0.3 * t]))
+    lock = body.lock(lambda x: (x[:, 0] > 0.2) & (x[:, 0] < 0.4) & (x[:, 2] > 0.3), SKEW)
+    small = integrator in ("explicit", "semi_implicit")
+    world = ct.World([body], dt=2e-4 if small else 0.005)
+    for _ in range(8):
+        world.step()
+        x, t = body.positions, world.time
+        np.testing.assert_allclose(x[pin.nodes], rest[pin.nodes], atol=1e-14)
+        np.testing.assert_allclose(x[drive.nodes], axis.at(t, rest[drive.nodes]), atol=1e-14)
+        np.testing.assert_allclose(x[node], rest[node] + [0.0, 2.0 * t * t, 0.3 * t], atol=1e-14)
+        np.testing.assert_allclose((x - rest)[lock.nodes] @ SKEW, 0.0, atol=1e-14)
+
+
+def test_whole_faces_need_no_other_unknowns_and_borders_do():
+    """Where whole faces are held coefficients follow from the prescribed positions, and solvers are as fast as ever."""
+    body = block(2)
+    body.pin(lambda x: x[:, 0] < 1e-9)
+    body.lock(lambda x: x[:, 1] < 1e-9, "y")
+    world = ct.World([body], dt=0.01)
+    world.step()
+    assert body._dirichlet.basis is None
+    lone = body.pin([single(body)])
+    world.step()
+    assert body._dirichlet.basis.nodes.tolist() == lone.nodes.tolist()
+    lone.remove()
+    world.step()
+    assert body._dirichlet.basis is None
+
+
+@pytest.mark.parametrize("integrator", ["implicit_euler", "explicit", "semi_implicit"])
+def test_reactions_and_loads_make_up_the_change_of_momentum(integrator):
+    """Sum of the reactions of a step plus weight = change of momentum over time, with a border through elements."""
+    body = block(2, ct.Corotated, integrator=integrator)
+    pin = body.pin(lambda x: x[:, 0] < 0.17)
+    body.drive([single(body)], lambda t, x: x + np.array([0.0, t, 0.0]))
+    dt = 1e-4
+    world = ct.World([body], dt=dt)
+    for _ in range(5):
+        world.step()
+    before = body._node_mass @ body._v
+    world.step()
+    change = (body._node_mass @ body._v - before) / dt
+    total = body.reaction_forces().sum(axis=0) + body.mass_total * np.array([0.0, -9.81, 0.0])
+    if integrator == "implicit_euler":
+        np.testing.assert_allclose(total, change, atol=1e-7 * np.abs(total).max())
+    assert np.abs(pin.reaction).max() > 0.0
+
+
+SOLVERS = [ct.PCG(rtol=1e-12), ct.Direct(), ct.Multigrid(rtol=1e-12), ct.PMultigrid(rtol=1e-12)]
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("order", [2, 3])
+def test_all_solvers_agree_with_borders_through_elements(order, solver):
+    reference = None
+    for one in (ct.PCG(rtol=1e-13), solver):
+        body = block(order, ct.Corotated, cells=(6, 2, 2), solver=one)
+        hold(body)
+        world = ct.World([body], dt=0.01)
+        for _ in range(3):
+            assert world.step()[0].converged
+        reference = body.positions if reference is None else reference
+    np.testing.assert_allclose(body.positions, reference, atol=1e-9)
