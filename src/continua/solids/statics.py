@@ -304,7 +304,7 @@ class StaticNewton:
         push[:, 0] = [self._forces.get(key, 0.0) for key in rows.key.tolist()]
         tolerance = max(1e-3 * self._move, 1e-11 * self.size) if self._move else 1e-4 * self.size
         with _accurate(self.solver):
-            found = solve_contacts([system], rows, rows.gap, push, tolerance)
+            found = solve_contacts([system], rows, rows.gap, push, tolerance, rtol=_RTOL)
         held.set_coefficients(system.x, direction)
         pressing = found.impulse[:, 0] > 0.0
         self._forces = dict(

@@ -243,3 +243,155 @@ def test_all_solvers_agree_with_borders_through_elements(order, solver):
             assert world.step()[0].converged
         reference = body.positions if reference is None else reference
     np.testing.assert_allclose(body.positions, reference, atol=1e-9)
+
+
+def test_an_indenter_with_a_curved_motion_equals_scikit_fem():
+    """A face moves by a quadratic function of the place: displacements, total force and moment."""
+    body = block(2, cells=(3, 3, 3))
+    rest = body.rest_positions
+    pin = body.pin(lambda x: x[:, 2] < 1e-9)
+
+    def dent(t, x):
+        return x - np.outer(0.02 - 0.05 * (x[:, 0] - 0.4) ** 2 - 0.1 * (x[:, 1] - 0.1) ** 2, [0.0, 0.0, 1.0])
+
+    drive = body.drive(lambda x: x[:, 2] > 0.4 - 1e-9, dent)
+    ct.World([body], gravity=(0, 0, 0)).settle(rtol=1e-12)
+    held = [*pin.nodes, *drive.nodes]
+    rows = np.eye(3 * len(rest))[[3 * i + a for i in held for a in range(3)]]
+    target = (dent(0.0, rest) - rest) * (rest[:, 2] > 0.2)[:, None]
+    u, reaction = constrained(skfem_system(body), np.zeros(3 * len(rest)), rows, target[held].ravel())
+    assert body._dirichlet.basis is None  # whole faces
+    np.testing.assert_allclose(body.positions - rest, u.reshape(-1, 3), atol=1e-12)
+    force = reaction.reshape(-1, 3)[drive.nodes]
+    np.testing.assert_allclose(drive.reactions, force, atol=1e-9 * np.abs(force).max())
+    moment = np.cross(body.positions[drive.nodes], force).sum(axis=0)
+    np.testing.assert_allclose(drive.moment(), moment, atol=1e-9 * np.abs(force).max())
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("law", [ct.Corotated, ct.NeoHookean])
+def test_reactions_carry_the_weight_where_borders_cut_elements(order, law):
+    body = block(order, law, solver=ct.PCG(rtol=1e-10))
+    pin = body.pin(lambda x: x[:, 0] < (0.12 if order == 3 else 0.17))
+    node = single(body)
+    drive = body.drive([node], lambda t, x: x + np.array([0.0, 0.01, 0.0]))
+    world = ct.World([body])
+    world.settle(rtol=1e-9)
+    rest = body.rest_positions
+    np.testing.assert_allclose(body.positions[node], rest[node] + [0.0, 0.01, 0.0], atol=1e-15)
+    np.testing.assert_allclose(body.positions[pin.nodes], rest[pin.nodes], atol=1e-15)
+    weight = np.array([0.0, 9.81 * body.mass_total, 0.0])
+    np.testing.assert_allclose(pin.reaction + drive.reaction, weight, atol=1e-6 * weight[1])
+
+
+@pytest.mark.parametrize("steps", [None, 3])
+def test_settle_in_load_steps_and_on_a_floor_keeps_positions(steps):
+    """Contact, weight and reactions are in balance, and the body rests on the floor."""
+    body = block(2, ct.NeoHookean, solver=ct.PCG(rtol=1e-10))
+    _, rows, values = hold(body)
+    floor = ct.Plane(point=(0.0, -0.001, 0.0))
+    body.push(lambda x: (x[:, 0] > 0.999) & (x[:, 2] > 0.399), (0.0, -3000.0, 0.0))
+    world = ct.World([body], colliders=[floor])
+    world.settle(rtol=1e-8, steps=steps)
+    u = body.positions - body.rest_positions
+    np.testing.assert_allclose(rows @ u.ravel(), values, atol=1e-14)
+    contact = body.contact_forces.sum(axis=0)
+    assert contact[1] > 1.0
+    total = body.reaction_forces().sum(axis=0) + contact + [0.0, -3000.0 - 9.81 * body.mass_total, 0.0]
+    np.testing.assert_allclose(total, 0.0, atol=1e-4)
+
+
+def test_two_soft_bodies_press_on_each_other_with_borders_through_elements():
+    """Contacts of surfaces involve coefficients that follow from held nodes: positions hold, forces are opposite."""
+    low, high = (
+        ct.SoftBody(
+            ct.mesh.box(size=(0.4, 0.2, 0.4), cells=(2, 1, 2)).transformed(translate=(0.0, height, 0.0)),
+            material=ct.Corotated(young=2e5, poisson=0.3, density=1000.0),
+            order=2,
+            name=name,
+            damping=(20.0, 0.0),
+        )
+        for name, height in (("low", 0.0), ("high", 0.205))
+    )
+    pin = low.pin(lambda x: x[:, 1] < 0.15)
+    drive = high.drive(lambda x: x[:, 1] > 0.25, lambda t, x: x - np.array([0.0, min(0.2 * t, 0.02), 0.0]))
+    world = ct.World([low, high], dt=0.005)
+    for _ in range(120):
+        world.step()
+        np.testing.assert_allclose(low.positions[pin.nodes], low.rest_positions[pin.nodes], atol=1e-15)
+        moved = high.positions[drive.nodes] - high.rest_positions[drive.nodes]
+        np.testing.assert_allclose(moved[:, 1], -min(0.2 * world.time, 0.02), atol=1e-14)
+    assert low._dirichlet.basis is not None
+    assert high._dirichlet.basis is not None
+    up, down = high.contact_forces.sum(axis=0), low.contact_forces.sum(axis=0)
+    np.testing.assert_allclose(up, -down, atol=1e-6 * up[1])
+    for body, constraint, force in ((low, pin, down), (high, drive, up)):
+        weight = np.array([0.0, -9.81 * body.mass_total, 0.0])
+        np.testing.assert_allclose(constraint.reaction + force + weight, 0.0, atol=1e-3 * up[1])
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_refinement_keeps_held_nodes_and_reset_returns_them(order):
+    body = block(order, ct.Corotated)
+    pin = body.pin(lambda x: x[:, 0] < (0.12 if order == 3 else 0.17))
+    node = single(body)
+    drive = body.drive([node], lambda t, x: x + np.array([0.0, t, 0.0]))
+    point, held = body.rest_positions[node], body.rest_positions[pin.nodes]
+    before = pin.nodes.copy()
+    world = ct.World([body], dt=0.005)
+    for _ in range(3):
+        world.step()
+    body.refine(lambda x: x[:, 0] < 0.7)
+    rest = body.rest_positions
+    np.testing.assert_allclose(rest[drive.nodes], [point], atol=1e-15)
+    found = {tuple(p) for p in rest[pin.nodes].round(9).tolist()}
+    assert {tuple(p) for p in held.round(9).tolist()} <= found
+    for _ in range(3):
+        world.step()
+        np.testing.assert_allclose(body.positions[pin.nodes], rest[pin.nodes], atol=1e-14)
+        np.testing.assert_allclose(body.positions[drive.nodes[0]], point + [0.0, world.time, 0.0], atol=1e-14)
+    body.reset()
+    assert drive.nodes.tolist() == [node]
+    assert pin.nodes.tolist() == before.tolist()
+
+
+@pytest.mark.parametrize("integrator", ["implicit_euler", "newmark", "explicit", "semi_implicit"])
+def test_a_restored_run_and_any_number_of_threads_give_the_same_bits(integrator):
+    import numba
+
+    def run(threads, restore):
+        numba.set_num_threads(threads)
+        body = block(2, ct.Corotated, cells=(6, 4, 4), integrator=integrator, solver=None)
+        body.pin(lambda x: x[:, 0] < 0.09)
+        body.drive([single(body)], ct.Motion.translate((0.0, 0.5, 0.0)))
+        body.lock(lambda x: x[:, 0] > 0.9, SKEW)
+        world = ct.World([body], dt=2e-4 if integrator in ("explicit", "semi_implicit") else 0.005)
+        for step in range(6):
+            if step == 3 and restore:
+                state = world.state()
+                world.step()
+                world.restore(state)
+            world.step()
+        return body.positions
+
+    threads = numba.get_num_threads()
+    try:
+        first = run(1, False)
+        np.testing.assert_array_equal(first, run(2, False))
+        np.testing.assert_array_equal(first, run(2, True))
+    finally:
+        numba.set_num_threads(threads)
+
+
+def test_a_haptic_tool_feels_a_body_whose_border_cuts_elements():
+    """At rest the force on the tool is that of the pins."""
+    body = block(2, ct.Corotated, damping=(50.0, 0.0))
+    pin = body.pin(lambda x: x[:, 0] < 0.17)
+    tool = body.haptic_tool([single(body)], stiffness=2000.0)
+    start = tool.position
+    world = ct.World([body], gravity=(0, 0, 0), dt=0.01)
+    tool.move(start + [0.0, 0.01, 0.0])
+    for _ in range(400):
+        world.step()
+    assert tool.force[1] < -1.0
+    np.testing.assert_allclose(tool.force, pin.reaction, atol=1e-3)
