@@ -7,6 +7,8 @@ its edge or face only, whose nodes are coupled to all neighbours of the node: T^
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
@@ -28,15 +30,17 @@ class BasisChange:
 
     Attributes:
         nodes: The nodes.
-        node_count: Number of all nodes n.
         to_coefficients: Their rows of T, shape [h, n]; the others are those of the identity.
     """
 
     def __init__(self, nodes: NDArray[np.int32], values: sparse.csr_array) -> None:
         self.nodes = nodes
-        self.node_count = values.shape[1]
         self._values = values
         self.to_coefficients = _eliminated(nodes, values)
+        self._matrix: BlockMatrix | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_matrix": None}
 
     def coefficients(self, unknowns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return T y for y [n, ...]."""
@@ -65,9 +69,14 @@ class BasisChange:
         return result
 
     def matrix(self, matrix: BlockMatrix) -> BlockMatrix:
-        """Return T^T A T for a symmetric matrix A whose pattern is that of the elements."""
+        """Return T^T A T for a symmetric matrix A whose pattern is that of the elements.
+
+        The next call for a matrix of the same pattern overwrites the result.
+        """
         p, rows = matrix.pattern, self.to_coefficients
-        result = BlockMatrix(p)
+        if self._matrix is None or self._matrix.pattern is not p:
+            self._matrix = BlockMatrix(p)
+        result = self._matrix
         result.blocks[:] = matrix.blocks
         result.positions = matrix.positions
         count = int((p.indptr[self.nodes + 1] - p.indptr[self.nodes]).sum())

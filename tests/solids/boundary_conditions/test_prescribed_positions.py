@@ -170,6 +170,44 @@ def test_dynamic_steps_equal_dense_steps_in_the_nodal_basis(order):
     )
 
 
+@pytest.mark.parametrize("order", [2, 3])
+def test_integrators_converge_to_one_motion_and_one_reaction(order):
+    """A node between free ones accelerates; errors fall as h^2 (Newmark, central differences) or h."""
+
+    def run(integrator, dt):
+        body = block(order, cells=(3, 1, 1), integrator=integrator, mass="lumped")
+        body.pin(lambda x: x[:, 0] < (0.12 if order == 3 else 0.17))
+        drive = body.drive([single(body)], lambda t, x: x + np.array([0.0, 20.0 * t * t, 0.0]))
+        body.lock(lambda x: x[:, 0] > 0.8, SKEW)
+        world = ct.World([body], dt=dt)
+        for _ in range(round(0.008 / dt)):
+            world.step()
+        return body.positions, drive.reaction
+
+    exact, force = run("newmark", 2e-5)
+    for integrator, bound in (
+        ("newmark", 1e-7),
+        ("explicit", 1e-7),
+        ("semi_implicit", 2e-5),
+        ("implicit_euler", 2e-5),
+    ):
+        coarse, fine = run(integrator, 2e-4)[0], run(integrator, 1e-4)
+        error = np.abs(fine[0] - exact).max()
+        assert error < bound
+        assert np.abs(coarse - exact).max() > (3.5 if bound < 1e-6 else 1.7) * error
+        np.testing.assert_allclose(fine[1], force, atol=0.03 * np.abs(force).max())
+
+
+@pytest.mark.parametrize("integrator", ["implicit_euler", "newmark", "explicit", "semi_implicit"])
+def test_a_driven_body_needs_its_mass_times_its_acceleration(integrator):
+    body = block(1, integrator=integrator)
+    drive = body.drive("all", lambda t, x: x + np.array([0.0, 20.0 * t * t, 0.0]))
+    world = ct.World([body], gravity=(0, 0, 0), dt=1e-4)
+    for _ in range(5):
+        world.step()
+    np.testing.assert_allclose(drive.reaction, [0.0, 40.0 * body.mass_total, 0.0], atol=1e-6)
+
+
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=str)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_nodes_are_where_constraints_put_them_in_every_step(order, integrator):
