@@ -109,6 +109,7 @@ def solve_contacts(
         row_tolerance_scale: Factor by which the error of each contact has to be smaller, shape [c]; None is 1.
         deadline: Time of `perf_counter` after which no more linear solve begins, except the first.
     """
+    rows = rows.in_unknowns(systems)
     diagonal = len(systems) == 1 and bool((np.diff(rows.ptr) == 1).all())
     exact = diagonal or loose_tolerance == 0.0
     system = DiagonalContactSystem(systems[0], rows) if diagonal else MergedContactSystem(systems, rows, rtol)

@@ -15,13 +15,16 @@ step, divided by dt, is part of its offset.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
+import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 
 from continua.contact_solver.constraint_row_kernels import apply_transpose, fill_rows, relative_velocities
+from continua.linalg import BasisChange
 from continua.short_repr import ShortRepr
+from continua.timestepping.requests import VelocitySystem
 
 __all__ = ["EMPTY_ROWS", "ConstraintRows", "contact_rows", "join_rows"]
 
@@ -77,6 +80,24 @@ class ConstraintRows(ShortRepr):
     def apply_transpose(self, impulse: NDArray[np.float64], out: NDArray[np.float64]) -> None:
         """Add G^T times impulses in the contacts' frames [c, 3] to the rows of `out` [N, 3]."""
         apply_transpose(self.ptr, self.row, self.block, impulse, out)
+
+    def in_unknowns(self, systems: Sequence[VelocitySystem]) -> ConstraintRows:
+        """Return the same constraints on the unknowns of the systems, one after the other in V."""
+        if all(s.basis is None for s in systems) or not len(self):
+            return self
+        parts = [_to_coefficients(len(s.rhs), s.basis) for s in systems]
+        to_coefficients = sparse.csr_array(sparse.block_diag(parts, format="csr"))
+        used = to_coefficients[self.row]
+        counts = np.diff(used.indptr)
+        contact = np.repeat(np.repeat(np.arange(len(self)), np.diff(self.ptr)), counts)
+        block = np.repeat(self.block, counts, axis=0) * used.data[:, None]
+        # entries of one contact with the same row are added; the order within a contact does not matter
+        keys, places = np.unique(contact * np.int64(used.shape[1]) + used.indices, return_inverse=True)
+        total = np.zeros((len(keys), 9))
+        np.add.at(total, places, block)
+        contact, row = np.divmod(keys, used.shape[1])
+        ptr = np.searchsorted(contact, np.arange(len(self) + 1)).astype(np.int32)
+        return replace(self, ptr=ptr, row=row.astype(np.int32), block=total)
 
     def take(self, which: NDArray) -> ConstraintRows:
         """Return some of the contacts, by a mask or by index."""
@@ -157,6 +178,17 @@ def contact_rows(
         np.array(np.broadcast_to(b, (c,)), np.int32),
         np.array(np.broadcast_to(bilateral, (c,)), np.uint8),
     )
+
+
+def _to_coefficients(count: int, basis: BasisChange | None) -> sparse.csr_array:
+    """Return the matrix T of a change of unknowns, shape [n, n]."""
+    if basis is None:
+        return sparse.csr_array(sparse.eye_array(count, format="csr"))
+    kept = np.setdiff1d(np.arange(count), basis.nodes)
+    order = np.empty(count, np.int64)
+    order[np.concatenate([basis.nodes, kept])] = np.arange(count)
+    same = sparse.csr_array((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=(len(kept), count))
+    return sparse.csr_array(sparse.vstack([basis.to_coefficients, same], format="csr")[order])
 
 
 def join_rows(parts: Sequence[ConstraintRows]) -> ConstraintRows:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from continua.collision import ColliderSet
 from continua.contact_solver.constraint_rows import ConstraintRows
-from continua.linalg import BlockMatrix
+from continua.linalg import BasisChange, BlockMatrix
 from continua.short_repr import ShortRepr
 from continua.timestepping import BodyStep
 
@@ -102,13 +102,21 @@ class StaticConstraints(Protocol):
     Attributes:
         fixed: 0 for a free node, 1 for a fixed one, 2 for one with free directions, shape [n].
         projections: Projections onto the free directions, or None; see `LinearSolver.update`.
+        basis: The change from the unknowns, which `fixed` is about, to positions; None where they are the same.
     """
 
     fixed: NDArray[np.uint8]
     projections: NDArray[np.float64] | None
+    basis: BasisChange | None
 
-    def project_free(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return `values` [n, 3] with their fixed components set to zero."""
+    def matrix(self, matrix: BlockMatrix) -> BlockMatrix:
+        """Return the matrix of a system in the unknowns; may be the same one."""
+
+    def loads(self, forces: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the forces on the unknowns of forces [n, 3]; may be the same array."""
+
+    def project_free(self, forces: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the forces on the unknowns of forces [n, 3], with zeros in fixed components."""
 
     def unconstrained_direction(self, force: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the direction in which a net `force` translates the body, because nothing is fixed there, or None."""

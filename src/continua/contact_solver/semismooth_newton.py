@@ -329,13 +329,14 @@ class SemismoothNewton:
             tolerance: Accepted error of a relative velocity [m/s].
             relative_tolerance: What the tolerance has in addition, as a fraction of the largest change of
                 velocities of rows in contact in the step: bodies at rest are solved to the tolerance itself.
-            start: Velocities at the start of the step [m/s], shape [N, 3]; None is zero.
+            start: Unknowns of the velocities at the start of the step [m/s], shape [N, 3]; None is zero.
             accuracy: Accepted residual of the linear systems, as a fraction of that of the bodies' solvers.
             coarse_factor: Factor of the tolerances in a solve after which contacts are searched again.
             give_way: Which contacts are regularised if they move overlapping surfaces apart, shape [c].
             deep_speed: Speed [m/s] of separation, -b, from which they are regularised more.
             deadline: Time of `perf_counter` after which no more round begins, except the first.
         """
+        rows = rows.in_unknowns(self.systems)
         joined, preconditioner, count = self._joined, self._preconditioner, len(rows)
         touched = np.unique(rows.row).astype(np.int64)
         preconditioner.set_touched(touched)

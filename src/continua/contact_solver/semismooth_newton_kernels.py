@@ -370,12 +370,15 @@ def add_contact_diagonal(
 
 @kernel
 def inverse_norm(inverse, a):
-    """Return the square of the norm of a [n, 3] with symmetric blocks [n, 6] as the metric, in order."""
+    """Return the square of the norm of a [n, 3] with symmetric blocks [n, 6] as the metric, in order.
+
+    Blocks that are singular up to rounding, as those of locked rows, may make the sum slightly negative.
+    """
     total = 0.0
     for i in range(a.shape[0]):
         x0, x1, x2 = _times(inverse[i], a[i, 0], a[i, 1], a[i, 2])
         total += a[i, 0] * x0 + a[i, 1] * x1 + a[i, 2] * x2
-    return total
+    return max(total, 0.0)
 
 
 @kernel

@@ -373,7 +373,7 @@ def _commit(body: SoftBody, plan: _Plan, x: NDArray[np.float64], v: NDArray[np.f
     for condition, arrays in plan.conditions:
         condition._assign(arrays)
     plane = body._dirichlet.plane
-    body._dirichlet = DirichletSet(body.node_count, body._size, plane)
+    body._dirichlet = DirichletSet(body._elements, body._size, plane)
 
 
 def _plan_arrays(plan: _Plan) -> dict[str, NDArray]:

@@ -225,8 +225,11 @@ class StaticNewton:
             direction = np.zeros_like(x)
             land.matrix.positions = x
             if rows is None or not len(rows):
-                self.solver.update(land.matrix, self.held.fixed, self.held.projections)
-                report = self.solver.solve(land.rhs, direction)
+                held = self.held
+                self.solver.update(held.matrix(land.matrix), held.fixed, held.projections)
+                own = held.unknowns(direction)
+                report = self.solver.solve(held.loads(land.rhs), own)
+                held.set_coefficients(own, direction)
             else:
                 before = land.push.copy()
                 report = self._solve_touching(rows, direction)
@@ -284,22 +287,25 @@ class StaticNewton:
         """Fill Newton's direction with contacts as constraints; `land` gets their forces."""
         land, held = self.land, self.held
         bare = land.rhs - land.push
+        load = held.loads(bare)
         system = VelocitySystem(
-            land.matrix,
-            bare,
-            direction,
-            bare,
+            held.matrix(land.matrix),
+            load,
+            held.unknowns(direction),
+            load,
             held.fixed,
             held.projections,
             self.solver,
             _no_answer,
             contact_tolerance_scale=np.zeros_like(bare),
+            basis=held.basis,
         )
         push = np.zeros((len(rows), 3))
         push[:, 0] = [self._forces.get(key, 0.0) for key in rows.key.tolist()]
         tolerance = max(1e-3 * self._move, 1e-11 * self.size) if self._move else 1e-4 * self.size
         with _accurate(self.solver):
-            found = solve_contacts([system], rows, rows.gap, push, tolerance)
+            found = solve_contacts([system], rows, rows.gap, push, tolerance, rtol=_RTOL)
+        held.set_coefficients(system.x, direction)
         pressing = found.impulse[:, 0] > 0.0
         self._forces = dict(
             zip(rows.key[pressing].tolist(), found.impulse[pressing, 0].tolist(), strict=True)
@@ -442,6 +448,8 @@ def _load_steps(
     land.potential(x)
     land.linearise(x)
     unbalanced = search.held.project_free(land.rhs)
+    if search.held.basis is not None:
+        unbalanced = search.held.basis.forces(unbalanced)
     at, steps = 0.0, 0
     while at < 1.0:
         to = 1.0 if at + length > 1.0 - 1e-9 else at + length

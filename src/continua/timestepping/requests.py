@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.linalg import BasisChange, BlockMatrix, LinearSolver, SolveReport
 
 __all__ = ["ContactResult", "SolveResult", "StepCoroutine", "VelocityProjection", "VelocitySystem"]
 
@@ -38,6 +38,7 @@ class VelocitySystem:
         deferred: Whether the system is solved again with every other request, and its result is returned only when
             no other body requests a solve.
         update_solver: Updates the solver to the matrix and constraints; None calls its `update`.
+        basis: The change from the unknowns x to velocities: V = T (x_offset + x); None where T is the identity.
     """
 
     matrix: BlockMatrix
@@ -54,7 +55,18 @@ class VelocitySystem:
     contact_tolerance_scale: NDArray[np.float64] | None = None
     deferred: bool = False
     update_solver: Callable[[], None] | None = None
+    basis: BasisChange | None = None
     _is_prepared: bool = field(default=False, init=False)
+
+    @property
+    def velocities(self) -> NDArray[np.float64]:
+        """V of the present x [m/s], shape [n, 3]."""
+        v = self.x if self.x_offset is None else self.x_offset + self.x
+        return v if self.basis is None else self.basis.coefficients(v)
+
+    def unknowns(self, velocities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the unknowns of velocities [n, 3]; may be the same array."""
+        return velocities if self.basis is None else self.basis.unknowns(velocities)
 
     def prepare_solver(self) -> None:
         """Update the solver to this system, once."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from continua.collision import ColliderSet
 from continua.contact_solver import ConstraintRows, join_rows, solve_contacts
-from continua.contact_solver.contact_body import StaticPotential
+from continua.contact_solver.contact_body import StaticConstraints, StaticPotential
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import SurfaceContacts
 from continua.environment import Environment
@@ -183,16 +183,7 @@ class _StaticContactSolve:
         scale = min(1.0, _SOLVER_SHARE * self.test.rtol / _RTOL)
         for _ in range(_MAX_ROUNDS):
             systems = [
-                VelocitySystem(
-                    one.matrix,
-                    rhs,
-                    np.zeros_like(rhs),
-                    scale * rhs,
-                    problem.constraints.fixed,
-                    problem.constraints.projections,
-                    _solver_for(one.matrix),
-                    _not_alone,
-                )
+                _static_system(one.matrix, rhs, scale, problem.constraints)
                 for one, rhs, problem in zip(combined.terms, bare, self.problems, strict=True)
             ]
             push = np.zeros((len(rows), 3))
@@ -205,7 +196,7 @@ class _StaticContactSolve:
             self._forces = dict(
                 zip(rows.key[active].tolist(), found.impulse[active, 0].tolist(), strict=True)
             )
-            ends = [own + s.x for own, s in zip(positions, systems, strict=True)]
+            ends = [own + s.velocities for own, s in zip(positions, systems, strict=True)]
             crossed, _ = self._surfaces.find_crossings(positions, ends, self._time, 1.0, self.starts[:-1])
             crossed = crossed.take(~np.isin(crossed.key, rows.key))
             if not len(crossed):
@@ -220,7 +211,7 @@ class _StaticContactSolve:
             one.push[:] = own
             np.add(rhs, own, out=one.rhs)
             out[:] = one.rhs
-        return np.concatenate([s.x for s in systems])
+        return np.concatenate([s.velocities for s in systems])
 
     def _is_closed(self, rows: ConstraintRows) -> bool:
         """Return whether the active contacts are closed and nothing is too close."""
@@ -272,6 +263,24 @@ def solve_static_contact(
 def _without_friction(rows: ConstraintRows) -> ConstraintRows:
     rows.friction = np.zeros(len(rows))
     return rows
+
+
+def _static_system(
+    matrix: BlockMatrix, rhs: NDArray[np.float64], scale: float, constraints: StaticConstraints
+) -> VelocitySystem:
+    """Return the system of a body's displacement."""
+    own, load = constraints.matrix(matrix), constraints.loads(rhs)
+    return VelocitySystem(
+        own,
+        load,
+        np.zeros_like(load),
+        scale * load,
+        constraints.fixed,
+        constraints.projections,
+        _solver_for(own),
+        _not_alone,
+        basis=constraints.basis,
+    )
 
 
 def _solver_for(matrix: BlockMatrix) -> PCG:

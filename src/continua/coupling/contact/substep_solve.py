@@ -429,7 +429,7 @@ class ContactSubstep:
         return bool((rows.gap + self.dt * rows.relative_velocities(self.V)[:, 0] < 0.0).any())
 
     def _store_velocity(self, i: int, request: VelocitySystem) -> None:
-        self.V[self._slice(i)] = request.x if request.x_offset is None else request.x_offset + request.x
+        self.V[self._slice(i)] = request.velocities
 
     def _solve_island(
         self,
@@ -518,7 +518,12 @@ class ContactSubstep:
             initial,
             self._tolerance(size),
             relative_tolerance=relative,
-            start=np.concatenate([self._start_velocities[self._slice(i)] for i in bodies]),
+            start=np.concatenate(
+                [
+                    s.unknowns(self._start_velocities[self._slice(i)])
+                    for i, s in zip(bodies, systems, strict=True)
+                ]
+            ),
             accuracy=accuracy,
             coarse_factor=1.0 if fine else COARSE_FACTOR,
             give_way=rows.b < self.stepper.first_collider,

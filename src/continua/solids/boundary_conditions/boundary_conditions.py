@@ -55,7 +55,7 @@ class BoundaryConditions(KeepsReadOnlyArrays):
         if isinstance(self.mesh, PlaneMesh):  # plane strain: nothing moves along z
             nodes = np.arange(self._elements.node_count, dtype=np.int32)
             self._constraints.append(Constraint(self, nodes, None, inf, _unit("z")))
-        self._dirichlet = DirichletSet(self._elements.node_count, size, *self._constraints)
+        self._dirichlet = DirichletSet(self._elements, size, *self._constraints)
         self._loads: list[Load] = []
         self._pulls: list[Pull] = []
         self._haptic_tools: list[HapticTool] = []
@@ -243,10 +243,14 @@ class BoundaryConditions(KeepsReadOnlyArrays):
     def reaction_forces(self) -> NDArray[np.float64]:
         """Return the force [N] that constraints exerted on every node in the last step or `settle`, shape [n, 3].
 
-        It is the residual of the nodes' equations of motion: inertia, damping and elastic force less all loads. At
-        free nodes it is the solver's residual. Zero before the first step.
+        It is the residual of the nodes' equations of motion: inertia, damping and elastic force less all loads, as
+        point forces at the nodes of the same work. At free nodes it is the solver's residual. Zero before the first
+        step.
         """
-        return np.zeros_like(self._x) if self._reactions is None else self._reactions()
+        if self._reactions is None:
+            return np.zeros_like(self._x)
+        maps = self._elements.nodal_maps
+        return self._reactions() if maps is None else np.asarray(maps[1].T @ self._reactions())
 
     @property
     def face_centers(self) -> NDArray[np.float64]:

@@ -135,7 +135,8 @@ class Constraint(BoundaryCondition):
 
     def moment(self, about: ArrayLike = (0.0, 0.0, 0.0)) -> NDArray[np.float64]:
         """Return the total moment [N m] that this constraint exerts on the body about a point [m], shape [3]."""
-        arms = self._attached()._x[self.nodes] - vector3(about, "the point of a moment")
+        body = self._attached()
+        arms = body._elements.values(body._x)[self.nodes] - vector3(about, "the point of a moment")
         return np.cross(arms, self.reactions).sum(axis=0)
 
 

@@ -4,6 +4,11 @@ Each node has a projector S onto the directions in which it is free: 1 for a fre
 driven, 1 - n n^T for one that is locked along n. The solver filters with S (Baraff and Witkin 1998) and leaves the
 matrix unchanged. A second lock m on the same node removes the free part of its direction, S m; the value prescribed
 along it follows from both locks.
+
+Constraints prescribe values at nodes, and the unknowns of order 2 and 3 are Bernstein coefficients. The coefficient of
+a node on an edge or face follows from the values at the nodes of that edge or face. Where all of these are prescribed,
+in every direction in which the node is, its coefficient is prescribed. Otherwise its value takes the place of the
+coefficient as the unknown (`BasisChange`), and that is prescribed. See docs/theory/loads.md.
 """
 
 from __future__ import annotations
@@ -12,10 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from continua.errors import InputError
+from continua.linalg import BasisChange, BlockMatrix
 from continua.solids.boundary_conditions.constraints import Constraint
+from continua.solids.elements.base import Elements
 
 __all__ = ["DirichletSet", "check_no_conflict"]
 
@@ -41,23 +49,32 @@ class DirichletSet:
         fixed: 0 for free nodes, 1 for fixed ones, 2 for nodes fixed in some directions, shape [n].
         projections: For the last kind the projector onto the free directions (00, 01, 02, 11, 12, 22), shape [n, 6];
             None when there is no such node.
-        prescribed: Values of the fixed components, velocities [m/s] or displacements [m], shape [n, 3].
+        prescribed: Unknowns of the fixed components, velocities [m/s] or displacements [m], shape [n, 3].
+        basis: The change of unknowns from coefficients, or None where the unknowns are the coefficients. `fixed`,
+            `projections` and `prescribed` are about the unknowns.
         any: Whether anything is fixed, apart from a plane body in its plane.
         plane: The lock that keeps a plane body in its plane, or None.
 
     Args:
-        node_count: Number of nodes n.
+        elements: The body's elements.
         size: Size of the body [m].
         plane: The lock that keeps a plane body in its plane, or None.
     """
 
-    def __init__(self, node_count: int, size: float, plane: Constraint | None = None) -> None:
+    def __init__(self, elements: Elements, size: float, plane: Constraint | None = None) -> None:
+        node_count = elements.node_count
         self.plane = plane
+        self.basis: BasisChange | None = None
         self.fixed = np.zeros(node_count, np.uint8)
         self.projections: NDArray[np.float64] | None = None
         self.prescribed = np.zeros((node_count, 3))
         self.any = False
         self._size = size
+        self._maps = elements.nodal_maps
+        # prescribed values at the nodes; the same array as `prescribed` where the coefficients are these values
+        self._values = self.prescribed if self._maps is None else np.zeros((node_count, 3))
+        self._held: NDArray[np.int32] = np.zeros(0, np.int32)  # nodes with fixed components
+        self._held_values = self._held_unknowns = sparse.csr_array((0, node_count))
         self._active: tuple[Constraint, ...] = ()
         self._locks: list[_Lock] = []
         self._partly: NDArray[np.int32] = np.zeros(0, np.int32)
@@ -81,19 +98,26 @@ class DirichletSet:
             now: Time at the start of the step [s].
             then: Time at its end [s].
             rest: Rest positions [n, 3].
-            x: Positions at the start [n, 3].
+            x: Coefficients at the start [n, 3].
             dt: Duration of the step [s]; with 1 the prescribed values are displacements.
             body: Name of the body, for messages.
         """
         self.combine(constraints, now)
+        at = x
+        if self._maps is not None:
+            at = np.zeros_like(x)
+            at[self._held] = self._held_values @ x
         for lock in self._locks:
-            self.prescribed[lock.nodes] = 0.0
+            self._values[lock.nodes] = 0.0
         for constraint in self._active:
             if constraint.direction is None:
                 targets = constraint.targets(then, rest)
-                self.prescribed[constraint.nodes] = (targets - x[constraint.nodes]) / dt
+                self._values[constraint.nodes] = (targets - at[constraint.nodes]) / dt
         for lock in self._locks:
-            self._update_lock(lock, then, rest, x, dt, body)
+            self._update_lock(lock, then, rest, at, dt, body)
+        if self._maps is not None:
+            self.prescribed[self._held] = self._held_unknowns @ self._values
+            self._zero_free(self.prescribed)
 
     def combine(self, constraints: Sequence[Constraint], now: float) -> None:
         """Find the fixed components under the constraints that act at time `now` [s]."""
@@ -102,32 +126,69 @@ class DirichletSet:
             self._combine(active)
 
     def project_rows(self, nodes: NDArray[np.intp], matrices: NDArray[np.float64]) -> None:
-        """Remove the fixed components, in place, from matrices [k, 3, ...] that map to velocities of nodes [k]."""
-        matrices[self.fixed[nodes] == 1] = 0.0
-        if len(self._partly):
-            free = np.tile(np.eye(3), (len(self.fixed), 1, 1))
-            free[self._partly] = self._free
-            partly = np.flatnonzero(self.fixed[nodes] == 2)
-            matrices[partly] = np.einsum("kij,kja->kia", free[nodes[partly]], matrices[partly])
+        """Remove the fixed components, in place, from matrices [k, 3, a] that map to coefficients of velocities.
 
-    def apply(self, values: NDArray[np.float64]) -> None:
-        """Set the fixed components of `values` [n, 3] to the prescribed values."""
+        The nodes [k] are all those of some pieces of the body.
+        """
+        every = np.zeros((len(self.fixed), *matrices.shape[1:]))
+        every[nodes] = matrices
+        if self.basis is not None:
+            every = self.basis.unknowns(every)
+        every[self._whole] = 0.0
+        if len(self._partly):
+            every[self._partly] = np.einsum("kij,kja->kia", self._free, every[self._partly])
+        if self.basis is not None:
+            every = self.basis.coefficients(every)
+        matrices[:] = every[nodes]
+
+    def apply(self, coefficients: NDArray[np.float64]) -> None:
+        """Set the fixed components of a field [n, 3] to the prescribed ones, in place."""
+        values = self.unknowns(coefficients)
         values[self._whole] = self.prescribed[self._whole]
         if len(self._partly):
             free = np.einsum("kij,kj->ki", self._free, values[self._partly])
             values[self._partly] = free + self.prescribed[self._partly]
+        self.set_coefficients(values, coefficients)
 
-    def project_free(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return `values` [n, 3] with their fixed components set to zero."""
-        free = values.copy()
-        self.zero_fixed(free)
+    def zero_fixed(self, coefficients: NDArray[np.float64]) -> None:
+        """Set the fixed components of a field [n, 3] to zero, in place."""
+        values = self.unknowns(coefficients)
+        self.zero_unknowns(values)
+        self.set_coefficients(values, coefficients)
+
+    def project_free(self, forces: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return forces on the unknowns, with zeros in fixed components, of forces on the coefficients [n, 3]."""
+        free = forces.copy() if self.basis is None else self.basis.loads(forces)
+        self.zero_unknowns(free)
         return free
 
-    def zero_fixed(self, values: NDArray[np.float64]) -> None:
-        """Set the fixed components of `values` [n, 3] to zero, in place."""
+    def unknowns(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the unknowns of a field [n, 3]: the same array, if they are the coefficients."""
+        return coefficients if self.basis is None else self.basis.unknowns(coefficients)
+
+    def set_coefficients(self, unknowns: NDArray[np.float64], coefficients: NDArray[np.float64]) -> None:
+        """Set the coefficients [n, 3] of a field from `unknowns`, which may be the same array if they are the same."""
+        if unknowns is not coefficients:
+            coefficients[:] = unknowns if self.basis is None else self.basis.coefficients(unknowns)
+
+    def loads(self, forces: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the forces on the unknowns of forces on the coefficients [n, 3]; may be the same array."""
+        return forces if self.basis is None else self.basis.loads(forces)
+
+    def matrix(self, matrix: BlockMatrix) -> BlockMatrix:
+        """Return the matrix of a system in the unknowns; may be the same one."""
+        return matrix if self.basis is None else self.basis.matrix(matrix)
+
+    def zero_unknowns(self, values: NDArray[np.float64]) -> None:
+        """Set the fixed components of unknowns or of forces on them to zero."""
         values[self._whole] = 0.0
         if len(self._partly):
             values[self._partly] = np.einsum("kij,kj->ki", self._free, values[self._partly])
+
+    def _zero_free(self, values: NDArray[np.float64]) -> None:
+        """Set the free components of unknowns at partly fixed nodes to zero."""
+        if len(self._partly):
+            values[self._partly] -= np.einsum("kij,kj->ki", self._free, values[self._partly])
 
     def unconstrained_direction(self, force: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the direction in which a net `force` translates the body, because nothing is fixed there, or None."""
@@ -162,6 +223,32 @@ class DirichletSet:
         self._whole, self._partly = (np.flatnonzero(self.fixed == kind).astype(np.int32) for kind in (1, 2))
         if locks:
             self._free = free[self._partly]
+        if self._maps is not None:
+            self._choose_unknowns(*self._maps)
+
+    def _choose_unknowns(self, to_values: sparse.csr_array, to_coefficients: sparse.csr_array) -> None:
+        """Find the nodes whose values have to be unknowns, and the unknowns that the prescribed values give."""
+        held = self._held = np.flatnonzero(self.fixed).astype(np.int32)
+        self._held_values = to_values[held]
+        self._held_unknowns = to_coefficients[held]
+        follows = np.repeat(np.arange(len(held)), np.diff(self._held_unknowns.indptr))
+        node, other = held[follows], self._held_unknowns.indices
+        determined = self.fixed[other] == 1
+        locked = np.flatnonzero((self.fixed[node] == 2) & (self.fixed[other] == 2))
+        if len(locked):  # the other node has to be fixed in all directions in which this one is
+            free = np.zeros((len(self.fixed), 3, 3))
+            free[self._partly] = self._free
+            loose = np.einsum("kij,kjl->kil", np.eye(3) - free[node[locked]], free[other[locked]])
+            determined[locked] = np.abs(loose).max(axis=(1, 2)) < _TOLERANCE
+        determined |= node == other
+        hanging = np.unique(node[~determined]).astype(np.int32)
+        self.basis = BasisChange(hanging, to_values[hanging]) if len(hanging) else None
+        if len(hanging):
+            keep, own = np.ones(len(held)), np.searchsorted(held, hanging)
+            keep[own] = 0.0
+            shape = self._held_unknowns.shape
+            same = sparse.csr_array((np.ones(len(own)), (own, hanging)), shape=shape)
+            self._held_unknowns = sparse.csr_array(sparse.diags_array(keep) @ self._held_unknowns + same)
 
     @staticmethod
     def _lock(constraint: Constraint, free: NDArray[np.float64]) -> _Lock:
@@ -180,7 +267,7 @@ class DirichletSet:
         lock: _Lock,
         then: float,
         rest: NDArray[np.float64],
-        x: NDArray[np.float64],
+        at: NDArray[np.float64],
         dt: float,
         body: str,
     ) -> None:
@@ -188,10 +275,10 @@ class DirichletSet:
         constraint, direction = lock.constraint, lock.constraint.direction
         assert direction is not None
         target = np.zeros(len(rest))
-        target[constraint.nodes] = (constraint.targets(then, rest) - x[constraint.nodes]) @ direction / dt
-        own = target[lock.nodes] - self.prescribed[lock.nodes] @ direction
-        self.prescribed[lock.nodes] += lock.free_direction * (own / lock.length)[:, None]
-        off = dt * np.abs(target[lock.redundant] - self.prescribed[lock.redundant] @ direction)
+        target[constraint.nodes] = (constraint.targets(then, rest) - at[constraint.nodes]) @ direction / dt
+        own = target[lock.nodes] - self._values[lock.nodes] @ direction
+        self._values[lock.nodes] += lock.free_direction * (own / lock.length)[:, None]
+        off = dt * np.abs(target[lock.redundant] - self._values[lock.redundant] @ direction)
         if len(off) and not off.max() <= _TOLERANCE * self._size:
             raise InputError(
                 f"node {lock.redundant[off.argmax()]} of body '{body}' has two contradicting positions "

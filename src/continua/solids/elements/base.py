@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from continua.linalg import BlockMatrix, BlockPattern, DofMap
@@ -95,6 +96,10 @@ class Elements(Protocol):
     conservative: bool
 
     @property
+    def nodal_maps(self) -> tuple[sparse.csr_array, sparse.csr_array] | None:
+        """The matrices from coefficients to values at the nodes and back, or None where both are the same."""
+
+    @property
     def mesh(self) -> VolumeMesh:
         """The mesh."""
 
@@ -152,6 +157,11 @@ class TetElements:
         self.pattern = BlockPattern.from_dof_map(self.dof_map)
         self.tables = bernstein_tables(self.order)
         self.inverted = 0
+
+    @property
+    def nodal_maps(self) -> tuple[sparse.csr_array, sparse.csr_array] | None:
+        """None: the coefficients are the values at the nodes."""
+        return None
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Recompute what depends on the given coefficients."""

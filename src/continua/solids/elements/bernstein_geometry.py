@@ -80,6 +80,11 @@ class BernsteinGeometry:
         """Return the coefficients [n, ...] of the field that has the given values at the nodes."""
         return self._to_coefficients @ values
 
+    @property
+    def nodal_maps(self) -> tuple[sparse.csr_array, sparse.csr_array] | None:
+        """The matrices from coefficients to values at the nodes and back; None at order 1, where both are the same."""
+        return None if self.order == 1 else (self._to_values, self._to_coefficients)
+
     def point_weights(
         self, nodes: NDArray[np.int32], weights: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

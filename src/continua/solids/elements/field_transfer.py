@@ -72,12 +72,40 @@ class FieldTransfer:
             self.parents, self.weights = self._coefficient_weights()
 
     def _coefficient_weights(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        # any of the elements that share a node will do: they have the same field on the shared edge or face
+        element, local = self._owners
+        corners = self.change.corner_weights[element[:, None], _corner_lists(self._order)[local]]
+        return self._rows(element, _blossom_weights(self._order, corners))
+
+    @cached_property
+    def _value_parents(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Old nodes whose values make up the value at each new node, and their weights; as `parents` and `weights`."""
+        if self._order == 1:
+            return self.parents, self.weights
+        element, local = self._owners
+        tables = bernstein_tables(self._order)
+        place = np.einsum(
+            "nc,nca->na", tables.indices[local] / self._order, self.change.corner_weights[element]
+        )
+        same = np.repeat(place[:, None], self._order, axis=1)
+        rows = _blossom_weights(self._order, same) @ tables.inverse
+        rows[np.abs(rows) < _NONZERO] = 0.0
+        return self._rows(element, rows)
+
+    @cached_property
+    def _owners(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """An element of each new node, and the number of the node in it.
+
+        Any of the elements that share a node will do: they have the same field on the shared edge or face.
+        """
         owner = np.empty(self.new_count, np.int64)
         owner[self._after.ravel()] = np.arange(self._after.size)
         element, local = np.divmod(owner, self._after.shape[1])
-        corners = self.change.corner_weights[element[:, None], _corner_lists(self._order)[local]]
-        rows = _blossom_weights(self._order, corners)
+        return element, local
+
+    def _rows(
+        self, element: NDArray[np.int64], rows: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return weights [n_new, k] of the old nodes in the parents of elements as `parents` and `weights`."""
         used = rows != 0.0
         starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
         columns = self._before[self.element_parents[element]]
@@ -88,10 +116,10 @@ class FieldTransfer:
         return interpolate(self.parents, self.weights, coefficients)
 
     def map_nodes(self, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the new nodes whose coefficients depend on the given old nodes only, sorted."""
+        """Return the new nodes where the value follows from the values at the given old nodes alone, sorted."""
         inside = np.zeros(self.old_count, bool)
         inside[nodes] = True
-        return nodes_within(self.parents, self.weights, inside)
+        return nodes_within(*self._value_parents, inside)
 
     def distribute(self, forces: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return forces at the new nodes [n_new, ...] that are equivalent to forces at the old ones."""
@@ -136,9 +164,16 @@ class FieldTransfer:
         """Return old nodes for a set of new ones: those with most of their copies in it, or else the parents."""
         inside = np.zeros(self.new_count)
         inside[nodes] = 1.0
-        old = np.flatnonzero(self.restrict(inside) > 0.5 - _NONZERO)
+        parents, weights = self._value_parents
+        if self._order == 1:
+            old = np.flatnonzero(self.restrict(inside) > 0.5 - _NONZERO)
+        else:
+            copies = np.flatnonzero((weights != 0.0).sum(axis=1) == 1)
+            there = np.bincount(parents[copies, 0], minlength=self.old_count)
+            held = np.bincount(parents[copies, 0], inside[copies], self.old_count)
+            old = np.flatnonzero((there > 0) & (held >= 0.5 * there))
         if not len(old):
-            old = np.unique(self.parents[nodes][self.weights[nodes] != 0.0])
+            old = np.unique(parents[nodes][weights[nodes] != 0.0])
         return old.astype(np.int32)
 
     def interpolate_points(self, values: NDArray[np.float64]) -> NDArray[np.float64]:

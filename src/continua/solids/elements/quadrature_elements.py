@@ -156,6 +156,7 @@ class NodalElements(QuadratureElements):
     """
 
     order = 1
+    nodal_maps = None
 
     def __init__(self, mesh: HexMesh | PlaneMesh) -> None:
         self.mesh = mesh

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import PCG, BlockMatrix, BlockPattern, LinearSolver, SolveReport
+from continua.linalg import PCG, BasisChange, BlockMatrix, BlockPattern, LinearSolver, SolveReport
 from continua.numerics.timers import timed
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import Pull
@@ -38,7 +38,7 @@ from continua.solids.integrators.integrator import (
 )
 from continua.solids.integrators.spring_terms import add_pull_forces
 from continua.solids.integrators.stability import highest_frequency
-from continua.timestepping import VelocityProjection, VelocitySystem
+from continua.timestepping import VelocitySystem
 from continua.validation import flag
 
 __all__ = ["ConditionallyStableIntegrator", "ConditionallyStableStepper", "Explicit"]
@@ -144,6 +144,16 @@ class Explicit(ConditionallyStableIntegrator):
         return ExplicitStepper(elements, solver, self.substeps)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _CoupledMass:
+    """The matrix of the lumped masses where prescribed values are unknowns, and its solver."""
+
+    basis: BasisChange
+    node_mass: NDArray[np.float64]
+    matrix: BlockMatrix
+    solver: PCG
+
+
 class ExplicitStepper(ConditionallyStableStepper):
     """Explicit steps of one body."""
 
@@ -159,6 +169,7 @@ class ExplicitStepper(ConditionallyStableStepper):
         self._lumped = BlockMatrix(BlockPattern.of_diagonal(len(self.positions)))
         self._lumped_solver = PCG(rtol=1e-12, preconditioner="jacobi")
         self._lumped_solver.setup(self._lumped)
+        self._coupled: _CoupledMass | None = None
 
     def limit(self, frequency: float, alpha: float, beta: float) -> float:
         """Return the longest stable step [s] of a body with this highest frequency [rad/s]."""
@@ -197,10 +208,12 @@ class ExplicitStepper(ConditionallyStableStepper):
         force = self._inner + step.force - self._drag(step, state.v)
         np.add(state.v, part * force / mass, out=half)
         half /= gain
-        step.dirichlet.apply(half)
-        answer = yield self._ask(state, step, half)
+        self._constrain(state, step, half)
+        system = self._ask(state, step, half)
+        answer = yield system
+        step.dirichlet.set_coefficients(system.x, half)
         contact = answer.contact
-        self._reaction = mass * (gain * half - state.v) / part - force
+        self._reaction = mass * (gain * half - state.v) / part - force - self._driven_inertia(state, step)
         if contact is not None:
             self._reaction -= contact.impulse / part
         mass_kernels.advance_positions.variant(self.matrix.pattern.parallel)(
@@ -211,29 +224,76 @@ class ExplicitStepper(ConditionallyStableStepper):
         v = half  # stiffness damping acts on the half-step velocities first, then on the predicted ones
         for _ in range(2 if step.beta > 0.0 or self._drag_matrix is not None else 1):
             v = keep * half + part * (force - self._drag(step, v)) / mass
-            step.dirichlet.apply(v)
+            self._constrain(state, step, v)
         self.velocities[:] = v
         if contact is not None:
-            yield VelocityProjection(self.velocities, self.inverse_masses(state, step))
+            yield from self.project_contacts(state, step, self.velocities)
         count = 0 if contact is None else contact.count
         return StepOutcome(SolveReport(0, min(answer.report.residual, 0.0), True), 1, count, answer.failure)
 
+    def _driven_inertia(self, state: BodyState, step: StepInput) -> NDArray[np.float64] | float:
+        """Return the part of the reaction that a change of prescribed velocities puts into the first half step.
+
+        Prescribed velocities are means over steps, which change at once at the start of a step; only half of that
+        change belongs to its first half.
+        """
+        if not step.dirichlet.any:
+            return 0.0
+        change = state.v.copy()
+        self._constrain(state, step, change)
+        change -= state.v
+        return state.node_mass[:, None] * change / step.dt
+
+    def _constrain(self, state: BodyState, step: StepInput, v: NDArray[np.float64]) -> None:
+        """Give velocities their prescribed components, with the least change in the norm of the masses."""
+        dirichlet = step.dirichlet
+        momentum = None if dirichlet.basis is None else dirichlet.loads(state.node_mass[:, None] * v)
+        dirichlet.apply(v)
+        if momentum is not None:  # prescribed values couple coefficients
+            matrix, solver = self._mass_system(state, step, 1.0)
+            own = dirichlet.unknowns(v)
+            solver.update(matrix, dirichlet.fixed, dirichlet.projections)
+            solver.solve(momentum, own)
+            dirichlet.set_coefficients(own, v)
+
+    def _mass_system(self, state: BodyState, step: StepInput, factor: float) -> tuple[BlockMatrix, PCG]:
+        """Return the matrix of `factor` times the lumped masses in the unknowns of the step, and its solver."""
+        basis = step.dirichlet.basis
+        if basis is None:
+            self._lumped.blocks[:, ::4] = (factor * state.node_mass)[:, None]
+            return self._lumped, self._lumped_solver
+        known = self._coupled
+        if known is None or known.basis is not basis or not np.array_equal(known.node_mass, state.node_mass):
+            diagonal, matrix = BlockMatrix(self.matrix.pattern), BlockMatrix(self.matrix.pattern)
+            diagonal.blocks[diagonal.pattern.diagonal, ::4] = state.node_mass[:, None]
+            matrix.blocks[:] = basis.matrix(diagonal).blocks
+            solver = PCG(rtol=1e-12)
+            solver.setup(matrix)
+            known = self._coupled = _CoupledMass(basis, state.node_mass.copy(), matrix, solver)
+        if factor == 1.0:
+            return known.matrix, known.solver
+        scaled = BlockMatrix(self.matrix.pattern)
+        np.multiply(known.matrix.blocks, factor, out=scaled.blocks)
+        return scaled, known.solver
+
     def _ask(self, state: BodyState, step: StepInput, half: NDArray[np.float64]) -> VelocitySystem:
         """Return the system of the half step; its solution without contacts is `half`."""
+        dirichlet = step.dirichlet
         gain = 1.0 + 0.5 * step.dt * step.alpha
-        self._lumped.blocks[:, ::4] = (gain * state.node_mass)[:, None]
-        rhs = gain * state.node_mass[:, None] * half
+        matrix, solver = self._mass_system(state, step, gain)
+        rhs = dirichlet.loads(gain * state.node_mass[:, None] * half)
         return VelocitySystem(
-            self._lumped,
+            matrix,
             rhs,
-            half,
+            dirichlet.unknowns(half),
             rhs,
-            step.dirichlet.fixed,
-            step.dirichlet.projections,
-            self._lumped_solver,
+            dirichlet.fixed,
+            dirichlet.projections,
+            solver,
             lambda: SolveReport(0, 0.0, True),
             None,
             0.5 * step.dt,
+            basis=dirichlet.basis,
         )
 
     def accept(self, state: BodyState) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.linalg import BasisChange, BlockMatrix, LinearSolver, SolveReport
 from continua.numerics.timers import timed
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.integrators.integrator import (
@@ -88,6 +88,7 @@ class ImplicitStepper(Stepper):
         self.drag: BlockMatrix | None = None
         self._last = self.solved
         self._weight = 1.0
+        self._basis: BasisChange | None = None  # of the last solve
 
     def reactions(self) -> NDArray[np.float64]:
         """Return the reaction forces [N] of the last step, shape [n, 3]: the residual of A w = rhs."""
@@ -99,8 +100,11 @@ class ImplicitStepper(Stepper):
     def compliance_response(self, load: NDArray[np.float64], dt: float) -> NDArray[np.float64] | None:
         """Return the displacement [m] that a small extra load [N] adds in a step like the last: A^-1 of it."""
         response = np.zeros_like(load)
-        report = self.solver.solve(self._weight * load, response)
-        return dt * response if report.converged else None
+        basis = self._basis
+        report = self.solver.solve(self._weight * (load if basis is None else basis.loads(load)), response)
+        if not report.converged:
+            return None
+        return dt * (response if basis is None else basis.coefficients(response))
 
     def solve_motion(
         self,
@@ -143,7 +147,9 @@ class ImplicitStepper(Stepper):
         add_pull_forces(step.pulls, state.x, equation.c_force, self.rhs)
         if fresh:
             stiffen_pulls(self.matrix, step.pulls, c_spring)
-        answer = yield self._ask(step, self.solved, None, self.guess_directions)
+        request = self._ask(step, self.solved, None, self.guess_directions)
+        answer = yield request
+        step.dirichlet.set_coefficients(request.x, self.solved)
         self._set_contact(answer.contact)
         if objective is None or answer.failure or not answer.report.residual >= 0.0:
             return self._outcome(answer.report, 1, answer.failure)
@@ -158,27 +164,37 @@ class ImplicitStepper(Stepper):
     ) -> VelocitySystem:
         """Return the assembled system; x holds the initial guess, for `guess_directions` see `LinearSolver.solve`."""
         dirichlet = step.dirichlet
+        self._basis = dirichlet.basis
+        matrix, rhs, load = (
+            dirichlet.matrix(self.matrix),
+            dirichlet.loads(self.rhs),
+            dirichlet.loads(self.load),
+        )
+        own = dirichlet.unknowns(x)
+        if guess_directions is not None and dirichlet.basis is not None:
+            guess_directions = np.array([dirichlet.unknowns(direction) for direction in guess_directions])
 
         def update_solver() -> None:
-            self.system.update_solver(dirichlet.fixed, dirichlet.projections)
+            self.system.update_solver(matrix, dirichlet)
 
         @timed("linear solve")
         def alone() -> SolveReport:
             update_solver()
-            return self.solver.solve(self.rhs, x, self.load, guess_directions)
+            return self.solver.solve(rhs, own, load, guess_directions)
 
         return VelocitySystem(
-            self.matrix,
-            self.rhs,
-            x,
-            self.load,
+            matrix,
+            rhs,
+            own,
+            load,
             dirichlet.fixed,
             dirichlet.projections,
             self.solver,
             alone,
-            base,
+            None if base is None else dirichlet.unknowns(base),
             self._weight,
             update_solver=update_solver,
+            basis=dirichlet.basis,
         )
 
     def _set_contact(self, contact: ContactResult | None) -> None:
@@ -244,7 +260,9 @@ class ImplicitStepper(Stepper):
             objective.linearise(w)
             direction = np.zeros_like(w)
             self._last = direction
-            answer = yield self._ask(step, direction, w)
+            request = self._ask(step, direction, w)
+            answer = yield request
+            step.dirichlet.set_coefficients(request.x, direction)
             self._set_contact(answer.contact)
             report, failure = answer.report, answer.failure
             potential += objective.set_contact_impulse(self.contact, w)

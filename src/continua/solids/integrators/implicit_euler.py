@@ -27,7 +27,6 @@ from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, I
 from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput, Stepper
 from continua.solids.integrators.momentum_correction import net_impulse, rigid_motion, rigid_velocities
 from continua.solids.integrators.spring_terms import spring_response
-from continua.timestepping import VelocityProjection
 
 __all__ = ["ImplicitEuler"]
 
@@ -95,7 +94,7 @@ class ImplicitEulerStepper(ImplicitStepper):
         self.velocities = self.solved
         if contact is not None and contact.needs_projection:
             self._after[:] = self.solved
-            yield VelocityProjection(self._after, self.inverse_masses(state, step))
+            yield from self.project_contacts(state, step, self._after)
             self.velocities = self._after
         return outcome
 

@@ -193,6 +193,14 @@ class Stepper:
             inverse[partly] = free / state.node_mass[partly, None]
         return inverse
 
+    def project_contacts(
+        self, state: BodyState, step: StepInput, velocities: NDArray[np.float64]
+    ) -> Generator[VelocityProjection, SolveResult, None]:
+        """Let contacts project the velocities at the end of a step, in place."""
+        yield VelocityProjection(velocities, self.inverse_masses(state, step))
+        if step.dirichlet.basis is not None:  # coefficients near prescribed values have changed
+            step.dirichlet.apply(velocities)
+
     def mass_times(
         self, state: BodyState, x: NDArray[np.float64], out: NDArray[np.float64]
     ) -> NDArray[np.float64]:

@@ -12,9 +12,10 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BlockMatrix, LinearSolver
+from continua.linalg import BasisChange, BlockMatrix, LinearSolver
 from continua.numerics.timers import timed
 from continua.solids import constant_stiffness_kernels
+from continua.solids.boundary_conditions.dirichlet import DirichletSet
 from continua.solids.elements.base import AssembledSystem, Elements
 
 __all__ = ["LinearSystem"]
@@ -33,7 +34,9 @@ class LinearSystem:
         self._elements, self._matrix, self._solver = elements, matrix, solver
         self._stiffness: BlockMatrix | None = None
         self._contents: Hashable | None = None  # key of the matrix contents; None if unknown
-        self._solver_input: tuple[NDArray[np.uint8], NDArray[np.float64] | None] | None = None
+        self._solver_input: (
+            tuple[NDArray[np.uint8], NDArray[np.float64] | None, BasisChange | None] | None
+        ) = None
         self._both = np.zeros((0, 8))
 
     @property
@@ -92,19 +95,26 @@ class LinearSystem:
         return True
 
     @timed("preconditioner")
-    def update_solver(self, fixed: NDArray[np.uint8], projections: NDArray[np.float64] | None) -> None:
-        """Update the solver if the matrix or the Dirichlet conditions are new; see `LinearSolver.update`."""
+    def update_solver(self, matrix: BlockMatrix, dirichlet: DirichletSet) -> None:
+        """Update the solver if the matrix or the Dirichlet conditions are new; see `LinearSolver.update`.
+
+        Args:
+            matrix: The matrix of all steps, in the unknowns of the Dirichlet conditions.
+            dirichlet: The Dirichlet conditions.
+        """
+        fixed, projections, basis = dirichlet.fixed, dirichlet.projections, dirichlet.basis
         if self._solver_input is not None:
-            before, directions = self._solver_input
+            before, directions, unknowns = self._solver_input
             same = projections is directions is None or (
                 projections is not None and directions is not None and np.array_equal(projections, directions)
             )
-            if same and np.array_equal(fixed, before):
+            if same and basis is unknowns and np.array_equal(fixed, before):
                 return
-        self._solver.update(self._matrix, fixed, projections)
+        self._solver.update(matrix, fixed, projections)
         self._solver_input = None
         if self._contents is not None:
-            self._solver_input = (fixed.copy(), None if projections is None else projections.copy())
+            directions = None if projections is None else projections.copy()
+            self._solver_input = (fixed.copy(), directions, basis)
 
     def _constant_stiffness(self, system: AssembledSystem, x: NDArray[np.float64]) -> BlockMatrix:
         stiffness = BlockMatrix(self._elements.pattern)

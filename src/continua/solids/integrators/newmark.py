@@ -14,7 +14,7 @@ and for beta = 1/4, gamma = 1/2 (the average acceleration) the right-hand side i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,7 @@ from continua.solids.integrators.implicit import Equation, ImplicitIntegrator, I
 from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput, Stepper
 from continua.solids.integrators.momentum_correction import rigid_motion
 from continua.solids.integrators.spring_terms import add_pull_forces
-from continua.timestepping import VelocityProjection
+from continua.timestepping import SolveResult, VelocityProjection
 from continua.validation import number
 
 __all__ = ["Newmark"]
@@ -109,7 +109,7 @@ class NewmarkStepper(ImplicitStepper):
         outcome = yield from self.solve_motion(state, self._v, step, equation, 0.5 * dt)
         self._finish(step)
         if self.contact is not None:
-            yield self._correct_contact_velocities(state, step)
+            yield from self._correct_contact_velocities(state, step)
         elif not step.dirichlet.any and not step.pulls:
             for _ in range(2):  # the correction moves the midpoint of the step, about which torque is taken
                 self._correct_momentum(state, step)
@@ -129,7 +129,9 @@ class NewmarkStepper(ImplicitStepper):
         driven *= 0.25
         driven += self._before[0] - 0.25 * self._before[1]
         driven -= self._v
-        self._v += driven - step.dirichlet.project_free(driven)
+        free = driven.copy()
+        step.dirichlet.zero_fixed(free)
+        self._v += driven - free
 
     def accept(self, state: BodyState) -> None:
         """Commit the step and keep its mean velocities."""
@@ -172,12 +174,17 @@ class NewmarkStepper(ImplicitStepper):
             self._mass_matrix = BlockMatrix(self.matrix.pattern)
             self._mass_solver.setup(self._mass_matrix)
         self._mass_matrix.blocks[:, ::4] = state.mass[:, None]
-        a = self._acceleration
-        np.subtract(step.dirichlet.prescribed, self._v, out=a)
+        a, dirichlet = self._acceleration, step.dirichlet
+        np.subtract(dirichlet.prescribed, dirichlet.unknowns(self._v), out=a)
         a *= 2.0 / step.dt
-        a -= step.dirichlet.project_free(a)
-        self._mass_solver.update(self._mass_matrix, step.dirichlet.fixed, step.dirichlet.projections)
-        self._mass_solver.solve(balance, a)
+        free = a.copy()
+        dirichlet.zero_unknowns(free)
+        a -= free
+        matrix = dirichlet.matrix(self._mass_matrix)
+        self._mass_solver.update(matrix, dirichlet.fixed, dirichlet.projections)
+        self._mass_solver.solve(dirichlet.loads(balance), a)
+        if dirichlet.basis is not None:
+            a[:] = dirichlet.basis.coefficients(a)
         return a
 
     def _finish(self, step: StepInput) -> None:
@@ -190,8 +197,10 @@ class NewmarkStepper(ImplicitStepper):
             v += step.dt * (1.0 - 0.5 * ratio) * self._acceleration
         step.dirichlet.apply(v)
 
-    def _correct_contact_velocities(self, state: BodyState, step: StepInput) -> VelocityProjection:
-        """Request contact velocities: remove the second half of the contact impulse and project again.
+    def _correct_contact_velocities(
+        self, state: BodyState, step: StepInput
+    ) -> Generator[VelocityProjection, SolveResult, None]:
+        """Correct the velocities in contact: remove the second half of the contact impulse and project again.
 
         Without it a node that hits would bounce back with its full speed.
         """
@@ -199,7 +208,7 @@ class NewmarkStepper(ImplicitStepper):
         inverse = self.inverse_masses(state, step)
         factor = self.gamma / self.beta - 1.0
         self.velocities -= factor * np.einsum("nij,nj->ni", inverse.reshape(-1, 3, 3), self.contact.impulse)
-        return VelocityProjection(self.velocities, inverse)
+        yield from self.project_contacts(state, step, self.velocities)
 
     def _correct_momentum(self, state: BodyState, step: StepInput) -> None:
         """Add the rigid motion that restores momentum and angular momentum over the step.

@@ -27,7 +27,7 @@ from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.integrators.explicit import ConditionallyStableIntegrator, ConditionallyStableStepper
 from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput, StepOutcome
 from continua.solids.integrators.spring_terms import add_pull_forces
-from continua.timestepping import SolveResult, VelocityProjection, VelocitySystem
+from continua.timestepping import SolveResult, VelocitySystem
 
 __all__ = ["SemiImplicit"]
 
@@ -80,21 +80,25 @@ class SemiImplicitStepper(ConditionallyStableStepper):
         start *= 0.5  # initial velocity of a driven node: the mean of those before and after
         half = self._half
         half[:] = start
-        first = yield self._half_step(state, step, state.x, start, None)
+        system = self._half_step(state, step, state.x, start, None)
+        first = yield system
+        dirichlet.set_coefficients(system.x, half)
         mass_kernels.advance_positions.variant(self.matrix.pattern.parallel)(
             state.x, half, dt, self.positions
         )
         contact = first.contact
         middle = 0.5 * (state.x + self.positions)
         half[:] = start
-        second = yield self._half_step(state, step, middle, start, first)
+        system = self._half_step(state, step, middle, start, first)
+        second = yield system
+        dirichlet.set_coefficients(system.x, half)
         np.multiply(half, 2.0, out=self.velocities)
         self.velocities -= start
         dirichlet.apply(self.velocities)
         if contact is not None:
             inverse = self.inverse_masses(state, step)
             self.velocities -= np.einsum("nij,nj->ni", inverse.reshape(-1, 3, 3), contact.impulse)
-            yield VelocityProjection(self.velocities, inverse)
+            yield from self.project_contacts(state, step, self.velocities)
         one, other = first.report, second.report
         solve = SolveReport(
             one.iterations + other.iterations,
@@ -141,15 +145,22 @@ class SemiImplicitStepper(ConditionallyStableStepper):
             self._rhs += previous.contact.impulse
             self.system.invalidate_solver()
 
+        matrix, rhs, load = (
+            dirichlet.matrix(self.matrix),
+            dirichlet.loads(self._rhs),
+            dirichlet.loads(self._load),
+        )
+        own = dirichlet.unknowns(self._half)
+
         def alone() -> SolveReport:
-            self.system.update_solver(dirichlet.fixed, dirichlet.projections)
-            return self.solver.solve(self._rhs, self._half, self._load)
+            self.system.update_solver(matrix, dirichlet)
+            return self.solver.solve(rhs, own, load)
 
         return VelocitySystem(
-            self.matrix,
-            self._rhs,
-            self._half,
-            self._load,
+            matrix,
+            rhs,
+            own,
+            load,
             dirichlet.fixed,
             dirichlet.projections,
             self.solver,
@@ -157,4 +168,5 @@ class SemiImplicitStepper(ConditionallyStableStepper):
             None,
             part,
             previous is None,
+            basis=dirichlet.basis,
         )
