@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.solids.elements.bernstein_tet import BernsteinTets
+from continua.solids.elements.corotated_tet import CorotatedTets
 from continua.solids.elements.hyperelastic_tet import HyperelasticTets
 from continua.solids.elements.linear_tet import LinearTets
 from tests.solids.linearise import give, linearised
@@ -18,7 +18,7 @@ def right_half(x):
 
 @pytest.mark.parametrize(
     ("kind", "law", "order"),
-    [(LinearTets, ct.Corotated, 1), (BernsteinTets, ct.Corotated, 2), (HyperelasticTets, ct.NeoHookean, 1)],
+    [(LinearTets, ct.Corotated, 1), (CorotatedTets, ct.Corotated, 2), (HyperelasticTets, ct.NeoHookean, 1)],
 )
 def test_body_of_two_materials_is_the_sum_of_its_halves(kind, law, order):
     """Stiffness, force, energy and mass, with other Poisson's ratios and densities on both sides."""

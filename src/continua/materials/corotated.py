@@ -35,15 +35,16 @@ class Corotated(Law):
     strains: the default law of a soft body.
 
     Attributes:
-        rotation: Deformation gradient that defines the rotation of a tetrahedron of order 2 or 3: "mean", its volume
-            mean, or "corner", that of its corners (Weber 2015). The mean leaves less spurious torque. Other elements
-            ignore it.
+        rotation: Rotations in a tetrahedron of order 2 or 3: "exact", at every quadrature point, so that the force is the
+            gradient of the energy; or one for the whole element, of its volume mean ("mean") or its corners ("corner",
+            Weber 2015), which takes 0.7 to 0.9 of the time and bends too far: a slender cantilever bent by 69 degrees
+            by 4.4 % at order 2 with 20 elements along it, and by 9.1 % at order 3 with 10. Other elements ignore it.
     """
 
     rotation: str = constant(
-        "mean",
-        "Deformation that defines the rotation of a tetrahedron of order 2 or 3: its mean, or that of its corners.",
-        choices=("mean", "corner"),
+        "exact",
+        "Rotations of a tetrahedron of order 2 or 3: exact at every point, or one for all, of its mean or its corners.",
+        choices=("exact", "mean", "corner"),
     )
 
     principal = principal
