@@ -1,4 +1,4 @@
-"""Bodies that bend, twist and spin far, against the equations of rods; small strains, so that any Hookean rod will do."""
+"""Bodies that bend, twist and spin far, against the equations of rods, at small strains where any law is Hookean."""
 
 import numpy as np
 import pytest
@@ -121,7 +121,7 @@ def test_the_torque_of_a_twisted_bar_is_that_of_saint_venant(order, across):
 
 @pytest.mark.parametrize(("order", "cells"), [(1, 40), (2, 10), (3, 6)])
 def test_a_spinning_rod_is_as_long_as_it_should_be(order, cells):
-    """At rest in its rotating frame: E x'' + rho w^2 x = 0, so x(X) = sin(k X) / (k cos(k L / 2)), k = w sqrt(rho/E)."""
+    """In its rotating frame E x'' + rho w^2 x = 0: x(X) = sin(k X) / (k cos(k L / 2)) with k = w sqrt(rho / E)."""
     young, density, k, thickness = 1e5, 1000.0, 1.0, 0.02
     spin = k * np.sqrt(young / density)
     mesh = ct.mesh.box(
@@ -151,3 +151,32 @@ def test_a_spinning_rod_is_as_long_as_it_should_be(order, cells):
     assert np.mean(lengths) == pytest.approx(2.0 * np.tan(0.5 * k) / k, rel=3e-3)
     assert np.ptp(lengths) < 6e-3
     assert total == pytest.approx(spin * 0.002 * len(lengths), rel=3e-3)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("poisson", [0.0, 0.4])
+def test_a_stretched_string_comes_to_rest_at_long_steps(order, poisson):
+    """Stretched by a half, it sags by rho g L^2 / (8 (E / 2)) and no more; frozen rotations would throw it about."""
+    length, thickness, stretch, young, density = 1.0, 0.02, 1.5, 1e6, 1000.0
+    mesh = ct.mesh.box(
+        size=(length, thickness, thickness), cells=(25, 1, 1), origin=(0, -thickness / 2, -thickness / 2)
+    )
+    law = ct.Corotated(young=young, poisson=poisson, density=density)
+    body = ct.SoftBody(mesh, material=law, order=order)
+    rest = body.rest_positions
+    body.pin(lambda x: x[:, 0] < 1e-9)
+    body.drive(lambda x: x[:, 0] > length - 1e-9, lambda _, x: x + np.array([stretch - 1.0, 0.0, 0.0]))
+    world = ct.World([body], dt=0.05)
+    state = body.state()
+    state["positions"] = rest * [stretch, 1.0, 1.0]
+    body.restore(state)
+    middle = np.abs(rest[:, 0] - 0.48) < 0.021
+    heights = []
+    for _ in range(60):
+        world.step()
+        heights.append(body.positions[middle, 1].mean())
+    # tension of the rod E A (stretch - 1), weight rho g A L over the length stretch L
+    tension = young * (stretch - 1.0)
+    sag = density * 9.81 * stretch * length**2 / (8.0 * tension)
+    assert -2.0 * sag < min(heights) < max(heights) < 0.0
+    assert np.ptp(heights[-20:]) < 1e-3 * sag

@@ -96,4 +96,6 @@ class CorotatedTets(BernsteinGeometry, TetElements):
 
     def energy(self) -> float:
         """Return the elastic energy [J]."""
-        return float(np.einsum("m,q,mq->", self.mesh.volumes, self._weights, self._records[..., kernels.ENERGY]))
+        return float(
+            np.einsum("m,q,mq->", self.mesh.volumes, self._weights, self._records[..., kernels.ENERGY])
+        )

@@ -17,8 +17,6 @@ of the moments of E over its points (see `BernsteinTables.moment_terms`).
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
 from numba import prange, uint32, uint64
 
@@ -26,14 +24,11 @@ from continua.numerics import inline, kernel_pair
 from continua.numerics.polar import LANES, polar_lanes
 from continua.solids.elements.bernstein_kernels import element_stiffness
 from continua.solids.elements.colored_assembly import add_element, begin_rows
-from continua.solids.elements.corotated_kernels import von_mises_norm
+from continua.solids.elements.corotated_kernels import turning_stiffness, von_mises_norm
 
 POINT = 25  # columns of a point's record: R (9), N (00, 11, 22, 01, 02, 12), P (9), energy density
 ENERGY = 24
 AT_ONCE = 4  # points whose share of the moments is added in one pass; their number is padded to a multiple
-
-_LEAST_SUM = 1e-2  # sum of two stretches below which the stiffness against turning is bounded
-_TINY = 1e-300
 
 # rows of the scratch: F, R, det F; N, P, energy; rest gradients, constants, coefficients
 _R, _DET, _N, _P, _ENERGY = 9 * LANES, 18 * LANES, 19 * LANES, 25 * LANES, 34 * LANES
@@ -85,48 +80,6 @@ def _deformation_lanes(s, slopes, q):
 
 
 @inline
-def _turn(p, q, pq, pr, qr, u, v):
-    """Turn axes p and q of a symmetric matrix so that the entry pq vanishes.
-
-    u and v are the columns of the basis that turn with them; returns p, q, pr, qr, u, v.
-    """
-    d = q - p
-    h = 2.0 * pq
-    t = (h if d >= 0.0 else -h) / (abs(d) + sqrt(d * d + h * h) + _TINY)
-    c = 1.0 / sqrt(1.0 + t * t)
-    s = t * c
-    return (
-        p - t * pq,
-        q + t * pq,
-        c * pr - s * qr,
-        s * pr + c * qr,
-        (c * u[0] - s * v[0], c * u[1] - s * v[1], c * u[2] - s * v[2]),
-        (s * u[0] + c * v[0], s * u[1] + c * v[1], s * u[2] + c * v[2]),
-    )
-
-
-@inline
-def _sweep(p, q, r, pq, pr, qr, u, v, w):
-    p, q, pr, qr, u, v = _turn(p, q, pq, pr, qr, u, v)
-    p, r, pq, qr, u, w = _turn(p, r, pr, 0.0, qr, u, w)
-    q, r, pq, pr, v, w = _turn(q, r, qr, pq, 0.0, v, w)
-    return p, q, r, pq, pr, 0.0, u, v, w
-
-
-@inline
-def _principal(p, q, r, pq, pr, qr, u, v, w):
-    """Return the eigenvalues of a symmetric matrix, and the basis u, v, w turned to its axes, by Jacobi's method.
-
-    Four sweeps, as the error is squared in each; they are not a loop, which would not be vectorised.
-    """
-    p, q, r, pq, pr, qr, u, v, w = _sweep(p, q, r, pq, pr, qr, u, v, w)
-    p, q, r, pq, pr, qr, u, v, w = _sweep(p, q, r, pq, pr, qr, u, v, w)
-    p, q, r, pq, pr, qr, u, v, w = _sweep(p, q, r, pq, pr, qr, u, v, w)
-    p, q, r, pq, pr, qr, u, v, w = _sweep(p, q, r, pq, pr, qr, u, v, w)
-    return p, q, r, u, v, w
-
-
-@inline
 def _law_lanes(s):
     """Compute N, P and the energy density of every lane from F, R and the constants."""
     for e in range(uint64(LANES)):
@@ -151,21 +104,22 @@ def _law_lanes(s):
         square = d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7 + d8 * d8
         s[_ENERGY + e] = mu * square + 0.5 * t * (total - 3.0)
         m = 2.0 * mu
-        s[_P + e], s[_P + LANES + e], s[_P + 2 * LANES + e] = m * d0 + t * r0, m * d1 + t * r1, m * d2 + t * r2
+        s[_P + e], s[_P + LANES + e], s[_P + 2 * LANES + e] = (
+            m * d0 + t * r0,
+            m * d1 + t * r1,
+            m * d2 + t * r2,
+        )
         s[_P + 3 * LANES + e], s[_P + 4 * LANES + e] = m * d3 + t * r3, m * d4 + t * r4
         s[_P + 5 * LANES + e], s[_P + 6 * LANES + e] = m * d5 + t * r5, m * d6 + t * r6
         s[_P + 7 * LANES + e], s[_P + 8 * LANES + e] = m * d7 + t * r7, m * d8 + t * r8
-        p, q, r, u, v, w = _principal(s00, s11, s22, s01, s02, s12, (r0, r3, r6), (r1, r4, r7), (r2, r5, r8))
-        p, q, r = total - p, total - q, total - r  # the sums of the other two stretches
-        p = max(0.5 * (m * (p - 2.0) + 2.0 * t) / max(p, _LEAST_SUM), 0.0) - mu
-        q = max(0.5 * (m * (q - 2.0) + 2.0 * t) / max(q, _LEAST_SUM), 0.0) - mu
-        r = max(0.5 * (m * (r - 2.0) + 2.0 * t) / max(r, _LEAST_SUM), 0.0) - mu
-        s[_N + e] = p * u[0] * u[0] + q * v[0] * v[0] + r * w[0] * w[0]
-        s[_N + LANES + e] = p * u[1] * u[1] + q * v[1] * v[1] + r * w[1] * w[1]
-        s[_N + 2 * LANES + e] = p * u[2] * u[2] + q * v[2] * v[2] + r * w[2] * w[2]
-        s[_N + 3 * LANES + e] = p * u[0] * u[1] + q * v[0] * v[1] + r * w[0] * w[1]
-        s[_N + 4 * LANES + e] = p * u[0] * u[2] + q * v[0] * v[2] + r * w[0] * w[2]
-        s[_N + 5 * LANES + e] = p * u[1] * u[2] + q * v[1] * v[2] + r * w[1] * w[2]
+        turning = turning_stiffness(
+            (r0, r1, r2, r3, r4, r5, r6, r7, r8), s00, s11, s22, s01, s02, s12, m, 2.0 * t
+        )
+        s[_N + e], s[_N + LANES + e], s[_N + 2 * LANES + e] = (
+            0.5 * turning[0] - mu, 0.5 * turning[1] - mu, 0.5 * turning[2] - mu,
+        )  # fmt: skip
+        s[_N + 3 * LANES + e], s[_N + 4 * LANES + e] = 0.5 * turning[3], 0.5 * turning[4]
+        s[_N + 5 * LANES + e] = 0.5 * turning[5]
 
 
 @kernel_pair
@@ -248,9 +202,7 @@ def _point_stiffness(records, e, q, g, root, lam, mu, G, V, E):
     for c in range(uint64(4)):
         a0, a1, a2 = G[c, 0], G[c, 1], G[c, 2]
         for t in range(uint64(36)):
-            E[q, uint64(36) * c + t] = (
-                a0 * flat[t] + a1 * flat[uint64(36) + t] + a2 * flat[uint64(72) + t]
-            )
+            E[q, uint64(36) * c + t] = a0 * flat[t] + a1 * flat[uint64(36) + t] + a2 * flat[uint64(72) + t]
 
 
 @inline
