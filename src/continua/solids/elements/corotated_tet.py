@@ -36,9 +36,9 @@ class CorotatedTets(BernsteinGeometry, TetElements):
         points, self._weights = tet_rule(order)
         self._slopes = np.ascontiguousarray(bernstein_slopes(order, points))
         inner = bernstein_values(order - 1, points)
-        padding = np.zeros((-len(points) % kernels.AT_ONCE, 1))
         moments = bernstein_values(2 * (order - 1), points) * self._weights[:, None]
-        self._moments = np.ascontiguousarray(np.concatenate([moments, padding + 0.0 * moments[:1]]).T)
+        moments = np.pad(moments, ((0, -len(points) % kernels.AT_ONCE), (0, 0)))
+        self._moments = np.ascontiguousarray(moments.T)
         self._forces = np.ascontiguousarray(order * (inner * self._weights[:, None]).T)
         at_nodes = bernstein_values(order - 1, self.tables.indices / order)
         self._to_nodes = np.ascontiguousarray(at_nodes @ np.linalg.pinv(inner))
