@@ -452,6 +452,7 @@ FILMS: dict[str, dict[str, float]] = {
     "horse": {"seconds": 2.4},
     "puddle": {"seconds": 3.4},
     "torsion-orders": {"seconds": 3.4},
+    "elastica": {"seconds": 2.0},
     "hanging-bar": {"seconds": 3.0},
     "clay": {"seconds": 2.8},
     "muscle": {"seconds": 2.8},

@@ -16,7 +16,6 @@ import continua as ct
 
 LAWS = (
     ct.Corotated(1e4, 0.3),
-    ct.CorotatedExactTangent(1e4, 0.3),
     ct.StVenantKirchhoff(1e4, 0.3),
     ct.NeoHookean(1e4, 0.3),
     ct.StableNeoHookean(1e4, 0.3),

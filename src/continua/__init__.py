@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from continua.linalg import PCG, Direct, MergedPCG, Multigrid, PMultigrid
     from continua.materials import (
         Corotated,
-        CorotatedExactTangent,
         CustomLaw,
         EditingMaterial,
         FiberReinforced,
@@ -116,7 +115,6 @@ _LAZY_EXPORTS = {
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
     "continua.materials": (
         "Corotated",
-        "CorotatedExactTangent",
         "CustomLaw",
         "EditingMaterial",
         "FiberReinforced",
@@ -177,7 +175,6 @@ __all__ = [
     "ContactForces",
     "ContinuaError",
     "Corotated",
-    "CorotatedExactTangent",
     "CustomLaw",
     "Cylinder",
     "DensityMap",

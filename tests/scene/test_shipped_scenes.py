@@ -73,6 +73,20 @@ def test_the_linear_bar_swells_and_the_corotated_one_keeps_its_length():
     assert lowest["linear"] < -2.0
 
 
+def test_the_cantilever_comes_to_rest_on_the_elastica():
+    """The end of the beam, and its axis at the balls, whose places are the solution; the fast variant bends too far."""
+    world, frames = run_for("elastica", 3.0)
+    balls = frames[-1]["elastica"].positions.reshape(10, -1, 3).mean(axis=1)
+    axis = {}
+    for body in world.bodies[:2]:
+        rest, now = body.rest_positions, frames[-1][body.name].positions
+        edges = np.abs(np.abs(rest[:, 1:] - rest[:, 1:].mean(axis=0)) - 0.025).max(axis=1) < 1e-9
+        places = np.linspace(0.1, 1.0, 10)
+        axis[body.name] = np.array([now[edges & np.isclose(rest[:, 0], x)].mean(axis=0) for x in places])
+    assert np.abs(axis["exact"][:, :2] - balls[:, :2]).max() < 3e-3
+    assert axis["one-rotation"][-1, 1] < 1.03 * balls[-1, 1]
+
+
 @pytest.mark.parametrize("name", ["bridge", "torsion"])
 def test_no_element_inverts_at_the_start(name):
     _, frames = run_for(name, 0.2)

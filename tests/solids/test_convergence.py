@@ -15,7 +15,6 @@ from continua.solids.convergence import Convergence, ConvergenceTest
 LAWS = [
     ct.Linear,
     ct.Corotated,
-    ct.CorotatedExactTangent,
     ct.StVenantKirchhoff,
     ct.NeoHookean,
     ct.StableNeoHookean,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.solids.elements.bernstein_tet import BernsteinTets
+from continua.solids.elements.corotated_tet import CorotatedTets
 from continua.solids.elements.hyperelastic_tet import HyperelasticTets
 from continua.solids.elements.linear_tet import LinearTets
 from tests.solids.linearise import give, linearised
@@ -18,7 +18,7 @@ def right_half(x):
 
 @pytest.mark.parametrize(
     ("kind", "law", "order"),
-    [(LinearTets, ct.Corotated, 1), (BernsteinTets, ct.Corotated, 2), (HyperelasticTets, ct.NeoHookean, 1)],
+    [(LinearTets, ct.Corotated, 1), (CorotatedTets, ct.Corotated, 2), (HyperelasticTets, ct.NeoHookean, 1)],
 )
 def test_body_of_two_materials_is_the_sum_of_its_halves(kind, law, order):
     """Stiffness, force, energy and mass, with other Poisson's ratios and densities on both sides."""
@@ -106,3 +106,14 @@ def test_parts_change_while_running_and_bad_ones_are_refused():
         ct.SoftBody(BOX, parts=[(lambda x: x[:, 0] > 9, ct.Corotated())])
     with pytest.raises(ct.InputError, match="no region called 'core'"):
         ct.SoftBody(BOX, parts=[("core", ct.Corotated())])
+
+
+def test_a_body_has_one_choice_of_the_rotation():
+    mean = ct.Corotated(rotation="mean")
+    with pytest.raises(ct.InputError, match="must have the rotation of its body, 'exact', not 'mean'"):
+        ct.SoftBody(BOX, material=ct.Corotated(), parts=[(right_half, mean)])
+    body = ct.SoftBody(BOX, material=mean, parts=[(right_half, mean)], order=2, name="bar")
+    with pytest.raises(ct.InputError, match="rotation of body 'bar' cannot change; make a new body"):
+        body.set_material(rotation="exact")
+    body.set_material(rotation="mean", young=2.0)
+    assert body.material.young == 2.0

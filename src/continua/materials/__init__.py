@@ -1,7 +1,6 @@
 """Material laws: energy, stress and tangent as functions of the deformation gradient. One law per file."""
 
 from continua.materials.corotated import Corotated
-from continua.materials.corotated_exact_tangent import CorotatedExactTangent
 from continua.materials.custom import CustomLaw
 from continua.materials.editing_material import EditingMaterial
 from continua.materials.fiber_reinforced import FiberReinforced
@@ -17,7 +16,6 @@ from continua.materials.stable_neo_hookean import StableNeoHookean
 __all__ = [
     "LAWS",
     "Corotated",
-    "CorotatedExactTangent",
     "CustomLaw",
     "EditingMaterial",
     "FiberReinforced",

@@ -70,7 +70,7 @@ class EditingMaterial(Law):
 
     There is no transverse contraction, and with `shear` (a) below 1 dragged parts shear, above 1 they rotate; 1 is
     Hooke's law with a Poisson's ratio of 0. The axes are those of the rest shape, so it is
-    not isotropic. For large deformations the energy is that of `CorotatedExactTangent` plus
+    not isotropic. For large deformations the energy is that of `Corotated` plus
     (a - 1) E/2 (u.v)^2 / (|u|^2 + |v|^2) for every pair u, v of columns of F, which is (a - 1) E e_ij^2 for
     small strains, rotation invariant, and finite for every F.
 

@@ -14,7 +14,14 @@ from math import comb, factorial, prod
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TET_EDGES", "TET_FACES", "BernsteinTables", "bernstein_slopes", "bernstein_tables"]
+__all__ = [
+    "TET_EDGES",
+    "TET_FACES",
+    "BernsteinTables",
+    "bernstein_slopes",
+    "bernstein_tables",
+    "bernstein_values",
+]
 
 TET_EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
 """Edges of a tetrahedron in the order, and with the direction, in which VTK numbers the nodes on them."""
@@ -67,22 +74,58 @@ class BernsteinTables:
             [4, 4, 9], and its weight `stiffness[c, d, I, J]`.
         """
         k = len(self.indices)
-        rows, columns = np.triu_indices(k)
-        table = self.stiffness.reshape(16, k, k)[:, rows, columns].T
-        counts = (table != 0.0).sum(axis=1)
-        order = np.argsort(counts, kind="stable")
-        table, places = table[order], 9 * (k * rows + columns)[order]
-        sizes, first = np.unique(counts[order], return_index=True)
-        end = np.append(first[1:], len(order))
-        start = np.concatenate([[0], np.cumsum(sizes * (end - first))[:-1]])
-        groups = np.stack([sizes, first, end, start], axis=1)
-        used = table != 0.0
-        return (
-            groups.astype(np.int32),
-            places.astype(np.int32),
-            (9 * np.nonzero(used)[1]).astype(np.int32),
-            np.ascontiguousarray(table[used]),
-        )
+        return _grouped_terms(self.stiffness.reshape(16, k, k))
+
+    @cached_property
+    def moment_terms(
+        self,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """As `block_terms`, for a stiffness that varies inside the element: a sum of its moments [h, 4, 4, 9].
+
+        With E_cd the stiffness density for the slopes of corners c and d, the moments are the integrals of B_H E_cd
+        over volume 1, H the indices of degree 2 (p - 1): the product of dB_I/db_c and dB_J/db_d is p^2 G B_H with
+        H = I + J - e_c - e_d.
+        """
+        k, p = len(self.indices), self.order
+        places = {H: number for number, H in enumerate(_all_indices(2 * (p - 1)))}
+        table = np.zeros((len(places), 4, 4, k, k))
+        for a, I in enumerate(self.indices):
+            for b, J in enumerate(self.indices):
+                for c in range(4):
+                    for d in range(4):
+                        weight = _product_weight(I - _UNITS[c], J - _UNITS[d])
+                        if weight:
+                            H = tuple((I + J - _UNITS[c] - _UNITS[d]).tolist())
+                            table[places[H], c, d, a, b] = p * p * weight
+        return _grouped_terms(table.reshape(-1, k, k))
+
+
+def _all_indices(degree: int) -> list[tuple[int, ...]]:
+    """Return the multi-indices of a degree."""
+    return [I for I in np.ndindex((degree + 1,) * 4) if sum(I) == degree]
+
+
+def _grouped_terms(
+    table: NDArray[np.float64],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Return the sums of blocks t with the weights `table[t, I, J]`, see `BernsteinTables.block_terms`."""
+    k = table.shape[1]
+    rows, columns = np.triu_indices(k)
+    pairs = table[:, rows, columns].T
+    counts = (pairs != 0.0).sum(axis=1)
+    order = np.argsort(counts, kind="stable")
+    pairs, places = pairs[order], 9 * (k * rows + columns)[order]
+    sizes, first = np.unique(counts[order], return_index=True)
+    end = np.append(first[1:], len(order))
+    start = np.concatenate([[0], np.cumsum(sizes * (end - first))[:-1]])
+    groups = np.stack([sizes, first, end, start], axis=1)
+    used = pairs != 0.0
+    return (
+        groups.astype(np.int32),
+        places.astype(np.int32),
+        (9 * np.nonzero(used)[1]).astype(np.int32),
+        np.ascontiguousarray(pairs[used]),
+    )
 
 
 def _product_weight(I: NDArray, J: NDArray) -> float:
@@ -116,7 +159,7 @@ def bernstein_tables(order: int) -> BernsteinTables:
     stiffness = np.zeros((4, 4, k, k))
     mean = np.zeros((4, k))
     slopes = np.zeros((k, k, 4))
-    lower = [I for I in np.ndindex(p, p, p, p) if sum(I) == p - 1]
+    lower = _all_indices(p - 1)
     places = {I: number for number, I in enumerate(lower)}
     parts = np.full((k, 4), -1)
     for a, I in enumerate(indices):
@@ -144,3 +187,9 @@ def bernstein_slopes(order: int, points: NDArray[np.float64]) -> NDArray[np.floa
     return np.array(
         [[[order * _value(I - _UNITS[c], b) for c in range(4)] for I in indices] for b in np.asarray(points)]
     )
+
+
+def bernstein_values(degree: int, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return all B_I of a degree, in the order of `parts`, at barycentric coordinates [q, 4], shape [q, r]."""
+    indices = np.array(_all_indices(degree))
+    return np.array([[_value(I, b) for I in indices] for b in np.asarray(points)])

@@ -94,7 +94,7 @@ class Damper:
         self._law: Law = _Viscous()
         self._elements: Elements
         if isinstance(mesh, TetMesh) and elements.order == 1:
-            self._elements, self._law = LinearTets(mesh), Corotated()
+            self._elements, self._law = LinearTets(mesh), Corotated(rotation="mean")
         elif isinstance(mesh, TetMesh):
             self._elements = QuadratureTets(mesh, elements.order)
         else:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.materials import Law
+from continua.materials.registry import constants_of
 from continua.mesh import VolumeMesh
 from continua.solids.selection import Where, select_elements
 from continua.validation import choice, index, sequence, shortened
@@ -24,6 +25,11 @@ def with_constants(law: Law, changes: Mapping[str, Any]) -> Law:
     for key in changes:
         choice(key, f"a constant of the law {type(law).__name__}", names)
     return replace(law, **changes)
+
+
+def _variants(law: Law) -> list[str]:
+    """Return the constants that select a variant of a law by a word: a body has one variant, for good."""
+    return [key for key, (_, description) in constants_of(law).items() if description.choices]
 
 
 class ElementMaterials:
@@ -55,6 +61,11 @@ class ElementMaterials:
                 raise InputError(
                     f"a part must have the law of its body, {type(law).__name__}, not {shortened(part)}"
                 )
+            for key in _variants(law):
+                if getattr(part, key) != getattr(law, key):
+                    raise InputError(
+                        f"a part must have the {key} of its body, '{getattr(law, key)}', not '{getattr(part, key)}'"
+                    )
             self.parts.append((select_elements(where, mesh, label), part))
         self._fill_element_constants()
 
@@ -78,6 +89,11 @@ class ElementMaterials:
 
     def change(self, changes: dict[str, Any], part: int | None) -> None:
         """Change constants by name, of one part or of the elements in no part."""
+        for key in _variants(self.law):
+            if changes.get(key, getattr(self.law, key)) != getattr(self.law, key):
+                raise InputError(
+                    f"the {key} of body '{self._body}' cannot change; make a new body with {key}='{changes[key]}'"
+                )
         if part is None:
             self.law = with_constants(self.law, changes)
         else:

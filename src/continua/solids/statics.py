@@ -29,7 +29,6 @@ from continua.collision import ColliderSet
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, solve_contacts
 from continua.errors import DivergedError, InputError
 from continua.linalg import PCG, AutoSolver, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolveReport
-from continua.materials import Corotated, CorotatedExactTangent
 from continua.mesh import TetMesh
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import Pull
@@ -37,7 +36,6 @@ from continua.solids.boundary_conditions.dirichlet import DirichletSet
 from continua.solids.convergence import Convergence, ConvergenceTest, energy_floor, force_floor
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.elements.hyperelastic_tet import HyperelasticTets
-from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.stvk_tet import StVKTets
 from continua.solids.integrators.spring_terms import add_pulls, pull_energy
 from continua.solids.line_search import line_search
@@ -469,17 +467,13 @@ def _load_steps(
 def _exact(body: SoftBody) -> Elements:
     """Return elements of the same forces whose tangent is exact, if there are such; they take far fewer iterations.
 
-    Corotated tetrahedra of order 1 leave out how their rotations change, which the rotated-linear law does not, and
-    those of Green's strain raise their tangent more than they have to.
+    Those of Green's strain raise their tangent more than they have to.
     """
-    kind, law = type(body._elements), body.material
-    if kind is LinearTets and type(law) is Corotated:
-        law = CorotatedExactTangent(law.young, law.poisson)
-    elif kind is not StVKTets:
+    if type(body._elements) is not StVKTets:
         return body._elements
     assert isinstance(body.mesh, TetMesh)
     elements = HyperelasticTets(body.mesh)
-    elements.set_law(law, body._materials.constants)
+    elements.set_law(body.material, body._materials.constants)
     return elements
 
 

@@ -28,9 +28,9 @@ def centre_line(body):
     return float(np.linalg.norm(np.diff(body.positions[nodes], axis=0), axis=1).sum())
 
 
-@pytest.mark.parametrize(("order", "length"), [(1, 1.024), (2, 1.030), (3, 1.031)])
+@pytest.mark.parametrize(("order", "length"), [(1, 1.024), (2, 1.028), (3, 1.0285)])
 def test_hanging_bar_keeps_its_length(order, length):
-    """Corotated 1.02 to 1.05 m (the thesis prints 1.04); settled by Newton and by swinging out, the same."""
+    """Corotated 1.02 to 1.05 m (the thesis, with one rotation per element: 1.04); settled or swung out, the same."""
     body = thesis_bar(order, ct.Corotated)
     ct.World([body]).settle(rtol=1e-5)
     assert centre_line(body) == pytest.approx(length, abs=2e-3)
@@ -87,12 +87,15 @@ def test_first_frequency_of_a_slender_bar():
 
 
 def test_corotated_path_follows_that_of_green_strain():
-    """A bar falls from the horizontal for a second; St. Venant-Kirchhoff, whose strain has no rotation to leave out."""
+    """A bar falls from the horizontal for a second; St. Venant-Kirchhoff, whose strain has no rotation to leave out.
+
+    It is slender, as the laws differ by the square of the strain, and both solve the equation of the step.
+    """
 
     def path(law, newton):
-        mesh = ct.mesh.box(size=(1.0, 0.25, 0.25), cells=(4, 1, 1))
+        mesh = ct.mesh.box(size=(1.0, 0.1, 0.1), cells=(10, 1, 1))
         body = ct.SoftBody(
-            mesh, material=law(young=2e5, poisson=0.34, density=500.0), order=2, newton=newton, name="bar"
+            mesh, material=law(young=1.25e6, poisson=0.34, density=500.0), order=2, newton=newton, name="bar"
         )
         body.pin(lambda x: x[:, 0] < 1e-9)
         world = ct.World([body], dt=0.01)
@@ -102,10 +105,10 @@ def test_corotated_path_follows_that_of_green_strain():
             moved.append(body.positions - body.rest_positions)
         return np.array(moved)
 
-    ours, reference = path(ct.Corotated, 1), path(ct.StVenantKirchhoff, 4)
+    ours, reference = path(ct.Corotated, 4), path(ct.StVenantKirchhoff, 4)
     swing = np.linalg.norm(reference, axis=2).max()
     assert swing > 0.8
-    assert np.linalg.norm(ours - reference, axis=2).max() < 0.05 * swing
+    assert np.linalg.norm(ours - reference, axis=2).max() < 0.03 * swing
 
 
 def twisted_energy(order, cells):

@@ -199,8 +199,8 @@ def test_force_of_one_tet_is_turned_hooke(order, rotation):
         assert elements.inverted == (np.linalg.det(F) < 0.0)
 
 
-def test_rotation_must_be_one_of_two():
-    with pytest.raises(ct.InputError, match="'mean' or 'corner', not 'average'"):
+def test_rotation_must_be_one_of_three():
+    with pytest.raises(ct.InputError, match="'exact', 'mean' or 'corner', not 'average'"):
         ct.Corotated(rotation="average")
 
 

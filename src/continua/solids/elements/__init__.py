@@ -2,6 +2,7 @@
 
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.elements.bernstein_tet import BernsteinTets
+from continua.solids.elements.corotated_tet import CorotatedTets
 from continua.solids.elements.factory import make_elements
 from continua.solids.elements.hyperelastic_tet import HyperelasticTets
 from continua.solids.elements.linear_tet import LinearTets
@@ -11,6 +12,7 @@ from continua.solids.elements.stvk_tet import StVKTets
 __all__ = [
     "AssembledSystem",
     "BernsteinTets",
+    "CorotatedTets",
     "Elements",
     "HyperelasticTets",
     "LinearTets",

@@ -6,11 +6,16 @@ scattered, so there are no races and the result does not depend on the number of
 
 A record holds, with V the volume, R the rotation and g_a the rest gradient of corner a's shape function:
 columns 0-11 G_a = sqrt(V mu) R g_a; columns 12-17 sqrt(V/mu) times the rotated stress (xx, yy, zz, xy, xz, yz).
-With this scaling block (a, b) of the element's stiffness is made of the outer
+With this scaling block (a, b) of the element's stiffness, for a frozen rotation, is made of the outer
 product N = G_a G_b^T alone: (lambda/mu) N + N^T + tr(N) 1.
+
+The derivative of the rotation adds [G_a]^T T [G_b], with [g] x = g cross x and T half of the stiffness against turns
+over mu (see `turning_stiffness`), in columns 18-23 (00, 11, 22, 01, 02, 12). Records without them leave it out.
 """
 
 from __future__ import annotations
+
+from math import sqrt
 
 import numpy as np
 from numba import prange, uint32, uint64
@@ -19,15 +24,19 @@ from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.polar import LANES, polar_lanes
 from continua.numerics.simd.f64x4 import fma4, lane4, load4, zero4
 
-RECORD = 18
+RECORD = 24
+FROZEN_RECORD = 18  # without the derivative of the rotation
 CHUNK = 128  # rows per chunk of the node passes
 TASK = 8  # blocks of lanes per task, which share one scratch array
 
 _F_ROW, _R_ROW, _DET_ROW = 18, 27, 36  # deformation gradient, rotation, determinant in the scratch
 _F, _R, _DET = _F_ROW * LANES, _R_ROW * LANES, _DET_ROW * LANES
-_OUT = 37 * LANES  # rows 37-54: columns 0-17 of the record
-_ROOT, _RATIO = 55 * LANES, 56 * LANES
-_SCRATCH = 57 * LANES
+_OUT = 37 * LANES  # rows 37-60: columns of the record
+_ROOT, _RATIO = 61 * LANES, 62 * LANES
+_SCRATCH = 63 * LANES
+
+_LEAST_SUM = 1e-2  # sum of two stretches below which the stiffness against turns is bounded
+_TINY = 1e-300
 
 
 @inline
@@ -85,6 +94,100 @@ def _record_lanes(s):
 
 
 @inline
+def _turn(p, q, pq, pr, qr, u, v):
+    """Turn axes p and q of a symmetric matrix so that the entry pq vanishes.
+
+    u and v are the columns of the basis that turn with them; returns p, q, pr, qr, u, v.
+    """
+    d = q - p
+    h = 2.0 * pq
+    t = (h if d >= 0.0 else -h) / (abs(d) + sqrt(d * d + h * h) + _TINY)
+    c = 1.0 / sqrt(1.0 + t * t)
+    s = t * c
+    return (
+        p - t * pq,
+        q + t * pq,
+        c * pr - s * qr,
+        s * pr + c * qr,
+        (c * u[0] - s * v[0], c * u[1] - s * v[1], c * u[2] - s * v[2]),
+        (s * u[0] + c * v[0], s * u[1] + c * v[1], s * u[2] + c * v[2]),
+    )
+
+
+@inline
+def _sweep(p, q, r, pq, pr, qr, u, v, w):
+    p, q, pr, qr, u, v = _turn(p, q, pq, pr, qr, u, v)
+    p, r, pq, qr, u, w = _turn(p, r, pr, 0.0, qr, u, w)
+    q, r, pq, pr, v, w = _turn(q, r, qr, pq, 0.0, v, w)
+    return p, q, r, pq, pr, 0.0, u, v, w
+
+
+@inline
+def _principal(p, q, r, pq, pr, qr, u, v, w):
+    """Return the eigenvalues of a symmetric matrix, and the basis u, v, w turned to its axes, by Jacobi's method.
+
+    Four sweeps, as the error is squared in each; they are not a loop, which would not be vectorised.
+    """
+    p, q, r, pq, pr, qr, u, v, w = _sweep(p, q, r, pq, pr, qr, u, v, w)
+    p, q, r, pq, pr, qr, u, v, w = _sweep(p, q, r, pq, pr, qr, u, v, w)
+    p, q, r, pq, pr, qr, u, v, w = _sweep(p, q, r, pq, pr, qr, u, v, w)
+    p, q, r, pq, pr, qr, u, v, w = _sweep(p, q, r, pq, pr, qr, u, v, w)
+    return p, q, r, u, v, w
+
+
+@inline
+def turning_stiffness(R, s00, s11, s22, s01, s02, s12, m, t):
+    """Return the stiffness of a stressed material against a turn of F relative to its rotation R.
+
+    It is (g_i + g_j) / (f_i + f_j) about axis k, with the stretches f (those of S = R^T F) and the stresses
+    g = m (f - 1) + t/2; negative values are set to zero. The result is a symmetric matrix in world axes
+    (00, 11, 22, 01, 02, 12).
+    """
+    total = s00 + s11 + s22
+    p, q, r, u, v, w = _principal(
+        s00, s11, s22, s01, s02, s12, (R[0], R[3], R[6]), (R[1], R[4], R[7]), (R[2], R[5], R[8])
+    )
+    p, q, r = total - p, total - q, total - r  # the sums of the other two stretches
+    p = max((m * (p - 2.0) + t) / max(p, _LEAST_SUM), 0.0)
+    q = max((m * (q - 2.0) + t) / max(q, _LEAST_SUM), 0.0)
+    r = max((m * (r - 2.0) + t) / max(r, _LEAST_SUM), 0.0)
+    return (
+        p * u[0] * u[0] + q * v[0] * v[0] + r * w[0] * w[0],
+        p * u[1] * u[1] + q * v[1] * v[1] + r * w[1] * w[1],
+        p * u[2] * u[2] + q * v[2] * v[2] + r * w[2] * w[2],
+        p * u[0] * u[1] + q * v[0] * v[1] + r * w[0] * w[1],
+        p * u[0] * u[2] + q * v[0] * v[2] + r * w[0] * w[2],
+        p * u[1] * u[2] + q * v[1] * v[2] + r * w[1] * w[2],
+    )
+
+
+@inline
+def _turning_lanes(s):
+    """Compute half of the stiffness against turns over mu, in world axes, of every lane from F, R and the ratio."""
+    for e in range(uint64(LANES)):
+        ratio = s[_RATIO + e]
+        f0, f1, f2 = s[_F + e], s[_F + LANES + e], s[_F + 2 * LANES + e]
+        f3, f4, f5 = s[_F + 3 * LANES + e], s[_F + 4 * LANES + e], s[_F + 5 * LANES + e]
+        f6, f7, f8 = s[_F + 6 * LANES + e], s[_F + 7 * LANES + e], s[_F + 8 * LANES + e]
+        r0, r1, r2 = s[_R + e], s[_R + LANES + e], s[_R + 2 * LANES + e]
+        r3, r4, r5 = s[_R + 3 * LANES + e], s[_R + 4 * LANES + e], s[_R + 5 * LANES + e]
+        r6, r7, r8 = s[_R + 6 * LANES + e], s[_R + 7 * LANES + e], s[_R + 8 * LANES + e]
+        s00 = r0 * f0 + r3 * f3 + r6 * f6
+        s11 = r1 * f1 + r4 * f4 + r7 * f7
+        s22 = r2 * f2 + r5 * f5 + r8 * f8
+        s01 = 0.5 * (r0 * f1 + r3 * f4 + r6 * f7 + r1 * f0 + r4 * f3 + r7 * f6)
+        s02 = 0.5 * (r0 * f2 + r3 * f5 + r6 * f8 + r2 * f0 + r5 * f3 + r8 * f6)
+        s12 = 0.5 * (r1 * f2 + r4 * f5 + r7 * f8 + r2 * f1 + r5 * f4 + r8 * f7)
+        turning = turning_stiffness(
+            (r0, r1, r2, r3, r4, r5, r6, r7, r8),
+            s00, s11, s22, s01, s02, s12, 1.0, ratio * (s00 + s11 + s22 - 3.0),
+        )  # fmt: skip
+        s[_OUT + 18 * LANES + e], s[_OUT + 19 * LANES + e] = turning[0], turning[1]
+        s[_OUT + 20 * LANES + e], s[_OUT + 21 * LANES + e] = turning[2], turning[3]
+        s[_OUT + 22 * LANES + e], s[_OUT + 23 * LANES + e] = turning[4], turning[5]
+
+
+@inline
 def _no_rotation_lanes(s):
     for e in range(uint64(LANES)):
         for c in range(9):
@@ -129,7 +232,7 @@ def element_records(positions, tets, rest_inverse, root, ratio, rotate, records,
         root: Square root of volume times shear modulus [m].
         ratio: Lame constants lambda/mu [m].
         rotate: Whether the law follows the element's rotation (corotated) or not (linear).
-        records: Result [m, 18].
+        records: Result [m, 24], or [m, 18] for a frozen rotation.
         inverted: Result, one count per task of TASK * LANES elements.
     """
     m = tets.shape[0]
@@ -148,10 +251,12 @@ def element_records(positions, tets, rest_inverse, root, ratio, rotate, records,
             else:
                 _no_rotation_lanes(s)
             _record_lanes(s)
+            if records.shape[1] > FROZEN_RECORD:
+                _turning_lanes(s)
             for e in range(n):
                 if s[uint64(_DET) + e] <= 0.0:
                     count += 1
-                for c in range(uint64(18)):
+                for c in range(uint64(records.shape[1])):
                     records[lo + e, c] = s[uint64(_OUT) + c * uint64(LANES) + e]
         inverted[task] = count
 
@@ -181,17 +286,18 @@ def _corner_sums(records, inc_codes, first, last):
 
 
 @inline
-def _edge_sums(flat, codes, first, last):
+def _edge_sums(flat, size, codes, first, last):
     """Return the sum N of G_a G_b^T over the elements around an edge, row by row.
 
-    `flat` are the records as one row of numbers. A row of N is a multiple of G_b: three lanes of a register.
+    `flat` are the records, each of the given size, as one row of numbers. A row of N is a multiple of G_b: three lanes
+    of a register.
     """
     row0 = zero4()
     row1 = zero4()
     row2 = zero4()
     for q in range(first, last):
         code = uint32(codes[q])
-        at = uint64(RECORD) * uint64(code >> uint32(4))
+        at = size * uint64(code >> uint32(4))
         a = at + uint64(3) * uint64((code >> uint32(2)) & uint32(3))
         g = load4(flat, at + uint64(3) * uint64(code & uint32(3)))
         row0 = fma4(g, flat[a], row0)
@@ -205,7 +311,7 @@ def _edge_sums(flat, codes, first, last):
 
 
 @inline
-def _weighted_edge_sums(flat, ratios, codes, first, last):
+def _weighted_edge_sums(flat, size, ratios, codes, first, last):
     """Return the sum of (lambda/mu) G_a G_b^T over the elements around an edge, row by row."""
     row0 = zero4()
     row1 = zero4()
@@ -214,8 +320,8 @@ def _weighted_edge_sums(flat, ratios, codes, first, last):
         code = uint32(codes[q])
         e = uint64(code >> uint32(4))
         w = ratios[e]
-        a = uint64(RECORD) * e + uint64(3) * uint64((code >> uint32(2)) & uint32(3))
-        g = load4(flat, uint64(RECORD) * e + uint64(3) * uint64(code & uint32(3)))
+        a = size * e + uint64(3) * uint64((code >> uint32(2)) & uint32(3))
+        g = load4(flat, size * e + uint64(3) * uint64(code & uint32(3)))
         row0 = fma4(g, w * flat[a], row0)
         row1 = fma4(g, w * flat[a + uint64(1)], row1)
         row2 = fma4(g, w * flat[a + uint64(2)], row2)
@@ -247,6 +353,70 @@ def _weighted_corner_sums(records, ratios, inc_codes, first, last):
     return m00, m01, m02, m11, m12, m22
 
 
+@inline
+def _turning_block(t00, t11, t22, t01, t02, t12, a0, a1, a2, b0, b1, b2):
+    """Return [a]^T T [b], row by row, for a symmetric matrix T."""
+    y00, y01, y02 = t01 * b2 - t02 * b1, t02 * b0 - t00 * b2, t00 * b1 - t01 * b0  # T [b]
+    y10, y11, y12 = t11 * b2 - t12 * b1, t12 * b0 - t01 * b2, t01 * b1 - t11 * b0
+    y20, y21, y22 = t12 * b2 - t22 * b1, t22 * b0 - t02 * b2, t02 * b1 - t12 * b0
+    return (
+        a2 * y10 - a1 * y20, a2 * y11 - a1 * y21, a2 * y12 - a1 * y22,
+        a0 * y20 - a2 * y00, a0 * y21 - a2 * y01, a0 * y22 - a2 * y02,
+        a1 * y00 - a0 * y10, a1 * y01 - a0 * y11, a1 * y02 - a0 * y12,
+    )  # fmt: skip
+
+
+@inline
+def _turning_edge_sums(flat, size, codes, first, last):
+    """Return the sum of [G_a]^T T [G_b] over the elements around an edge, row by row."""
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = s8 = 0.0
+    for q in range(first, last):
+        code = uint32(codes[q])
+        e = size * uint64(code >> uint32(4))
+        a = e + uint64(3) * uint64((code >> uint32(2)) & uint32(3))
+        b = e + uint64(3) * uint64(code & uint32(3))
+        h = _turning_block(
+            flat[e + uint64(18)], flat[e + uint64(19)], flat[e + uint64(20)],
+            flat[e + uint64(21)], flat[e + uint64(22)], flat[e + uint64(23)],
+            flat[a], flat[a + uint64(1)], flat[a + uint64(2)],
+            flat[b], flat[b + uint64(1)], flat[b + uint64(2)],
+        )  # fmt: skip
+        s0 += h[0]
+        s1 += h[1]
+        s2 += h[2]
+        s3 += h[3]
+        s4 += h[4]
+        s5 += h[5]
+        s6 += h[6]
+        s7 += h[7]
+        s8 += h[8]
+    return s0, s1, s2, s3, s4, s5, s6, s7, s8
+
+
+@inline
+def _turning_corner_sums(records, inc_codes, first, last):
+    """Return the sum of [G_a]^T T [G_a] over the elements around a node (00, 11, 22, 01, 02, 12)."""
+    s0 = s1 = s2 = s3 = s4 = s5 = 0.0
+    for q in range(first, last):
+        code = uint32(inc_codes[q])
+        e = code >> uint32(2)
+        a = uint32(3) * (code & uint32(3))
+        a0 = records[e, a]
+        a1 = records[e, a + uint32(1)]
+        a2 = records[e, a + uint32(2)]
+        h = _turning_block(
+            records[e, 18], records[e, 19], records[e, 20], records[e, 21], records[e, 22], records[e, 23],
+            a0, a1, a2, a0, a1, a2,
+        )  # fmt: skip
+        s0 += h[0]
+        s1 += h[4]
+        s2 += h[8]
+        s3 += h[1]
+        s4 += h[2]
+        s5 += h[5]
+    return s0, s1, s2, s3, s4, s5
+
+
 @kernel_pair
 def assemble(records, pattern, ratio, ratios, system):
     """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, f the elastic force.
@@ -255,7 +425,7 @@ def assemble(records, pattern, ratio, ratios, system):
     transposed into the row of the other node: every block has one writer.
 
     Args:
-        records: Element records [m, 18].
+        records: Element records [m, 24], or [m, 18] for frozen rotations.
         pattern: The `EdgePattern`.
         ratio: Lame constants lambda/mu if they are the same in all elements, which halves the work.
         ratios: Their array [m] if they differ, else None; each case has its own compiled kernel.
@@ -265,6 +435,8 @@ def assemble(records, pattern, ratio, ratios, system):
     mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs = system
     n = indptr.shape[0] - 1
     flat = records.reshape(-1)
+    size = uint64(records.shape[1])
+    turns = records.shape[1] > FROZEN_RECORD
     s = c_stiffness
     ratio = s * ratio
     for c in prange((n + CHUNK - 1) // CHUNK):
@@ -293,6 +465,10 @@ def assemble(records, pattern, ratio, ratios, system):
                 h = _weighted_corner_sums(records, ratios, inc_codes, first_inc, last_inc)
                 d00, d01, d02 = s * (h[0] + m[0]), s * (h[1] + m[1]), s * (h[2] + m[2])
                 d11, d12, d22 = s * (h[3] + m[3]), s * (h[4] + m[4]), s * (h[5] + m[5])
+            if turns:
+                h = _turning_corner_sums(records, inc_codes, first_inc, last_inc)
+                d00, d11, d22 = d00 + s * h[0], d11 + s * h[1], d22 + s * h[2]
+                d01, d02, d12 = d01 + s * h[3], d02 + s * h[4], d12 + s * h[5]
             blocks[k, 0] = d00 + w
             blocks[k, 1] = d01
             blocks[k, 2] = d02
@@ -305,7 +481,7 @@ def assemble(records, pattern, ratio, ratios, system):
             for k in range(uint32(diagonal[i]) + uint32(1), end):
                 first = uint32(list_indptr[k])
                 last = uint32(list_indptr[k + uint32(1)])
-                e = _edge_sums(flat, codes, first, last)
+                e = _edge_sums(flat, size, codes, first, last)
                 w = c_mass * mass[k] + s * (e[0] + e[4] + e[8])
                 if ratios is None:
                     b0 = (ratio + s) * e[0] + w
@@ -318,7 +494,7 @@ def assemble(records, pattern, ratio, ratios, system):
                     b7 = ratio * e[7] + s * e[5]
                     b8 = (ratio + s) * e[8] + w
                 else:
-                    h = _weighted_edge_sums(flat, ratios, codes, first, last)
+                    h = _weighted_edge_sums(flat, size, ratios, codes, first, last)
                     b0 = s * (h[0] + e[0]) + w
                     b1 = s * (h[1] + e[3])
                     b2 = s * (h[2] + e[6])
@@ -328,6 +504,11 @@ def assemble(records, pattern, ratio, ratios, system):
                     b6 = s * (h[6] + e[2])
                     b7 = s * (h[7] + e[5])
                     b8 = s * (h[8] + e[8]) + w
+                if turns:
+                    h = _turning_edge_sums(flat, size, codes, first, last)
+                    b0, b1, b2 = b0 + s * h[0], b1 + s * h[1], b2 + s * h[2]
+                    b3, b4, b5 = b3 + s * h[3], b4 + s * h[4], b5 + s * h[5]
+                    b6, b7, b8 = b6 + s * h[6], b7 + s * h[7], b8 + s * h[8]
                 # column by column, so the block above the diagonal is the one that is written transposed
                 o = uint32(mirror[k])
                 blocks[o, 0] = b0

@@ -7,6 +7,7 @@ from continua.materials import Corotated, Hyperelastic, Law, Linear, StVenantKir
 from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
 from continua.solids.elements.base import Elements
 from continua.solids.elements.bernstein_tet import BernsteinTets
+from continua.solids.elements.corotated_tet import CorotatedTets
 from continua.solids.elements.hyperelastic_tet import HyperelasticTets
 from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
@@ -30,7 +31,10 @@ def make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elem
     if plastic:
         return QuadratureTets(mesh, order)
     if isinstance(law, Linear | Corotated):
-        return LinearTets(mesh) if order == 1 else BernsteinTets(mesh, order)
+        if order == 1:
+            return LinearTets(mesh)
+        exact = isinstance(law, Corotated) and law.rotation == "exact"
+        return CorotatedTets(mesh, order) if exact else BernsteinTets(mesh, order)
     if isinstance(law, Hyperelastic) and order == 1:
         return StVKTets(mesh) if type(law) is StVenantKirchhoff else HyperelasticTets(mesh)
     return QuadratureTets(mesh, order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.materials import Law
+from continua.materials import Corotated, Law
 from continua.mesh import TetMesh
 from continua.solids import constant_stiffness_kernels
 from continua.solids.elements import corotated_kernels
@@ -19,7 +19,11 @@ PARALLEL_FROM = 4000
 
 
 class LinearTets(TetElements):
-    """Linear tetrahedra of a mesh; the coefficients are the node positions themselves."""
+    """Linear tetrahedra of a mesh; the coefficients are the node positions themselves.
+
+    The stiffness is the Hessian of the energy, made positive semidefinite in every element, except for corotated laws
+    with one of the fast choices of the rotation, which leave out its derivative.
+    """
 
     order = 1
     record_size = corotated_kernels.RECORD
@@ -47,6 +51,10 @@ class LinearTets(TetElements):
         self._ratio[strong] = lam[strong] / mu[strong]
         self._mixed = None if (self._ratio == self._ratio[0]).all() else self._ratio
         self._rotate = law.is_rotation_invariant
+        exact = isinstance(law, Corotated) and law.rotation == "exact"
+        size = corotated_kernels.RECORD if exact else corotated_kernels.FROZEN_RECORD
+        if self._records.shape[1] != size:
+            self._records = np.zeros((self.element_count, size))
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Recompute rotations and stresses for the given positions."""
