@@ -248,13 +248,14 @@ class ExplicitStepper(ConditionallyStableStepper):
     @timed("forces")
     def _inner_forces(self, state: BodyState, step: StepInput, x: NDArray[np.float64]) -> None:
         """Fill `_inner` with the forces of elements and springs at x, and update the damping matrix."""
-        self._drag_matrix = None if self.damper is None else self.damper.at(x)
+        self._drag_matrix = self.damping_matrix(x, 0.0 if step.constant_stiffness else step.beta)
         system = AssembledSystem(self.matrix, self._inner, state.mass, 0.0, 1.0, 1.0, self._zero, self._zero)
         self.system.fill(system, x, step.constant_stiffness, ())
         add_pull_forces(step.pulls, x, 1.0, self._inner)
 
     def _drag(self, step: StepInput, v: NDArray[np.float64]) -> NDArray[np.float64] | float:
-        """Return the damping force at velocities v: beta K v plus corotated damping."""
+        """Return the damping force at velocities v, except that of damping by mass."""
         v = np.ascontiguousarray(v)
-        force = step.beta * self.matrix.multiply(v) if step.beta > 0.0 else 0.0
+        constant = step.constant_stiffness and step.beta > 0.0
+        force = step.beta * self.matrix.multiply(v) if constant else 0.0
         return force if self._drag_matrix is None else force + self._drag_matrix.multiply(v)
