@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
     from continua.solids import (
+        EnergyMomentum,
         Explicit,
         ForceField,
         ImplicitEuler,
@@ -133,6 +134,7 @@ _LAZY_EXPORTS = {
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
     "continua.solids": (
+        "EnergyMomentum",
         "Explicit",
         "ForceField",
         "ImplicitEuler",
@@ -186,6 +188,7 @@ __all__ = [
     "Drain",
     "EditingMaterial",
     "Emitter",
+    "EnergyMomentum",
     "Explicit",
     "FiberReinforced",
     "Field",

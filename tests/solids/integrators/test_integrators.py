@@ -15,6 +15,7 @@ ORDERS = [
     (ct.ImplicitEuler(newton=20), 1),
     (ct.Newmark(newton=20), 2),
     (ct.Newmark(newton=20, beta=0.3025, gamma=0.6), 1),
+    (ct.EnergyMomentum(), 2),
     (ct.Explicit(), 2),
     (ct.SemiImplicit(), 2),
 ]
@@ -192,7 +193,7 @@ def test_newmark_with_larger_gamma_damps():
     assert total_energy(body) < 0.85 * start
 
 
-@pytest.mark.parametrize("name", ["newmark", "explicit", "semi_implicit"])
+@pytest.mark.parametrize("name", ["newmark", "energy_momentum", "explicit", "semi_implicit"])
 @pytest.mark.parametrize("order", [1, 2])
 def test_constant_acceleration_is_exact(name, order):
     body = ct.SoftBody(
