@@ -6,8 +6,9 @@ step, C = F^T F, and S the second Piola-Kirchhoff stress at the mean of C and C+
     P = F_m (S + k (C+ - C)),     k = 2 (W+ - W - S : (C+ - C)/2) / |C+ - C|^2
 
 has P : (F+ - F) = W+ - W, and P F_m^T is symmetric. So the nodal forces keep energy, momentum and angular momentum of
-a step with v + v+ = 2 (x+ - x)/dt. S is evaluated as F_e^-1 P(F_e) with F_e = R U, U^2 the mean of C and C+. The mean of
-F itself would not do: a rotation by theta makes it shorter by theta^2/8, and the stress would not vanish as C+ - C does.
+a step with v + v+ = 2 (x+ - x)/dt. S is evaluated as F_e^-1 P(F_e) with F_e = R U, U^2 the mean of C and C+. The mean
+of F itself would not do: a rotation by theta makes it shorter by theta^2/8, and that stress does not vanish as C+ - C
+does.
 
 Where C+ - C is below a resolution of 1e-5, k fades out: its contribution to the energy, of third order, is then below
 the rounding of W. Where the body is flatter than 1/20 of its thickness or turns inside out during the step, S does not

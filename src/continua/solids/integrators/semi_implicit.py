@@ -62,6 +62,7 @@ class SemiImplicitStepper(ConditionallyStableStepper):
         self._half = np.zeros(shape)
         self._start = np.zeros(shape)
         self._dt = 1.0
+        self._unstable = ""  # why the step is unstable
 
     def limit(self, frequency: float, alpha: float, beta: float) -> float:
         """Return the longest stable step [s] of a body with this highest frequency [rad/s]."""
@@ -72,6 +73,7 @@ class SemiImplicitStepper(ConditionallyStableStepper):
     def solve(self, state: BodyState, step: StepInput) -> SolveCoroutine:
         """Fill `positions` and `velocities`."""
         dt, dirichlet = step.dt, step.dirichlet
+        self._unstable = ""
         self._dt = dt
         np.multiply(step.force, 0.5 * dt, out=self._load)
         start = self._start
@@ -105,7 +107,7 @@ class SemiImplicitStepper(ConditionallyStableStepper):
             one.converged and other.converged,
             warnings=one.warnings + other.warnings,
         )
-        return StepOutcome(solve, 2, 0 if contact is None else contact.count, first.failure)
+        return StepOutcome(solve, 2, 0 if contact is None else contact.count, first.failure or self._unstable)
 
     def reactions(self) -> NDArray[np.float64]:
         """Return the reaction forces [N] of the last step, shape [n, 3]."""
@@ -146,14 +148,20 @@ class SemiImplicitStepper(ConditionallyStableStepper):
             matrix=self.matrix,
             rhs=self._rhs,
             mass=state.mass,
-            c_mass=1.0 + part * step.alpha,
-            c_stiffness=part * step.beta if constant else 0.0,
+            c_mass=1.0 + part * step.alpha if constant else 0.0,
+            c_stiffness=part * step.beta if constant else 1.0,
             dt=part,
             velocities=v,
             load=self._load,
         )
         drag = self.damping_matrix(x, 0.0 if constant else step.beta)
         self.system.fill(system, x, constant, () if drag is None else None)
+        if (
+            not constant
+        ):  # the elastic forces are explicit: their stiffness only tells whether the step is stable
+            self._unstable = self.stability_failure(state, step, self.matrix)
+            self.matrix.blocks[:] = 0.0
+            self.matrix.blocks[:, ::4] = (1.0 + part * step.alpha) * state.mass[:, None]
         if drag is not None:
             self.matrix.blocks += part * drag.blocks
         add_pull_forces(step.pulls, x, part, self._rhs)
