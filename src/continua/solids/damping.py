@@ -95,10 +95,9 @@ class Damper:
     """
 
     def __init__(self, elements: Elements) -> None:
-        plastic = isinstance(
-            elements, QuadratureTets | NodalElements
-        )  # these have the plastic deformation, if any
-        self._body = elements if plastic else None
+        self._body: QuadratureTets | NodalElements | None = None
+        if isinstance(elements, QuadratureTets | NodalElements):  # these have the plastic deformation, if any
+            self._body = elements
         self._elements = point_elements(elements)
         self._turns = True
         self.time = 0.0

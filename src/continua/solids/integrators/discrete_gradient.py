@@ -41,11 +41,13 @@ class DiscreteGradient:
     """
 
     def __init__(self, elements: Elements) -> None:
-        own = isinstance(
-            elements, QuadratureTets | NodalElements
-        )  # has the plastic deformation, if there is any
-        self._elements = elements if own else point_elements(elements)
-        self._own = own
+        # elements with quadrature points have the plastic deformation, if there is any
+        self._elements: QuadratureTets | NodalElements
+        if isinstance(elements, QuadratureTets | NodalElements):
+            self._elements = elements
+        else:
+            self._elements = point_elements(elements)
+        self._own = self._elements is elements
         count = self._elements.weights.size
         self._start = np.zeros((*self._elements.weights.shape, 10))
         self._coefficients = np.zeros((3 * count, 3))
