@@ -392,6 +392,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "WindTunnel": {"size": lambda: (2.0, 1.0), "cells": lambda: (16, 8)},
     "ImplicitEuler.stepper": ELEMENTS,
     "Newmark.stepper": ELEMENTS,
+    "EnergyMomentum.stepper": ELEMENTS,
     "Explicit.stepper": ELEMENTS,
     "SemiImplicit.stepper": ELEMENTS,
 }

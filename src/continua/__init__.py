@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
     from continua.solids import (
+        EnergyMomentum,
         Explicit,
         ForceField,
         ImplicitEuler,
@@ -131,6 +132,7 @@ _LAZY_EXPORTS = {
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
     "continua.solids": (
+        "EnergyMomentum",
         "Explicit",
         "ForceField",
         "ImplicitEuler",
@@ -183,6 +185,7 @@ __all__ = [
     "Drain",
     "EditingMaterial",
     "Emitter",
+    "EnergyMomentum",
     "Explicit",
     "FiberReinforced",
     "Field",

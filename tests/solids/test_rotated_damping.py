@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.spatial.transform import Rotation
 
 import continua as ct
@@ -34,7 +35,10 @@ def moved(elements, seed=0, size=0.25):
 
 @pytest.mark.parametrize("elements", cases(), ids=["linear", "quadratic", "hexahedra"])
 def test_it_is_the_printed_stress_and_takes_energy_out(elements):
-    """Power of random velocities from U (b (F' + F'^T) + a tr F') V^T at every point, with NumPy's own SVD."""
+    """Power of random velocities from U (b (F' + F'^T) + a tr F') V^T at every point, with NumPy's own SVD.
+
+    F' is without the nearest rotation W F, by NumPy's least squares.
+    """
     x = moved(elements)
     D = damper(elements).at(x).to_scipy().tocsr()
     np.testing.assert_allclose((D - D.T).toarray(), 0.0, atol=1e-12)
@@ -45,6 +49,9 @@ def test_it_is_the_printed_stress_and_takes_energy_out(elements):
         for e, nodes in enumerate(elements.elements):
             for g, w in zip(elements.gradients[e], elements.weights[e], strict=True):
                 F, rate = x[nodes].T @ g, v[nodes].T @ g
+                spins = [np.cross(axis, F, axisb=0).T.ravel() for axis in np.eye(3)]
+                spin = np.linalg.lstsq(np.transpose(spins), rate.ravel(), rcond=None)[0]
+                rate = rate - (spin @ spins).reshape(3, 3)
                 U, _, Vt = np.linalg.svd(F)
                 if np.linalg.det(U) * np.linalg.det(Vt) < 0:
                     U[:, 2] *= -1
@@ -56,7 +63,7 @@ def test_it_is_the_printed_stress_and_takes_energy_out(elements):
 
 
 @pytest.mark.parametrize("elements", cases(), ids=["linear", "quadratic", "hexahedra"])
-def test_translations_are_free_always_and_rotations_at_rest(elements):
+def test_translations_and_rotations_are_free_and_the_force_has_no_torque(elements):
     rest, x = elements.rest_positions, moved(elements)
     d = damper(elements)
     spin = np.cross([0.3, -1.0, 0.5], rest)
@@ -64,11 +71,16 @@ def test_translations_are_free_always_and_rotations_at_rest(elements):
     turned = rest @ Rotation.from_rotvec([1.0, 2.0, -0.5]).as_matrix().T
     assert np.abs(d.at(turned).multiply(np.cross([0.3, -1.0, 0.5], turned))).max() < 1e-12
     assert np.abs(d.at(x).multiply(np.tile([1.0, 2.0, 3.0], (len(x), 1)))).max() < 1e-12
-    off = d.at(x).multiply(np.cross([0.3, -1.0, 0.5], x))
-    assert np.abs(off).max() > 1e-3  # known: deformed matter brakes rigid rotations
+    assert np.abs(d.at(x).multiply(np.cross([0.3, -1.0, 0.5], x))).max() < 1e-12
+    force = d.at(x).multiply(np.random.default_rng(1).normal(size=x.shape))
+    assert np.abs(force).max() > 1e-2
+    np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.cross(x, force).sum(axis=0), 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("integrator", ["implicit_euler", "newmark", "explicit", "semi_implicit"])
+@pytest.mark.parametrize(
+    "integrator", ["implicit_euler", "newmark", "energy_momentum", "explicit", "semi_implicit"]
+)
 def test_for_corotated_matter_it_is_damping_by_stiffness(integrator):
     """With the stiffness of a frozen rotation: the exact one has that of tension too."""
     ends = []
@@ -86,8 +98,70 @@ def test_for_corotated_matter_it_is_damping_by_stiffness(integrator):
         for _ in range(30):
             world.step()
         ends.append(body.positions)
-    np.testing.assert_allclose(ends[1], ends[0], atol=1e-8)
-    assert np.abs(ends[2] - ends[0]).max() > 1e-3
+    damped = np.abs(ends[2] - ends[0]).max()
+    assert damped > 1e-3
+    # at small strains for implicit Euler and Newmark, which correct the braking of rotations by K afterwards
+    part = 0.01 if integrator in ("implicit_euler", "newmark") else 1e-5
+    assert np.abs(ends[1] - ends[0]).max() < part * damped, (np.abs(ends[1] - ends[0]).max(), damped)
+
+
+@pytest.mark.parametrize("integrator", ["energy_momentum", "explicit", "semi_implicit"])
+@pytest.mark.parametrize("damping", [ct.RotatedDamping(0.02), (0.0, 0.02)], ids=["rotated", "stiffness"])
+@pytest.mark.parametrize(("law", "order"), [(ct.Corotated, 1), (ct.NeoHookean, 1), (ct.NeoHookean, 2)])
+def test_a_stretched_bar_spins_on_while_its_swinging_ends(integrator, damping, law, order):
+    """Angular momentum is kept; a rotation of deformed matter was braked by 5 to 58 % in 2 s."""
+    if integrator != "semi_implicit" and order == 2:
+        damping = ct.RotatedDamping(0.002) if isinstance(damping, ct.RotatedDamping) else (0.0, 0.002)
+    body = ct.SoftBody(
+        ct.mesh.box(size=(0.6, 0.2, 0.2), cells=(3, 1, 1) if order == 1 else (1, 1, 1)),
+        material=law(young=2e4, poisson=0.3, density=1000.0),
+        order=order,
+        damping=damping,
+        integrator=integrator,
+        name="bar",
+    )
+    body.set_velocity((0.5, 0.2, 0.0), (1.0, 5.0, 3.0))
+    body._x[:, 0] *= 1.3
+    mass = body._elements.pattern
+    mass = scipy.sparse.csr_array((body._mass, mass.indices, mass.indptr))
+
+    def momenta():
+        p = mass @ body._v
+        return np.concatenate([p.sum(axis=0), np.cross(body._x, p).sum(axis=0)])
+
+    world = ct.World([body], gravity=(0, 0, 0), dt=0.005)
+    before, energy = momenta(), sum(body.energy().values())
+    for _ in range(60):
+        world.step()
+    tolerance = (
+        1e-8 if integrator == "energy_momentum" else 1e-13
+    )  # the first is that of its Newton iteration
+    np.testing.assert_allclose(momenta(), before, atol=tolerance * np.abs(before).max())
+    assert sum(body.energy().values()) < 0.95 * energy
+
+
+def test_a_bar_that_turns_about_a_pinned_edge_is_not_braked():
+    """Damping of deformation has nothing to do where the shape stays, held or not."""
+    left = {}
+    for damping in (ct.RotatedDamping(0.02), (0.0, 0.02), (0.0, 0.0)):
+        body = ct.SoftBody(
+            ct.mesh.box(size=(0.6, 0.2, 0.2), cells=(3, 1, 1)),
+            material=ct.NeoHookean(young=1e5, poisson=0.3, density=1000.0),
+            damping=damping,
+            integrator="semi_implicit",
+            name="bar",
+        )
+        body.pin(lambda x: (x[:, 0] < 1e-9) & (x[:, 1] < 1e-9))
+        body._v[:] = np.cross([0.0, 0.0, 1.0], body._x)
+        world = ct.World([body], gravity=(0, 0, 0), dt=0.005)
+        for _ in range(100):
+            world.step()
+        arms = body._x[:, :2]
+        left[str(damping)] = float(
+            body._node_mass @ (arms[:, 0] * body._v[:, 1] - arms[:, 1] * body._v[:, 0])
+        )
+    free = left.pop("(0.0, 0.0)")
+    assert all(value == pytest.approx(free, rel=0.02) for value in left.values()), (free, left)
 
 
 @pytest.mark.parametrize("newton", [1, 5])

@@ -75,6 +75,7 @@ def box(name, height=0.02, cells=(3, 3, 3), **options):
         {"order": 3},
         {"integrator": ct.SemiImplicit()},
         {"integrator": ct.Newmark()},
+        {"integrator": ct.EnergyMomentum()},
         {"integrator": ct.Explicit()},
         {"plasticity": ct.Plasticity(yield_strain=0.01)},
     ],

@@ -17,7 +17,16 @@ from continua.materials.registry import LawFunction
 from continua.numerics import inline
 from continua.numerics.mat3 import det3, matmul3
 
-__all__ = ["CHUNK", "POINT", "SCRATCH", "deformation_gradient", "fill_points", "specialised", "upper_to_full"]
+__all__ = [
+    "CHUNK",
+    "POINT",
+    "SCRATCH",
+    "deformation_gradient",
+    "fill_points",
+    "pull_back",
+    "specialised",
+    "upper_to_full",
+]
 
 POINT = 64  # numbers in a record
 CHUNK = 32  # elements a task of the pass over points
@@ -66,7 +75,7 @@ def deformation_gradient(coefficients, elements, gradients, plane, e, q):
 
 
 @inline
-def _pull_back(P, A, T):
+def pull_back(P, A, T):
     """Turn stress and tangent (in place) with respect to Fe = F A into those with respect to F, times det Fp."""
     volume = 1.0 / det3(A)
     for i in range(3):  # T[(i j), kn] = sum_m A[j, m] T[(i m), kn]
@@ -127,7 +136,7 @@ def fill_points(
                     plastic[e, q, 6], plastic[e, q, 7], plastic[e, q, 8],
                 )  # fmt: skip
                 energy, P = point(matmul3(F, A), p, definite, T)
-                P, volume = _pull_back(P, A, T)
+                P, volume = pull_back(P, A, T)
                 energy *= volume
             if det3(F) <= 0.0:
                 turned = 1

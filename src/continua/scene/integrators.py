@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from continua.scene.types import Count, Flag, Model, Number, by_type, option
 
-__all__ = ["Explicit", "ImplicitEuler", "Integrator", "Newmark", "SemiImplicit"]
+__all__ = ["EnergyMomentum", "Explicit", "ImplicitEuler", "Integrator", "Newmark", "SemiImplicit"]
 
 _NEWTON = "Most Newton iterations a step; 1 takes the forces as linear over the step."
 _SUBSTEPS = "Cut steps above the stability limit into parts below it."
@@ -42,6 +42,15 @@ class Newmark(Model):
         return self
 
 
+class EnergyMomentum(Model):
+    """Second order, conserves energy, momentum and angular momentum at any amplitude."""
+
+    type: Literal["energy_momentum"] = option("The energy-momentum method of Simo and Tarnow.")
+    newton: Count = option(
+        "Most Newton iterations a step; one that needs more is done in parts.", 30, ge=1, le=1000
+    )
+
+
 class Explicit(Model):
     """Central differences with lumped mass: the cheapest step, for short steps only."""
 
@@ -56,12 +65,13 @@ class SemiImplicit(Model):
     substeps: Flag = option(_SUBSTEPS, True)
 
 
-Word = Literal["implicit_euler", "newmark", "explicit", "semi_implicit"]
+Word = Literal["implicit_euler", "newmark", "energy_momentum", "explicit", "semi_implicit"]
 Integrator = Annotated[
     Annotated[Word, Tag("word")]
     | Annotated[ImplicitEuler, Tag("implicit_euler")]
     | Annotated[Newmark, Tag("newmark")]
+    | Annotated[EnergyMomentum, Tag("energy_momentum")]
     | Annotated[Explicit, Tag("explicit")]
     | Annotated[SemiImplicit, Tag("semi_implicit")],
-    by_type("word", "implicit_euler", "newmark", "explicit", "semi_implicit"),
+    by_type("word", "implicit_euler", "newmark", "energy_momentum", "explicit", "semi_implicit"),
 ]

@@ -14,6 +14,7 @@ from continua.solids.damping import RotatedDamping
 from continua.solids.derived_fields import FIELDS
 from continua.solids.integrators import (
     INTEGRATORS,
+    EnergyMomentum,
     Explicit,
     ImplicitEuler,
     Integrator,
@@ -29,6 +30,7 @@ __all__ = [
     "INTEGRATORS",
     "BodyForce",
     "Constraint",
+    "EnergyMomentum",
     "Explicit",
     "ForceField",
     "HapticTool",

@@ -3,6 +3,10 @@
 With R the rotation of F, the damping stress is P = b (F' + R F'^T R) + a tr(R^T F') R, F' the rate of F. It is linear
 in the velocities, symmetric and dissipative, and does not vanish for flat elements. As a matrix it is the stiffness of
 corotated elements at the current rotations with the constants a, b instead of Lame's.
+
+Where F is not a rotation, neither this stress nor a stiffness K(x) vanishes for rotating matter, F' = W F with skew W:
+they would brake it. So the part W F of F' is removed first, and with it the part of P that has a torque, which is
+the same projection: damping Q T Q instead of T. Without stress and strain both are equal.
 """
 
 from __future__ import annotations
@@ -14,13 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.linalg import BlockMatrix
-from continua.materials import Corotated, Law
+from continua.materials import Law
 from continua.materials.registry import law_function
-from continua.mesh import HexMesh, PlaneMesh, TetMesh
 from continua.numerics.mat3 import rotation
+from continua.solids import damping_kernels
 from continua.solids.elements.base import AssembledSystem, Elements
-from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
+from continua.solids.point_elements import point_elements
 from continua.validation import LARGEST, number, numbers, shortened
 
 __all__ = ["Damper", "RotatedDamping", "split_damping"]
@@ -51,8 +55,7 @@ class RotatedDamping:
     """Damping of deformation in the corotated frame of each element.
 
     Unlike stiffness damping it does not depend on the law: it is the same for flat and inverted elements, and does
-    not grow where a law stiffens. A rigid rotation of a deformed body is damped a little; an unconstrained body keeps
-    its angular momentum all the same.
+    not grow where a law stiffens. Rotations are not damped, and momentum and angular momentum are kept.
 
     Attributes:
         time: c [s]: the constants of the damping are c times Lame's; 0.01 to 0.05 suits a soft body.
@@ -83,23 +86,20 @@ def split_damping(damping: ArrayLike | RotatedDamping) -> tuple[tuple[float, flo
 
 
 class Damper:
-    """The matrix of rotated damping over the nodes of a body's elements.
+    """The matrix of damping of deformation over the nodes of a body's elements.
+
+    It is the stiffness of a law's tangent at the present configuration, without what the tangent does to rotations.
 
     Attributes:
-        time: The damping time [s].
+        time: The damping time of a `RotatedDamping` [s].
     """
 
     def __init__(self, elements: Elements) -> None:
-        mesh = elements.mesh
-        self._law: Law = _Viscous()
-        self._elements: Elements
-        if isinstance(mesh, TetMesh) and elements.order == 1:
-            self._elements, self._law = LinearTets(mesh), Corotated(rotation="mean")
-        elif isinstance(mesh, TetMesh):
-            self._elements = QuadratureTets(mesh, elements.order)
-        else:
-            assert isinstance(mesh, HexMesh | PlaneMesh)
-            self._elements = NodalElements(mesh)
+        self._body: QuadratureTets | NodalElements | None = None
+        if isinstance(elements, QuadratureTets | NodalElements):  # these have the plastic deformation, if any
+            self._body = elements
+        self._elements = point_elements(elements)
+        self._turns = True
         self.time = 0.0
         self._matrix = BlockMatrix(elements.pattern)
         self._none = np.zeros(elements.pattern.block_count)
@@ -107,14 +107,24 @@ class Damper:
         self._work = np.zeros((elements.node_count, 3))
 
     def set_constants(self, constants: NDArray[np.float64], time: float) -> None:
-        """Set the constants of the body's law, whose first two are Lame's [Pa], and the damping time [s]."""
+        """Damp as a `RotatedDamping` of this time [s]; the first two constants of the body's law are Lame's [Pa]."""
         self.time = time
-        self._elements.set_law(self._law, time * constants[:, :2])
+        self.set_law(_Viscous(), time * constants[:, :2])
+
+    def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
+        """Damp by the stiffness of a law, with the constants of every element, shape [m, k]."""
+        self._turns = law.is_rotation_invariant
+        self._elements.set_law(law, constants)
 
     def at(self, coefficients: NDArray[np.float64]) -> BlockMatrix:
         """Return the damping matrix [kg/s] at the given coefficients; it is valid until the next call."""
-        self._elements.update(coefficients)
-        self._elements.assemble(
+        elements = self._elements
+        if self._body is not None and self.time == 0.0:
+            elements.plastic = self._body.plastic
+        elements.update(coefficients)
+        if self._turns:
+            damping_kernels.remove_spin.variant(elements.parallel)(elements.records)
+        elements.assemble(
             AssembledSystem(self._matrix, self._work, self._none, 0.0, 1.0, 0.0, self._zero, self._zero)
         )
         return self._matrix

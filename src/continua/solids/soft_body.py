@@ -89,8 +89,8 @@ class SoftBody(BoundaryConditions):
         friction: Coulomb's coefficient of the body's contacts; None takes the world's, see `Contact`.
         restitution: Coefficient of restitution; None takes the world's.
         plasticity: Constants of plasticity; None is purely elastic.
-        integrator: The time integrator: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
-            `SemiImplicit()`, or its name with its default constants.
+        integrator: The time integrator: `ImplicitEuler()` (the default), `Newmark()`, `EnergyMomentum()`,
+            `Explicit()` or `SemiImplicit()`, or its name with its default constants.
         newton: Maximum number of Newton iterations per step of an integrator given by name.
         solver: The linear solver; None chooses one by the number and order of the nodes, and switches if another does
             less work (`print(body.solver)`).
@@ -602,7 +602,7 @@ class SoftBody(BoundaryConditions):
         self._elements.set_law(materials.law, materials.constants)
         if self._stepper.damper is not None:
             self._stepper.damper.set_constants(materials.constants, self._damping_time)
-        self._stepper.material_changed()
+        self._stepper.set_law(materials.law, materials.constants)
         if self._density is None or (self._density != materials.density).any():
             self._density = materials.density
             lumped = self._mass_lumped or self.integrator.lumped

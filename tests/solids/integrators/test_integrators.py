@@ -15,6 +15,7 @@ ORDERS = [
     (ct.ImplicitEuler(newton=20), 1),
     (ct.Newmark(newton=20), 2),
     (ct.Newmark(newton=20, beta=0.3025, gamma=0.6), 1),
+    (ct.EnergyMomentum(), 2),
     (ct.Explicit(), 2),
     (ct.SemiImplicit(), 2),
 ]
@@ -192,7 +193,7 @@ def test_newmark_with_larger_gamma_damps():
     assert total_energy(body) < 0.85 * start
 
 
-@pytest.mark.parametrize("name", ["newmark", "explicit", "semi_implicit"])
+@pytest.mark.parametrize("name", ["newmark", "energy_momentum", "explicit", "semi_implicit"])
 @pytest.mark.parametrize("order", [1, 2])
 def test_constant_acceleration_is_exact(name, order):
     body = ct.SoftBody(
@@ -315,6 +316,46 @@ def test_a_spring_shortens_the_stable_step():
     assert body.stable_dt < 0.3 * free
     run(body, 0.01, 20)
     assert np.isfinite(body.positions).all()
+
+
+@pytest.mark.parametrize("kind", ["explicit", "semi_implicit"])
+@pytest.mark.parametrize("spring", [0.0, 2e3])
+def test_a_muscle_activated_at_once_gains_no_energy(kind, spring):
+    """It contracts and stiffens between two estimates of the limit; the step follows (before: 100 to 900 times)."""
+    body = ct.SoftBody(
+        ct.mesh.box(size=(0.6, 0.2, 0.2), cells=(3, 1, 1)),
+        material=ct.Muscle(young=2e4, poisson=0.45, density=1000.0, strength=3e5),
+        integrator=kind,
+        name="muscle",
+    )
+    body.pin(lambda x: x[:, 0] < 1e-9)
+    if spring:
+        body.pull(body.node_count - 1, body.positions[-1], stiffness=spring)
+    world = ct.World([body], gravity=(0, 0, 0), dt=0.01)
+    world.step()
+    body.set_material(activation=1.0)
+    start = total_energy(body)
+    assert start > 100.0
+    for _ in range(60):
+        (report,) = world.step()
+        assert total_energy(body) < 1.2 * start
+    assert not report.inverted
+
+
+def test_a_body_that_stiffens_is_stepped_in_parts_or_refused():
+    """Squeezed to a quarter by fast nodes a neo-Hookean bar is many times stiffer than at rest."""
+    body = bar("explicit", ct.NeoHookean(young=2e4, poisson=0.4))
+    dt = 0.85 * body.stable_dt
+    world = ct.World([body], gravity=(0, 0, 0), dt=dt)
+    world.step()
+    body._v[:, 0] = -12.0 * body._x[:, 0]
+    start, reasons = total_energy(body), []
+    for _ in range(round(0.1 / dt)):
+        (report,) = world.step()
+        reasons += [text for text in report.warnings if "became stiffer" in text]
+        assert total_energy(body) < 1.3 * start
+    assert reasons
+    assert body.stable_dt < 0.9 * dt
 
 
 def test_implicit_steps_are_stable_at_a_hundred_times_the_explicit_limit():

@@ -125,6 +125,11 @@ class QuadratureElements:
         """Return the elastic energy [J]."""
         return float(np.vdot(self.energy_density(), self.weights))
 
+    @property
+    def records(self) -> NDArray[np.float64]:
+        """The records of the points (see `materials.point_kernels`), shape [m, q, 64], as of the last update."""
+        return self._records
+
     def energy_density(self) -> NDArray[np.float64]:
         """Return the elastic energy per volume at rest [J/m3] at the points, shape [m, q], as of the last update."""
         return self._records[..., -1]

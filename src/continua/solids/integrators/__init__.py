@@ -1,7 +1,9 @@
-"""Time integrators: implicit Euler, Newmark, explicit, and semi-implicit (Irving 2007). One per file."""
+"""Time integrators: implicit Euler, Newmark, energy-momentum, explicit, semi-implicit (Irving 2007). One per file."""
 
 from continua.errors import InputError
+from continua.solids.integrators.energy_momentum import EnergyMomentum
 from continua.solids.integrators.explicit import Explicit
+from continua.solids.integrators.implicit import ImplicitIntegrator
 from continua.solids.integrators.implicit_euler import ImplicitEuler
 from continua.solids.integrators.integrator import BodyState, Integrator, StepInput, Stepper
 from continua.solids.integrators.newmark import Newmark
@@ -11,6 +13,7 @@ from continua.validation import choice, shortened
 __all__ = [
     "INTEGRATORS",
     "BodyState",
+    "EnergyMomentum",
     "Explicit",
     "ImplicitEuler",
     "Integrator",
@@ -22,7 +25,7 @@ __all__ = [
 ]
 
 INTEGRATORS: dict[str, type[Integrator]] = {
-    kind.name: kind for kind in (ImplicitEuler, Newmark, Explicit, SemiImplicit)
+    kind.name: kind for kind in (ImplicitEuler, Newmark, EnergyMomentum, Explicit, SemiImplicit)
 }
 """All integrators by name."""
 
@@ -38,6 +41,6 @@ def choose_integrator(integrator: "Integrator | str", newton: int | None = None)
     kind = INTEGRATORS[choice(integrator, "integrator", INTEGRATORS)]
     if newton is None:
         return kind()
-    if kind not in (ImplicitEuler, Newmark):
+    if not issubclass(kind, ImplicitIntegrator):
         raise InputError(f"the integrator {integrator} is explicit and has no Newton iterations")
     return kind(newton=newton)

@@ -36,8 +36,8 @@ from continua.solids.integrators.integrator import (
     StepOutcome,
     Stepper,
 )
-from continua.solids.integrators.spring_terms import add_pull_forces
-from continua.solids.integrators.stability import highest_frequency
+from continua.solids.integrators.spring_terms import add_pull_forces, stiffen_pulls
+from continua.solids.integrators.stability import frequency_bound, highest_frequency, stiffness_matrix
 from continua.timestepping import VelocitySystem
 from continua.validation import flag
 
@@ -48,6 +48,9 @@ STABILITY_FACTOR = 0.9
 
 FREQUENCY_INTERVAL = 16
 """Substeps between estimates of the highest frequency."""
+
+MAX_GROWTH = 1.1
+"""Growth of the bound of the highest frequency after which it is estimated again at once."""
 
 MAX_SUBSTEPS = 10_000
 """Maximum number of substeps per step."""
@@ -77,8 +80,9 @@ class ConditionallyStableStepper(Stepper):
     def __init__(self, elements: Elements, solver: LinearSolver, substeps: bool) -> None:
         super().__init__(elements, solver)
         self.retries = substeps
-        # highest frequency [rad/s] (0: unknown), substeps since the estimate, total spring stiffness [N/m]
-        self._estimate = np.zeros(3)
+        # highest frequency [rad/s] (0: unknown), substeps since the estimate, total spring stiffness [N/m], bound of
+        # the frequency at the estimate [rad/s]
+        self._estimate = np.zeros(4)
         self.history["stability"] = self._estimate
         self._zero = np.zeros_like(self.positions)
 
@@ -100,8 +104,9 @@ class ConditionallyStableStepper(Stepper):
         springs = sum(pull.stiffness for pull in pulls)
         estimate = self._estimate
         if estimate[0] == 0.0 or estimate[1] >= FREQUENCY_INTERVAL or estimate[2] != springs:
-            estimate[0] = highest_frequency(self.elements, state.x, state.mass, state.node_mass, pulls)
-            estimate[1:] = 0.0, springs
+            stiffness = stiffness_matrix(self.elements, state.x, state.mass, pulls)
+            estimate[0] = highest_frequency(stiffness, state.node_mass)
+            estimate[1:] = 0.0, springs, frequency_bound(stiffness, state.node_mass)
         alpha, beta = damping
         if self.damper is not None:
             beta += self.damper.time  # near rest it equals stiffness damping
@@ -121,6 +126,28 @@ class ConditionallyStableStepper(Stepper):
                 f"{limit:.3g} s; take a shorter dt or an implicit integrator"
             )
         return count
+
+    def stability_failure(self, state: BodyState, step: StepInput, stiffness: BlockMatrix) -> str:
+        """Return why the step is unstable with this stiffness of the elements [N/m], or ""; springs are added to it.
+
+        The stiffness may grow by orders of magnitude between two estimates of the highest frequency, as that of a
+        neo-Hookean body that is compressed. So the estimate is renewed when a bound of it has grown.
+        """
+        estimate = self._estimate
+        if not self.retries or estimate[0] == 0.0 or step.constant_stiffness:
+            return ""
+        stiffen_pulls(stiffness, step.pulls, 1.0)
+        bound = frequency_bound(stiffness, state.node_mass)
+        if not bound > MAX_GROWTH * estimate[3]:
+            return ""
+        if not np.isfinite(bound):
+            return "positions became infinite"
+        estimate[0], estimate[1], estimate[3] = highest_frequency(stiffness, state.node_mass), 0.0, bound
+        beta = step.beta if self.damper is None else step.beta + self.damper.time
+        limit = self.limit(estimate[0], step.alpha, beta) if estimate[0] > 0.0 else np.inf
+        if step.dt <= limit:
+            return ""
+        return f"the body became stiffer and its longest stable step shorter, {limit:.3g} s"
 
     def accept(self, state: BodyState) -> None:
         """Commit the step."""
@@ -220,6 +247,7 @@ class ExplicitStepper(ConditionallyStableStepper):
             state.x, half, dt, self.positions
         )
         self._inner_forces(state, step, self.positions)
+        unstable = self.stability_failure(state, step, self.matrix)
         force = self._inner + step.force
         v = half  # stiffness damping acts on the half-step velocities first, then on the predicted ones
         for _ in range(2 if step.beta > 0.0 or self._drag_matrix is not None else 1):
@@ -229,7 +257,8 @@ class ExplicitStepper(ConditionallyStableStepper):
         if contact is not None:
             yield from self.project_contacts(state, step, self.velocities)
         count = 0 if contact is None else contact.count
-        return StepOutcome(SolveReport(0, min(answer.report.residual, 0.0), True), 1, count, answer.failure)
+        failure = answer.failure or unstable
+        return StepOutcome(SolveReport(0, min(answer.report.residual, 0.0), True), 1, count, failure)
 
     def _driven_inertia(self, state: BodyState, step: StepInput) -> NDArray[np.float64] | float:
         """Return the part of the reaction that a change of prescribed velocities puts into the first half step.
@@ -308,13 +337,14 @@ class ExplicitStepper(ConditionallyStableStepper):
     @timed("forces")
     def _inner_forces(self, state: BodyState, step: StepInput, x: NDArray[np.float64]) -> None:
         """Fill `_inner` with the forces of elements and springs at x, and update the damping matrix."""
-        self._drag_matrix = None if self.damper is None else self.damper.at(x)
+        self._drag_matrix = self.damping_matrix(x, 0.0 if step.constant_stiffness else step.beta)
         system = AssembledSystem(self.matrix, self._inner, state.mass, 0.0, 1.0, 1.0, self._zero, self._zero)
         self.system.fill(system, x, step.constant_stiffness, ())
         add_pull_forces(step.pulls, x, 1.0, self._inner)
 
     def _drag(self, step: StepInput, v: NDArray[np.float64]) -> NDArray[np.float64] | float:
-        """Return the damping force at velocities v: beta K v plus corotated damping."""
+        """Return the damping force at velocities v, except that of damping by mass."""
         v = np.ascontiguousarray(v)
-        force = step.beta * self.matrix.multiply(v) if step.beta > 0.0 else 0.0
+        constant = step.constant_stiffness and step.beta > 0.0
+        force = step.beta * self.matrix.multiply(v) if constant else 0.0
         return force if self._drag_matrix is None else force + self._drag_matrix.multiply(v)

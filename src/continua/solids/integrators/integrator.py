@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.linalg import AutoSolver, BlockMatrix, LinearSolver, Multigrid, SolveReport
+from continua.materials import Law
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import Pull
 from continua.solids.boundary_conditions.dirichlet import DirichletSet
@@ -112,6 +113,7 @@ class Stepper:
             self.history["solver"] = solver.history
         self.retries = True
         self.damper: Damper | None = None
+        self._stiffness_damper: Damper | None = None
         solver.setup(self.matrix)
         self.system = LinearSystem(elements, self.matrix, solver)
 
@@ -147,6 +149,30 @@ class Stepper:
     def _multigrid(self) -> Multigrid | None:
         solver = self.solver.multigrid if isinstance(self.solver, AutoSolver) else self.solver
         return solver if isinstance(solver, Multigrid) else None
+
+    def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
+        """Set the law and the constants of every element, shape [m, k]; the elements have them already."""
+        self._law, self._constants = law, constants
+        if self._stiffness_damper is not None:
+            self._stiffness_damper.set_law(law, constants)
+        self.material_changed()
+
+    def damping_matrix(self, x: NDArray[np.float64], beta: float) -> BlockMatrix | None:
+        """Return the matrix [kg/s] of all damping of deformation at x, with beta [s] times the stiffness; None if none.
+
+        The stiffness is without what it does to rotations, see `Damper`. Valid until the next call.
+        """
+        matrix = None if self.damper is None else self.damper.at(x)
+        if beta == 0.0:
+            return matrix
+        if self._stiffness_damper is None:
+            self._stiffness_damper = Damper(self.elements)
+            self._stiffness_damper.set_law(self._law, self._constants)
+        stiffness = self._stiffness_damper.at(x)
+        stiffness.blocks *= beta
+        if matrix is not None:
+            stiffness.blocks += matrix.blocks
+        return stiffness
 
     def material_changed(self) -> None:
         """Invalidate everything that depends on the material."""

@@ -26,6 +26,7 @@ from continua.solids import mass_kernels
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.integrators.explicit import ConditionallyStableIntegrator, ConditionallyStableStepper
 from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput, StepOutcome
+from continua.solids.integrators.momentum_correction import rigid_velocities
 from continua.solids.integrators.spring_terms import add_pull_forces
 from continua.timestepping import SolveResult, VelocitySystem
 
@@ -61,6 +62,7 @@ class SemiImplicitStepper(ConditionallyStableStepper):
         self._half = np.zeros(shape)
         self._start = np.zeros(shape)
         self._dt = 1.0
+        self._unstable = ""  # why the step is unstable
 
     def limit(self, frequency: float, alpha: float, beta: float) -> float:
         """Return the longest stable step [s] of a body with this highest frequency [rad/s]."""
@@ -71,6 +73,7 @@ class SemiImplicitStepper(ConditionallyStableStepper):
     def solve(self, state: BodyState, step: StepInput) -> SolveCoroutine:
         """Fill `positions` and `velocities`."""
         dt, dirichlet = step.dt, step.dirichlet
+        self._unstable = ""
         self._dt = dt
         np.multiply(step.force, 0.5 * dt, out=self._load)
         start = self._start
@@ -99,6 +102,8 @@ class SemiImplicitStepper(ConditionallyStableStepper):
             inverse = self.inverse_masses(state, step)
             self.velocities -= np.einsum("nij,nj->ni", inverse.reshape(-1, 3, 3), contact.impulse)
             yield from self.project_contacts(state, step, self.velocities)
+        elif not dirichlet.any and not step.pulls:
+            self._correct_momentum(state, step)
         one, other = first.report, second.report
         solve = SolveReport(
             one.iterations + other.iterations,
@@ -106,11 +111,28 @@ class SemiImplicitStepper(ConditionallyStableStepper):
             one.converged and other.converged,
             warnings=one.warnings + other.warnings,
         )
-        return StepOutcome(solve, 2, 0 if contact is None else contact.count, first.failure)
+        return StepOutcome(solve, 2, 0 if contact is None else contact.count, first.failure or self._unstable)
 
     def reactions(self) -> NDArray[np.float64]:
         """Return the reaction forces [N] of the last step, shape [n, 3]."""
         return (self.matrix.multiply(self._half) - self._rhs) / (0.5 * self._dt)
+
+    def _correct_momentum(self, state: BodyState, step: StepInput) -> None:
+        """Add the rigid motion after which momentum and angular momentum have changed by loads and mass damping only.
+
+        Inexact solves change both. Torques are taken about the positions in the middle of the step.
+        """
+        mass = state.node_mass[:, None]
+        loads = step.dt * (step.force - step.alpha * mass * self._half)
+        lost = mass * (state.v - self.velocities) + loads
+        net = lost.sum(axis=0)
+        center = state.node_mass @ self.positions / state.node_mass.sum()
+        arms = self.positions - center
+        moved = self.positions - state.x
+        moment = np.cross(arms, lost).sum(axis=0) - np.cross(moved, mass * state.v + 0.5 * loads).sum(axis=0)
+        wanted = np.concatenate([net, moment if step.is_rotation_invariant else np.zeros(3)])
+        change = rigid_velocities(state, self.positions, mass * self.positions, wanted)
+        self.velocities += step.dirichlet.project_free(change)
 
     def _half_step(
         self,
@@ -125,19 +147,27 @@ class SemiImplicitStepper(ConditionallyStableStepper):
         The second half gets the contact impulses of the `previous` one.
         """
         part = 0.5 * step.dt
+        constant = step.constant_stiffness
         system = AssembledSystem(
             matrix=self.matrix,
             rhs=self._rhs,
             mass=state.mass,
-            c_mass=1.0 + part * step.alpha,
-            c_stiffness=part * step.beta,
+            c_mass=1.0 + part * step.alpha if constant else 0.0,
+            c_stiffness=part * step.beta if constant else 1.0,
             dt=part,
             velocities=v,
             load=self._load,
         )
-        self.system.fill(system, x, step.constant_stiffness, () if self.damper is None else None)
-        if self.damper is not None:
-            self.matrix.blocks += part * self.damper.at(x).blocks
+        drag = self.damping_matrix(x, 0.0 if constant else step.beta)
+        self.system.fill(system, x, constant, () if drag is None else None)
+        if (
+            not constant
+        ):  # the elastic forces are explicit: their stiffness only tells whether the step is stable
+            self._unstable = self.stability_failure(state, step, self.matrix)
+            self.matrix.blocks[:] = 0.0
+            self.matrix.blocks[:, ::4] = (1.0 + part * step.alpha) * state.mass[:, None]
+        if drag is not None:
+            self.matrix.blocks += part * drag.blocks
         add_pull_forces(step.pulls, x, part, self._rhs)
         step.dirichlet.apply(self._half)
         dirichlet = step.dirichlet

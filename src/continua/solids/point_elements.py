@@ -1,0 +1,24 @@
+"""Elements that evaluate a law at quadrature points, on the unknowns of a body's own elements.
+
+A body's elements may be faster ones that keep no deformation gradients. Methods that need stress and deformation
+point by point (the discrete gradient of `EnergyMomentum`, damping of the rate of deformation) use these.
+"""
+
+from __future__ import annotations
+
+from continua.errors import InputError
+from continua.mesh import HexMesh, PlaneMesh, TetMesh
+from continua.solids.elements.base import Elements
+from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
+
+__all__ = ["point_elements"]
+
+
+def point_elements(elements: Elements) -> QuadratureTets | NodalElements:
+    """Return new elements with quadrature points on the mesh, the nodes and the order of the given ones."""
+    mesh = elements.mesh
+    if isinstance(mesh, TetMesh):
+        return QuadratureTets(mesh, elements.order)
+    if not isinstance(mesh, HexMesh | PlaneMesh):
+        raise InputError(f"{type(elements).__name__} have no quadrature points on a {type(mesh).__name__}")
+    return NodalElements(mesh)
