@@ -16,7 +16,7 @@ from continua.errors import InputError
 from continua.linalg import BlockMatrix
 from continua.materials import Corotated, Law
 from continua.materials.registry import law_function
-from continua.mesh import HexMesh, PlaneMesh, TetMesh
+from continua.mesh import TetMesh
 from continua.numerics.mat3 import rotation
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.elements.linear_tet import LinearTets
@@ -98,8 +98,9 @@ class Damper:
         elif isinstance(mesh, TetMesh):
             self._elements = QuadratureTets(mesh, elements.order)
         else:
-            assert isinstance(mesh, HexMesh | PlaneMesh)
-            self._elements = NodalElements(mesh)
+            assert isinstance(elements, NodalElements)
+            self._elements = NodalElements(elements.mesh)
+        self._plane_stress = isinstance(elements, NodalElements) and elements.plane_stress
         self.time = 0.0
         self._matrix = BlockMatrix(elements.pattern)
         self._none = np.zeros(elements.pattern.block_count)
@@ -109,7 +110,11 @@ class Damper:
     def set_constants(self, constants: NDArray[np.float64], time: float) -> None:
         """Set the constants of the body's law, whose first two are Lame's [Pa], and the damping time [s]."""
         self.time = time
-        self._elements.set_law(self._law, time * constants[:, :2])
+        viscosity = time * constants[:, :2]
+        if self._plane_stress:  # a linear law in plane stress is one in plane strain with a reduced lambda
+            lam, mu = viscosity.T
+            viscosity[:, 0] = 2.0 * lam * mu / np.maximum(lam + 2.0 * mu, 1e-300)
+        self._elements.set_law(self._law, viscosity)
 
     def at(self, coefficients: NDArray[np.float64]) -> BlockMatrix:
         """Return the damping matrix [kg/s] at the given coefficients; it is valid until the next call."""

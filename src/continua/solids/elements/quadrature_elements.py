@@ -35,7 +35,7 @@ class QuadratureElements:
         gradients: Gradients of the shape functions at the points [1/m], shape [m, q, k, 3].
         weights: Quadrature weights, volumes [m3], shape [m, q].
         plastic: Inverse of the plastic deformation at the points, shape [m, q, 9], or None.
-        plane: 1 for plane bodies, else 0.
+        plane: 1 for bodies in plane strain, 2 in plane stress, else 0.
     """
 
     conservative = True
@@ -51,7 +51,7 @@ class QuadratureElements:
         mesh: VolumeMesh,
         gradients: NDArray[np.float64],
         weights: NDArray[np.float64],
-        plane: bool = False,
+        plane: float = 0.0,
     ) -> None:
         """Set the quadrature points."""
         self._volumes = mesh.volumes
@@ -60,7 +60,7 @@ class QuadratureElements:
         self.plastic: NDArray[np.float64] | None = None
         self.inverted = 0
         self.parallel = self.element_count >= PARALLEL_FROM
-        self.plane = 1.0 if plane else 0.0
+        self.plane = plane
         self._records = np.zeros((*weights.shape, point_kernels.POINT))
         self._inverted = np.zeros(-(-self.element_count // point_kernels.CHUNK), np.int64)
         self._assembly = ColoredAssembly.make(self.elements, self.rest_positions, self.pattern)
@@ -149,16 +149,17 @@ class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
 
 
 class NodalElements(QuadratureElements):
-    """Isoparametric elements of order 1: hexahedra, and plane triangles and quadrilaterals in plane strain.
+    """Isoparametric elements of order 1: hexahedra, and plane triangles and quadrilaterals.
 
     The unknowns are the node positions themselves. The displacement of a plane body has no part along z and does
-    not depend on z.
+    not depend on z; in plane stress its thickness changes at every point so that the stress across is zero.
     """
 
     order = 1
 
-    def __init__(self, mesh: HexMesh | PlaneMesh) -> None:
+    def __init__(self, mesh: HexMesh | PlaneMesh, plane_stress: bool = False) -> None:
         self.mesh = mesh
+        self.plane_stress = plane_stress
         self.elements = np.ascontiguousarray(mesh.cells)
         self.rest_positions = np.ascontiguousarray(mesh.points)
         self.node_count = mesh.node_count
@@ -167,7 +168,7 @@ class NodalElements(QuadratureElements):
         self.pattern = BlockPattern.from_dof_map(self.dof_map)
         plane = isinstance(mesh, PlaneMesh)
         self._depth = mesh.thickness if isinstance(mesh, PlaneMesh) else 1.0
-        self._integrate_at(mesh, *self._points(2), plane=plane)
+        self._integrate_at(mesh, *self._points(2), plane=0.0 if not plane else 2.0 if plane_stress else 1.0)
 
     def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:
         """Return the scalar mass [kg] of every block: consistent, or its row sums on the diagonal."""
