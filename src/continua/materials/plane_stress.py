@@ -1,10 +1,10 @@
 """Plane stress: the last column of the deformation gradient for which the stress on planes z = const is zero.
 
-The energy is minimised over the director d = F e_z, with the in-plane part of F given (Bonet and Wood 2008, 6.6, for an
-isotropic law, where only the thickness d_z is unknown). At the minimum P e_z = 0, so the stress of the reduced energy is
-the in-plane part of P, and its derivative is the Schur complement of dP/dF. By moment equilibrium the other out-of-plane
-components of P are then zero too. d_z is at least `LEAST_THICKNESS`: a smaller one would let an element that is inverted
-in the plane turn over through zero thickness.
+The energy is minimised over the director d = F e_z, with the in-plane part of F given (Bonet and Wood 2008, 6.6, for
+an isotropic law, where only the thickness d_z is unknown). At the minimum P e_z = 0, so the stress of the reduced
+energy is the in-plane part of P, and its derivative is the Schur complement of dP/dF. By moment equilibrium the other
+out-of-plane components of P are then zero too. d_z is at least `LEAST_THICKNESS`: a smaller one would let an element
+that is inverted in the plane turn over through zero thickness.
 """
 
 from __future__ import annotations
