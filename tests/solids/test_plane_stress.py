@@ -110,7 +110,7 @@ def test_an_inverted_element_does_not_turn_over():
 def test_linear_law_is_plane_strain_with_a_reduced_lame_constant(kind):
     """The textbook's reduction: lambda* = 2 lambda mu / (lambda + 2 mu)."""
     mesh = ct.mesh.rectangle((1.3, 0.7), (3, 2), kind=kind, thickness=0.02)
-    ours, _ = linearised(give(NodalElements(mesh, True), ct.Linear(YOUNG, POISSON)), mesh.points)
+    ours, _ = linearised(give(NodalElements(mesh, plane_stress=True), ct.Linear(YOUNG, POISSON)), mesh.points)
     strain = NodalElements(mesh)
     lam, mu = ct.Linear(YOUNG, POISSON).lame
     reduced = 2 * lam * mu / (lam + 2 * mu)
@@ -235,7 +235,7 @@ def test_copies_go_on_bitwise():
 
 
 def test_bits_do_not_depend_on_the_number_of_threads():
-    elements = give(NodalElements(ct.mesh.rectangle((1, 1), (60, 60)), True), ct.NeoHookean())
+    elements = give(NodalElements(ct.mesh.rectangle((1, 1), (60, 60)), plane_stress=True), ct.NeoHookean())
     assert elements.parallel
     x = elements.rest_positions.copy()
     x[:, :2] += 1e-3 * np.random.default_rng(4).uniform(-1, 1, (len(x), 2))

@@ -143,7 +143,7 @@ def estimate_soft(scene: Scene, number: int) -> BodyCost:
     spec = scene.bodies[number]
     elements, seconds = _elements(spec.mesh, scene)
     hexes = getattr(spec.mesh, "elements", "") == "hexes"
-    nodes = 1.1 * elements if hexes else _NODES_PER_TET[spec.order] * elements
+    nodes = (1.1 if spec.order == 1 else 8.8) * elements if hexes else _NODES_PER_TET[spec.order] * elements
     return BodyCost(
         elements,
         "hexahedra" if hexes else "tetrahedra",

@@ -99,7 +99,7 @@ class Damper:
             self._elements = QuadratureTets(mesh, elements.order)
         else:
             assert isinstance(elements, NodalElements)
-            self._elements = NodalElements(elements.mesh)
+            self._elements = NodalElements(elements.mesh, elements.order)
         self._plane_stress = isinstance(elements, NodalElements) and elements.plane_stress
         self.time = 0.0
         self._matrix = BlockMatrix(elements.pattern)

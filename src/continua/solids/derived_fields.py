@@ -91,7 +91,9 @@ class DerivedFields:
                 self._elements = QuadratureTets(mesh, self._source.order)
             else:
                 assert isinstance(self._source, NodalElements)
-                self._elements = NodalElements(self._source.mesh, self._source.plane_stress)
+                self._elements = NodalElements(
+                    self._source.mesh, self._source.order, self._source.plane_stress
+                )
         if self._state is not state:
             self._elements.set_law(state.law, state.constants)
             self._elements.plastic = state.plastic

@@ -82,7 +82,7 @@ class SoftBody(BoundaryConditions):
         material: The law and its constants.
         parts: Parts with other constants, as pairs of a selection of elements (a function of their centres, a mask,
             numbers, or the name of a region) and a material of the same law; later ones take precedence.
-        order: Polynomial degree of the elements: 1, and for tetrahedra 2 or 3.
+        order: Polynomial degree of the elements: 1 or 2, and for tetrahedra 3.
         plane: Of plane bodies: "strain" (the default) holds the thickness, "stress" leaves it free, so that the stress
             across is zero, as in a thin plate.
         name: Name in the world; without one a world takes the name of the caller's variable.

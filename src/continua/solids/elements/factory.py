@@ -25,8 +25,8 @@ def make_elements(
             f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {shortened(mesh)}; "
             "continua.mesh.tetrahedralize turns a closed surface into tetrahedra"
         )
-    orders = (1, 2, 3) if isinstance(mesh, TetMesh) else (1,)
-    order = whole_number(order, f"the order of {mesh.NAME}", low=1, high=orders[-1])
+    highest = 3 if isinstance(mesh, TetMesh) else 2
+    order = whole_number(order, f"the order of {mesh.NAME}", low=1, high=highest)
     if plane is not None:
         choice(plane, "plane", ("strain", "stress"))
         if not isinstance(mesh, PlaneMesh):
@@ -39,7 +39,7 @@ def make_elements(
             raise InputError(
                 "a plastic body cannot be in plane stress; use plane='strain' or leave out plasticity"
             )
-        return NodalElements(mesh, plane == "stress")
+        return NodalElements(mesh, order, plane == "stress")
     if plastic:
         return QuadratureTets(mesh, order)
     if isinstance(law, Linear | Corotated):
