@@ -70,7 +70,7 @@ def test_isotropic_constants_are_st_venant_kirchhoff():
     np.testing.assert_allclose(law.tangent(F), other.tangent(F), atol=1e-9 * E)
 
 
-def pulled(law, direction="x", strain=1e-6, rotation=None):
+def pulled(law, strain=1e-6):
     """Pull a block of 2 x 1 x 1 m along its first edge without lateral constraint; return its strains and the block."""
     mesh = ct.mesh.hex_box((2.0, 1.0, 1.0), (2, 1, 1))
     body = ct.SoftBody(mesh, material=law, name="block")
