@@ -98,7 +98,7 @@ def describe_soft(scene: Scene, number: int) -> BodySummary:
         3 * nodes,
         f"{law.type}, E = {law.young:.3g} Pa, nu = {getattr(law, 'poisson', 0.0):g}, {law.density:g} kg/m³",
         str(spec.order),
-        soft_memory(nodes, mesh.element_count, spec.order),
+        soft_memory(nodes, mesh.element_count, spec.order, isinstance(mesh, meshes.HexMesh)),
     )
 
 
